@@ -1,0 +1,1 @@
+"""One small file per verb: it parses, calls and prints."""

@@ -1,0 +1,147 @@
+"""The manifest of a recording: everything about a run that is not a sample.
+
+It is written once, when a run ends or is recovered, and read by whatever judges the run. All
+times are integers in nanoseconds on the board's CLOCK_MONOTONIC unless the name says otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+#: Version of the manifest and of the columns of samples.parquet. A reader refuses a newer one.
+SCHEMA_VERSION = 1
+
+FactValue = str | int | float | bool | list[str] | None
+
+
+class LoadPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One load as asked for: `memory:2` is kind "memory", count 2."""
+
+    kind: str
+    count: int
+    command: str | None = None
+
+
+class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file under /proc/sys or /sys written for the run and put back after it."""
+
+    path: str
+    value: str
+
+
+class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was asked for, complete with the defaults that were filled in."""
+
+    workload: Literal["wakeup"]
+    duration_ns: int
+    interval_ns: int
+    cpus: list[int]
+    priority: int
+    allow_idle_states: bool
+    spool: bool
+    loads: list[LoadPlan]
+    settings: list[Setting]
+
+
+class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The account of one measuring thread: expected = seen + overrun + dropped.
+
+    `expected` comes from `start_ns`, `end_ns` and the interval alone: the activations due in
+    [start_ns, end_ns). Activation i was due at start_ns + i * interval_ns.
+    """
+
+    cpu: int
+    start_ns: int
+    end_ns: int
+    expected: int
+    seen: int
+    overrun: int
+    dropped: int
+    #: The policy that the thread really had ("fifo", "other", ...), read back after it started.
+    policy: str
+    priority: int
+    memory_locked: bool
+
+
+class LoadReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Work that one load did per second, in its own unit; None where no time was measured."""
+
+    kind: str
+    count: int
+    unit: str
+    before_per_s: float | None
+    during_per_s: float | None
+    command: str | None = None
+    #: Why the load stopped or could not start, where it did.
+    error: str | None = None
+
+
+class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing read of the board: its name, its value, and where it was read."""
+
+    name: str
+    value: FactValue
+    source: str
+
+
+class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A counter of the board that moved during the run (after − before)."""
+
+    name: str
+    cpu: int | None
+    delta: float
+    unit: str
+    source: str
+
+
+class ProbeReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What measuring itself cost, and what the line between probe and host did."""
+
+    version: str
+    arch: str
+    sha256: str
+    #: User + system time of the probe process, loads not included.
+    cpu_time_ns: int | None
+    #: Clock resolution (clock_getres) and the smallest step seen between two readings.
+    clock_resolution_ns: int | None
+    #: Median cost of one clock_gettime call.
+    clock_read_ns: int | None
+    frames: int
+    frames_damaged: int
+    frames_resent: int
+    frames_lost: int
+
+
+class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Something that the run or its recovery noticed.
+
+    `fatal` problems make the run's trust "no verdict"; the others are warnings.
+    `code` is a short stable word ("dropped", "no-realtime", "idle-load", "recovered", ...).
+    """
+
+    code: str
+    text: str
+    fatal: bool
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """manifest.json."""
+
+    format: Literal["whylate-recording"]
+    schema_version: int
+    #: complete: ran to its planned end. interrupted: ended early on purpose (Ctrl-C).
+    #: cut: ended early by a failure. recovered: made from the journal of a killed run.
+    state: Literal["complete", "interrupted", "cut", "recovered"]
+    created: str
+    whylate: str
+    board: str
+    clock: str
+    plan: Plan
+    cpus: list[CpuAccount]
+    loads: list[LoadReport]
+    facts: list[Fact]
+    changes: list[Change]
+    probe: ProbeReport
+    problems: list[Problem]

@@ -1,0 +1,1 @@
+"""One recording's figures and its trust."""

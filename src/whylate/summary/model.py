@@ -1,0 +1,99 @@
+"""The summary of one recording: the figures that the terminal, the JSON and the report print."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from whylate.recording.manifest import LoadReport
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A quantile or the maximum, in ns, with a 95 % interval conditional on this run.
+
+    value None: refused, `reason` says why. high None: no finite upper bound.
+    at_least: overruns lie below it, so that it is a lower bound (printed with ≥).
+    effective_n: effective sample size behind the interval; None for the maximum.
+    """
+
+    value: int | None
+    low: int | None
+    high: int | None
+    at_least: bool = False
+    effective_n: float | None = None
+    reason: str | None = None
+
+
+class Exceedance(msgspec.Struct, frozen=True):
+    """The bound for what was not seen: nothing above `above_ns`.
+
+    With 95 % confidence one such event comes less often than once in `once_in_s` seconds.
+    n_eff = extremal_index * n. None where refused, with `reason`.
+    """
+
+    above_ns: int | None
+    once_in_s: float | None
+    extremal_index: float | None
+    effective_n: float | None
+    reason: str | None = None
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """Accounting and distribution of one CPU, or of all together (cpu None)."""
+
+    cpu: int | None
+    expected: int
+    seen: int
+    overrun: int
+    dropped: int
+    min_ns: int | None
+    #: Keys "p50", "p90", "p99", "p99.9", "p99.99", "max", in that order.
+    latency_ns: dict[str, Estimate]
+
+
+class Caution(msgspec.Struct, frozen=True):
+    """Something a careful reader wants to know; it does not void the run."""
+
+    code: str
+    text: str
+
+
+class Trust(msgspec.Struct, frozen=True):
+    """Whether the run may be judged: "ok", or "no verdict" with its reasons."""
+
+    verdict: Literal["ok", "no verdict"]
+    reasons: list[str]
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """One --require and what became of it, with one sentence why."""
+
+    text: str
+    verdict: Literal["pass", "fail", "inconclusive", "no verdict"]
+    why: str
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """Everything that is printed of one recording."""
+
+    recording: str
+    board: str
+    state: str
+    created: str
+    kernel: str | None
+    cpu_model: str | None
+    workload: str
+    interval_ns: int
+    priority: int
+    planned_ns: int
+    elapsed_ns: int
+    trust: Trust
+    together: Figures
+    per_cpu: list[Figures]
+    exceedance: Exceedance
+    loads: list[LoadReport]
+    warnings: list[Caution]
+    requirements: list[Requirement]
+    #: "95 %, conditional on this run (this boot, this placement)".
+    interval_note: str
