@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_PATHS 4096
+
+/* read_file - up to limit + 1 bytes, to know whether there is more */
+static int read_file(const char *path, uint64_t offset, uint8_t *data, size_t limit, size_t *length)
+{
+	/* Not a FIFO that blocks, not a terminal that becomes ours. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t got = 0;
+	int error = 0;
+
+	if (fd < 0)
+		return errno;
+	*length = 0;
+	do {
+		/* Files of sysfs and procfs that cannot seek are read from their beginning. */
+		got = offset ? pread(fd, data + *length, limit + 1 - *length,
+				     (off_t)(offset + *length))
+			     : read(fd, data + *length, limit + 1 - *length);
+		if (got > 0)
+			*length += (size_t)got;
+	} while ((got > 0 && *length <= limit && !offset) || (got < 0 && errno == EINTR));
+	if (got < 0 && *length == 0)
+		error = errno;
+	close(fd);
+	return error;
+}
+
+static int read_names(const char *path, uint8_t *data, size_t limit, size_t *length)
+{
+	DIR *directory = opendir(path);
+	const struct dirent *entry;
+
+	if (!directory)
+		return errno;
+	*length = 0;
+	while ((entry = readdir(directory)) != NULL) {
+		size_t size = strlen(entry->d_name) + 1;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		if (*length + size > limit) {
+			*length = limit + 1;
+			break;
+		}
+		memcpy(data + *length, entry->d_name, size);
+		*length += size;
+	}
+	closedir(directory);
+	return 0;
+}
+
+static int read_path(enum files_how how, const char *path, uint64_t offset, uint8_t *data,
+		     size_t limit, size_t *length)
+{
+	ssize_t got;
+
+	switch (how) {
+	case FILES_READ:
+		return read_file(path, offset, data, limit, length);
+	case FILES_LIST:
+		return read_names(path, data, limit, length);
+	case FILES_LINK:
+		got = readlink(path, (char *)data, limit + 1);
+		*length = got < 0 ? 0 : (size_t)got;
+		return got < 0 ? errno : 0;
+	}
+	return EINVAL;
+}
+
+int files_read(enum files_how how, const char *pattern, uint64_t offset, size_t limit,
+	       size_t piece_size, bool (*take)(void *context, const struct files_piece *piece),
+	       void *context)
+{
+	uint8_t *data = malloc(limit + 1);
+	glob_t found = {0};
+	bool go_on = true;
+	int error;
+
+	if (!data)
+		return ENOMEM;
+	/* A path without wildcards is handed out even where it is not there: its error is news. */
+	error = glob(pattern, GLOB_NOSORT | GLOB_NOMAGIC, NULL, &found);
+	for (size_t i = 0; !error && i < found.gl_pathc && i < MAX_PATHS && go_on; i++) {
+		struct files_piece piece = {.path = found.gl_pathv[i]};
+		size_t length = 0, at = 0;
+
+		piece.error = read_path(how, piece.path, offset, data, limit, &length);
+		if (piece.error)
+			length = 0;
+		if (length > limit) {
+			piece.truncated = true;
+			length = limit;
+		}
+		do {
+			piece.data = data + at;
+			piece.length = length - at < piece_size ? length - at : piece_size;
+			at += piece.length;
+			piece.more = at < length;
+			go_on = take(context, &piece);
+		} while (go_on && piece.more);
+	}
+	if (error != GLOB_NOMATCH || found.gl_pathc)
+		globfree(&found);
+	free(data);
+	return error == GLOB_NOSPACE ? ENOMEM : 0;
+}

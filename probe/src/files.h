@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+/* Reading the board's files for the host: what facts are made of. */
+#ifndef WHYLATE_FILES_H
+#define WHYLATE_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum files_how { FILES_READ, FILES_LINK, FILES_LIST };
+
+/* One piece of one path. data is valid only during the call. */
+struct files_piece {
+	const char *path;
+	int error;	/* errno, data is empty then */
+	bool truncated; /* the file goes on beyond the limit */
+	bool more;	/* another piece of this path follows */
+	const uint8_t *data;
+	size_t length;
+};
+
+/* files_read - hand out what matches a glob pattern, in pieces of at most piece_size bytes.
+ * `take` returning false ends it. Returns 0, or an errno for the pattern as a whole. */
+int files_read(enum files_how how, const char *pattern, uint64_t offset, size_t limit,
+	       size_t piece_size, bool (*take)(void *context, const struct files_piece *piece),
+	       void *context);
+
+#endif

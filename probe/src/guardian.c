@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+#include "guardian.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "descendants.h"
+#include "settings.h"
+
+enum request_kind { REQUEST_LOAD, REQUEST_SET, REQUEST_RESTORE };
+
+struct request {
+	enum request_kind kind;
+	uint32_t slot;
+	uint32_t length; /* of text */
+	char name[SETTING_PATH];
+	char text[GUARDIAN_TEXT];
+};
+
+struct reply {
+	int error;
+	char text[GUARDIAN_MESSAGE];
+};
+
+struct state {
+	int socket;
+	int signals;
+	struct load_slot *slots;
+	struct settings settings;
+};
+
+/* ---------------------------------------------------------------- the guardian's side */
+
+/* become_load - in the new process: an ordinary process that dies with the guardian */
+static _Noreturn void become_load(struct state *state, const struct request *request,
+				  const struct load_kind *kind, pid_t guardian)
+{
+	struct load_slot *slot = &state->slots[request->slot];
+	struct load_context context = {.slot = slot};
+	char *argv[GUARDIAN_ARGV + 1] = {NULL};
+	char text[GUARDIAN_TEXT];
+	char name[16];
+	sigset_t none;
+	size_t count = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != guardian)
+		_exit(1);
+	setpgid(0, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	setpriority(PRIO_PROCESS, 0, 0);
+	close(state->socket);
+	close(state->signals);
+	if (state->settings.log_fd >= 0)
+		close(state->settings.log_fd);
+	snprintf(name, sizeof(name), "whylate-%s", kind->name);
+	prctl(PR_SET_NAME, name);
+
+	memcpy(text, request->text, sizeof(text));
+	for (size_t at = 0; at < request->length && count < GUARDIAN_ARGV;
+	     at += strlen(text + at) + 1)
+		argv[count++] = text + at;
+	context.argv = argv;
+
+	atomic_store(&slot->state, LOAD_RUNNING);
+	kind->run(&context);
+	if (atomic_load(&slot->state) == LOAD_RUNNING)
+		load_fail(&context, "the load ended by itself");
+	_exit(1);
+}
+
+static int start_load(struct state *state, const struct request *request, char *text)
+{
+	const struct load_kind *kind = load_find(request->name);
+	struct load_slot *slot;
+	pid_t guardian = getpid(), child;
+
+	if (!kind) {
+		snprintf(text, GUARDIAN_MESSAGE, "there is no load \"%s\"", request->name);
+		return EINVAL;
+	}
+	if (request->slot >= MAX_INSTANCES) {
+		snprintf(text, GUARDIAN_MESSAGE, "more than %d loads", MAX_INSTANCES);
+		return E2BIG;
+	}
+	slot = &state->slots[request->slot];
+	memset(slot->message, 0, sizeof(slot->message));
+	atomic_store(&slot->work, 0);
+	atomic_store(&slot->state, LOAD_IDLE);
+	child = fork();
+	if (child == 0)
+		become_load(state, request, kind, guardian);
+	if (child < 0) {
+		snprintf(text, GUARDIAN_MESSAGE, "cannot start the load: %s", strerror(errno));
+		return errno;
+	}
+	setpgid(child, child);
+	return 0;
+}
+
+static int restore(struct state *state, char *text)
+{
+	size_t failed = settings_restore(&state->settings, text, GUARDIAN_MESSAGE);
+
+	/* Last, because a load may be in a system call that takes its time to be killed. */
+	descendants_kill();
+	return failed ? EIO : 0;
+}
+
+static void answer(struct state *state, const struct request *request)
+{
+	struct reply reply = {0};
+
+	switch (request->kind) {
+	case REQUEST_LOAD:
+		reply.error = start_load(state, request, reply.text);
+		break;
+	case REQUEST_SET:
+		reply.error = settings_apply(&state->settings, request->name, request->text,
+					     reply.text, sizeof(reply.text));
+		break;
+	case REQUEST_RESTORE:
+		reply.error = restore(state, reply.text);
+		break;
+	}
+	send(state->socket, &reply, sizeof(reply), MSG_NOSIGNAL);
+}
+
+static void reap(struct state *state)
+{
+	struct signalfd_siginfo info;
+
+	while (read(state->signals, &info, sizeof(info)) > 0)
+		;
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+/* stand_apart - nothing that ends the probe may end its guardian */
+static void stand_apart(struct state *state)
+{
+	static const int ignored[] = {SIGINT,  SIGTERM, SIGHUP,	 SIGQUIT, SIGPIPE,
+				      SIGTSTP, SIGUSR1, SIGUSR2, SIGALRM};
+	sigset_t children;
+	int null = open("/dev/null", O_RDWR);
+	int fd;
+
+	setsid();
+	prctl(PR_SET_NAME, "wl-guardian");
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &children, NULL);
+	state->signals = signalfd(-1, &children, SFD_NONBLOCK | SFD_CLOEXEC);
+
+	/* The host sees the end of the probe's output only when nobody holds it any more. */
+	for (fd = 0; fd <= 2; fd++)
+		dup2(null, fd);
+	if (null > 2)
+		close(null);
+	if (chdir("/") < 0)
+		(void)0; /* it only keeps a mount busy */
+	setpriority(PRIO_PROCESS, 0, -10);
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (write(fd, "-1000", 5) < 0)
+			(void)0; /* without the right to it, it may be chosen like any other */
+		close(fd);
+	}
+}
+
+static _Noreturn void guard(struct state *state)
+{
+	struct request request;
+	char text[GUARDIAN_MESSAGE];
+
+	for (;;) {
+		struct pollfd fds[2] = {{.fd = state->socket, .events = POLLIN},
+					{.fd = state->signals, .events = POLLIN}};
+		ssize_t got;
+
+		if (poll(fds, 2, -1) < 0)
+			continue;
+		if (fds[1].revents)
+			reap(state);
+		if (!fds[0].revents)
+			continue;
+		got = recv(state->socket, &request, sizeof(request), 0);
+		if (got == (ssize_t)sizeof(request))
+			answer(state, &request);
+		else if (got >= 0 || errno != EINTR)
+			break; /* the probe is gone */
+	}
+	restore(state, text);
+	_exit(0);
+}
+
+/* ---------------------------------------------------------------- the probe's side */
+
+int guardian_open(struct guardian *guardian)
+{
+	struct state state = {0};
+	int sockets[2];
+	pid_t child;
+
+	guardian->recovered = settings_recover();
+	guardian->slots = mmap(NULL, MAX_INSTANCES * sizeof(*guardian->slots),
+			       PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (guardian->slots == MAP_FAILED)
+		return errno;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return errno;
+	child = fork();
+	if (child < 0)
+		return errno;
+	if (child == 0) {
+		close(sockets[0]);
+		state.socket = sockets[1];
+		state.slots = guardian->slots;
+		settings_open(&state.settings);
+		stand_apart(&state);
+		guard(&state);
+	}
+	close(sockets[1]);
+	guardian->socket = sockets[0];
+	return 0;
+}
+
+/* ask - send a request and wait for its reply */
+static int ask(struct guardian *guardian, const struct request *request, char *text)
+{
+	struct reply reply;
+	ssize_t got;
+
+	if (send(guardian->socket, request, sizeof(*request), MSG_NOSIGNAL) < 0)
+		goto gone;
+	do {
+		got = recv(guardian->socket, &reply, sizeof(reply), 0);
+	} while (got < 0 && errno == EINTR);
+	if (got != (ssize_t)sizeof(reply))
+		goto gone;
+	memcpy(text, reply.text, GUARDIAN_MESSAGE);
+	return reply.error;
+
+gone:
+	snprintf(text, GUARDIAN_MESSAGE,
+		 "the guardian process is gone: settings and loads of this "
+		 "run may remain until the next run on this board");
+	return EPIPE;
+}
+
+int guardian_load(struct guardian *guardian, size_t slot, const char *kind, const char *argv,
+		  size_t argv_length, char *text)
+{
+	struct request request = {.kind = REQUEST_LOAD, .slot = (uint32_t)slot};
+
+	if (argv_length > sizeof(request.text)) {
+		snprintf(text, GUARDIAN_MESSAGE, "the command is longer than %zu bytes",
+			 sizeof(request.text));
+		return E2BIG;
+	}
+	snprintf(request.name, sizeof(request.name), "%s", kind);
+	if (argv_length)
+		memcpy(request.text, argv, argv_length);
+	request.length = (uint32_t)argv_length;
+	return ask(guardian, &request, text);
+}
+
+int guardian_set(struct guardian *guardian, const char *path, const char *value, char *text)
+{
+	struct request request = {.kind = REQUEST_SET};
+
+	if (strlen(path) >= sizeof(request.name) || strlen(value) >= SETTING_VALUE) {
+		snprintf(text, GUARDIAN_MESSAGE, "the setting's path or value is too long");
+		return E2BIG;
+	}
+	snprintf(request.name, sizeof(request.name), "%s", path);
+	snprintf(request.text, sizeof(request.text), "%s", value);
+	return ask(guardian, &request, text);
+}
+
+int guardian_restore(struct guardian *guardian, char *text)
+{
+	struct request request = {.kind = REQUEST_RESTORE};
+
+	return ask(guardian, &request, text);
+}

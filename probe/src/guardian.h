@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The guardian: the process that leaves the board as it was found.
+ *
+ * It is forked before the probe does anything, in a session of its own. Every setting is
+ * changed by it and every load is its descendant (it is their subreaper), so that when the
+ * probe is gone, for whatever reason, it can put back and end all there is.
+ */
+#ifndef WHYLATE_GUARDIAN_H
+#define WHYLATE_GUARDIAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "loads/load.h"
+
+#define MAX_INSTANCES	 256
+#define GUARDIAN_ARGV	 32
+#define GUARDIAN_TEXT	 3072
+#define GUARDIAN_MESSAGE 512
+
+struct guardian {
+	int socket;
+	/* One for each instance of a load, shared with the guardian and the loads. */
+	struct load_slot *slots;
+	size_t recovered; /* settings put back from the log of an earlier, killed probe */
+};
+
+/* guardian_open - fork it; returns 0 or an errno */
+int guardian_open(struct guardian *guardian);
+
+/* guardian_load - start one instance of a load in a slot. argv: NUL-separated, for "cmd".
+ * All three return 0, or an errno with one line in text (GUARDIAN_MESSAGE bytes). */
+int guardian_load(struct guardian *guardian, size_t slot, const char *kind, const char *argv,
+		  size_t argv_length, char *text);
+
+/* guardian_set - change a setting until the end */
+int guardian_set(struct guardian *guardian, const char *path, const char *value, char *text);
+
+/* guardian_restore - end all loads and put back all settings */
+int guardian_restore(struct guardian *guardian, char *text);
+
+#endif

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+/*
+ * cmd - runs a command of the user's own
+ *
+ * Stresses whatever the command does. It is run as it was given, without a shell, without input,
+ * and its output goes nowhere: the probe's own output is the wire.
+ *
+ * Its work is the CPU time of all processes below the load: a command that merely sleeps is an
+ * idle load, and the run will say so. Processes that leave their session or lose their parent
+ * stay below the load, which adopts them (PR_SET_CHILD_SUBREAPER).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kinds.h"
+#include "tree.h"
+
+/* How often the process tree is read: that costs some microseconds for each process there is. */
+#define SAMPLE_MS 200
+/* Descriptors that may have come down from the probe; it opens far fewer. */
+#define MOST_INHERITED 1024
+
+struct command {
+	pid_t pid;
+	bool is_running;
+	int status; /* as of waitpid, once it is not running */
+	struct timespec started;
+	struct tree tree;
+	bool has_tree;
+	uint64_t counted_ms;
+};
+
+/* ms_since - milliseconds from then to now */
+static uint64_t ms_since(const struct timespec *then)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)((now.tv_sec - then->tv_sec) * 1000ll +
+			  (now.tv_nsec - then->tv_nsec) / 1000000);
+}
+
+/*
+ * child_main - become the command, or tell through the pipe why not
+ *
+ * Signals are set back to what a program expects, and nothing of the probe's stays open in it: a
+ * command that held the wire open would keep the host from seeing that the probe is gone.
+ */
+static _Noreturn void child_main(char *const *argv, int failure, pid_t parent)
+{
+	sigset_t none;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
+	if (null >= 0 && dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(null, 2) == 2) {
+		for (int fd = 3; fd < MOST_INHERITED; fd++)
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
+		for (int signal_number = 1; signal_number < SIGRTMIN; signal_number++)
+			signal(signal_number, SIG_DFL);
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		execvp(argv[0], argv);
+	}
+	int error = errno;
+	while (write(failure, &error, sizeof(error)) < 0 && errno == EINTR)
+		;
+	_exit(127);
+}
+
+/* start - fork and exec; 0, or the errno of what went wrong */
+static int start(struct command *command, char *const *argv)
+{
+	int ends[2];
+	int error = 0;
+	ssize_t got;
+	pid_t parent = getpid();
+
+	if (pipe2(ends, O_CLOEXEC))
+		return errno;
+	/* Above 2, so that the child does not overwrite it with /dev/null. */
+	int failure = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
+	if (failure < 0)
+		return errno;
+	close(ends[1]);
+	clock_gettime(CLOCK_MONOTONIC, &command->started);
+	command->pid = fork();
+	if (!command->pid)
+		child_main(argv, failure, parent);
+	if (command->pid < 0)
+		error = errno;
+	command->is_running = command->pid > 0;
+	close(failure);
+	/* A successful exec closes the pipe with nothing in it. */
+	do
+		got = read(ends[0], &error, sizeof(error));
+	while (got < 0 && errno == EINTR);
+	close(ends[0]);
+	return error;
+}
+
+/* reap - take in all that ended, adopted ones too, and note how the command itself did */
+static void reap(struct command *command)
+{
+	int status;
+	pid_t gone;
+
+	while ((gone = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (gone != command->pid)
+			continue;
+		command->is_running = false;
+		command->status = status;
+	}
+}
+
+/*
+ * count_work - add the CPU time used since the last sample
+ *
+ * Processes that were reaped are in our own account of children, the others are in /proc. A
+ * process that ends between the two readings is missing for one sample, which is why the sum may
+ * fall; the work only grows. Returns how many processes are still there.
+ */
+static size_t count_work(struct load_context *context, struct command *command)
+{
+	struct rusage reaped;
+	uint64_t ticks = 0;
+	size_t alive = 0;
+
+	if (command->has_tree) {
+		tree_read(&command->tree, getpid());
+		for (size_t i = 0; i < command->tree.count; i++) {
+			const struct tree_process *process = &command->tree.list[i];
+			if (!process->is_below)
+				continue;
+			ticks += process->ticks;
+			alive += !process->is_zombie;
+		}
+	}
+	getrusage(RUSAGE_CHILDREN, &reaped);
+	uint64_t ms = ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK) +
+		      (uint64_t)(reaped.ru_utime.tv_sec + reaped.ru_stime.tv_sec) * 1000 +
+		      (uint64_t)(reaped.ru_utime.tv_usec + reaped.ru_stime.tv_usec) / 1000;
+	if (ms > command->counted_ms) {
+		load_count(context, ms - command->counted_ms);
+		command->counted_ms = ms;
+	}
+	return alive;
+}
+
+/* wait_for_child - until a child ended or the time is over */
+static void wait_for_child(long ms)
+{
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigtimedwait(&child, NULL, &(struct timespec){.tv_nsec = ms * 1000000});
+}
+
+/* tell_end - how the command ended, and after how long */
+static void tell_end(struct load_context *context, const struct command *command)
+{
+	uint64_t ms = ms_since(&command->started);
+	bool was_killed = WIFSIGNALED(command->status);
+
+	load_end(context, "%s %d after %llu.%llu s",
+		 was_killed ? "killed by signal" : "exited with status",
+		 was_killed ? WTERMSIG(command->status) : WEXITSTATUS(command->status),
+		 (unsigned long long)(ms / 1000), (unsigned long long)(ms % 1000 / 100));
+}
+
+/*
+ * watch - count the command's work until it has ended
+ *
+ * A command that went into the background by itself exits with 0 and leaves its work to others:
+ * it has ended when they have. Where it failed, what it left is killed, as it will never do what
+ * was asked for.
+ */
+static void watch(struct load_context *context, struct command *command)
+{
+	for (;;) {
+		struct timespec begin;
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		uint64_t waited;
+		while ((waited = ms_since(&begin)) < SAMPLE_MS) {
+			wait_for_child((long)(SAMPLE_MS - waited));
+			bool was_running = command->is_running;
+			reap(command);
+			if (was_running && !command->is_running)
+				break;
+		}
+		size_t alive = count_work(context, command);
+		if (command->is_running)
+			continue;
+		if (alive && !command->status)
+			continue;
+		tell_end(context, command);
+		if (alive)
+			tree_kill(&command->tree, getpid());
+		return;
+	}
+}
+
+/* load_cmd - start the command and watch it */
+void load_cmd(struct load_context *context)
+{
+	struct command command = {.is_running = false};
+	sigset_t child;
+
+	if (!context->argv || !context->argv[0]) {
+		load_fail(context, "no command was given");
+		return;
+	}
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* Blocked, so that waiting for it can not miss it. */
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	command.has_tree = tree_open(&command.tree);
+	int error = start(&command, context->argv);
+	if (error)
+		load_fail(context, "cannot run %.80s: %s", context->argv[0], strerror(error));
+	else
+		watch(context, &command);
+	if (command.has_tree)
+		tree_close(&command.tree);
+}

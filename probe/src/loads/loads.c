@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/* The table of loads, and how a load says why it stopped. */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kinds.h"
+
+const struct load_kind load_kinds[] = {
+    {"memory", "bytes", "copies memory far beyond the caches", load_memory},
+    {"switch", "switches", "many threads hand tokens round a ring", load_switch},
+    {"net", "bytes", "TCP streams and small TCP and UDP packets over loopback", load_net},
+    {"fork", "forks", "short-lived processes, one after another", load_fork},
+    {"mmap", "operations", "maps, protects and unmaps memory on several CPUs", load_mmap},
+    {"timer", "expirations", "thousands of timer interrupts a second on every CPU", load_timer},
+    {"disk", "bytes", "writes a temporary file and waits until the disk has it", load_disk},
+    {"cmd", "CPU ms", "runs a command of your own", load_cmd},
+    {NULL, NULL, NULL, NULL},
+};
+
+/* load_find - the kind of that name, or NULL */
+const struct load_kind *load_find(const char *name)
+{
+	for (const struct load_kind *kind = load_kinds; kind->name; kind++) {
+		if (!strcmp(kind->name, name))
+			return kind;
+	}
+	return NULL;
+}
+
+/*
+ * stop - write the message, then the state that makes others read it
+ *
+ * Several threads of one load may fail of the same cause at once: the first one tells, because
+ * a message that was published must not change under its reader. Names of commands and folders
+ * come from outside, so no control character of theirs reaches a terminal.
+ */
+__attribute__((format(printf, 3, 0))) static void
+stop(struct load_context *context, enum load_state state, const char *format, va_list arguments)
+{
+	static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
+	struct load_slot *slot = context->slot;
+
+	pthread_mutex_lock(&telling);
+	int32_t now = atomic_load_explicit(&slot->state, memory_order_relaxed);
+	if (now != LOAD_FAILED && now != LOAD_ENDED) {
+		vsnprintf(slot->message, sizeof(slot->message), format, arguments);
+		for (char *c = slot->message; *c; c++) {
+			if ((unsigned char)*c < ' ' || *c == 0x7f)
+				*c = '?';
+		}
+		atomic_store_explicit(&slot->state, (int32_t)state, memory_order_release);
+	}
+	pthread_mutex_unlock(&telling);
+}
+
+/* load_fail - say why this load stopped: printf-style; errno is not added by itself */
+void load_fail(struct load_context *context, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	stop(context, LOAD_FAILED, format, arguments);
+	va_end(arguments);
+}
+
+/* load_end - say how a load came to its own end */
+void load_end(struct load_context *context, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	stop(context, LOAD_ENDED, format, arguments);
+	va_end(arguments);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+/*
+ * whylate-probe: the one program that runs on a board.
+ *
+ * It speaks the protocol of schema/wire.toml on standard input and output and leaves the board
+ * as it found it when the input ends.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "guardian.h"
+#include "session.h"
+#include "wire/messages.h"
+
+static int usage(FILE *out, int status)
+{
+	fprintf(out,
+		"whylate-probe " WHYLATE_VERSION ", protocol %d\n"
+		"Started by whylate on the board under test; not for use by hand.\n"
+		"  --version   print the version and the protocol's number\n",
+		WIRE_PROTOCOL);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct guardian guardian = {0};
+	int error, status;
+
+	if (argc == 2 && !strcmp(argv[1], "--version")) {
+		printf("whylate-probe " WHYLATE_VERSION " protocol %d\n", WIRE_PROTOCOL);
+		return 0;
+	}
+	if (argc > 1)
+		return usage(!strcmp(argv[1], "--help") ? stdout : stderr,
+			     strcmp(argv[1], "--help") ? 2 : 0);
+	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		return usage(stderr, 2);
+
+	signal(SIGPIPE, SIG_IGN);
+	/* Ctrl-C at the host's terminal is the host's to deal with: it will say stop. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	error = guardian_open(&guardian);
+	if (error) {
+		fprintf(stderr, "whylate-probe: no guardian process: %s\n", strerror(error));
+		return 1;
+	}
+	status = session_run(&guardian, STDIN_FILENO, STDOUT_FILENO);
+	/* Hang up on the guardian, and be gone only when it has put everything back. */
+	shutdown(guardian.socket, SHUT_RDWR);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	return status;
+}

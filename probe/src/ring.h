@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A ring of activations: one measuring thread writes, one ordinary thread takes.
+ *
+ * Neither ever waits for the other. Where the ring is full the activation is dropped, and the
+ * gap in the indices of what follows says so.
+ */
+#ifndef WHYLATE_RING_H
+#define WHYLATE_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct activation {
+	uint64_t index;	    /* due at start + index * interval */
+	int64_t latency_ns; /* may be negative */
+	uint64_t overruns;  /* activations after it that came due before it had woken */
+};
+
+struct ring {
+	/* Each side's counter has a cache line of its own: taking does not slow writing. */
+	_Alignas(64) _Atomic uint64_t written;
+	_Alignas(64) _Atomic uint64_t taken;
+	_Alignas(64) struct activation *slots;
+	uint64_t size; /* a power of two */
+};
+
+static inline bool ring_put(struct ring *ring, struct activation activation)
+{
+	uint64_t written = atomic_load_explicit(&ring->written, memory_order_relaxed);
+
+	if (written - atomic_load_explicit(&ring->taken, memory_order_acquire) == ring->size)
+		return false;
+	ring->slots[written & (ring->size - 1)] = activation;
+	atomic_store_explicit(&ring->written, written + 1, memory_order_release);
+	return true;
+}
+
+/* ring_peek - the oldest activation that was not taken, or NULL */
+static inline const struct activation *ring_peek(struct ring *ring)
+{
+	uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+
+	if (taken == atomic_load_explicit(&ring->written, memory_order_acquire))
+		return NULL;
+	return &ring->slots[taken & (ring->size - 1)];
+}
+
+/* ring_drop - done with what ring_peek() gave */
+static inline void ring_drop(struct ring *ring)
+{
+	uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+
+	atomic_store_explicit(&ring->taken, taken + 1, memory_order_release);
+}
+
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Blocks of samples: how activations travel.
+ *
+ * A block holds `count` activations of one CPU that were seen, the first of them of index
+ * `first`. Its data is a sequence of LEB128 numbers:
+ *   count of them: zigzag(latency_ns - the one before it in the block, the first - 0);
+ *   then pairs (position, overruns): the activation at that position, from 0, was followed by
+ *   so many overruns. The index after it is higher by 1 + overruns.
+ * Overrun k = 1, 2 … after an activation of latency L was late by at least L - k * interval.
+ */
+#ifndef WHYLATE_SAMPLES_H
+#define WHYLATE_SAMPLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ring.h"
+
+struct sample_block {
+	uint64_t first;
+	uint16_t count;
+	size_t length;
+};
+
+/* samples_take - fill data from the ring with one block; count is 0 where it is empty.
+ * A gap in the indices, or a full block, ends it. room must be at least 64. */
+struct sample_block samples_take(struct ring *ring, uint8_t *data, size_t room);
+
+#endif

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "settings.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define LOG_DIRECTORY "/run"
+#define LOG_PREFIX    "whylate-undo."
+
+/* settable - only kernel settings: nothing that a path could lead out of them */
+static bool settable(const char *path)
+{
+	return (!strncmp(path, "/proc/sys/", 10) || !strncmp(path, "/proc/irq/", 10) ||
+		!strncmp(path, "/sys/", 5)) &&
+	       !strstr(path, "/../");
+}
+
+/* read_setting - the value that would set the file to what it is now */
+static int read_setting(const char *path, char *value)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+	char *open_bracket, *close_bracket;
+
+	if (fd < 0)
+		return errno;
+	got = read(fd, value, SETTING_VALUE - 1);
+	close(fd);
+	if (got < 0)
+		return errno;
+	if (got == SETTING_VALUE - 1)
+		return EFBIG;
+	while (got > 0 && value[got - 1] == '\n')
+		got--;
+	value[got] = '\0';
+
+	/* A choice shows all its values with the one in force in brackets. */
+	open_bracket = strchr(value, '[');
+	close_bracket = open_bracket ? strchr(open_bracket, ']') : NULL;
+	if (close_bracket) {
+		*close_bracket = '\0';
+		memmove(value, open_bracket + 1, (size_t)(close_bracket - open_bracket));
+	}
+	return 0;
+}
+
+static int write_setting(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int error = 0;
+
+	if (fd < 0)
+		return errno;
+	if (write(fd, value, strlen(value)) < 0)
+		error = errno;
+	close(fd);
+	return error;
+}
+
+void settings_open(struct settings *settings)
+{
+	memset(settings, 0, sizeof(*settings));
+	settings->log_fd = -1;
+}
+
+/* log_setting - write to disk what is about to be changed, before it is changed */
+static void log_setting(struct settings *settings, const struct setting *setting)
+{
+	if (settings->log_fd < 0 && settings->count == 0) {
+		snprintf(settings->log_path, sizeof(settings->log_path),
+			 LOG_DIRECTORY "/" LOG_PREFIX "%ld", (long)getpid());
+		settings->log_fd = open(settings->log_path,
+					O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (settings->log_fd >= 0)
+			flock(settings->log_fd, LOCK_EX | LOCK_NB);
+	}
+	if (settings->log_fd < 0)
+		return;
+	/* A whole record of fixed size in one write: a log is never cut inside one. */
+	if (write(settings->log_fd, setting, sizeof(*setting)) != (ssize_t)sizeof(*setting))
+		return;
+}
+
+int settings_apply(struct settings *settings, const char *path, const char *value, char *text,
+		   size_t room)
+{
+	struct setting *undo = &settings->undo[settings->count];
+	char now[SETTING_VALUE];
+	int error;
+
+	if (!settable(path)) {
+		snprintf(text, room, "%s is no setting under /proc/sys, /proc/irq or /sys", path);
+		return EINVAL;
+	}
+	if (settings->count == MAX_SETTINGS) {
+		snprintf(text, room, "more than %d settings", MAX_SETTINGS);
+		return E2BIG;
+	}
+	memset(undo, 0, sizeof(*undo));
+	snprintf(undo->path, sizeof(undo->path), "%s", path);
+	error = read_setting(path, undo->value);
+	if (error) {
+		snprintf(text, room, "%s cannot be read: %s", path, strerror(error));
+		return error;
+	}
+	log_setting(settings, undo);
+	settings->count++;
+
+	error = write_setting(path, value);
+	if (error)
+		snprintf(text, room, "%s does not take \"%s\": %s", path, value, strerror(error));
+	else if ((error = read_setting(path, now)) != 0 || strcmp(now, value) != 0) {
+		snprintf(text, room, "%s was set to \"%s\" and reads \"%s\"", path, value,
+			 error ? strerror(error) : now);
+		error = EINVAL;
+	}
+	if (error)
+		write_setting(path, undo->value);
+	return error;
+}
+
+static bool put_back(const struct setting *setting)
+{
+	char now[SETTING_VALUE];
+
+	return write_setting(setting->path, setting->value) == 0 &&
+	       read_setting(setting->path, now) == 0 && strcmp(now, setting->value) == 0;
+}
+
+size_t settings_restore(struct settings *settings, char *text, size_t room)
+{
+	size_t failed = 0;
+
+	while (settings->count > 0) {
+		const struct setting *undo = &settings->undo[--settings->count];
+
+		if (put_back(undo))
+			continue;
+		if (failed++ == 0)
+			snprintf(text, room, "%s could not be put back to \"%s\"", undo->path,
+				 undo->value);
+	}
+	if (settings->log_fd >= 0) {
+		/* What failed is worth another try by the next probe: the log stays then. */
+		if (!failed)
+			unlink(settings->log_path);
+		close(settings->log_fd);
+		settings->log_fd = -1;
+	}
+	return failed;
+}
+
+/* recover_log - put back what one log says, unless its owner lives */
+static size_t recover_log(int directory, const char *name)
+{
+	struct setting setting;
+	size_t restored = 0;
+	off_t at;
+	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0)
+		return 0;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		at = lseek(fd, 0, SEEK_END) / (off_t)sizeof(setting);
+		while (at-- > 0) {
+			if (pread(fd, &setting, sizeof(setting), at * (off_t)sizeof(setting)) !=
+			    (ssize_t)sizeof(setting))
+				continue;
+			setting.path[SETTING_PATH - 1] = '\0';
+			setting.value[SETTING_VALUE - 1] = '\0';
+			if (settable(setting.path) && put_back(&setting))
+				restored++;
+		}
+		unlinkat(directory, name, 0);
+	}
+	close(fd);
+	return restored;
+}
+
+size_t settings_recover(void)
+{
+	DIR *directory = opendir(LOG_DIRECTORY);
+	const struct dirent *entry;
+	size_t restored = 0;
+
+	if (!directory)
+		return 0;
+	while ((entry = readdir(directory)) != NULL)
+		if (!strncmp(entry->d_name, LOG_PREFIX, strlen(LOG_PREFIX)))
+			restored += recover_log(dirfd(directory), entry->d_name);
+	closedir(directory);
+	return restored;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Settings changed for a run, and the undo log by which they are put back.
+ *
+ * The log lives in the guardian's memory and, where /run is writable, in a locked file there:
+ * if even the guardian is killed, the next probe to start finds a log that nobody holds and
+ * puts back what it says.
+ */
+#ifndef WHYLATE_SETTINGS_H
+#define WHYLATE_SETTINGS_H
+
+#include <stddef.h>
+
+#define SETTING_PATH  256
+#define SETTING_VALUE 512
+#define MAX_SETTINGS  64
+
+struct setting {
+	char path[SETTING_PATH];
+	char value[SETTING_VALUE]; /* what it was before */
+};
+
+struct settings {
+	struct setting undo[MAX_SETTINGS];
+	size_t count;
+	int log_fd; /* -1 without a log on disk */
+	char log_path[64];
+};
+
+/* settings_open - start an empty log */
+void settings_open(struct settings *settings);
+
+/* settings_recover - put back what logs without an owner say; returns how many settings */
+size_t settings_recover(void);
+
+/* settings_apply - note what a file says, write value, read it back.
+ * Returns 0, or an errno with one line in text; then the file is as it was. */
+int settings_apply(struct settings *settings, const char *path, const char *value, char *text,
+		   size_t room);
+
+/* settings_restore - put everything back, the last first.
+ * Returns how many could not be, the first of them named in text. */
+size_t settings_restore(struct settings *settings, char *text, size_t room);
+
+#endif

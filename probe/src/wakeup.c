@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+#include "wakeup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+/* Time that a thread's ring lasts while the ordinary thread does not get to take from it. */
+#define RING_NS	     (10u * (uint64_t)NS_PER_S)
+#define RING_MIN     1024u
+#define RING_MAX     (1u << 19)
+#define THREAD_STACK (64u * 1024)
+/* From the go to the first deadline: long enough for every thread to be asleep by then. */
+#define HEAD_START_NS 20000000u
+/* A stop takes effect that much later: see wakeup_stop(). */
+#define STOP_AHEAD_NS 50000000u
+
+static void sleep_until(uint64_t due_ns)
+{
+	struct timespec due = clock_timespec(due_ns);
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
+		;
+}
+
+/*
+ * came_due - how many activations after the one due at due_ns came due before now_ns
+ *
+ * Strictly before: one that is due at the very reading is slept for, and seen. Those due at
+ * end_ns or later are not expected and so are not overruns either.
+ */
+static uint64_t came_due(uint64_t due_ns, uint64_t now_ns, uint64_t end_ns, uint64_t interval_ns)
+{
+	uint64_t before = now_ns < end_ns ? now_ns : end_ns;
+
+	return before > due_ns ? (before - due_ns - 1) / interval_ns : 0;
+}
+
+/* measure - the loop: nothing in it but the sleep, the clock and stores to locked memory */
+static void measure(struct wakeup_cpu *cpu)
+{
+	uint64_t due_ns = cpu->start_ns;
+	uint64_t index = 0;
+
+	while (due_ns < atomic_load_explicit(cpu->end_ns, memory_order_relaxed)) {
+		uint64_t now_ns, end_ns, overruns;
+
+		sleep_until(due_ns);
+		now_ns = clock_ns();
+		end_ns = atomic_load_explicit(cpu->end_ns, memory_order_relaxed);
+		if (due_ns >= end_ns)
+			break; /* the end was moved while this thread slept */
+
+		overruns = came_due(due_ns, now_ns, end_ns, cpu->interval_ns);
+		if (ring_put(&cpu->ring,
+			     (struct activation){.index = index,
+						 .latency_ns = (int64_t)(now_ns - due_ns),
+						 .overruns = overruns})) {
+			cpu->count.seen++;
+			cpu->count.overrun += overruns;
+		} else {
+			cpu->count.dropped += 1 + overruns;
+		}
+		index += 1 + overruns;
+		due_ns += (1 + overruns) * cpu->interval_ns;
+		atomic_store_explicit(&cpu->next, index, memory_order_release);
+	}
+}
+
+static void *thread_main(void *argument)
+{
+	struct wakeup_cpu *cpu = argument;
+	struct sched_param param = {.sched_priority = cpu->asked_priority};
+
+	/* Refused priority is not the end: the run goes on and says what it ran with. */
+	pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
+	pthread_getschedparam(pthread_self(), &cpu->policy, &param);
+	cpu->priority = param.sched_priority;
+
+	sem_post(cpu->ready);
+	while (sem_wait(cpu->go) == -1)
+		;
+	measure(cpu);
+	atomic_store_explicit(&cpu->ended, true, memory_order_release);
+	return NULL;
+}
+
+/* ring_slots - a power of two that lasts RING_NS, or the whole run where that is less */
+static uint64_t ring_slots(const struct wakeup_plan *plan)
+{
+	uint64_t lasting = RING_NS < plan->duration_ns ? RING_NS : plan->duration_ns;
+	uint64_t wanted = lasting / plan->interval_ns + 1;
+	uint64_t slots = RING_MIN;
+
+	while (slots < wanted && slots < RING_MAX)
+		slots *= 2;
+	return slots;
+}
+
+static int start_thread(struct wakeup_cpu *cpu)
+{
+	pthread_attr_t attributes;
+	cpu_set_t *set;
+	size_t set_size = CPU_ALLOC_SIZE(cpu->cpu + 1);
+	int error;
+
+	set = CPU_ALLOC(cpu->cpu + 1);
+	if (!set)
+		return ENOMEM;
+	CPU_ZERO_S(set_size, set);
+	CPU_SET_S(cpu->cpu, set_size, set);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, THREAD_STACK);
+	error = pthread_attr_setaffinity_np(&attributes, set_size, set);
+	if (!error)
+		error = pthread_create(&cpu->thread, &attributes, thread_main, cpu);
+	pthread_attr_destroy(&attributes);
+	CPU_FREE(set);
+	return error;
+}
+
+/* hold_idle - keep CPUs out of idle states that take long to leave, until the fd is closed */
+static void hold_idle(struct wakeup *wakeup)
+{
+	int32_t microseconds = 0;
+
+	wakeup->idle_fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+	if (wakeup->idle_fd < 0) {
+		wakeup->idle_error = errno;
+		return;
+	}
+	if (write(wakeup->idle_fd, &microseconds, sizeof(microseconds)) < 0) {
+		wakeup->idle_error = errno;
+		close(wakeup->idle_fd);
+		wakeup->idle_fd = -1;
+	}
+}
+
+static int prepare_cpu(struct wakeup *wakeup, size_t i, uint16_t number)
+{
+	struct wakeup_cpu *cpu = &wakeup->cpus[i];
+
+	cpu->cpu = number;
+	cpu->interval_ns = wakeup->plan.interval_ns;
+	cpu->end_ns = &wakeup->end_ns;
+	cpu->ready = &wakeup->ready;
+	cpu->go = &wakeup->go;
+	cpu->asked_priority = wakeup->plan.priority;
+	cpu->ring.size = ring_slots(&wakeup->plan);
+	cpu->ring.slots = malloc(cpu->ring.size * sizeof(*cpu->ring.slots));
+	if (!cpu->ring.slots)
+		return ENOMEM;
+	/* Touch every page now: the first deadline must not be the one that faults it in. */
+	memset(cpu->ring.slots, 0xA5, cpu->ring.size * sizeof(*cpu->ring.slots));
+	return 0;
+}
+
+int wakeup_start(struct wakeup *wakeup, const struct wakeup_plan *plan, const uint16_t *cpus,
+		 size_t count, const char **step)
+{
+	uint64_t first_ns;
+	int error = ENOMEM;
+
+	memset(wakeup, 0, sizeof(*wakeup));
+	wakeup->plan = *plan;
+	wakeup->idle_fd = -1;
+	sem_init(&wakeup->ready, 0, 0);
+	sem_init(&wakeup->go, 0, 0);
+
+	*step = "make room for the samples";
+	wakeup->cpus = aligned_alloc(_Alignof(struct wakeup_cpu), count * sizeof(*wakeup->cpus));
+	if (!wakeup->cpus)
+		goto failed;
+	memset(wakeup->cpus, 0, count * sizeof(*wakeup->cpus));
+	wakeup->count = count;
+	for (size_t i = 0; i < count; i++) {
+		error = prepare_cpu(wakeup, i, cpus[i]);
+		if (error)
+			goto failed;
+	}
+	wakeup->memory_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
+	if (plan->hold_idle)
+		hold_idle(wakeup);
+
+	*step = "start a thread on the CPU";
+	for (; wakeup->started < count; wakeup->started++) {
+		error = start_thread(&wakeup->cpus[wakeup->started]);
+		if (error)
+			goto failed;
+	}
+	for (size_t i = 0; i < count; i++)
+		while (sem_wait(&wakeup->ready) == -1)
+			;
+	first_ns = clock_ns() + HEAD_START_NS;
+	for (size_t i = 0; i < count; i++)
+		wakeup->cpus[i].start_ns = first_ns + i * plan->interval_ns / count;
+	/* The end lies after every first deadline, so that no thread ends before it began. */
+	atomic_store(&wakeup->end_ns, first_ns + plan->duration_ns);
+	for (size_t i = 0; i < count; i++)
+		sem_post(&wakeup->go);
+	return 0;
+
+failed:
+	/* end_ns is still 0: threads that wait for the go will end at once. */
+	for (size_t i = 0; i < wakeup->started; i++)
+		sem_post(&wakeup->go);
+	for (size_t i = 0; i < wakeup->started; i++)
+		pthread_join(wakeup->cpus[i].thread, NULL);
+	wakeup->started = 0;
+	wakeup_release(wakeup);
+	return error;
+}
+
+void wakeup_stop(struct wakeup *wakeup)
+{
+	/*
+	 * Ahead of every clock reading that a thread makes before it sees the new end, so that
+	 * no overrun already counted lies beyond it.
+	 */
+	uint64_t now_ns = clock_ns() + STOP_AHEAD_NS;
+
+	if (now_ns < atomic_load(&wakeup->end_ns))
+		atomic_store(&wakeup->end_ns, now_ns);
+}
+
+bool wakeup_ended(struct wakeup *wakeup)
+{
+	for (size_t i = 0; i < wakeup->count; i++)
+		if (!atomic_load_explicit(&wakeup->cpus[i].ended, memory_order_acquire))
+			return false;
+	for (size_t i = 0; i < wakeup->started; i++)
+		pthread_join(wakeup->cpus[i].thread, NULL);
+	wakeup->started = 0;
+	return true;
+}
+
+void wakeup_release(struct wakeup *wakeup)
+{
+	if (wakeup->idle_fd >= 0)
+		close(wakeup->idle_fd);
+	wakeup->idle_fd = -1;
+	for (size_t i = 0; i < wakeup->count && wakeup->cpus; i++)
+		free(wakeup->cpus[i].ring.slots);
+	free(wakeup->cpus);
+	wakeup->cpus = NULL;
+	wakeup->count = 0;
+	munlockall();
+	sem_destroy(&wakeup->ready);
+	sem_destroy(&wakeup->go);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The wakeup workload: how late is a periodic real-time thread?
+ *
+ * One thread per CPU sleeps until absolute deadlines and reads the clock when it runs. An
+ * activation that came due before the preceding one had woken is an overrun: it is not run
+ * after the fact, it is counted with the bound that is known of it.
+ */
+#ifndef WHYLATE_WAKEUP_H
+#define WHYLATE_WAKEUP_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ring.h"
+
+struct wakeup_plan {
+	uint64_t interval_ns;
+	uint64_t duration_ns;
+	int priority;
+	bool hold_idle;
+};
+
+/* What a measuring thread counts; its own until the thread has ended. */
+struct wakeup_count {
+	uint64_t seen;
+	uint64_t overrun;
+	uint64_t dropped; /* found no room in the ring; included in neither of the others */
+};
+
+struct wakeup_cpu {
+	struct ring ring;
+	/* All activations below this index are in the ring, were taken, or were dropped. */
+	_Alignas(64) _Atomic uint64_t next;
+	struct wakeup_count count;
+	_Atomic bool ended;
+	_Alignas(64) uint64_t start_ns;
+	uint64_t interval_ns;
+	_Atomic uint64_t *end_ns;
+	sem_t *ready;
+	sem_t *go;
+	pthread_t thread;
+	uint16_t cpu;
+	int asked_priority;
+	int policy;
+	int priority;
+};
+
+struct wakeup {
+	struct wakeup_plan plan;
+	struct wakeup_cpu *cpus;
+	size_t count;
+	_Atomic uint64_t end_ns;
+	sem_t ready;
+	sem_t go;
+	size_t started;
+	bool memory_locked;
+	int idle_fd;	/* /dev/cpu_dma_latency, held at 0; -1 where it is not */
+	int idle_error; /* why not */
+};
+
+/* wakeup_start - lock memory, start the threads and let them go.
+ * Returns 0, or an errno with *step saying what failed; then nothing is left running. */
+int wakeup_start(struct wakeup *wakeup, const struct wakeup_plan *plan, const uint16_t *cpus,
+		 size_t count, const char **step);
+
+/* wakeup_stop - let the end be now: what comes due from now on is not measured */
+void wakeup_stop(struct wakeup *wakeup);
+
+/* wakeup_ended - whether every thread has ended; joins them then */
+bool wakeup_ended(struct wakeup *wakeup);
+
+/* wakeup_release - give back threads, memory and the hold on idle states */
+void wakeup_release(struct wakeup *wakeup);
+
+#endif

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: MIT
+/* Written by tools/wiregen.py from schema/wire.toml. Do not edit. */
+#include "messages.h"
+
+void wire_pack_hello(struct wire_writer *writer, const struct wire_hello *message)
+{
+	wire_write_bytes(writer, message->version);
+}
+
+bool wire_unpack_hello(const uint8_t *payload, size_t length, struct wire_hello *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->version = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_read(struct wire_writer *writer, const struct wire_read *message)
+{
+	wire_write_u8(writer, message->how);
+	wire_write_u32(writer, message->limit);
+	wire_write_u64(writer, message->offset);
+	wire_write_bytes(writer, message->pattern);
+}
+
+bool wire_unpack_read(const uint8_t *payload, size_t length, struct wire_read *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->how = wire_read_u8(&reader);
+	message->limit = wire_read_u32(&reader);
+	message->offset = wire_read_u64(&reader);
+	message->pattern = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_load_start(struct wire_writer *writer, const struct wire_load_start *message)
+{
+	wire_write_u16(writer, message->load);
+	wire_write_u16(writer, message->count);
+	wire_write_bytes(writer, message->kind);
+	wire_write_list_str(writer, message->argv);
+}
+
+bool wire_unpack_load_start(const uint8_t *payload, size_t length, struct wire_load_start *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->load = wire_read_u16(&reader);
+	message->count = wire_read_u16(&reader);
+	message->kind = wire_read_bytes(&reader);
+	message->argv = wire_read_list_str(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_setting(struct wire_writer *writer, const struct wire_setting *message)
+{
+	wire_write_bytes(writer, message->path);
+	wire_write_bytes(writer, message->value);
+}
+
+bool wire_unpack_setting(const uint8_t *payload, size_t length, struct wire_setting *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->path = wire_read_bytes(&reader);
+	message->value = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_wakeup(struct wire_writer *writer, const struct wire_wakeup *message)
+{
+	wire_write_u64(writer, message->interval_ns);
+	wire_write_u64(writer, message->duration_ns);
+	wire_write_u8(writer, message->priority);
+	wire_write_u8(writer, message->hold_idle);
+	wire_write_u8(writer, message->spool);
+	wire_write_list_u16(writer, message->cpus);
+}
+
+bool wire_unpack_wakeup(const uint8_t *payload, size_t length, struct wire_wakeup *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->interval_ns = wire_read_u64(&reader);
+	message->duration_ns = wire_read_u64(&reader);
+	message->priority = wire_read_u8(&reader);
+	message->hold_idle = wire_read_u8(&reader);
+	message->spool = wire_read_u8(&reader);
+	message->cpus = wire_read_list_u16(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_stop(struct wire_writer *writer, const struct wire_stop *message)
+{
+	(void)writer;
+	(void)message;
+}
+
+bool wire_unpack_stop(const uint8_t *payload, size_t length, struct wire_stop *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->nothing = 0;
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_frequency(struct wire_writer *writer, const struct wire_frequency *message)
+{
+	wire_write_list_u16(writer, message->cpus);
+}
+
+bool wire_unpack_frequency(const uint8_t *payload, size_t length, struct wire_frequency *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->cpus = wire_read_list_u16(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_finish(struct wire_writer *writer, const struct wire_finish *message)
+{
+	(void)writer;
+	(void)message;
+}
+
+bool wire_unpack_finish(const uint8_t *payload, size_t length, struct wire_finish *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->nothing = 0;
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_keepalive(struct wire_writer *writer, const struct wire_keepalive *message)
+{
+	wire_write_u32(writer, message->timeout_ms);
+}
+
+bool wire_unpack_keepalive(const uint8_t *payload, size_t length, struct wire_keepalive *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->timeout_ms = wire_read_u32(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_welcome(struct wire_writer *writer, const struct wire_welcome *message)
+{
+	wire_write_bytes(writer, message->version);
+	wire_write_bytes(writer, message->arch);
+	wire_write_bytes(writer, message->sysname);
+	wire_write_bytes(writer, message->nodename);
+	wire_write_bytes(writer, message->release);
+	wire_write_bytes(writer, message->kernel_version);
+	wire_write_bytes(writer, message->machine);
+	wire_write_u32(writer, message->uid);
+	wire_write_u64(writer, message->capabilities);
+	wire_write_u64(writer, message->rtprio_limit);
+	wire_write_u64(writer, message->memlock_limit);
+	wire_write_u64(writer, message->clock_resolution_ns);
+	wire_write_u64(writer, message->clock_read_ns);
+	wire_write_list_u16(writer, message->cpus);
+}
+
+bool wire_unpack_welcome(const uint8_t *payload, size_t length, struct wire_welcome *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->version = wire_read_bytes(&reader);
+	message->arch = wire_read_bytes(&reader);
+	message->sysname = wire_read_bytes(&reader);
+	message->nodename = wire_read_bytes(&reader);
+	message->release = wire_read_bytes(&reader);
+	message->kernel_version = wire_read_bytes(&reader);
+	message->machine = wire_read_bytes(&reader);
+	message->uid = wire_read_u32(&reader);
+	message->capabilities = wire_read_u64(&reader);
+	message->rtprio_limit = wire_read_u64(&reader);
+	message->memlock_limit = wire_read_u64(&reader);
+	message->clock_resolution_ns = wire_read_u64(&reader);
+	message->clock_read_ns = wire_read_u64(&reader);
+	message->cpus = wire_read_list_u16(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_done(struct wire_writer *writer, const struct wire_done *message)
+{
+	wire_write_u32(writer, message->command);
+}
+
+bool wire_unpack_done(const uint8_t *payload, size_t length, struct wire_done *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->command = wire_read_u32(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_failed(struct wire_writer *writer, const struct wire_failed *message)
+{
+	wire_write_u32(writer, message->command);
+	wire_write_i32(writer, message->error);
+	wire_write_bytes(writer, message->text);
+}
+
+bool wire_unpack_failed(const uint8_t *payload, size_t length, struct wire_failed *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->command = wire_read_u32(&reader);
+	message->error = wire_read_i32(&reader);
+	message->text = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_file(struct wire_writer *writer, const struct wire_file *message)
+{
+	wire_write_u32(writer, message->command);
+	wire_write_i32(writer, message->error);
+	wire_write_u8(writer, message->truncated);
+	wire_write_u8(writer, message->more);
+	wire_write_bytes(writer, message->path);
+	wire_write_bytes(writer, message->data);
+}
+
+bool wire_unpack_file(const uint8_t *payload, size_t length, struct wire_file *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->command = wire_read_u32(&reader);
+	message->error = wire_read_i32(&reader);
+	message->truncated = wire_read_u8(&reader);
+	message->more = wire_read_u8(&reader);
+	message->path = wire_read_bytes(&reader);
+	message->data = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_cpu_started(struct wire_writer *writer, const struct wire_cpu_started *message)
+{
+	wire_write_u16(writer, message->cpu);
+	wire_write_u8(writer, message->policy);
+	wire_write_u8(writer, message->priority);
+	wire_write_u8(writer, message->locked);
+	wire_write_u64(writer, message->start_ns);
+	wire_write_u64(writer, message->end_ns);
+	wire_write_u64(writer, message->interval_ns);
+}
+
+bool wire_unpack_cpu_started(const uint8_t *payload, size_t length,
+			     struct wire_cpu_started *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->cpu = wire_read_u16(&reader);
+	message->policy = wire_read_u8(&reader);
+	message->priority = wire_read_u8(&reader);
+	message->locked = wire_read_u8(&reader);
+	message->start_ns = wire_read_u64(&reader);
+	message->end_ns = wire_read_u64(&reader);
+	message->interval_ns = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_samples(struct wire_writer *writer, const struct wire_samples *message)
+{
+	wire_write_u16(writer, message->cpu);
+	wire_write_u16(writer, message->count);
+	wire_write_u64(writer, message->first);
+	wire_write_bytes(writer, message->data);
+}
+
+bool wire_unpack_samples(const uint8_t *payload, size_t length, struct wire_samples *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->cpu = wire_read_u16(&reader);
+	message->count = wire_read_u16(&reader);
+	message->first = wire_read_u64(&reader);
+	message->data = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_progress(struct wire_writer *writer, const struct wire_progress *message)
+{
+	wire_write_u64(writer, message->now_ns);
+	wire_write_list_u64(writer, message->next);
+}
+
+bool wire_unpack_progress(const uint8_t *payload, size_t length, struct wire_progress *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->now_ns = wire_read_u64(&reader);
+	message->next = wire_read_list_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_load_work(struct wire_writer *writer, const struct wire_load_work *message)
+{
+	wire_write_u16(writer, message->load);
+	wire_write_u8(writer, message->state);
+	wire_write_u64(writer, message->now_ns);
+	wire_write_u64(writer, message->work);
+	wire_write_bytes(writer, message->message);
+}
+
+bool wire_unpack_load_work(const uint8_t *payload, size_t length, struct wire_load_work *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->load = wire_read_u16(&reader);
+	message->state = wire_read_u8(&reader);
+	message->now_ns = wire_read_u64(&reader);
+	message->work = wire_read_u64(&reader);
+	message->message = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_cpu_result(struct wire_writer *writer, const struct wire_cpu_result *message)
+{
+	wire_write_u16(writer, message->cpu);
+	wire_write_u8(writer, message->policy);
+	wire_write_u8(writer, message->priority);
+	wire_write_u8(writer, message->locked);
+	wire_write_u64(writer, message->start_ns);
+	wire_write_u64(writer, message->end_ns);
+	wire_write_u64(writer, message->seen);
+	wire_write_u64(writer, message->overrun);
+	wire_write_u64(writer, message->dropped);
+}
+
+bool wire_unpack_cpu_result(const uint8_t *payload, size_t length, struct wire_cpu_result *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->cpu = wire_read_u16(&reader);
+	message->policy = wire_read_u8(&reader);
+	message->priority = wire_read_u8(&reader);
+	message->locked = wire_read_u8(&reader);
+	message->start_ns = wire_read_u64(&reader);
+	message->end_ns = wire_read_u64(&reader);
+	message->seen = wire_read_u64(&reader);
+	message->overrun = wire_read_u64(&reader);
+	message->dropped = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_result(struct wire_writer *writer, const struct wire_result *message)
+{
+	wire_write_u64(writer, message->cpu_time_ns);
+	wire_write_u64(writer, message->peak_memory);
+}
+
+bool wire_unpack_result(const uint8_t *payload, size_t length, struct wire_result *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->cpu_time_ns = wire_read_u64(&reader);
+	message->peak_memory = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_cpu_frequency(struct wire_writer *writer, const struct wire_cpu_frequency *message)
+{
+	wire_write_u16(writer, message->cpu);
+	wire_write_u64(writer, message->hz);
+}
+
+bool wire_unpack_cpu_frequency(const uint8_t *payload, size_t length,
+			       struct wire_cpu_frequency *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->cpu = wire_read_u16(&reader);
+	message->hz = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_note(struct wire_writer *writer, const struct wire_note *message)
+{
+	wire_write_bytes(writer, message->code);
+	wire_write_bytes(writer, message->text);
+}
+
+bool wire_unpack_note(const uint8_t *payload, size_t length, struct wire_note *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->code = wire_read_bytes(&reader);
+	message->text = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_ack(struct wire_writer *writer, const struct wire_ack *message)
+{
+	wire_write_u32(writer, message->next);
+}
+
+bool wire_unpack_ack(const uint8_t *payload, size_t length, struct wire_ack *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->next = wire_read_u32(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_resend(struct wire_writer *writer, const struct wire_resend *message)
+{
+	wire_write_u32(writer, message->first);
+	wire_write_u16(writer, message->count);
+	wire_write_bytes(writer, message->have);
+}
+
+bool wire_unpack_resend(const uint8_t *payload, size_t length, struct wire_resend *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->first = wire_read_u32(&reader);
+	message->count = wire_read_u16(&reader);
+	message->have = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_fragment(struct wire_writer *writer, const struct wire_fragment *message)
+{
+	wire_write_u32(writer, message->number);
+	wire_write_u8(writer, message->kind);
+	wire_write_u16(writer, message->index);
+	wire_write_u16(writer, message->total);
+	wire_write_bytes(writer, message->data);
+}
+
+bool wire_unpack_fragment(const uint8_t *payload, size_t length, struct wire_fragment *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->number = wire_read_u32(&reader);
+	message->kind = wire_read_u8(&reader);
+	message->index = wire_read_u16(&reader);
+	message->total = wire_read_u16(&reader);
+	message->data = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_tail(struct wire_writer *writer, const struct wire_tail *message)
+{
+	wire_write_u32(writer, message->last);
+}
+
+bool wire_unpack_tail(const uint8_t *payload, size_t length, struct wire_tail *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->last = wire_read_u32(&reader);
+	return wire_reader_done(&reader);
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+/* Written by tools/wiregen.py from schema/wire.toml. Do not edit. */
+#ifndef WHYLATE_WIRE_MESSAGES_H
+#define WHYLATE_WIRE_MESSAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pack.h"
+
+#define WIRE_PROTOCOL	   1
+#define WIRE_MAX_PAYLOAD   4096
+#define WIRE_FRAGMENT_SIZE 40
+#define WIRE_FIRST_CONTROL 240
+
+enum wire_kind {
+	WIRE_HELLO = 1,
+	WIRE_READ = 2,
+	WIRE_LOAD_START = 3,
+	WIRE_SETTING = 4,
+	WIRE_WAKEUP = 5,
+	WIRE_STOP = 6,
+	WIRE_FREQUENCY = 7,
+	WIRE_FINISH = 8,
+	WIRE_KEEPALIVE = 9,
+	WIRE_WELCOME = 64,
+	WIRE_DONE = 65,
+	WIRE_FAILED = 66,
+	WIRE_FILE = 67,
+	WIRE_CPU_STARTED = 68,
+	WIRE_SAMPLES = 69,
+	WIRE_PROGRESS = 70,
+	WIRE_LOAD_WORK = 71,
+	WIRE_CPU_RESULT = 72,
+	WIRE_RESULT = 73,
+	WIRE_CPU_FREQUENCY = 74,
+	WIRE_NOTE = 75,
+	WIRE_ACK = 240,
+	WIRE_RESEND = 241,
+	WIRE_FRAGMENT = 242,
+	WIRE_TAIL = 243,
+};
+
+/* hello - The host's first word; the probe answers with welcome. */
+struct wire_hello {
+	struct wire_bytes version;
+};
+
+/* read - Read what matches a glob pattern: answered by file messages, then done. */
+struct wire_read {
+	uint8_t how;
+	uint32_t limit;
+	uint64_t offset;
+	struct wire_bytes pattern;
+};
+
+/* load_start - Start `count` instances of a load. argv is for the kind cmd alone. */
+struct wire_load_start {
+	uint16_t load;
+	uint16_t count;
+	struct wire_bytes kind;
+	struct wire_list argv;
+};
+
+/* setting - Write a value to a file under /proc/sys or /sys until the session ends. */
+struct wire_setting {
+	struct wire_bytes path;
+	struct wire_bytes value;
+};
+
+/* wakeup - Start the wakeup workload: answered by cpu_started for each CPU, then done. */
+struct wire_wakeup {
+	uint64_t interval_ns;
+	uint64_t duration_ns;
+	uint8_t priority;
+	uint8_t hold_idle;
+	uint8_t spool;
+	struct wire_list cpus;
+};
+
+/* stop - End the workload now; what was measured is shipped as at a planned end. */
+struct wire_stop {
+	char nothing; /* C has no empty structs */
+};
+
+/* frequency - Measure the frequency of these CPUs: answered by cpu_frequency for each, then done.
+ */
+struct wire_frequency {
+	struct wire_list cpus;
+};
+
+/* finish - Stop loads and put back settings; answered by done. The probe then waits for the end of
+ * input. */
+struct wire_finish {
+	char nothing; /* C has no empty structs */
+};
+
+/* keepalive - The host is there. After `timeout_ms` without a word from it the probe ends; 0:
+ * never. */
+struct wire_keepalive {
+	uint32_t timeout_ms;
+};
+
+/* welcome - Who the probe is and what it may do. */
+struct wire_welcome {
+	struct wire_bytes version;
+	struct wire_bytes arch;
+	struct wire_bytes sysname;
+	struct wire_bytes nodename;
+	struct wire_bytes release;
+	struct wire_bytes kernel_version;
+	struct wire_bytes machine;
+	uint32_t uid;
+	uint64_t capabilities;
+	uint64_t rtprio_limit;
+	uint64_t memlock_limit;
+	uint64_t clock_resolution_ns;
+	uint64_t clock_read_ns;
+	struct wire_list cpus;
+};
+
+/* done - The command with that number was carried out. */
+struct wire_done {
+	uint32_t command;
+};
+
+/* failed - The command with that number was not carried out, and why. */
+struct wire_failed {
+	uint32_t command;
+	int32_t error;
+	struct wire_bytes text;
+};
+
+/* file - A piece of what a read found. error is an errno; more: another piece of this path follows.
+ */
+struct wire_file {
+	uint32_t command;
+	int32_t error;
+	uint8_t truncated;
+	uint8_t more;
+	struct wire_bytes path;
+	struct wire_bytes data;
+};
+
+/* cpu_started - A measuring thread is about to start: its first activation is due at start_ns. */
+struct wire_cpu_started {
+	uint16_t cpu;
+	uint8_t policy;
+	uint8_t priority;
+	uint8_t locked;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t interval_ns;
+};
+
+/* samples - Consecutive activations of one CPU from `first` on; `data` as in probe/src/samples.h.
+ */
+struct wire_samples {
+	uint16_t cpu;
+	uint16_t count;
+	uint64_t first;
+	struct wire_bytes data;
+};
+
+/* progress - At now_ns all activations of the k-th CPU below next[k] had been taken from its
+ * thread. */
+struct wire_progress {
+	uint64_t now_ns;
+	struct wire_list next;
+};
+
+/* load_work - Work that a load did up to now_ns, all its instances together. */
+struct wire_load_work {
+	uint16_t load;
+	uint8_t state;
+	uint64_t now_ns;
+	uint64_t work;
+	struct wire_bytes message;
+};
+
+/* cpu_result - The probe's own account of one CPU. dropped: found no room in the thread's buffer.
+ */
+struct wire_cpu_result {
+	uint16_t cpu;
+	uint8_t policy;
+	uint8_t priority;
+	uint8_t locked;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t seen;
+	uint64_t overrun;
+	uint64_t dropped;
+};
+
+/* result - The workload has ended; all its samples were sent before. cpu_time_ns: of the probe
+ * alone. */
+struct wire_result {
+	uint64_t cpu_time_ns;
+	uint64_t peak_memory;
+};
+
+/* cpu_frequency - The frequency of a CPU as measured with a chain of single-cycle instructions. */
+struct wire_cpu_frequency {
+	uint16_t cpu;
+	uint64_t hz;
+};
+
+/* note - Something that the probe noticed and the user should know. */
+struct wire_note {
+	struct wire_bytes code;
+	struct wire_bytes text;
+};
+
+/* ack - All frames below `next` have arrived. */
+struct wire_ack {
+	uint32_t next;
+};
+
+/* resend - These frames are missing. For a single one, `have` is the bitmap of its fragments at
+ * hand. */
+struct wire_resend {
+	uint32_t first;
+	uint16_t count;
+	struct wire_bytes have;
+};
+
+/* fragment - A piece of a frame that was asked for again: small frames survive a bad line. */
+struct wire_fragment {
+	uint32_t number;
+	uint8_t kind;
+	uint16_t index;
+	uint16_t total;
+	struct wire_bytes data;
+};
+
+/* tail - The last number sent, when nothing follows it by which its loss would be noticed. */
+struct wire_tail {
+	uint32_t last;
+};
+
+/* pack: the payload's length, or 0 with *writer failed where it does not fit. */
+/* unpack: false where the payload is not exactly one such message. */
+void wire_pack_hello(struct wire_writer *writer, const struct wire_hello *message);
+bool wire_unpack_hello(const uint8_t *payload, size_t length, struct wire_hello *message);
+void wire_pack_read(struct wire_writer *writer, const struct wire_read *message);
+bool wire_unpack_read(const uint8_t *payload, size_t length, struct wire_read *message);
+void wire_pack_load_start(struct wire_writer *writer, const struct wire_load_start *message);
+bool wire_unpack_load_start(const uint8_t *payload, size_t length, struct wire_load_start *message);
+void wire_pack_setting(struct wire_writer *writer, const struct wire_setting *message);
+bool wire_unpack_setting(const uint8_t *payload, size_t length, struct wire_setting *message);
+void wire_pack_wakeup(struct wire_writer *writer, const struct wire_wakeup *message);
+bool wire_unpack_wakeup(const uint8_t *payload, size_t length, struct wire_wakeup *message);
+void wire_pack_stop(struct wire_writer *writer, const struct wire_stop *message);
+bool wire_unpack_stop(const uint8_t *payload, size_t length, struct wire_stop *message);
+void wire_pack_frequency(struct wire_writer *writer, const struct wire_frequency *message);
+bool wire_unpack_frequency(const uint8_t *payload, size_t length, struct wire_frequency *message);
+void wire_pack_finish(struct wire_writer *writer, const struct wire_finish *message);
+bool wire_unpack_finish(const uint8_t *payload, size_t length, struct wire_finish *message);
+void wire_pack_keepalive(struct wire_writer *writer, const struct wire_keepalive *message);
+bool wire_unpack_keepalive(const uint8_t *payload, size_t length, struct wire_keepalive *message);
+void wire_pack_welcome(struct wire_writer *writer, const struct wire_welcome *message);
+bool wire_unpack_welcome(const uint8_t *payload, size_t length, struct wire_welcome *message);
+void wire_pack_done(struct wire_writer *writer, const struct wire_done *message);
+bool wire_unpack_done(const uint8_t *payload, size_t length, struct wire_done *message);
+void wire_pack_failed(struct wire_writer *writer, const struct wire_failed *message);
+bool wire_unpack_failed(const uint8_t *payload, size_t length, struct wire_failed *message);
+void wire_pack_file(struct wire_writer *writer, const struct wire_file *message);
+bool wire_unpack_file(const uint8_t *payload, size_t length, struct wire_file *message);
+void wire_pack_cpu_started(struct wire_writer *writer, const struct wire_cpu_started *message);
+bool wire_unpack_cpu_started(const uint8_t *payload, size_t length,
+			     struct wire_cpu_started *message);
+void wire_pack_samples(struct wire_writer *writer, const struct wire_samples *message);
+bool wire_unpack_samples(const uint8_t *payload, size_t length, struct wire_samples *message);
+void wire_pack_progress(struct wire_writer *writer, const struct wire_progress *message);
+bool wire_unpack_progress(const uint8_t *payload, size_t length, struct wire_progress *message);
+void wire_pack_load_work(struct wire_writer *writer, const struct wire_load_work *message);
+bool wire_unpack_load_work(const uint8_t *payload, size_t length, struct wire_load_work *message);
+void wire_pack_cpu_result(struct wire_writer *writer, const struct wire_cpu_result *message);
+bool wire_unpack_cpu_result(const uint8_t *payload, size_t length, struct wire_cpu_result *message);
+void wire_pack_result(struct wire_writer *writer, const struct wire_result *message);
+bool wire_unpack_result(const uint8_t *payload, size_t length, struct wire_result *message);
+void wire_pack_cpu_frequency(struct wire_writer *writer, const struct wire_cpu_frequency *message);
+bool wire_unpack_cpu_frequency(const uint8_t *payload, size_t length,
+			       struct wire_cpu_frequency *message);
+void wire_pack_note(struct wire_writer *writer, const struct wire_note *message);
+bool wire_unpack_note(const uint8_t *payload, size_t length, struct wire_note *message);
+void wire_pack_ack(struct wire_writer *writer, const struct wire_ack *message);
+bool wire_unpack_ack(const uint8_t *payload, size_t length, struct wire_ack *message);
+void wire_pack_resend(struct wire_writer *writer, const struct wire_resend *message);
+bool wire_unpack_resend(const uint8_t *payload, size_t length, struct wire_resend *message);
+void wire_pack_fragment(struct wire_writer *writer, const struct wire_fragment *message);
+bool wire_unpack_fragment(const uint8_t *payload, size_t length, struct wire_fragment *message);
+void wire_pack_tail(struct wire_writer *writer, const struct wire_tail *message);
+bool wire_unpack_tail(const uint8_t *payload, size_t length, struct wire_tail *message);
+
+#endif

@@ -1,0 +1,204 @@
+"""The host's end of a session with a probe, over any byte stream."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import time
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from whylate import __version__
+from whylate.probe.link import Link
+from whylate.wire.frame import Frame
+from whylate.wire.messages import (
+    PROTOCOL,
+    UNPACK,
+    Done,
+    Failed,
+    Finish,
+    Hello,
+    Keepalive,
+    Message,
+    Welcome,
+)
+from whylate.wire.pack import WireError
+
+M = TypeVar("M", bound=Message)
+
+#: How long a command may take that the probe carries out at once.
+COMMAND_S = 30.0
+#: How long a word may take to arrive before the link is told that time has passed.
+TURN_S = 0.05
+
+
+class Stream(Protocol):
+    """A byte stream to a probe, however far away."""
+
+    def fileno(self) -> int:
+        """Return the descriptor that becomes readable when bytes arrive."""
+
+    def read(self, size: int) -> bytes:
+        """Return what has arrived, at most `size` bytes; empty at the end of the stream."""
+
+    def write(self, data: bytes) -> None:
+        """Send all of data; raises OSError when the other end is gone."""
+
+    def close(self) -> None:
+        """Hang up, and wait until the other end is gone where that can be known."""
+
+
+class ProbeError(Exception):
+    """The probe could not do what it was asked to."""
+
+
+class ProbeGoneError(ProbeError):
+    """The stream to the probe has ended."""
+
+
+class ProbeTimeoutError(ProbeError):
+    """The probe did not answer in time."""
+
+
+class ProbeRefusedError(ProbeError):
+    """The probe said no, and why."""
+
+    def __init__(self, text: str, error: int) -> None:
+        super().__init__(text)
+        #: An errno of the board.
+        self.error = error
+
+
+class ProbeVersionError(ProbeError):
+    """The probe speaks another version of the protocol, or is of another whylate."""
+
+
+class Client:
+    """A session with a probe.
+
+    `on_message` is called with every message in the order in which the probe sent them, before
+    it is given to whoever waits for it: samples and progress come while a command is waited for.
+    """
+
+    def __init__(
+        self, stream: Stream, on_message: Callable[[Frame, Message], None] | None = None
+    ) -> None:
+        self._stream = stream
+        self._link = Link(stream.write)
+        self.on_message = on_message
+        self.ended = False
+
+    @property
+    def link(self) -> Link:
+        """The link, for its counts."""
+        return self._link
+
+    def hello(self, timeout_s: float = COMMAND_S) -> Welcome:
+        """Introduce ourselves and return the probe's answer.
+
+        Raises ProbeVersionError for a probe of another version, ProbeGoneError, and
+        ProbeTimeoutError.
+        """
+        self._send(Hello(__version__))
+        deadline = time.monotonic() + timeout_s
+        while True:
+            for message in self.pump(TURN_S):
+                if not isinstance(message, Welcome):
+                    continue
+                if message.version != __version__:
+                    raise ProbeVersionError(
+                        f"the probe is of whylate {message.version[:40]!r}, this is "
+                        f"{__version__}: run the probe that came with this whylate"
+                    )
+                return message
+            self._check(deadline, "say hello")
+
+    def call(self, command: Message, timeout_s: float = COMMAND_S) -> list[Message]:
+        """Send a command and return all messages up to its `done`.
+
+        Raises ProbeRefusedError with the probe's reason, ProbeGoneError, ProbeTimeoutError.
+        """
+        number = self._send(command)
+        deadline = time.monotonic() + timeout_s
+        got: list[Message] = []
+        while True:
+            for message in self.pump(TURN_S):
+                if isinstance(message, Failed) and message.command == number:
+                    raise ProbeRefusedError(message.text, message.error)
+                if isinstance(message, Done) and message.command == number:
+                    return got
+                got.append(message)
+            self._check(deadline, f"answer {type(command).__name__.lower()}")
+
+    def keepalive(self, timeout_s: float) -> None:
+        """Ask the probe to end when it hears nothing for this long; 0: never."""
+        self._send(Keepalive(int(timeout_s * 1000)))
+
+    def finish(self, timeout_s: float = COMMAND_S) -> None:
+        """End loads and put settings back; raises as call() does."""
+        self.call(Finish(), timeout_s)
+
+    def pump(self, timeout_s: float) -> list[Message]:
+        """Wait for bytes, at most so long, and return the messages that they complete.
+
+        Raises ProbeGoneError once the stream has ended and everything it held was returned.
+        """
+        if self.ended:
+            raise ProbeGoneError(
+                "the probe is gone: it was killed, or the connection to the board broke"
+            )
+        ready, _, _ = select.select([self._stream.fileno()], [], [], timeout_s)
+        frames: list[Frame] = []
+        try:
+            if ready:
+                data = self._stream.read(1 << 16)
+                if data:
+                    frames = self._link.receive(data)
+                else:
+                    self.ended = True
+                    frames = self._link.abandon()
+            frames += self._link.tick()
+        except OSError:
+            # It closed its end while we wrote: what it sent before may still be there to read.
+            frames += self._drain()
+        return [m for frame in frames if (m := self._take(frame)) is not None]
+
+    def _drain(self) -> list[Frame]:
+        frames: list[Frame] = []
+        with contextlib.suppress(OSError):
+            while data := self._stream.read(1 << 16):
+                with contextlib.suppress(OSError):
+                    frames += self._link.receive(data)
+        self.ended = True
+        return frames + self._link.abandon()
+
+    def _take(self, frame: Frame) -> Message | None:
+        unpack = UNPACK.get(frame.kind)
+        if unpack is None:
+            self._link.counts.malformed += 1
+            return None
+        try:
+            message: Message = unpack(frame.payload)
+        except WireError:
+            self._link.counts.malformed += 1
+            return None
+        if self.on_message is not None:
+            self.on_message(frame, message)
+        return message
+
+    def _send(self, message: Message) -> int:
+        try:
+            return self._link.send(message)
+        except OSError as error:
+            raise ProbeGoneError(f"the probe is gone: {os.strerror(error.errno or 0)}") from None
+
+    def _check(self, deadline: float, what: str) -> None:
+        foreign = self._link.foreign_protocol
+        if foreign is not None:
+            raise ProbeVersionError(
+                f"the probe speaks protocol {foreign}, this whylate {PROTOCOL}: "
+                "run the probe that came with this whylate"
+            )
+        if time.monotonic() > deadline:
+            raise ProbeTimeoutError(f"the probe did not {what} in time")

@@ -1,0 +1,278 @@
+"""The link: numbered messages, in order, over a stream that may lose and damage bytes.
+
+Both ends keep what they sent until the other acknowledges it, and ask again for what is
+missing. A frame that is asked for again goes out in fragments of FRAGMENT_SIZE bytes: where one
+byte in a hundred is damaged, a frame of 4 KiB never arrives whole, but its pieces do. What does
+not arrive after GIVE_UP_S of asking is given up and counted as lost, never guessed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from whylate.wire.frame import Frame, FrameCounts, FrameDecoder, encode_frame
+from whylate.wire.messages import (
+    FIRST_CONTROL,
+    FRAGMENT_SIZE,
+    MAX_PAYLOAD,
+    Ack,
+    Fragment,
+    Message,
+    Resend,
+    Tail,
+)
+from whylate.wire.pack import WireError
+
+#: An acknowledgement goes out at the latest after that many frames, or that many seconds.
+ACK_FRAMES = 16
+ACK_S = 0.05
+#: A missing frame is asked for again when the line was quiet this long, or after RETRY_S.
+QUIET_S = 0.03
+RETRY_S = 1.0
+#: What was asked for this long without coming is lost.
+GIVE_UP_S = 20.0
+#: After this long without an acknowledgement the number of the last frame is said again.
+TAIL_S = 0.3
+#: Frames that may wait for a missing one before it; more are dropped and asked for later.
+MAX_WAITING = 4096
+
+
+@dataclass(slots=True)
+class LinkCounts:
+    """What the receiving side met, besides what the frame decoder counts."""
+
+    delivered: int = 0
+    missing: int = 0
+    reordered: int = 0
+    duplicate: int = 0
+    malformed: int = 0
+    requests: int = 0
+    lost: int = 0
+
+
+@dataclass(slots=True)
+class _Missing:
+    """A frame that did not arrive: when it was missed and asked for, and its pieces."""
+
+    since: float
+    asked: float | None = None
+    kind: int = 0
+    total: int = 0
+    pieces: dict[int, bytes] = field(default_factory=dict)
+
+    def bitmap(self) -> bytes:
+        bits = bytearray((self.total + 7) // 8)
+        for index in self.pieces:
+            bits[index // 8] |= 1 << index % 8
+        return bytes(bits)
+
+
+class Link:
+    """One end of the wire. It does no I/O: `write` takes bytes out, `receive` takes them in."""
+
+    def __init__(
+        self, write: Callable[[bytes], object], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._write = write
+        self._clock = clock
+        self._decoder = FrameDecoder()
+        self.counts = LinkCounts()
+        self._sent: dict[int, tuple[int, bytes]] = {}
+        self._last_sent = 0
+        self._sent_at = 0.0
+        self._expected = 1
+        self._highest = 0
+        self._waiting: dict[int, Frame] = {}
+        self._missing: dict[int, _Missing] = {}
+        self._unacknowledged = 0
+        self._delivered_at = 0.0
+        self._heard_at = clock()
+
+    @property
+    def frame_counts(self) -> FrameCounts:
+        """What the frame decoder met."""
+        return self._decoder.counts
+
+    @property
+    def foreign_protocol(self) -> int | None:
+        """The other end's protocol version where it is not ours, else None."""
+        return self._decoder.foreign_protocol
+
+    @property
+    def all_acknowledged(self) -> bool:
+        """Whether the other end has everything that was sent."""
+        return not self._sent
+
+    def send(self, message: Message) -> int:
+        """Send a numbered message and return its number; raises WireError if it is too long."""
+        payload = message.pack()
+        if len(payload) > MAX_PAYLOAD:
+            raise WireError(f"a {type(message).__name__} of {len(payload)} bytes is too long")
+        self._last_sent += 1
+        self._sent[self._last_sent] = (message.KIND, payload)
+        self._sent_at = self._clock()
+        self._write(encode_frame(message.KIND, self._last_sent, payload))
+        return self._last_sent
+
+    def receive(self, data: bytes) -> list[Frame]:
+        """Take bytes from the stream; return the frames that are next in order."""
+        delivered: list[Frame] = []
+        self._heard_at = self._clock()
+        for frame in self._decoder.feed(data):
+            try:
+                if frame.kind >= FIRST_CONTROL:
+                    self._control(frame, delivered)
+                else:
+                    self._numbered(frame, delivered)
+            except WireError:
+                self.counts.malformed += 1
+        self.tick()
+        return delivered
+
+    def tick(self) -> list[Frame]:
+        """Do what time asks for; return frames that waited for one that is now given up."""
+        now = self._clock()
+        delivered = self._give_up(now)
+        self._ask_again(now)
+        if self._unacknowledged and (
+            self._unacknowledged >= ACK_FRAMES or now - self._delivered_at >= ACK_S
+        ):
+            self._unacknowledged = 0
+            self._control_out(Ack(self._expected))
+        if self._sent and now - self._sent_at >= TAIL_S:
+            self._sent_at = now
+            self._control_out(Tail(self._last_sent))
+        return delivered
+
+    # -- receiving
+
+    def _numbered(self, frame: Frame, delivered: list[Frame]) -> None:
+        number = frame.number
+        if number < self._expected or number in self._waiting:
+            self.counts.duplicate += 1
+            # The other end did not hear that it is here: say so again.
+            self._unacknowledged += 1
+            return
+        if number >= self._expected + MAX_WAITING:
+            return
+        if number < self._highest and number in self._missing:
+            self.counts.reordered += 1
+        self._notice(number)
+        self._missing.pop(number, None)
+        self._waiting[number] = frame
+        self._deliver(delivered)
+
+    def _notice(self, number: int) -> None:
+        """Note what lies between the highest number so far and this one as missing."""
+        for absent in range(max(self._highest + 1, self._expected), number):
+            self._missing[absent] = _Missing(self._clock())
+            self.counts.missing += 1
+        self._highest = max(self._highest, number)
+
+    def _deliver(self, delivered: list[Frame]) -> None:
+        while self._expected in self._waiting:
+            delivered.append(self._waiting.pop(self._expected))
+            self._expected += 1
+            self.counts.delivered += 1
+            if not self._unacknowledged:
+                self._delivered_at = self._clock()
+            self._unacknowledged += 1
+
+    def _control(self, frame: Frame, delivered: list[Frame]) -> None:
+        if frame.kind == Ack.KIND:
+            upto = Ack.unpack(frame.payload).next
+            if upto <= self._last_sent + 1:
+                for number in [n for n in self._sent if n < upto]:
+                    del self._sent[number]
+        elif frame.kind == Resend.KIND:
+            self._resend(Resend.unpack(frame.payload))
+        elif frame.kind == Tail.KIND:
+            last = Tail.unpack(frame.payload).last
+            if self._highest < last < self._expected + MAX_WAITING:
+                self._notice(last + 1)
+                self._highest = last
+            elif last < self._expected:
+                self._unacknowledged += 1
+        elif frame.kind == Fragment.KIND:
+            self._fragment(Fragment.unpack(frame.payload), delivered)
+        else:
+            self.counts.malformed += 1
+
+    def _fragment(self, piece: Fragment, delivered: list[Frame]) -> None:
+        missing = self._missing.get(piece.number)
+        if missing is None:
+            self.counts.duplicate += 1
+            return
+        if (
+            piece.index >= piece.total
+            or piece.total * FRAGMENT_SIZE >= MAX_PAYLOAD + FRAGMENT_SIZE
+            or len(piece.data) > FRAGMENT_SIZE
+            or (missing.pieces and missing.total != piece.total)
+        ):
+            self.counts.malformed += 1
+            return
+        missing.kind, missing.total = piece.kind, piece.total
+        missing.pieces[piece.index] = piece.data
+        if len(missing.pieces) == missing.total:
+            payload = b"".join(missing.pieces[i] for i in range(missing.total))
+            del self._missing[piece.number]
+            self._waiting[piece.number] = Frame(missing.kind, piece.number, payload)
+            self._deliver(delivered)
+
+    def _ask_again(self, now: float) -> None:
+        quiet = now - self._heard_at >= QUIET_S
+        budget = 16
+        for number, missing in self._missing.items():
+            if missing.asked is not None:
+                waited = now - missing.asked
+                if waited < QUIET_S or (not quiet and waited < RETRY_S):
+                    continue
+            missing.asked = now
+            self.counts.requests += 1
+            self._control_out(Resend(number, 1, missing.bitmap()))
+            budget -= 1
+            if not budget:
+                break
+
+    def _give_up(self, now: float) -> list[Frame]:
+        delivered: list[Frame] = []
+        while (first := self._missing.get(self._expected)) and now - first.since >= GIVE_UP_S:
+            del self._missing[self._expected]
+            self._expected += 1
+            self.counts.lost += 1
+            self._unacknowledged += 1
+            self._deliver(delivered)
+        return delivered
+
+    def abandon(self) -> list[Frame]:
+        """Give up all that is missing, because the stream has ended; return what waited."""
+        delivered: list[Frame] = []
+        while self._expected <= self._highest:
+            if self._missing.pop(self._expected, None) is not None:
+                self._expected += 1
+                self.counts.lost += 1
+            self._deliver(delivered)
+        return delivered
+
+    # -- sending
+
+    def _control_out(self, message: Message) -> None:
+        self._write(encode_frame(message.KIND, 0, message.pack()))
+
+    def _resend(self, request: Resend) -> None:
+        for number in range(request.first, min(request.first + request.count, self._last_sent + 1)):
+            if number not in self._sent:
+                continue
+            kind, payload = self._sent[number]
+            if len(payload) <= FRAGMENT_SIZE:
+                self._write(encode_frame(kind, number, payload))
+                continue
+            total = -(-len(payload) // FRAGMENT_SIZE)
+            for index in range(total):
+                at = index // 8
+                if at < len(request.have) and request.have[at] >> index % 8 & 1:
+                    continue
+                data = payload[index * FRAGMENT_SIZE : (index + 1) * FRAGMENT_SIZE]
+                self._control_out(Fragment(number, kind, index, total, data))

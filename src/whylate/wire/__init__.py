@@ -1,0 +1,1 @@
+"""What crosses between host and probe, and what a journal holds: bytes to messages and back."""

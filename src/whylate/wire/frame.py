@@ -1,0 +1,143 @@
+"""Frames: how messages are cut apart and checked on a byte stream that may be damaged.
+
+A frame is header, payload and checksum as schema/wire.toml says, in COBS (Consistent Overhead
+Byte Stuffing, Cheshire & Baker 1997) between two zero bytes: whatever is damaged, the next zero
+is a place to start again. The checksum is XXH64 with seed 0.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import xxhash
+
+from whylate.wire.messages import MAX_PAYLOAD, PROTOCOL
+from whylate.wire.pack import WireError
+
+HEADER = struct.Struct("<BBI")
+CHECKSUM_SIZE = 8
+OVERHEAD = HEADER.size + CHECKSUM_SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame whose checksum was right."""
+
+    kind: int
+    number: int
+    payload: bytes
+
+
+@dataclass(slots=True)
+class FrameCounts:
+    """What a decoder met. Everything that is not in `good` was dropped and said here."""
+
+    good: int = 0
+    damaged: int = 0
+    oversized: int = 0
+    foreign: int = 0
+
+
+class ForeignProtocolError(WireError):
+    """A sound frame of another protocol version."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(
+            f"the other end speaks protocol {version}, this whylate speaks {PROTOCOL}: "
+            "use the probe that belongs to this version of whylate"
+        )
+        self.version = version
+
+
+def cobs_encode(data: bytes) -> bytes:
+    """Return data without zero bytes: at most one byte in 254 longer, plus one."""
+    out = bytearray()
+    pieces = data.split(b"\0")
+    for index, piece in enumerate(pieces):
+        for at in range(0, len(piece), 254):
+            group = piece[at : at + 254]
+            out.append(len(group) + 1)
+            out += group
+        # A full group says "no zero follows": an empty one carries the zero, save at the end.
+        if not piece or (len(piece) % 254 == 0 and index < len(pieces) - 1):
+            out.append(1)
+    return bytes(out)
+
+
+def cobs_decode(data: bytes) -> bytes:
+    """Undo cobs_encode; raises WireError for what it cannot have made."""
+    out = bytearray()
+    at, end = 0, len(data)
+    while at < end:
+        code = data[at]
+        if code == 0 or at + code > end:
+            raise WireError("COBS group reaches beyond its frame")
+        out += data[at + 1 : at + code]
+        at += code
+        if code != 0xFF and at < end:
+            out.append(0)
+    return bytes(out)
+
+
+def encode_frame(kind: int, number: int, payload: bytes, protocol: int = PROTOCOL) -> bytes:
+    """Return the bytes of one frame, delimiters included."""
+    body = HEADER.pack(protocol, kind, number) + payload
+    body += xxhash.xxh64_intdigest(body).to_bytes(CHECKSUM_SIZE, "little")
+    return b"\0" + cobs_encode(body) + b"\0"
+
+
+def decode_frame(encoded: bytes, max_payload: int = MAX_PAYLOAD) -> Frame:
+    """Return the frame between two delimiters; raises WireError, ForeignProtocolError."""
+    body = cobs_decode(encoded)
+    if not OVERHEAD <= len(body) <= OVERHEAD + max_payload:
+        raise WireError(f"a frame of {len(body)} bytes")
+    checksum = int.from_bytes(body[-CHECKSUM_SIZE:], "little")
+    if xxhash.xxh64_intdigest(body[:-CHECKSUM_SIZE]) != checksum:
+        raise WireError("checksum does not match")
+    protocol, kind, number = HEADER.unpack_from(body)
+    if protocol != PROTOCOL:
+        raise ForeignProtocolError(protocol)
+    return Frame(kind, number, body[HEADER.size : -CHECKSUM_SIZE])
+
+
+class FrameDecoder:
+    """Cuts a stream into frames; feed it any pieces. Never raises: it counts."""
+
+    def __init__(self, max_payload: int = MAX_PAYLOAD) -> None:
+        self._max_payload = max_payload
+        self._max_encoded = max_payload + OVERHEAD
+        self._max_encoded += self._max_encoded // 254 + 2
+        self._partial = bytearray()
+        self._skipping = False
+        self.counts = FrameCounts()
+        #: The version that a sound frame of another protocol named; None while there was none.
+        self.foreign_protocol: int | None = None
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Return the frames that data completes."""
+        frames: list[Frame] = []
+        pieces = data.split(b"\0")
+        for last, piece in zip([False] * (len(pieces) - 1) + [True], pieces, strict=True):
+            if not self._skipping:
+                self._partial += piece
+                if len(self._partial) > self._max_encoded:
+                    self.counts.oversized += 1
+                    self._skipping = True
+                    self._partial.clear()
+            if not last:
+                if self._partial:
+                    self._take(bytes(self._partial), frames)
+                self._partial.clear()
+                self._skipping = False
+        return frames
+
+    def _take(self, encoded: bytes, frames: list[Frame]) -> None:
+        try:
+            frames.append(decode_frame(encoded, self._max_payload))
+            self.counts.good += 1
+        except ForeignProtocolError as error:
+            self.counts.foreign += 1
+            self.foreign_protocol = error.version
+        except WireError:
+            self.counts.damaged += 1

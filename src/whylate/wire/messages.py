@@ -1,0 +1,864 @@
+"""The messages of the wire.
+
+Written by tools/wiregen.py from schema/wire.toml. Do not edit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from whylate.wire.pack import Reader, Writer
+
+PROTOCOL = 1
+MAX_PAYLOAD = 4096
+FRAGMENT_SIZE = 40
+FIRST_CONTROL = 240
+
+
+class Message:
+    """What all messages have: KIND and the payload they make."""
+
+    KIND: ClassVar[int]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Hello(Message):
+    """The host's first word; the probe answers with welcome."""
+
+    KIND: ClassVar[int] = 1
+    version: str
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.text(self.version)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Hello:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.text(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Message):
+    """Read what matches a glob pattern: answered by file messages, then done."""
+
+    KIND: ClassVar[int] = 2
+    how: int
+    limit: int
+    offset: int
+    pattern: str
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u8(self.how)
+        writer.u32(self.limit)
+        writer.u64(self.offset)
+        writer.text(self.pattern)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Read:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u8(),
+            reader.u32(),
+            reader.u64(),
+            reader.text(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class LoadStart(Message):
+    """Start `count` instances of a load. argv is for the kind cmd alone."""
+
+    KIND: ClassVar[int] = 3
+    load: int
+    count: int
+    kind: str
+    argv: tuple[str, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.load)
+        writer.u16(self.count)
+        writer.text(self.kind)
+        writer.list_str(self.argv)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> LoadStart:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.u16(),
+            reader.text(),
+            reader.list_str(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Message):
+    """Write a value to a file under /proc/sys or /sys until the session ends."""
+
+    KIND: ClassVar[int] = 4
+    path: str
+    value: str
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.text(self.path)
+        writer.text(self.value)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Setting:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.text(),
+            reader.text(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Wakeup(Message):
+    """Start the wakeup workload: answered by cpu_started for each CPU, then done."""
+
+    KIND: ClassVar[int] = 5
+    interval_ns: int
+    duration_ns: int
+    priority: int
+    hold_idle: int
+    spool: int
+    cpus: tuple[int, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u64(self.interval_ns)
+        writer.u64(self.duration_ns)
+        writer.u8(self.priority)
+        writer.u8(self.hold_idle)
+        writer.u8(self.spool)
+        writer.list_u16(self.cpus)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Wakeup:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u64(),
+            reader.u64(),
+            reader.u8(),
+            reader.u8(),
+            reader.u8(),
+            reader.list_u16(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Stop(Message):
+    """End the workload now; what was measured is shipped as at a planned end."""
+
+    KIND: ClassVar[int] = 6
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Stop:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls()
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Frequency(Message):
+    """Measure the frequency of these CPUs: answered by cpu_frequency for each, then done."""
+
+    KIND: ClassVar[int] = 7
+    cpus: tuple[int, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.list_u16(self.cpus)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Frequency:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.list_u16(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Finish(Message):
+    """Stop loads and put back settings; answered by done. The probe then waits for the end of input."""
+
+    KIND: ClassVar[int] = 8
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Finish:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls()
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Keepalive(Message):
+    """The host is there. After `timeout_ms` without a word from it the probe ends; 0: never."""
+
+    KIND: ClassVar[int] = 9
+    timeout_ms: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.timeout_ms)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Keepalive:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome(Message):
+    """Who the probe is and what it may do."""
+
+    KIND: ClassVar[int] = 64
+    version: str
+    arch: str
+    sysname: str
+    nodename: str
+    release: str
+    kernel_version: str
+    machine: str
+    uid: int
+    capabilities: int
+    rtprio_limit: int
+    memlock_limit: int
+    clock_resolution_ns: int
+    clock_read_ns: int
+    cpus: tuple[int, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.text(self.version)
+        writer.text(self.arch)
+        writer.text(self.sysname)
+        writer.text(self.nodename)
+        writer.text(self.release)
+        writer.text(self.kernel_version)
+        writer.text(self.machine)
+        writer.u32(self.uid)
+        writer.u64(self.capabilities)
+        writer.u64(self.rtprio_limit)
+        writer.u64(self.memlock_limit)
+        writer.u64(self.clock_resolution_ns)
+        writer.u64(self.clock_read_ns)
+        writer.list_u16(self.cpus)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Welcome:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.text(),
+            reader.text(),
+            reader.text(),
+            reader.text(),
+            reader.text(),
+            reader.text(),
+            reader.text(),
+            reader.u32(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.list_u16(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Message):
+    """The command with that number was carried out."""
+
+    KIND: ClassVar[int] = 65
+    command: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.command)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Done:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Message):
+    """The command with that number was not carried out, and why."""
+
+    KIND: ClassVar[int] = 66
+    command: int
+    error: int
+    text: str
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.command)
+        writer.i32(self.error)
+        writer.text(self.text)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Failed:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.i32(),
+            reader.text(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class File(Message):
+    """A piece of what a read found. error is an errno; more: another piece of this path follows."""
+
+    KIND: ClassVar[int] = 67
+    command: int
+    error: int
+    truncated: int
+    more: int
+    path: str
+    data: bytes
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.command)
+        writer.i32(self.error)
+        writer.u8(self.truncated)
+        writer.u8(self.more)
+        writer.text(self.path)
+        writer.blob(self.data)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> File:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.i32(),
+            reader.u8(),
+            reader.u8(),
+            reader.text(),
+            reader.blob(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class CpuStarted(Message):
+    """A measuring thread is about to start: its first activation is due at start_ns."""
+
+    KIND: ClassVar[int] = 68
+    cpu: int
+    policy: int
+    priority: int
+    locked: int
+    start_ns: int
+    end_ns: int
+    interval_ns: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.cpu)
+        writer.u8(self.policy)
+        writer.u8(self.priority)
+        writer.u8(self.locked)
+        writer.u64(self.start_ns)
+        writer.u64(self.end_ns)
+        writer.u64(self.interval_ns)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> CpuStarted:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.u8(),
+            reader.u8(),
+            reader.u8(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Samples(Message):
+    """Consecutive activations of one CPU from `first` on; `data` as in probe/src/samples.h."""
+
+    KIND: ClassVar[int] = 69
+    cpu: int
+    count: int
+    first: int
+    data: bytes
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.cpu)
+        writer.u16(self.count)
+        writer.u64(self.first)
+        writer.blob(self.data)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Samples:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.u16(),
+            reader.u64(),
+            reader.blob(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Progress(Message):
+    """At now_ns all activations of the k-th CPU below next[k] had been taken from its thread."""
+
+    KIND: ClassVar[int] = 70
+    now_ns: int
+    next: tuple[int, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u64(self.now_ns)
+        writer.list_u64(self.next)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Progress:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u64(),
+            reader.list_u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class LoadWork(Message):
+    """Work that a load did up to now_ns, all its instances together."""
+
+    KIND: ClassVar[int] = 71
+    load: int
+    state: int
+    now_ns: int
+    work: int
+    message: str
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.load)
+        writer.u8(self.state)
+        writer.u64(self.now_ns)
+        writer.u64(self.work)
+        writer.text(self.message)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> LoadWork:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.u8(),
+            reader.u64(),
+            reader.u64(),
+            reader.text(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class CpuResult(Message):
+    """The probe's own account of one CPU. dropped: found no room in the thread's buffer."""
+
+    KIND: ClassVar[int] = 72
+    cpu: int
+    policy: int
+    priority: int
+    locked: int
+    start_ns: int
+    end_ns: int
+    seen: int
+    overrun: int
+    dropped: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.cpu)
+        writer.u8(self.policy)
+        writer.u8(self.priority)
+        writer.u8(self.locked)
+        writer.u64(self.start_ns)
+        writer.u64(self.end_ns)
+        writer.u64(self.seen)
+        writer.u64(self.overrun)
+        writer.u64(self.dropped)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> CpuResult:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.u8(),
+            reader.u8(),
+            reader.u8(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Result(Message):
+    """The workload has ended; all its samples were sent before. cpu_time_ns: of the probe alone."""
+
+    KIND: ClassVar[int] = 73
+    cpu_time_ns: int
+    peak_memory: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u64(self.cpu_time_ns)
+        writer.u64(self.peak_memory)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Result:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u64(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class CpuFrequency(Message):
+    """The frequency of a CPU as measured with a chain of single-cycle instructions."""
+
+    KIND: ClassVar[int] = 74
+    cpu: int
+    hz: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.cpu)
+        writer.u64(self.hz)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> CpuFrequency:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Note(Message):
+    """Something that the probe noticed and the user should know."""
+
+    KIND: ClassVar[int] = 75
+    code: str
+    text: str
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.text(self.code)
+        writer.text(self.text)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Note:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.text(),
+            reader.text(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Ack(Message):
+    """All frames below `next` have arrived."""
+
+    KIND: ClassVar[int] = 240
+    next: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.next)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Ack:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Resend(Message):
+    """These frames are missing. For a single one, `have` is the bitmap of its fragments at hand."""
+
+    KIND: ClassVar[int] = 241
+    first: int
+    count: int
+    have: bytes
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.first)
+        writer.u16(self.count)
+        writer.blob(self.have)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Resend:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.u16(),
+            reader.blob(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment(Message):
+    """A piece of a frame that was asked for again: small frames survive a bad line."""
+
+    KIND: ClassVar[int] = 242
+    number: int
+    kind: int
+    index: int
+    total: int
+    data: bytes
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.number)
+        writer.u8(self.kind)
+        writer.u16(self.index)
+        writer.u16(self.total)
+        writer.blob(self.data)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Fragment:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.u8(),
+            reader.u16(),
+            reader.u16(),
+            reader.blob(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Tail(Message):
+    """The last number sent, when nothing follows it by which its loss would be noticed."""
+
+    KIND: ClassVar[int] = 243
+    last: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.last)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Tail:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+        )
+        reader.done()
+        return message
+
+
+AnyMessage = (
+    Hello
+    | Read
+    | LoadStart
+    | Setting
+    | Wakeup
+    | Stop
+    | Frequency
+    | Finish
+    | Keepalive
+    | Welcome
+    | Done
+    | Failed
+    | File
+    | CpuStarted
+    | Samples
+    | Progress
+    | LoadWork
+    | CpuResult
+    | Result
+    | CpuFrequency
+    | Note
+    | Ack
+    | Resend
+    | Fragment
+    | Tail
+)
+
+UNPACK = {
+    Hello.KIND: Hello.unpack,
+    Read.KIND: Read.unpack,
+    LoadStart.KIND: LoadStart.unpack,
+    Setting.KIND: Setting.unpack,
+    Wakeup.KIND: Wakeup.unpack,
+    Stop.KIND: Stop.unpack,
+    Frequency.KIND: Frequency.unpack,
+    Finish.KIND: Finish.unpack,
+    Keepalive.KIND: Keepalive.unpack,
+    Welcome.KIND: Welcome.unpack,
+    Done.KIND: Done.unpack,
+    Failed.KIND: Failed.unpack,
+    File.KIND: File.unpack,
+    CpuStarted.KIND: CpuStarted.unpack,
+    Samples.KIND: Samples.unpack,
+    Progress.KIND: Progress.unpack,
+    LoadWork.KIND: LoadWork.unpack,
+    CpuResult.KIND: CpuResult.unpack,
+    Result.KIND: Result.unpack,
+    CpuFrequency.KIND: CpuFrequency.unpack,
+    Note.KIND: Note.unpack,
+    Ack.KIND: Ack.unpack,
+    Resend.KIND: Resend.unpack,
+    Fragment.KIND: Fragment.unpack,
+    Tail.KIND: Tail.unpack,
+}

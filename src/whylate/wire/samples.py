@@ -1,0 +1,84 @@
+"""Blocks of samples: how activations travel. The layout is in probe/src/samples.h."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.wire.messages import Samples
+from whylate.wire.pack import WireError
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Activations of one CPU in order: those seen and the overruns that followed them.
+
+    activation: int64, shape (n,), strictly increasing. latency_ns: int64, shape (n,); for an
+    overrun its lower bound. overrun: bool, shape (n,).
+    """
+
+    activation: NDArray[np.int64]
+    latency_ns: NDArray[np.int64]
+    overrun: NDArray[np.bool_]
+
+
+def decode_numbers(data: bytes) -> NDArray[np.uint64]:
+    """Return the LEB128 numbers in data, uint64; raises WireError where the last one is cut."""
+    raw = np.frombuffer(data, np.uint8)
+    if raw.size == 0:
+        return np.empty(0, np.uint64)
+    ends = np.flatnonzero(raw < 0x80)
+    if ends.size == 0 or ends[-1] != raw.size - 1:
+        raise WireError("a block of samples ends inside a number")
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    lengths = ends - starts + 1
+    if lengths.max() > 10:
+        raise WireError("a block of samples holds a number of more than 64 bits")
+    shift = 7 * (np.arange(raw.size) - np.repeat(starts, lengths))
+    septets = (raw & 0x7F).astype(np.uint64) << shift.astype(np.uint64)
+    numbers: NDArray[np.uint64] = np.add.reduceat(septets, starts)
+    return numbers
+
+
+def decode_samples(block: Samples, interval_ns: int, end: int) -> Rows:
+    """Return the rows of a block.
+
+    end: the number of activations that can exist. What lies beyond it is refused with
+    WireError, so that a damaged or hostile count cannot ask for memory without limit.
+    """
+    numbers = decode_numbers(block.data)
+    count = block.count
+    if numbers.size < count or (numbers.size - count) % 2:
+        raise WireError(f"a block of {count} samples holds {numbers.size} numbers")
+    zigzag = numbers[:count]
+    deltas = (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
+    latency_ns = np.cumsum(deltas, dtype=np.int64)
+    positions = numbers[count::2]
+    overruns = numbers[count + 1 :: 2]
+    if block.first + count > end or (overruns.size and int(overruns.max()) > end):
+        raise WireError(f"a block of samples goes beyond activation {end}")
+    followers = np.zeros(count, np.int64)
+    if positions.size:
+        if int(positions.max()) >= count or (np.diff(positions.view(np.int64)) <= 0).any():
+            raise WireError("a block of samples places overruns outside itself")
+        followers[positions.view(np.int64)] = overruns.view(np.int64)
+        if block.first + count + sum(overruns.tolist()) > end:
+            raise WireError(f"a block of samples goes beyond activation {end}")
+    return _with_overruns(block.first, latency_ns, followers, interval_ns)
+
+
+def _with_overruns(
+    first: int, latency_ns: NDArray[np.int64], followers: NDArray[np.int64], interval_ns: int
+) -> Rows:
+    """Put the overruns after what delayed them: the k-th was late by at least L − k·interval."""
+    rows = 1 + followers
+    total = int(rows.sum())
+    starts = np.cumsum(rows) - rows
+    k = np.arange(total) - np.repeat(starts, rows)
+    return Rows(
+        activation=first + np.arange(total, dtype=np.int64),
+        latency_ns=np.repeat(latency_ns, rows) - k * interval_ns,
+        overrun=k > 0,
+    )
