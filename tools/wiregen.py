@@ -222,8 +222,7 @@ def python_source(schema: Schema) -> str:
         out += ["", "    def pack(self) -> bytes:", '        """Return the payload."""']
         out.append("        writer = Writer()")
         out += [
-            f"        writer.{python_suffix(kind)}(self.{name})"
-            for name, kind in m.fields.items()
+            f"        writer.{python_suffix(kind)}(self.{name})" for name, kind in m.fields.items()
         ]
         out += ["        return writer.done()", "", "    @classmethod"]
         out.append(f"    def unpack(cls, payload: bytes) -> {m.python_name}:")
@@ -231,10 +230,7 @@ def python_source(schema: Schema) -> str:
         out.append("        reader = Reader(payload)")
         if m.fields:
             out.append("        message = cls(")
-            out += [
-                f"            reader.{python_suffix(kind)}(),"
-                for kind in m.fields.values()
-            ]
+            out += [f"            reader.{python_suffix(kind)}()," for kind in m.fields.values()]
             out.append("        )")
         else:
             out.append("        message = cls()")

@@ -16,9 +16,10 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "descendants.h"
+#include "loads/tree.h"
 #include "settings.h"
 
 enum request_kind { REQUEST_LOAD, REQUEST_SET, REQUEST_RESTORE };
@@ -41,6 +42,8 @@ struct state {
 	int signals;
 	struct load_slot *slots;
 	struct settings settings;
+	struct tree tree;
+	bool tree_open; /* without /proc only direct children are known, and die by themselves */
 };
 
 /* ---------------------------------------------------------------- the guardian's side */
@@ -65,6 +68,8 @@ static _Noreturn void become_load(struct state *state, const struct request *req
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
+	/* The host may itself have been started with a real-time priority: loads never are. */
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
 	setpriority(PRIO_PROCESS, 0, 0);
 	close(state->socket);
 	close(state->signals);
@@ -115,12 +120,31 @@ static int start_load(struct state *state, const struct request *request, char *
 	return 0;
 }
 
+/* end_descendants - being their subreaper we see every one, whatever session it is in */
+static void end_descendants(struct state *state)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+
+	for (;;) {
+		pid_t reaped = waitpid(-1, NULL, WNOHANG);
+
+		if (reaped > 0)
+			continue;
+		if (reaped < 0 && errno == ECHILD)
+			return;
+		/* A process may fork between the look and the kill: look until there is none. */
+		if (state->tree_open)
+			tree_kill(&state->tree, getpid());
+		nanosleep(&pause, NULL);
+	}
+}
+
 static int restore(struct state *state, char *text)
 {
 	size_t failed = settings_restore(&state->settings, text, GUARDIAN_MESSAGE);
 
 	/* Last, because a load may be in a system call that takes its time to be killed. */
-	descendants_kill();
+	end_descendants(state);
 	return failed ? EIO : 0;
 }
 
@@ -237,6 +261,7 @@ int guardian_open(struct guardian *guardian)
 		state.socket = sockets[1];
 		state.slots = guardian->slots;
 		settings_open(&state.settings);
+		state.tree_open = tree_open(&state.tree);
 		stand_apart(&state);
 		guard(&state);
 	}

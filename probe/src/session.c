@@ -232,6 +232,9 @@ static void do_load_start(struct session *session, uint32_t number,
 			session->loads[start->load].count++;
 		}
 	}
+	if (!error)
+		SEND(session, load_started, LOAD_STARTED, .load = start->load,
+		     .count = start->count, .unit = wire_text(load_find(kind)->unit));
 	send_outcome(session, number, error, text);
 }
 

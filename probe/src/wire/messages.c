@@ -393,6 +393,24 @@ bool wire_unpack_note(const uint8_t *payload, size_t length, struct wire_note *m
 	return wire_reader_done(&reader);
 }
 
+void wire_pack_load_started(struct wire_writer *writer, const struct wire_load_started *message)
+{
+	wire_write_u16(writer, message->load);
+	wire_write_u16(writer, message->count);
+	wire_write_bytes(writer, message->unit);
+}
+
+bool wire_unpack_load_started(const uint8_t *payload, size_t length,
+			      struct wire_load_started *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->load = wire_read_u16(&reader);
+	message->count = wire_read_u16(&reader);
+	message->unit = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
 void wire_pack_ack(struct wire_writer *writer, const struct wire_ack *message)
 {
 	wire_write_u32(writer, message->next);

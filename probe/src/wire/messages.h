@@ -36,6 +36,7 @@ enum wire_kind {
 	WIRE_RESULT = 73,
 	WIRE_CPU_FREQUENCY = 74,
 	WIRE_NOTE = 75,
+	WIRE_LOAD_STARTED = 76,
 	WIRE_ACK = 240,
 	WIRE_RESEND = 241,
 	WIRE_FRAGMENT = 242,
@@ -212,6 +213,13 @@ struct wire_note {
 	struct wire_bytes text;
 };
 
+/* load_started - A load was started; `unit` is what its work is counted in. */
+struct wire_load_started {
+	uint16_t load;
+	uint16_t count;
+	struct wire_bytes unit;
+};
+
 /* ack - All frames below `next` have arrived. */
 struct wire_ack {
 	uint32_t next;
@@ -285,6 +293,9 @@ bool wire_unpack_cpu_frequency(const uint8_t *payload, size_t length,
 			       struct wire_cpu_frequency *message);
 void wire_pack_note(struct wire_writer *writer, const struct wire_note *message);
 bool wire_unpack_note(const uint8_t *payload, size_t length, struct wire_note *message);
+void wire_pack_load_started(struct wire_writer *writer, const struct wire_load_started *message);
+bool wire_unpack_load_started(const uint8_t *payload, size_t length,
+			      struct wire_load_started *message);
 void wire_pack_ack(struct wire_writer *writer, const struct wire_ack *message);
 bool wire_unpack_ack(const uint8_t *payload, size_t length, struct wire_ack *message);
 void wire_pack_resend(struct wire_writer *writer, const struct wire_resend *message);

@@ -20,7 +20,9 @@ from whylate.wire.messages import (
     Finish,
     Hello,
     Keepalive,
+    LoadWork,
     Message,
+    Progress,
     Welcome,
 )
 from whylate.wire.pack import WireError
@@ -88,6 +90,7 @@ class Client:
         self._link = Link(stream.write)
         self.on_message = on_message
         self.ended = False
+        self._heard_at = time.monotonic()
 
     @property
     def link(self) -> Link:
@@ -130,6 +133,10 @@ class Client:
                     return got
                 got.append(message)
             self._check(deadline, f"answer {type(command).__name__.lower()}")
+
+    def silent_for(self) -> float:
+        """Return the seconds since the last samples or answers came."""
+        return time.monotonic() - self._heard_at
 
     def keepalive(self, timeout_s: float) -> None:
         """Ask the probe to end when it hears nothing for this long; 0: never."""
@@ -183,6 +190,8 @@ class Client:
         except WireError:
             self._link.counts.malformed += 1
             return None
+        if not isinstance(message, Progress | LoadWork):
+            self._heard_at = time.monotonic()
         if self.on_message is not None:
             self.on_message(frame, message)
         return message

@@ -13,6 +13,10 @@ import msgspec
 #: Version of the manifest and of the columns of samples.parquet. A reader refuses a newer one.
 SCHEMA_VERSION = 1
 
+#: complete: ran to its planned end. interrupted: ended early on purpose (Ctrl-C).
+#: cut: ended early by a failure. recovered: made from the journal of a killed run.
+State = Literal["complete", "interrupted", "cut", "recovered"]
+
 FactValue = str | int | float | bool | list[str] | None
 
 
@@ -104,6 +108,7 @@ class ProbeReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
     #: User + system time of the probe process, loads not included.
     cpu_time_ns: int | None
+    peak_memory_bytes: int | None
     #: Clock resolution (clock_getres) and the smallest step seen between two readings.
     clock_resolution_ns: int | None
     #: Median cost of one clock_gettime call.
@@ -131,9 +136,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     format: Literal["whylate-recording"]
     schema_version: int
-    #: complete: ran to its planned end. interrupted: ended early on purpose (Ctrl-C).
-    #: cut: ended early by a failure. recovered: made from the journal of a killed run.
-    state: Literal["complete", "interrupted", "cut", "recovered"]
+    state: State
     created: str
     whylate: str
     board: str

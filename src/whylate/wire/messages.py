@@ -694,6 +694,36 @@ class Note(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class LoadStarted(Message):
+    """A load was started; `unit` is what its work is counted in."""
+
+    KIND: ClassVar[int] = 76
+    load: int
+    count: int
+    unit: str
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.load)
+        writer.u16(self.count)
+        writer.text(self.unit)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> LoadStarted:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.u16(),
+            reader.text(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
 class Ack(Message):
     """All frames below `next` have arrived."""
 
@@ -829,6 +859,7 @@ AnyMessage = (
     | Result
     | CpuFrequency
     | Note
+    | LoadStarted
     | Ack
     | Resend
     | Fragment
@@ -857,6 +888,7 @@ UNPACK = {
     Result.KIND: Result.unpack,
     CpuFrequency.KIND: CpuFrequency.unpack,
     Note.KIND: Note.unpack,
+    LoadStarted.KIND: LoadStarted.unpack,
     Ack.KIND: Ack.unpack,
     Resend.KIND: Resend.unpack,
     Fragment.KIND: Fragment.unpack,

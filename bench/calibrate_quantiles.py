@@ -1,0 +1,194 @@
+"""Coverage and width of the quantiles' 95 % intervals on simulated runs of known truth.
+
+    python bench/calibrate_quantiles.py --model PATH/latency_model.py [--runs 500] [--rows 100000]
+
+The model file defines simulate_run(rng, n, ...) in microseconds. What differs from run to run
+is switched off: an interval from one run is conditional on that run. The truth is the quantile
+of one huge simulation. The oracle is an interval of the plain order statistic that knows its
+spread over all runs: 1.96 standard deviations of its logarithm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import inspect
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.stats.dependence import block_count
+from whylate.stats.lanes import time_blocks
+from whylate.stats.ordered import merge, order
+from whylate.stats.quantiles import Quantile, quantile
+
+QUANTILES = {
+    "p50": Fraction(1, 2),
+    "p90": Fraction(9, 10),
+    "p99": Fraction(99, 100),
+    "p99.9": Fraction(999, 1000),
+    "p99.99": Fraction(9999, 10000),
+}
+INTERVAL_NS = 1_000_000
+CONDITIONAL = {"run_median_sd": 0.0, "run_rate_sd": 0.0, "run_scale_sd": 0.0}
+
+_HEAD = " truth us   given   covered  missed/runs  low>truth  high<truth  half-width  /oracle"
+
+Simulate = Callable[..., NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class SimulatedLane:
+    """One CPU of a simulated run, as the statistics want it."""
+
+    activation: NDArray[np.int64]
+    latency_ns: NDArray[np.int64]
+    overrun: NDArray[np.bool_]
+    start_ns: int = 0
+    interval_ns: int = INTERVAL_NS
+
+
+def load_model(path: Path) -> Simulate:
+    """Import simulate_run from a file."""
+    spec = importlib.util.spec_from_file_location("latency_model", path)
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"{path} can not be imported: give the model's .py file with --model")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    simulate: Simulate = module.simulate_run
+    return simulate
+
+
+def describe(simulate: Simulate, overrides: dict[str, Any]) -> str:
+    """Name the model's parameters, defaults and overrides together."""
+    parameters = {
+        name: parameter.default
+        for name, parameter in inspect.signature(simulate).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    return ", ".join(f"{name}={value}" for name, value in (parameters | overrides).items())
+
+
+def lane(latency_us: NDArray[np.float64], start_ns: int = 0) -> SimulatedLane:
+    """Turn latencies in microseconds into a lane without overruns."""
+    n = len(latency_us)
+    latency_ns = np.round(latency_us * 1000).astype(np.int64)
+    return SimulatedLane(np.arange(n), latency_ns, np.zeros(n, dtype=bool), start_ns)
+
+
+def one_cpu(
+    simulate: Simulate, rng: np.random.Generator, n: int, **model: Any
+) -> list[SimulatedLane]:
+    """Simulate one CPU."""
+    return [lane(simulate(rng, n, **CONDITIONAL, **model))]
+
+
+def two_cpus(
+    simulate: Simulate, rng: np.random.Generator, n: int, **model: Any
+) -> list[SimulatedLane]:
+    """Two CPUs with n / 2 activations each: own noise, and stalls that hit both at once.
+
+    A stall comes at 5e-4 per activation, lasts three activations on average and adds a common
+    exponential excess of 30 us on average.
+    """
+    half = n // 2
+    stalled = np.zeros(half)
+    for start in rng.integers(0, half, rng.poisson(half * 5e-4)):
+        stop = start + rng.geometric(1 / 3)
+        stalled[start:stop] += rng.exponential(30.0)
+    return [
+        lane(simulate(rng, half, **CONDITIONAL, **model) + stalled, start_ns)
+        for start_ns in (0, 250_000)
+    ]
+
+
+CASES: dict[str, tuple[Callable[..., list[SimulatedLane]], dict[str, Any]]] = {
+    "one CPU": (one_cpu, {}),
+    "one CPU, no dependence in the body": (one_cpu, {"rho": 0.0}),
+    "one CPU, long clusters": (one_cpu, {"cluster_length": 12.0}),
+    "two CPUs, common stalls": (two_cpus, {}),
+}
+
+
+def intervals(lanes: Sequence[SimulatedLane]) -> dict[str, Quantile]:
+    """Every quantile of one simulated run."""
+    ordered = merge([order(one) for one in lanes])
+    blocks = time_blocks(lanes, block_count(max(len(one.latency_ns) for one in lanes)))
+    return {name: quantile(ordered, lanes, blocks, q) for name, q in QUANTILES.items()}
+
+
+def main() -> None:
+    """Print a table for every case."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--truth-rows", type=int, default=20_000_000)
+    parser.add_argument("--case", choices=[*CASES], action="append")
+    arguments = parser.parse_args()
+    simulate = load_model(arguments.model)
+    rng = np.random.default_rng(20240229)
+    for case in arguments.case or CASES:
+        run, overrides = CASES[case]
+        begin = time.perf_counter()
+        truth = _truth(run, simulate, rng, arguments.truth_rows, overrides)
+        found = [
+            intervals(run(simulate, rng, arguments.rows, **overrides))
+            for _run in range(arguments.runs)
+        ]
+        print(f"{case}: {arguments.runs} runs of {arguments.rows} rows")
+        print(f"  model: {describe(simulate, CONDITIONAL | overrides)}")
+        print(f"  {'':7s}{_HEAD}")
+        for name in QUANTILES:
+            print(f"  {name:7s}{_row(truth[name], [each[name] for each in found])}")
+        print(f"  ({time.perf_counter() - begin:.0f} s)", flush=True)
+
+
+def _truth(
+    run: Callable[..., list[SimulatedLane]],
+    simulate: Simulate,
+    rng: np.random.Generator,
+    rows: int,
+    overrides: dict[str, Any],
+) -> dict[str, int]:
+    parts = [
+        one.latency_ns
+        for _part in range(math.ceil(rows / 2_000_000))
+        for one in run(simulate, rng, min(rows, 2_000_000), **overrides)
+    ]
+    together = np.sort(np.concatenate(parts))
+    return {name: int(together[math.ceil(q * len(together)) - 1]) for name, q in QUANTILES.items()}
+
+
+def _row(truth_ns: int, found: Sequence[Quantile]) -> str:
+    given = [each for each in found if each.value_ns is not None]
+    if not given:
+        return f"{truth_ns / 1000:10.3f}      0        (refused in every run)"
+    value = np.array([each.value_ns for each in given], dtype=float)
+    low = np.array([each.low_ns for each in given], dtype=float)
+    high = np.array([each.high_ns for each in given], dtype=float)
+    covered = np.mean((low <= truth_ns) & (truth_ns <= high))
+    half_width = np.mean(np.log(high / low)) / 2
+    oracle = 1.96 * np.std(np.log(value)) or math.nan
+    cells = [
+        f"{truth_ns / 1000:9.3f}",
+        f"{len(given):6d}",
+        f"{covered:8.3f}",
+        f"{(1 - covered) * len(given) / len(found):11.3f}",
+        f"{np.mean(low > truth_ns):9.3f}",
+        f"{np.mean(high < truth_ns):10.3f}",
+        f"{100 * half_width:8.2f} %",
+        f"{half_width / oracle:7.2f}",
+    ]
+    return "  ".join(cells)
+
+
+if __name__ == "__main__":
+    main()

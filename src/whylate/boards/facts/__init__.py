@@ -1,0 +1,48 @@
+"""What is read of a board, and the pure functions that make facts of it.
+
+`WANTED` is what to ask the probe for before a run and `WANTED_AFTER` what to ask for again after
+it; `for_release` makes either ready for one kernel. `facts` and `changes` interpret the answers.
+Nothing here does I/O, and nothing that a board answers makes it raise.
+"""
+
+from __future__ import annotations
+
+from whylate.boards.facts.clock import clock_facts
+from whylate.boards.facts.counters import changes
+from whylate.boards.facts.cpu import cpu_facts
+from whylate.boards.facts.interrupts import interrupt_facts
+from whylate.boards.facts.kernel import kernel_facts
+from whylate.boards.facts.machine import machine_facts
+from whylate.boards.facts.memory import memory_facts
+from whylate.boards.facts.power import power_facts
+from whylate.boards.facts.reading import Files
+from whylate.boards.facts.snapshot import ProbeFacts, Snapshot
+from whylate.boards.facts.tasks import task_facts
+from whylate.boards.facts.topology import topology_facts
+from whylate.boards.facts.tracing import tracing_facts
+from whylate.boards.facts.wanted import WANTED, WANTED_AFTER, for_release
+from whylate.recording.manifest import Fact
+
+__all__ = ["WANTED", "WANTED_AFTER", "changes", "facts", "for_release"]
+
+
+def facts(snapshot: Snapshot, probe_facts: ProbeFacts) -> list[Fact]:
+    """All facts of a board, by theme; each name occurs once.
+
+    What a board does not have gives no fact; what is there but closed or garbled gives one whose
+    value is None and whose source says why. Strings are printable lines of at most 400
+    characters, lists end with "… n more" where they were cut. Never raises on what was read.
+    """
+    files = Files(snapshot)
+    return [
+        *machine_facts(files),
+        *kernel_facts(files, probe_facts),
+        *cpu_facts(files, probe_facts),
+        *topology_facts(files),
+        *power_facts(files),
+        *clock_facts(files, probe_facts),
+        *memory_facts(files),
+        *task_facts(files, probe_facts),
+        *interrupt_facts(files),
+        *tracing_facts(files),
+    ]

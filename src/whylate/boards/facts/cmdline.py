@@ -1,0 +1,73 @@
+"""The kernel's command line, without the secrets that people put on it.
+
+Redaction errs on the side of too much: from the first word that names a secret to the end of
+that parameter, and everything in a URL before its last @. It happens before anything is cut or
+recorded.
+"""
+
+from __future__ import annotations
+
+import re
+
+from whylate.boards.facts.reading import Files, clean, decode
+
+PATH = "/proc/cmdline"
+REDACTED = "<redacted>"
+
+#: Words that name a secret wherever they stand, and short ones that do as a word of their own
+#: ("bypass", "passthrough" and "keymap" name none).
+_NAMES_ONE = (
+    r"(?:passw(?:or)?d|passphrase|secret|token|credential"
+    r"|(?<![a-z])(?:pass|pwd|psk|auth|keys)(?![a-z])|[a-z]*key(?![a-z]))"
+)
+_SECRET_VALUE = re.compile(rf"{_NAMES_ONE}[^=:\s]*[=:]", re.IGNORECASE)
+_SECRET_OPTION = re.compile(rf"-+[^=\s]*{_NAMES_ONE}[^=\s]*", re.IGNORECASE)
+_URL_USER = re.compile(r"://\S*@")
+# A parameter ends at a blank outside double quotes, as the kernel's next_arg() has it.
+_PARAMETER = re.compile(r'(?:"[^"]*(?:"|$)|[^\s"])+')
+
+
+def parameters(text: str) -> list[str]:
+    """Return the parameters of a command line in order, secrets replaced by <redacted>."""
+    shown: list[str] = []
+    hide_next = False
+    for match in _PARAMETER.finditer(text):
+        parameter = match.group()
+        if hide_next and not parameter.startswith("-"):
+            shown.append(REDACTED)
+            hide_next = False
+            continue
+        # `--token abc`: init's arguments may keep name and value apart.
+        hide_next = _SECRET_OPTION.fullmatch(parameter) is not None
+        shown.append(_redacted(parameter))
+    return shown
+
+
+def _redacted(parameter: str) -> str:
+    secret = _SECRET_VALUE.search(parameter)
+    if secret is not None:
+        parameter = parameter[: secret.end()] + REDACTED
+    return _URL_USER.sub(f"://{REDACTED}@", parameter)
+
+
+def of_board(files: Files) -> list[str] | None:
+    """Return the board's command line, redacted, or None where it could not be read."""
+    data = files.data(PATH)
+    return None if data is None else parameters(clean(decode(data), limit=16384))
+
+
+def value_of(command_line: list[str] | None, name: str) -> str | None:
+    """Return the value of the last `name=value`; "" for a bare `name`; None where it is not there.
+
+    The kernel takes the last of several, and - and _ for the same in a name. What follows "--"
+    is for init and is not looked at.
+    """
+    found = None
+    wanted = name.replace("-", "_")
+    for parameter in command_line or []:
+        if parameter == "--":
+            break
+        key, _, value = parameter.strip('"').partition("=")
+        if key.replace("-", "_") == wanted:
+            found = value.strip('"')
+    return found

@@ -1,0 +1,84 @@
+"""Reading a board's files and identity through its probe."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Sequence
+
+from whylate.boards.facts.snapshot import (
+    CpuFrequency,
+    FileContent,
+    FileRequest,
+    ProbeFacts,
+    Snapshot,
+)
+from whylate.probe.client import Client
+from whylate.wire import messages
+from whylate.wire.messages import Read, Welcome
+
+HOW = {"read": 0, "link": 1, "list": 2}
+#: All that a board may make us keep, whatever it answers.
+MAX_BYTES = 32 << 20
+MAX_FILES = 20_000
+UNLIMITED = (1 << 64) - 1
+
+
+def read_files(client: Client, requests: Sequence[FileRequest]) -> Snapshot:
+    """Read what is asked for; raises ProbeError.
+
+    A board that answers more than MAX_BYTES or MAX_FILES is cut short there.
+    """
+    files: dict[str, FileContent] = {}
+    budget = MAX_BYTES
+    for request in requests:
+        command = Read(HOW[request.kind], request.limit, request.offset, request.pattern)
+        parts: dict[str, list[bytes]] = {}
+        for message in client.call(command):
+            if not isinstance(message, messages.File) or len(files) >= MAX_FILES:
+                continue
+            budget -= len(message.data)
+            if budget < 0:
+                return Snapshot(files)
+            part = parts.setdefault(message.path, [])
+            part.append(message.data)
+            if not message.more:
+                files[message.path] = FileContent(
+                    b"".join(part), _errno_name(message.error), bool(message.truncated)
+                )
+    return Snapshot(files)
+
+
+def _errno_name(error: int) -> str | None:
+    return errno.errorcode.get(error, f"error {error}") if error else None
+
+
+def measure_frequencies(client: Client, cpus: Iterable[int]) -> tuple[CpuFrequency, ...]:
+    """Let the probe time every CPU; those it could not run on are left out."""
+    answers = client.call(messages.Frequency(tuple(cpus)))
+    return tuple(
+        CpuFrequency(m.cpu, m.hz) for m in answers if isinstance(m, messages.CpuFrequency) and m.hz
+    )
+
+
+def probe_facts(welcome: Welcome, frequencies: tuple[CpuFrequency, ...]) -> ProbeFacts:
+    """Return what the probe said of itself and its board."""
+    return ProbeFacts(
+        sysname=welcome.sysname,
+        nodename=welcome.nodename,
+        release=welcome.release,
+        version=welcome.kernel_version,
+        machine=welcome.machine,
+        arch=welcome.arch,
+        pointer_bits=32 if welcome.arch == "armv7" else 64,
+        effective_uid=welcome.uid,
+        capabilities=welcome.capabilities,
+        rlimit_rtprio=_limit(welcome.rtprio_limit),
+        rlimit_memlock_bytes=_limit(welcome.memlock_limit),
+        clock_resolution_ns=welcome.clock_resolution_ns,
+        clock_read_ns=welcome.clock_read_ns,
+        cpu_frequencies=frequencies,
+    )
+
+
+def _limit(value: int) -> int:
+    return -1 if value >= UNLIMITED >> 1 else value

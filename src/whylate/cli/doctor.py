@@ -1,0 +1,85 @@
+"""`whylate doctor`: what a board lets us measure, and which settings spoil its latency."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from whylate.boards.doctor.check import Check, Group, State
+
+_TITLES: dict[Group, str] = {
+    "measuring": "What measuring needs",
+    "explaining": "What a later version will need to say why (this one only measures)",
+    "settings": "Settings known to cost latency",
+}
+_STYLES: dict[State, str] = {
+    "good": "green",
+    "poor": "yellow",
+    "missing": "red",
+    "unknown": "cyan",
+}
+
+
+@click.command(name="doctor")
+@click.argument("board", default="local")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+def command(board: str, as_json: bool) -> None:
+    """Examine BOARD: what can be measured there, and what is known to spoil its latency.
+
+    Nothing is changed. What a setting really costs on this board only a measurement can tell.
+    """
+    from whylate.boards.doctor import examine
+    from whylate.boards.facts import WANTED
+    from whylate.run.read import read_board
+
+    checks = examine(*read_board(board, WANTED))
+    if as_json:
+        _print_json(board, checks)
+    else:
+        _print_table(checks)
+
+
+def _print_json(board: str, checks: list[Check]) -> None:
+    import msgspec
+
+    document = msgspec.json.encode({"board": board, "checks": checks})
+    sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
+
+
+def _print_table(checks: list[Check]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for group, title in _TITLES.items():
+        table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+        table.add_column(no_wrap=True, width=max(map(len, _STYLES)))
+        table.add_column(no_wrap=True, width=23)
+        table.add_column(overflow="fold")
+        for check in checks:
+            if check.group == group:
+                # Text, not str: what a board says is never read as markup.
+                state = Text(check.state, style=_STYLES[check.state])
+                table.add_row(state, Text(check.name), Text("\n").join(_lines(check)))
+        console.print(Text(title, style="bold"))
+        console.print(table)
+        console.print()
+    counts = [f"{sum(c.state == s for c in checks)} {s}" for s in _STYLES]
+    console.print(Text(", ".join(counts) + "."))
+
+
+def _lines(check: Check) -> list[Text]:
+    from rich.text import Text
+
+    lines: list[Text] = [Text(check.now)]
+    if check.state != "good":
+        lines.append(Text(f"wanted: {check.wanted}", style="dim"))
+        if check.how:
+            lines.append(Text(f"how: {check.how}", style="dim"))
+    return lines

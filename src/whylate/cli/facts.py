@@ -1,0 +1,69 @@
+"""`whylate facts`: what was read of a board."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from whylate.recording.manifest import Fact, FactValue
+
+
+@click.command(name="facts")
+@click.argument("board", default="local")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+def command(board: str, as_json: bool) -> None:
+    """Show what can be read of BOARD: kernel, CPUs, clocks, settings, threads.
+
+    Secrets on the kernel's command line are replaced by <redacted>; serial numbers are not read.
+    """
+    from whylate.boards.facts import WANTED, facts
+    from whylate.run.read import read_board
+
+    found = facts(*read_board(board, WANTED))
+    if as_json:
+        _print_json(board, found)
+    else:
+        _print_table(found)
+
+
+def _print_json(board: str, found: list[Fact]) -> None:
+    import msgspec
+
+    document = msgspec.json.encode({"board": board, "facts": found})
+    sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
+
+
+def _print_table(found: list[Fact]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for fact in found:
+        # Text, not str: what a board says is never read as markup.
+        value = Text(shown(fact.value)) if fact.value is not None else _why_not(fact)
+        table.add_row(Text(fact.name), value)
+    Console(highlight=False).print(table)
+
+
+def _why_not(fact: Fact) -> Text:
+    from rich.text import Text
+
+    return Text(fact.source, style="dim")
+
+
+def shown(value: FactValue) -> str:
+    """Return a fact's value as text: lists of short words on one line, of phrases one a line."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        separator = "\n" if any(" " in item for item in value) else " "
+        return separator.join(value) or "none"
+    return str(value) if value != "" else "none"

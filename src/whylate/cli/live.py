@@ -1,0 +1,94 @@
+"""What is seen while a run goes: one live line on a terminal, a line per phase elsewhere."""
+
+from __future__ import annotations
+
+from collections import deque
+from types import TracebackType
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from whylate.report.quantities import format_count, format_ns, format_rate
+from whylate.run.progress import Progress
+
+#: High-water marks that stay in sight.
+MARKS = 4
+
+
+class LiveView:
+    """Shows phases and progress on stderr; leaves nothing behind on a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._phase = ""
+        self._progress: Progress | None = None
+        self._marks: deque[Text] = deque(maxlen=MARKS)
+        self._highest: int | None = None
+        self._live: Live | None = None
+
+    def __enter__(self) -> LiveView:
+        """Begin to show."""
+        if self._console.is_terminal:
+            self._live = Live(console=self._console, transient=True, auto_refresh=False)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give the terminal back."""
+        if self._live is not None:
+            self._live.stop()
+
+    def phase(self, text: str) -> None:
+        """Say what happens now."""
+        self._phase = text
+        if self._live is None:
+            self._console.print(Text(f"whylate: {text} …"))
+        else:
+            self._show()
+
+    def progress(self, progress: Progress) -> None:
+        """Say how far the measuring is."""
+        self._progress = progress
+        if progress.max_ns is not None and (
+            self._highest is None or progress.max_ns > self._highest
+        ):
+            self._highest = progress.max_ns
+            self._marks.append(
+                Text(
+                    f"{progress.elapsed_s:8.1f} s  new maximum {format_ns(progress.max_ns)} "
+                    f"on CPU {progress.max_cpu}",
+                    style="dim",
+                )
+            )
+        if self._live is not None:
+            self._show()
+
+    def _show(self) -> None:
+        if self._live is None:
+            return
+        lines: list[RenderableType] = [Text(f"{self._phase} …")]
+        if self._progress is not None and self._phase == "measuring":
+            lines = [*self._marks, _line(self._progress)]
+        self._live.update(Group(*lines), refresh=True)
+
+
+def _line(progress: Progress) -> Text:
+    line = Text()
+    line.append(f"{progress.elapsed_s:8.1f} s", style="bold")
+    line.append(f" of {progress.planned_s:.0f} s  ")
+    line.append(f"{format_count(progress.seen)} activations")
+    if progress.overruns:
+        line.append(f", {format_count(progress.overruns)} overruns", style="yellow")
+    if progress.max_ns is not None:
+        line.append("  max ")
+        line.append(format_ns(progress.max_ns), style="bold")
+    for load in progress.loads:
+        name = load.plan.kind + (f":{load.plan.count}" if load.plan.count > 1 else "")
+        line.append(f"  {name} {format_rate(load.per_s, load.unit)}", style="dim")
+    return line

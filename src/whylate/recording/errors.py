@@ -1,0 +1,7 @@
+"""What can be wrong with a recording."""
+
+from __future__ import annotations
+
+
+class RecordingError(Exception):
+    """A recording that cannot be made or read: one line that says why and what to do."""

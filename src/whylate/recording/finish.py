@@ -1,0 +1,235 @@
+"""From journal to recording: the same for a run that ended and for one that was killed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from whylate.recording import journal as journal_file
+from whylate.recording.accounting import CpuBook
+from whylate.recording.errors import RecordingError
+from whylate.recording.journal import CLOSING, OPENING, Closing, Opening, read_journal
+from whylate.recording.load_rates import LoadBook
+from whylate.recording.manifest import (
+    SCHEMA_VERSION,
+    Manifest,
+    ProbeReport,
+    Problem,
+    State,
+)
+from whylate.recording.parquet import SamplesWriter
+from whylate.wire.frame import Frame, FrameCounts
+from whylate.wire.messages import (
+    UNPACK,
+    CpuResult,
+    CpuStarted,
+    LoadStarted,
+    LoadWork,
+    Message,
+    Note,
+    Progress,
+    Result,
+    Samples,
+)
+from whylate.wire.pack import WireError
+from whylate.wire.samples import Rows, decode_samples
+
+MANIFEST = "manifest.json"
+
+
+@dataclass
+class _Reading:
+    """What was found in a journal so far."""
+
+    rows: Callable[[int, Rows], None]
+    opening: Opening | None = None
+    closing: Closing | None = None
+    books: dict[int, CpuBook] = field(default_factory=dict)
+    result: Result | None = None
+    loads: list[LoadBook] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
+    malformed: int = 0
+
+    def take(self, frame: Frame) -> None:
+        """Take one frame; what cannot be understood is counted."""
+        try:
+            if frame.kind == OPENING:
+                self.opening = msgspec.json.decode(frame.payload, type=Opening)
+                self.loads = [LoadBook(plan) for plan in self.opening.plan.loads]
+            elif frame.kind == CLOSING:
+                self.closing = msgspec.json.decode(frame.payload, type=Closing)
+            elif frame.kind in UNPACK:
+                self._message(UNPACK[frame.kind](frame.payload))
+        except (WireError, msgspec.ValidationError, msgspec.DecodeError):
+            self.malformed += 1
+
+    def _message(self, message: Message) -> None:
+        if isinstance(message, CpuStarted):
+            if message.interval_ns and message.cpu not in self.books:
+                self.books[message.cpu] = CpuBook(message)
+        elif isinstance(message, Samples):
+            book = self.books.get(message.cpu)
+            if book is None:
+                self.malformed += 1
+                return
+            rows = decode_samples(message, book.started.interval_ns, book.planned)
+            if book.take(rows):
+                self.rows(message.cpu, rows)
+        elif isinstance(message, Progress):
+            for book, upto in zip(self.books.values(), message.next, strict=False):
+                book.progress = upto
+        elif isinstance(message, LoadStarted) and message.load < len(self.loads):
+            self.loads[message.load].unit = message.unit[:40]
+        elif isinstance(message, LoadWork) and message.load < len(self.loads):
+            if self.result is None:
+                self.loads[message.load].take(message, measuring=bool(self.books))
+        elif isinstance(message, CpuResult):
+            if message.cpu in self.books:
+                self.books[message.cpu].result = message
+        elif isinstance(message, Result):
+            self.result = message
+        elif isinstance(message, Note):
+            self.notes.append(Problem(message.code[:40], message.text[:400], fatal=False))
+
+    @property
+    def whole(self) -> bool:
+        """Whether the run came to the end of its workload."""
+        return self.result is not None and all(b.result for b in self.books.values())
+
+
+def finish(directory: Path) -> Manifest:
+    """Make samples.parquet and manifest.json from a recording's journal, and remove it.
+
+    Nothing is removed before both files are safely on the disk, so that it can be done again
+    after any interruption. Raises RecordingError when the journal is not one, or the disk full.
+    """
+    journal = directory / journal_file.NAME
+    frames, counts = read_journal(journal)
+    try:
+        writer = SamplesWriter(directory)
+    except OSError as error:
+        raise _unwritable(directory, error) from None
+    reading = _Reading(writer.rows)
+    try:
+        for frame in frames:
+            reading.take(frame)
+        manifest = _manifest(directory, reading, counts)
+        writer.close()
+        _write_manifest(directory, manifest)
+    except OSError as error:
+        writer.abandon()
+        raise _unwritable(directory, error) from None
+    except RecordingError:
+        writer.abandon()
+        raise
+    journal.unlink()
+    return manifest
+
+
+def _unwritable(directory: Path, error: OSError) -> RecordingError:
+    return RecordingError(
+        f"{directory} cannot be written ({os.strerror(error.errno or 0)}): the journal in it is "
+        f"kept; make room and run `whylate report {directory}`"
+    )
+
+
+def _write_manifest(directory: Path, manifest: Manifest) -> None:
+    partial = directory / (MANIFEST + ".partial")
+    with partial.open("wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+        file.write(b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(directory / MANIFEST)
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _manifest(directory: Path, reading: _Reading, counts: FrameCounts) -> Manifest:
+    opening, closing = reading.opening, reading.closing
+    if opening is None:
+        raise RecordingError(
+            f"{directory / journal_file.NAME} is not a journal of whylate, or it was cut before "
+            "the run began: there is nothing in it to recover"
+        )
+    if opening.schema_version > SCHEMA_VERSION:
+        raise RecordingError(newer_schema(directory, opening.schema_version))
+    return Manifest(
+        format="whylate-recording",
+        schema_version=SCHEMA_VERSION,
+        state=_state(closing, reading),
+        created=opening.created,
+        whylate=opening.whylate,
+        board=opening.board,
+        clock=opening.clock,
+        plan=opening.plan,
+        cpus=[book.account() for book in reading.books.values()],
+        loads=[load.report() for load in reading.loads],
+        facts=opening.facts,
+        changes=closing.changes if closing is not None else [],
+        probe=_probe_report(opening, closing, reading),
+        problems=_problems(opening, closing, reading, counts),
+    )
+
+
+def _state(closing: Closing | None, reading: _Reading) -> State:
+    if closing is None:
+        return "recovered"
+    return closing.state if reading.whole else "cut"
+
+
+def _probe_report(opening: Opening, closing: Closing | None, reading: _Reading) -> ProbeReport:
+    return ProbeReport(
+        version=opening.probe_version,
+        arch=opening.probe_arch,
+        sha256=opening.probe_sha256,
+        cpu_time_ns=reading.result.cpu_time_ns if reading.result is not None else None,
+        peak_memory_bytes=reading.result.peak_memory if reading.result is not None else None,
+        clock_resolution_ns=opening.clock_resolution_ns,
+        clock_read_ns=opening.clock_read_ns,
+        frames=closing.frames if closing is not None else 0,
+        frames_damaged=closing.frames_damaged if closing is not None else 0,
+        frames_resent=closing.frames_resent if closing is not None else 0,
+        frames_lost=closing.frames_lost if closing is not None else 0,
+    )
+
+
+def _problems(
+    opening: Opening, closing: Closing | None, reading: _Reading, counts: FrameCounts
+) -> list[Problem]:
+    problems = list(opening.problems)
+    if closing is not None:
+        problems += closing.problems
+    else:
+        problems.append(
+            Problem(
+                "recovered",
+                "the run was killed before its end: this is what it had written until then",
+                fatal=True,
+            )
+        )
+    damaged = counts.damaged + counts.oversized + counts.foreign + reading.malformed
+    if damaged:
+        problems.append(
+            Problem("journal", f"{damaged} records of the journal were damaged", fatal=True)
+        )
+    if not reading.books:
+        problems.append(Problem("no-start", "the workload was never started", fatal=True))
+    for book in reading.books.values():
+        problems += book.problems()
+    return problems + reading.notes
+
+
+def newer_schema(directory: Path, version: int) -> str:
+    """Return what to say of a recording made by a later whylate."""
+    return (
+        f"{directory} was recorded by a newer whylate (schema {version}, this one knows "
+        f"{SCHEMA_VERSION}): open it with that version, or a later one"
+    )

@@ -1,0 +1,186 @@
+"""The journal: what a run appends to while it goes, so that nothing written is ever lost.
+
+A journal is a sequence of frames (whylate.wire.frame): those of the probe as they came, and
+records of the host's own as JSON. Each frame carries its checksum, so that a journal cut at any
+byte is read up to the cut. Frames are written with one write(2) each and without a buffer of our
+own: a killed process loses nothing. A thread calls fdatasync every SYNC_S: a power cut loses at
+most what came since.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from whylate.recording.errors import RecordingError
+from whylate.recording.manifest import (
+    Change,
+    Fact,
+    Plan,
+    Problem,
+    State,
+)
+from whylate.wire.frame import Frame, FrameCounts, FrameDecoder, encode_frame
+from whylate.wire.messages import Message
+
+NAME = "journal"
+SYNC_S = 1.0
+#: Facts can be long; what the probe sends is bounded by the wire.
+MAX_RECORD = 1 << 20
+
+OPENING = 0xE0
+CLOSING = 0xE1
+
+
+class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The first record: what is known before the run."""
+
+    schema_version: int
+    created: str
+    whylate: str
+    board: str
+    clock: str
+    plan: Plan
+    facts: list[Fact]
+    probe_version: str
+    probe_arch: str
+    probe_sha256: str
+    clock_resolution_ns: int | None
+    clock_read_ns: int | None
+    problems: list[Problem]
+
+
+class Closing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The last record: what is known only after the run. Absent where the run was killed."""
+
+    state: State
+    changes: list[Change]
+    problems: list[Problem]
+    frames: int
+    frames_damaged: int
+    frames_resent: int
+    frames_lost: int
+
+
+class JournalWriter:
+    """Appends to the journal of a new recording.
+
+    The recording's directory appears under its name together with its first record, so that
+    there is never one which cannot be opened. Raises RecordingError when the directory exists or
+    cannot be made, and when the disk is full or fails; what was written before stays good.
+    """
+
+    def __init__(self, directory: Path, opening: Opening) -> None:
+        self._path = directory / NAME
+        self._sync_error: OSError | None = None
+        if directory.exists():
+            raise RecordingError(
+                f"{directory} exists: a recording is never overwritten, choose another name"
+            )
+        try:
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            fresh = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
+            fresh.chmod(0o755)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+            self._fd = os.open(fresh / NAME, flags, 0o644)
+            # Held while the run lives: whoever opens the recording can tell a run from a wreck.
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._write(encode_frame(OPENING, 0, msgspec.json.encode(opening)))
+            fresh.rename(directory)
+        except OSError as error:
+            raise RecordingError(
+                f"{directory} cannot be made: {os.strerror(error.errno or 0)}"
+            ) from None
+        self._stop = threading.Event()
+        self._syncing = threading.Thread(target=self._sync, name="journal-sync", daemon=True)
+        self._syncing.start()
+
+    def frame(self, frame: Frame, _message: Message | None = None) -> None:
+        """Append a frame of the probe."""
+        self._write(encode_frame(frame.kind, frame.number, frame.payload))
+
+    def closing(self, record: Closing) -> None:
+        """Append the last record."""
+        self._write(encode_frame(CLOSING, 0, msgspec.json.encode(record)))
+
+    def close(self) -> None:
+        """Sync and let go of the file."""
+        if self._fd < 0:
+            return
+        self._stop.set()
+        self._syncing.join()
+        try:
+            os.fdatasync(self._fd)
+        except OSError as error:
+            self._sync_error = error
+        os.close(self._fd)
+        self._fd = -1
+
+    def _write(self, data: bytes) -> None:
+        if self._sync_error is not None:
+            raise self._failed(self._sync_error)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except OSError as error:
+            raise self._failed(error) from None
+
+    def _failed(self, error: OSError) -> RecordingError:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return RecordingError(
+                f"the disk is full: what was measured is kept in {self._path.parent}; make room "
+                f"and run `whylate report {self._path.parent}`"
+            )
+        return RecordingError(f"{self._path} cannot be written: {os.strerror(error.errno or 0)}")
+
+    def _sync(self) -> None:
+        while not self._stop.wait(SYNC_S):
+            try:
+                os.fdatasync(self._fd)
+            except OSError as error:
+                self._sync_error = error
+                return
+
+
+def read_journal(path: Path) -> tuple[Iterator[Frame], FrameCounts]:
+    """Return the frames of a journal in order, and the counts that reading them will fill.
+
+    A frame that is cut or damaged is not returned; the counts say how many there were.
+    Raises RecordingError when the file cannot be read.
+    """
+    decoder = FrameDecoder(MAX_RECORD)
+
+    def frames() -> Iterator[Frame]:
+        try:
+            with path.open("rb") as file:
+                while data := file.read(1 << 20):
+                    yield from decoder.feed(data)
+        except OSError as error:
+            raise RecordingError(
+                f"{path} cannot be read: {os.strerror(error.errno or 0)}"
+            ) from None
+
+    return frames(), decoder.counts
+
+
+def is_live(path: Path) -> bool:
+    """Whether the run that writes this journal still goes on."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False

@@ -1,0 +1,56 @@
+"""How much work the loads did: from the probe's running totals, before and while measuring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from whylate.recording.manifest import LoadPlan, LoadReport
+from whylate.wire.messages import LoadWork
+
+#: load_state of probe/src/loads/load.h that mean that a load works no more.
+STOPPED = {2: "failed", 3: "ended"}
+#: A rate over less than this says nothing.
+SHORTEST_NS = 100_000_000
+
+
+@dataclass
+class LoadBook:
+    """The totals of one load as they came in, and when measuring began and ended."""
+
+    plan: LoadPlan
+    unit: str = ""
+    before: list[tuple[int, int]] = field(default_factory=list)
+    during: list[tuple[int, int]] = field(default_factory=list)
+    error: str | None = None
+
+    def take(self, report: LoadWork, measuring: bool) -> None:
+        """Enter a report of the probe."""
+        point = (report.now_ns, report.work)
+        if not measuring:
+            self.before.append(point)
+        else:
+            self.during.append(point)
+        if report.state in STOPPED:
+            self.error = report.message[:200] or f"the load {STOPPED[report.state]}"
+
+    def report(self) -> LoadReport:
+        """Return the work per second before and during."""
+        # The last total before measuring is where the work during it begins.
+        return LoadReport(
+            kind=self.plan.kind,
+            count=self.plan.count,
+            unit=self.unit,
+            before_per_s=_rate(self.before),
+            during_per_s=_rate(self.before[-1:] + self.during),
+            command=self.plan.command,
+            error=self.error,
+        )
+
+
+def _rate(points: list[tuple[int, int]]) -> float | None:
+    if len(points) < 2:
+        return None
+    (first_ns, first), (last_ns, last) = points[0], points[-1]
+    if last_ns - first_ns < SHORTEST_NS:
+        return None
+    return (last - first) * 1e9 / (last_ns - first_ns)

@@ -1,0 +1,170 @@
+"""samples.parquet: a row for each activation, in groups that are in order for each CPU.
+
+Columns: cpu (uint16), activation (int64), latency_ns (int64), overrun (bool). Activation i of a
+CPU was due at start_ns + i * interval_ns (manifest.json). Row groups follow each other in time;
+within one the rows are sorted by CPU and activation.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whylate.recording.errors import RecordingError
+from whylate.recording.manifest import SCHEMA_VERSION, CpuAccount
+from whylate.recording.samples import CpuSamples
+from whylate.wire.samples import Rows
+
+NAME = "samples.parquet"
+#: Rows in memory before they are written.
+GROUP_ROWS = 1 << 20
+COLUMNS = ["cpu", "activation", "latency_ns", "overrun"]
+
+
+def _schema() -> Any:
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("cpu", pa.uint16(), nullable=False),
+            pa.field("activation", pa.int64(), nullable=False),
+            pa.field("latency_ns", pa.int64(), nullable=False),
+            pa.field("overrun", pa.bool_(), nullable=False),
+        ],
+        metadata={b"whylate": str(SCHEMA_VERSION).encode()},
+    )
+
+
+class SamplesWriter:
+    """Writes rows as they come; the file appears under its name only when it is whole."""
+
+    def __init__(self, directory: Path) -> None:
+        import pyarrow.parquet as pq
+
+        self._path = directory / NAME
+        self._partial = directory / (NAME + ".partial")
+        self._waiting: dict[int, list[Rows]] = {}
+        self._rows = 0
+        self._writer = pq.ParquetWriter(
+            self._partial,
+            _schema(),
+            compression="zstd",
+            compression_level=3,
+            # Consecutive indices and slowly changing latencies: differences are small numbers.
+            column_encoding={
+                "cpu": "PLAIN",
+                "activation": "DELTA_BINARY_PACKED",
+                "latency_ns": "PLAIN",
+            },
+            use_dictionary=["overrun"],
+        )
+
+    def rows(self, cpu: int, rows: Rows) -> None:
+        """Add rows that follow those already added for this CPU."""
+        self._waiting.setdefault(cpu, []).append(rows)
+        self._rows += rows.activation.size
+        if self._rows >= GROUP_ROWS:
+            self._flush()
+
+    def close(self) -> None:
+        """Write what waits and give the file its name; raises OSError when the disk is full."""
+        self._flush()
+        self._writer.close()
+        with self._partial.open("rb") as file:
+            os.fsync(file.fileno())
+        self._partial.replace(self._path)
+
+    def abandon(self) -> None:
+        """Leave no partial file behind."""
+        self._writer.close()
+        self._partial.unlink(missing_ok=True)
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        import pyarrow as pa
+
+        cpus = sorted(self._waiting)
+        parts = [part for cpu in cpus for part in self._waiting[cpu]]
+        sizes = [sum(part.activation.size for part in self._waiting[cpu]) for cpu in cpus]
+        table = pa.table(
+            [
+                np.repeat(np.array(cpus, np.uint16), sizes),
+                np.concatenate([part.activation for part in parts]),
+                np.concatenate([part.latency_ns for part in parts]),
+                np.concatenate([part.overrun for part in parts]),
+            ],
+            schema=_schema(),
+        )
+        self._writer.write_table(table)
+        self._waiting.clear()
+        self._rows = 0
+
+
+def read_samples(path: Path, accounts: Sequence[CpuAccount], interval_ns: int) -> list[CpuSamples]:
+    """Return the samples of each CPU of a recording; raises RecordingError.
+
+    Raises for a file that is not Parquet, that whylate did not write, or that does not hold the
+    rows that the manifest counts.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            _check_columns(path, file.schema_arrow)
+            table = file.read(columns=COLUMNS)
+    except (pa.ArrowException, OSError) as error:
+        line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise RecordingError(f"{path} is not a Parquet file that can be read: {line}") from None
+    cpu = table["cpu"].to_numpy()
+    activation = table["activation"].to_numpy()
+    latency_ns = table["latency_ns"].to_numpy()
+    overrun = table["overrun"].to_numpy()
+    del table
+    samples = []
+    for account in accounts:
+        mine = cpu == account.cpu
+        one = CpuSamples(
+            cpu=account.cpu,
+            start_ns=account.start_ns,
+            interval_ns=interval_ns,
+            activation=activation[mine],
+            latency_ns=latency_ns[mine],
+            overrun=overrun[mine],
+        )
+        _check_rows(path, account, one)
+        samples.append(one)
+    if sum(one.activation.size for one in samples) != cpu.size:
+        raise RecordingError(f"{path} has rows of CPUs that manifest.json does not name")
+    return samples
+
+
+def _check_columns(path: Path, schema: Any) -> None:
+    if (schema.metadata or {}).get(b"whylate") is None or not set(COLUMNS) <= set(schema.names):
+        raise RecordingError(
+            f"{path} was not written by whylate: it lacks the columns {', '.join(COLUMNS)}"
+        )
+    wanted = _schema()
+    for name in COLUMNS:
+        if schema.field(name).type != wanted.field(name).type:
+            raise RecordingError(
+                f"{path}: column {name} is {schema.field(name).type}, "
+                f"not {wanted.field(name).type}: it was changed after the recording"
+            )
+
+
+def _check_rows(path: Path, account: CpuAccount, samples: CpuSamples) -> None:
+    overruns = int(samples.overrun.sum())
+    seen = samples.activation.size - overruns
+    if (seen, overruns) != (account.seen, account.overrun):
+        raise RecordingError(
+            f"{path} holds {seen} seen and {overruns} overrun activations of CPU {account.cpu}, "
+            f"manifest.json says {account.seen} and {account.overrun}: they are not of one run"
+        )
+    if samples.activation.size and (np.diff(samples.activation) <= 0).any():
+        raise RecordingError(f"{path}: activations of CPU {account.cpu} are not in order")

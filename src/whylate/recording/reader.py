@@ -1,0 +1,79 @@
+"""Opening a recording, whatever became of the run that made it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from whylate.recording import journal, parquet
+from whylate.recording.errors import RecordingError
+from whylate.recording.finish import MANIFEST, finish, newer_schema
+from whylate.recording.manifest import SCHEMA_VERSION, Manifest
+from whylate.recording.samples import CpuSamples
+
+#: A manifest is text about one run; nothing that large is one.
+MAX_MANIFEST = 64 << 20
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording on disk; its samples are read when they are first asked for."""
+
+    directory: Path
+    manifest: Manifest
+
+    @cached_property
+    def samples(self) -> list[CpuSamples]:
+        """The samples of each CPU; raises RecordingError."""
+        path = self.directory / parquet.NAME
+        if not path.exists():
+            raise RecordingError(f"{self.directory} has no {parquet.NAME}: it is incomplete")
+        return parquet.read_samples(path, self.manifest.cpus, self.manifest.plan.interval_ns)
+
+
+def open_recording(directory: Path) -> Recording:
+    """Open a recording; one whose run was killed is recovered from its journal first.
+
+    Raises RecordingError for what is no recording, for one that is still being made, and for
+    one of a newer schema.
+    """
+    if not directory.is_dir():
+        what = "is not a directory" if directory.exists() else "does not exist"
+        raise RecordingError(f"{directory} {what}: a recording is a directory")
+    live = directory / journal.NAME
+    if live.exists():
+        if journal.is_live(live):
+            raise RecordingError(f"the run that makes {directory} still goes on: wait for it")
+        return Recording(directory, finish(directory))
+    return Recording(directory, read_manifest(directory))
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """Return the manifest of a finished recording; raises RecordingError."""
+    path = directory / MANIFEST
+    try:
+        if path.stat().st_size > MAX_MANIFEST:
+            raise RecordingError(f"{path} is too large to be the manifest of a recording")
+        text = path.read_bytes()
+    except FileNotFoundError:
+        raise RecordingError(
+            f"{directory} is not a recording of whylate: it has no {MANIFEST}"
+        ) from None
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be read: {os.strerror(error.errno or 0)}") from None
+    try:
+        raw: Any = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RecordingError(f"{path} is damaged: {error}") from None
+    version = raw.get("schema_version") if isinstance(raw, dict) else None
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise RecordingError(newer_schema(directory, version))
+    try:
+        return msgspec.convert(raw, type=Manifest)
+    except msgspec.ValidationError as error:
+        raise RecordingError(f"{path} is not a manifest of whylate: {error}") from None

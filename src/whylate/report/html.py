@@ -1,0 +1,147 @@
+"""The report as one HTML file that needs no network and trusts nothing it shows."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from whylate.recording.manifest import Manifest
+from whylate.recording.samples import CpuSamples
+from whylate.report import page, sentences
+from whylate.report.payload import plot_data
+from whylate.report.quantities import format_count
+from whylate.report.text import plain
+from whylate.summary.model import Summary
+
+#: Rows of the table before the rest of the CPUs is folded away.
+_OPEN_ROWS = 8
+
+
+def render_html(summary: Summary, manifest: Manifest, samples: Sequence[CpuSamples]) -> str:
+    """Render the report: plots, figures, facts, everything in one string of HTML.
+
+    Scripts and styles are admitted by hash alone; the data stands in a block that is parsed as
+    JSON and never run. Samples are binned first: the size does not grow with the run.
+    """
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    scripts = [_asset(name) for name in ("uPlot.iife.min.js", "plots.js", "report.js")]
+    style = _asset("uPlot.min.css") + "\n" + _asset("report.css")
+    data = plot_data(samples, summary, manifest.probe.clock_resolution_ns or 1)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_asset("report.html.j2")).render(
+        policy=_content_policy(scripts, style),
+        style=Markup(style),  # noqa: S704 (files of this package, no data)
+        scripts=[Markup(script) for script in scripts],  # noqa: S704
+        data=Markup(_json_block(data)),  # noqa: S704 (escaped by _json_block)
+        **_words(summary, manifest),
+    )
+
+
+def write_report(
+    path: Path, summary: Summary, manifest: Manifest, samples: Sequence[CpuSamples]
+) -> Path:
+    """Write the report to the file `path` and return it. Raises OSError where that fails.
+
+    The file appears whole or not at all: a browser that reloads never sees half a page.
+    """
+    text = render_html(summary, manifest, samples)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    try:
+        # A lone surrogate, which some file name of the board may hold, has no UTF-8.
+        unfinished.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
+    rows = [page.row_of(f) for f in summary.per_cpu]
+    many = len(rows) > _OPEN_ROWS
+    worst = [page.row_of(f) for f in sentences.worst_first(summary.per_cpu)[:_OPEN_ROWS]]
+    together = page.row_of(summary.together)
+    changes, changes_left_out = page.change_rows(manifest.changes)
+    return {
+        "title": f"{plain(summary.board, 80)} · {plain(summary.workload, 40)} latency",
+        "board": plain(summary.board, 80),
+        "subject": [plain(t, 120) for t in (summary.kernel, summary.cpu_model) if t],
+        "workload": page.unbroken(sentences.workload(summary)),
+        "recording": plain(summary.recording, 300),
+        "when": page.when(summary.created),
+        "state": plain(summary.state, 40),
+        "trust": summary.trust.verdict,
+        "reasons": [plain(r, 500) for r in summary.trust.reasons],
+        "together": together,
+        "cells": {c.name: c for c in together.cells},
+        "worst_cpu": page.worst_cpu(summary),
+        "expected": format_count(summary.together.expected),
+        "account_sum": sentences.account_sum(summary.together),
+        "cpu_count": len(rows),
+        "rows": [] if len(rows) == 1 else (worst if many else rows),
+        "all_rows": rows if many else [],
+        "missing": page.missing_figures([together, *rows]),
+        "interval_note": plain(summary.interval_note, 300),
+        "not_seen": page.unbroken(sentences.not_seen(summary.exceedance)),
+        "behind_not_seen": sentences.behind_not_seen(summary.exceedance),
+        "requirements": [
+            {
+                "text": plain(r.text, 120),
+                "verdict": r.verdict,
+                "why": page.unbroken(plain(r.why, 500)),
+            }
+            for r in summary.requirements
+        ],
+        "warnings": [(plain(w.code, 40), plain(w.text, 500)) for w in summary.warnings],
+        "loads": page.load_rows(summary.loads),
+        "facts": page.facts_of(manifest.facts),
+        "settings": [(plain(s.path, 200), plain(s.value, 200)) for s in manifest.plan.settings],
+        "changes": changes,
+        "changes_left_out": changes_left_out,
+        "probe": page.probe_rows(manifest.probe, manifest, summary.elapsed_ns),
+        "threads": page.thread_rows(manifest),
+        "whylate": plain(manifest.whylate, 40),
+    }
+
+
+def _asset(name: str) -> str:
+    text = resources.files("whylate.report").joinpath("assets", name).read_text("utf-8")
+    # A browser reads CRLF as LF and hashes what it read.
+    return text.replace("\r\n", "\n")
+
+
+def _content_policy(scripts: Sequence[str], style: str) -> str:
+    """Admit these scripts and this style, and nothing else: no fetch, no image, no form."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            "script-src " + " ".join(_source_hash(s) for s in scripts),
+            f"style-src {_source_hash(style)}",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+        ]
+    )
+
+
+def _source_hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _json_block(data: dict[str, Any]) -> str:
+    r"""Serialise for a script block: ASCII only, and no character that could end the block.
+
+    `<`, `>` and `&` can stand in JSON only within strings, where `\u003c` means the same.
+    """
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")

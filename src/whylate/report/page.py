@@ -1,0 +1,242 @@
+"""The rows and words of the HTML report: a summary and a manifest turned into text.
+
+Nothing here is escaped for HTML: the template does that, for everything, by itself.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from whylate.recording.manifest import Change, Fact, FactValue, LoadReport, Manifest, ProbeReport
+from whylate.report.quantities import (
+    format_amount,
+    format_count,
+    format_interval_ns,
+    format_ns,
+    format_rate,
+    format_span_ns,
+)
+from whylate.report.sentences import QUANTILES, value
+from whylate.report.text import plain, plain_lines
+from whylate.summary.model import Estimate, Figures, Summary
+
+#: Facts and changes are the board's to choose; a page stays a page. The rest is in manifest.json.
+_MOST_FACT_BYTES = 400_000
+_MOST_CHANGES = 300
+#: Bytes of markup round one fact.
+_FACT_MARKUP = 140
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure of the table: its quantile, value and interval, or why it is missing."""
+
+    name: str
+    value: str
+    interval: str
+    missing: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """The figures of one CPU, or of all together."""
+
+    label: str
+    together: bool
+    counts: tuple[tuple[str, str], ...]
+    lowest: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class FactGroup:
+    """Facts whose names begin alike; each is (name, value, where read)."""
+
+    name: str
+    facts: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All facts that are shown, and how many more the manifest holds."""
+
+    groups: tuple[FactGroup, ...]
+    shown: int
+    left_out: int
+
+
+def row_of(figures: Figures) -> Row:
+    """Write one line of the table of quantiles."""
+    return Row(
+        label="all" if figures.cpu is None else f"CPU {figures.cpu}",
+        together=figures.cpu is None,
+        counts=(
+            ("seen", format_count(figures.seen)),
+            ("overrun", format_count(figures.overrun)),
+            ("dropped", format_count(figures.dropped)),
+        ),
+        lowest="–" if figures.min_ns is None else format_ns(figures.min_ns),
+        cells=tuple(_cell(name, figures.latency_ns.get(name)) for name in QUANTILES),
+    )
+
+
+def _cell(name: str, estimate: Estimate | None) -> Cell:
+    if estimate is None:
+        return Cell(name, "–", "", "not computed")
+    if estimate.value is None:
+        return Cell(name, "–", "", plain(estimate.reason or "refused", 300))
+    interval = format_interval_ns(estimate.low, estimate.high, estimate.value)
+    return Cell(name, value(estimate), interval, "")
+
+
+def unbroken(text: str) -> str:
+    """Keep a number and its unit on one line."""
+    return re.sub(r"(?<=\d) (?=(?:[nµm]?s|min|h|d|days|%)(?!\w))", "\u00a0", text)
+
+
+def missing_figures(rows: Iterable[Row]) -> list[str]:
+    """List why figures are missing, each reason once and no more than a reader will read."""
+    return list(dict.fromkeys(c.missing for row in rows for c in row.cells if c.missing))[:8]
+
+
+def worst_cpu(summary: Summary) -> str:
+    """Say where the worst latency was, if it was on one CPU alone."""
+    worst = summary.together.latency_ns.get("max")
+    if worst is None or worst.value is None:
+        return plain(worst.reason or "", 200) if worst else ""
+    where = [
+        f.cpu
+        for f in summary.per_cpu
+        if (m := f.latency_ns.get("max")) is not None and m.value == worst.value
+    ]
+    place = f"on CPU {where[0]}" if len(where) == 1 else ""
+    bound = "an overrun: a lower bound" if worst.at_least else ""
+    return ", ".join(part for part in (place, bound) if part)
+
+
+def when(created: str) -> str:
+    """Write an ISO time for people, in UTC; what is no ISO time is shown as it is."""
+    try:
+        moment = datetime.fromisoformat(created)
+    except ValueError:
+        return plain(created, 60)
+    if moment.tzinfo is None:
+        return moment.strftime("%Y-%m-%d %H:%M")
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def load_rows(loads: Iterable[LoadReport]) -> list[dict[str, str]]:
+    """Write what each load did before and during the run."""
+    rows = []
+    for load in loads:
+        before, during = load.before_per_s, load.during_per_s
+        change = ""
+        if before and during is not None:
+            change = f"{100 * (during / before - 1):+.0f} %".replace("-", "−")
+        rows.append(
+            {
+                "name": f"{plain(load.kind, 60)} × {load.count}",
+                "command": plain(load.command or "", 400),
+                "before": format_rate(before, plain(load.unit, 20)),
+                "during": format_rate(during, plain(load.unit, 20)),
+                "change": change,
+                "error": plain(load.error or "", 300),
+            }
+        )
+    return rows
+
+
+def facts_of(facts: list[Fact]) -> Facts:
+    """Group facts by the first word of their names, within a bound on their number and length."""
+    groups: dict[str, list[tuple[str, str, str]]] = {}
+    shown, size = 0, 0
+    for fact in facts:
+        row = (plain(fact.name, 200), _fact_value(fact.value), plain(fact.source, 300))
+        size += _FACT_MARKUP + sum(
+            len(html.escape(text).encode("utf-8", "replace")) for text in row
+        )
+        if size > _MOST_FACT_BYTES:
+            break
+        groups.setdefault(_group_name(row[0]), []).append(row)
+        shown += 1
+    return Facts(
+        tuple(FactGroup(name, tuple(rows)) for name, rows in groups.items()),
+        shown,
+        len(facts) - shown,
+    )
+
+
+def _group_name(name: str) -> str:
+    first = re.split(r"[./: ]", name.lstrip("./: "), maxsplit=1)[0]
+    return first[:40] or "other"
+
+
+def _fact_value(found: FactValue) -> str:
+    if found is None:
+        return "–"
+    if isinstance(found, bool):
+        return "yes" if found else "no"
+    if isinstance(found, list):
+        return plain_lines("\n".join(plain(item, 400) for item in found[:500]))
+    return plain_lines(found) if isinstance(found, str) else str(found)
+
+
+def change_rows(changes: list[Change]) -> tuple[list[tuple[str, str, str, str]], int]:
+    """Write the counters that moved: (name, CPU, change, where read), and how many are left out."""
+    rows = []
+    for change in changes[:_MOST_CHANGES]:
+        sign = "+" if change.delta > 0 else ""
+        amount = _amount(change.delta, plain(change.unit, 20))
+        cpu = "" if change.cpu is None else f"CPU {change.cpu}"
+        rows.append((plain(change.name, 120), cpu, f"{sign}{amount}", plain(change.source, 200)))
+    return rows, len(changes) - len(rows)
+
+
+def _amount(delta: float, unit: str) -> str:
+    """Counters are exact, other amounts have three digits."""
+    if unit not in ("bytes", "B") and float(delta).is_integer() and abs(delta) < 1e15:
+        return f"{format_count(int(delta))} {unit}".rstrip()
+    return format_amount(delta, unit)
+
+
+def probe_rows(probe: ProbeReport, manifest: Manifest, elapsed_ns: int) -> list[tuple[str, str]]:
+    """Say what measuring itself cost and how the line behaved."""
+    rows = [
+        ("probe", f"{plain(probe.version, 60)}, {plain(probe.arch, 60)}"),
+        ("sha256", plain(probe.sha256, 80)),
+    ]
+    if probe.cpu_time_ns is not None:
+        share = 100 * probe.cpu_time_ns / max(elapsed_ns, 1)
+        rows.append(("CPU time", f"{format_ns(probe.cpu_time_ns)}, {share:.2g} % of one CPU"))
+    if probe.peak_memory_bytes is not None:
+        rows.append(("peak memory", format_amount(probe.peak_memory_bytes, "bytes")))
+    if probe.clock_read_ns is not None:
+        rows.append(("one clock reading", format_ns(probe.clock_read_ns)))
+    if probe.clock_resolution_ns is not None:
+        rows.append(("clock resolution", format_ns(probe.clock_resolution_ns)))
+    rows.append(("clock", plain(manifest.clock, 60)))
+    frames = (
+        f"{format_count(probe.frames)} received, "
+        f"{format_count(probe.frames_damaged)} damaged, "
+        f"{format_count(probe.frames_resent)} sent again, "
+        f"{format_count(probe.frames_lost)} lost"
+    )
+    rows.append(("frames", frames))
+    return rows
+
+
+def thread_rows(manifest: Manifest) -> list[tuple[str, str, str, str]]:
+    """Say what each measuring thread really had: (CPU, policy, memory, time measured)."""
+    return [
+        (
+            f"CPU {a.cpu}",
+            f"{plain(a.policy, 30)} {a.priority}",
+            "locked" if a.memory_locked else "not locked",
+            format_span_ns(max(0, a.end_ns - a.start_ns)),
+        )
+        for a in manifest.cpus
+    ]

@@ -1,0 +1,100 @@
+"""What the report's plots are drawn from: numbers only, and few of them however long the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from whylate.recording.samples import CpuSamples
+from whylate.report.histogram import linear_bins, log_bins, sketch_ns
+from whylate.report.timeline import Band, CpuTimeline, timeline
+from whylate.summary.model import Estimate, Summary
+
+#: Numbers that all CPUs share, so that 64 CPUs make no larger a page than 8.
+_LINEAR_BINS = 32_000
+_LOG_BINS = 32_000
+_TIME_BINS = 32_000
+#: Fewer bins a CPU than this would show no shape.
+_FEWEST_BINS = 120
+#: A tail this many times the median leaves the body no room on a linear axis.
+_LOG_FROM_RATIO = 40
+
+
+def plot_data(
+    samples: Sequence[CpuSamples], summary: Summary, resolution_ns: int = 1
+) -> dict[str, Any]:
+    """Bin the samples for the plots; all values are JSON numbers, latencies in ns.
+
+    Bin indices are stored as differences, which are short to write. About 1 MB at the most.
+    """
+    cpus = max(1, len(samples))
+    linear = linear_bins(samples, _bins_each(4000, _LINEAR_BINS, cpus), resolution_ns)
+    log = log_bins(samples, _bins_each(1500, _LOG_BINS, cpus), resolution_ns=resolution_ns)
+    time = timeline(samples, _bins_each(2000, _TIME_BINS, cpus))
+    return {
+        "cpus": [s.cpu for s in samples],
+        "linear": {
+            "width": linear.width_ns,
+            "steps": [np.diff(i, prepend=0).tolist() for i in linear.index],
+            "count": [c.tolist() for c in linear.count],
+            "overrun": [_sparse(o) for o in linear.overrun],
+        },
+        "log": {
+            "edges": log.edges_ns.tolist(),
+            "count": [c.tolist() for c in log.count],
+            "overrun": [_sparse(o) for o in log.overrun],
+            "below": list(log.below),
+        },
+        "time": {
+            "width": time.width_ns,
+            "bins": time.bins,
+            "max": [_worst(c) for c in time.cpus],
+            "overrun": [_sparse(c.overrun) for c in time.cpus],
+            "band": None if time.band is None else _band(time.band),
+        },
+        "marks": [
+            {"name": name, "ns": estimate.value, "atLeast": estimate.at_least}
+            for name in ("p50", "p99.9", "max")
+            if (estimate := summary.together.latency_ns.get(name)) and estimate.value is not None
+        ],
+        "body": _body_end(samples),
+        "startLog": _wants_log(summary),
+    }
+
+
+def _bins_each(most: int, together: int, cpus: int) -> int:
+    return max(_FEWEST_BINS, min(most, together // cpus))
+
+
+def _sparse(values: Any) -> list[list[int]]:
+    at = np.flatnonzero(values)
+    return [at.tolist(), values[at].tolist()]
+
+
+def _worst(cpu: CpuTimeline) -> list[int | None]:
+    return [int(m) if n else None for m, n in zip(cpu.max_ns, cpu.count, strict=True)]
+
+
+def _band(band: Band) -> dict[str, Any]:
+    def numbers(values: Any) -> list[int | None]:
+        return [None if np.isnan(v) else round(float(v)) for v in values]
+
+    return {"each": band.bins_each, "p50": numbers(band.p50_ns), "p99": numbers(band.p99_ns)}
+
+
+def _body_end(samples: Sequence[CpuSamples]) -> list[int]:
+    """Return where the body begins and ends (p0.1, p99.9 of a sketch): a zoom, no figure."""
+    some = sketch_ns(samples)
+    if not some.size:
+        return [0, 1]
+    return [int(some[int(q * (some.size - 1))]) for q in (0.001, 0.999)]
+
+
+def _wants_log(summary: Summary) -> bool:
+    found: dict[str, Estimate] = summary.together.latency_ns
+    median, worst = found.get("p50"), found.get("max")
+    if median is None or worst is None or median.value is None or worst.value is None:
+        return False
+    return worst.value > _LOG_FROM_RATIO * max(median.value, 1)

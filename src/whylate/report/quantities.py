@@ -1,0 +1,127 @@
+"""How numbers are written for people: a unit, and as many digits as are known."""
+
+from __future__ import annotations
+
+import math
+
+#: U+2212 is as wide as a plus sign and is never taken for a dash.
+
+_MINUS = "−"
+_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
+
+
+def format_ns(ns: float, digits: int = 3) -> str:
+    """Write a latency with `digits` significant digits: 412345 → "412 µs", -1200 → "−1.20 µs".
+
+    Whole nanoseconds below 1 µs are exact and are written without decimals.
+    """
+    if not math.isfinite(ns):
+        raise ValueError(f"cannot write {ns} as a time: it must be finite")
+    sign = _MINUS if ns < 0 else ""
+    size = abs(ns)
+    scale, unit = _unit_of(size, digits)
+    return f"{sign}{_in_unit(size, scale, digits)} {unit}"
+
+
+def format_interval_ns(low: int | None, high: int | None, like_ns: float) -> str:
+    """Write an interval in the unit of `like_ns`, without the unit: "11.9–12.8".
+
+    An end that is None is not bounded: "11.9–∞", "≤ 12.8", and "" where neither end is.
+    """
+    if low is None and high is None:
+        return ""
+    scale, _ = _unit_of(abs(like_ns), 3)
+    if low is None:
+        return f"≤ {_signed_in_unit(high or 0, scale)}"
+    ends = [_signed_in_unit(low, scale), "∞" if high is None else _signed_in_unit(high, scale)]
+    # "−3.1–−2.9" reads as nothing: with a negative end the word is clearer than the dash.
+    return " to ".join(ends) if _MINUS in "".join(ends) else "–".join(ends)
+
+
+def format_span_ns(ns: int) -> str:
+    """Write a planned time exactly: 1000000 → "1 ms", 5400e9 → "1 h 30 min"."""
+    if ns < 0:
+        return f"{_MINUS}{format_span_ns(-ns)}"
+    if ns < 120_000_000_000:
+        scale, unit = next(((s, u) for s, u in _UNITS if ns >= s), (1, "ns"))
+        return f"{_trimmed(ns / scale, 3)} {unit}"
+    seconds = round(ns / 1e9)
+    parts = []
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
+        amount, seconds = divmod(seconds, size)
+        if amount:
+            parts.append(f"{amount} {unit}")
+    return " ".join(parts[:2])
+
+
+def format_seconds(seconds: float) -> str:
+    """Write an estimated time with two digits in the unit a person would choose: "2.4 h"."""
+    if not math.isfinite(seconds):
+        raise ValueError(f"cannot write {seconds} as a time: it must be finite")
+    if seconds < 1:
+        return format_ns(seconds * 1e9, 2)
+    for size, unit in ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min")):
+        if seconds >= 2 * size:
+            return f"{_significant(seconds / size, 2)} {unit}"
+    return f"{_significant(seconds, 2)} s"
+
+
+def format_count(count: int) -> str:
+    """Write a whole number with its thousands marked: "120,000"."""
+    return f"{count:,}".replace("-", _MINUS)
+
+
+def format_amount(amount: float, unit: str) -> str:
+    """Write an amount with its unit in SI steps: 1.21e9 bytes → "1.21 GB"."""
+    if not math.isfinite(amount):
+        return "–"
+    sign = _MINUS if amount < 0 else ""
+    size = abs(amount)
+    prefixes = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+    # 999.6 k would round to 1000 k: the step up is taken where rounding would take it.
+    scale, prefix = next(((s, p) for s, p in prefixes if size >= s * 0.9995), (1.0, ""))
+    number = _significant(size / scale, 3) if scale > 1 or size % 1 else f"{size:.0f}"
+    if unit in ("bytes", "B"):
+        return f"{sign}{number} {prefix}B"
+    spaced = f" {prefix}" if prefix else ""
+    return f"{sign}{number}{spaced} {unit}".rstrip()
+
+
+def format_rate(per_second: float | None, unit: str) -> str:
+    """Write work per second: "1.21 GB/s", "12.3 k switches/s"; "–" where none was measured."""
+    if per_second is None or not math.isfinite(per_second):
+        return "–"
+    return f"{format_amount(per_second, unit)}/s"
+
+
+def _unit_of(size: float, digits: int) -> tuple[int, str]:
+    """Find the largest unit in which the rounded size is at least 1."""
+    for scale, unit in _UNITS[:-1]:
+        # Half a unit in the last digit below 1 is written as 1.00 of this unit, not as 1000.
+        if size >= scale * (1 - 0.5 * 10.0**-digits):
+            return scale, unit
+    return _UNITS[-1]
+
+
+def _signed_in_unit(ns: float, scale: int) -> str:
+    return (_MINUS if ns < 0 else "") + _in_unit(abs(ns), scale, 3)
+
+
+def _in_unit(size: float, scale: int, digits: int) -> str:
+    if scale == 1 and float(size).is_integer():
+        return f"{size:.0f}"
+    return _significant(size / scale, digits)
+
+
+def _significant(number: float, digits: int) -> str:
+    if number == 0:
+        return "0"
+    # Rounded first, so that 9.996 counts as having two digits before the point.
+    rounded = float(f"{number:.{digits - 1}e}")
+    decimals = max(0, digits - 1 - math.floor(math.log10(rounded)))
+    whole = round(number) if rounded >= 10**digits else rounded
+    return f"{whole:,.{min(decimals, 6)}f}"
+
+
+def _trimmed(number: float, decimals: int) -> str:
+    return f"{number:.{decimals}f}".rstrip("0").rstrip(".")

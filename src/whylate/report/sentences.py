@@ -1,0 +1,84 @@
+"""The sentences that terminal and report have in common."""
+
+from __future__ import annotations
+
+from whylate.report.quantities import format_count, format_ns, format_seconds, format_span_ns
+from whylate.report.text import plain
+from whylate.summary.model import Estimate, Exceedance, Figures, Summary
+
+#: The columns of every table of quantiles, in order.
+QUANTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "max")
+
+
+def account(figures: Figures) -> str:
+    """Say where every expected activation went; ≠ where the numbers do not add up."""
+    return f"{format_count(figures.expected)} expected {account_sum(figures)}"
+
+
+def account_sum(figures: Figures) -> str:
+    """Write the right-hand side of the account, with its sign."""
+    adds_up = figures.expected == figures.seen + figures.overrun + figures.dropped
+    return (
+        f"{'=' if adds_up else '≠'} {format_count(figures.seen)} seen + "
+        f"{format_count(figures.overrun)} overrun + {format_count(figures.dropped)} dropped"
+    )
+
+
+def workload(summary: Summary) -> str:
+    """Say what was timed: workload, interval, CPUs, priority, time."""
+    cpus = len(summary.per_cpu)
+    where = f"on {cpus} CPUs" if cpus != 1 else f"on CPU {summary.per_cpu[0].cpu}"
+    how = (
+        f"at priority {summary.priority}" if summary.priority > 0 else "without real-time priority"
+    )
+    elapsed, planned = format_span_ns(summary.elapsed_ns), format_span_ns(summary.planned_ns)
+    # A run is late by its last wakeup and more; less than 1 % is not worth a word.
+    short = summary.elapsed_ns < 0.99 * summary.planned_ns
+    time = f"{elapsed} of {planned} planned" if short else planned
+    interval = format_span_ns(summary.interval_ns)
+    return f"{plain(summary.workload, 40)} every {interval} {where} {how}, {time}"
+
+
+def not_seen(exceedance: Exceedance) -> str:
+    """Say what the run allows to say about what it did not see."""
+    if exceedance.above_ns is None or exceedance.once_in_s is None:
+        reason = plain(exceedance.reason or "the run holds too little to say so", 300)
+        return f"No bound for what was not seen: {reason}."
+    return (
+        f"Nothing above {format_ns(exceedance.above_ns)} was seen: with 95 % confidence it comes "
+        f"less often than once in {format_seconds(exceedance.once_in_s)}."
+    )
+
+
+def behind_not_seen(exceedance: Exceedance) -> str | None:
+    """Say what the bound of `not_seen` rests on: effective samples and extremal index."""
+    if exceedance.effective_n is None or exceedance.above_ns is None:
+        return None
+    text = f"{format_count(round(exceedance.effective_n))} effective samples"
+    if exceedance.extremal_index is not None:
+        text += f" (extremal index {exceedance.extremal_index:.2g})"
+    return (
+        f"The bound is 3 in {text}: late activations come in clusters, and a cluster counts once."
+    )
+
+
+def value(estimate: Estimate | None) -> str:
+    """Write the point of an estimate: "412 µs", "≥ 31.2 ms", or "–" where it was refused."""
+    if estimate is None or estimate.value is None:
+        return "–"
+    return f"{'≥ ' if estimate.at_least else ''}{format_ns(estimate.value)}"
+
+
+def worst_first(rows: list[Figures]) -> list[Figures]:
+    """Order CPUs by their worst latency, the worst first; CPUs without one come last."""
+
+    def key(row: Figures) -> tuple[bool, int, int]:
+        worst = row.latency_ns.get("max")
+        known = worst is not None and worst.value is not None
+        return (
+            not known,
+            -(worst.value or 0) if worst else 0,
+            row.cpu if row.cpu is not None else -1,
+        )
+
+    return sorted(rows, key=key)

@@ -1,0 +1,184 @@
+"""One screen that says how late the board was and how far to believe it."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from whylate.recording.manifest import LoadReport
+from whylate.report.quantities import format_interval_ns, format_rate
+from whylate.report.sentences import QUANTILES, account, not_seen, value, workload, worst_first
+from whylate.report.text import plain
+from whylate.summary.model import Estimate, Figures, Requirement, Summary, Trust
+
+#: More CPUs than this do not fit on one screen: the worst few stand for them.
+_ALL_SHOWN = 4
+_WORST_SHOWN = 3
+#: Columns that a line with all quantiles needs.
+_WIDE = 78
+_VERDICT_STYLE = {
+    "ok": "bold green",
+    "pass": "bold green",
+    "fail": "bold red",
+    "inconclusive": "bold yellow",
+    "no verdict": "bold red",
+}
+_FOOTNOTES = "¹²³⁴⁵⁶⁷⁸⁹"
+
+
+def print_summary(summary: Summary, console: Console, report_path: str | None = None) -> None:
+    """Print the summary to `console`.
+
+    Whatever comes from the board is printed as plain text: it is never read as markup, and its
+    control characters are shown, not sent. Nothing is said by colour alone.
+    """
+    _print_subject(summary, console)
+    for load in summary.loads:
+        console.print(_load_line(load))
+    console.print(Text(account(summary.together)), style="bold")
+    console.print()
+    shown = _shown_cpus(summary.per_cpu)
+    footnotes = _Footnotes()
+    layout = _wide_table if console.width >= _WIDE else _narrow_table
+    console.print(layout([summary.together, *shown], footnotes))
+    if len(shown) < len(summary.per_cpu):
+        rest = len(summary.per_cpu) - len(shown)
+        console.print(
+            Text(
+                f"the worst {len(shown)} of {len(summary.per_cpu)} CPUs; "
+                f"the other {rest} are in the report",
+                style="dim",
+            )
+        )
+    for footnote in footnotes.lines():
+        console.print(Text(footnote, style="dim"))
+    console.print(Text(plain(f"Under each figure: {summary.interval_note}", 200), style="dim"))
+    console.print()
+    console.print(Text(not_seen(summary.exceedance)))
+    for caution in summary.warnings:
+        console.print(_hanging("warning", plain(caution.text, 300), "yellow"))
+    for requirement in summary.requirements:
+        console.print(_requirement_line(requirement))
+    for line in _trust_lines(summary.trust):
+        console.print(line)
+    if report_path is not None:
+        # A path is copied by hand or by click: it is never folded into two lines.
+        console.print(Text(f"report  {plain(report_path, 1000)}"), soft_wrap=True)
+
+
+def _print_subject(summary: Summary, console: Console) -> None:
+    parts = [summary.board, summary.kernel or "", summary.cpu_model or ""]
+    board, *rest = (plain(part, 60) for part in parts if part)
+    console.print(Text.assemble((board, "bold"), *(f" · {part}" for part in rest)))
+    console.print(Text(workload(summary)))
+    if summary.state != "complete":
+        console.print(
+            Text(f"run {plain(summary.state, 40)} before its planned end", style="yellow")
+        )
+
+
+def _load_line(load: LoadReport) -> Text:
+    name = f"{load.kind}:{load.count}"
+    if load.command is not None:
+        name += f" {load.command}"
+    before = format_rate(load.before_per_s, plain(load.unit, 20))
+    during = format_rate(load.during_per_s, plain(load.unit, 20))
+    line = Text(f"load {plain(name, 48)}  {before} before, {during} during")
+    if load.error is not None:
+        line.append(f"  stopped: {plain(load.error, 120)}", style="red")
+    return line
+
+
+def _shown_cpus(per_cpu: list[Figures]) -> list[Figures]:
+    if len(per_cpu) == 1:
+        return []  # it would repeat the line of all together
+    return per_cpu if len(per_cpu) <= _ALL_SHOWN else worst_first(per_cpu)[:_WORST_SHOWN]
+
+
+class _Footnotes:
+    """Reasons why a figure is missing, each said once."""
+
+    def __init__(self) -> None:
+        self._reasons: list[str] = []
+
+    def mark(self, reason: str) -> str:
+        if reason not in self._reasons:
+            self._reasons.append(reason)
+        return _FOOTNOTES[min(self._reasons.index(reason), len(_FOOTNOTES) - 1)]
+
+    def lines(self) -> list[str]:
+        return [f"{self.mark(r)} {r}" for r in self._reasons]
+
+
+def _wide_table(rows: list[Figures], footnotes: _Footnotes) -> Table:
+    table = Table(box=None, padding=(0, 1), pad_edge=False, show_edge=False)
+    table.add_column("", no_wrap=True)
+    for name in QUANTILES:
+        # A figure that is cut off would lie: one that is too wide is folded.
+        table.add_column(name, justify="right", overflow="fold", min_width=10)
+    for row in rows:
+        bold = "bold" if row.cpu is None else ""
+        cells = [row.latency_ns.get(name) for name in QUANTILES]
+        table.add_row(
+            Text(_label(row), style=bold),
+            *(Text(_value_cell(c, footnotes), style=bold) for c in cells),
+        )
+        intervals = [_interval_cell(c) for c in cells]
+        if any(intervals):
+            table.add_row("", *(Text(i, style="dim") for i in intervals))
+    return table
+
+
+def _narrow_table(rows: list[Figures], footnotes: _Footnotes) -> Table:
+    table = Table(box=None, padding=(0, 1), pad_edge=False, show_edge=False, show_header=False)
+    for row in rows:
+        for name in QUANTILES:
+            cell = row.latency_ns.get(name)
+            figure = Text(_value_cell(cell, footnotes), style="bold" if row.cpu is None else "")
+            table.add_row(_label(row), name, figure, Text(_interval_cell(cell), style="dim"))
+    return table
+
+
+def _label(row: Figures) -> str:
+    return "all" if row.cpu is None else f"cpu {row.cpu}"
+
+
+def _value_cell(estimate: Estimate | None, footnotes: _Footnotes) -> str:
+    if estimate is None or estimate.value is None:
+        reason = "not computed" if estimate is None else estimate.reason or "refused"
+        return f"–{footnotes.mark(plain(reason, 200))}"
+    return value(estimate)
+
+
+def _interval_cell(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.value is None:
+        return ""
+    return format_interval_ns(estimate.low, estimate.high, estimate.value)
+
+
+def _requirement_line(requirement: Requirement) -> Table:
+    text = f"{plain(requirement.text, 80)}: {plain(requirement.why, 300)}"
+    return _hanging(requirement.verdict, text, _VERDICT_STYLE[requirement.verdict], "")
+
+
+def _trust_lines(trust: Trust) -> list[Table | Padding]:
+    style = _VERDICT_STYLE[trust.verdict]
+    if trust.verdict == "ok":
+        return [_hanging("trust", "ok", style, style)]
+    reasons = [plain(reason, 300) for reason in trust.reasons] or ["no reason was given"]
+    return [
+        _hanging("trust", "no verdict", style, style),
+        *(Padding(Text(f"– {reason}"), (0, 0, 0, 7)) for reason in reasons),
+    ]
+
+
+def _hanging(label: str, text: str, label_style: str, text_style: str | None = None) -> Table:
+    """Lay out a label and a text whose later lines stay clear of the label."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    style = label_style if text_style is None else text_style
+    grid.add_row(Text(label, style=label_style), Text(text, style=style))
+    return grid

@@ -1,0 +1,40 @@
+"""Text that comes from a board, made harmless: what is shown is what was sent, nothing acts."""
+
+from __future__ import annotations
+
+import unicodedata
+
+#: Control, format (bidirectional overrides, zero-width), surrogate, private, unassigned, and
+#: the two separators that some readers take for a line break.
+_SHOWN_AS_CODE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def plain(text: str, limit: int = 400) -> str:
+    r"""Return one line that is safe to print: control characters become visible (`\x1b`).
+
+    Anything past `limit` characters is cut off and the cut is marked with "…". The result holds
+    no control character, no bidirectional override and no line break. It is not escaped for HTML
+    or for a markup language: that is the work of whoever puts it there.
+    """
+    return _visible(text.replace("\r\n", " ").replace("\n", " ").replace("\t", " "), limit, "")
+
+
+def plain_lines(text: str, limit: int = 4000) -> str:
+    """Like `plain`, but line breaks and tabs are kept: for values that are shown in a block."""
+    return _visible(text.replace("\r\n", "\n"), limit, "\n\t")
+
+
+def _visible(text: str, limit: int, kept: str) -> str:
+    cut = text[:limit]
+    if not cut.isascii() or not cut.isprintable():
+        cut = "".join(c if c in kept else _visible_character(c) for c in cut)
+    return f"{cut}…" if len(text) > limit else cut
+
+
+def _visible_character(character: str) -> str:
+    if unicodedata.category(character) not in _SHOWN_AS_CODE:
+        return character
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,105 @@
+"""What a run tells while it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from whylate.recording.manifest import LoadPlan, Plan
+from whylate.wire.messages import CpuStarted, LoadStarted, LoadWork, Message, Samples
+from whylate.wire.pack import WireError
+from whylate.wire.samples import decode_samples
+
+
+@dataclass(frozen=True)
+class LoadRate:
+    """A load and what it does per second now; None until that is known."""
+
+    plan: LoadPlan
+    unit: str
+    per_s: float | None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of a run at one moment; times in seconds, latencies in ns."""
+
+    elapsed_s: float
+    planned_s: float
+    seen: int
+    overruns: int
+    #: The highest latency so far, and the CPU it was on; None before the first sample.
+    max_ns: int | None
+    max_cpu: int | None
+    loads: tuple[LoadRate, ...]
+
+
+class Observer(Protocol):
+    """Whoever shows a run to the user."""
+
+    def phase(self, text: str) -> None:
+        """Say what happens now: "warming up the loads"."""
+
+    def progress(self, progress: Progress) -> None:
+        """Say how far the measuring is."""
+
+
+@dataclass
+class Tally:
+    """Follows a run's messages for the live line; it decides nothing and is kept nowhere."""
+
+    plan: Plan
+    seen: int = 0
+    overruns: int = 0
+    max_ns: int | None = None
+    max_cpu: int | None = None
+    _started: dict[int, CpuStarted] = field(default_factory=dict)
+    _units: dict[int, str] = field(default_factory=dict)
+    _work: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _rate: dict[int, float] = field(default_factory=dict)
+
+    def take(self, message: Message) -> None:
+        """Follow one message."""
+        if isinstance(message, CpuStarted):
+            self._started[message.cpu] = message
+        elif isinstance(message, Samples):
+            self._samples(message)
+        elif isinstance(message, LoadStarted):
+            self._units[message.load] = message.unit[:40]
+        elif isinstance(message, LoadWork):
+            before = self._work.get(message.load)
+            if before is not None and message.now_ns > before[0]:
+                work, ns = message.work - before[1], message.now_ns - before[0]
+                self._rate[message.load] = work * 1e9 / ns
+            self._work[message.load] = (message.now_ns, message.work)
+
+    def _samples(self, block: Samples) -> None:
+        started = self._started.get(block.cpu)
+        if started is None or not block.count:
+            return
+        end = (started.end_ns - started.start_ns) // started.interval_ns + 1
+        try:
+            rows = decode_samples(block, started.interval_ns, end)
+        except WireError:
+            return  # whoever keeps the account counts it
+        overruns = int(rows.overrun.sum())
+        self.overruns += overruns
+        self.seen += rows.activation.size - overruns
+        highest = int(rows.latency_ns.max())
+        if self.max_ns is None or highest > self.max_ns:
+            self.max_ns, self.max_cpu = highest, block.cpu
+
+    def progress(self, elapsed_s: float) -> Progress:
+        """Return how things stand."""
+        return Progress(
+            elapsed_s=elapsed_s,
+            planned_s=self.plan.duration_ns / 1e9,
+            seen=self.seen,
+            overruns=self.overruns,
+            max_ns=self.max_ns,
+            max_cpu=self.max_cpu,
+            loads=tuple(
+                LoadRate(load, self._units.get(i, ""), self._rate.get(i))
+                for i, load in enumerate(self.plan.loads)
+            ),
+        )

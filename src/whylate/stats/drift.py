@@ -1,0 +1,137 @@
+"""Whether latency moved while it was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.stats.lanes import Lane, TimeBlocks, time_blocks
+from whylate.stats.ordered import Ordered
+
+Floats = NDArray[np.float64]
+
+#: Rows of one lane in a block below which neighbouring blocks depend on each other.
+_ROWS_A_BLOCK = 200
+_FEWEST_BLOCKS, _MOST_BLOCKS = 50, 200
+#: A p99 of fewer rows than this is a maximum by another name.
+_ROWS_FOR_P99 = 1000
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A monotonic movement of one statistic from the first to the last block.
+
+    lane: its index, None for all together. level and change: ns, for "late" activations per
+    block; change is the slope times the length of the run. p_value: two-sided.
+    """
+
+    statistic: Literal["p50", "p99", "late"]
+    lane: int | None
+    level: float
+    change: float
+    p_value: float
+
+
+def trends(ordered: Ordered, lanes: Sequence[Lane]) -> list[Trend]:
+    """Test p50 and p99 of every lane, and the late activations of all, for a trend in time.
+
+    The run is cut into 50 to 200 blocks of equal time. p99 needs blocks of 1000 rows; late means
+    above the p99.9 of the run, at least 100 rows of it. Kendall's test with the variance allowed
+    for the dependence of the blocks, Theil and Sen's slope (Sen 1968, JASA 63): both look for
+    one direction, a step or a return is seen only in part. Refused (empty list) below 10,000
+    rows a lane. The p-values are for single tests: whoever reads several has to correct.
+    """
+    longest = max((len(lane.latency_ns) for lane in lanes), default=0)
+    if longest < _FEWEST_BLOCKS * _ROWS_A_BLOCK:
+        return []
+    count = min(_MOST_BLOCKS, max(_FEWEST_BLOCKS, longest // _ROWS_FOR_P99))
+    blocks = time_blocks(lanes, count)
+    found: list[Trend] = []
+    for number, (lane, edges) in enumerate(zip(lanes, blocks.edges, strict=True)):
+        rows_here = len(lane.latency_ns)
+        if rows_here >= count * _ROWS_A_BLOCK:
+            medians = _block_quantiles(lane, edges, 0.5)
+            found.append(_trend("p50", number, medians))
+        if rows_here >= count * _ROWS_FOR_P99:
+            found.append(_trend("p99", number, _block_quantiles(lane, edges, 0.99)))
+    found.append(_trend("late", None, _late(ordered, lanes, blocks)))
+    return found
+
+
+def theil_sen(values: Floats) -> float:
+    """Median of the slopes between all pairs, per block (Sen 1968); robust to 29 % outliers."""
+    first, second = np.triu_indices(len(values), k=1)
+    return float(np.median((values[second] - values[first]) / (second - first)))
+
+
+def kendall_p(values: Floats) -> float:
+    """Two-sided p-value of Kendall's test against time, ties and dependence allowed for.
+
+    values: float64, shape (m,), m at least 4, one a block. Normal approximation with continuity
+    correction; the variance is multiplied by the factor of Hamed and Rao (1998), Journal of
+    Hydrology 204, from the autocorrelation of the ranks of the detrended values at the first
+    lags that stand out, never below 1. 1.0 where all values are equal.
+    """
+    m = len(values)
+    later = np.sign(values[None, :] - values[:, None])
+    score = float(np.triu(later, k=1).sum())
+    _, ties = np.unique(values, return_counts=True)
+    variance = (m * (m - 1) * (2 * m + 5) - float((ties * (ties - 1) * (2 * ties + 5)).sum())) / 18
+    if variance <= 0:
+        return 1.0
+    variance *= _dependence_factor(values)
+    z = max(0.0, abs(score) - 1) / math.sqrt(variance)
+    return math.erfc(z / math.sqrt(2))
+
+
+def _dependence_factor(values: Floats) -> float:
+    m = len(values)
+    rest = values - theil_sen(values) * np.arange(m)
+    rank = np.argsort(np.argsort(rest)).astype(np.float64)
+    rank -= rank.mean()
+    power = float((rank * rank).sum())
+    total = 0.0
+    for lag in range(1, m // 4):
+        correlation = float((rank[lag:] * rank[:-lag]).sum()) / power
+        # One lag that does not stand out ends it: sums over all lags are noise.
+        if correlation < 1.0 / math.sqrt(m):
+            break
+        total += (m - lag) * (m - lag - 1) * (m - lag - 2) * correlation
+    return 1 + 2 * total / (m * (m - 1) * (m - 2))
+
+
+def _trend(statistic: Literal["p50", "p99", "late"], lane: int | None, values: Floats) -> Trend:
+    values = values[~np.isnan(values)]
+    if len(values) < _FEWEST_BLOCKS // 2:
+        return Trend(statistic, lane, math.nan, 0.0, 1.0)
+    change = theil_sen(values) * (len(values) - 1)
+    level = float(values.mean()) if statistic == "late" else float(np.median(values))
+    return Trend(statistic, lane, level, change, kendall_p(values))
+
+
+def _block_quantiles(lane: Lane, edges: NDArray[np.int64], q: float) -> Floats:
+    """Quantile of each block, float64 ns; NaN where a gap left less than half of the rows."""
+    fewest = max(1, int(np.median(np.diff(edges)))) / 2
+    values = np.full(len(edges) - 1, np.nan)
+    for block, (first, end) in enumerate(pairwise(edges.tolist())):
+        size = end - first
+        if size >= fewest:
+            index = math.ceil(q * size) - 1
+            values[block] = np.partition(lane.latency_ns[first:end], index)[index]
+    return values
+
+
+def _late(ordered: Ordered, lanes: Sequence[Lane], blocks: TimeBlocks) -> Floats:
+    """Late activations per block, scaled to a full block; NaN where a gap left less than half."""
+    late = min(ordered.n // 20, max(100, ordered.n // 1000))
+    above_ns = ordered.exceeded_by(late)
+    counts = blocks.count([lane.latency_ns > above_ns for lane in lanes]).astype(np.float64)
+    full = float(np.median(blocks.totals))
+    scarce = blocks.totals < full / 2
+    return np.where(scarce, np.nan, counts * full / np.maximum(blocks.totals, 1))

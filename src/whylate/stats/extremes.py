@@ -1,0 +1,159 @@
+"""What a run says about latencies longer than any it saw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from whylate.stats.lanes import Int64s, Lane, observed_s, positions, rows
+from whylate.stats.limits import poisson_high, student_t
+from whylate.stats.ordered import Ordered
+
+#: Fewer clusters than this say nothing about the size of the next one.
+_CLUSTERS = 10
+_EVENTS = 100
+_MOST_EVENTS = 2000
+
+
+@dataclass(frozen=True)
+class ExtremalIndex:
+    """How late activations come together: 1 alone, 1 / k in clusters of k on average.
+
+    estimate: the intervals estimator. cautious: no more than that, and than the lower 95 %
+    limit of 1 / mean cluster size. above_ns: the threshold; clusters: how many there were.
+    """
+
+    estimate: float
+    cautious: float
+    above_ns: int
+    clusters: int
+
+
+def extremal_index(ordered: Ordered, lanes: Sequence[Lane]) -> ExtremalIndex | None:
+    """Estimate the extremal index of all lanes together at a high threshold.
+
+    Estimates theta: of n dependent rows the largest is distributed as that of theta * n
+    independent ones. Intervals estimator of Ferro and Segers (2003), JRSS B 65, equation 5,
+    over the places of the events in the sequence of all rows by due time, so that a stall
+    that hits several CPUs is one cluster; then their declustering, and a Student limit for the
+    mean cluster size, because ten clusters estimate it poorly and a theta that is too large
+    promises too much. The threshold leaves 1 row in 1000 above it, at least 100 and at most
+    2000 rows, and is lowered as far as to 1 row in 20 until 10 clusters are seen; half and a
+    quarter as many events are looked at too and the least theta is taken, for ordinary rows
+    among the events hide clusters. Biased low by that, and where more extreme latencies cluster
+    less than those at the threshold: the bound that uses it then promises too little. Refused
+    (None) below 10 clusters.
+    """
+    n = ordered.n
+    most = n // 20
+    events = min(most, max(_EVENTS, min(_MOST_EVENTS, n // 1000)))
+    found = _at(ordered, lanes, events)
+    while found is None or found.clusters < _CLUSTERS:
+        if events >= most:
+            return None
+        events = min(most, 2 * events)
+        found = _at(ordered, lanes, events)
+    for fewer in ():
+        higher = _at(ordered, lanes, fewer) if fewer >= _CLUSTERS else None
+        if higher is not None and higher.cautious < found.cautious:
+            found = higher
+    return found
+
+
+def intervals_estimator(gaps: Int64s) -> float:
+    """Extremal index from the gaps between exceedances, in rows (Ferro and Segers 2003).
+
+    gaps: int64, shape (events - 1,), at least 1 each; needs one gap at least.
+    """
+    gap = gaps.astype(np.float64)
+    if gap.max() <= 2:
+        # Their equation for this case supposes that events are frequent. These are rare: one
+        # unbroken stretch of them is one cluster.
+        return 1 / (len(gap) + 1)
+    ratio = 2 * (gap - 1).sum() ** 2 / (len(gap) * ((gap - 1) * (gap - 2)).sum())
+    return float(min(1.0, ratio))
+
+
+def cluster_sizes(place: Int64s, theta: float) -> Int64s:
+    """Sizes of the clusters that an extremal index implies (Ferro and Segers 2003, section 4).
+
+    The floor(theta * events) longest gaps separate clusters, fewer where gaps tie.
+    place: int64, shape (events,), sorted.
+    """
+    gaps = np.diff(place)
+    separators = min(len(gaps), math.floor(theta * len(place)))
+    longest = np.sort(gaps)[::-1]
+    while 0 < separators < len(gaps) and longest[separators - 1] == longest[separators]:
+        separators -= 1
+    if separators == 0:
+        return np.array([len(place)])
+    starts = np.flatnonzero(gaps >= longest[separators - 1]) + 1
+    return np.diff(np.concatenate(([0], starts, [len(place)])))
+
+
+def _at(ordered: Ordered, lanes: Sequence[Lane], events: int) -> ExtremalIndex | None:
+    """Extremal index at the threshold with this many events above it; None below two."""
+    if events < 2:
+        return None
+    above_ns = ordered.exceeded_by(events)
+    place = positions(lanes, [lane.latency_ns > above_ns for lane in lanes])
+    if len(place) < 2:
+        return None
+    estimate = intervals_estimator(np.diff(place))
+    sizes = cluster_sizes(place, estimate)
+    clusters = len(sizes)
+    if clusters == 1:
+        return ExtremalIndex(estimate, min(estimate, 1 / len(place)), above_ns, 1)
+    spread = float(sizes.std(ddof=1)) / math.sqrt(clusters)
+    largest_mean = float(sizes.mean()) + student_t(0.95, clusters - 1) * spread
+    return ExtremalIndex(estimate, min(estimate, 1 / largest_mean), above_ns, clusters)
+
+
+@dataclass(frozen=True)
+class NoExceedance:
+    """Nothing above above_ns was seen; at the confidence it comes less often than once_in_s.
+
+    above_ns is the largest latency of the run. Refused where once_in_s is None: "none" no
+    rows, "clusters" too few clusters for an extremal index, "overrun" the largest latency is
+    itself only a lower bound.
+    """
+
+    above_ns: int | None
+    once_in_s: float | None
+    theta: float | None
+    effective_n: float | None
+    lacking: Literal["none", "clusters", "overrun"] | None
+
+
+def no_exceedance(
+    ordered: Ordered,
+    lanes: Sequence[Lane],
+    index: ExtremalIndex | None,
+    confidence: float = 0.95,
+) -> NoExceedance:
+    """Bound the rate of activations later than the latest one of the run.
+
+    With n_eff = theta n effective rows, P(none above x) is about (1 - p)^n_eff for the fraction
+    p of activations above x, and the fraction above the run's own maximum obeys the same law:
+    p < -ln(1 - confidence) / n_eff, about 3 / n_eff. One row passes every observed time / n
+    seconds over all lanes. theta is the cautious one; so the bound is conservative.
+
+    Overruns count with their lower bound, and the activation that held them up is known in
+    full and is longer than they are; where an overrun is the largest value nevertheless, what
+    was seen is not known and the bound is refused.
+    """
+    n = rows(lanes)
+    if n == 0:
+        return NoExceedance(None, None, None, None, "none")
+    above_ns = ordered.at_least(n - 1)
+    if ordered.overruns and (not ordered.known_ns.size or int(ordered.known_ns[-1]) < above_ns):
+        return NoExceedance(above_ns, None, None, None, "overrun")
+    if index is None:
+        return NoExceedance(above_ns, None, None, None, "clusters")
+    effective_n = index.cautious * n
+    once_in_s = observed_s(lanes) * index.cautious / poisson_high(0, confidence)
+    return NoExceedance(above_ns, once_in_s, index.cautious, effective_n, None)

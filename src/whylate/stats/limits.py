@@ -1,0 +1,48 @@
+"""Exact limits for counts, from the special functions alone (scipy.stats is slow to import)."""
+
+from __future__ import annotations
+
+
+def binomial_limits(events: float, trials: float, confidence: float) -> tuple[float, float]:
+    """Two-sided limits for a probability, after Clopper and Pearson (1934), Biometrika 26.
+
+    events and trials may be fractions: effective counts, after Korn and Graubard (1998), Survey
+    Methodology 24. Conservative: covers at least `confidence` for whole independent counts.
+    """
+    from scipy.special import betaincinv
+
+    alpha = (1 - confidence) / 2
+    low = float(betaincinv(events, trials - events + 1, alpha)) if events > 0 else 0.0
+    high = float(betaincinv(events + 1, trials - events, 1 - alpha)) if events < trials else 1.0
+    return low, high
+
+
+def poisson_low(events: float, confidence: float) -> float:
+    """Lower one-sided limit for the mean of a Poisson count (Garwood 1936, Biometrika 28)."""
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(events, 1 - confidence)) if events > 0 else 0.0
+
+
+def poisson_high(events: float, confidence: float) -> float:
+    """Upper one-sided limit for the mean of a Poisson count (Garwood 1936, Biometrika 28).
+
+    With no event at 95 %: -ln(0.05) = 2.996, the "rule of three".
+    """
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(events + 1, confidence))
+
+
+def student_t(probability: float, degrees: float) -> float:
+    """Quantile of Student's t; degrees of freedom may be a fraction, at least 1."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, probability))
+
+
+def normal(probability: float) -> float:
+    """Quantile of the normal distribution."""
+    from scipy.special import ndtri
+
+    return float(ndtri(probability))

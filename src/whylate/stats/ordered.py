@@ -1,0 +1,79 @@
+"""Latencies in order of size, twice: overruns at their bound, and overruns unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whylate.stats.lanes import Int64s, Lane
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Sorted latencies of one or more lanes.
+
+    bound_ns: int64, shape (n,), ascending; overruns stand at their lower bound.
+    known_ns: int64, shape (n - overruns,), ascending; overruns left out. As they count as
+    infinite they come after its end.
+    """
+
+    bound_ns: Int64s
+    known_ns: Int64s
+
+    @property
+    def n(self) -> int:
+        """Activations, overruns included."""
+        return len(self.bound_ns)
+
+    @property
+    def overruns(self) -> int:
+        """Activations known only by a lower bound."""
+        return len(self.bound_ns) - len(self.known_ns)
+
+    def at_least(self, index: int) -> int:
+        """Smallest value that the order statistic can have, ns; index counts from 0."""
+        return int(self.bound_ns[index])
+
+    def at_most(self, index: int) -> int | None:
+        """Largest value that the order statistic can have, ns; None: no bound."""
+        return int(self.known_ns[index]) if index < len(self.known_ns) else None
+
+    def exceeded_by(self, events: int) -> int:
+        """Value that about this many rows exceed, ns, overruns at their bound; 0 < events < n.
+
+        Where rows tie at it (a coarse clock) and it would leave less than half of them, the
+        ties are let in as far as they make it at most four times as many.
+        """
+        value_ns = self.at_least(self.n - 1 - events)
+        first, end = np.searchsorted(self.bound_ns, [value_ns, value_ns + 1])
+        too_few = 2 * (self.n - end) < events
+        return value_ns - 1 if too_few and self.n - first <= 4 * events else value_ns
+
+
+def order(lane: Lane) -> Ordered:
+    """Sort one lane: O(n log n) time, 8 bytes a row, 16 where there are overruns."""
+    bound_ns = np.sort(lane.latency_ns)
+    if not lane.overrun.any():
+        return Ordered(bound_ns, bound_ns)
+    return Ordered(bound_ns, np.sort(lane.latency_ns[~lane.overrun]))
+
+
+def merge(parts: Sequence[Ordered]) -> Ordered:
+    """All lanes together, from the sorted lanes: linear time."""
+    if len(parts) == 1:
+        return parts[0]
+    bound_ns = _merged([part.bound_ns for part in parts])
+    if not any(part.overruns for part in parts):
+        return Ordered(bound_ns, bound_ns)
+    return Ordered(bound_ns, _merged([part.known_ns for part in parts]))
+
+
+def _merged(sorted_ns: Sequence[Int64s]) -> Int64s:
+    if not sorted_ns:
+        return np.empty(0, dtype=np.int64)
+    together = np.concatenate(sorted_ns)
+    # The stable sort finds the sorted stretches and merges them.
+    together.sort(kind="stable")
+    return together

@@ -1,0 +1,158 @@
+"""A quantile of one run, with an interval that allows for dependence and for overruns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from whylate.stats.dependence import Dependence, dependence, joined
+from whylate.stats.lanes import Bools, Lane, TimeBlocks
+from whylate.stats.limits import binomial_limits
+from whylate.stats.ordered import Ordered
+
+#: A quantile is refused with fewer expected exceedances than this.
+EXCEEDANCES = 10
+#: Effective exceedances from which the lower limit of their number is at least one.
+_EFFECTIVE_EXCEEDANCES = 3.7
+#: With fewer exceedances than this, dependence is also read at a lower threshold.
+_EVENTS_THAT_SHOW = 50
+#: Ties at a quantile that do not matter, as a part of what lies on either side of it.
+_FEW_TIES = 0.05
+
+Refusal = Literal["few", "dependent", "overruns"]
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """A quantile in ns with its interval, or why there is none.
+
+    value_ns: an order statistic; None where refused ("few", "dependent").
+    low_ns, high_ns: limits; high_ns is None also where overruns leave no upper bound
+    ("overruns"). at_least: the overruns below value_ns, were they longer, would raise it.
+    effective_n: effective rows behind the interval. needed_n: rows that would probably do.
+    """
+
+    value_ns: int | None
+    low_ns: int | None
+    high_ns: int | None
+    at_least: bool
+    effective_n: float | None
+    lacking: Refusal | None
+    needed_n: int | None
+
+
+def quantile(
+    ordered: Ordered,
+    lanes: Sequence[Lane],
+    blocks: TimeBlocks,
+    q: Fraction,
+    confidence: float = 0.95,
+) -> Quantile:
+    """Estimate the q-quantile of latency (0 < q < 1) of these lanes together.
+
+    Estimates the value that a fraction q of activations does not exceed, in this run's
+    conditions (this boot, this placement): the plain order statistic, ceil(q n), overruns at
+    their bound. Its bias is of order 1 / n. The interval inverts limits for the fraction of
+    activations above it (Woodruff 1952, JASA 47): Clopper-Pearson on effective counts (Korn
+    and Graubard 1998), mapped back through the order statistics. The lower end takes overruns
+    at their bound, the upper end takes them as infinite.
+
+    Refused: fewer than 10 expected exceedances ("few"), or so few independent ones that an
+    upper limit would lie beyond the largest value ("dependent").
+    """
+    n = ordered.n
+    rare = min(q, 1 - q)
+    needed_n = math.ceil(EXCEEDANCES / rare)
+    if n < needed_n:
+        return _refused("few", needed_n, None)
+
+    index = math.ceil(q * n) - 1
+    low_value = ordered.at_least(index)
+    high_value = ordered.at_most(index)
+    low_found = _dependence_at(blocks, lanes, ordered, low_value, overruns_exceed=False)
+    high_found = low_found
+    if ordered.overruns:
+        # An unknown order statistic lies above all known ones: overruns are what exceeds them.
+        threshold = int(ordered.known_ns[-1]) if ordered.known_ns.size else low_value
+        threshold = threshold if high_value is None else high_value
+        high_found = _dependence_at(blocks, lanes, ordered, threshold, overruns_exceed=True)
+
+    for near in _neighbours(n, q):
+        # Ten events can look independent by chance: they are held to what more events show,
+        # and to the clusters further out, for which the quantile may lie too low by chance.
+        near_found = _dependence_at(
+            blocks, lanes, ordered, ordered.at_least(near), overruns_exceed=bool(ordered.overruns)
+        )
+        low_found, high_found = low_found.at_least(near_found), high_found.at_least(near_found)
+
+    above = float(1 - q)
+    found = joined(low_found, high_found)
+    effective_n = n / found.design_effect
+    fewest = effective_n * float(rare)
+    if binomial_limits(fewest, effective_n, confidence)[0] * effective_n < 1:
+        more = math.ceil(n * max(1.01, _EFFECTIVE_EXCEEDANCES / fewest))
+        return _refused("dependent", more, effective_n)
+
+    low_n, high_n = n * low_found.deflate(confidence), n * high_found.deflate(confidence)
+    most_above = binomial_limits(low_n * above, low_n, confidence)[1]
+    least_above = binomial_limits(high_n * above, high_n, confidence)[0]
+    low_index = max(0, n - 1 - math.floor(n * most_above))
+    high_index = min(n - 1, n - max(1, math.floor(n * least_above)))
+    high_ns = ordered.at_most(high_index)
+    return Quantile(
+        value_ns=low_value,
+        low_ns=ordered.at_least(low_index),
+        high_ns=high_ns,
+        at_least=high_value != low_value,
+        effective_n=effective_n,
+        lacking="overruns" if high_ns is None else None,
+        needed_n=None,
+    )
+
+
+def _neighbours(n: int, q: Fraction) -> list[int]:
+    """Order statistics whose dependence is also looked at where few events exceed the quantile.
+
+    Those with 50 and with half as many events beyond them.
+    """
+    events = math.floor(n * min(q, 1 - q))
+    if events >= _EVENTS_THAT_SHOW or n < 2 * _EVENTS_THAT_SHOW:
+        return []
+    beyond = [_EVENTS_THAT_SHOW, events // 2]
+    return [n - 1 - count if 2 * q > 1 else count for count in beyond]
+
+
+def _refused(lacking: Refusal, needed_n: int, effective_n: float | None) -> Quantile:
+    return Quantile(None, None, None, False, effective_n, lacking, needed_n)
+
+
+def _dependence_at(
+    blocks: TimeBlocks,
+    lanes: Sequence[Lane],
+    ordered: Ordered,
+    value_ns: int,
+    *,
+    overruns_exceed: bool,
+) -> Dependence:
+    """Dependence of the indicator of exceeding value_ns, counted over all lanes in time.
+
+    With a coarse clock many rows may equal value_ns: then "above" and "at or above" are two
+    indicators, either of which may be nearly constant, and the more dependent one is taken.
+    """
+
+    def counted(compare: Callable[[Lane], Bools]) -> Dependence:
+        masks = [compare(lane) for lane in lanes]
+        if overruns_exceed:
+            masks = [mask | lane.overrun for mask, lane in zip(masks, lanes, strict=True)]
+        return dependence(blocks.count(masks), blocks.totals)
+
+    above = counted(lambda lane: np.greater(lane.latency_ns, value_ns))
+    first, end = np.searchsorted(ordered.bound_ns, [value_ns, value_ns + 1])
+    if end - first <= _FEW_TIES * min(first, ordered.n - end):
+        return above
+    return joined(above, counted(lambda lane: np.greater_equal(lane.latency_ns, value_ns)))

@@ -1,0 +1,71 @@
+"""The object that --json prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from whylate.summary.model import Estimate, Figures, Summary
+from whylate.summary.verdicts import overall
+
+#: Version of the object's keys; keys are only added within one version.
+JSON_VERSION = 1
+
+
+def to_json(summary: Summary) -> dict[str, Any]:
+    """Turn a summary into plain dicts, lists, strings and numbers; latencies are integers in ns.
+
+    What was refused has value null and a "reason". "verdict" joins trust and requirements.
+    """
+    return {
+        "format": "whylate-summary",
+        "version": JSON_VERSION,
+        "recording": summary.recording,
+        "board": summary.board,
+        "state": summary.state,
+        "created": summary.created,
+        "kernel": summary.kernel,
+        "cpu_model": summary.cpu_model,
+        "workload": summary.workload,
+        "interval_ns": summary.interval_ns,
+        "priority": summary.priority,
+        "planned_ns": summary.planned_ns,
+        "elapsed_ns": summary.elapsed_ns,
+        "verdict": overall(summary.requirements, summary.trust),
+        "trust": summary.trust.verdict,
+        "trust_reasons": list(summary.trust.reasons),
+        **_figures(summary.together),
+        "per_cpu": [{"cpu": one.cpu, **_figures(one)} for one in summary.per_cpu],
+        "exceedance": msgspec.to_builtins(summary.exceedance),
+        "loads": msgspec.to_builtins(summary.loads),
+        "warnings": msgspec.to_builtins(summary.warnings),
+        "requirements": msgspec.to_builtins(summary.requirements),
+        "interval_note": summary.interval_note,
+    }
+
+
+def _figures(figures: Figures) -> dict[str, Any]:
+    return {
+        "expected": figures.expected,
+        "seen": figures.seen,
+        "overrun": figures.overrun,
+        "dropped": figures.dropped,
+        "min_ns": figures.min_ns,
+        "latency_ns": {name: _estimate(one) for name, one in figures.latency_ns.items()},
+    }
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+    }
+    if estimate.at_least:
+        found["at_least"] = True
+    if estimate.effective_n is not None:
+        found["effective_n"] = round(estimate.effective_n, 1)
+    if estimate.reason is not None:
+        found["reason"] = estimate.reason
+    return found

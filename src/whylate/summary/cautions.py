@@ -1,0 +1,197 @@
+"""What a careful reader wants to know of a run that may be judged all the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from whylate.recording.manifest import Manifest
+from whylate.stats.drift import Trend
+from whylate.summary.model import Caution
+from whylate.summary.units import count_text, ns_text, span_text
+
+#: Family-wise error of the drift warning, over all its tests.
+DRIFT_ALARM = 0.01
+#: A trend smaller than this part of its level is not worth a warning, however certain.
+DRIFT_SIZE = 0.02
+#: A clock resolution above this means timers that tick.
+_COARSE_NS = 10_000
+
+# The name comes first and is the task's own to choose: what counts is read from the end.
+_TASK = re.compile(
+    r"(?P<name>.*) (?:(?:fifo|rr) (?P<priority>[0-9]{1,3})|deadline) pid [0-9]{1,10}"
+)
+#: The kernel's stopper threads: on every board, above every priority, and idle.
+_STOPPER = re.compile(r"migration/[0-9]+")
+
+
+def cautions(manifest: Manifest, trends: Sequence[Trend], cpus: Sequence[int]) -> list[Caution]:
+    """Collect the warnings of a run. cpus: the CPU of each lane that `trends` numbers."""
+    return [
+        *_ended(manifest),
+        *_overruns(manifest),
+        *drift(trends, cpus),
+        *_steal(manifest),
+        *_firmware(manifest),
+        *_rivals(manifest),
+        *_clock(manifest),
+        *(Caution(one.code, one.text) for one in manifest.problems if not one.fatal),
+    ]
+
+
+def drift(trends: Sequence[Trend], cpus: Sequence[int]) -> list[Caution]:
+    """Warn of the trends that stand out of all that were tested (Bonferroni) and are of a size.
+
+    One warning for each statistic, about the CPU that moved most: CPUs often drift together.
+    """
+    certain = [
+        trend
+        for trend in trends
+        if trend.p_value < DRIFT_ALARM / len(trends)
+        and abs(trend.change) > DRIFT_SIZE * abs(trend.level)
+    ]
+    found: list[Caution] = []
+    for statistic in dict.fromkeys(trend.statistic for trend in certain):
+        alike = [trend for trend in certain if trend.statistic == statistic]
+        most = max(alike, key=_relative)
+        direction = "rose" if most.change > 0 else "fell"
+        part = f"{_relative(most):.0%}"
+        if most.lane is None:
+            text = f"Late activations {direction} in number by {part} of their mean"
+        else:
+            others = f" (so did {len(alike) - 1} other CPUs)" if len(alike) > 1 else ""
+            text = (
+                f"The {statistic} of CPU {cpus[most.lane]} {direction} by "
+                f"{ns_text(round(abs(most.change)))}, {part} of its level{others}"
+            )
+        advice = "let the board warm up first, or measure longer"
+        found.append(Caution("drift", f"{text} from the start of the run to its end: {advice}."))
+    return found
+
+
+def _relative(trend: Trend) -> float:
+    return abs(trend.change) / max(abs(trend.level), 1e-9)
+
+
+def _ended(manifest: Manifest) -> list[Caution]:
+    if manifest.state != "interrupted":
+        return []
+    planned = span_text(manifest.plan.duration_ns / 1e9)
+    return [Caution("interrupted", f"The run was interrupted before its planned {planned}.")]
+
+
+def _overruns(manifest: Manifest) -> list[Caution]:
+    overrun = sum(account.overrun for account in manifest.cpus)
+    if not overrun:
+        return []
+    return [
+        Caution(
+            "overruns",
+            f"{count_text(overrun)} activations came due while the one before was still waiting: "
+            "they count with the latency that they had at least.",
+        )
+    ]
+
+
+def _steal(manifest: Manifest) -> list[Caution]:
+    seconds: dict[int | None, float] = {}
+    for change in manifest.changes:
+        if change.name == "steal" and change.delta > 0 and change.unit in ("s", "ns"):
+            size = change.delta if change.unit == "s" else change.delta / 1e9
+            seconds[change.cpu] = seconds.get(change.cpu, 0.0) + size
+    measured = {cpu: size for cpu, size in seconds.items() if cpu in manifest.plan.cpus}
+    stolen = sum(measured.values()) if measured else seconds.get(None, 0.0)
+    if stolen:
+        watched_s = sum((one.end_ns - one.start_ns) / 1e9 for one in manifest.cpus)
+        part = f", {stolen / watched_s:.2g} of their time" if watched_s > 0 else ""
+        worst = max(measured, key=lambda cpu: measured[cpu], default=None)
+        where = f" Most of it on CPU {worst}." if len(measured) > 1 else ""
+        text = (
+            f"The hypervisor took {span_text(stolen)} from the measured CPUs{part}: part of the "
+            f"tail may be the host's.{where}"
+        )
+        return [Caution("steal", text)]
+    guest_of = next((fact.value for fact in manifest.facts if fact.name == "hypervisor"), None)
+    if not guest_of:
+        return []
+    name = f" ({str(guest_of)[:40]})" if isinstance(guest_of, str) else ""
+    return [
+        Caution(
+            "guest",
+            f"The board is a virtual machine{name} and was told of no steal time: what the host "
+            "took looks like the board's own latency.",
+        )
+    ]
+
+
+def _firmware(manifest: Manifest) -> list[Caution]:
+    found: list[Caution] = []
+    interrupts = max((one.delta for one in manifest.changes if one.name == "smi"), default=0.0)
+    if interrupts > 0:
+        found.append(
+            Caution(
+                "smi",
+                f"{interrupts:.0f} system management interrupts came during the run: the firmware "
+                "stopped the CPUs, and no kernel can see or prevent that.",
+            )
+        )
+    throttled = sum(
+        one.delta for one in manifest.changes if one.name.split("/")[0] == "thermal_throttle"
+    )
+    if throttled > 0:
+        found.append(
+            Caution(
+                "thermal-throttle",
+                f"The CPUs were slowed down by heat {throttled:.0f} times during the run: cool "
+                "the board, or lower its frequency, and measure again.",
+            )
+        )
+    return found
+
+
+def _rivals(manifest: Manifest) -> list[Caution]:
+    priority = manifest.plan.priority
+    listed = next((fact.value for fact in manifest.facts if fact.name == "rt_tasks"), None)
+    tasks = listed if isinstance(listed, list) else []
+    rivals = [task for task in tasks if _is_rival(task, priority)]
+    if not rivals:
+        return []
+    shown = ", ".join(task[:60] for task in rivals[:3])
+    more = f" and {len(rivals) - 3} more" if len(rivals) > 3 else ""
+    return [
+        Caution(
+            "rt-tasks",
+            f"Other real-time tasks run at or above the probe's priority {priority} and count as "
+            f"latency: {shown}{more}.",
+        )
+    ]
+
+
+def _is_rival(task: str, priority: int) -> bool:
+    match = _TASK.fullmatch(task)
+    if match is None or _STOPPER.fullmatch(match["name"]) or match["name"].startswith("whylate"):
+        return False
+    return match["priority"] is None or int(match["priority"]) >= priority
+
+
+def _clock(manifest: Manifest) -> list[Caution]:
+    resolution_ns = manifest.probe.clock_resolution_ns
+    if resolution_ns is None:
+        return []
+    if manifest.plan.interval_ns < resolution_ns:
+        return [
+            Caution(
+                "interval",
+                f"The interval of {ns_text(manifest.plan.interval_ns)} is shorter than the "
+                f"clock's resolution of {ns_text(resolution_ns)}: ask for a longer --interval.",
+            )
+        ]
+    if resolution_ns > _COARSE_NS:
+        return [
+            Caution(
+                "coarse-clock",
+                f"The clock's resolution is {ns_text(resolution_ns)}, so the kernel has no "
+                "high-resolution timers: latencies are no finer than that.",
+            )
+        ]
+    return []

@@ -1,0 +1,105 @@
+"""The account and the distribution of one CPU, or of all together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from whylate.recording.manifest import CpuAccount
+from whylate.recording.samples import CpuSamples
+from whylate.stats.dependence import block_count
+from whylate.stats.extremes import NoExceedance
+from whylate.stats.lanes import time_blocks
+from whylate.stats.ordered import Ordered
+from whylate.stats.quantiles import EXCEEDANCES, Quantile, quantile
+from whylate.summary.ladder import QUANTILES
+from whylate.summary.model import Estimate, Exceedance, Figures
+from whylate.summary.units import count_text, ns_text, span_text
+
+
+def figures(
+    accounts: Sequence[CpuAccount],
+    lanes: Sequence[CpuSamples],
+    ordered: Ordered,
+    cpu: int | None,
+) -> Figures:
+    """Summarise these lanes: quantiles with intervals, the maximum, the account.
+
+    cpu: None for all CPUs together. `ordered` holds the latencies of `lanes`.
+    """
+    return Figures(
+        cpu=cpu,
+        expected=sum(account.expected for account in accounts),
+        seen=sum(account.seen for account in accounts),
+        overrun=sum(account.overrun for account in accounts),
+        dropped=sum(account.dropped for account in accounts),
+        min_ns=ordered.at_least(0) if ordered.n else None,
+        latency_ns=_estimates(lanes, ordered),
+    )
+
+
+def _estimates(lanes: Sequence[CpuSamples], ordered: Ordered) -> dict[str, Estimate]:
+    if ordered.n == 0:
+        nothing = Estimate(None, None, None, reason="no activation was recorded")
+        return dict.fromkeys((*QUANTILES, "max"), nothing)
+    blocks = time_blocks(lanes, block_count(max(len(lane.latency_ns) for lane in lanes)))
+    found = {
+        name: _estimate(name, quantile(ordered, lanes, blocks, q), ordered, lanes)
+        for name, q in QUANTILES.items()
+    }
+    longest_ns = ordered.at_least(ordered.n - 1)
+    found["max"] = Estimate(longest_ns, None, None, at_least=ordered.overruns > 0)
+    return found
+
+
+def _estimate(
+    name: str, found: Quantile, ordered: Ordered, lanes: Sequence[CpuSamples]
+) -> Estimate:
+    reason = None
+    if found.lacking == "few" and found.needed_n is not None:
+        reason = (
+            f"{name} needs {EXCEEDANCES} activations beyond it, that is "
+            f"{_enough(found.needed_n, lanes)}; there are {count_text(ordered.n)}"
+        )
+    elif found.lacking == "dependent" and found.needed_n is not None:
+        reason = (
+            f"the activations beyond {name} came in too few separate episodes for an upper limit; "
+            f"about {_enough(found.needed_n, lanes)} would do"
+        )
+    elif found.lacking == "overruns":
+        reason = (
+            f"{count_text(ordered.overruns)} overruns are known only by a lower bound, and an "
+            f"upper limit for {name} falls among them; a longer --interval has fewer"
+        )
+    return Estimate(
+        value=found.value_ns,
+        low=found.low_ns,
+        high=found.high_ns,
+        at_least=found.at_least,
+        effective_n=found.effective_n,
+        reason=reason,
+    )
+
+
+def _enough(needed_n: int, lanes: Sequence[CpuSamples]) -> str:
+    """How many activations, and how long a run: "100,000 activations (50 s)"."""
+    per_s = sum(1e9 / lane.interval_ns for lane in lanes if len(lane.latency_ns))
+    return f"{count_text(needed_n)} activations ({span_text(needed_n / per_s)})"
+
+
+def exceedance(found: NoExceedance) -> Exceedance:
+    """Put the bound for what was not seen into the words of the summary."""
+    reasons = {
+        "none": "no activation was recorded",
+        "clusters": "the latest activations came in too few separate episodes; measure longer",
+        "overrun": (
+            "the latest activation is an overrun, known only to be later than "
+            f"{ns_text(found.above_ns or 0)}; a longer --interval measures it in full"
+        ),
+    }
+    return Exceedance(
+        above_ns=found.above_ns,
+        once_in_s=found.once_in_s,
+        extremal_index=found.theta,
+        effective_n=found.effective_n,
+        reason=reasons[found.lacking] if found.lacking else None,
+    )

@@ -1,0 +1,87 @@
+"""From one recording to its summary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from whylate.recording.manifest import Manifest
+from whylate.recording.samples import CpuSamples
+from whylate.stats.drift import trends
+from whylate.stats.extremes import extremal_index, no_exceedance
+from whylate.stats.ordered import merge, order
+from whylate.summary.cautions import cautions
+from whylate.summary.figures import exceedance, figures
+from whylate.summary.model import Summary
+from whylate.summary.requirements import parse_requirement
+from whylate.summary.trust import assess
+from whylate.summary.verdicts import Evidence, judge
+
+INTERVAL_NOTE = "95 %, conditional on this run (this boot, this placement)"
+
+
+def summarize(
+    samples: Sequence[CpuSamples],
+    manifest: Manifest,
+    recording_name: str,
+    requirements: Sequence[str] = (),
+) -> Summary:
+    """Compute everything that is printed of one recording.
+
+    samples: one entry a CPU, in any order, each int64 ns; none at all is allowed. Every figure
+    is given or refused with a reason; a run that may not be judged is summarised all the same,
+    and its trust says so. Raises RequirementError where a requirement can not be read.
+    """
+    demands = [parse_requirement(text) for text in requirements]
+    lanes = sorted(samples, key=lambda lane: lane.cpu)
+    ordered = [order(lane) for lane in lanes]
+    of_cpu = {lane.cpu: number for number, lane in enumerate(lanes)}
+    per_cpu = []
+    for cpu in sorted({*of_cpu, *(account.cpu for account in manifest.cpus)}):
+        own = [of_cpu[cpu]] if cpu in of_cpu else []
+        per_cpu.append(
+            figures(
+                [account for account in manifest.cpus if account.cpu == cpu],
+                [lanes[number] for number in own],
+                merge([ordered[number] for number in own]),
+                cpu,
+            )
+        )
+    everything = merge(ordered)
+    together = figures(manifest.cpus, lanes, everything, None)
+    index = extremal_index(everything, lanes)
+    assessment = assess(manifest, lanes)
+    evidence = Evidence(together, lanes, index, assessment)
+    moved = trends(everything, lanes)
+    return Summary(
+        recording=recording_name,
+        board=manifest.board,
+        state=manifest.state,
+        created=manifest.created,
+        kernel=_fact(manifest, "kernel_release"),
+        cpu_model=_fact(manifest, "cpu_model"),
+        workload=manifest.plan.workload,
+        interval_ns=manifest.plan.interval_ns,
+        priority=manifest.plan.priority,
+        planned_ns=manifest.plan.duration_ns,
+        elapsed_ns=_elapsed_ns(manifest),
+        trust=assessment.trust,
+        together=together,
+        per_cpu=per_cpu,
+        exceedance=exceedance(no_exceedance(everything, lanes, index)),
+        loads=list(manifest.loads),
+        warnings=cautions(manifest, moved, [lane.cpu for lane in lanes]),
+        requirements=[judge(demand, evidence) for demand in demands],
+        interval_note=INTERVAL_NOTE,
+    )
+
+
+def _elapsed_ns(manifest: Manifest) -> int:
+    if not manifest.cpus:
+        return 0
+    first_ns = min(account.start_ns for account in manifest.cpus)
+    return max(0, max(account.end_ns for account in manifest.cpus) - first_ns)
+
+
+def _fact(manifest: Manifest, name: str) -> str | None:
+    value = next((fact.value for fact in manifest.facts if fact.name == name), None)
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,142 @@
+"""Whether a run may be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whylate.recording.manifest import CpuAccount, LoadPlan, LoadReport, Manifest
+from whylate.recording.samples import CpuSamples
+from whylate.summary.model import Trust
+from whylate.summary.units import count_text
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The trust in a run, and how far it reaches.
+
+    late_is_late: a long latency that was seen stays a fact, although the run has no verdict:
+    what is missing (lost samples, an idle load, an early end) can only have hidden more. False
+    where the measuring itself was not in order, for then it may be the cause.
+    """
+
+    trust: Trust
+    late_is_late: bool
+
+
+def assess(manifest: Manifest, samples: Sequence[CpuSamples]) -> Assessment:
+    """Find every reason why the run must not be judged; each says what to do."""
+    measuring = [*_measuring(manifest), *_accounts(manifest, samples)]
+    hiding = [*_losses(manifest, samples), *_loads(manifest)]
+    # A fatal problem repeats, in the words of who noticed it, what may stand here already.
+    measuring += [problem.text for problem in manifest.problems if problem.fatal]
+    reasons = list(dict.fromkeys(measuring + hiding))
+    trust = Trust("no verdict" if reasons else "ok", reasons)
+    return Assessment(trust, late_is_late=not measuring)
+
+
+def _measuring(manifest: Manifest) -> list[str]:
+    reasons: list[str] = []
+    accounts = manifest.cpus
+    planned = manifest.plan.priority
+    ordinary = [account for account in accounts if account.policy != "fifo"]
+    if ordinary:
+        reasons.append(
+            f"{_on(ordinary)} the probe ran with policy {_word(ordinary[0].policy)} instead of "
+            "fifo: run it as root or grant CAP_SYS_NICE."
+        )
+    lower = [one for one in accounts if one.policy == "fifo" and one.priority < planned]
+    if lower:
+        reasons.append(
+            f"{_on(lower)} the probe ran at priority {lower[0].priority} instead of {planned}: "
+            "raise the limit on real-time priority (ulimit -r) or ask for a lower --priority."
+        )
+    unlocked = [account for account in accounts if not account.memory_locked]
+    if unlocked:
+        reasons.append(
+            f"{_on(unlocked)} the probe's memory was not locked, so page faults may count as "
+            "latency: run it as root or raise the limit on locked memory (ulimit -l)."
+        )
+    return reasons
+
+
+def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
+    reasons = [
+        f"CPU {account.cpu}: the account does not add up: {count_text(account.expected)} "
+        f"expected, but {count_text(account.seen)} seen + {count_text(account.overrun)} overrun + "
+        f"{count_text(account.dropped)} dropped; measure again."
+        for account in manifest.cpus
+        if account.expected != account.seen + account.overrun + account.dropped
+    ]
+    accounts = {account.cpu: account for account in manifest.cpus}
+    for lane in samples:
+        known = accounts.get(lane.cpu)
+        overruns = int(lane.overrun.sum())
+        seen = len(lane.overrun) - overruns
+        if known is None or (known.seen, known.overrun) != (seen, overruns):
+            reasons.append(
+                f"CPU {lane.cpu}: the samples do not match the manifest's account: "
+                "the recording was changed or is damaged; measure again."
+            )
+    missing = sorted(set(manifest.plan.cpus) - {lane.cpu for lane in samples})
+    if missing and samples:
+        reasons.append(f"No samples of CPU {_numbers(missing)}, which was to be measured.")
+    return reasons
+
+
+def _losses(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
+    reasons: list[str] = []
+    if not any(len(lane.activation) for lane in samples):
+        reasons.append("No activation was recorded: measure for longer than a few intervals.")
+    dropped = sum(account.dropped for account in manifest.cpus)
+    if dropped:
+        expected = sum(account.expected for account in manifest.cpus)
+        reasons.append(
+            f"{count_text(dropped)} of {count_text(expected)} activations were dropped: measure "
+            "again, for a shorter time or with a longer --interval."
+        )
+    if manifest.state == "cut":
+        reasons.append("The run was cut short by a failure: measure again.")
+    if manifest.state == "recovered":
+        reasons.append(
+            "The run was killed, and this was recovered from its journal: measure again."
+        )
+    return reasons
+
+
+def _loads(manifest: Manifest) -> list[str]:
+    reasons: list[str] = []
+    for load in manifest.loads:
+        name = _load_name(load)
+        if load.error:
+            reasons.append(f"Load {name} failed: {load.error.rstrip('.')}.")
+        elif not load.during_per_s or not load.during_per_s > 0:
+            reasons.append(
+                f"Load {name} did no work during the run, so the board was not loaded as planned: "
+                "check that it can run on this board, or leave it out."
+            )
+    reported = [(load.kind, load.command) for load in manifest.loads]
+    reasons += [
+        f"Load {_load_name(plan)} was planned and did not report any work."
+        for plan in manifest.plan.loads
+        if (plan.kind, plan.command) not in reported
+    ]
+    return reasons
+
+
+def _load_name(load: LoadReport | LoadPlan) -> str:
+    return f"{load.kind}:{load.count}" if load.command is None else f'{load.kind} "{load.command}"'
+
+
+def _on(accounts: Sequence[CpuAccount]) -> str:
+    return f"On CPU {_numbers([account.cpu for account in accounts])}"
+
+
+def _numbers(cpus: Sequence[int]) -> str:
+    shown = ", ".join(str(cpu) for cpu in cpus[:8])
+    return shown if len(cpus) <= 8 else f"{shown} and {len(cpus) - 8} more"
+
+
+def _word(text: str) -> str:
+    """Return a board's word shortened to what fits a sentence."""
+    return f'"{text[:20]}"'

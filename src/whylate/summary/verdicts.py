@@ -1,0 +1,149 @@
+"""What became of each requirement, and of all together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from whylate.recording.samples import CpuSamples
+from whylate.stats.episodes import episode_rate
+from whylate.stats.extremes import ExtremalIndex
+from whylate.stats.lanes import observed_s
+from whylate.summary.model import Estimate, Figures, Requirement, Trust
+from whylate.summary.requirements import Demand, LatencyLimit, RateLimit
+from whylate.summary.trust import Assessment
+from whylate.summary.units import count_text, exact_ns, ns_text, span_text
+
+Verdict = Literal["pass", "fail", "inconclusive", "no verdict"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What requirements are judged by: figures and samples of all CPUs together."""
+
+    together: Figures
+    lanes: Sequence[CpuSamples]
+    index: ExtremalIndex | None
+    assessment: Assessment
+
+
+def judge(demand: Demand, evidence: Evidence) -> Requirement:
+    """Judge one requirement by an interval, over all CPUs together.
+
+    pass and fail need the whole interval on one side of the limit; otherwise inconclusive. A run
+    without a verdict passes nothing; it fails only a maximum that was seen to be exceeded, and
+    only where the measuring itself was in order.
+    """
+    if isinstance(demand, RateLimit):
+        verdict, why = _rate(demand, evidence)
+    elif demand.statistic == "max":
+        verdict, why = _maximum(demand, evidence)
+    else:
+        verdict, why = _quantile(demand, evidence.together.latency_ns[demand.statistic])
+    trust = evidence.assessment.trust
+    if trust.verdict != "ok":
+        of_maximum = isinstance(demand, LatencyLimit) and demand.statistic == "max"
+        if not (verdict == "fail" and of_maximum and evidence.assessment.late_is_late):
+            return Requirement(
+                demand.text, "no verdict", f"The run has no verdict: {trust.reasons[0]}"
+            )
+        why += " What the run lost can not undo that."
+    return Requirement(demand.text, verdict, why)
+
+
+def overall(requirements: Sequence[Requirement], trust: Trust) -> Verdict:
+    """Join all requirements and the run's trust into one verdict, for the exit status.
+
+    A failed requirement decides; then a run without a verdict; then what is inconclusive. With
+    no requirement a trusted run passes.
+    """
+    verdicts = [requirement.verdict for requirement in requirements]
+    if "fail" in verdicts:
+        return "fail"
+    if trust.verdict != "ok" or "no verdict" in verdicts:
+        return "no verdict"
+    return "inconclusive" if "inconclusive" in verdicts else "pass"
+
+
+def _quantile(demand: LatencyLimit, found: Estimate) -> tuple[Verdict, str]:
+    name, limit_ns = demand.statistic, demand.limit_ns
+    if found.value is None or found.low is None:
+        reason = found.reason or "it was refused"
+        return "inconclusive", f"{name} is not known: {reason}."
+    sign = "at least " if found.at_least else ""
+    value = f"{name} is {sign}{ns_text(found.value)}"
+    if found.high is not None and _within(found.high, limit_ns, demand.inclusive):
+        return "pass", f"{value}, and with 95 % confidence at most {ns_text(found.high)}."
+    if not _within(found.low, limit_ns, demand.inclusive):
+        return "fail", f"{value}, and with 95 % confidence at least {ns_text(found.low)}."
+    if found.high is None:
+        return "inconclusive", f"{value} with no upper limit: {found.reason or 'overruns'}."
+    return "inconclusive", (
+        f"{value}, and with 95 % confidence between {ns_text(found.low)} and "
+        f"{ns_text(found.high)}: measure longer."
+    )
+
+
+def _maximum(demand: LatencyLimit, evidence: Evidence) -> tuple[Verdict, str]:
+    limit_ns = demand.limit_ns
+    longest = evidence.together.latency_ns["max"]
+    if longest.value is None:
+        return "inconclusive", "No activation was recorded."
+    if not _within(longest.value, limit_ns, demand.inclusive):
+        sign = "at least " if longest.at_least else ""
+        return "fail", f"An activation was late by {sign}{ns_text(longest.value)}."
+    # Whoever asks for `< limit` counts what is as long as the limit, too.
+    rate = episode_rate(evidence.lanes, limit_ns, evidence.index, at_limit=not demand.inclusive)
+    seen = f"The longest seen is {ns_text(longest.value)}, but no run can prove a maximum"
+    every_s = _seconds_that_pass(rate.high_per_s)
+    if every_s is None:
+        return "inconclusive", f"{seen}, and this one is too short to bound how rare more is."
+    return "inconclusive", (
+        f"{seen}: with 95 % confidence {ns_text(limit_ns)} is exceeded less often than once in "
+        f"{span_text(every_s)}; over({exact_ns(limit_ns)})<1/{exact_ns(round(every_s * 1e9))} "
+        "would pass."
+    )
+
+
+def _rate(demand: RateLimit, evidence: Evidence) -> tuple[Verdict, str]:
+    watched_s = observed_s(evidence.lanes)
+    if watched_s == 0:
+        return "inconclusive", "No activation was recorded."
+    rate = episode_rate(evidence.lanes, demand.limit_ns, evidence.index)
+    allowed_per_s = 1e9 / demand.every_ns
+    noun = "episode" if rate.episodes == 1 else "episodes"
+    seen = (
+        f"{count_text(rate.episodes)} {noun} above {ns_text(demand.limit_ns)} in "
+        f"{span_text(watched_s)}"
+    )
+    high, low = rate.high_per_s, rate.low_per_s
+    if high is not None and (high <= allowed_per_s if demand.inclusive else high < allowed_per_s):
+        return "pass", (
+            f"{seen}: with 95 % confidence less often than once in {span_text(1 / high)}."
+        )
+    if low > allowed_per_s if demand.inclusive else low >= allowed_per_s:
+        return "fail", (
+            f"{seen}: with 95 % confidence more often than once in {span_text(1 / low)}."
+        )
+    if high is None:
+        return "inconclusive", f"{seen}: too few separate episodes to bound their rate."
+    return "inconclusive", (
+        f"{seen}: with 95 % confidence that can be as often as once in {span_text(1 / high)}; "
+        "measure longer."
+    )
+
+
+def _within(value_ns: int, limit_ns: int, inclusive: bool) -> bool:
+    return value_ns <= limit_ns if inclusive else value_ns < limit_ns
+
+
+def _seconds_that_pass(high_per_s: float | None) -> float | None:
+    """Return the longest T, in two digits, for which over(...)<1/T passes at this upper limit."""
+    if high_per_s is None or high_per_s <= 0:
+        return None
+    every_s = 1 / high_per_s
+    step = 10.0 ** (math.floor(math.log10(every_s)) - 1)
+    rounded = math.floor(every_s / step) * step
+    return rounded if rounded < every_s else rounded - step

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import time
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from report_examples import (
+    HOSTILE,
+    INTERVAL_NS,
+    START_NS,
+    hostile_run,
+    manifest_of,
+    run_of,
+    summary_of,
+)
+
+from whylate.recording.manifest import Change, Fact
+from whylate.recording.samples import CpuSamples
+from whylate.report.html import render_html, write_report
+
+
+def data_of(page: str) -> Any:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def test_only_the_pages_own_scripts_and_style_are_admitted() -> None:
+    page = render_html(*run_of(n=5_000))
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy
+    text = policy[1].replace("&#39;", "'")
+    assert text.startswith("default-src 'none'")
+    assert "unsafe" not in text
+    blocks = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    blocks += re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    assert len(blocks) == 4
+    for block in blocks:
+        digest = base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in text
+    assert not re.search(r"\son\w+=|\sstyle=|javascript:", re.sub(r"<script.*?</script>", "", page,
+                                                                  flags=re.DOTALL))  # fmt: skip
+
+
+def test_nothing_is_fetched_from_anywhere() -> None:
+    page = render_html(*run_of(n=5_000))
+    assert not re.search(r"<(?:link|img|iframe|object|base)\b|<script[^>]+src", page)
+    assert not re.search(r"url\(|@import", page)
+
+
+def test_hostile_text_is_escaped_wherever_it_stands() -> None:
+    page = render_html(*hostile_run())
+    assert "<img" not in page
+    assert page.count("</script>") == 4
+    assert "&lt;/script&gt;&lt;img src=x onerror=" in page
+    assert "49" not in re.findall(r"&amp;(.{0,6})", page)
+    assert "\u2028" not in page
+    assert "\u202e" not in page
+    assert "\x1b" not in page
+    assert HOSTILE not in page
+
+
+def test_the_plots_hold_every_sample() -> None:
+    summary, manifest, samples = run_of(3, 20_000, early=9)
+    data = data_of(render_html(summary, manifest, samples))
+    assert data["cpus"] == [0, 1, 2]
+    for at, cpu in enumerate(samples):
+        n = cpu.latency_ns.size
+        assert sum(data["linear"]["count"][at]) == n
+        assert sum(data["log"]["count"][at]) + data["log"]["below"][at] == n
+        assert max(filter(None, data["time"]["max"][at])) == cpu.latency_ns.max()
+        late = int(cpu.overrun.sum())
+        for plot in ("linear", "log", "time"):
+            assert sum(data[plot]["overrun"][at][1]) == late
+
+
+def test_the_figures_stand_in_the_page_without_any_script() -> None:
+    page = re.sub(r"<script.*?</script>", "", render_html(*run_of()), flags=re.DOTALL)
+    for text in ("≥ 30.4 ms", "120,000", "= 119,970 seen + 30 overrun + 0 dropped", "<noscript>",
+                 "95&nbsp;%", "memory × 2", "1.18 GB/s", "kernel.cmdline", "console=ttymxc1,115200",
+                 "p99.99 needs 100,000 samples", "the interval has no upper end"):  # fmt: skip
+        assert text.replace("&nbsp;", "\u00a0") in page, text
+
+
+def test_what_is_left_out_is_counted() -> None:
+    summary, manifest, samples = run_of(n=5_000)
+    many = [Fact(f"group{i % 9}.fact{i}", "<" * 300, "/proc/x") for i in range(9_000)]
+    moved = [Change(f"counter {i}", i, 1.0, "events", "/proc/stat") for i in range(1_000)]
+    page = render_html(
+        summary, msgspec.structs.replace(manifest, facts=many, changes=moved), samples
+    )
+    shown = page.count('class="fact">&lt;')
+    assert 0 < shown < 9_000
+    assert f"{9_000 - shown} more facts are in manifest.json" in page
+    assert "700 more changes are in manifest.json" in page
+    assert len(page) < 2_000_000
+
+
+def test_the_worst_of_runs_makes_a_page_below_two_megabytes() -> None:
+    rng = np.random.default_rng(0)
+    samples = [
+        CpuSamples(
+            cpu, START_NS, INTERVAL_NS, np.arange(20_000, dtype=np.int64),
+            (10 ** rng.uniform(3, 7.5, 20_000)).astype(np.int64), rng.random(20_000) < 0.5,
+        )
+        for cpu in range(64)
+    ]  # fmt: skip
+    summary = summary_of(samples)
+    facts = [Fact(f"g{i % 50}.name{i}", "v" * 300, "/x" * 50) for i in range(20_000)]
+    manifest = msgspec.structs.replace(manifest_of(samples, summary), facts=facts)
+    assert len(render_html(summary, manifest, samples).encode()) < 2_000_000
+
+
+def test_a_run_without_samples_still_makes_a_page() -> None:
+    summary, manifest, _ = run_of(1, 5_000)
+    nothing = np.zeros(0, np.int64)
+    empty = CpuSamples(0, START_NS, INTERVAL_NS, nothing, nothing, nothing.astype(np.bool_))
+    assert data_of(render_html(summary, manifest, [empty]))["linear"]["count"] == [[]]
+    assert data_of(render_html(summary, manifest, []))["cpus"] == []
+
+
+def test_ten_million_samples_are_binned_in_seconds_and_little_memory() -> None:
+    n = 5_000_000
+    rng = np.random.default_rng(3)
+    samples = [
+        CpuSamples(
+            cpu, START_NS, 100_000, np.arange(n, dtype=np.int64),
+            rng.integers(3_000, 60_000, n), np.zeros(n, np.bool_),
+        )
+        for cpu in range(2)
+    ]  # fmt: skip
+    small, manifest, _ = run_of(n=5_000)
+    tracemalloc.start()
+    began = time.perf_counter()
+    render_html(small, manifest, samples)
+    took_s = time.perf_counter() - began
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert took_s < 6  # three on an idle machine; this one may be shared
+    assert peak < 300 * 2**20
+
+
+def test_the_file_appears_whole_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    assert write_report(path, *run_of(n=5_000)) == path
+    assert path.read_text("utf-8").rstrip().endswith("</html>")
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(OSError, match="missing"):
+        write_report(tmp_path / "missing" / "report.html", *run_of(n=5_000))

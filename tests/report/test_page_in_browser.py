@@ -1,0 +1,314 @@
+"""The page as a browser shows it: Chromium, opened from a file, without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from report_examples import hostile_run, run_of
+
+from whylate.report.html import write_report
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, Page, sync_playwright
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SIZES = [(1280, 800), (390, 844)]
+
+#: How many pixels of a plot's canvas have (nearly) the colour that a CSS variable names.
+PIXELS = """([plot, variable]) => {
+    const canvas = document.querySelector(`#${plot} canvas`);
+    if (!canvas) return -1;
+    const probe = document.createElement("canvas").getContext("2d");
+    probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(variable);
+    probe.fillRect(0, 0, 1, 1);
+    const want = probe.getImageData(0, 0, 1, 1).data;
+    const copy = new OffscreenCanvas(canvas.width, canvas.height)
+        .getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const got = copy.getImageData(0, 0, canvas.width, canvas.height).data;
+    let found = 0;
+    for (let i = 0; i < got.length; i += 4)
+        if (got[i + 3] > 200 && [0, 1, 2].every((k) => Math.abs(got[i + k] - want[k]) < 12))
+            found++;
+    return found;
+}"""
+
+
+class Watched:
+    """A page and all that it said, asked for and failed at."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def pixels(self, plot: str, variable: str) -> int:
+        return int(self.page.evaluate(PIXELS, [plot, variable]))
+
+    def range_of(self, plot: str) -> str:
+        """The canvas as an image: it changes when and only when what is drawn changes."""
+        return str(self.page.evaluate(f"document.querySelector('#{plot} canvas').toDataURL()"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} is not installed")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("reports")
+    runs = {
+        "two": run_of(early=12),
+        "many": run_of(64, 3_000),
+        "hostile": hostile_run(),
+        "short": run_of(1, 40, stall=0),
+    }
+    return {name: write_report(folder / f"{name}.html", *run) for name, run in runs.items()}
+
+
+def opened(
+    browser: Browser, path: Path, size: tuple[int, int] = SIZES[0], scheme: str = "light"
+) -> Watched:
+    dark = scheme == "dark"
+    page = browser.new_page(
+        viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
+    )
+    watched = Watched(page)
+    page.goto(path.as_uri())
+    page.wait_for_selector("#timeline canvas")
+    page.wait_for_timeout(100)
+    return watched
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["two", "many", "hostile", "short"])
+def test_both_plots_are_drawn_quietly_and_nothing_overflows(
+    browser: Browser, reports: dict[str, Path], name: str, scheme: str, size: tuple[int, int]
+) -> None:
+    watched = opened(browser, reports[name], size, scheme)
+    for plot in ("histogram", "timeline"):
+        if name != "many":  # many CPUs take their colours from a ramp, not from variables
+            assert watched.pixels(plot, "--cpu0") > 20
+        assert watched.pixels(plot, "--grid") > 100
+    assert watched.page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    assert watched.page.evaluate("document.querySelectorAll('.u-over').length") == 2
+    assert watched.complaints == []
+    assert watched.requests == [reports[name].as_uri()]
+    watched.page.close()
+
+
+def test_hostile_text_is_shown_and_runs_nothing(browser: Browser, reports: dict[str, Path]) -> None:
+    watched = opened(browser, reports["hostile"])
+    assert watched.page.evaluate("window.hit") is None
+    assert watched.page.locator("img").count() == 0
+    shown = watched.page.locator("h1").inner_text()
+    assert shown.startswith('</script><img src=x onerror="window.hit=1">')
+    assert "\\x1b[2J" in shown
+    watched.page.close()
+
+
+def test_the_policy_stops_a_script_that_came_in_anyway(
+    browser: Browser, reports: dict[str, Path], tmp_path: Path
+) -> None:
+    text = reports["two"].read_text("utf-8")
+    broken = tmp_path / "broken.html"
+    broken.write_text(text.replace("</main>", "<script>window.hit = 1</script></main>"), "utf-8")
+    watched = opened(browser, broken)
+    assert watched.page.evaluate("window.hit") is None
+    assert any("Content Security Policy" in complaint for complaint in watched.complaints)
+    watched.page.close()
+
+
+@pytest.mark.parametrize("plot", ["histogram", "timeline"])
+def test_the_axis_switches_between_logarithmic_and_linear(
+    browser: Browser, reports: dict[str, Path], plot: str
+) -> None:
+    watched = opened(browser, reports["two"])
+    linear, log = (
+        watched.page.locator(f"button[data-plot={plot}][data-scale={scale}]")
+        for scale in ("linear", "log")
+    )
+    assert log.get_attribute("aria-pressed") == "true"  # a stall of 30 ms over a body of 9 µs
+    before = watched.range_of(plot)
+    linear.click()
+    watched.page.wait_for_timeout(80)
+    assert (linear.get_attribute("aria-pressed"), log.get_attribute("aria-pressed")) == (
+        "true",
+        "false",
+    )
+    assert watched.range_of(plot) != before
+    log.click()
+    watched.page.wait_for_timeout(80)
+    assert watched.range_of(plot) == before
+    assert watched.complaints == []
+    watched.page.close()
+
+
+def test_negative_latencies_are_counted_where_the_axis_can_not_show_them(
+    browser: Browser, reports: dict[str, Path]
+) -> None:
+    watched = opened(browser, reports["two"])
+    note = watched.page.locator("#histogram-note")
+    assert note.inner_text().startswith("24 activations lie left of this axis")
+    watched.page.click("button[data-plot=histogram][data-scale=linear]")
+    assert note.inner_text() == ""
+    watched.page.close()
+
+
+def test_dragging_zooms_and_a_double_click_shows_all_again(
+    browser: Browser, reports: dict[str, Path]
+) -> None:
+    watched = opened(browser, reports["two"])
+    page = watched.page
+    before = watched.range_of("histogram")
+    box = page.locator("#histogram .u-over").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 100, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 300, box["y"] + 100, steps=4)
+    page.mouse.up()
+    page.wait_for_timeout(80)
+    assert watched.range_of("histogram") != before
+    page.mouse.dblclick(box["x"] + 200, box["y"] + 100)
+    page.wait_for_timeout(80)
+    assert watched.range_of("histogram") == before
+    page.close()
+
+
+def test_keys_and_buttons_zoom_without_a_mouse(browser: Browser, reports: dict[str, Path]) -> None:
+    watched = opened(browser, reports["two"])
+    page = watched.page
+    before = watched.range_of("histogram")
+    page.focus("#histogram")
+    for key, expected_same in (("+", False), ("ArrowRight", False), ("0", True)):
+        page.keyboard.press(key)
+        page.wait_for_timeout(80)
+        assert (watched.range_of("histogram") == before) is expected_same
+    page.click("button[data-plot=histogram][data-range=body]")
+    page.wait_for_timeout(80)
+    assert watched.range_of("histogram") != before
+    page.close()
+
+
+def test_the_pointer_reads_the_counts_of_a_bin(browser: Browser, reports: dict[str, Path]) -> None:
+    watched = opened(browser, reports["two"])
+    box = watched.page.locator("#histogram .u-over").bounding_box()
+    assert box is not None
+    watched.page.mouse.move(box["x"] + 90, box["y"] + 150)
+    text = watched.page.locator("#histogram .tip").inner_text()
+    assert "µs" in text
+    assert "CPU 0" in text
+    assert "CPU 1" in text
+    watched.page.close()
+
+
+def test_the_legend_hides_a_cpu_in_both_plots(browser: Browser, reports: dict[str, Path]) -> None:
+    watched = opened(browser, reports["two"])
+    watched.page.click("#timeline-legend button:has-text('CPU 0')")
+    watched.page.wait_for_timeout(80)
+    for plot in ("histogram", "timeline"):
+        button = watched.page.locator(f"#{plot}-legend button:has-text('CPU 0')")
+        assert button.get_attribute("aria-pressed") == "false"
+        assert watched.pixels(plot, "--cpu0") == 0
+        assert watched.pixels(plot, "--cpu1") > 20
+    watched.page.close()
+
+
+def test_a_change_of_colour_scheme_repaints_without_a_reload(
+    browser: Browser, reports: dict[str, Path]
+) -> None:
+    watched = opened(browser, reports["two"])
+    light = watched.page.evaluate(
+        "getComputedStyle(document.documentElement).getPropertyValue('--cpu0')"
+    )
+    watched.page.emulate_media(color_scheme="dark")
+    watched.page.wait_for_timeout(150)
+    dark = watched.page.evaluate(
+        "getComputedStyle(document.documentElement).getPropertyValue('--cpu0')"
+    )
+    assert light != dark
+    assert watched.pixels("histogram", "--cpu0") > 20
+    assert watched.pixels("timeline", "--cpu0") > 20
+    watched.page.close()
+
+
+def test_the_facts_can_be_searched_on_every_size(
+    browser: Browser, reports: dict[str, Path]
+) -> None:
+    for size in SIZES:
+        watched = opened(browser, reports["two"], size)
+        watched.page.fill("#fact-search", "cpu governor")
+        assert watched.page.locator("#facts tbody tr:visible").count() == 1
+        assert watched.page.locator("#fact-count").inner_text() == "1 found"
+        watched.page.fill("#fact-search", "")
+        assert watched.page.locator("#facts details:visible").count() == 6
+        watched.page.close()
+
+
+def test_every_control_can_be_reached_and_has_a_name(
+    browser: Browser, reports: dict[str, Path]
+) -> None:
+    watched = opened(browser, reports["two"])
+    nameless = watched.page.evaluate(
+        """[...document.querySelectorAll("button, input, a, summary, [tabindex]")].filter((e) =>
+            !(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.length)
+            || e.tabIndex < 0).length"""
+    )
+    assert nameless == 0
+    watched.page.close()
+
+
+def test_text_has_enough_contrast_in_both_schemes(
+    browser: Browser, reports: dict[str, Path]
+) -> None:
+    pairs = [
+        ("--text", "--card"),
+        ("--soft", "--card"),
+        ("--soft", "--page"),
+        ("--good", "--good-back"),
+        ("--bad", "--bad-back"),
+        ("--unsure", "--unsure-back"),
+        ("--card", "--accent"),
+        ("--good", "--card"),
+        ("--late", "--card"),
+        ("--text", "--bad-back"),
+    ]
+    ratio = """([a, b]) => {
+        const part = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+        const light = (name) => {
+            const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+            const [r, g, b] = [1, 3, 5].map((i) => part(parseInt(hex.slice(i, i + 2), 16)));
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+        };
+        const [x, y] = [light(a), light(b)];
+        return Math.max(x, y) / Math.min(x, y);
+    }"""
+    for scheme in ("light", "dark"):
+        watched = opened(browser, reports["two"], scheme=scheme)
+        for pair in pairs:
+            assert watched.page.evaluate(ratio, list(pair)) >= 4.5, (scheme, pair)
+        for cpu in range(8):  # lines need 3:1
+            assert watched.page.evaluate(ratio, [f"--cpu{cpu}", "--card"]) >= 3, (scheme, cpu)
+        watched.page.close()

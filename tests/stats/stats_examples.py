@@ -1,0 +1,76 @@
+"""Lanes made of arrays, and latencies with a known dependence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from whylate.stats.dependence import block_count
+from whylate.stats.lanes import TimeBlocks, time_blocks
+from whylate.stats.ordered import Ordered, merge, order
+
+MS = 1_000_000
+
+
+@dataclass(frozen=True)
+class ArrayLane:
+    activation: NDArray[np.int64]
+    latency_ns: NDArray[np.int64]
+    overrun: NDArray[np.bool_]
+    start_ns: int = 0
+    interval_ns: int = MS
+
+
+def lane(
+    latency_ns: ArrayLike,
+    *,
+    overrun: Sequence[int] = (),
+    activation: ArrayLike | None = None,
+    start_ns: int = 0,
+    interval_ns: int = MS,
+) -> ArrayLane:
+    values = np.asarray(latency_ns, dtype=np.int64)
+    censored = np.zeros(len(values), dtype=bool)
+    censored[list(overrun)] = True
+    numbers = np.arange(len(values)) if activation is None else np.asarray(activation)
+    return ArrayLane(numbers.astype(np.int64), values, censored, start_ns, interval_ns)
+
+
+def ordered(*lanes: ArrayLane) -> Ordered:
+    return merge([order(one) for one in lanes])
+
+
+def blocks(*lanes: ArrayLane) -> TimeBlocks:
+    return time_blocks(lanes, block_count(max(len(one.latency_ns) for one in lanes)))
+
+
+def independent(n: int, seed: int = 1) -> NDArray[np.int64]:
+    values = np.random.default_rng(seed).exponential(10_000, n) + 5_000
+    return values.astype(np.int64)
+
+
+def clustered(
+    n: int, clusters: int, length: int, seed: int = 1, *, alike: bool = False
+) -> NDArray[np.int64]:
+    """Independent microseconds with bursts of `length` late activations far above them.
+
+    alike: a burst is as late throughout, give or take a microsecond.
+    """
+    rng = np.random.default_rng(seed)
+    values = rng.integers(4_000, 6_000, n)
+    starts = rng.choice(n // (2 * length), clusters, replace=False) * 2 * length
+    for start in starts:
+        height = rng.integers(0, 50_000, 1 if alike else length)
+        values[start : start + length] += 50_000 + height
+    return values
+
+
+def autoregressive(n: int, rho: float, seed: int) -> NDArray[np.int64]:
+    from scipy.signal import lfilter
+
+    noise = np.random.default_rng(seed).standard_normal(n) * np.sqrt(1 - rho * rho)
+    values = 5_000 * np.exp(0.12 * lfilter([1.0], [1.0, -rho], noise))
+    return np.asarray(np.round(values), dtype=np.int64)

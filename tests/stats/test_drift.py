@@ -1,0 +1,76 @@
+from typing import Any
+
+import numpy as np
+import pytest
+from stats_examples import autoregressive, lane, ordered
+
+from whylate.stats.drift import kendall_p, theil_sen, trends
+
+
+def _alarm(*lanes: Any) -> Any:
+    found = trends(ordered(*lanes), lanes)
+    return [trend for trend in found if trend.p_value < 0.01 / len(found)]
+
+
+def test_the_slope_is_the_median_of_all_pairs() -> None:
+    values = np.array([0.0, 2.0, 4.0, 600.0, 8.0, 10.0])
+    assert theil_sen(values) == pytest.approx(2.0)
+
+
+def test_kendalls_p_is_that_of_the_known_variance() -> None:
+    # 6 values, one inversion: S = 13, var = 28.33, z = 12 / 5.323.
+    assert kendall_p(np.array([1.0, 2, 3, 4, 6, 5])) == pytest.approx(0.02417, abs=2e-4)
+
+
+def test_equal_blocks_show_no_trend() -> None:
+    assert kendall_p(np.full(80, 3.0)) == 1.0
+
+
+def test_a_trend_of_dependent_blocks_is_less_certain() -> None:
+    rng = np.random.default_rng(1)
+    wander = np.convolve(rng.standard_normal(140), np.ones(20) / 20, "valid")
+    independent = rng.permutation(wander)
+    line = np.linspace(0, 0.25, len(wander))
+    assert kendall_p(wander - wander.mean() + line) > kendall_p(np.sort(independent))
+
+
+def test_a_steady_run_with_dependence_raises_no_alarm() -> None:
+    alarms = [bool(_alarm(lane(autoregressive(12_000, 0.9, seed)))) for seed in range(60)]
+    assert sum(alarms) <= 3
+
+
+def test_a_median_that_rises_by_a_tenth_is_found_with_its_size() -> None:
+    values = autoregressive(100_000, 0.9, 7) * np.linspace(1.0, 1.1, 100_000)
+    found = {trend.statistic: trend for trend in _alarm(lane(values))}
+    assert found["p50"].change == pytest.approx(500, rel=0.15)
+    assert found["p50"].level == pytest.approx(5_250, rel=0.03)
+    assert found["p99"].change > 0
+
+
+def test_late_activations_that_grow_in_number_are_found() -> None:
+    rng = np.random.default_rng(9)
+    values = autoregressive(200_000, 0.0, 3)
+    late = rng.random(200_000) < 4e-3 * np.linspace(0, 1, 200_000)
+    found = {trend.statistic: trend for trend in _alarm(lane(np.where(late, 80_000, values)))}
+    assert found["late"].change > 0
+    assert "p50" not in found
+
+
+def test_the_lane_that_drifts_is_named() -> None:
+    steady, rising = autoregressive(50_000, 0.5, 1), autoregressive(50_000, 0.5, 2)
+    assert {
+        trend.lane
+        for trend in _alarm(lane(steady), lane(rising * np.linspace(1, 1.2, 50_000)))
+        if trend.lane is not None
+    } == {1}
+
+
+def test_a_gap_is_not_a_drift() -> None:
+    values = autoregressive(40_000, 0.5, 5)
+    numbers = np.r_[0:20_000, 60_000:80_000]
+    assert _alarm(lane(values, activation=numbers)) == []
+
+
+@pytest.mark.parametrize("n", [0, 1, 500])
+def test_a_short_run_is_not_tested(n: Any) -> None:
+    assert trends(ordered(lane(np.full(n, 5))), [lane(np.full(n, 5))]) == []

@@ -1,0 +1,81 @@
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from stats_examples import clustered, independent, lane, ordered
+
+from whylate.stats.episodes import episode_rate, episode_starts
+from whylate.stats.extremes import extremal_index
+
+
+def _rate(limit_ns: Any, *lanes: Any, **options: Any) -> Any:
+    return episode_rate(lanes, limit_ns, extremal_index(ordered(*lanes), lanes), **options)
+
+
+def test_a_stall_with_its_overruns_is_one_episode() -> None:
+    values = np.full(100, 5_000)
+    values[40:43] = [2_900_000, 1_900_000, 900_000]
+    starts = episode_starts([lane(values, overrun=[41, 42])], 100_000, at_limit=False)
+    assert [start.tolist() for start in starts] == [[40]]
+
+
+def test_a_stall_of_two_cpus_is_one_episode() -> None:
+    first, second = np.full(100, 5_000), np.full(100, 5_000)
+    first[40], second[40], second[70] = 800_000, 500_000, 200_000
+    lanes = [lane(first), lane(second, start_ns=300_000)]
+    starts = episode_starts(lanes, 100_000, at_limit=False)
+    assert [start.tolist() for start in starts] == [[40], [70]]
+
+
+def test_windows_that_do_not_overlap_are_episodes_of_their_own() -> None:
+    values = np.full(100, 5_000)
+    values[40:42] = 900_000
+    starts = episode_starts([lane(values)], 100_000, at_limit=False)
+    assert starts[0].tolist() == [40, 41]
+
+
+def test_the_limit_itself_is_late_only_when_asked() -> None:
+    values = np.full(10, 5_000)
+    values[4] = 100_000
+    assert _rate(100_000, lane(values)).episodes == 0
+    assert _rate(100_000, lane(values), at_limit=True).episodes == 1
+
+
+def test_no_episode_bounds_the_rate_by_three_in_the_effective_time() -> None:
+    one = lane(independent(100_000))
+    index = extremal_index(ordered(one), [one])
+    assert index is not None
+    rate = episode_rate([one], 10**7, index)
+    assert (rate.episodes, rate.low_per_s) == (0, 0.0)
+    assert rate.high_per_s == pytest.approx(-math.log(0.05) / index.cautious / 100)
+
+
+def test_the_limits_hold_the_true_rate_of_independent_episodes() -> None:
+    # One in 1000 exceeds, at 1 kHz: one a second.
+    limit = round(5_000 + 10_000 * math.log(1000))
+    rates = [_rate(limit, lane(independent(150_000, seed))) for seed in range(60)]
+    assert sum(rate.low_per_s <= 1.0 for rate in rates) >= 54
+    assert sum(rate.high_per_s >= 1.0 for rate in rates) >= 54
+    assert np.mean([rate.high_per_s for rate in rates]) < 1.35
+
+
+def test_episodes_in_bursts_have_wider_limits_than_as_many_alone() -> None:
+    # Bursts whose windows do not overlap: every activation is an episode, but not independent.
+    alone = _rate(20_000, lane(clustered(100_000, 1_000, 1)))
+    bursts = _rate(20_000, lane(clustered(100_000, 100, 10)))
+    assert alone.episodes == bursts.episodes == 1_000
+    assert bursts.high_per_s - bursts.low_per_s > 2 * (alone.high_per_s - alone.low_per_s)
+
+
+def test_without_an_extremal_index_all_episodes_may_be_one_event() -> None:
+    values = np.full(50, 5_000)
+    values[[10, 20, 30]] = 200_000
+    rate = episode_rate([lane(values)], 100_000, None)
+    assert (rate.episodes, rate.high_per_s) == (3, None)
+    assert rate.low_per_s == pytest.approx(-3 * math.log(0.95) / 0.05)
+
+
+def test_no_rows_say_nothing() -> None:
+    assert episode_rate([lane([])], 100_000, None).high_per_s is None
+    assert episode_rate([], 100_000, None).episodes == 0

@@ -1,0 +1,107 @@
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from stats_examples import blocks, clustered, independent, lane, ordered
+
+from whylate.stats.quantiles import quantile
+
+P50, P99, P999 = Fraction(1, 2), Fraction(99, 100), Fraction(999, 1000)
+
+
+def _quantile(q: Any, *lanes: Any) -> Any:
+    return quantile(ordered(*lanes), lanes, blocks(*lanes), q)
+
+
+def test_the_value_is_the_plain_order_statistic() -> None:
+    values = np.random.default_rng(1).permutation(np.arange(1, 10_001))
+    assert _quantile(P50, lane(values)).value_ns == 5_000
+    assert _quantile(P99, lane(values)).value_ns == 9_900
+
+
+def test_the_interval_holds_the_truth_of_independent_rows() -> None:
+    truth = 5_000 + 10_000 * np.log(100)
+    found = [_quantile(P99, lane(independent(20_000, seed))) for seed in range(100)]
+    assert sum(one.low_ns <= truth <= one.high_ns for one in found) >= 90
+    width = np.mean([one.high_ns - one.low_ns for one in found])
+    # 1.96 sd of an exponential's order statistic, both ways: not much wider than it has to be.
+    assert width < 1.25 * 2 * 1.96 * 10_000 * np.sqrt(0.99 / 0.01 / 20_000)
+
+
+def test_clusters_widen_the_interval() -> None:
+    alone = _quantile(P99, lane(clustered(100_000, 2_000, 1)))
+    together = _quantile(P99, lane(clustered(100_000, 200, 10)))
+    assert together.effective_n < alone.effective_n / 3.5
+    assert together.high_ns - together.low_ns > 1.8 * (alone.high_ns - alone.low_ns)
+
+
+def test_fewer_than_ten_expected_exceedances_are_refused_and_told_how_many_would_do() -> None:
+    found = _quantile(P999, lane(independent(9_999)))
+    assert (found.value_ns, found.lacking, found.needed_n) == (None, "few", 10_000)
+    assert _quantile(P999, lane(independent(10_000))).lacking != "few"
+
+
+def test_two_bursts_are_too_few_episodes_for_an_upper_limit() -> None:
+    found = _quantile(P999, lane(clustered(20_000, 2, 20)))
+    assert found.value_ns is None
+    assert found.lacking == "dependent"
+    assert found.needed_n > 20_000
+
+
+def test_overruns_far_above_a_quantile_do_not_make_it_a_bound() -> None:
+    values = np.r_[np.arange(100_000), np.full(5, 10**6)]
+    found = _quantile(P50, lane(values, overrun=range(100_000, 100_005)))
+    assert found.at_least is False
+    assert found.high_ns is not None
+
+
+def test_overruns_with_bounds_below_a_quantile_make_it_a_lower_bound() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.permutation(np.arange(100_000))
+    low_bounds = np.flatnonzero(values < 300)
+    plain = _quantile(P99, lane(values))
+    found = _quantile(P99, lane(values, overrun=low_bounds.tolist()))
+    assert found.value_ns == plain.value_ns
+    assert found.at_least is True
+    assert found.high_ns > plain.high_ns
+
+
+def test_more_overruns_than_exceedances_leave_no_upper_limit() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.permutation(np.arange(100_000))
+    overruns = np.flatnonzero(values % 50 == 0)
+    found = _quantile(P99, lane(values, overrun=overruns.tolist()))
+    assert found.value_ns == 98_999
+    assert (found.high_ns, found.at_least, found.lacking) == (None, True, "overruns")
+
+
+def test_only_overruns_give_a_lower_bound_and_nothing_else() -> None:
+    found = _quantile(P50, lane(np.arange(1_000), overrun=range(1_000)))
+    assert (found.value_ns, found.high_ns, found.at_least) == (499, None, True)
+
+
+def test_equal_latencies_have_an_interval_of_no_width() -> None:
+    found = _quantile(P99, lane(np.full(10_000, 7_000)))
+    assert (found.low_ns, found.value_ns, found.high_ns) == (7_000, 7_000, 7_000)
+
+
+def test_negative_latencies_are_kept() -> None:
+    found = _quantile(P50, lane(np.random.default_rng(4).permutation(np.arange(-1_000, 1_000))))
+    assert found.value_ns == -1
+    assert found.low_ns < -1 < found.high_ns
+
+
+def test_a_coarse_clock_does_not_hide_dependence() -> None:
+    # Half of the run at 1 tick, half at 2: the median ties with half of all rows.
+    values = np.repeat(np.tile([1_000, 2_000], 10), 5_000)
+    found = _quantile(P50, lane(values))
+    assert found.value_ns is None or found.effective_n < 100
+
+
+def test_a_common_stall_of_two_cpus_counts_once() -> None:
+    both = clustered(50_000, 100, 5, seed=1)
+    apart = clustered(50_000, 100, 5, seed=2)
+    joint = _quantile(P99, lane(both), lane(both, start_ns=250_000))
+    separate = _quantile(P99, lane(both), lane(apart, start_ns=250_000))
+    assert joint.effective_n == pytest.approx(separate.effective_n / 2, rel=0.35)
