@@ -14,6 +14,7 @@
 #include "files.h"
 #include "frequency.h"
 #include "identity.h"
+#include "loads/room.h"
 #include "samples.h"
 #include "spool.h"
 #include "wakeup.h"
@@ -27,8 +28,8 @@
 #define MAX_CPUS       1024
 #define MIN_INTERVAL   50000u
 #define READ_LIMIT     (1024u * 1024)
-/* Memory that samples may take on the board with --spool. */
-#define SPOOL_LIMIT ((size_t)1 << 30)
+/* Memory that samples may take on the board with --spool: never more than half of what is free. */
+#define SPOOL_MOST ((uint64_t)1 << 30)
 
 struct load_range {
 	size_t first; /* slot */
@@ -258,6 +259,14 @@ static void send_cpu_started(struct session *session, const struct wakeup_cpu *c
 	     .interval_ns = cpu->interval_ns);
 }
 
+/* spool_limit - what the board can give and still breathe */
+static size_t spool_limit(void)
+{
+	uint64_t half = room_available_bytes() / 2;
+
+	return (size_t)(half < SPOOL_MOST ? half : SPOOL_MOST);
+}
+
 static void do_wakeup(struct session *session, uint32_t number, const struct wire_wakeup *command)
 {
 	struct wakeup_plan plan = {.interval_ns = command->interval_ns,
@@ -278,7 +287,7 @@ static void do_wakeup(struct session *session, uint32_t number, const struct wir
 	}
 	for (size_t i = 0; i < command->cpus.count; i++)
 		cpus[i] = wire_list_u16(command->cpus, i);
-	if (command->spool && !spool_open(&session->spool, SPOOL_LIMIT)) {
+	if (command->spool && !spool_open(&session->spool, spool_limit())) {
 		send_failed(session, number, ENOMEM, "no memory to spool samples in");
 		return;
 	}
@@ -390,6 +399,7 @@ static bool ship_block(struct session *session, struct wakeup_cpu *cpu)
 	message.data = (struct wire_bytes){data, (uint16_t)block.length};
 	wire_pack_samples(&writer, &message);
 	if (session->spooling)
+		/* What finds no room is missing from the indices, and so is counted as dropped. */
 		spool_put(&session->spool, payload, writer.length);
 	else
 		link_send(&session->link, WIRE_SAMPLES, payload, writer.length);

@@ -18,7 +18,7 @@ _CHUNK = 1 << 20
 _DENSE_LIMIT = 1 << 20
 #: Narrower bins than this show the clock, not the latency.
 _NARROWEST_NS = 10
-_BINS_OF_BODY = 150
+_BINS_OF_BODY = 100
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ def linear_bins(
     """Count latencies into bins of one width, at most `max_bins` filled bins a CPU.
 
     The width is a step of 1-2-5, at most 1 µs unless the bins would be too many, finer where the
-    body (up to p99.9) is narrow, and never finer than the clock's `resolution_ns`. Raises
-    ValueError if max_bins is not positive.
+    body is narrow, and never finer than the clock's `resolution_ns`. Raises ValueError if
+    max_bins is below 2: one bin can not hold both sides of zero.
     """
-    if max_bins < 1:
-        raise ValueError(f"max_bins is {max_bins}: it must be at least 1")
+    if max_bins < 2:
+        raise ValueError(f"max_bins is {max_bins}: it must be at least 2")
     low, high = _range_ns(samples)
-    width = _first_width_ns(samples, low, resolution_ns)
+    width = _first_width_ns(samples, resolution_ns)
     while high // width - low // width >= _DENSE_LIMIT:
         width = _next_width_ns(width)
     dense = [_dense_counts(s.latency_ns, width, low // width, high // width) for s in samples]
@@ -151,9 +151,14 @@ def _range_ns(samples: Sequence[CpuSamples]) -> tuple[int, int]:
     return min(int(x.min()) for x in filled), max(int(x.max()) for x in filled)
 
 
-def _first_width_ns(samples: Sequence[CpuSamples], low: int, resolution_ns: int) -> int:
+def _first_width_ns(samples: Sequence[CpuSamples], resolution_ns: int) -> int:
     some = sketch_ns(samples)
-    body = int(some[int(0.999 * (some.size - 1))]) - low if some.size else 0
+    # p1 to p99: a stall of many overruns, or one early wakeup, is not the body.
+    body = (
+        int(np.subtract(*some[[int(q * (some.size - 1)) for q in (0.99, 0.01)]]))
+        if some.size
+        else 0
+    )
     aim = max(_NARROWEST_NS, min(1000, body // _BINS_OF_BODY))
     width = _NARROWEST_NS
     while _next_width_ns(width) <= aim:

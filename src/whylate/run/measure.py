@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -104,6 +105,10 @@ def _measure(
         run = _Run(plan, client, journal, observer, stopped, Tally(plan))
         client.on_message = run.take
         journal.closing(_carry_out(run))
+    except ProbeRefusedError:
+        # Raised only before anything was measured: there is nothing worth keeping.
+        shutil.rmtree(directory)
+        raise
     finally:
         journal.close()
     # The probe is done: let it leave before the host works on what it sent.
@@ -133,7 +138,10 @@ def _opening(
 
 
 def _carry_out(run: _Run) -> Closing:
-    """Disturb, measure, clean up; what goes wrong on the way is part of the result."""
+    """Disturb, measure, clean up; what goes wrong once measuring has begun is part of the result.
+
+    Raises ProbeRefusedError for a plan that the board does not take.
+    """
     moved: list[Change] = []
     problems: list[Problem] = []
     state: State = "cut"
@@ -145,6 +153,8 @@ def _carry_out(run: _Run) -> Closing:
         state = "interrupted" if run.interrupted else "complete"
         run.client.finish()
     except ProbeRefusedError as error:
+        if not run.tally.started:
+            raise
         problems.append(Problem("refused", f"the board refused: {error}", fatal=True))
     except ProbeGoneError as error:
         problems.append(Problem("probe-gone", str(error), fatal=True))

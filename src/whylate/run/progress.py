@@ -73,6 +73,11 @@ class Tally:
                 self._rate[message.load] = work * 1e9 / ns
             self._work[message.load] = (message.now_ns, message.work)
 
+    @property
+    def started(self) -> bool:
+        """Whether measuring has begun."""
+        return bool(self._started)
+
     def _samples(self, block: Samples) -> None:
         started = self._started.get(block.cpu)
         if started is None or not block.count:

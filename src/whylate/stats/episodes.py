@@ -28,17 +28,13 @@ class EpisodeRate:
     high_per_s: float | None
 
 
-def episode_starts(lanes: Sequence[Lane], limit_ns: int, *, at_limit: bool) -> list[Int64s]:
+def episode_starts(lanes: Sequence[Lane], limit_ns: int) -> list[Int64s]:
     """Rows that open an episode above limit_ns, for each lane int64, sorted.
 
     An episode is a maximal set of late activations, of any lane, whose windows from due to run
-    overlap. late: longer than limit_ns, or with at_limit as long. Overruns count with their
-    lower bound.
+    overlap. Late: longer than limit_ns, overruns by their lower bound.
     """
-    late = [
-        np.flatnonzero(lane.latency_ns >= limit_ns if at_limit else lane.latency_ns > limit_ns)
-        for lane in lanes
-    ]
+    late = [np.flatnonzero(lane.latency_ns > limit_ns) for lane in lanes]
     if not any(index.size for index in late):
         return late
     due_ns = np.concatenate(
@@ -65,8 +61,6 @@ def episode_rate(
     limit_ns: int,
     index: ExtremalIndex | None,
     confidence: float = 0.95,
-    *,
-    at_limit: bool = False,
 ) -> EpisodeRate:
     """Limit the rate of episodes above limit_ns, each limit at the stated confidence.
 
@@ -78,7 +72,7 @@ def episode_rate(
     hold for episodes that cluster as those of the run did. Without an extremal index there is
     no upper limit, and the lower one takes all episodes for a single event.
     """
-    starts = episode_starts(lanes, limit_ns, at_limit=at_limit)
+    starts = episode_starts(lanes, limit_ns)
     episodes = sum(start.size for start in starts)
     seconds = observed_s(lanes)
     if seconds == 0:

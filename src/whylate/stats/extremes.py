@@ -57,7 +57,7 @@ def extremal_index(ordered: Ordered, lanes: Sequence[Lane]) -> ExtremalIndex | N
             return None
         events = min(most, 2 * events)
         found = _at(ordered, lanes, events)
-    for fewer in ():
+    for fewer in (events // 2, events // 4):
         higher = _at(ordered, lanes, fewer) if fewer >= _CLUSTERS else None
         if higher is not None and higher.cautious < found.cautious:
             found = higher

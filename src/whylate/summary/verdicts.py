@@ -94,8 +94,7 @@ def _maximum(demand: LatencyLimit, evidence: Evidence) -> tuple[Verdict, str]:
     if not _within(longest.value, limit_ns, demand.inclusive):
         sign = "at least " if longest.at_least else ""
         return "fail", f"An activation was late by {sign}{ns_text(longest.value)}."
-    # Whoever asks for `< limit` counts what is as long as the limit, too.
-    rate = episode_rate(evidence.lanes, limit_ns, evidence.index, at_limit=not demand.inclusive)
+    rate = episode_rate(evidence.lanes, limit_ns, evidence.index)
     seen = f"The longest seen is {ns_text(longest.value)}, but no run can prove a maximum"
     every_s = _seconds_that_pass(rate.high_per_s)
     if every_s is None:

@@ -1,0 +1,5 @@
+"""`python -m whylate`."""
+
+from whylate.cli import main
+
+main()

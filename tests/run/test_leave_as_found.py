@@ -1,0 +1,190 @@
+"""Killed at any moment, a run loses nothing that it wrote and leaves the board as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from whylate.recording.errors import RecordingError
+from whylate.recording.journal import read_journal
+from whylate.recording.reader import open_recording
+from whylate.wire.messages import CpuStarted, Samples
+from whylate.wire.samples import decode_samples
+
+KILLS = 50
+SETTINGS = {
+    "/proc/sys/vm/swappiness": "11",
+    "/sys/kernel/mm/transparent_hugepage/defrag": "never",
+    "/proc/sys/vm/dirty_writeback_centisecs": "499",
+}
+MARK = "WHYLATE_TEST_RUN"
+
+pytestmark = [
+    pytest.mark.realtime,
+    pytest.mark.skipif(os.geteuid() != 0, reason="changing settings needs root"),
+]
+
+
+def marked(mark: str) -> dict[int, str]:
+    """Return every process with our mark in its environment, and its name."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            if f"{MARK}={mark}".encode() in (entry / "environ").read_bytes() and state != "Z":
+                found[int(entry.name)] = (entry / "comm").read_text().strip()
+        except (OSError, IndexError):
+            continue
+    return found
+
+
+def start(directory: Path, mark: str, *more: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "whylate", "measure", "--for", "60s", "--interval", "500us"]
+    command += ["--load", "fork", "--load", "disk", "--load", "cmd:setsid sleep 1000"]
+    for path, value in SETTINGS.items():
+        command += ["--set", f"{path}={value}"]
+    return subprocess.Popen(
+        [*command, "-o", str(directory), *more],
+        env={**os.environ, MARK: mark},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def read_settings() -> dict[str, str]:
+    return {path: in_force(Path(path).read_text().strip()) for path in SETTINGS}
+
+
+def in_force(text: str) -> str:
+    """Return a setting's value: where all choices are shown, the one in brackets."""
+    return text.split("[")[1].split("]")[0] if "[" in text else text
+
+
+def wait_until_as_found(before: dict[str, str], mark: str, seconds: float = 5.0) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not marked(mark) and read_settings() == before:
+            return
+        time.sleep(0.05)
+    assert read_settings() == before, "settings were not put back in time"
+    assert not marked(mark), "processes are left"
+
+
+def written(journal: Path) -> dict[int, int]:
+    """Return the rows that lie in a journal for each CPU, read without the recovery."""
+    frames, counts = read_journal(journal)
+    started: dict[int, CpuStarted] = {}
+    rows: dict[int, int] = {}
+    for frame in frames:
+        if frame.kind == CpuStarted.KIND:
+            one = CpuStarted.unpack(frame.payload)
+            started[one.cpu] = one
+        elif frame.kind == Samples.KIND:
+            block = Samples.unpack(frame.payload)
+            decoded = decode_samples(block, started[block.cpu].interval_ns, 1 << 40)
+            rows[block.cpu] = rows.get(block.cpu, 0) + decoded.activation.size
+    assert counts.foreign == counts.oversized == 0
+    assert counts.damaged == 0, "a journal may end inside a frame, but never hold a broken one"
+    return rows
+
+
+@pytest.fixture(scope="module")
+def settings_before() -> Iterator[dict[str, str]]:
+    before = read_settings()
+    assert all(before[path] != value for path, value in SETTINGS.items())
+    yield before
+    for path, value in before.items():
+        Path(path).write_text(value)
+
+
+@pytest.mark.parametrize("victim", ["host", "probe", "both", "everything"])
+def test_killed_at_random_moments(
+    victim: str, tmp_path: Path, settings_before: dict[str, str]
+) -> None:
+    chance = random.Random(f"moments {victim}")
+    kills = measured = 0
+    wanted = KILLS // 3 + 1 if victim != "everything" else 3
+    while kills < wanted:
+        mark, directory = uuid.uuid4().hex, tmp_path / f"{victim}-{kills}"
+        host = start(directory, mark)
+        time.sleep(chance.uniform(0.0, 3.5))
+        if not kill(victim, host, mark):
+            # There was no probe yet to be killed: another time.
+            host.kill()
+            host.wait()
+            wait_until_as_found(settings_before, mark)
+            continue
+        kills += 1
+        host.wait(30)
+        if victim == "everything":
+            # Not even a guardian is left: the next probe to start finds its log.
+            mark = uuid.uuid4().hex
+            command = [sys.executable, "-m", "whylate", "facts", "--json"]
+            environment = {**os.environ, MARK: mark}
+            subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+        wait_until_as_found(settings_before, mark)
+        measured += check_recording(directory)
+    assert measured >= wanted // 4, "too few kills fell into the measuring"
+
+
+def kill(victim: str, host: subprocess.Popen[bytes], mark: str) -> bool:
+    """Kill with -9; False where the victim was not there."""
+    names = marked(mark)
+    probes = [pid for pid, name in names.items() if name == "whylate-probe"]
+    pids = {"host": [host.pid], "probe": probes, "both": [*probes, host.pid]}
+    pids["everything"] = [host.pid, *names]
+    if victim != "host" and not probes:
+        return False
+    for pid in pids[victim]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return True
+
+
+def check_recording(directory: Path) -> bool:
+    """Whether samples had been recorded; the recording opens with all that was written."""
+    if not directory.exists():
+        return False
+    journal = directory / "journal"
+    rows = written(journal) if journal.exists() else None
+    recording = open_recording(directory)
+    assert recording.manifest.state in ("recovered", "cut")
+    assert any(problem.fatal for problem in recording.manifest.problems)
+    if rows is not None:
+        for samples in recording.samples:
+            assert samples.activation.size == rows.get(samples.cpu, 0)
+    for account in recording.manifest.cpus:
+        assert account.expected == account.seen + account.overrun + account.dropped
+    assert not journal.exists()
+    assert open_recording(directory).manifest == recording.manifest
+    return bool(recording.samples and recording.samples[0].activation.size)
+
+
+def test_a_run_that_still_goes_on_is_not_recovered(
+    tmp_path: Path, settings_before: dict[str, str]
+) -> None:
+    mark = uuid.uuid4().hex
+    host = start(tmp_path / "r", mark)
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "r").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    with pytest.raises(RecordingError, match="still goes on"):
+        open_recording(tmp_path / "r")
+    host.send_signal(signal.SIGINT)
+    assert host.wait(30) == 0
+    wait_until_as_found(settings_before, mark)
+    manifest = open_recording(tmp_path / "r").manifest
+    assert manifest.state == "interrupted"
+    assert sum(account.dropped for account in manifest.cpus) == 0
