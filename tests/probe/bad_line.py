@@ -64,7 +64,7 @@ class RelayedStream:
 
     def _carry_down(self, stdout: int, change: Change) -> None:
         with contextlib.suppress(OSError):
-            while data := os.read(stdout, 1 << 16):
+            while data := os.read(stdout, 4096):
                 self._far.sendall(change(data))
         with contextlib.suppress(OSError):
             self._far.shutdown(socket.SHUT_WR)

@@ -4,17 +4,12 @@ import numpy as np
 import pytest
 from stats_examples import autoregressive, lane, ordered
 
-from whylate.stats.drift import kendall_p, theil_sen, trends
+from whylate.stats.drift import kendall_p, trends
 
 
 def _alarm(*lanes: Any) -> Any:
     found = trends(ordered(*lanes), lanes)
     return [trend for trend in found if trend.p_value < 0.01 / len(found)]
-
-
-def test_the_slope_is_the_median_of_all_pairs() -> None:
-    values = np.array([0.0, 2.0, 4.0, 600.0, 8.0, 10.0])
-    assert theil_sen(values) == pytest.approx(2.0)
 
 
 def test_kendalls_p_is_that_of_the_known_variance() -> None:
@@ -26,12 +21,21 @@ def test_equal_blocks_show_no_trend() -> None:
     assert kendall_p(np.full(80, 3.0)) == 1.0
 
 
-def test_a_trend_of_dependent_blocks_is_less_certain() -> None:
-    rng = np.random.default_rng(1)
-    wander = np.convolve(rng.standard_normal(140), np.ones(20) / 20, "valid")
-    independent = rng.permutation(wander)
-    line = np.linspace(0, 0.25, len(wander))
-    assert kendall_p(wander - wander.mean() + line) > kendall_p(np.sort(independent))
+def test_blocks_that_depend_on_each_other_raise_few_false_alarms() -> None:
+    alarms = 0
+    for seed in range(200):
+        noise = np.random.default_rng(seed).standard_normal(120)
+        values = np.zeros(120)
+        for block in range(1, 120):
+            values[block] = 0.6 * values[block - 1] + noise[block]
+        alarms += kendall_p(values[20:]) < 0.01
+    # Without the allowance for dependence there are about 40.
+    assert alarms <= 12
+
+
+def test_many_equal_counts_do_not_pass_for_dependence() -> None:
+    counts = np.r_[np.tile([3.0, 5.0, 4.0], 15), np.zeros(45)]
+    assert kendall_p(counts) < 1e-6
 
 
 def test_a_steady_run_with_dependence_raises_no_alarm() -> None:
@@ -42,9 +46,17 @@ def test_a_steady_run_with_dependence_raises_no_alarm() -> None:
 def test_a_median_that_rises_by_a_tenth_is_found_with_its_size() -> None:
     values = autoregressive(100_000, 0.9, 7) * np.linspace(1.0, 1.1, 100_000)
     found = {trend.statistic: trend for trend in _alarm(lane(values))}
-    assert found["p50"].change == pytest.approx(500, rel=0.15)
+    assert found["p50"].change == pytest.approx(400, rel=0.15)
     assert found["p50"].level == pytest.approx(5_250, rel=0.03)
     assert found["p99"].change > 0
+
+
+@pytest.mark.parametrize("at", [10_000, 25_000, 40_000])
+def test_a_step_within_the_run_is_found(at: int) -> None:
+    values = autoregressive(50_000, 0.9, 7)
+    values[at:] = values[at:] * 6 // 5
+    found = {trend.statistic: trend for trend in _alarm(lane(values))}
+    assert found["p50"].change == pytest.approx(1_000, rel=0.15)
 
 
 def test_late_activations_that_grow_in_number_are_found() -> None:
@@ -67,7 +79,7 @@ def test_the_lane_that_drifts_is_named() -> None:
 
 def test_a_gap_is_not_a_drift() -> None:
     values = autoregressive(40_000, 0.5, 5)
-    numbers = np.r_[0:20_000, 60_000:80_000]
+    numbers = np.r_[0:39_000, 79_000:80_000]
     assert _alarm(lane(values, activation=numbers)) == []
 
 

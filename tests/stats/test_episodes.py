@@ -9,14 +9,14 @@ from whylate.stats.episodes import episode_rate, episode_starts
 from whylate.stats.extremes import extremal_index
 
 
-def _rate(limit_ns: Any, *lanes: Any, **options: Any) -> Any:
-    return episode_rate(lanes, limit_ns, extremal_index(ordered(*lanes), lanes), **options)
+def _rate(limit_ns: Any, *lanes: Any) -> Any:
+    return episode_rate(lanes, limit_ns, extremal_index(ordered(*lanes), lanes))
 
 
 def test_a_stall_with_its_overruns_is_one_episode() -> None:
     values = np.full(100, 5_000)
     values[40:43] = [2_900_000, 1_900_000, 900_000]
-    starts = episode_starts([lane(values, overrun=[41, 42])], 100_000, at_limit=False)
+    starts = episode_starts([lane(values, overrun=[41, 42])], 100_000)
     assert [start.tolist() for start in starts] == [[40]]
 
 
@@ -24,22 +24,22 @@ def test_a_stall_of_two_cpus_is_one_episode() -> None:
     first, second = np.full(100, 5_000), np.full(100, 5_000)
     first[40], second[40], second[70] = 800_000, 500_000, 200_000
     lanes = [lane(first), lane(second, start_ns=300_000)]
-    starts = episode_starts(lanes, 100_000, at_limit=False)
+    starts = episode_starts(lanes, 100_000)
     assert [start.tolist() for start in starts] == [[40], [70]]
 
 
 def test_windows_that_do_not_overlap_are_episodes_of_their_own() -> None:
     values = np.full(100, 5_000)
     values[40:42] = 900_000
-    starts = episode_starts([lane(values)], 100_000, at_limit=False)
+    starts = episode_starts([lane(values)], 100_000)
     assert starts[0].tolist() == [40, 41]
 
 
-def test_the_limit_itself_is_late_only_when_asked() -> None:
+def test_an_activation_as_late_as_the_limit_is_not_above_it() -> None:
     values = np.full(10, 5_000)
     values[4] = 100_000
     assert _rate(100_000, lane(values)).episodes == 0
-    assert _rate(100_000, lane(values), at_limit=True).episodes == 1
+    assert _rate(99_999, lane(values)).episodes == 1
 
 
 def test_no_episode_bounds_the_rate_by_three_in_the_effective_time() -> None:

@@ -109,3 +109,9 @@ def test_a_coarse_clock_does_not_take_the_extremal_index_away() -> None:
     coarse = fine // 60_000 * 60_000
     assert len(np.unique(coarse)) < 4
     assert _index(lane(coarse)).cautious == pytest.approx(0.25, rel=0.4)
+
+
+def test_ordinary_rows_above_the_threshold_do_not_hide_clusters() -> None:
+    values = independent(20_000) // 10
+    values[np.add.outer([2_000, 7_000, 11_000, 16_000], np.arange(6)).ravel()] = 90_000
+    assert _index(lane(values)).cautious < 0.3

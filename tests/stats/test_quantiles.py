@@ -105,3 +105,41 @@ def test_a_common_stall_of_two_cpus_counts_once() -> None:
     joint = _quantile(P99, lane(both), lane(both, start_ns=250_000))
     separate = _quantile(P99, lane(both), lane(apart, start_ns=250_000))
     assert joint.effective_n == pytest.approx(separate.effective_n / 2, rel=0.35)
+
+
+def test_ten_events_that_look_independent_are_held_to_what_more_events_show() -> None:
+    values = np.random.default_rng(6).integers(4_000, 6_000, 10_000)
+    values[400:10_000:900] = 90_000 + np.arange(11)
+    alone = _quantile(P999, lane(values))
+    for start in (1_000, 3_000, 5_000, 7_000):
+        values[start : start + 10] = 50_000 + np.arange(10)
+    assert alone.lacking is None
+    assert _quantile(P999, lane(values)).lacking == "dependent"
+
+
+def test_ten_events_further_out_in_one_burst_are_not_hidden_by_as_many_ordinary_ones() -> None:
+    values = np.random.default_rng(6).integers(4_000, 6_000, 20_000)
+    values[500:20_000:1_700] = 7_000 + np.arange(12)
+    spread = values.copy()
+    spread[1_300:20_000:2_000] = 90_000 + np.arange(10)
+    alone = _quantile(P999, lane(spread))
+    values[9_000:9_010] = 90_000 + np.arange(10)
+    assert alone.lacking is None
+    assert _quantile(P999, lane(values)).lacking == "dependent"
+
+
+def test_a_burst_among_the_latest_narrows_nothing_further_in() -> None:
+    values = np.random.default_rng(6).integers(4_000, 6_000, 30_000)
+    values[500:30_000:1_300] = 7_000 + np.arange(23)
+    values[9_000:9_008] = 90_000 + np.arange(8)
+    found = _quantile(P999, lane(values))
+    assert found.effective_n < 30_000 / 4
+
+
+def test_below_and_above_a_tie_both_show_dependence() -> None:
+    rng = np.random.default_rng(7)
+    values = np.where(rng.random(100_000) < 0.1, 3_000, 2_000)
+    values[20_000:40_000] = 1_000
+    assert np.median(values) == 2_000
+    found = _quantile(P50, lane(values))
+    assert found.value_ns is None or found.effective_n < 100

@@ -155,6 +155,8 @@ class Client:
             raise ProbeGoneError(
                 "the probe is gone: it was killed, or the connection to the board broke"
             )
+        if self._link.busy:
+            timeout_s = min(timeout_s, TURN_S)
         ready, _, _ = select.select([self._stream.fileno()], [], [], timeout_s)
         frames: list[Frame] = []
         try:

@@ -105,6 +105,11 @@ class Link:
         """Whether the other end has everything that was sent."""
         return not self._sent
 
+    @property
+    def busy(self) -> bool:
+        """Whether time alone may ask for something to be done: tick() should not wait long."""
+        return bool(self._missing or self._sent or self._unacknowledged)
+
     def send(self, message: Message) -> int:
         """Send a numbered message and return its number; raises WireError if it is too long."""
         payload = message.pack()
@@ -223,7 +228,7 @@ class Link:
 
     def _ask_again(self, now: float) -> None:
         quiet = now - self._heard_at >= QUIET_S
-        budget = 16
+        budget = 64
         for number, missing in self._missing.items():
             if missing.asked is not None:
                 waited = now - missing.asked

@@ -65,7 +65,9 @@ def drift(trends: Sequence[Trend], cpus: Sequence[int]) -> list[Caution]:
                 f"{ns_text(round(abs(most.change)))}, {part} of its level{others}"
             )
         advice = "let the board warm up first, or measure longer"
-        found.append(Caution("drift", f"{text} from the start of the run to its end: {advice}."))
+        found.append(
+            Caution("drift", f"{text} from the first fifth of the run to its last: {advice}.")
+        )
     return found
 
 

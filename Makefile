@@ -1,0 +1,87 @@
+# Everything sets itself up: `make run` in a fresh clone is enough. `make help` lists the targets.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+# Measurements must not disturb each other, and the rest is quick.
+.NOTPARALLEL:
+
+PYTHON_IN_VENV := .venv/bin/python
+WHYLATE := .venv/bin/whylate
+ARCHS := x86_64 aarch64 armv7
+C_FILES = $(shell find probe -name '*.[ch]')
+# Passed on: make test ARGS='-k wheel', make bench-ten_khz ARGS=--help
+ARGS :=
+
+.PHONY: help setup setup-dev setup-bench native-probe probes run test lint format schema \
+	wheel bench constraints clean distclean
+
+help: ## this list
+	@sed -nE 's/^([a-z][a-zA-Z_-]*%?):[^#]*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | \
+		while IFS=$$'\t' read -r target text; do printf 'make %-12s %s\n' "$$target" "$$text"; done
+
+setup: native-probe ## what running needs: .venv with whylate in it, and the probe
+
+setup-dev: ## also what test, lint, wheel and bench need
+	@tools/setup.sh dev
+
+setup-bench:
+	@tools/setup.sh bench
+
+native-probe:
+	@tools/setup.sh run
+	@$(PYTHON_IN_VENV) tools/build_probes.py native
+
+probes: setup-dev ## build the probe for x86_64, aarch64 and armv7
+	@$(PYTHON_IN_VENV) tools/build_probes.py $(ARCHS)
+
+# The status of a run without a verdict is a failure here too, but not one of the build.
+run: native-probe ## measure this machine for 20 s under load
+	@$(WHYLATE) measure local --for 20s --load memory --load switch --load net $(ARGS) || { \
+		status=$$?; \
+		[ $$status != 3 ] || echo "make run: there is no verdict, for the reasons above;" \
+			"$(WHYLATE) doctor says what to change here" >&2; \
+		exit $$status; }
+
+test: setup-dev probes ## all tests (ARGS='-k wheel' for some)
+	@$(PYTHON_IN_VENV) -m pytest $(ARGS)
+
+lint: setup-dev probes ## what must be clean before a commit
+	$(PYTHON_IN_VENV) tools/wiregen.py --check
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+	.venv/bin/clang-format --dry-run -Werror $(C_FILES)
+
+format: setup-dev ## write Python and C as the formatters want them
+	.venv/bin/ruff check --fix-only
+	.venv/bin/ruff format
+	.venv/bin/clang-format -i $(C_FILES)
+
+schema: setup-dev ## write both ends of the wire from schema/wire.toml
+	@$(PYTHON_IN_VENV) tools/wiregen.py
+
+wheel: setup-dev probes ## dist/whylate-VERSION-py3-none-any.whl with all three probes
+	@$(PYTHON_IN_VENV) -m hatchling build -t wheel -d dist
+
+bench: bench-cyclictest bench-ten_million bench-ten_khz ## the benchmarks, one after the other
+
+bench-%: setup-bench native-probe ## one of bench/*.py: make bench-ten_khz
+	@[ -f bench/$*.py ] || { echo "there is no bench/$*.py: there are" \
+		"$$(cd bench && ls -- *.py | sed 's/\.py$$//' | tr '\n' ' ')" >&2; exit 2; }
+	$(PYTHON_IN_VENV) bench/$*.py $(ARGS)
+
+constraints: ## resolve all Python packages anew and write constraints.txt
+	@tools/setup.sh dev
+	rm -rf build/constraints
+	$(PYTHON_IN_VENV) -m venv build/constraints
+	build/constraints/bin/python -m pip install -q --disable-pip-version-check ".[dev]"
+	build/constraints/bin/python -m pip freeze --exclude whylate > build/constraints.txt
+	{ sed -n '/^#/p' constraints.txt; cat build/constraints.txt; } > build/constraints.new
+	mv build/constraints.new constraints.txt
+
+clean: ## remove what was built; .venv and recordings stay
+	rm -rf build dist src/whylate/probe/binaries .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean ## and .venv
+	rm -rf .venv

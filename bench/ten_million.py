@@ -1,0 +1,115 @@
+"""Summary and report of a recording with ten million activations: time and memory.
+
+`python bench/ten_million.py [--rows 10000000]`
+
+The latencies are made up (log-normal body, heavy tail, stalls with overruns), the manifest is
+that of a short real run with its counts put right; what is timed is `whylate report` as a
+process, three times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from whylate.boards.local import LocalBoard
+from whylate.recording.finish import MANIFEST
+from whylate.recording.manifest import Manifest
+from whylate.recording.parquet import NAME, SamplesWriter
+from whylate.run.measure import measure
+from whylate.run.request import Request
+from whylate.wire.samples import Rows
+
+INTERVAL_NS = 1_000_000
+
+
+class Silent:
+    """Shows nothing."""
+
+    def phase(self, text: str) -> None:
+        """Ignore."""
+
+    def progress(self, progress: object) -> None:
+        """Ignore."""
+
+
+def made_up(chance: np.random.Generator, rows: int) -> Rows:
+    """Return the rows of one CPU: in stalls, latencies above the interval have overruns."""
+    latency = chance.lognormal(np.log(5_000), 0.2, rows).astype(np.int64)
+    late = chance.random(rows) < 2e-3
+    latency[late] += (12_000 * chance.pareto(4, int(late.sum()))).astype(np.int64)
+    overrun = np.zeros(rows, bool)
+    for start in chance.integers(0, rows - 40, rows // 100_000):
+        stall = np.arange(30)
+        latency[start + stall] = 30_500_000 - stall * INTERVAL_NS
+        overrun[start + 1 : start + 30] = True
+    return Rows(np.arange(rows, dtype=np.int64), latency, overrun)
+
+
+def make_recording(directory: Path, rows: int) -> None:
+    """Make the recording."""
+    request = Request(1_000_000_000, INTERVAL_NS, None, 95, False, False, (), ())
+    manifest = measure(LocalBoard(), request, directory, Silent())
+    writer = SamplesWriter(directory)
+    chance = np.random.default_rng(1)
+    each = rows // len(manifest.cpus)
+    accounts = []
+    for account in manifest.cpus:
+        made = made_up(chance, each)
+        writer.rows(account.cpu, made)
+        overruns = int(made.overrun.sum())
+        accounts.append(
+            msgspec.structs.replace(
+                account,
+                end_ns=account.start_ns + each * INTERVAL_NS,
+                expected=each,
+                seen=each - overruns,
+                overrun=overruns,
+                dropped=0,
+            )
+        )
+    writer.close()
+    plan = msgspec.structs.replace(manifest.plan, duration_ns=each * INTERVAL_NS)
+    manifest = msgspec.structs.replace(manifest, cpus=accounts, plan=plan)
+    (directory / MANIFEST).write_bytes(msgspec.json.encode(manifest))
+    assert msgspec.json.decode((directory / MANIFEST).read_bytes(), type=Manifest) == manifest
+
+
+def main() -> None:
+    """Make the recording, report on it three times, print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder) / "r"
+        make_recording(directory, options.rows)
+        size = (directory / NAME).stat().st_size
+        print(f"{options.rows} activations, {size / options.rows:.2f} bytes each in {NAME}")
+        walls, peaks = [], []
+        for _ in range(3):
+            started = time.monotonic()
+            command = [sys.executable, "-m", "whylate", "report", str(directory), "--json"]
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            walls.append(time.monotonic() - started)
+            peaks.append(usage.ru_maxrss / 1024)
+            if process.returncode not in (0, 3):
+                sys.exit(f"whylate report failed with status {process.returncode}")
+        page = (directory / "report.html").stat().st_size
+        print(f"summary and report: median {statistics.median(walls):.1f} s "
+              f"(longest {max(walls):.1f} s), peak memory {max(peaks):.0f} MiB, "
+              f"page {page / 1e6:.2f} MB")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
