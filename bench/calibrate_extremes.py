@@ -18,8 +18,8 @@ import numpy as np
 
 from calibrate_quantiles import CASES, CONDITIONAL, INTERVAL_NS, describe, load_model
 from whylate.stats.drift import trends
-from whylate.stats.episodes import episode_rate
 from whylate.stats.extremes import extremal_index, no_exceedance
+from whylate.stats.rates import episode_rate
 from whylate.stats.ordered import merge, order
 
 LIMITS_US = (10, 20, 50, 100, 200)
@@ -58,13 +58,14 @@ def main() -> None:
             lanes = run(simulate, rng, arguments.rows, **overrides)
             ordered = merge([order(one) for one in lanes])
             index = extremal_index(ordered, lanes)
-            found = no_exceedance(ordered, lanes, index)
+            of_episodes = extremal_index(ordered, lanes, "episodes")
+            found = no_exceedance(ordered, lanes, index, of_episodes)
             if found.effective_n is not None and found.above_ns is not None and index is not None:
                 above = len(population) - np.searchsorted(population, found.above_ns, "right")
                 covered = above / len(population) <= -math.log(0.05) / found.effective_n
                 bound.append((bool(covered), index.estimate, index.cautious))
             for limit in LIMITS_US:
-                rate = episode_rate(lanes, limit * 1000, index)
+                rate = episode_rate(lanes, limit * 1000, of_episodes)
                 given = rate.high_per_s is not None
                 over[limit].append(
                     (

@@ -105,9 +105,7 @@ def run_cyclictest(seconds: float, interval_us: int, cpus: Sequence[int]) -> Sid
     Printing a million buckets costs it more CPU time than measuring: the CPU time is of the
     second run, without a histogram.
     """
-    text, _ = cyclictest(
-        seconds, interval_us, cpus, "--nsecs", f"--histogram={HISTOGRAM}"
-    )
+    text, _ = cyclictest(seconds, interval_us, cpus, "--nsecs", f"--histogram={HISTOGRAM}")
     _, cpu_s = cyclictest(seconds, interval_us, cpus)
     counts = np.zeros(HISTOGRAM, np.int64)
     overflows = maximum = 0

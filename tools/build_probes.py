@@ -1,7 +1,8 @@
-"""Build the probe for every architecture and put it, with its hash, into the package.
+"""Build the probe and put it, with its hash, into the package.
 
-`build_probes.py [ARCH ...]`: without arguments all for which there is a compiler here, and at
-least the one of this machine.
+`build_probes.py [ARCH ...]`: x86_64, aarch64, armv7, `native` for this machine's own; without
+arguments all for which there is a compiler here, and at least the native one. Quick, and says
+nothing, where nothing changed.
 """
 
 from __future__ import annotations
@@ -23,56 +24,89 @@ CROSS = {
     "aarch64": "aarch64-linux-gnu-gcc",
     "armv7": "arm-linux-gnueabihf-gcc",
 }
+#: What uname calls a 32-bit ARM, and what we call it.
+MACHINES = {"armv7l": "armv7", "armv8l": "armv7"}
 
 
-def run(*command: str) -> None:
+def native_arch() -> str:
+    """Return the architecture of this machine, which may be one there is no probe for."""
+    return MACHINES.get(platform.machine(), platform.machine())
+
+
+def run(*command: str) -> str:
     """Run a build tool from the environment this Python is in; its failure is ours."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        command, check=False, cwd=ROOT, env=environment, capture_output=True, text=True
+    )
     if done.returncode:
         sys.stderr.write(done.stdout + done.stderr)
         sys.exit(f"{command[0]} failed")
+    return done.stdout
+
+
+def configure(arch: str, directory: Path) -> None:
+    """Set the build directory up, anew where it was made in another place or environment."""
+    cross = [] if arch == native_arch() else ["--cross-file", f"probe/cross/{arch}.ini"]
+    # Meson writes these paths into build.ninja: a checkout that moved would build the old one.
+    made_for = "\n".join([str(ROOT), sys.prefix, os.environ.get("CC", ""), *cross])
+    note = directory / "made-for"
+    if note.exists() and note.read_text() == made_for:
+        return
+    shutil.rmtree(directory, ignore_errors=True)
+    run("meson", "setup", *cross, str(directory), "probe")
+    note.write_text(made_for)
 
 
 def build(arch: str) -> Path:
     """Build one probe and return its path."""
-    native = platform.machine() == arch
     directory = ROOT / "build" / arch
-    if not (directory / "build.ninja").exists():
-        cross = [] if native else ["--cross-file", f"probe/cross/{arch}.ini"]
-        run("meson", "setup", *cross, str(directory), "probe")
+    configure(arch, directory)
     run("ninja", "-C", str(directory), "whylate-probe")
     return directory / "whylate-probe"
 
 
-def install(arch: str, built: Path) -> str:
-    """Copy a probe into the package, stripped, and return its hash."""
-    target = PACKAGE / arch / "whylate-probe"
+def write(target: Path, data: bytes, mode: int) -> bool:
+    """Write a file unless it is just so, and never over the old one; return whether we did."""
+    if target.exists() and target.read_bytes() == data and target.stat().st_mode & 0o777 == mode:
+        return False
     target.parent.mkdir(parents=True, exist_ok=True)
+    # Not over the old file: a probe that runs now keeps its own.
+    fresh = target.with_suffix(".new")
+    fresh.write_bytes(data)
+    fresh.chmod(mode)
+    fresh.replace(target)
+    return True
+
+
+def install(arch: str, built: Path) -> str:
+    """Copy a probe into the package and return its hash."""
     data = built.read_bytes()
-    if not target.exists() or target.read_bytes() != data:
-        # Not over the old file: a probe that runs now keeps its own.
-        fresh = target.with_suffix(".new")
-        fresh.write_bytes(data)
-        fresh.chmod(0o755)
-        fresh.replace(target)
-    return hashlib.sha256(data).hexdigest()
+    sha256 = hashlib.sha256(data).hexdigest()
+    if write(PACKAGE / arch / "whylate-probe", data, 0o755):
+        print(f"probe {arch}: {len(data) // 1024} KiB, sha256 {sha256[:12]}…")
+    return sha256
+
+
+def wanted(arguments: list[str]) -> list[str]:
+    """Return the architectures to build; raises SystemExit where there is no such probe."""
+    native = native_arch()
+    archs = [native if arch == "native" else arch for arch in arguments] or [
+        arch for arch, cc in CROSS.items() if arch == native or shutil.which(cc)
+    ]
+    unknown = [arch for arch in archs if arch not in CROSS]
+    if unknown:
+        sys.exit(f"there is no probe for {unknown[0]}: there are {', '.join(CROSS)}")
+    return archs
 
 
 def main() -> None:
     """Build what was asked for."""
-    wanted = sys.argv[1:] or [
-        arch for arch, cc in CROSS.items() if arch == platform.machine() or shutil.which(cc)
-    ]
-    unknown = [arch for arch in wanted if arch not in CROSS]
-    if unknown:
-        sys.exit(f"unknown architecture {unknown[0]}: there are {', '.join(CROSS)}")
+    archs = wanted(sys.argv[1:])
     record = PACKAGE / "hashes.json"
     hashes = json.loads(record.read_text()) if record.exists() else {}
-    for arch in wanted:
-        hashes[arch] = install(arch, build(arch))
-        print(f"probe {arch}: {(PACKAGE / arch / 'whylate-probe').stat().st_size // 1024} KiB")
-    record.write_text(json.dumps(hashes, indent=2, sort_keys=True) + "\n")
+    hashes |= {arch: install(arch, build(arch)) for arch in archs}
+    write(record, (json.dumps(hashes, indent=2, sort_keys=True) + "\n").encode(), 0o644)
 
 
 if __name__ == "__main__":

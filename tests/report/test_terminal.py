@@ -79,8 +79,10 @@ def test_requirements_say_what_became_of_them_and_why() -> None:
 def test_what_was_not_seen_is_bounded_or_refused_with_a_reason() -> None:
     summary = run_of()[0]
     text = " ".join(printed(summary).split())
-    assert "Nothing above 30.4 ms was seen: with 95 % confidence it comes less often" in text
-    refused = Exceedance(None, None, None, None, "fewer than 20 clusters")
+    assert (
+        "Nothing above 30.4 ms was seen. With 95 % confidence: a stall that long less often" in text
+    )
+    refused = Exceedance(None, None, None, None, None, None, "fewer than 20 clusters")
     text = printed(msgspec.structs.replace(summary, exceedance=refused))
     assert "No bound for what was not seen: fewer than 20 clusters." in text
 

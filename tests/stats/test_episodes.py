@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 from stats_examples import clustered, independent, lane, ordered
 
-from whylate.stats.episodes import episode_rate, episode_starts
+from whylate.stats.episodes import episode_starts
 from whylate.stats.extremes import extremal_index
+from whylate.stats.rates import episode_rate
 
 
 def _rate(limit_ns: Any, *lanes: Any) -> Any:
-    return episode_rate(lanes, limit_ns, extremal_index(ordered(*lanes), lanes))
+    return episode_rate(lanes, limit_ns, extremal_index(ordered(*lanes), lanes, "episodes"))
 
 
 def test_a_stall_with_its_overruns_is_one_episode() -> None:
@@ -44,7 +45,7 @@ def test_an_activation_as_late_as_the_limit_is_not_above_it() -> None:
 
 def test_no_episode_bounds_the_rate_by_three_in_the_effective_time() -> None:
     one = lane(independent(100_000))
-    index = extremal_index(ordered(one), [one])
+    index = extremal_index(ordered(one), [one], "episodes")
     assert index is not None
     rate = episode_rate([one], 10**7, index)
     assert (rate.episodes, rate.low_per_s) == (0, 0.0)

@@ -19,7 +19,8 @@ def _index(*lanes: Any) -> Any:
 
 def _bound(*lanes: Any) -> Any:
     together = ordered(*lanes)
-    return no_exceedance(together, lanes, extremal_index(together, lanes))
+    of_rows, of_episodes = (extremal_index(together, lanes, of) for of in ("rows", "episodes"))
+    return no_exceedance(together, lanes, of_rows, of_episodes)
 
 
 def test_independent_rows_have_an_extremal_index_near_one() -> None:
@@ -57,16 +58,27 @@ def test_the_bound_is_three_in_n_for_independent_rows() -> None:
     found = _bound(lane(independent(100_000)))
     assert found.above_ns == int(independent(100_000).max())
     # 100 s were watched.
-    assert found.once_in_s == pytest.approx(found.theta * 100 / -math.log(0.05))
+    assert found.once_in_s == pytest.approx(found.episode_theta * 100 / -math.log(0.05))
     assert found.effective_n == pytest.approx(found.theta * 100_000)
+    assert found.fraction == pytest.approx(-math.log(0.05) / found.effective_n)
     assert 20 < found.once_in_s < 34
 
 
 def test_the_time_of_the_bound_is_wall_time_not_cpu_time() -> None:
     one, two = lane(independent(100_000, 1)), lane(independent(100_000, 2), start_ns=1)
     found = _bound(one, two)
-    assert found.once_in_s == pytest.approx(found.theta * 100 / -math.log(0.05))
+    assert found.once_in_s == pytest.approx(found.episode_theta * 100 / -math.log(0.05))
     assert found.effective_n == pytest.approx(found.theta * 200_000)
+
+
+def test_a_stall_of_many_activations_is_one_event_in_time() -> None:
+    # 20 stalls of 30 ms at 1 kHz, each 30 late rows whose windows overlap.
+    values = independent(100_000)
+    for start in np.sort(np.random.default_rng(4).choice(np.arange(0, 99_000, 60), 20, False)):
+        values[start : start + 30] = np.arange(30, 0, -1) * 1_000_000 + start
+    found = _bound(lane(values))
+    assert found.theta < 0.3
+    assert found.episode_theta > 2 * found.theta
 
 
 def test_few_rows_refuse_the_bound() -> None:

@@ -158,29 +158,21 @@ class Client:
         if self._link.busy:
             timeout_s = min(timeout_s, TURN_S)
         ready, _, _ = select.select([self._stream.fileno()], [], [], timeout_s)
-        frames: list[Frame] = []
-        try:
-            if ready:
-                data = self._stream.read(1 << 16)
-                if data:
-                    frames = self._link.receive(data)
-                else:
-                    self.ended = True
-                    frames = self._link.abandon()
-            frames += self._link.tick()
-        except OSError:
-            # It closed its end while we wrote: what it sent before may still be there to read.
-            frames += self._drain()
+        frames = self._read() if ready else self._link.tick()
+        # It closed its end while we wrote: what it sent before may still be there to read.
+        while self._link.broken and not self.ended:
+            frames += self._read()
         return [m for frame in frames if (m := self._take(frame)) is not None]
 
-    def _drain(self) -> list[Frame]:
-        frames: list[Frame] = []
+    def _read(self) -> list[Frame]:
+        """Return the frames that what has arrived completes; at the end those that waited."""
+        data = b""
         with contextlib.suppress(OSError):
-            while data := self._stream.read(1 << 16):
-                with contextlib.suppress(OSError):
-                    frames += self._link.receive(data)
+            data = self._stream.read(1 << 16)
+        if data:
+            return self._link.receive(data)
         self.ended = True
-        return frames + self._link.abandon()
+        return self._link.abandon()
 
     def _take(self, frame: Frame) -> Message | None:
         unpack = UNPACK.get(frame.kind)

@@ -2,8 +2,11 @@
 
 Both ends keep what they sent until the other acknowledges it, and ask again for what is
 missing. A frame that is asked for again goes out in fragments of FRAGMENT_SIZE bytes: where one
-byte in a hundred is damaged, a frame of 4 KiB never arrives whole, but its pieces do. What does
-not arrive after GIVE_UP_S of asking is given up and counted as lost, never guessed.
+byte in a hundred is damaged, a frame of 4 KiB never arrives whole, but its pieces do. What makes
+no headway for GIVE_UP_S is given up and counted as lost, never guessed.
+
+How long an answer takes is learnt from the answers: on a slow line they queue up for seconds, and
+asking meanwhile for the same again would only make the queue longer.
 """
 
 from __future__ import annotations
@@ -28,10 +31,16 @@ from whylate.wire.pack import WireError
 #: An acknowledgement goes out at the latest after that many frames, or that many seconds.
 ACK_FRAMES = 16
 ACK_S = 0.05
-#: A missing frame is asked for again when the line was quiet this long, or after RETRY_S.
+#: A missing frame is asked for again when the line was quiet this long: then nothing is queued.
 QUIET_S = 0.03
-RETRY_S = 1.0
-#: What was asked for this long without coming is lost.
+#: On a line that is not quiet it is asked for again after twice the time that answers take, which
+#: lies between these bounds; or this long after the last of its pieces came.
+ANSWER_S = 0.1
+SLOWEST_ANSWER_S = 8.0
+PIECE_S = 0.2
+#: Requests that go out at once at most.
+ASK_FRAMES = 64
+#: What comes no nearer for this long is lost.
 GIVE_UP_S = 20.0
 #: After this long without an acknowledgement the number of the last frame is said again.
 TAIL_S = 0.3
@@ -54,10 +63,12 @@ class LinkCounts:
 
 @dataclass(slots=True)
 class _Missing:
-    """A frame that did not arrive: when it was missed and asked for, and its pieces."""
+    """A frame that did not arrive: when something of it was last heard of, and its pieces."""
 
+    #: When it was missed, or when its latest piece came.
     since: float
-    asked: float | None = None
+    asked_at: float | None = None
+    asked: int = 0
     kind: int = 0
     total: int = 0
     pieces: dict[int, bytes] = field(default_factory=dict)
@@ -89,6 +100,11 @@ class Link:
         self._unacknowledged = 0
         self._delivered_at = 0.0
         self._heard_at = clock()
+        #: How long answers take of late, and how long the quickest took.
+        self._answer_s = ANSWER_S
+        self._quickest_s = 0.0
+        #: Set where writing failed: the other end is gone, what it sent before may still come.
+        self.broken = False
 
     @property
     def frame_counts(self) -> FrameCounts:
@@ -111,7 +127,10 @@ class Link:
         return bool(self._missing or self._sent or self._unacknowledged)
 
     def send(self, message: Message) -> int:
-        """Send a numbered message and return its number; raises WireError if it is too long."""
+        """Send a numbered message and return its number.
+
+        Raises WireError if it is too long, and OSError as `write` does.
+        """
         payload = message.pack()
         if len(payload) > MAX_PAYLOAD:
             raise WireError(f"a {type(message).__name__} of {len(payload)} bytes is too long")
@@ -122,7 +141,7 @@ class Link:
         return self._last_sent
 
     def receive(self, data: bytes) -> list[Frame]:
-        """Take bytes from the stream; return the frames that are next in order."""
+        """Take bytes from the stream; return the frames that are next in order. Never raises."""
         delivered: list[Frame] = []
         self._heard_at = self._clock()
         for frame in self._decoder.feed(data):
@@ -133,11 +152,13 @@ class Link:
                     self._numbered(frame, delivered)
             except WireError:
                 self.counts.malformed += 1
-        self.tick()
-        return delivered
+        return delivered + self.tick()
 
     def tick(self) -> list[Frame]:
-        """Do what time asks for; return frames that waited for one that is now given up."""
+        """Do what time asks for; return frames that waited for one that is now given up.
+
+        Never raises.
+        """
         now = self._clock()
         delivered = self._give_up(now)
         self._ask_again(now)
@@ -162,10 +183,13 @@ class Link:
             return
         if number >= self._expected + MAX_WAITING:
             return
-        if number < self._highest and number in self._missing:
+        missing = self._missing.pop(number, None)
+        if missing is None:
+            self._notice(number)
+        elif missing.asked_at is None:
             self.counts.reordered += 1
-        self._notice(number)
-        self._missing.pop(number, None)
+        else:
+            self._answered(missing)
         self._waiting[number] = frame
         self._deliver(delivered)
 
@@ -210,14 +234,13 @@ class Link:
         if missing is None:
             self.counts.duplicate += 1
             return
-        if (
-            piece.index >= piece.total
-            or piece.total * FRAGMENT_SIZE >= MAX_PAYLOAD + FRAGMENT_SIZE
-            or len(piece.data) > FRAGMENT_SIZE
-            or (missing.pieces and missing.total != piece.total)
-        ):
+        if not _fits(piece) or (missing.pieces and missing.total != piece.total):
             self.counts.malformed += 1
             return
+        if piece.index in missing.pieces:
+            self.counts.duplicate += 1
+            return
+        self._answered(missing)
         missing.kind, missing.total = piece.kind, piece.total
         missing.pieces[piece.index] = piece.data
         if len(missing.pieces) == missing.total:
@@ -226,20 +249,39 @@ class Link:
             self._waiting[piece.number] = Frame(missing.kind, piece.number, payload)
             self._deliver(delivered)
 
+    def _answered(self, missing: _Missing) -> None:
+        """Learn how long answers take from one that was asked for once (Karn & Partridge 1987)."""
+        now = self._clock()
+        if missing.asked_at is not None and missing.asked == 1 and missing.since < missing.asked_at:
+            took = now - missing.asked_at
+            self._answer_s = max(ANSWER_S, took, 0.9 * self._answer_s + 0.1 * took)
+            self._quickest_s = min(self._quickest_s or took, took)
+        missing.since = now
+
     def _ask_again(self, now: float) -> None:
-        quiet = now - self._heard_at >= QUIET_S
-        budget = 64
+        quiet = now - self._heard_at >= max(QUIET_S, 2 * self._quickest_s)
+        slow = False
+        budget = ASK_FRAMES
         for number, missing in self._missing.items():
-            if missing.asked is not None:
-                waited = now - missing.asked
-                if waited < QUIET_S or (not quiet and waited < RETRY_S):
+            if missing.asked_at is not None:
+                waited = now - missing.asked_at
+                if waited < QUIET_S:
                     continue
-            missing.asked = now
+                if not quiet and missing.since > missing.asked_at:
+                    if now - missing.since < PIECE_S:
+                        continue
+                elif not quiet and waited < 2 * self._answer_s:
+                    continue
+                slow = slow or not quiet
+            missing.asked_at = now
+            missing.asked += 1
             self.counts.requests += 1
             self._control_out(Resend(number, 1, missing.bitmap()))
             budget -= 1
             if not budget:
                 break
+        if slow:
+            self._answer_s = min(1.5 * self._answer_s, SLOWEST_ANSWER_S)
 
     def _give_up(self, now: float) -> list[Frame]:
         delivered: list[Frame] = []
@@ -263,8 +305,17 @@ class Link:
 
     # -- sending
 
+    def _out(self, encoded: bytes) -> None:
+        """Write what nobody waits for: where that fails, what is still to be read is not lost."""
+        if self.broken:
+            return
+        try:
+            self._write(encoded)
+        except OSError:
+            self.broken = True
+
     def _control_out(self, message: Message) -> None:
-        self._write(encode_frame(message.KIND, 0, message.pack()))
+        self._out(encode_frame(message.KIND, 0, message.pack()))
 
     def _resend(self, request: Resend) -> None:
         for number in range(request.first, min(request.first + request.count, self._last_sent + 1)):
@@ -272,7 +323,7 @@ class Link:
                 continue
             kind, payload = self._sent[number]
             if len(payload) <= FRAGMENT_SIZE:
-                self._write(encode_frame(kind, number, payload))
+                self._out(encode_frame(kind, number, payload))
                 continue
             total = -(-len(payload) // FRAGMENT_SIZE)
             for index in range(total):
@@ -281,3 +332,15 @@ class Link:
                     continue
                 data = payload[index * FRAGMENT_SIZE : (index + 1) * FRAGMENT_SIZE]
                 self._control_out(Fragment(number, kind, index, total, data))
+
+
+def _fits(piece: Fragment) -> bool:
+    """Whether a piece has the size that its place in the frame calls for."""
+    last = piece.index + 1 == piece.total
+    return (
+        piece.index < piece.total
+        and piece.kind < FIRST_CONTROL
+        and (0 < len(piece.data) <= FRAGMENT_SIZE if last else len(piece.data) == FRAGMENT_SIZE)
+        and piece.index * FRAGMENT_SIZE + len(piece.data) <= MAX_PAYLOAD
+        and piece.total <= -(-MAX_PAYLOAD // FRAGMENT_SIZE)
+    )

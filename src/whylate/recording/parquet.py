@@ -114,34 +114,78 @@ def read_samples(path: Path, accounts: Sequence[CpuAccount], interval_ns: int) -
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    filling = {account.cpu: _Filling(account) for account in accounts}
     try:
         with pq.ParquetFile(path) as file:
             _check_columns(path, file.schema_arrow)
-            table = file.read(columns=COLUMNS)
+            # A group at a time: the file's own copy of ten million rows is never held whole.
+            for group in range(file.num_row_groups):
+                _fill(path, filling, file.read_row_group(group, columns=COLUMNS))
     except (pa.ArrowException, OSError) as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RecordingError(f"{path} is not a Parquet file that can be read: {line}") from None
-    cpu = table["cpu"].to_numpy()
-    activation = table["activation"].to_numpy()
-    latency_ns = table["latency_ns"].to_numpy()
-    overrun = table["overrun"].to_numpy()
-    del table
-    samples = []
-    for account in accounts:
-        mine = cpu == account.cpu
-        one = CpuSamples(
+    for one in filling.values():
+        one.check(path)
+    return [
+        CpuSamples(
             cpu=account.cpu,
             start_ns=account.start_ns,
             interval_ns=interval_ns,
-            activation=activation[mine],
-            latency_ns=latency_ns[mine],
-            overrun=overrun[mine],
+            activation=filling[account.cpu].activation,
+            latency_ns=filling[account.cpu].latency_ns,
+            overrun=filling[account.cpu].overrun,
         )
-        _check_rows(path, account, one)
-        samples.append(one)
-    if sum(one.activation.size for one in samples) != cpu.size:
-        raise RecordingError(f"{path} has rows of CPUs that manifest.json does not name")
-    return samples
+        for account in accounts
+    ]
+
+
+class _Filling:
+    """The arrays of one CPU, as long as the manifest says, while groups are copied in."""
+
+    def __init__(self, account: CpuAccount) -> None:
+        self.account = account
+        self.rows = account.seen + account.overrun
+        self.filled = 0
+        self.activation = np.empty(self.rows, np.int64)
+        self.latency_ns = np.empty(self.rows, np.int64)
+        self.overrun = np.empty(self.rows, np.bool_)
+
+    def check(self, path: Path) -> None:
+        """Raise RecordingError unless the rows are those that the manifest counts."""
+        account, overruns = self.account, int(self.overrun[: self.filled].sum())
+        seen = self.filled - overruns
+        if (seen, overruns) != (account.seen, account.overrun):
+            raise RecordingError(
+                f"{path} holds {seen} seen and {overruns} overrun activations of CPU "
+                f"{account.cpu}, manifest.json says {account.seen} and {account.overrun}: "
+                "they are not of one run"
+            )
+        if (np.diff(self.activation) <= 0).any():
+            raise RecordingError(f"{path}: activations of CPU {account.cpu} are not in order")
+
+
+def _fill(path: Path, filling: dict[int, _Filling], table: Any) -> None:
+    """Copy one row group to where its rows belong."""
+    cpu = table["cpu"].to_numpy()
+    columns = [table[name].to_numpy() for name in COLUMNS[1:]]
+    # Runs of one CPU: within a group the rows are sorted by it.
+    edges = np.concatenate(([0], np.flatnonzero(np.diff(cpu)) + 1, [cpu.size]))
+    for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        if start == end:
+            continue
+        one = filling.get(int(cpu[start]))
+        if one is None:
+            raise RecordingError(f"{path} has rows of CPUs that manifest.json does not name")
+        to = one.filled + end - start
+        if to > one.rows:
+            raise RecordingError(
+                f"{path} holds more activations of CPU {one.account.cpu} than the "
+                f"{one.rows} that manifest.json says: they are not of one run"
+            )
+        for target, source in zip((one.activation, one.latency_ns, one.overrun), columns,
+                                  strict=True):  # fmt: skip
+            target[one.filled : to] = source[start:end]
+        one.filled = to
 
 
 def _check_columns(path: Path, schema: Any) -> None:
@@ -156,15 +200,3 @@ def _check_columns(path: Path, schema: Any) -> None:
                 f"{path}: column {name} is {schema.field(name).type}, "
                 f"not {wanted.field(name).type}: it was changed after the recording"
             )
-
-
-def _check_rows(path: Path, account: CpuAccount, samples: CpuSamples) -> None:
-    overruns = int(samples.overrun.sum())
-    seen = samples.activation.size - overruns
-    if (seen, overruns) != (account.seen, account.overrun):
-        raise RecordingError(
-            f"{path} holds {seen} seen and {overruns} overrun activations of CPU {account.cpu}, "
-            f"manifest.json says {account.seen} and {account.overrun}: they are not of one run"
-        )
-    if samples.activation.size and (np.diff(samples.activation) <= 0).any():
-        raise RecordingError(f"{path}: activations of CPU {account.cpu} are not in order")

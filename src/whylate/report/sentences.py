@@ -45,9 +45,17 @@ def not_seen(exceedance: Exceedance) -> str:
         reason = plain(exceedance.reason or "the run holds too little to say so", 300)
         return f"No bound for what was not seen: {reason}."
     return (
-        f"Nothing above {format_ns(exceedance.above_ns)} was seen: with 95 % confidence it comes "
-        f"less often than once in {format_seconds(exceedance.once_in_s)}."
+        f"Nothing above {format_ns(exceedance.above_ns)} was seen. With 95 % confidence: a stall that "
+        f"long less often than once in {format_seconds(exceedance.once_in_s)}"
+        f"{_fraction(exceedance)}."
     )
+
+
+def _fraction(exceedance: Exceedance) -> str:
+    if exceedance.fraction is None or exceedance.fraction >= 1:
+        return ""
+    one_in = format_count(int(1 / exceedance.fraction))
+    return f", fewer than 1 activation in {one_in} that late"
 
 
 def behind_not_seen(exceedance: Exceedance) -> str | None:

@@ -1,31 +1,12 @@
-"""Episodes of late activations, and limits for how often they come."""
+"""Episodes: late activations whose windows overlap, on whatever CPU, are one event."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from whylate.stats.dependence import block_count, dependence
-from whylate.stats.extremes import ExtremalIndex
-from whylate.stats.lanes import Int64s, Lane, observed_s, time_blocks
-from whylate.stats.limits import poisson_high, poisson_low
-
-#: Episodes from which their own counts can show clustering, and alone do show it.
-_EPISODES_THAT_SHOW, _ENOUGH_EPISODES = 20, 100
-
-
-@dataclass(frozen=True)
-class EpisodeRate:
-    """Episodes above a limit: how many, and one-sided limits for their rate per second.
-
-    high_per_s is None where nothing bounds it.
-    """
-
-    episodes: int
-    low_per_s: float
-    high_per_s: float | None
+from whylate.stats.lanes import Int64s, Lane
 
 
 def episode_starts(lanes: Sequence[Lane], limit_ns: int) -> list[Int64s]:
@@ -54,51 +35,3 @@ def episode_starts(lanes: Sequence[Lane], limit_ns: int) -> list[Int64s]:
     opens[sequence] = opens_sorted
     parts = np.split(opens, np.cumsum([index.size for index in late])[:-1])
     return [index[part] for index, part in zip(late, parts, strict=True)]
-
-
-def episode_rate(
-    lanes: Sequence[Lane],
-    limit_ns: int,
-    index: ExtremalIndex | None,
-    confidence: float = 0.95,
-) -> EpisodeRate:
-    """Limit the rate of episodes above limit_ns, each limit at the stated confidence.
-
-    Estimates episodes per second of the run, over all lanes together. Garwood's limits for a
-    Poisson count, on an effective count: episodes cluster too, so both the count and its limits
-    are scaled by the variance of the count over that of independent rows. A hundred episodes
-    show it themselves, in blocks of time; fewer take 1 / theta from the extremal index where
-    that is more, which makes the limit without any episode that of `no_exceedance`. The limits
-    hold for episodes that cluster as those of the run did. Without an extremal index there is
-    no upper limit, and the lower one takes all episodes for a single event.
-    """
-    starts = episode_starts(lanes, limit_ns)
-    episodes = sum(start.size for start in starts)
-    seconds = observed_s(lanes)
-    if seconds == 0:
-        return EpisodeRate(episodes, 0.0, None)
-    if episodes >= _ENOUGH_EPISODES:
-        scale = _clustering(lanes, starts, confidence)
-    elif index is not None:
-        scale = max(1 / index.cautious, _clustering(lanes, starts, confidence))
-    else:
-        return EpisodeRate(episodes, _low(episodes, max(1, episodes), seconds, confidence), None)
-    high = scale * poisson_high(episodes / scale, confidence) / seconds
-    return EpisodeRate(episodes, _low(episodes, scale, seconds, confidence), high)
-
-
-def _clustering(lanes: Sequence[Lane], starts: Sequence[Int64s], confidence: float) -> float:
-    """Variance of the number of episodes over that of as many independent ones."""
-    if sum(start.size for start in starts) < _EPISODES_THAT_SHOW:
-        return 1.0
-    blocks = time_blocks(lanes, block_count(max(len(lane.latency_ns) for lane in lanes)))
-    masks = []
-    for lane, start in zip(lanes, starts, strict=True):
-        mask = np.zeros(len(lane.latency_ns), dtype=bool)
-        mask[start] = True
-        masks.append(mask)
-    return 1 / dependence(blocks.count(masks), blocks.totals).deflate(confidence)
-
-
-def _low(episodes: int, scale: float, seconds: float, confidence: float) -> float:
-    return scale * poisson_low(episodes / scale, confidence) / seconds

@@ -9,7 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from whylate.stats.lanes import Int64s, Lane, observed_s, positions, rows
+from whylate.stats.episodes import episode_starts
+from whylate.stats.lanes import Bools, Int64s, Lane, observed_s, positions, rows
 from whylate.stats.limits import poisson_high, student_t
 from whylate.stats.ordered import Ordered
 
@@ -33,8 +34,15 @@ class ExtremalIndex:
     clusters: int
 
 
-def extremal_index(ordered: Ordered, lanes: Sequence[Lane]) -> ExtremalIndex | None:
+def extremal_index(
+    ordered: Ordered, lanes: Sequence[Lane], of: Literal["rows", "episodes"] = "rows"
+) -> ExtremalIndex | None:
     """Estimate the extremal index of all lanes together at a high threshold.
+
+    of "rows": how late activations cluster, for statements about the fraction of activations.
+    of "episodes": how episodes cluster (late activations whose windows overlap are one event
+    already), for statements about how often something happens: one stall of 30 ms makes 30 late
+    activations at 1 kHz on every CPU, and is one event.
 
     Estimates theta: of n dependent rows the largest is distributed as that of theta * n
     independent ones. Intervals estimator of Ferro and Segers (2003), JRSS B 65, equation 5,
@@ -51,14 +59,14 @@ def extremal_index(ordered: Ordered, lanes: Sequence[Lane]) -> ExtremalIndex | N
     n = ordered.n
     most = n // 20
     events = min(most, max(_EVENTS, min(_MOST_EVENTS, n // 1000)))
-    found = _at(ordered, lanes, events)
+    found = _at(ordered, lanes, events, of)
     while found is None or found.clusters < _CLUSTERS:
         if events >= most:
             return None
         events = min(most, 2 * events)
-        found = _at(ordered, lanes, events)
+        found = _at(ordered, lanes, events, of)
     for fewer in (events // 2, events // 4):
-        higher = _at(ordered, lanes, fewer) if fewer >= _CLUSTERS else None
+        higher = _at(ordered, lanes, fewer, of) if fewer >= _CLUSTERS else None
         if higher is not None and higher.cautious < found.cautious:
             found = higher
     return found
@@ -95,12 +103,14 @@ def cluster_sizes(place: Int64s, theta: float) -> Int64s:
     return np.diff(np.concatenate(([0], starts, [len(place)])))
 
 
-def _at(ordered: Ordered, lanes: Sequence[Lane], events: int) -> ExtremalIndex | None:
-    """Extremal index at the threshold with this many events above it; None below two."""
+def _at(
+    ordered: Ordered, lanes: Sequence[Lane], events: int, of: Literal["rows", "episodes"]
+) -> ExtremalIndex | None:
+    """Extremal index at the threshold with this many rows above it; None below two events."""
     if events < 2:
         return None
     above_ns = ordered.exceeded_by(events)
-    place = positions(lanes, [lane.latency_ns > above_ns for lane in lanes])
+    place = positions(lanes, _events(lanes, above_ns, of))
     if len(place) < 2:
         return None
     estimate = intervals_estimator(np.diff(place))
@@ -113,17 +123,30 @@ def _at(ordered: Ordered, lanes: Sequence[Lane], events: int) -> ExtremalIndex |
     return ExtremalIndex(estimate, min(estimate, 1 / largest_mean), above_ns, clusters)
 
 
+def _events(lanes: Sequence[Lane], above_ns: int, of: Literal["rows", "episodes"]) -> list[Bools]:
+    """Mark, for each lane, the rows that count as events."""
+    if of == "rows":
+        return [lane.latency_ns > above_ns for lane in lanes]
+    masks = [np.zeros(len(lane.latency_ns), dtype=bool) for lane in lanes]
+    for mask, start in zip(masks, episode_starts(lanes, above_ns), strict=True):
+        mask[start] = True
+    return masks
+
+
 @dataclass(frozen=True)
 class NoExceedance:
-    """Nothing above above_ns was seen; at the confidence it comes less often than once_in_s.
+    """Nothing above above_ns was seen, the largest latency of the run. At the confidence:
 
-    above_ns is the largest latency of the run. Refused where once_in_s is None: "none" no
-    rows, "clusters" too few clusters for an extremal index, "overrun" the largest latency is
-    itself only a lower bound.
+    fraction: fewer activations than that are above it; theta and effective_n are behind it.
+    once_in_s: an episode above it comes less often than that; episode_theta is behind it.
+    Refused where both are None: "none" no rows, "clusters" too few clusters for an extremal
+    index, "overrun" the largest latency is itself only a lower bound.
     """
 
     above_ns: int | None
     once_in_s: float | None
+    episode_theta: float | None
+    fraction: float | None
     theta: float | None
     effective_n: float | None
     lacking: Literal["none", "clusters", "overrun"] | None
@@ -132,15 +155,17 @@ class NoExceedance:
 def no_exceedance(
     ordered: Ordered,
     lanes: Sequence[Lane],
-    index: ExtremalIndex | None,
+    of_rows: ExtremalIndex | None,
+    of_episodes: ExtremalIndex | None,
     confidence: float = 0.95,
 ) -> NoExceedance:
-    """Bound the rate of activations later than the latest one of the run.
+    """Bound how often something later than the latest activation of the run happens.
 
     With n_eff = theta n effective rows, P(none above x) is about (1 - p)^n_eff for the fraction
     p of activations above x, and the fraction above the run's own maximum obeys the same law:
-    p < -ln(1 - confidence) / n_eff, about 3 / n_eff. One row passes every observed time / n
-    seconds over all lanes. theta is the cautious one; so the bound is conservative.
+    p < -ln(1 - confidence) / n_eff, about 3 / n_eff. For episodes the same holds with their own
+    extremal index, and time for n: their rate is < 3 / (theta T). Both indices are the cautious
+    ones; so the bounds are conservative.
 
     Overruns count with their lower bound, and the activation that held them up is known in
     full and is longer than they are; where an overrun is the largest value nevertheless, what
@@ -148,12 +173,24 @@ def no_exceedance(
     """
     n = rows(lanes)
     if n == 0:
-        return NoExceedance(None, None, None, None, "none")
+        return _refused(None, "none")
     above_ns = ordered.at_least(n - 1)
     if ordered.overruns and (not ordered.known_ns.size or int(ordered.known_ns[-1]) < above_ns):
-        return NoExceedance(above_ns, None, None, None, "overrun")
-    if index is None:
-        return NoExceedance(above_ns, None, None, None, "clusters")
-    effective_n = index.cautious * n
-    once_in_s = observed_s(lanes) * index.cautious / poisson_high(0, confidence)
-    return NoExceedance(above_ns, once_in_s, index.cautious, effective_n, None)
+        return _refused(above_ns, "overrun")
+    if of_rows is None or of_episodes is None:
+        return _refused(above_ns, "clusters")
+    effective_n = of_rows.cautious * n
+    events = poisson_high(0, confidence)
+    return NoExceedance(
+        above_ns=above_ns,
+        once_in_s=observed_s(lanes) * of_episodes.cautious / events,
+        episode_theta=of_episodes.cautious,
+        fraction=min(1.0, events / effective_n),
+        theta=of_rows.cautious,
+        effective_n=effective_n,
+        lacking=None,
+    )
+
+
+def _refused(above_ns: int | None, lacking: Literal["none", "clusters", "overrun"]) -> NoExceedance:
+    return NoExceedance(above_ns, None, None, None, None, None, lacking)

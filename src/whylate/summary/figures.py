@@ -99,6 +99,8 @@ def exceedance(found: NoExceedance) -> Exceedance:
     return Exceedance(
         above_ns=found.above_ns,
         once_in_s=found.once_in_s,
+        episode_index=found.episode_theta,
+        fraction=found.fraction,
         extremal_index=found.theta,
         effective_n=found.effective_n,
         reason=reasons[found.lacking] if found.lacking else None,

@@ -26,14 +26,18 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 class Exceedance(msgspec.Struct, frozen=True):
-    """The bound for what was not seen: nothing above `above_ns`.
+    """The bound for what was not seen: nothing above `above_ns`, the largest latency of the run.
 
-    With 95 % confidence one such event comes less often than once in `once_in_s` seconds.
-    n_eff = extremal_index * n. None where refused, with `reason`.
+    With 95 % confidence an episode above it (late activations whose windows overlap, on whatever
+    CPU, are one) comes less often than once in `once_in_s` seconds, and fewer than `fraction` of
+    all activations are above it: 3 in effective_n = extremal_index * n. None where refused, with
+    `reason`.
     """
 
     above_ns: int | None
     once_in_s: float | None
+    episode_index: float | None
+    fraction: float | None
     extremal_index: float | None
     effective_n: float | None
     reason: str | None = None

@@ -48,9 +48,10 @@ def summarize(
         )
     everything = merge(ordered)
     together = figures(manifest.cpus, lanes, everything, None)
-    index = extremal_index(everything, lanes)
+    of_episodes = extremal_index(everything, lanes, "episodes")
+    unseen = no_exceedance(everything, lanes, extremal_index(everything, lanes), of_episodes)
     assessment = assess(manifest, lanes)
-    evidence = Evidence(together, lanes, index, assessment)
+    evidence = Evidence(together, lanes, of_episodes, assessment)
     moved = trends(everything, lanes)
     return Summary(
         recording=recording_name,
@@ -67,7 +68,7 @@ def summarize(
         trust=assessment.trust,
         together=together,
         per_cpu=per_cpu,
-        exceedance=exceedance(no_exceedance(everything, lanes, index)),
+        exceedance=exceedance(unseen),
         loads=list(manifest.loads),
         warnings=cautions(manifest, moved, [lane.cpu for lane in lanes]),
         requirements=[judge(demand, evidence) for demand in demands],

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from whylate.recording.samples import CpuSamples
-from whylate.stats.episodes import episode_rate
 from whylate.stats.extremes import ExtremalIndex
 from whylate.stats.lanes import observed_s
+from whylate.stats.rates import episode_rate
 from whylate.summary.model import Estimate, Figures, Requirement, Trust
 from whylate.summary.requirements import Demand, LatencyLimit, RateLimit
 from whylate.summary.trust import Assessment
@@ -21,7 +21,10 @@ Verdict = Literal["pass", "fail", "inconclusive", "no verdict"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What requirements are judged by: figures and samples of all CPUs together."""
+    """What requirements are judged by: figures and samples of all CPUs together.
+
+    index: the extremal index of episodes.
+    """
 
     together: Figures
     lanes: Sequence[CpuSamples]
