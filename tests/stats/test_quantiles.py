@@ -59,12 +59,18 @@ def test_overruns_far_above_a_quantile_do_not_make_it_a_bound() -> None:
 def test_overruns_with_bounds_below_a_quantile_make_it_a_lower_bound() -> None:
     rng = np.random.default_rng(2)
     values = rng.permutation(np.arange(100_000))
-    low_bounds = np.flatnonzero(values < 300)
+    low_bounds = np.flatnonzero(values < 900)
     plain = _quantile(P99, lane(values))
     found = _quantile(P99, lane(values, overrun=low_bounds.tolist()))
     assert found.value_ns == plain.value_ns
     assert found.at_least is True
     assert found.high_ns > plain.high_ns
+
+
+def test_overruns_that_move_a_quantile_by_less_than_is_printed_leave_it_as_it_is() -> None:
+    values = np.random.default_rng(2).permutation(np.arange(100_000))
+    low_bounds = np.flatnonzero(values < 300)
+    assert _quantile(P99, lane(values, overrun=low_bounds.tolist())).at_least is False
 
 
 def test_more_overruns_than_exceedances_leave_no_upper_limit() -> None:

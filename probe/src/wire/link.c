@@ -14,6 +14,7 @@
 /* Frames that must arrive without a resend before the frame size is doubled. */
 #define CLEAN_FRAMES 64u
 #define OUT_SIZE     (256u * 1024)
+#define MAX_PIECES   ((WIRE_MAX_PAYLOAD + WIRE_FRAGMENT_SIZE - 1) / WIRE_FRAGMENT_SIZE)
 
 static bool set_nonblocking(int fd)
 {
@@ -89,6 +90,12 @@ static void queue(struct link *link, uint8_t kind, uint32_t number, const uint8_
 	link->out_end += frame_encode(link->out + link->out_end, kind, number, payload, length);
 }
 
+/* queued - where the output ends, counted from the beginning of time */
+static uint64_t queued(const struct link *link)
+{
+	return link->written + (link->out_end - link->out_start);
+}
+
 uint32_t link_send(struct link *link, uint8_t kind, const uint8_t *payload, size_t length)
 {
 	uint32_t number = link->next_number++;
@@ -102,6 +109,7 @@ uint32_t link_send(struct link *link, uint8_t kind, const uint8_t *payload, size
 	link->store_end = sent->position + length;
 	link->sent_at_ns = 0;
 	queue(link, kind, number, payload, length);
+	sent->queued = queued(link);
 	return number;
 }
 
@@ -193,7 +201,11 @@ static void take_resend(struct link *link, const struct wire_resend *resend)
 
 		if (number - link->acknowledged >= link->next_number - link->acknowledged)
 			continue;
+		/* An answer that has not even left is not given twice: a slow line would choke. */
+		if (sent_at(link, number)->queued > link->written)
+			continue;
 		send_again(link, number, resend->have);
+		sent_at(link, number)->queued = queued(link);
 		/* Frames sent before the limit fell say nothing about the limit. */
 		if (number >= link->clean_since || link->clean_since == 0) {
 			link->clean_since = link->next_number;
@@ -228,7 +240,8 @@ static bool take_fragment(struct link *link, const struct wire_fragment *piece)
 	if (piece->number != link->expected || piece->index >= piece->total ||
 	    piece->data.length > WIRE_FRAGMENT_SIZE ||
 	    (!last && piece->data.length != WIRE_FRAGMENT_SIZE) ||
-	    at + piece->data.length > WIRE_MAX_PAYLOAD)
+	    at + piece->data.length > WIRE_MAX_PAYLOAD || piece->total > MAX_PIECES ||
+	    piece->kind >= WIRE_FIRST_CONTROL)
 		return false;
 	if (!link->pieces_total) {
 		link->pieces_total = piece->total;
@@ -344,6 +357,11 @@ void link_tick(struct link *link, uint64_t now_ns)
 		link->asked_at_ns = now_ns;
 		queue_resend(link);
 	}
+	/* A host of another protocol learns from any frame of ours what we speak. */
+	if (link->foreign != link->decoder.counts.foreign) {
+		link->foreign = link->decoder.counts.foreign;
+		link->owes_ack = true;
+	}
 	if (link->owes_ack)
 		queue_ack(link);
 	if (!link->sent_at_ns)
@@ -360,12 +378,14 @@ void link_write(struct link *link)
 		ssize_t put = write(link->output, link->out + link->out_start,
 				    link->out_end - link->out_start);
 
-		if (put > 0)
+		if (put > 0) {
 			link->out_start += (size_t)put;
-		else if (errno == EAGAIN)
+			link->written += (uint64_t)put;
+		} else if (errno == EAGAIN) {
 			return;
-		else if (errno != EINTR)
+		} else if (errno != EINTR) {
 			link->output_broken = true;
+		}
 	}
 	if (link->out_start == link->out_end)
 		link->out_start = link->out_end = 0;

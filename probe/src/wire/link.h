@@ -20,6 +20,7 @@
 
 struct link_sent {
 	uint64_t position; /* in store, counted from the beginning of time */
+	uint64_t queued;   /* where its last copy ends in the output, counted likewise */
 	uint16_t length;
 	uint8_t kind;
 };
@@ -41,6 +42,7 @@ struct link {
 	size_t out_size;
 	size_t out_start;
 	size_t out_end;
+	uint64_t written; /* to the output, ever */
 	uint64_t sent_at_ns;
 	size_t frame_limit;
 	uint32_t clean_since; /* first number sent since the limit last changed */
@@ -54,6 +56,7 @@ struct link {
 	uint32_t highest;
 	bool owes_ack;
 	uint64_t asked_at_ns;
+	uint64_t foreign; /* frames of another protocol that were answered */
 	uint8_t pieces[WIRE_MAX_PAYLOAD];
 	uint8_t have[(WIRE_MAX_PAYLOAD / WIRE_FRAGMENT_SIZE + 8) / 8];
 	uint16_t pieces_total;

@@ -66,17 +66,15 @@ def main() -> None:
     """Run the command line; every fault of the user's or the board's is one line."""
     from whylate.boards.board import BoardError
     from whylate.probe.client import ProbeError
-    from whylate.recording.errors import RecordingError
+    from whylate.recording.errors import DiskError, RecordingError
     from whylate.run.request import RequestError
 
     try:
         whylate(prog_name="whylate", standalone_mode=True)
-    except RequestError as error:
-        _fail(str(error), 2)
-    except RecordingError as error:
-        _fail(str(error), 2)
-    except (BoardError, ProbeError) as error:
+    except (BoardError, ProbeError, DiskError) as error:
         _fail(str(error), 3)
+    except (RequestError, RecordingError) as error:
+        _fail(str(error), 2)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:

@@ -5,8 +5,9 @@ missing. A frame that is asked for again goes out in fragments of FRAGMENT_SIZE 
 byte in a hundred is damaged, a frame of 4 KiB never arrives whole, but its pieces do. What makes
 no headway for GIVE_UP_S is given up and counted as lost, never guessed.
 
-How long an answer takes is learnt from the answers: on a slow line they queue up for seconds, and
-asking meanwhile for the same again would only make the queue longer.
+How long an answer takes is learnt from the answers, and that it was asked for too soon from what
+comes twice: on a slow line answers queue up for seconds, and asking again meanwhile would only make
+the queue longer.
 """
 
 from __future__ import annotations
@@ -31,16 +32,13 @@ from whylate.wire.pack import WireError
 #: An acknowledgement goes out at the latest after that many frames, or that many seconds.
 ACK_FRAMES = 16
 ACK_S = 0.05
-#: A missing frame is asked for again when the line was quiet this long: then nothing is queued.
-QUIET_S = 0.03
-#: On a line that is not quiet it is asked for again after twice the time that answers take, which
-#: lies between these bounds; or this long after the last of its pieces came.
-ANSWER_S = 0.1
-SLOWEST_ANSWER_S = 8.0
-PIECE_S = 0.2
+#: A missing frame is asked for again after twice the time that answers take of late, or that time
+#: after the last of its pieces came. It lies between these bounds.
+ANSWER_S = 0.03
+SLOWEST_ANSWER_S = 5.0
 #: Requests that go out at once at most.
 ASK_FRAMES = 64
-#: What comes no nearer for this long is lost.
+#: What comes no nearer for this long, or eight times as long as answers take, is lost.
 GIVE_UP_S = 20.0
 #: After this long without an acknowledgement the number of the last frame is said again.
 TAIL_S = 0.3
@@ -99,10 +97,8 @@ class Link:
         self._missing: dict[int, _Missing] = {}
         self._unacknowledged = 0
         self._delivered_at = 0.0
-        self._heard_at = clock()
-        #: How long answers take of late, and how long the quickest took.
         self._answer_s = ANSWER_S
-        self._quickest_s = 0.0
+        self._patient_at = clock()
         #: Set where writing failed: the other end is gone, what it sent before may still come.
         self.broken = False
 
@@ -143,7 +139,6 @@ class Link:
     def receive(self, data: bytes) -> list[Frame]:
         """Take bytes from the stream; return the frames that are next in order. Never raises."""
         delivered: list[Frame] = []
-        self._heard_at = self._clock()
         for frame in self._decoder.feed(data):
             try:
                 if frame.kind >= FIRST_CONTROL:
@@ -177,7 +172,7 @@ class Link:
     def _numbered(self, frame: Frame, delivered: list[Frame]) -> None:
         number = frame.number
         if number < self._expected or number in self._waiting:
-            self.counts.duplicate += 1
+            self._duplicate()
             # The other end did not hear that it is here: say so again.
             self._unacknowledged += 1
             return
@@ -232,13 +227,13 @@ class Link:
     def _fragment(self, piece: Fragment, delivered: list[Frame]) -> None:
         missing = self._missing.get(piece.number)
         if missing is None:
-            self.counts.duplicate += 1
+            self._duplicate()
             return
         if not _fits(piece) or (missing.pieces and missing.total != piece.total):
             self.counts.malformed += 1
             return
         if piece.index in missing.pieces:
-            self.counts.duplicate += 1
+            self._duplicate()
             return
         self._answered(missing)
         missing.kind, missing.total = piece.kind, piece.total
@@ -252,27 +247,29 @@ class Link:
     def _answered(self, missing: _Missing) -> None:
         """Learn how long answers take from one that was asked for once (Karn & Partridge 1987)."""
         now = self._clock()
-        if missing.asked_at is not None and missing.asked == 1 and missing.since < missing.asked_at:
+        if missing.asked_at is not None and missing.asked == 1 and not missing.pieces:
             took = now - missing.asked_at
-            self._answer_s = max(ANSWER_S, took, 0.9 * self._answer_s + 0.1 * took)
-            self._quickest_s = min(self._quickest_s or took, took)
+            smooth = max(took, 0.9 * self._answer_s + 0.1 * took)
+            self._answer_s = min(max(smooth, ANSWER_S), SLOWEST_ANSWER_S)
         missing.since = now
 
+    def _duplicate(self) -> None:
+        """Count what came twice, and be more patient: its first answer was still on its way."""
+        self.counts.duplicate += 1
+        now = self._clock()
+        if now - self._patient_at >= self._answer_s:
+            self._patient_at = now
+            self._answer_s = min(1.5 * self._answer_s, SLOWEST_ANSWER_S)
+
     def _ask_again(self, now: float) -> None:
-        quiet = now - self._heard_at >= max(QUIET_S, 2 * self._quickest_s)
-        slow = False
         budget = ASK_FRAMES
         for number, missing in self._missing.items():
             if missing.asked_at is not None:
-                waited = now - missing.asked_at
-                if waited < QUIET_S:
+                due = missing.asked_at + 2 * self._answer_s
+                if missing.pieces and missing.since > missing.asked_at:
+                    due = missing.since + self._answer_s
+                if now < due:
                     continue
-                if not quiet and missing.since > missing.asked_at:
-                    if now - missing.since < PIECE_S:
-                        continue
-                elif not quiet and waited < 2 * self._answer_s:
-                    continue
-                slow = slow or not quiet
             missing.asked_at = now
             missing.asked += 1
             self.counts.requests += 1
@@ -280,12 +277,11 @@ class Link:
             budget -= 1
             if not budget:
                 break
-        if slow:
-            self._answer_s = min(1.5 * self._answer_s, SLOWEST_ANSWER_S)
 
     def _give_up(self, now: float) -> list[Frame]:
         delivered: list[Frame] = []
-        while (first := self._missing.get(self._expected)) and now - first.since >= GIVE_UP_S:
+        limit_s = max(GIVE_UP_S, 8 * self._answer_s)
+        while (first := self._missing.get(self._expected)) and now - first.since >= limit_s:
             del self._missing[self._expected]
             self._expected += 1
             self.counts.lost += 1

@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class RecordingError(Exception):
     """A recording that cannot be made or read: one line that says why and what to do."""
+
+
+class DiskError(RecordingError):
+    """The disk is full or fails while a recording is written; what was written is kept."""

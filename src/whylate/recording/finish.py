@@ -11,7 +11,7 @@ import msgspec
 
 from whylate.recording import journal as journal_file
 from whylate.recording.accounting import CpuBook
-from whylate.recording.errors import RecordingError
+from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.journal import CLOSING, OPENING, Closing, Opening, read_journal
 from whylate.recording.load_rates import LoadBook
 from whylate.recording.manifest import (
@@ -130,8 +130,8 @@ def finish(directory: Path) -> Manifest:
     return manifest
 
 
-def _unwritable(directory: Path, error: OSError) -> RecordingError:
-    return RecordingError(
+def _unwritable(directory: Path, error: OSError) -> DiskError:
+    return DiskError(
         f"{directory} cannot be written ({os.strerror(error.errno or 0)}): the journal in it is "
         f"kept; make room and run `whylate report {directory}`"
     )

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from whylate.recording.errors import RecordingError
+from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.manifest import (
     Change,
     Fact,
@@ -133,13 +133,13 @@ class JournalWriter:
         except OSError as error:
             raise self._failed(error) from None
 
-    def _failed(self, error: OSError) -> RecordingError:
+    def _failed(self, error: OSError) -> DiskError:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return RecordingError(
+            return DiskError(
                 f"the disk is full: what was measured is kept in {self._path.parent}; make room "
                 f"and run `whylate report {self._path.parent}`"
             )
-        return RecordingError(f"{self._path} cannot be written: {os.strerror(error.errno or 0)}")
+        return DiskError(f"{self._path} cannot be written: {os.strerror(error.errno or 0)}")
 
     def _sync(self) -> None:
         while not self._stop.wait(SYNC_S):

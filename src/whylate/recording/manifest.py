@@ -83,11 +83,12 @@ class LoadReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing read of the board: its name, its value, and where it was read."""
+    """One thing read of the board: its name, its value, where it was read, and its theme."""
 
     name: str
     value: FactValue
     source: str
+    theme: str = "other"
 
 
 class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

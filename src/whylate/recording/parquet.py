@@ -114,10 +114,12 @@ def read_samples(path: Path, accounts: Sequence[CpuAccount], interval_ns: int) -
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    filling = {account.cpu: _Filling(account) for account in accounts}
+    filling: dict[int, _Filling] = {}
     try:
         with pq.ParquetFile(path) as file:
             _check_columns(path, file.schema_arrow)
+            _check_size(path, file.metadata.num_rows, accounts)
+            filling = {account.cpu: _Filling(account) for account in accounts}
             # A group at a time: the file's own copy of ten million rows is never held whole.
             for group in range(file.num_row_groups):
                 _fill(path, filling, file.read_row_group(group, columns=COLUMNS))
@@ -137,6 +139,15 @@ def read_samples(path: Path, accounts: Sequence[CpuAccount], interval_ns: int) -
         )
         for account in accounts
     ]
+
+
+def _check_size(path: Path, rows: int, accounts: Sequence[CpuAccount]) -> None:
+    """Compare before memory is asked for by what the manifest says."""
+    wanted = sum(account.seen + account.overrun for account in accounts)
+    if rows != wanted or len({account.cpu for account in accounts}) != len(accounts):
+        raise RecordingError(
+            f"{path} holds {rows} activations, manifest.json says {wanted}: they are not of one run"
+        )
 
 
 class _Filling:

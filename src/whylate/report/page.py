@@ -54,7 +54,7 @@ class Row:
 
 @dataclass(frozen=True)
 class FactGroup:
-    """Facts whose names begin alike; each is (name, value, where read)."""
+    """Facts of one theme; each is (name, value, where read)."""
 
     name: str
     facts: tuple[tuple[str, str, str], ...]
@@ -151,7 +151,7 @@ def load_rows(loads: Iterable[LoadReport]) -> list[dict[str, str]]:
 
 
 def facts_of(facts: list[Fact]) -> Facts:
-    """Group facts by the first word of their names, within a bound on their number and length."""
+    """Group facts by their themes, within a bound on their number and length."""
     groups: dict[str, list[tuple[str, str, str]]] = {}
     shown, size = 0, 0
     for fact in facts:
@@ -161,18 +161,13 @@ def facts_of(facts: list[Fact]) -> Facts:
         )
         if size > _MOST_FACT_BYTES:
             break
-        groups.setdefault(_group_name(row[0]), []).append(row)
+        groups.setdefault(plain(fact.theme, 40), []).append(row)
         shown += 1
     return Facts(
         tuple(FactGroup(name, tuple(rows)) for name, rows in groups.items()),
         shown,
         len(facts) - shown,
     )
-
-
-def _group_name(name: str) -> str:
-    first = re.split(r"[./: ]", name.lstrip("./: "), maxsplit=1)[0]
-    return first[:40] or "other"
 
 
 def _fact_value(found: FactValue) -> str:

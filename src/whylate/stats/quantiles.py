@@ -21,6 +21,8 @@ EXCEEDANCES = 10
 _EFFECTIVE_EXCEEDANCES = 3.7
 #: With fewer exceedances than this, dependence is also read at a lower threshold.
 _EVENTS_THAT_SHOW = 50
+#: Parts of a value that are told apart in print: three digits, in their coarsest place.
+_PRINTED = 200
 #: Ties at a quantile that do not matter, as a part of what lies on either side of it.
 _FEW_TIES = 0.05
 
@@ -33,7 +35,8 @@ class Quantile:
 
     value_ns: an order statistic; None where refused ("few", "dependent").
     low_ns, high_ns: limits; high_ns is None also where overruns leave no upper bound
-    ("overruns"). at_least: the overruns below value_ns, were they longer, would raise it.
+    ("overruns"). at_least: the overruns below value_ns, were they longer, would raise it
+    by more than a two-hundredth, which is what is printed of it.
     effective_n: effective rows behind the interval. needed_n: rows that would probably do.
     """
 
@@ -108,11 +111,16 @@ def quantile(
         value_ns=low_value,
         low_ns=ordered.at_least(low_index),
         high_ns=high_ns,
-        at_least=high_value != low_value,
+        at_least=_matters(low_value, high_value),
         effective_n=effective_n,
         lacking="overruns" if high_ns is None else None,
         needed_n=None,
     )
+
+
+def _matters(low_value: int, high_value: int | None) -> bool:
+    """Whether what overruns hide moves the value by more than is printed of it."""
+    return high_value is None or high_value - low_value > abs(low_value) / _PRINTED
 
 
 def _neighbours(n: int, q: Fraction) -> list[int]:

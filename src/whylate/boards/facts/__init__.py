@@ -7,6 +7,8 @@ Nothing here does I/O, and nothing that a board answers makes it raise.
 
 from __future__ import annotations
 
+import msgspec
+
 from whylate.boards.facts.clock import clock_facts
 from whylate.boards.facts.counters import changes
 from whylate.boards.facts.cpu import cpu_facts
@@ -34,15 +36,20 @@ def facts(snapshot: Snapshot, probe_facts: ProbeFacts) -> list[Fact]:
     characters, lists end with "… n more" where they were cut. Never raises on what was read.
     """
     files = Files(snapshot)
+    by_theme = {
+        "machine": machine_facts(files),
+        "kernel": kernel_facts(files, probe_facts),
+        "CPUs": cpu_facts(files, probe_facts),
+        "topology": topology_facts(files),
+        "power": power_facts(files),
+        "clocks": clock_facts(files, probe_facts),
+        "memory": memory_facts(files),
+        "threads and scheduling": task_facts(files, probe_facts),
+        "interrupts": interrupt_facts(files),
+        "tracing": tracing_facts(files),
+    }
     return [
-        *machine_facts(files),
-        *kernel_facts(files, probe_facts),
-        *cpu_facts(files, probe_facts),
-        *topology_facts(files),
-        *power_facts(files),
-        *clock_facts(files, probe_facts),
-        *memory_facts(files),
-        *task_facts(files, probe_facts),
-        *interrupt_facts(files),
-        *tracing_facts(files),
+        msgspec.structs.replace(fact, theme=theme)
+        for theme, found in by_theme.items()
+        for fact in found
     ]

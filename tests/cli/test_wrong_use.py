@@ -1,0 +1,180 @@
+"""Whatever a user gets wrong is answered by one clear line and the right exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from whylate import __version__
+
+
+def whylate(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "whylate", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **more,  # type: ignore[call-overload]
+    )
+
+
+def complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the one line that says what was wrong; there is no traceback and no output."""
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    lines = [
+        line
+        for line in done.stderr.splitlines()
+        if line.strip() and not line.startswith(("Usage:", "Try ")) and not line.endswith(" …")
+    ]
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--load", "disco"], "no load: there are memory, switch"),
+        (["--load", "memory:0"], "memory:N with N from 1"),
+        (["--load", "cmd:"], "cmd:COMMAND"),
+        (["--load", "cmd:'oops"], "No closing quotation"),
+        (["--interval", "0"], "no time: write it like"),
+        (["--interval", "0ms"], "above zero"),
+        (["--interval", "10us"], "between 50us and 10s"),
+        (["--for", "sometime"], "no time: write it like"),
+        (["--for", "1us"], "at least one interval"),
+        (["--for", "365d"], "at most 30 days"),
+        (["--cpus", "4095"], "CPU 4095 is not there: the board has"),
+        (["--cpus", "0,0"], "twice"),
+        (["--cpus", "3-1"], "no list of CPUs"),
+        (["--cpus", "all"], "no list of CPUs"),
+        (["--priority", "100"], "1<=x<=99"),
+        (["--require", "p99.9<fast"], "no latency"),
+        (["--require", "p98<1us"], "not one of"),
+        (["--set", "/etc/passwd=x"], "PATH=VALUE with a path under"),
+        (["--set", "/proc/sys/../../etc/passwd=x"], "PATH=VALUE with a path under"),
+        (["board9"], "no board 'board9'"),
+    ],
+)
+def test_what_cannot_be_measured_is_said(arguments: list[str], says: str, tmp_path: Path) -> None:
+    done = whylate("measure", *arguments, "-o", str(tmp_path / "r"))
+    assert says in complaint(done)
+    assert done.returncode == (3 if "board9" in arguments else 2)
+    assert not (tmp_path / "r").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_that_exists_is_never_written_to(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("mine")
+    done = whylate("measure", "--for", "1s", "-o", str(tmp_path))
+    assert "exists: a recording is never overwritten" in complaint(done)
+    assert done.returncode == 2
+    assert [entry.name for entry in tmp_path.iterdir()] == ["kept"]
+
+
+def test_without_permission_to_write_one_line_says_so() -> None:
+    done = whylate("measure", "--for", "1s", "-o", "/proc/whylate-test/r")
+    assert "cannot be made" in complaint(done)
+    assert done.returncode == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to change settings at all")
+def test_a_setting_that_the_board_refuses_ends_before_measuring(tmp_path: Path) -> None:
+    before = Path("/proc/sys/vm/swappiness").read_text()
+    done = whylate(
+        "measure", "--for", "1s", "-o", str(tmp_path / "r"),
+        "--set", "/proc/sys/vm/swappiness=17",
+        "--set", "/proc/sys/kernel/sched_rt_period_us=-5",
+    )  # fmt: skip
+    assert "/proc/sys/kernel/sched_rt_period_us does not take" in complaint(done)
+    assert done.returncode == 3
+    assert not (tmp_path / "r").exists()
+    assert Path("/proc/sys/vm/swappiness").read_text() == before
+
+
+def test_help_fits_on_one_screen() -> None:
+    done = whylate("--help", env={**os.environ, "COLUMNS": "80"})
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 80
+    for verb in ("measure", "report", "facts", "doctor"):
+        assert any(line.split()[:1] == [verb] for line in lines)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions_are_printed_for_each_shell(shell: str) -> None:
+    done = whylate("completion", shell)
+    assert done.returncode == 0
+    assert "_WHYLATE_COMPLETE" in done.stdout
+
+
+def test_the_completion_offers_verbs_and_options() -> None:
+    environment = {
+        **os.environ,
+        "_WHYLATE_COMPLETE": "bash_complete",
+        "COMP_WORDS": "whylate measure --",
+        "COMP_CWORD": "2",
+    }
+    done = whylate(env=environment)
+    assert "--interval" in done.stdout
+    assert "--require" in done.stdout
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert whylate("--version").stdout.strip() == f"whylate, version {__version__}"
+
+
+@pytest.mark.realtime
+def test_json_prints_one_object_and_nothing_else(tmp_path: Path) -> None:
+    done = whylate(
+        "measure", "--for", "1s", "--json", "-o", str(tmp_path / "r"), "--require", "max<1ns",
+        "--load", "switch",
+    )  # fmt: skip
+    result = json.loads(done.stdout)
+    assert done.returncode == 1, "a requirement failed"
+    assert result["expected"] == result["seen"] + result["overrun"] + result["dropped"]
+    assert result["trust"] == "ok"
+    for name in ("p50", "p90", "p99", "p99.9", "p99.99", "max"):
+        assert {"value", "low", "high"} <= set(result["latency_ns"][name])
+    assert isinstance(result["latency_ns"]["p50"]["value"], int)
+    assert result["latency_ns"]["p99.99"]["value"] is None
+    assert "100,000 activations" in result["latency_ns"]["p99.99"]["reason"]
+    assert result["loads"][0]["during_per_s"] > 0
+    assert result["requirements"][0]["verdict"] == "fail"
+    assert Path(result["report"]).exists()
+
+
+@pytest.mark.realtime
+def test_a_load_that_does_nothing_gives_no_verdict(tmp_path: Path) -> None:
+    done = whylate(
+        "measure", "--for", "1s", "--json", "-o", str(tmp_path / "r"), "--load", "cmd:sleep 30",
+        "--require", "p50<1s",
+    )  # fmt: skip
+    result = json.loads(done.stdout)
+    assert done.returncode == 3
+    assert result["trust"] == "no verdict"
+    assert "did no work" in result["trust_reasons"][0]
+    assert result["requirements"][0]["verdict"] == "no verdict"
+
+
+@pytest.mark.realtime
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give up the right")
+def test_without_realtime_priority_there_is_no_verdict(tmp_path: Path) -> None:
+    # CAP_SYS_NICE is what SCHED_FIFO takes; without it the run goes on and says so.
+    command = ["setpriv", "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice"]
+    done = subprocess.run(
+        [*command, sys.executable, "-m", "whylate", "measure", "--for", "1s", "--json",
+         "-o", str(tmp_path / "r")],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    result = json.loads(done.stdout)
+    assert done.returncode == 3
+    assert result["trust"] == "no verdict"
+    assert any("CAP_SYS_NICE" in reason for reason in result["trust_reasons"])
