@@ -19,8 +19,8 @@ import numpy as np
 from calibrate_quantiles import CASES, CONDITIONAL, INTERVAL_NS, describe, load_model
 from whylate.stats.drift import trends
 from whylate.stats.extremes import extremal_index, no_exceedance
-from whylate.stats.rates import episode_rate
 from whylate.stats.ordered import merge, order
+from whylate.stats.rates import episode_rate
 
 LIMITS_US = (10, 20, 50, 100, 200)
 ALARM = 0.01

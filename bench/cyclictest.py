@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from ratios import paired_ratio
 
+from ratios import paired_ratio
 from whylate.boards.local import LocalBoard
 from whylate.probe.client import Client
 from whylate.recording.reader import open_recording
 from whylate.run.measure import measure
+from whylate.run.progress import Quiet
 from whylate.run.request import Request
 from whylate.wire.messages import LoadStart
 
@@ -48,16 +49,6 @@ class Side:
     maximum_ns: int
 
 
-class Silent:
-    """Shows nothing."""
-
-    def phase(self, text: str) -> None:
-        """Ignore."""
-
-    def progress(self, progress: object) -> None:
-        """Ignore."""
-
-
 def children_cpu_s() -> float:
     """Return the CPU time of the child processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -71,7 +62,7 @@ def run_whylate(seconds: float, interval_us: int, cpus: Sequence[int]) -> Side:
             int(seconds * 1e9), interval_us * 1000, tuple(cpus), PRIORITY, False, False, (), ()
         )
         before = children_cpu_s()
-        manifest = measure(LocalBoard(), request, Path(folder) / "r", Silent())
+        manifest = measure(LocalBoard(), request, Path(folder) / "r", Quiet())
         cpu_s = children_cpu_s() - before
         samples = open_recording(Path(folder) / "r").samples
     latency = np.concatenate([one.latency_ns for one in samples])
@@ -158,7 +149,8 @@ def main() -> None:
                   flush=True)  # fmt: skip
         loader.finish()
     print(f"{options.pairs} pairs of {options.seconds:g} s, {options.interval_us} µs, "
-          f"CPUs {cpus}, FIFO {PRIORITY}, load {options.load or 'none'}; whylate / cyclictest")  # fmt: skip
+          f"CPUs {cpus}, FIFO {PRIORITY}, load {options.load or 'none'}; "
+          "whylate / cyclictest")  # fmt: skip
     medians = paired_ratio([s.median_ns for s in ours], [s.median_ns for s in theirs])
     print(f"ratio of medians    {medians}")
     print(f"ratio of CPU time   {paired_ratio([s.cpu_s for s in ours], [s.cpu_s for s in theirs])}")

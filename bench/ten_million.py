@@ -26,20 +26,11 @@ from whylate.recording.finish import MANIFEST
 from whylate.recording.manifest import Manifest
 from whylate.recording.parquet import NAME, SamplesWriter
 from whylate.run.measure import measure
+from whylate.run.progress import Quiet
 from whylate.run.request import Request
 from whylate.wire.samples import Rows
 
 INTERVAL_NS = 1_000_000
-
-
-class Silent:
-    """Shows nothing."""
-
-    def phase(self, text: str) -> None:
-        """Ignore."""
-
-    def progress(self, progress: object) -> None:
-        """Ignore."""
 
 
 def made_up(chance: np.random.Generator, rows: int) -> Rows:
@@ -58,7 +49,7 @@ def made_up(chance: np.random.Generator, rows: int) -> Rows:
 def make_recording(directory: Path, rows: int) -> None:
     """Make the recording."""
     request = Request(1_000_000_000, INTERVAL_NS, None, 95, False, False, (), ())
-    manifest = measure(LocalBoard(), request, directory, Silent())
+    manifest = measure(LocalBoard(), request, directory, Quiet())
     writer = SamplesWriter(directory)
     chance = np.random.default_rng(1)
     each = rows // len(manifest.cpus)

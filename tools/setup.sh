@@ -87,12 +87,19 @@ install_packages() {
 		fi
 		root=(sudo -n)
 	fi
-	say "installing ${missing[*]}"
+	say "installing with apt: ${missing[*]}"
 	local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq
 		-o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 -o Acquire::Retries=3)
+	local log
+	log=$(mktemp)
 	# One broken third-party repository fails the update, and need not be ours.
-	"${apt[@]}" update >&2 || say "apt-get update had errors; trying all the same"
-	"${apt[@]}" "${command[@]:1}" >&2 || fail "apt-get could not install ${missing[*]}"
+	"${apt[@]}" update >"$log" 2>&1 || say "apt-get update had errors; trying all the same"
+	"${apt[@]}" "${command[@]:1}" >>"$log" 2>&1 || {
+		tail -n 40 "$log" >&2
+		rm -f "$log"
+		fail "apt-get could not install ${missing[*]}"
+	}
+	rm -f "$log"
 	look_for_packages
 	if [ ${#missing[@]} != 0 ]; then
 		fail "still missing after installing: ${missing[*]} (for $python, ${CC:-cc})"

@@ -162,8 +162,10 @@ def c_source(schema: Schema) -> str:
             out += ["\t(void)writer;", "\t(void)message;"]
         out += ["}", ""]
         out += [
-            f"bool wire_unpack_{m.name}(const uint8_t *payload, size_t length, "
-            f"struct wire_{m.name} *message)",
+            (
+                f"bool wire_unpack_{m.name}(const uint8_t *payload, size_t length, "
+                f"struct wire_{m.name} *message)"
+            ),
             "{",
             "\tstruct wire_reader reader = {payload, length, false};",
             "",

@@ -13,14 +13,14 @@ import pytest
 from whylate import __version__
 
 
-def whylate(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
+def whylate(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "whylate", *arguments],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
-        **more,  # type: ignore[call-overload]
+        env=env,
     )
 
 

@@ -17,24 +17,14 @@ import pytest
 
 from whylate.boards.local import LocalBoard
 from whylate.recording.errors import RecordingError
-from whylate.recording.finish import MANIFEST
+from whylate.recording.finish import MANIFEST, finish
 from whylate.recording.journal import CLOSING, OPENING, read_journal
 from whylate.recording.manifest import SCHEMA_VERSION
 from whylate.recording.reader import open_recording
-from whylate.run import measure as measure_module
 from whylate.run.measure import measure
+from whylate.run.progress import Quiet
 from whylate.run.request import Request
 from whylate.wire.frame import encode_frame
-
-
-class Silent:
-    """Shows nothing."""
-
-    def phase(self, text: str) -> None:
-        """Ignore."""
-
-    def progress(self, progress: object) -> None:
-        """Ignore."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +32,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A short real recording, and beside it the journal that it was made from."""
     directory = tmp_path_factory.mktemp("recorded") / "r"
     keep = directory.with_name("journal")
-    finish = measure_module.finish
 
     def keep_journal(path: Path) -> object:
         shutil.copy(path / "journal", keep)
@@ -50,8 +39,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     request = Request(1_500_000_000, 500_000, None, 95, False, False, (), ())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measure_module, "finish", keep_journal)
-        measure(LocalBoard(), request, directory, Silent())
+        patch.setattr("whylate.run.measure.finish", keep_journal)
+        measure(LocalBoard(), request, directory, Quiet())
     return directory
 
 

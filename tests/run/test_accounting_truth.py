@@ -13,6 +13,7 @@ import pytest
 from whylate.boards.local import LocalBoard
 from whylate.recording.reader import open_recording
 from whylate.run.measure import measure
+from whylate.run.progress import Quiet
 from whylate.run.request import Request
 
 CPU = 0
@@ -37,23 +38,13 @@ json.dump(held, sys.stdout)
 """
 
 
-class Silent:
-    """Shows nothing."""
-
-    def phase(self, text: str) -> None:
-        """Ignore."""
-
-    def progress(self, progress: object) -> None:
-        """Ignore."""
-
-
 @pytest.mark.realtime
 def test_overruns_are_counted_as_a_known_stall_makes_them(tmp_path: Path) -> None:
     hog = subprocess.Popen(
         [sys.executable, "-c", HOG, str(CPU), str(STALLS)], stdout=subprocess.PIPE, text=True
     )
     request = Request(4_000_000_000, INTERVAL_NS, (CPU,), 95, False, False, (), ())
-    manifest = measure(LocalBoard(), request, tmp_path / "r", Silent())
+    manifest = measure(LocalBoard(), request, tmp_path / "r", Quiet())
     out, _ = hog.communicate(timeout=30)
     held = json.loads(out)
 

@@ -69,7 +69,7 @@ def read_settings() -> dict[str, str]:
 
 def in_force(text: str) -> str:
     """Return a setting's value: where all choices are shown, the one in brackets."""
-    return text.split("[")[1].split("]")[0] if "[" in text else text
+    return text.split("[")[1].split("]", maxsplit=1)[0] if "[" in text else text
 
 
 def wait_until_as_found(before: dict[str, str], mark: str, seconds: float = 5.0) -> None:

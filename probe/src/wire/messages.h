@@ -91,8 +91,7 @@ struct wire_frequency {
 	struct wire_list cpus;
 };
 
-/* finish - Stop loads and put back settings; answered by done. The probe then waits for the end of
- * input. */
+/* finish - Stop loads and put back settings; answered by done. */
 struct wire_finish {
 	char nothing; /* C has no empty structs */
 };

@@ -50,7 +50,7 @@ class _Verbs(click.Group):
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="whylate")
 def whylate() -> None:
-    """How late is a Linux board, and why?
+    r"""How late is a Linux board, and why?
 
     whylate measures the wakeup latency of real-time threads and accounts for every activation:
     expected = seen + overrun + dropped. What it cannot know, it says.

@@ -10,7 +10,7 @@ from click.shell_completion import get_completion_class
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:
-    """Print the completion script for SHELL.
+    r"""Print the completion script for SHELL.
 
     \b
       bash: whylate completion bash > ~/.local/share/bash-completion/completions/whylate

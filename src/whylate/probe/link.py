@@ -36,6 +36,9 @@ ACK_S = 0.05
 #: after the last of its pieces came. It lies between these bounds.
 ANSWER_S = 0.03
 SLOWEST_ANSWER_S = 5.0
+#: A line on which nothing came for this long, or twice as long as the quickest answer took, has
+#: nothing queued: whatever is missing is asked for again.
+QUIET_S = 0.3
 #: Requests that go out at once at most.
 ASK_FRAMES = 64
 #: What comes no nearer for this long, or eight times as long as answers take, is lost.
@@ -98,7 +101,8 @@ class Link:
         self._unacknowledged = 0
         self._delivered_at = 0.0
         self._answer_s = ANSWER_S
-        self._patient_at = clock()
+        self._quickest_s = SLOWEST_ANSWER_S
+        self._patient_at = self._heard_at = clock()
         #: Set where writing failed: the other end is gone, what it sent before may still come.
         self.broken = False
 
@@ -139,6 +143,7 @@ class Link:
     def receive(self, data: bytes) -> list[Frame]:
         """Take bytes from the stream; return the frames that are next in order. Never raises."""
         delivered: list[Frame] = []
+        self._heard_at = self._clock()
         for frame in self._decoder.feed(data):
             try:
                 if frame.kind >= FIRST_CONTROL:
@@ -251,6 +256,7 @@ class Link:
             took = now - missing.asked_at
             smooth = max(took, 0.9 * self._answer_s + 0.1 * took)
             self._answer_s = min(max(smooth, ANSWER_S), SLOWEST_ANSWER_S)
+            self._quickest_s = min(self._quickest_s, took)
         missing.since = now
 
     def _duplicate(self) -> None:
@@ -263,13 +269,19 @@ class Link:
 
     def _ask_again(self, now: float) -> None:
         budget = ASK_FRAMES
+        quiet_s = QUIET_S
+        if self._quickest_s < SLOWEST_ANSWER_S:
+            quiet_s = max(quiet_s, 2 * self._quickest_s)
+        quiet_at = self._heard_at + quiet_s
         for number, missing in self._missing.items():
             if missing.asked_at is not None:
                 due = missing.asked_at + 2 * self._answer_s
                 if missing.pieces and missing.since > missing.asked_at:
                     due = missing.since + self._answer_s
-                if now < due:
+                if now < min(due, max(quiet_at, missing.asked_at + quiet_s)):
                     continue
+                if now < due:
+                    self._answer_s = max(0.9 * self._answer_s, ANSWER_S)
             missing.asked_at = now
             missing.asked += 1
             self.counts.requests += 1

@@ -88,7 +88,7 @@ class CpuBook:
         )
 
     def problems(self) -> list[Problem]:
-        """What does not agree, as problems that void the run."""
+        """Return what does not agree, as problems that void the run."""
         cpu, account, result = self.started.cpu, self.account(), self.result
         faults: list[str] = []
         if account.expected != account.seen + account.overrun + account.dropped:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import singledispatchmethod
 from pathlib import Path
 
 import msgspec
@@ -67,33 +68,53 @@ class _Reading:
         except (WireError, msgspec.ValidationError, msgspec.DecodeError):
             self.malformed += 1
 
+    @singledispatchmethod
     def _message(self, message: Message) -> None:
-        if isinstance(message, CpuStarted):
-            if message.interval_ns and message.cpu not in self.books:
-                self.books[message.cpu] = CpuBook(message)
-        elif isinstance(message, Samples):
-            book = self.books.get(message.cpu)
-            if book is None:
-                self.malformed += 1
-                return
-            rows = decode_samples(message, book.started.interval_ns, book.planned)
-            if book.take(rows):
-                self.rows(message.cpu, rows)
-        elif isinstance(message, Progress):
-            for book, upto in zip(self.books.values(), message.next, strict=False):
-                book.progress = upto
-        elif isinstance(message, LoadStarted) and message.load < len(self.loads):
+        """Take a message; those that are not named below say nothing that is kept."""
+
+    @_message.register
+    def _(self, message: CpuStarted) -> None:
+        if message.interval_ns and message.cpu not in self.books:
+            self.books[message.cpu] = CpuBook(message)
+
+    @_message.register
+    def _(self, message: Samples) -> None:
+        book = self.books.get(message.cpu)
+        if book is None:
+            self.malformed += 1
+            return
+        rows = decode_samples(message, book.started.interval_ns, book.planned)
+        if book.take(rows):
+            self.rows(message.cpu, rows)
+
+    @_message.register
+    def _(self, message: Progress) -> None:
+        for book, upto in zip(self.books.values(), message.next, strict=False):
+            book.progress = upto
+
+    @_message.register
+    def _(self, message: LoadStarted) -> None:
+        if message.load < len(self.loads):
             self.loads[message.load].unit = message.unit[:40]
-        elif isinstance(message, LoadWork) and message.load < len(self.loads):
-            if self.result is None:
-                self.loads[message.load].take(message, measuring=bool(self.books))
-        elif isinstance(message, CpuResult):
-            if message.cpu in self.books:
-                self.books[message.cpu].result = message
-        elif isinstance(message, Result):
-            self.result = message
-        elif isinstance(message, Note):
-            self.notes.append(Problem(message.code[:40], message.text[:400], fatal=False))
+
+    @_message.register
+    def _(self, message: LoadWork) -> None:
+        # After the result the loads are being ended: what they do then is no rate.
+        if message.load < len(self.loads) and self.result is None:
+            self.loads[message.load].take(message, measuring=bool(self.books))
+
+    @_message.register
+    def _(self, message: CpuResult) -> None:
+        if message.cpu in self.books:
+            self.books[message.cpu].result = message
+
+    @_message.register
+    def _(self, message: Result) -> None:
+        self.result = message
+
+    @_message.register
+    def _(self, message: Note) -> None:
+        self.notes.append(Problem(message.code[:40], message.text[:400], fatal=False))
 
     @property
     def whole(self) -> bool:

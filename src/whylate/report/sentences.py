@@ -45,8 +45,8 @@ def not_seen(exceedance: Exceedance) -> str:
         reason = plain(exceedance.reason or "the run holds too little to say so", 300)
         return f"No bound for what was not seen: {reason}."
     return (
-        f"Nothing above {format_ns(exceedance.above_ns)} was seen. With 95 % confidence: a stall that "
-        f"long less often than once in {format_seconds(exceedance.once_in_s)}"
+        f"Nothing above {format_ns(exceedance.above_ns)} was seen. With 95 % confidence: a stall "
+        f"that long less often than once in {format_seconds(exceedance.once_in_s)}"
         f"{_fraction(exceedance)}."
     )
 

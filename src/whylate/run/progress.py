@@ -44,6 +44,16 @@ class Observer(Protocol):
         """Say how far the measuring is."""
 
 
+class Quiet:
+    """An observer that shows nothing."""
+
+    def phase(self, text: str) -> None:
+        """Ignore it."""
+
+    def progress(self, progress: Progress) -> None:
+        """Ignore it."""
+
+
 @dataclass
 class Tally:
     """Follows a run's messages for the live line; it decides nothing and is kept nowhere."""

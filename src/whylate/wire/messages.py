@@ -228,7 +228,7 @@ class Frequency(Message):
 
 @dataclass(frozen=True, slots=True)
 class Finish(Message):
-    """Stop loads and put back settings; answered by done. The probe then waits for the end of input."""
+    """Stop loads and put back settings; answered by done."""
 
     KIND: ClassVar[int] = 8
 
