@@ -8,7 +8,6 @@ SHELL := /bin/bash
 PYTHON_IN_VENV := .venv/bin/python
 WHYLATE := .venv/bin/whylate
 ARCHS := x86_64 aarch64 armv7
-C_FILES = $(shell find probe -name '*.[ch]')
 # Passed on: make test ARGS='-k wheel', make bench-ten_khz ARGS=--help
 ARGS :=
 
@@ -50,12 +49,12 @@ lint: setup-dev probes ## what must be clean before a commit
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
-	.venv/bin/clang-format --dry-run -Werror $(C_FILES)
+	find probe -name '*.[ch]' -exec .venv/bin/clang-format --dry-run -Werror {} +
 
 format: setup-dev ## write Python and C as the formatters want them
 	.venv/bin/ruff check --fix-only
 	.venv/bin/ruff format
-	.venv/bin/clang-format -i $(C_FILES)
+	find probe -name '*.[ch]' -exec .venv/bin/clang-format -i {} +
 
 schema: setup-dev ## write both ends of the wire from schema/wire.toml
 	@$(PYTHON_IN_VENV) tools/wiregen.py
@@ -67,7 +66,7 @@ bench: bench-cyclictest bench-ten_million bench-ten_khz ## the benchmarks, one a
 
 bench-%: setup-bench native-probe ## one of bench/*.py: make bench-ten_khz
 	@[ -f bench/$*.py ] || { echo "there is no bench/$*.py: there are" \
-		"$$(cd bench && ls -- *.py | sed 's/\.py$$//' | tr '\n' ' ')" >&2; exit 2; }
+		$$(cd bench && grep -l __main__ -- *.py | sed 's/\.py$$//') >&2; exit 2; }
 	$(PYTHON_IN_VENV) bench/$*.py $(ARGS)
 
 constraints: ## resolve all Python packages anew and write constraints.txt

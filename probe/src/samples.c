@@ -40,8 +40,10 @@ struct sample_block samples_take(struct ring *ring, uint8_t *data, size_t room)
 		if (block.count == UINT16_MAX || stalls == MAX_OVERRUNS ||
 		    block.length + overruns_length + 3 + 2 * LONGEST_NUMBER > room)
 			break;
-		block.length +=
-		    put_number(data + block.length, zigzag(activation->latency_ns - before));
+		/* Unsigned, so that no latency overflows: the reader's sum wraps as well. */
+		block.length += put_number(
+		    data + block.length,
+		    zigzag((int64_t)((uint64_t)activation->latency_ns - (uint64_t)before)));
 		before = activation->latency_ns;
 		if (activation->overruns) {
 			overruns_length += put_number(overruns + overruns_length, block.count);

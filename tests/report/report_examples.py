@@ -161,6 +161,7 @@ def manifest_of(samples: Sequence[CpuSamples], summary: Summary) -> Manifest:
     facts += [
         Fact(f"sysctl.kernel.item_{i}", i * 17, f"/proc/sys/kernel/item_{i}") for i in range(40)
     ]
+    facts = [msgspec.structs.replace(f, theme=f.name.split(".")[0]) for f in facts]
     return Manifest(
         format="whylate-recording",
         schema_version=1,

@@ -49,7 +49,7 @@ const struct load_kind *load_find(const char *name);
 
 /* load_fail - say why this load stopped: printf-style; errno is not added by itself */
 void load_fail(struct load_context *context, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3)));
 
 static inline void load_count(struct load_context *context, uint64_t units)
 {

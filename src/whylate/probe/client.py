@@ -91,6 +91,8 @@ class Client:
         self.on_message = on_message
         self.ended = False
         self._heard_at = time.monotonic()
+        self._keepalive_s = 0.0
+        self._said_at = 0.0
 
     @property
     def link(self) -> Link:
@@ -139,7 +141,13 @@ class Client:
         return time.monotonic() - self._heard_at
 
     def keepalive(self, timeout_s: float) -> None:
-        """Ask the probe to end when it hears nothing for this long; 0: never."""
+        """Ask the probe to end when it hears nothing for this long; 0: never.
+
+        For lines whose end the probe cannot see, such as a serial one. pump() then says a word
+        in time, so that only a host which has gone, or hangs, is taken for gone.
+        """
+        self._keepalive_s = timeout_s
+        self._said_at = time.monotonic()
         self._send(Keepalive(int(timeout_s * 1000)))
 
     def finish(self, timeout_s: float = COMMAND_S) -> None:
@@ -157,6 +165,8 @@ class Client:
             )
         if self._link.busy:
             timeout_s = min(timeout_s, TURN_S)
+        if self._keepalive_s and time.monotonic() - self._said_at > self._keepalive_s / 4:
+            self.keepalive(self._keepalive_s)
         ready, _, _ = select.select([self._stream.fileno()], [], [], timeout_s)
         frames = self._read() if ready else self._link.tick()
         # It closed its end while we wrote: what it sent before may still be there to read.

@@ -18,7 +18,7 @@ _CHUNK = 1 << 20
 _DENSE_LIMIT = 1 << 20
 #: Narrower bins than this show the clock, not the latency.
 _NARROWEST_NS = 10
-_BINS_OF_BODY = 100
+_BINS_OF_BODY = 80
 
 
 @dataclass(frozen=True)
@@ -154,11 +154,7 @@ def _range_ns(samples: Sequence[CpuSamples]) -> tuple[int, int]:
 def _first_width_ns(samples: Sequence[CpuSamples], resolution_ns: int) -> int:
     some = sketch_ns(samples)
     # p1 to p99: a stall of many overruns, or one early wakeup, is not the body.
-    body = (
-        int(np.subtract(*some[[int(q * (some.size - 1)) for q in (0.99, 0.01)]]))
-        if some.size
-        else 0
-    )
+    body = int(some[some.size * 99 // 100] - some[some.size // 100]) if some.size else 0
     aim = max(_NARROWEST_NS, min(1000, body // _BINS_OF_BODY))
     width = _NARROWEST_NS
     while _next_width_ns(width) <= aim:

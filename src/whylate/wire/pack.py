@@ -52,7 +52,10 @@ class Writer:
 
     def text(self, value: str) -> None:
         """Append UTF-8 with its length; what was undecodable once becomes itself again."""
-        self.blob(value.encode("utf-8", "surrogateescape"))
+        try:
+            self.blob(value.encode("utf-8", "surrogateescape"))
+        except UnicodeEncodeError as error:
+            raise WireError(f"a text holds what no UTF-8 has: {error.reason}") from None
 
     def list_u16(self, values: tuple[int, ...]) -> None:
         """Append a count and that many u16."""

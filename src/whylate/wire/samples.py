@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 from whylate.wire.messages import Samples
 from whylate.wire.pack import WireError
 
+#: Rows that a block may become: 3.5 minutes of overruns at 50 µs, and about 200 MB to make them.
+MAX_ROWS = 1 << 22
+#: What indices and times are kept in.
+INT64_MAX = (1 << 63) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -25,7 +30,10 @@ class Rows:
 
 
 def decode_numbers(data: bytes) -> NDArray[np.uint64]:
-    """Return the LEB128 numbers in data, uint64; raises WireError where the last one is cut."""
+    """Return the LEB128 numbers in data, uint64.
+
+    Raises WireError where the last one is cut, or one has more than 64 bits.
+    """
     raw = np.frombuffer(data, np.uint8)
     if raw.size == 0:
         return np.empty(0, np.uint64)
@@ -34,7 +42,8 @@ def decode_numbers(data: bytes) -> NDArray[np.uint64]:
         raise WireError("a block of samples ends inside a number")
     starts = np.concatenate(([0], ends[:-1] + 1))
     lengths = ends - starts + 1
-    if lengths.max() > 10:
+    longest = int(lengths.max())
+    if longest > 10 or (longest == 10 and (raw[ends[lengths == 10]] > 1).any()):
         raise WireError("a block of samples holds a number of more than 64 bits")
     shift = 7 * (np.arange(raw.size) - np.repeat(starts, lengths))
     septets = (raw & 0x7F).astype(np.uint64) << shift.astype(np.uint64)
@@ -46,8 +55,12 @@ def decode_samples(block: Samples, interval_ns: int, end: int) -> Rows:
     """Return the rows of a block.
 
     end: the number of activations that can exist. What lies beyond it is refused with
-    WireError, so that a damaged or hostile count cannot ask for memory without limit.
+    WireError, and so are more than MAX_ROWS rows: a hostile count cannot ask for memory
+    without limit. Latencies beyond 64 bits wrap; no clock reaches them.
     """
+    if not 0 < interval_ns <= INT64_MAX // MAX_ROWS:
+        raise WireError(f"samples cannot be {interval_ns} ns apart")
+    end = min(end, INT64_MAX)
     numbers = decode_numbers(block.data)
     count = block.count
     if numbers.size < count or (numbers.size - count) % 2:
@@ -64,8 +77,11 @@ def decode_samples(block: Samples, interval_ns: int, end: int) -> Rows:
         if int(positions.max()) >= count or (np.diff(positions.view(np.int64)) <= 0).any():
             raise WireError("a block of samples places overruns outside itself")
         followers[positions.view(np.int64)] = overruns.view(np.int64)
-        if block.first + count + sum(overruns.tolist()) > end:
+        late = sum(overruns.tolist())
+        if block.first + count + late > end:
             raise WireError(f"a block of samples goes beyond activation {end}")
+        if count + late > MAX_ROWS:
+            raise WireError(f"a block of samples tells of a stall of {late} activations")
     return _with_overruns(block.first, latency_ns, followers, interval_ns)
 
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+/* What the parts of a session share: its state, and how they speak to the host. */
+#ifndef WHYLATE_SESSION_PARTS_H
+#define WHYLATE_SESSION_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "guardian.h"
+#include "spool.h"
+#include "wakeup.h"
+#include "wire/link.h"
+#include "wire/messages.h"
+#include "wire/pack.h"
+
+#define MAX_LOADS 64
+#define MAX_CPUS  1024
+
+struct load_range {
+	size_t first; /* slot */
+	size_t count;
+};
+
+struct session {
+	struct link link;
+	struct guardian *guardian;
+	struct wakeup wakeup;
+	bool measuring;
+	bool spooling;
+	struct spool spool;
+	uint64_t shipped_ns;
+	uint64_t loads_ns;
+	struct load_range loads[MAX_LOADS];
+	size_t slots_used;
+	uint64_t host_timeout_ns; /* 0: a silent host is waited for */
+	uint64_t host_heard_ns;
+	uint64_t frames_heard;
+};
+
+/* session_send - send when there is room; commands of the host wait meanwhile */
+void session_send(struct session *session, uint8_t kind, const struct wire_writer *writer);
+
+/* session_host_gone - whether there is nobody any more to send to */
+bool session_host_gone(const struct session *session);
+
+/* commands_take - carry out one command and answer it */
+void commands_take(struct session *session, const struct frame *frame);
+
+/* shipping_tick - ship samples, and see whether the workload has ended */
+void shipping_tick(struct session *session, uint64_t now_ns);
+
+/* loads_tick - report the work of the loads, twice a second */
+void loads_tick(struct session *session, uint64_t now_ns);
+
+#define SEND(session, name, NAME, ...)                                                             \
+	do {                                                                                       \
+		uint8_t payload[WIRE_MAX_PAYLOAD];                                                 \
+		struct wire_writer writer = {payload, sizeof(payload), 0, false};                  \
+		struct wire_##name message = {__VA_ARGS__};                                        \
+		wire_pack_##name(&writer, &message);                                               \
+		session_send(session, WIRE_##NAME, &writer);                                       \
+	} while (0)
+
+#endif

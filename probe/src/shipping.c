@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+/* From the threads' rings to the host: all an ordinary thread's work. */
+#include <sys/resource.h>
+
+#include "clock.h"
+#include "samples.h"
+#include "session_parts.h"
+
+#define SHIP_NS 100000000u
+
+/* ship_block - one block to the host, or to the spool; false where there is no room now */
+static bool ship_block(struct session *session, struct wakeup_cpu *cpu)
+{
+	size_t limit = session->link.frame_limit - (session->link.frame_limit > 256 ? 64 : 0);
+	uint8_t data[WIRE_MAX_PAYLOAD], payload[WIRE_MAX_PAYLOAD];
+	struct wire_writer writer = {payload, sizeof(payload), 0, false};
+	struct wire_samples message = {.cpu = cpu->cpu};
+	struct sample_block block;
+
+	if (session->spooling)
+		limit = SPOOL_BLOCK;
+	else if (!link_has_room(&session->link, WIRE_MAX_PAYLOAD))
+		return false;
+	block = samples_take(&cpu->ring, data, limit < 64 ? 64 : limit);
+	if (!block.count)
+		return false;
+	message.count = block.count;
+	message.first = block.first;
+	message.data = (struct wire_bytes){data, (uint16_t)block.length};
+	wire_pack_samples(&writer, &message);
+	if (session->spooling)
+		/* What finds no room is missing from the indices, and so is counted as dropped. */
+		spool_put(&session->spool, payload, writer.length);
+	else
+		link_send(&session->link, WIRE_SAMPLES, payload, writer.length);
+	return true;
+}
+
+/* send_progress - what the threads have done, read before their rings are emptied */
+static void send_progress(struct session *session, uint64_t now_ns, const uint8_t *next)
+{
+	size_t count = session->wakeup.count;
+	struct wire_list list = {next, 8 * count, (uint16_t)count};
+
+	if (8 * count + 16 <= WIRE_MAX_PAYLOAD && link_has_room(&session->link, WIRE_MAX_PAYLOAD))
+		SEND(session, progress, PROGRESS, .now_ns = now_ns, .next = list);
+}
+
+static void ship(struct session *session, uint64_t now_ns)
+{
+	uint8_t next[8 * MAX_CPUS];
+
+	for (size_t i = 0; i < session->wakeup.count; i++)
+		wire_store_u64(next + 8 * i, atomic_load_explicit(&session->wakeup.cpus[i].next,
+								  memory_order_acquire));
+	for (size_t i = 0; i < session->wakeup.count; i++)
+		while (ship_block(session, &session->wakeup.cpus[i]))
+			;
+	if (!session->spooling)
+		send_progress(session, now_ns, next);
+}
+
+static bool rings_empty(struct session *session)
+{
+	for (size_t i = 0; i < session->wakeup.count; i++)
+		if (ring_peek(&session->wakeup.cpus[i].ring))
+			return false;
+	return true;
+}
+
+static void send_results(struct session *session)
+{
+	struct rusage usage;
+	uint64_t cpu_time_ns;
+
+	for (size_t i = 0; i < session->wakeup.count; i++) {
+		const struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
+
+		SEND(session, cpu_result, CPU_RESULT, .cpu = cpu->cpu,
+		     .policy = (uint8_t)cpu->policy, .priority = (uint8_t)cpu->priority,
+		     .locked = session->wakeup.memory_locked, .start_ns = cpu->start_ns,
+		     .end_ns = atomic_load(cpu->end_ns), .seen = cpu->count.seen,
+		     .overrun = cpu->count.overrun, .dropped = cpu->count.dropped);
+	}
+	getrusage(RUSAGE_SELF, &usage);
+	cpu_time_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S +
+		      (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+	SEND(session, result, RESULT, .cpu_time_ns = cpu_time_ns,
+	     .peak_memory = (uint64_t)usage.ru_maxrss * 1024u);
+}
+
+/* unspool - what was kept on the board goes out now that nothing is measured any more */
+static void unspool(struct session *session)
+{
+	struct spool_reader reader = spool_read(&session->spool);
+	struct wire_writer writer = {0};
+
+	while (spool_next(&reader, &writer.data, &writer.length))
+		session_send(session, WIRE_SAMPLES, &writer);
+	spool_release(&session->spool);
+}
+
+void shipping_tick(struct session *session, uint64_t now_ns)
+{
+	/* Asked before shipping: what a thread put last is in its ring when it has ended. */
+	bool ended = wakeup_ended(&session->wakeup);
+
+	if (!ended && now_ns - session->shipped_ns < SHIP_NS)
+		return;
+	session->shipped_ns = now_ns;
+	ship(session, now_ns);
+	if (!ended || !rings_empty(session))
+		return;
+	if (session->spooling)
+		unspool(session);
+	send_results(session);
+	wakeup_release(&session->wakeup);
+	session->measuring = false;
+}

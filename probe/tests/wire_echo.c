@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+/*
+ * wire_echo MODE - what the probe makes of bytes, as text that a test can compare
+ *
+ * frames   the stream on stdin: a line "name number field=value ... frame=HEX" for each sound
+ *          frame, with what packing and encoding the fields gives again; then the counts.
+ *          Integers are decimal, text and bytes hexadecimal, elements of lists end with a comma.
+ * cobs     lines of hexadecimal: "encoded decoded" for each
+ * xxh64    lines of hexadecimal: their checksum
+ * samples  lines "index latency overruns": a line "first count HEX" for each block that
+ *          samples_take() makes of them with the room that the second argument says
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "samples.h"
+#include "wire/messages.h"
+#include "wire/xxh64.h"
+
+/* For the encoding alone, which the probe itself needs only inside frames. */
+#include "wire/frame.c"
+
+#define LINE_SIZE  16384
+#define RING_SLOTS 4096
+
+static void put_hex(const uint8_t *data, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		printf("%02x", data[i]);
+}
+
+/* get_hex - the bytes of a line of hexadecimal digits, in place; returns how many */
+static size_t get_hex(char *line, uint8_t *bytes)
+{
+	size_t length = strcspn(line, "\n") / 2;
+
+	for (size_t i = 0; i < length; i++) {
+		char digits[3] = {line[2 * i], line[2 * i + 1], '\0'};
+
+		bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
+	}
+	return length;
+}
+
+/* ---------------------------------------------------------------- fields */
+
+#define NUMBER(field) printf(" " #field "=%" PRIu64, (uint64_t)message.field)
+#define SIGNED(field) printf(" " #field "=%" PRId32, message.field)
+#define BYTES(field)                                                                               \
+	do {                                                                                       \
+		printf(" " #field "=");                                                            \
+		put_hex(message.field.data, message.field.length);                                 \
+	} while (0)
+#define LIST_U16(field)                                                                            \
+	do {                                                                                       \
+		printf(" " #field "=");                                                            \
+		for (size_t i = 0; i < message.field.count; i++)                                   \
+			printf("%u,", wire_list_u16(message.field, i));                            \
+	} while (0)
+#define LIST_U64(field)                                                                            \
+	do {                                                                                       \
+		printf(" " #field "=");                                                            \
+		for (size_t i = 0; i < message.field.count; i++)                                   \
+			printf("%" PRIu64 ",", wire_list_u64(message.field, i));                   \
+	} while (0)
+#define LIST_STR(field)                                                                            \
+	do {                                                                                       \
+		struct wire_list rest = message.field;                                             \
+		printf(" " #field "=");                                                            \
+		while (rest.count) {                                                               \
+			struct wire_bytes text = wire_list_next_str(&rest);                        \
+			put_hex(text.data, text.length);                                           \
+			printf(",");                                                               \
+		}                                                                                  \
+	} while (0)
+
+/* A message's case: its fields as text, and packed again. */
+#define ECHO(NAME, name, ...)                                                                      \
+	case WIRE_##NAME: {                                                                        \
+		struct wire_##name message;                                                        \
+		if (!wire_unpack_##name(frame->payload, frame->length, &message))                  \
+			return false;                                                              \
+		printf(#name " %" PRIu32, frame->number);                                          \
+		__VA_ARGS__;                                                                       \
+		wire_pack_##name(writer, &message);                                                \
+		return !writer->failed;                                                            \
+	}
+
+/* echo - print a frame's fields and pack them again; false where they are no such message */
+static bool echo(const struct frame *frame, struct wire_writer *writer)
+{
+	switch (frame->kind) {
+		ECHO(HELLO, hello, BYTES(version))
+		ECHO(READ, read, NUMBER(how); NUMBER(limit); NUMBER(offset); BYTES(pattern))
+		ECHO(LOAD_START, load_start, NUMBER(load); NUMBER(count); BYTES(kind);
+		     LIST_STR(argv))
+		ECHO(SETTING, setting, BYTES(path); BYTES(value))
+		ECHO(WAKEUP, wakeup, NUMBER(interval_ns); NUMBER(duration_ns); NUMBER(priority);
+		     NUMBER(hold_idle); NUMBER(spool); LIST_U16(cpus))
+		ECHO(STOP, stop, (void)message)
+		ECHO(FREQUENCY, frequency, LIST_U16(cpus))
+		ECHO(FINISH, finish, (void)message)
+		ECHO(KEEPALIVE, keepalive, NUMBER(timeout_ms))
+		ECHO(WELCOME, welcome, BYTES(version); BYTES(arch); BYTES(sysname); BYTES(nodename);
+		     BYTES(release); BYTES(kernel_version); BYTES(machine); NUMBER(uid);
+		     NUMBER(capabilities); NUMBER(rtprio_limit); NUMBER(memlock_limit);
+		     NUMBER(clock_resolution_ns); NUMBER(clock_read_ns); LIST_U16(cpus))
+		ECHO(DONE, done, NUMBER(command))
+		ECHO(FAILED, failed, NUMBER(command), SIGNED(error); BYTES(text))
+		ECHO(FILE, file, NUMBER(command), SIGNED(error); NUMBER(truncated); NUMBER(more);
+		     BYTES(path); BYTES(data))
+		ECHO(CPU_STARTED, cpu_started, NUMBER(cpu); NUMBER(policy); NUMBER(priority);
+		     NUMBER(locked); NUMBER(start_ns); NUMBER(end_ns); NUMBER(interval_ns))
+		ECHO(SAMPLES, samples, NUMBER(cpu); NUMBER(count); NUMBER(first); BYTES(data))
+		ECHO(PROGRESS, progress, NUMBER(now_ns); LIST_U64(next))
+		ECHO(LOAD_WORK, load_work, NUMBER(load); NUMBER(state); NUMBER(now_ns);
+		     NUMBER(work); BYTES(message))
+		ECHO(CPU_RESULT, cpu_result, NUMBER(cpu); NUMBER(policy); NUMBER(priority);
+		     NUMBER(locked); NUMBER(start_ns); NUMBER(end_ns); NUMBER(seen);
+		     NUMBER(overrun); NUMBER(dropped))
+		ECHO(RESULT, result, NUMBER(cpu_time_ns); NUMBER(peak_memory))
+		ECHO(CPU_FREQUENCY, cpu_frequency, NUMBER(cpu); NUMBER(hz))
+		ECHO(NOTE, note, BYTES(code); BYTES(text))
+		ECHO(LOAD_STARTED, load_started, NUMBER(load); NUMBER(count); BYTES(unit))
+		ECHO(ACK, ack, NUMBER(next))
+		ECHO(RESEND, resend, NUMBER(first); NUMBER(count); BYTES(have))
+		ECHO(FRAGMENT, fragment, NUMBER(number); NUMBER(kind); NUMBER(index); NUMBER(total);
+		     BYTES(data))
+		ECHO(TAIL, tail, NUMBER(last))
+	default:
+		return false;
+	}
+}
+
+/* ---------------------------------------------------------------- modes */
+
+static void print_again(const struct frame *frame)
+{
+	uint8_t payload[WIRE_MAX_PAYLOAD], encoded[FRAME_MAX_ENCODED];
+	struct wire_writer writer = {payload, sizeof(payload), 0, false};
+	size_t length;
+
+	if (!echo(frame, &writer)) {
+		printf("refused %u\n", frame->kind);
+		return;
+	}
+	length = frame_encode(encoded, frame->kind, frame->number, payload, writer.length);
+	printf(" frame=");
+	put_hex(encoded, length);
+	printf("\n");
+}
+
+static void frames(void)
+{
+	static struct frame_decoder decoder;
+	uint8_t data[LINE_SIZE];
+	size_t got;
+
+	while ((got = fread(data, 1, sizeof(data), stdin)) > 0) {
+		for (size_t at = 0; at < got;) {
+			struct frame frame;
+			bool found;
+
+			at += frame_feed(&decoder, data + at, got - at, &frame, &found);
+			if (found)
+				print_again(&frame);
+		}
+	}
+	printf("good=%" PRIu64 " damaged=%" PRIu64 " oversized=%" PRIu64 " foreign=%" PRIu64 "\n",
+	       decoder.counts.good, decoder.counts.damaged, decoder.counts.oversized,
+	       decoder.counts.foreign);
+}
+
+static void cobs(char *line, uint8_t *bytes)
+{
+	uint8_t encoded[LINE_SIZE], decoded[LINE_SIZE];
+
+	while (fgets(line, LINE_SIZE, stdin)) {
+		size_t length = cobs_encode(encoded, bytes, get_hex(line, bytes));
+
+		put_hex(encoded, length);
+		printf(" ");
+		put_hex(decoded, cobs_decode(decoded, encoded, length));
+		printf("\n");
+	}
+}
+
+static void checksums(char *line, uint8_t *bytes)
+{
+	while (fgets(line, LINE_SIZE, stdin)) {
+		size_t length = get_hex(line, bytes);
+
+		printf("%016" PRIx64 "\n", xxh64(bytes, length));
+	}
+}
+
+static void samples(char *line, size_t room)
+{
+	struct activation slots[RING_SLOTS], next;
+	struct ring ring = {.slots = slots, .size = RING_SLOTS};
+	uint8_t *data = malloc(room);
+	struct sample_block block;
+
+	while (data && fgets(line, LINE_SIZE, stdin) &&
+	       sscanf(line, "%" SCNu64 " %" SCNd64 " %" SCNu64, &next.index, &next.latency_ns,
+		      &next.overruns) == 3)
+		if (!ring_put(&ring, next))
+			break;
+	while (data && (block = samples_take(&ring, data, room)).count) {
+		printf("%" PRIu64 " %u ", block.first, block.count);
+		put_hex(data, block.length);
+		printf("\n");
+	}
+	free(data);
+}
+
+int main(int argc, char **argv)
+{
+	char line[LINE_SIZE];
+	uint8_t bytes[LINE_SIZE];
+
+	if (argc == 2 && !strcmp(argv[1], "frames"))
+		frames();
+	else if (argc == 2 && !strcmp(argv[1], "cobs"))
+		cobs(line, bytes);
+	else if (argc == 2 && !strcmp(argv[1], "xxh64"))
+		checksums(line, bytes);
+	else if (argc == 3 && !strcmp(argv[1], "samples"))
+		samples(line, strtoul(argv[2], NULL, 10));
+	else
+		return 2;
+	return 0;
+}

@@ -1,0 +1,210 @@
+"""Both ends of the wire against the same bytes, which neither of them wrote.
+
+The vectors in schema/golden were made once, from the text of schema/wire.toml, of
+probe/src/samples.h, of the papers on COBS and of the specification of XXH64, by programs that
+share no code with either end.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+import xxhash
+from c_programs import GOLDEN, TARGETS, absent, compile_c
+
+from whylate.wire.frame import (
+    FrameDecoder,
+    cobs_decode,
+    cobs_encode,
+    decode_frame,
+    encode_frame,
+)
+from whylate.wire.messages import MAX_PAYLOAD, UNPACK, Message, Samples
+from whylate.wire.samples import decode_samples
+
+
+def load(name: str) -> Any:
+    return json.loads((GOLDEN / f"{name}.json").read_text())
+
+
+MESSAGES: list[dict[str, Any]] = load("messages")
+SAMPLES: list[dict[str, Any]] = load("samples")
+CLASSES: dict[str, type[Message]] = {
+    "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__).lstrip("_"): kind
+    for kind in Message.__subclasses__()
+}
+
+
+def named(vector: dict[str, Any]) -> str:
+    return f"{vector.get('message', 'samples')}: {vector['note']}"
+
+
+def message_of(vector: dict[str, Any]) -> Message:
+    """The vector's fields as a message: bytes are hexadecimal in the file, lists are tuples."""
+    kind = CLASSES[vector["message"]]
+    types = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
+    values = {
+        name: bytes.fromhex(value)
+        if types[name] == "bytes"
+        else tuple(value)
+        if isinstance(value, list)
+        else value
+        for name, value in vector["fields"].items()
+    }
+    return kind(**values)
+
+
+def as_text(vector: dict[str, Any]) -> str:
+    """The vector as probe/tests/wire_echo.c prints it."""
+    parts = [vector["message"], str(vector["number"])]
+    for field in fields(message_of(vector)):  # type: ignore[arg-type]
+        value = getattr(message_of(vector), field.name)
+        if isinstance(value, tuple):
+            text = "".join(f"{element_as_text(element)}," for element in value)
+        else:
+            text = element_as_text(value)
+        parts.append(f"{field.name}={text}")
+    return " ".join([*parts, f"frame={vector['frame']}"])
+
+
+def element_as_text(value: int | str | bytes) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return (value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value).hex()
+
+
+@pytest.fixture(scope="session", params=TARGETS)
+def wire_echo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Runs wire_echo in a mode with an input, on each architecture; returns what it printed."""
+    target = TARGETS[request.param]
+    if missing := absent(target):
+        pytest.skip(f"needs {missing}")
+    folder = tmp_path_factory.mktemp(request.param)
+    sources = ["wire/messages.c", "wire/pack.c", "wire/xxh64.c", "samples.c"]
+    built = compile_c(target.compiler, "wire_echo", sources, folder, ["-O2", "-static"])
+
+    def run(mode: list[str], data: bytes) -> list[str]:
+        command = [*target.emulator, str(built), *mode]
+        done = subprocess.run(command, input=data, capture_output=True, check=True, timeout=60)
+        return done.stdout.decode("ascii").splitlines()
+
+    return run
+
+
+def test_every_message_of_the_schema_has_a_vector() -> None:
+    assert {CLASSES[vector["message"]].KIND for vector in MESSAGES} == set(UNPACK)
+
+
+def test_the_vectors_reach_the_longest_payload_and_the_bounds_of_cobs_groups() -> None:
+    lengths = {len(bytes.fromhex(vector["payload"])) for vector in MESSAGES}
+    assert {0, 254, 255, 508, MAX_PAYLOAD} <= lengths
+
+
+@pytest.mark.parametrize("vector", MESSAGES, ids=named)
+def test_python_packs_a_message_as_the_vector_says(vector: dict[str, Any]) -> None:
+    message = message_of(vector)
+    assert message.pack().hex() == vector["payload"]
+    frame = encode_frame(message.KIND, vector["number"], message.pack())
+    assert frame.hex() == vector["frame"]
+
+
+@pytest.mark.parametrize("vector", MESSAGES, ids=named)
+def test_python_reads_a_message_from_the_vector(vector: dict[str, Any]) -> None:
+    (frame,) = FrameDecoder().feed(bytes.fromhex(vector["frame"]))
+    assert frame == decode_frame(bytes.fromhex(vector["frame"])[1:-1])
+    assert (frame.number, frame.payload.hex()) == (vector["number"], vector["payload"])
+    assert UNPACK[frame.kind](frame.payload) == message_of(vector)
+
+
+def test_c_reads_every_vector_and_writes_it_again(wire_echo: Any) -> None:
+    stream = b"".join(bytes.fromhex(vector["frame"]) for vector in MESSAGES)
+    *echoed, counts = wire_echo(["frames"], stream)
+    for line, vector in zip(echoed, MESSAGES, strict=True):
+        assert line == as_text(vector), named(vector)
+    assert counts == f"good={len(MESSAGES)} damaged=0 oversized=0 foreign=0"
+
+
+def test_c_counts_what_is_no_frame_as_python_does(wire_echo: Any) -> None:
+    good = bytes.fromhex(MESSAGES[0]["frame"])
+    damaged = good[:-4] + bytes([good[-4] ^ 1]) + good[-3:]
+    foreign = encode_frame(1, 1, b"", protocol=2)
+    stream = good + damaged + b"login: " + foreign + b"\xff" * 10_000 + b"\0" + good
+    decoder = FrameDecoder()
+    assert len(decoder.feed(stream)) == 2
+    counts = decoder.counts
+    assert (counts.good, counts.oversized, counts.foreign) == (2, 1, 1)
+    *_, printed = wire_echo(["frames"], stream)
+    assert printed == (
+        f"good={counts.good} damaged={counts.damaged} "
+        f"oversized={counts.oversized} foreign={counts.foreign}"
+    )
+
+
+def test_c_refuses_a_payload_that_is_cut_or_has_a_byte_too_many(wire_echo: Any) -> None:
+    streams, kinds = [], []
+    for vector in MESSAGES:
+        payload = bytes.fromhex(vector["payload"])
+        kind = CLASSES[vector["message"]].KIND
+        for wrong in (payload[:-1], payload + b"\0"):
+            if wrong != payload and len(wrong) <= MAX_PAYLOAD:
+                streams.append(encode_frame(kind, 1, wrong))
+                kinds.append(kind)
+    *answers, _ = wire_echo(["frames"], b"".join(streams))
+    assert answers == [f"refused {kind}" for kind in kinds]
+
+
+def test_cobs_is_as_its_authors_describe_it_in_python() -> None:
+    for plain, encoded in load("cobs"):
+        assert cobs_encode(bytes.fromhex(plain)).hex() == encoded
+        assert cobs_decode(bytes.fromhex(encoded)).hex() == plain
+
+
+def test_cobs_is_as_its_authors_describe_it_in_c(wire_echo: Any) -> None:
+    vectors = load("cobs")
+    printed = wire_echo(["cobs"], "".join(f"{plain}\n" for plain, _ in vectors).encode())
+    assert printed == [f"{encoded} {plain}" for plain, encoded in vectors]
+
+
+def test_the_checksum_vectors_are_those_of_the_reference_implementation() -> None:
+    for data, checksum in load("xxh64"):
+        assert xxhash.xxh64_hexdigest(bytes.fromhex(data)) == checksum
+
+
+def test_c_checksums_as_the_reference_implementation_does(wire_echo: Any) -> None:
+    vectors = load("xxh64")
+    printed = wire_echo(["xxh64"], "".join(f"{data}\n" for data, _ in vectors).encode())
+    assert printed == [checksum for _, checksum in vectors]
+
+
+@pytest.mark.parametrize("vector", SAMPLES, ids=named)
+def test_c_makes_the_blocks_of_samples_that_the_vector_says(
+    vector: dict[str, Any], wire_echo: Any
+) -> None:
+    activations = "".join(f"{i} {latency} {n}\n" for i, latency, n in vector["activations"])
+    printed = wire_echo(["samples", str(vector["room"])], activations.encode())
+    assert printed == [f"{b['first']} {b['count']} {b['data']}" for b in vector["blocks"]]
+
+
+@pytest.mark.parametrize("vector", SAMPLES, ids=named)
+def test_python_makes_the_rows_of_blocks_that_the_vector_says(vector: dict[str, Any]) -> None:
+    blocks = [
+        Samples(0, block["count"], block["first"], bytes.fromhex(block["data"]))
+        for block in vector["blocks"]
+    ]
+    rows = [decode_samples(block, vector["interval_ns"], 1 << 50) for block in blocks]
+    activation, latency_ns, overrun = zip(*vector["rows"], strict=True)
+    assert np.concatenate([r.activation for r in rows]).tolist() == list(activation)
+    assert np.concatenate([r.latency_ns for r in rows]).tolist() == list(latency_ns)
+    assert np.concatenate([r.overrun for r in rows]).tolist() == list(overrun)
+
+
+def test_a_block_may_reach_to_the_last_activation_that_can_exist_and_no_further() -> None:
+    block = Samples(0, 1, 6, bytes.fromhex("0a0003"))  # activation 6, and overruns 7, 8 and 9
+    assert decode_samples(block, 1000, 10).activation.tolist() == [6, 7, 8, 9]
+    with pytest.raises(Exception, match="beyond activation 9"):
+        decode_samples(block, 1000, 9)
