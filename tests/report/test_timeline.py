@@ -49,6 +49,10 @@ def test_the_worst_latency_of_the_run_stands_where_it_happened() -> None:
     assert found.cpus[0].overrun.sum() == 30
 
 
+def test_no_bin_is_shorter_than_the_interval() -> None:
+    assert (timeline([cpu_samples(0, 40, stall=0)]).cpus[0].count == 1).all()
+
+
 def test_a_stretch_without_samples_stays_empty() -> None:
     whole = cpu_samples(0, 10_000, stall=0)
     kept = np.r_[0:3_000, 6_000:10_000]

@@ -66,7 +66,8 @@ def behind_not_seen(exceedance: Exceedance) -> str | None:
     if exceedance.extremal_index is not None:
         text += f" (extremal index {exceedance.extremal_index:.2g})"
     return (
-        f"The share of activations is below 3 in {text}: late activations come in clusters, and a cluster counts once."
+        f"The share of activations is below 3 in {text}: "
+        "late activations come in clusters, and a cluster counts once."
     )
 
 

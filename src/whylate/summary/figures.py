@@ -58,12 +58,13 @@ def _estimate(
     if found.lacking == "few" and found.needed_n is not None:
         reason = (
             f"{name} needs {EXCEEDANCES} activations beyond it, that is "
-            f"{_enough(found.needed_n, lanes)}; there are {count_text(ordered.n)}"
+            f"{count_text(found.needed_n)} activations ({_long(found.needed_n, lanes)}); "
+            f"there are {count_text(ordered.n)}"
         )
     elif found.lacking == "dependent" and found.needed_n is not None:
         reason = (
-            f"the activations beyond {name} came in too few separate episodes for an upper limit; "
-            f"about {_enough(found.needed_n, lanes)} would do"
+            f"what was later than {name} came in too few separate episodes for an upper limit; "
+            f"about {_long(_rounded_up(found.needed_n), lanes)} would do"
         )
     elif found.lacking == "overruns":
         reason = (
@@ -80,10 +81,16 @@ def _estimate(
     )
 
 
-def _enough(needed_n: int, lanes: Sequence[CpuSamples]) -> str:
-    """How many activations, and how long a run: "100,000 activations (50 s)"."""
+def _long(needed_n: int, lanes: Sequence[CpuSamples]) -> str:
+    """Say how long a run has so many activations: "50 s"."""
     per_s = sum(1e9 / lane.interval_ns for lane in lanes if len(lane.latency_ns))
-    return f"{count_text(needed_n)} activations ({span_text(needed_n / per_s)})"
+    return span_text(needed_n / per_s)
+
+
+def _rounded_up(count: int) -> int:
+    """Two digits: an estimate of what would be enough is no better known."""
+    step = 10 ** max(0, len(str(count)) - 2)
+    return -(-count // step) * step
 
 
 def exceedance(found: NoExceedance) -> Exceedance:
