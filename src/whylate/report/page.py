@@ -114,7 +114,7 @@ def worst_cpu(summary: Summary) -> str:
         if (m := f.latency_ns.get("max")) is not None and m.value == worst.value
     ]
     place = f"on CPU {where[0]}" if len(where) == 1 else ""
-    bound = "an overrun: a lower bound" if worst.at_least else ""
+    bound = "a lower bound: there were overruns" if worst.at_least else ""
     return ", ".join(part for part in (place, bound) if part)
 
 

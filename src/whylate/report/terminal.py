@@ -98,18 +98,22 @@ def _shown_cpus(per_cpu: list[Figures]) -> list[Figures]:
 
 
 class _Footnotes:
-    """Reasons why a figure is missing, each said once."""
+    """Why a figure is missing: one reason for each, that of the first row which lacks it.
+
+    The first row is that of all CPUs together; that a single one has too little as well needs no
+    line of its own. The page has them all.
+    """
 
     def __init__(self) -> None:
-        self._reasons: list[str] = []
+        self._reasons: dict[str, str] = {}
 
-    def mark(self, reason: str) -> str:
-        if reason not in self._reasons:
-            self._reasons.append(reason)
-        return _FOOTNOTES[min(self._reasons.index(reason), len(_FOOTNOTES) - 1)]
+    def mark(self, name: str, reason: str) -> str:
+        self._reasons.setdefault(name, reason)
+        number = list(self._reasons).index(name)
+        return _FOOTNOTES[min(number, len(_FOOTNOTES) - 1)]
 
     def lines(self) -> list[str]:
-        return [f"{self.mark(r)} {r}" for r in self._reasons]
+        return [f"{self.mark(name, reason)} {reason}" for name, reason in self._reasons.items()]
 
 
 def _wide_table(rows: list[Figures], footnotes: _Footnotes) -> Table:
@@ -123,7 +127,10 @@ def _wide_table(rows: list[Figures], footnotes: _Footnotes) -> Table:
         cells = [row.latency_ns.get(name) for name in QUANTILES]
         table.add_row(
             Text(_label(row), style=bold),
-            *(Text(_value_cell(c, footnotes), style=bold) for c in cells),
+            *(
+                Text(_value_cell(name, cell, footnotes), style=bold)
+                for name, cell in zip(QUANTILES, cells, strict=True)
+            ),
         )
         intervals = [_interval_cell(c) for c in cells]
         if any(intervals):
@@ -136,7 +143,8 @@ def _narrow_table(rows: list[Figures], footnotes: _Footnotes) -> Table:
     for row in rows:
         for name in QUANTILES:
             cell = row.latency_ns.get(name)
-            figure = Text(_value_cell(cell, footnotes), style="bold" if row.cpu is None else "")
+            style = "bold" if row.cpu is None else ""
+            figure = Text(_value_cell(name, cell, footnotes), style=style)
             table.add_row(_label(row), name, figure, Text(_interval_cell(cell), style="dim"))
     return table
 
@@ -145,10 +153,10 @@ def _label(row: Figures) -> str:
     return "all" if row.cpu is None else f"cpu {row.cpu}"
 
 
-def _value_cell(estimate: Estimate | None, footnotes: _Footnotes) -> str:
+def _value_cell(name: str, estimate: Estimate | None, footnotes: _Footnotes) -> str:
     if estimate is None or estimate.value is None:
         reason = "not computed" if estimate is None else estimate.reason or "refused"
-        return f"–{footnotes.mark(plain(reason, 200))}"
+        return f"–{footnotes.mark(name, plain(reason, 200))}"
     return value(estimate)
 
 
