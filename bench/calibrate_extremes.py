@@ -1,6 +1,6 @@
 """Coverage of the bound for what was not seen, of episode rates, and drift's false alarms.
 
-    python bench/calibrate_extremes.py --model PATH/latency_model.py [--runs 500] [--rows 100000]
+    python bench/calibrate_extremes.py [--runs 500] [--rows 100000]
 
 The runs are those of calibrate_quantiles.py. The truth of a bound is the fraction of activations
 above the run's own maximum in one huge simulation; of a rate, the rate there.
@@ -12,11 +12,11 @@ import argparse
 import math
 import time
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 
-from calibrate_quantiles import CASES, CONDITIONAL, INTERVAL_NS, describe, load_model
+from calibrate_quantiles import CASES, CONDITIONAL, INTERVAL_NS, describe
+from latency_model import simulate_run
 from whylate.stats.drift import trends
 from whylate.stats.extremes import extremal_index, no_exceedance
 from whylate.stats.ordered import merge, order
@@ -29,13 +29,12 @@ ALARM = 0.01
 def main() -> None:
     """Print a table for every case."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--truth-rows", type=int, default=20_000_000)
     parser.add_argument("--case", choices=[*CASES], action="append")
     arguments = parser.parse_args()
-    simulate = load_model(arguments.model)
+    simulate = simulate_run
     rng = np.random.default_rng(20240301)
     for case in arguments.case or CASES:
         run, overrides = CASES[case]

@@ -1,8 +1,8 @@
 """Coverage and width of the quantiles' 95 % intervals on simulated runs of known truth.
 
-    python bench/calibrate_quantiles.py --model PATH/latency_model.py [--runs 500] [--rows 100000]
+    python bench/calibrate_quantiles.py [--runs 500] [--rows 100000]
 
-The model file defines simulate_run(rng, n, ...) in microseconds. What differs from run to run
+The runs are those of latency_model.py. What differs from run to run
 is switched off: an interval from one run is conditional on that run. The truth is the quantile
 of one huge simulation. The oracle is an interval of the plain order statistic that knows its
 spread over all runs: 1.96 standard deviations of its logarithm.
@@ -11,19 +11,18 @@ spread over all runs: 1.96 standard deviations of its logarithm.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import inspect
 import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from latency_model import simulate_run
 from whylate.stats.dependence import block_count
 from whylate.stats.lanes import time_blocks
 from whylate.stats.ordered import merge, order
@@ -53,17 +52,6 @@ class SimulatedLane:
     overrun: NDArray[np.bool_]
     start_ns: int = 0
     interval_ns: int = INTERVAL_NS
-
-
-def load_model(path: Path) -> Simulate:
-    """Import simulate_run from a file."""
-    spec = importlib.util.spec_from_file_location("latency_model", path)
-    if spec is None or spec.loader is None:
-        raise SystemExit(f"{path} can not be imported: give the model's .py file with --model")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    simulate: Simulate = module.simulate_run
-    return simulate
 
 
 def describe(simulate: Simulate, overrides: dict[str, Any]) -> str:
@@ -127,13 +115,12 @@ def intervals(lanes: Sequence[SimulatedLane]) -> dict[str, Quantile]:
 def main() -> None:
     """Print a table for every case."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--truth-rows", type=int, default=20_000_000)
     parser.add_argument("--case", choices=[*CASES], action="append")
     arguments = parser.parse_args()
-    simulate = load_model(arguments.model)
+    simulate = simulate_run
     rng = np.random.default_rng(20240229)
     for case in arguments.case or CASES:
         run, overrides = CASES[case]
