@@ -126,7 +126,7 @@ static void do_load_start(struct session *session, uint32_t number,
 	size_t length;
 	int error = 0;
 
-	if (start->load >= MAX_LOADS || session->loads[start->load].count ||
+	if (start->load >= MAX_LOADS || start->count == 0 || session->loads[start->load].count ||
 	    start->count > MAX_INSTANCES - session->slots_used ||
 	    !wire_copy_text(start->kind, kind, sizeof(kind)) ||
 	    !join_argv(start->argv, argv, sizeof(argv), &length)) {
@@ -203,6 +203,8 @@ static void do_wakeup(struct session *session, uint32_t number, const struct wir
 	}
 	error = wakeup_start(&session->wakeup, &plan, cpus, command->cpus.count, &step);
 	if (error) {
+		if (command->spool)
+			spool_release(&session->spool);
 		snprintf(text, sizeof(text), "cannot %s: %s", step, strerror(error));
 		send_failed(session, number, error, text);
 		return;

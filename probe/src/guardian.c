@@ -19,8 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "loads/tree.h"
 #include "settings.h"
+
+/* Processes that cannot be killed are not waited for any longer than this. */
+#define GIVE_UP_NS (20u * (uint64_t)NS_PER_S)
 
 enum request_kind { REQUEST_LOAD, REQUEST_SET, REQUEST_RESTORE };
 
@@ -42,11 +46,24 @@ struct state {
 	int signals;
 	struct load_slot *slots;
 	struct settings settings;
+	pid_t pids[MAX_INSTANCES]; /* of the load in each slot, 0 where there is none */
+	int home;		   /* the directory that the probe was started in, for commands */
 	struct tree tree;
 	bool tree_open; /* without /proc only direct children are known, and die by themselves */
 };
 
 /* ---------------------------------------------------------------- the guardian's side */
+
+static void set_oom_score(const char *score)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, score, strlen(score)) < 0)
+		(void)0; /* lowering it takes a right that not everybody has */
+	close(fd);
+}
 
 /* become_load - in the new process: an ordinary process that dies with the guardian */
 static _Noreturn void become_load(struct state *state, const struct request *request,
@@ -71,6 +88,10 @@ static _Noreturn void become_load(struct state *state, const struct request *req
 	/* The host may itself have been started with a real-time priority: loads never are. */
 	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
 	setpriority(PRIO_PROCESS, 0, 0);
+	/* The guardian must outlive want of memory, its loads are the first that may not. */
+	set_oom_score("1000");
+	if (state->home >= 0 && fchdir(state->home) == 0)
+		close(state->home);
 	close(state->socket);
 	close(state->signals);
 	if (state->settings.log_fd >= 0)
@@ -117,26 +138,56 @@ static int start_load(struct state *state, const struct request *request, char *
 		return errno;
 	}
 	setpgid(child, child);
+	state->pids[request->slot] = child;
 	return 0;
 }
 
-/* end_descendants - being their subreaper we see every one, whatever session it is in */
-static void end_descendants(struct state *state)
+/* note_death - a load that ends without having said why was killed, and must not look alive */
+static void note_death(struct state *state, pid_t pid, int status)
+{
+	for (size_t i = 0; i < MAX_INSTANCES; i++) {
+		struct load_slot *slot = &state->slots[i];
+		int load_state = atomic_load(&slot->state);
+
+		if (state->pids[i] != pid)
+			continue;
+		state->pids[i] = 0;
+		if (load_state != LOAD_IDLE && load_state != LOAD_RUNNING)
+			return;
+		if (WIFSIGNALED(status))
+			snprintf(slot->message, sizeof(slot->message), "killed by signal %d",
+				 WTERMSIG(status));
+		else
+			snprintf(slot->message, sizeof(slot->message), "ended with status %d",
+				 WEXITSTATUS(status));
+		atomic_store(&slot->state, LOAD_FAILED);
+		return;
+	}
+}
+
+/* end_descendants - being their subreaper we see every one, whatever session it is in.
+ * False where some would not end. */
+static bool end_descendants(struct state *state)
 {
 	const struct timespec pause = {.tv_nsec = 5000000};
+	uint64_t give_up_ns = clock_ns() + GIVE_UP_NS;
 
-	for (;;) {
+	while (clock_ns() < give_up_ns) {
 		pid_t reaped = waitpid(-1, NULL, WNOHANG);
 
 		if (reaped > 0)
 			continue;
 		if (reaped < 0 && errno == ECHILD)
-			return;
+			return true;
+		for (size_t i = 0; i < MAX_INSTANCES; i++)
+			if (state->pids[i])
+				kill(-state->pids[i], SIGKILL);
 		/* A process may fork between the look and the kill: look until there is none. */
 		if (state->tree_open)
 			tree_kill(&state->tree, getpid());
 		nanosleep(&pause, NULL);
 	}
+	return false;
 }
 
 static int restore(struct state *state, char *text)
@@ -144,7 +195,11 @@ static int restore(struct state *state, char *text)
 	size_t failed = settings_restore(&state->settings, text, GUARDIAN_MESSAGE);
 
 	/* Last, because a load may be in a system call that takes its time to be killed. */
-	end_descendants(state);
+	if (!end_descendants(state) && !failed) {
+		snprintf(text, GUARDIAN_MESSAGE, "processes of the loads could not be ended");
+		failed = 1;
+	}
+	memset(state->pids, 0, sizeof(state->pids));
 	return failed ? EIO : 0;
 }
 
@@ -170,11 +225,13 @@ static void answer(struct state *state, const struct request *request)
 static void reap(struct state *state)
 {
 	struct signalfd_siginfo info;
+	pid_t pid;
+	int status;
 
 	while (read(state->signals, &info, sizeof(info)) > 0)
 		;
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		note_death(state, pid, status);
 }
 
 /* stand_apart - nothing that ends the probe may end its guardian */
@@ -201,15 +258,11 @@ static void stand_apart(struct state *state)
 		dup2(null, fd);
 	if (null > 2)
 		close(null);
+	state->home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (chdir("/") < 0)
 		(void)0; /* it only keeps a mount busy */
 	setpriority(PRIO_PROCESS, 0, -10);
-	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		if (write(fd, "-1000", 5) < 0)
-			(void)0; /* without the right to it, it may be chosen like any other */
-		close(fd);
-	}
+	set_oom_score("-1000");
 }
 
 static _Noreturn void guard(struct state *state)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LOG_DIRECTORY "/run"
@@ -53,11 +54,14 @@ static int read_setting(const char *path, char *value)
 static int write_setting(const char *path, const char *value)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int error = 0;
+	char line[SETTING_VALUE + 1];
+	int length, error = 0;
 
 	if (fd < 0)
 		return errno;
-	if (write(fd, value, strlen(value)) < 0)
+	/* The end of the line is what sets a value that is empty. */
+	length = snprintf(line, sizeof(line), "%s\n", value);
+	if (write(fd, line, (size_t)length) < 0)
 		error = errno;
 	close(fd);
 	return error;
@@ -69,22 +73,36 @@ void settings_open(struct settings *settings)
 	settings->log_fd = -1;
 }
 
-/* log_setting - write to disk what is about to be changed, before it is changed */
-static void log_setting(struct settings *settings, const struct setting *setting)
+/* open_log - a log that is locked before it can be seen: nobody takes it for an orphan */
+static void open_log(struct settings *settings)
 {
-	if (settings->log_fd < 0 && settings->count == 0) {
-		snprintf(settings->log_path, sizeof(settings->log_path),
-			 LOG_DIRECTORY "/" LOG_PREFIX "%ld", (long)getpid());
-		settings->log_fd = open(settings->log_path,
-					O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (settings->log_fd >= 0)
-			flock(settings->log_fd, LOCK_EX | LOCK_NB);
+	char hidden[64];
+	int fd;
+
+	snprintf(hidden, sizeof(hidden), LOG_DIRECTORY "/.whylate-%ld", (long)getpid());
+	snprintf(settings->log_path, sizeof(settings->log_path), LOG_DIRECTORY "/" LOG_PREFIX "%ld",
+		 (long)getpid());
+	unlink(hidden);
+	fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || rename(hidden, settings->log_path) < 0) {
+		unlink(hidden);
+		close(fd);
+		return;
 	}
-	if (settings->log_fd < 0)
-		return;
+	settings->log_fd = fd;
+}
+
+/* log_setting - write to disk what is about to be changed, before it is changed.
+ * False where there is a log and it cannot be written; without one the guardian's memory does. */
+static bool log_setting(struct settings *settings, const struct setting *setting)
+{
+	if (settings->log_fd < 0 && settings->count == 0)
+		open_log(settings);
 	/* A whole record of fixed size in one write: a log is never cut inside one. */
-	if (write(settings->log_fd, setting, sizeof(*setting)) != (ssize_t)sizeof(*setting))
-		return;
+	return settings->log_fd < 0 ||
+	       write(settings->log_fd, setting, sizeof(*setting)) == (ssize_t)sizeof(*setting);
 }
 
 int settings_apply(struct settings *settings, const char *path, const char *value, char *text,
@@ -109,7 +127,11 @@ int settings_apply(struct settings *settings, const char *path, const char *valu
 		snprintf(text, room, "%s cannot be read: %s", path, strerror(error));
 		return error;
 	}
-	log_setting(settings, undo);
+	if (!log_setting(settings, undo)) {
+		snprintf(text, room, "%s cannot be written, so %s was not changed",
+			 settings->log_path, path);
+		return EIO;
+	}
 	settings->count++;
 
 	error = write_setting(path, value);
@@ -160,13 +182,16 @@ size_t settings_restore(struct settings *settings, char *text, size_t room)
 static size_t recover_log(int directory, const char *name)
 {
 	struct setting setting;
-	size_t restored = 0;
+	struct stat status;
+	size_t restored = 0, failed = 0;
 	off_t at;
-	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
 	if (fd < 0)
 		return 0;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+	/* Only what one of us wrote: anybody may be able to leave a file here. */
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+	    flock(fd, LOCK_EX | LOCK_NB) == 0) {
 		at = lseek(fd, 0, SEEK_END) / (off_t)sizeof(setting);
 		while (at-- > 0) {
 			if (pread(fd, &setting, sizeof(setting), at * (off_t)sizeof(setting)) !=
@@ -176,8 +201,11 @@ static size_t recover_log(int directory, const char *name)
 			setting.value[SETTING_VALUE - 1] = '\0';
 			if (settable(setting.path) && put_back(&setting))
 				restored++;
+			else
+				failed++;
 		}
-		unlinkat(directory, name, 0);
+		if (!failed)
+			unlinkat(directory, name, 0);
 	}
 	close(fd);
 	return restored;

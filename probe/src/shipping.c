@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* From the threads' rings to the host: all an ordinary thread's work. */
+#include <stdio.h>
 #include <sys/resource.h>
 
 #include "clock.h"
@@ -68,6 +69,31 @@ static bool rings_empty(struct session *session)
 	return true;
 }
 
+/* send_faults - what makes the samples of a CPU worthless, in words */
+static void send_faults(struct session *session)
+{
+	char text[120];
+
+	for (size_t i = 0; i < session->wakeup.count; i++) {
+		const struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
+
+		if (cpu->began_late) {
+			snprintf(text, sizeof(text),
+				 "the thread of CPU %u was let go after its first deadline",
+				 cpu->cpu);
+			SEND(session, note, NOTE, .code = wire_text("late-start"),
+			     .text = wire_text(text));
+		}
+		if (cpu->was_moved) {
+			snprintf(text, sizeof(text),
+				 "the thread of CPU %u was moved away: the CPU went offline",
+				 cpu->cpu);
+			SEND(session, note, NOTE, .code = wire_text("moved"),
+			     .text = wire_text(text));
+		}
+	}
+}
+
 static void send_results(struct session *session)
 {
 	struct rusage usage;
@@ -82,6 +108,7 @@ static void send_results(struct session *session)
 		     .end_ns = atomic_load(cpu->end_ns), .seen = cpu->count.seen,
 		     .overrun = cpu->count.overrun, .dropped = cpu->count.dropped);
 	}
+	send_faults(session);
 	getrusage(RUSAGE_SELF, &usage);
 	cpu_time_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S +
 		      (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;

@@ -73,6 +73,27 @@ static void measure(struct wakeup_cpu *cpu)
 	}
 }
 
+/* is_bound_to - whether this thread may run on that CPU alone: a CPU taken offline lets it go */
+static bool is_bound_to(uint16_t cpu)
+{
+	size_t size = CPU_ALLOC_SIZE(65536);
+	cpu_set_t *set = CPU_ALLOC(65536);
+	bool bound = !set || sched_getaffinity(0, size, set) != 0 ||
+		     (CPU_COUNT_S(size, set) == 1 && CPU_ISSET_S(cpu, size, set));
+
+	CPU_FREE(set);
+	return bound;
+}
+
+/* hurry - let this thread be kept from its CPU by nothing of an ordinary priority, or again so */
+static void hurry(int priority)
+{
+	struct sched_param param = {.sched_priority = priority};
+
+	/* Refused, it is as urgent as the measuring threads then are: not at all. */
+	pthread_setschedparam(pthread_self(), priority ? SCHED_FIFO : SCHED_OTHER, &param);
+}
+
 static void *thread_main(void *argument)
 {
 	struct wakeup_cpu *cpu = argument;
@@ -86,7 +107,10 @@ static void *thread_main(void *argument)
 	sem_post(cpu->ready);
 	while (sem_wait(cpu->go) == -1)
 		;
+	/* A thread that is let go too late would measure how long that took. */
+	cpu->began_late = atomic_load(cpu->end_ns) && clock_ns() >= cpu->start_ns;
 	measure(cpu);
+	cpu->was_moved = !is_bound_to(cpu->cpu);
 	atomic_store_explicit(&cpu->ended, true, memory_order_release);
 	return NULL;
 }
@@ -108,6 +132,7 @@ static int start_thread(struct wakeup_cpu *cpu)
 	pthread_attr_t attributes;
 	cpu_set_t *set;
 	size_t set_size = CPU_ALLOC_SIZE(cpu->cpu + 1);
+	long least = sysconf(_SC_THREAD_STACK_MIN);
 	int error;
 
 	set = CPU_ALLOC(cpu->cpu + 1);
@@ -116,7 +141,8 @@ static int start_thread(struct wakeup_cpu *cpu)
 	CPU_ZERO_S(set_size, set);
 	CPU_SET_S(cpu->cpu, set_size, set);
 	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, THREAD_STACK);
+	/* The least that the system takes is locked in memory whole: no more than is needed. */
+	pthread_attr_setstacksize(&attributes, least > THREAD_STACK ? (size_t)least : THREAD_STACK);
 	error = pthread_attr_setaffinity_np(&attributes, set_size, set);
 	if (!error)
 		error = pthread_create(&cpu->thread, &attributes, thread_main, cpu);
@@ -197,6 +223,7 @@ int wakeup_start(struct wakeup *wakeup, const struct wakeup_plan *plan, const ui
 	for (size_t i = 0; i < count; i++)
 		while (sem_wait(&wakeup->ready) == -1)
 			;
+	hurry(plan->priority);
 	first_ns = clock_ns() + HEAD_START_NS;
 	for (size_t i = 0; i < count; i++)
 		wakeup->cpus[i].start_ns = first_ns + i * plan->interval_ns / count;
@@ -204,6 +231,7 @@ int wakeup_start(struct wakeup *wakeup, const struct wakeup_plan *plan, const ui
 	atomic_store(&wakeup->end_ns, first_ns + plan->duration_ns);
 	for (size_t i = 0; i < count; i++)
 		sem_post(&wakeup->go);
+	hurry(0);
 	return 0;
 
 failed:
@@ -223,10 +251,13 @@ void wakeup_stop(struct wakeup *wakeup)
 	 * Ahead of every clock reading that a thread makes before it sees the new end, so that
 	 * no overrun already counted lies beyond it.
 	 */
-	uint64_t now_ns = clock_ns() + STOP_AHEAD_NS;
+	uint64_t now_ns;
 
+	hurry(wakeup->plan.priority);
+	now_ns = clock_ns() + STOP_AHEAD_NS;
 	if (now_ns < atomic_load(&wakeup->end_ns))
 		atomic_store(&wakeup->end_ns, now_ns);
+	hurry(0);
 }
 
 bool wakeup_ended(struct wakeup *wakeup)

@@ -45,6 +45,8 @@ struct wakeup_cpu {
 	sem_t *go;
 	pthread_t thread;
 	uint16_t cpu;
+	bool began_late; /* was let go after its first deadline */
+	bool was_moved;	 /* was not bound to its CPU any more at the end */
 	int asked_priority;
 	int policy;
 	int priority;

@@ -94,6 +94,8 @@ static void unpack_all(const uint8_t *payload, size_t length)
 	TRY(resend);
 	TRY(fragment);
 	TRY(tail);
+	TRY(mark);
+	TRY(marked);
 	walk_argv(payload, length);
 }
 
@@ -140,6 +142,8 @@ static void converse(const uint8_t *stream, size_t size, bool hold)
 			unpack_all(frame.payload, frame.length);
 		}
 		must(link.next_number - link.acknowledged <= LINK_WINDOW, "the window is overrun");
+		must((link.pieces_total + 7u) / 8 <= sizeof(link.have),
+		     "more pieces than a frame has");
 		now_ns += 150000000;
 		link_tick(&link, now_ns);
 		link_write(&link);
@@ -273,7 +277,7 @@ static uint8_t put_control(struct source *source, struct wire_writer *writer, co
 	    .total = (uint16_t)(draw(source, 20) ? 2 + draw(source, 2) : odd_number(source)),
 	};
 
-	switch (draw(source, 6)) {
+	switch (draw(source, 7)) {
 	case 0:
 		wire_pack_ack(writer, &(struct wire_ack){odd_number(source)});
 		return WIRE_ACK;
@@ -285,6 +289,9 @@ static uint8_t put_control(struct source *source, struct wire_writer *writer, co
 	case 2:
 		wire_pack_tail(writer, &(struct wire_tail){odd_number(source)});
 		return WIRE_TAIL;
+	case 3:
+		wire_pack_mark(writer, &(struct wire_mark){odd_number(source)});
+		return WIRE_MARK;
 	default:
 		fragment.data = odd_bytes(source, random);
 		wire_pack_fragment(writer, &fragment);

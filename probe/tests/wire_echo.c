@@ -129,6 +129,8 @@ static bool echo(const struct frame *frame, struct wire_writer *writer)
 		ECHO(FRAGMENT, fragment, NUMBER(number); NUMBER(kind); NUMBER(index); NUMBER(total);
 		     BYTES(data))
 		ECHO(TAIL, tail, NUMBER(last))
+		ECHO(MARK, mark, NUMBER(token))
+		ECHO(MARKED, marked, NUMBER(token))
 	default:
 		return false;
 	}

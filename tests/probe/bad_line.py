@@ -15,6 +15,10 @@ import numpy as np
 Change = Callable[[bytes], bytes]
 
 
+def unchanged(data: bytes) -> bytes:
+    return data
+
+
 class Noise:
     """Replaces each byte with another one with probability `rate`, which may be moved."""
 

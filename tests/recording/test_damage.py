@@ -18,7 +18,7 @@ import pytest
 from whylate.boards.local import LocalBoard
 from whylate.recording.errors import RecordingError
 from whylate.recording.finish import MANIFEST, finish
-from whylate.recording.journal import CLOSING, OPENING, read_journal
+from whylate.recording.journal import CLOSING, OPENING, locked, read_journal
 from whylate.recording.manifest import SCHEMA_VERSION
 from whylate.recording.reader import open_recording
 from whylate.run.measure import measure
@@ -213,6 +213,38 @@ def test_interrupted_finishing_is_done_again(recorded: Path, tmp_path: Path) -> 
     (directory / "samples.parquet").write_bytes(b"PAR1 old")
     assert open_recording(directory).manifest == open_recording(recorded).manifest
     assert not (directory / "samples.parquet.partial").exists()
+
+
+def test_a_recording_from_elsewhere_cannot_make_us_write_elsewhere(
+    recorded: Path, tmp_path: Path
+) -> None:
+    directory = from_journal(recorded, tmp_path, recorded.with_name("journal").read_bytes())
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    for name in ("samples.parquet.partial", f"{MANIFEST}.partial"):
+        (directory / name).symlink_to(victim)
+    assert open_recording(directory).manifest == open_recording(recorded).manifest
+    assert victim.read_text() == "mine"
+    assert not (directory / "samples.parquet").is_symlink()
+
+
+def test_a_journal_that_is_no_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    os.mkfifo(tmp_path / "r" / "journal")
+    assert "is not a file" in fault(tmp_path / "r")
+    (tmp_path / "r" / "journal").unlink()
+    (tmp_path / "r" / "journal").symlink_to("/etc/passwd")
+    assert "cannot be read" in fault(tmp_path / "r")
+
+
+def test_only_one_process_recovers_a_recording(recorded: Path, tmp_path: Path) -> None:
+    directory = from_journal(recorded, tmp_path, recorded.with_name("journal").read_bytes())
+    with locked(directory) as wreck:
+        assert wreck
+        assert "is being recovered" in fault(directory)
+    assert open_recording(directory).manifest == open_recording(recorded).manifest
+    with locked(directory) as wreck:
+        assert not wreck
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small file system needs root to mount")

@@ -188,3 +188,65 @@ def test_a_run_that_still_goes_on_is_not_recovered(
     manifest = open_recording(tmp_path / "r").manifest
     assert manifest.state == "interrupted"
     assert sum(account.dropped for account in manifest.cpus) == 0
+
+
+def test_a_load_that_is_killed_voids_the_run(
+    tmp_path: Path, settings_before: dict[str, str]
+) -> None:
+    mark = uuid.uuid4().hex
+    command = [sys.executable, "-m", "whylate", "measure", "--for", "4s", "--load", "timer:2"]
+    host = subprocess.Popen(
+        [*command, "-o", str(tmp_path / "r")],
+        env={**os.environ, MARK: mark},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "r").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(3)
+    victims = [pid for pid, name in marked(mark).items() if name == "whylate-timer"]
+    os.kill(victims[0], signal.SIGKILL)
+    assert host.wait(30) == 3
+    load = open_recording(tmp_path / "r").manifest.loads[0]
+    assert load.error == "killed by signal 9"
+    assert load.during_per_s is not None
+    assert load.during_per_s > 0, "the other instance went on: only the death tells"
+    wait_until_as_found(settings_before, mark)
+
+
+def test_an_empty_setting_is_put_back_empty(
+    tmp_path: Path, settings_before: dict[str, str]
+) -> None:
+    path = Path("/proc/sys/net/ipv4/ip_local_reserved_ports")
+    if path.read_text().strip():
+        pytest.skip(f"{path} is not empty here")
+    mark = uuid.uuid4().hex
+    command = [sys.executable, "-m", "whylate", "measure", "--for", "1s", "--set", f"{path}=9009"]
+    done = subprocess.run(
+        [*command, "-o", str(tmp_path / "r")],
+        env={**os.environ, MARK: mark},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert path.read_text().strip() == ""
+    wait_until_as_found(settings_before, mark)
+
+
+def test_a_run_under_nohup_outlives_its_terminal(
+    tmp_path: Path, settings_before: dict[str, str]
+) -> None:
+    mark = uuid.uuid4().hex
+    command = ["nohup", sys.executable, "-m", "whylate", "measure", "--for", "3s"]
+    host = subprocess.Popen(
+        [*command, "-o", str(tmp_path / "r")],
+        env={**os.environ, MARK: mark},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(2.5)
+    host.send_signal(signal.SIGHUP)
+    assert host.wait(30) == 0
+    assert open_recording(tmp_path / "r").manifest.state == "complete"
+    wait_until_as_found(settings_before, mark)

@@ -25,6 +25,7 @@ from whylate.wire.frame import (
     encode_frame,
 )
 from whylate.wire.messages import MAX_PAYLOAD, UNPACK, Message, Samples
+from whylate.wire.pack import WireError
 from whylate.wire.samples import decode_samples
 
 
@@ -206,5 +207,5 @@ def test_python_makes_the_rows_of_blocks_that_the_vector_says(vector: dict[str, 
 def test_a_block_may_reach_to_the_last_activation_that_can_exist_and_no_further() -> None:
     block = Samples(0, 1, 6, bytes.fromhex("0a0003"))  # activation 6, and overruns 7, 8 and 9
     assert decode_samples(block, 1000, 10).activation.tolist() == [6, 7, 8, 9]
-    with pytest.raises(Exception, match="beyond activation 9"):
+    with pytest.raises(WireError, match="beyond activation 9"):
         decode_samples(block, 1000, 9)

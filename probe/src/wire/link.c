@@ -90,12 +90,6 @@ static void queue(struct link *link, uint8_t kind, uint32_t number, const uint8_
 	link->out_end += frame_encode(link->out + link->out_end, kind, number, payload, length);
 }
 
-/* queued - where the output ends, counted from the beginning of time */
-static uint64_t queued(const struct link *link)
-{
-	return link->written + (link->out_end - link->out_start);
-}
-
 uint32_t link_send(struct link *link, uint8_t kind, const uint8_t *payload, size_t length)
 {
 	uint32_t number = link->next_number++;
@@ -109,7 +103,6 @@ uint32_t link_send(struct link *link, uint8_t kind, const uint8_t *payload, size
 	link->store_end = sent->position + length;
 	link->sent_at_ns = 0;
 	queue(link, kind, number, payload, length);
-	sent->queued = queued(link);
 	return number;
 }
 
@@ -144,6 +137,16 @@ static void queue_tail(struct link *link)
 
 	wire_pack_tail(&writer, &(struct wire_tail){link->next_number - 1});
 	queue(link, WIRE_TAIL, 0, payload, writer.length);
+}
+
+/* queue_marked - behind the answers to all that was asked for before */
+static void queue_marked(struct link *link, uint32_t token)
+{
+	uint8_t payload[8];
+	struct wire_writer writer = {payload, sizeof(payload), 0, false};
+
+	wire_pack_marked(&writer, &(struct wire_marked){token});
+	queue(link, WIRE_MARKED, 0, payload, writer.length);
 }
 
 static void queue_fragment(struct link *link, uint32_t number, uint16_t index)
@@ -201,11 +204,7 @@ static void take_resend(struct link *link, const struct wire_resend *resend)
 
 		if (number - link->acknowledged >= link->next_number - link->acknowledged)
 			continue;
-		/* An answer that has not even left is not given twice: a slow line would choke. */
-		if (sent_at(link, number)->queued > link->written)
-			continue;
 		send_again(link, number, resend->have);
-		sent_at(link, number)->queued = queued(link);
 		/* Frames sent before the limit fell say nothing about the limit. */
 		if (number >= link->clean_since || link->clean_since == 0) {
 			link->clean_since = link->next_number;
@@ -265,6 +264,7 @@ static bool take_control(struct link *link, struct frame *frame)
 		struct wire_ack ack;
 		struct wire_resend resend;
 		struct wire_tail tail;
+		struct wire_mark mark;
 		struct wire_fragment fragment;
 	} u;
 
@@ -284,6 +284,10 @@ static bool take_control(struct link *link, struct frame *frame)
 			if (u.tail.last < link->expected)
 				link->owes_ack = true;
 		}
+		return false;
+	case WIRE_MARK:
+		if (wire_unpack_mark(frame->payload, frame->length, &u.mark))
+			queue_marked(link, u.mark.token);
 		return false;
 	case WIRE_FRAGMENT:
 		if (!wire_unpack_fragment(frame->payload, frame->length, &u.fragment) ||
@@ -378,14 +382,12 @@ void link_write(struct link *link)
 		ssize_t put = write(link->output, link->out + link->out_start,
 				    link->out_end - link->out_start);
 
-		if (put > 0) {
+		if (put > 0)
 			link->out_start += (size_t)put;
-			link->written += (uint64_t)put;
-		} else if (errno == EAGAIN) {
+		else if (errno == EAGAIN)
 			return;
-		} else if (errno != EINTR) {
+		else if (errno != EINTR)
 			link->output_broken = true;
-		}
 	}
 	if (link->out_start == link->out_end)
 		link->out_start = link->out_end = 0;

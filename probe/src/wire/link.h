@@ -20,7 +20,6 @@
 
 struct link_sent {
 	uint64_t position; /* in store, counted from the beginning of time */
-	uint64_t queued;   /* where its last copy ends in the output, counted likewise */
 	uint16_t length;
 	uint8_t kind;
 };
@@ -42,7 +41,6 @@ struct link {
 	size_t out_size;
 	size_t out_start;
 	size_t out_end;
-	uint64_t written; /* to the output, ever */
 	uint64_t sent_at_ns;
 	size_t frame_limit;
 	uint32_t clean_since; /* first number sent since the limit last changed */

@@ -474,3 +474,29 @@ bool wire_unpack_tail(const uint8_t *payload, size_t length, struct wire_tail *m
 	message->last = wire_read_u32(&reader);
 	return wire_reader_done(&reader);
 }
+
+void wire_pack_mark(struct wire_writer *writer, const struct wire_mark *message)
+{
+	wire_write_u32(writer, message->token);
+}
+
+bool wire_unpack_mark(const uint8_t *payload, size_t length, struct wire_mark *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->token = wire_read_u32(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_marked(struct wire_writer *writer, const struct wire_marked *message)
+{
+	wire_write_u32(writer, message->token);
+}
+
+bool wire_unpack_marked(const uint8_t *payload, size_t length, struct wire_marked *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->token = wire_read_u32(&reader);
+	return wire_reader_done(&reader);
+}

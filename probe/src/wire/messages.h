@@ -41,6 +41,8 @@ enum wire_kind {
 	WIRE_RESEND = 241,
 	WIRE_FRAGMENT = 242,
 	WIRE_TAIL = 243,
+	WIRE_MARK = 244,
+	WIRE_MARKED = 245,
 };
 
 /* hello - The host's first word; the probe answers with welcome. */
@@ -246,6 +248,16 @@ struct wire_tail {
 	uint32_t last;
 };
 
+/* mark - Answered by marked with the same token, after everything that was asked for before it. */
+struct wire_mark {
+	uint32_t token;
+};
+
+/* marked - Everything that was asked for before that mark has been sent. */
+struct wire_marked {
+	uint32_t token;
+};
+
 /* pack: the payload's length, or 0 with *writer failed where it does not fit. */
 /* unpack: false where the payload is not exactly one such message. */
 void wire_pack_hello(struct wire_writer *writer, const struct wire_hello *message);
@@ -303,5 +315,9 @@ void wire_pack_fragment(struct wire_writer *writer, const struct wire_fragment *
 bool wire_unpack_fragment(const uint8_t *payload, size_t length, struct wire_fragment *message);
 void wire_pack_tail(struct wire_writer *writer, const struct wire_tail *message);
 bool wire_unpack_tail(const uint8_t *payload, size_t length, struct wire_tail *message);
+void wire_pack_mark(struct wire_writer *writer, const struct wire_mark *message);
+bool wire_unpack_mark(const uint8_t *payload, size_t length, struct wire_mark *message);
+void wire_pack_marked(struct wire_writer *writer, const struct wire_marked *message);
+bool wire_unpack_marked(const uint8_t *payload, size_t length, struct wire_marked *message);
 
 #endif

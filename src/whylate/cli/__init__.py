@@ -81,6 +81,11 @@ def main() -> None:
         # Whoever read our output has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except Exception as error:  # a defect of ours: it is no failed requirement, which is 1
+        import traceback
+
+        traceback.print_exc()
+        _fail(f"this is a defect of whylate, please report it: {type(error).__name__}", 3)
 
 
 def _fail(text: str, status: int) -> None:

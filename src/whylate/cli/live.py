@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from types import TracebackType
 
@@ -26,6 +27,7 @@ class LiveView:
         self._marks: deque[Text] = deque(maxlen=MARKS)
         self._highest: int | None = None
         self._live: Live | None = None
+        self._gone = False
 
     def __enter__(self) -> LiveView:
         """Begin to show."""
@@ -42,15 +44,16 @@ class LiveView:
     ) -> None:
         """Give the terminal back."""
         if self._live is not None:
-            self._live.stop()
+            with contextlib.suppress(OSError):
+                self._live.stop()
 
     def phase(self, text: str) -> None:
         """Say what happens now."""
         self._phase = text
-        if self._live is None:
-            self._console.print(Text(f"whylate: {text} …"))
-        else:
+        if self._live is not None:
             self._show()
+        elif not self._gone:
+            self._say(f"whylate: {text} …")
 
     def progress(self, progress: Progress) -> None:
         """Say how far the measuring is."""
@@ -69,13 +72,22 @@ class LiveView:
         if self._live is not None:
             self._show()
 
+    def _say(self, text: str) -> None:
+        try:
+            self._console.print(Text(text))
+        except OSError:
+            self._gone = True  # nobody looks any more; the run goes on
+
     def _show(self) -> None:
-        if self._live is None:
+        if self._live is None or self._gone:
             return
         lines: list[RenderableType] = [Text(f"{self._phase} …")]
         if self._progress is not None and self._phase == "measuring":
             lines = [*self._marks, _line(self._progress)]
-        self._live.update(Group(*lines), refresh=True)
+        try:
+            self._live.update(Group(*lines), refresh=True)
+        except OSError:
+            self._gone = True
 
 
 def _line(progress: Progress) -> Text:

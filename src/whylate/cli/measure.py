@@ -97,7 +97,9 @@ class _Interrupt:
     def __init__(self) -> None:
         self._wanted = False
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._take)
+            # Who ignores a signal for us (nohup, a shell's background) wants it ignored.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._take)
 
     def _take(self, number: int, frame: object) -> None:
         del frame

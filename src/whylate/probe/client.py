@@ -205,6 +205,8 @@ class Client:
             return self._link.send(message)
         except OSError as error:
             raise ProbeGoneError(f"the probe is gone: {os.strerror(error.errno or 0)}") from None
+        except WireError as error:
+            raise ProbeRefusedError(f"that is more than the probe takes: {error}", 0) from None
 
     def _check(self, deadline: float, what: str) -> None:
         foreign = self._link.foreign_protocol

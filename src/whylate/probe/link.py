@@ -5,9 +5,9 @@ missing. A frame that is asked for again goes out in fragments of FRAGMENT_SIZE 
 byte in a hundred is damaged, a frame of 4 KiB never arrives whole, but its pieces do. What makes
 no headway for GIVE_UP_S is given up and counted as lost, never guessed.
 
-How long an answer takes is learnt from the answers, and that it was asked for too soon from what
-comes twice: on a slow line answers queue up for seconds, and asking again meanwhile would only make
-the queue longer.
+A slow line may hold seconds of answers, and asking meanwhile for the same would only make the
+queue longer. So each round of requests ends with a mark, which the other end answers behind all
+that was asked for before: what is still missing then is asked for again, and not earlier.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from whylate.wire.messages import (
     MAX_PAYLOAD,
     Ack,
     Fragment,
+    Mark,
+    Marked,
     Message,
     Resend,
     Tail,
@@ -32,17 +34,16 @@ from whylate.wire.pack import WireError
 #: An acknowledgement goes out at the latest after that many frames, or that many seconds.
 ACK_FRAMES = 16
 ACK_S = 0.05
-#: A missing frame is asked for again after twice the time that answers take of late, or that time
-#: after the last of its pieces came. It lies between these bounds.
-ANSWER_S = 0.03
-SLOWEST_ANSWER_S = 5.0
-#: A line on which nothing came for this long, or twice as long as the quickest answer took, has
-#: nothing queued: whatever is missing is asked for again.
-QUIET_S = 0.3
+#: A mark that was not answered is set again after this long, then after half as long again ….
+MARK_S = 0.05
+SLOWEST_MARK_S = 2.0
 #: Requests that go out at once at most.
 ASK_FRAMES = 64
-#: What comes no nearer for this long, or eight times as long as answers take, is lost.
+#: What comes no nearer for this long is lost: if the line was silent, or so many answers in vain.
 GIVE_UP_S = 20.0
+IN_VAIN = 100
+#: What comes no nearer for this long is lost, whatever else arrives.
+GIVE_UP_ANYWAY_S = 120.0
 #: After this long without an acknowledgement the number of the last frame is said again.
 TAIL_S = 0.3
 #: Frames that may wait for a missing one before it; more are dropped and asked for later.
@@ -68,8 +69,9 @@ class _Missing:
 
     #: When it was missed, or when its latest piece came.
     since: float
-    asked_at: float | None = None
+    #: The latest round in which it was asked for, and the rounds since something of it came.
     asked: int = 0
+    in_vain: int = 0
     kind: int = 0
     total: int = 0
     pieces: dict[int, bytes] = field(default_factory=dict)
@@ -100,9 +102,12 @@ class Link:
         self._missing: dict[int, _Missing] = {}
         self._unacknowledged = 0
         self._delivered_at = 0.0
-        self._answer_s = ANSWER_S
-        self._quickest_s = SLOWEST_ANSWER_S
-        self._patient_at = self._heard_at = clock()
+        self._heard_at = clock()
+        #: Rounds of requests so far, and the last one that was answered.
+        self._round = 0
+        self._answered = 0
+        self._mark_at = 0.0
+        self._mark_s = MARK_S
         #: Set where writing failed: the other end is gone, what it sent before may still come.
         self.broken = False
 
@@ -177,7 +182,7 @@ class Link:
     def _numbered(self, frame: Frame, delivered: list[Frame]) -> None:
         number = frame.number
         if number < self._expected or number in self._waiting:
-            self._duplicate()
+            self.counts.duplicate += 1
             # The other end did not hear that it is here: say so again.
             self._unacknowledged += 1
             return
@@ -186,10 +191,8 @@ class Link:
         missing = self._missing.pop(number, None)
         if missing is None:
             self._notice(number)
-        elif missing.asked_at is None:
+        elif not missing.asked:
             self.counts.reordered += 1
-        else:
-            self._answered(missing)
         self._waiting[number] = frame
         self._deliver(delivered)
 
@@ -210,37 +213,50 @@ class Link:
             self._unacknowledged += 1
 
     def _control(self, frame: Frame, delivered: list[Frame]) -> None:
-        if frame.kind == Ack.KIND:
-            upto = Ack.unpack(frame.payload).next
-            if upto <= self._last_sent + 1:
-                for number in [n for n in self._sent if n < upto]:
-                    del self._sent[number]
+        payload = frame.payload
+        if frame.kind == Fragment.KIND:
+            self._fragment(Fragment.unpack(payload), delivered)
+        elif frame.kind == Ack.KIND:
+            self._acknowledged(Ack.unpack(payload).next)
         elif frame.kind == Resend.KIND:
-            self._resend(Resend.unpack(frame.payload))
+            self._resend(Resend.unpack(payload))
         elif frame.kind == Tail.KIND:
-            last = Tail.unpack(frame.payload).last
-            if self._highest < last < self._expected + MAX_WAITING:
-                self._notice(last + 1)
-                self._highest = last
-            elif last < self._expected:
-                self._unacknowledged += 1
-        elif frame.kind == Fragment.KIND:
-            self._fragment(Fragment.unpack(frame.payload), delivered)
+            self._tail(Tail.unpack(payload).last)
+        elif frame.kind == Mark.KIND:
+            self._control_out(Marked(Mark.unpack(payload).token))
+        elif frame.kind == Marked.KIND:
+            self._marked(Marked.unpack(payload).token)
         else:
             self.counts.malformed += 1
+
+    def _acknowledged(self, upto: int) -> None:
+        if upto <= self._last_sent + 1:
+            for number in [n for n in self._sent if n < upto]:
+                del self._sent[number]
+
+    def _tail(self, last: int) -> None:
+        if self._highest < last < self._expected + MAX_WAITING:
+            self._notice(last + 1)
+            self._highest = last
+        elif last < self._expected:
+            self._unacknowledged += 1
+
+    def _marked(self, token: int) -> None:
+        if token <= self._round:
+            self._answered = max(self._answered, token)
 
     def _fragment(self, piece: Fragment, delivered: list[Frame]) -> None:
         missing = self._missing.get(piece.number)
         if missing is None:
-            self._duplicate()
+            self.counts.duplicate += 1
             return
         if not _fits(piece) or (missing.pieces and missing.total != piece.total):
             self.counts.malformed += 1
             return
         if piece.index in missing.pieces:
-            self._duplicate()
+            self.counts.duplicate += 1
             return
-        self._answered(missing)
+        missing.since, missing.in_vain = self._clock(), 0
         missing.kind, missing.total = piece.kind, piece.total
         missing.pieces[piece.index] = piece.data
         if len(missing.pieces) == missing.total:
@@ -249,51 +265,37 @@ class Link:
             self._waiting[piece.number] = Frame(missing.kind, piece.number, payload)
             self._deliver(delivered)
 
-    def _answered(self, missing: _Missing) -> None:
-        """Learn how long answers take from one that was asked for once (Karn & Partridge 1987)."""
-        now = self._clock()
-        if missing.asked_at is not None and missing.asked == 1 and not missing.pieces:
-            took = now - missing.asked_at
-            smooth = max(took, 0.9 * self._answer_s + 0.1 * took)
-            self._answer_s = min(max(smooth, ANSWER_S), SLOWEST_ANSWER_S)
-            self._quickest_s = min(self._quickest_s, took)
-        missing.since = now
-
-    def _duplicate(self) -> None:
-        """Count what came twice, and be more patient: its first answer was still on its way."""
-        self.counts.duplicate += 1
-        now = self._clock()
-        if now - self._patient_at >= self._answer_s:
-            self._patient_at = now
-            self._answer_s = min(1.5 * self._answer_s, SLOWEST_ANSWER_S)
-
     def _ask_again(self, now: float) -> None:
         budget = ASK_FRAMES
-        quiet_s = QUIET_S
-        if self._quickest_s < SLOWEST_ANSWER_S:
-            quiet_s = max(quiet_s, 2 * self._quickest_s)
-        quiet_at = self._heard_at + quiet_s
+        awaited = False
         for number, missing in self._missing.items():
-            if missing.asked_at is not None:
-                due = missing.asked_at + 2 * self._answer_s
-                if missing.pieces and missing.since > missing.asked_at:
-                    due = missing.since + self._answer_s
-                if now < min(due, max(quiet_at, missing.asked_at + quiet_s)):
-                    continue
-                if now < due:
-                    self._answer_s = max(0.9 * self._answer_s, ANSWER_S)
-            missing.asked_at = now
-            missing.asked += 1
+            if missing.asked > self._answered:
+                awaited = True
+                continue
+            missing.asked = self._round + 1
+            missing.in_vain += 1
             self.counts.requests += 1
             self._control_out(Resend(number, 1, missing.bitmap()))
             budget -= 1
             if not budget:
                 break
+        if budget < ASK_FRAMES:
+            self._round += 1
+            self._mark_s = MARK_S
+        elif awaited and now - self._mark_at >= self._mark_s:
+            self._mark_s = min(1.5 * self._mark_s, SLOWEST_MARK_S)
+        else:
+            return
+        self._mark_at = now
+        self._control_out(Mark(self._round))
 
     def _give_up(self, now: float) -> list[Frame]:
         delivered: list[Frame] = []
-        limit_s = max(GIVE_UP_S, 8 * self._answer_s)
-        while (first := self._missing.get(self._expected)) and now - first.since >= limit_s:
+        silent = now - self._heard_at >= GIVE_UP_S
+        while first := self._missing.get(self._expected):
+            in_vain = silent or first.in_vain > IN_VAIN
+            if now - first.since < (GIVE_UP_S if in_vain else GIVE_UP_ANYWAY_S):
+                break
             del self._missing[self._expected]
             self._expected += 1
             self.counts.lost += 1

@@ -13,7 +13,14 @@ import msgspec
 from whylate.recording import journal as journal_file
 from whylate.recording.accounting import CpuBook
 from whylate.recording.errors import DiskError, RecordingError
-from whylate.recording.journal import CLOSING, OPENING, Closing, Opening, read_journal
+from whylate.recording.journal import (
+    CLOSING,
+    OPENING,
+    Closing,
+    Opening,
+    read_journal,
+    sync_directory,
+)
 from whylate.recording.load_rates import LoadBook
 from whylate.recording.manifest import (
     SCHEMA_VERSION,
@@ -22,7 +29,7 @@ from whylate.recording.manifest import (
     Problem,
     State,
 )
-from whylate.recording.parquet import SamplesWriter
+from whylate.recording.parquet import SamplesWriter, create_afresh
 from whylate.wire.frame import Frame, FrameCounts
 from whylate.wire.messages import (
     UNPACK,
@@ -40,6 +47,8 @@ from whylate.wire.pack import WireError
 from whylate.wire.samples import Rows, decode_samples
 
 MANIFEST = "manifest.json"
+#: Notes of the probe after which its samples do not say what they should.
+FATAL_NOTES = {"late-start", "moved"}
 
 
 @dataclass
@@ -114,7 +123,8 @@ class _Reading:
 
     @_message.register
     def _(self, message: Note) -> None:
-        self.notes.append(Problem(message.code[:40], message.text[:400], fatal=False))
+        fatal = message.code in FATAL_NOTES
+        self.notes.append(Problem(message.code[:40], message.text[:400], fatal=fatal))
 
     @property
     def whole(self) -> bool:
@@ -126,7 +136,8 @@ def finish(directory: Path) -> Manifest:
     """Make samples.parquet and manifest.json from a recording's journal, and remove it.
 
     Nothing is removed before both files are safely on the disk, so that it can be done again
-    after any interruption. Raises RecordingError when the journal is not one, or the disk full.
+    after any interruption. The caller holds the journal's lock. Raises RecordingError when the
+    journal is not one, DiskError when the disk is full.
     """
     journal = directory / journal_file.NAME
     frames, counts = read_journal(journal)
@@ -160,17 +171,13 @@ def _unwritable(directory: Path, error: OSError) -> DiskError:
 
 def _write_manifest(directory: Path, manifest: Manifest) -> None:
     partial = directory / (MANIFEST + ".partial")
-    with partial.open("wb") as file:
+    with create_afresh(partial) as file:
         file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
         file.write(b"\n")
         file.flush()
         os.fsync(file.fileno())
     partial.replace(directory / MANIFEST)
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    sync_directory(directory)
 
 
 def _manifest(directory: Path, reading: _Reading, counts: FrameCounts) -> Manifest:
@@ -243,8 +250,10 @@ def _problems(
         )
     if not reading.books:
         problems.append(Problem("no-start", "the workload was never started", fatal=True))
+    complete = _state(closing, reading) == "complete"
     for book in reading.books.values():
         problems += book.problems()
+        problems += book.departures(opening.plan, complete=complete)
     return problems + reading.notes
 
 

@@ -12,9 +12,12 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shutil
+import stat
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -84,6 +87,8 @@ class JournalWriter:
             raise RecordingError(
                 f"{directory} exists: a recording is never overwritten, choose another name"
             )
+        self._fd = -1
+        fresh: Path | None = None
         try:
             directory.parent.mkdir(parents=True, exist_ok=True)
             fresh = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
@@ -93,11 +98,17 @@ class JournalWriter:
             # Held while the run lives: whoever opens the recording can tell a run from a wreck.
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._write(encode_frame(OPENING, 0, msgspec.json.encode(opening)))
+            os.fsync(self._fd)
+            sync_directory(fresh)
             fresh.rename(directory)
-        except OSError as error:
-            raise RecordingError(
-                f"{directory} cannot be made: {os.strerror(error.errno or 0)}"
-            ) from None
+            sync_directory(directory.parent)
+        except (OSError, RecordingError) as error:
+            if fresh is not None:
+                shutil.rmtree(fresh, ignore_errors=True)
+            if self._fd >= 0:
+                os.close(self._fd)
+            why = os.strerror(error.errno or 0) if isinstance(error, OSError) else "disk full"
+            raise RecordingError(f"{directory} cannot be made: {why}") from None
         self._stop = threading.Event()
         self._syncing = threading.Thread(target=self._sync, name="journal-sync", daemon=True)
         self._syncing.start()
@@ -110,16 +121,21 @@ class JournalWriter:
         """Append the last record."""
         self._write(encode_frame(CLOSING, 0, msgspec.json.encode(record)))
 
-    def close(self) -> None:
-        """Sync and let go of the file."""
-        if self._fd < 0:
-            return
+    def seal(self) -> None:
+        """Sync what was written; nothing more will be. The file stays locked until close()."""
         self._stop.set()
         self._syncing.join()
         try:
             os.fdatasync(self._fd)
         except OSError as error:
-            self._sync_error = error
+            raise self._failed(error) from None
+
+    def close(self) -> None:
+        """Let go of the file: whoever opens the recording now may recover it."""
+        if self._fd < 0:
+            return
+        self._stop.set()
+        self._syncing.join()
         os.close(self._fd)
         self._fd = -1
 
@@ -171,16 +187,41 @@ def read_journal(path: Path) -> tuple[Iterator[Frame], FrameCounts]:
     return frames(), decoder.counts
 
 
-def is_live(path: Path) -> bool:
-    """Whether the run that writes this journal still goes on."""
+@contextmanager
+def locked(directory: Path) -> Iterator[bool]:
+    """Hold the lock on a recording's journal, so that only one process makes files of it.
+
+    Yields whether there is a journal to be recovered. Raises RecordingError where the run still
+    goes on, another process recovers it now, or the journal is no ordinary file.
+    """
+    path = directory / NAME
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        yield False
+        return
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be read: {os.strerror(error.errno or 0)}") from None
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise RecordingError(f"{path} is not a file: this is not a recording of whylate")
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RecordingError(
+                f"the run that makes {directory} still goes on, or it is being recovered: "
+                "wait for it"
+            ) from None
+        # Another process may have finished it between our open and our lock.
+        yield path.exists()
     finally:
         os.close(fd)
-    return False
+
+
+def sync_directory(directory: Path) -> None:
+    """Make what was created or renamed in a directory survive a power cut; raises OSError."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -9,6 +9,8 @@ from whylate.wire.messages import LoadWork
 
 #: load_state of probe/src/loads/load.h that mean that a load works no more.
 STOPPED = {2: "failed", 3: "ended"}
+#: A load whose total has not moved over its last reports (2 s) has stopped working.
+STALLED_REPORTS = 5
 #: A rate over less than this says nothing.
 SHORTEST_NS = 100_000_000
 
@@ -35,6 +37,12 @@ class LoadBook:
 
     def report(self) -> LoadReport:
         """Return the work per second before and during."""
+        last = self.during[-STALLED_REPORTS:]
+        stalled = (
+            self.plan.kind != "cmd"  # a command may rest between its bursts
+            and len(last) == STALLED_REPORTS
+            and last[0][1] == last[-1][1]
+        )
         # The last total before measuring is where the work during it begins.
         return LoadReport(
             kind=self.plan.kind,
@@ -43,7 +51,7 @@ class LoadBook:
             before_per_s=_rate(self.before),
             during_per_s=_rate(self.before[-1:] + self.during),
             command=self.plan.command,
-            error=self.error,
+            error=self.error or ("it stopped working before the end" if stalled else None),
         )
 
 

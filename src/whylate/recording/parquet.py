@@ -7,10 +7,11 @@ within one the rows are sorted by CPU and activation.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -39,6 +40,17 @@ def _schema() -> Any:
     )
 
 
+def create_afresh(path: Path) -> IO[bytes]:
+    """Create a file that is ours alone; raises OSError.
+
+    What lies there from an earlier try goes first, and a link is never followed: the directory
+    may have come from anywhere.
+    """
+    path.unlink(missing_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, 0o644), "wb")
+
+
 class SamplesWriter:
     """Writes rows as they come; the file appears under its name only when it is whole."""
 
@@ -49,8 +61,9 @@ class SamplesWriter:
         self._partial = directory / (NAME + ".partial")
         self._waiting: dict[int, list[Rows]] = {}
         self._rows = 0
+        self._file = create_afresh(self._partial)
         self._writer = pq.ParquetWriter(
-            self._partial,
+            self._file,
             _schema(),
             compression="zstd",
             compression_level=3,
@@ -74,13 +87,17 @@ class SamplesWriter:
         """Write what waits and give the file its name; raises OSError when the disk is full."""
         self._flush()
         self._writer.close()
-        with self._partial.open("rb") as file:
-            os.fsync(file.fileno())
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
         self._partial.replace(self._path)
 
     def abandon(self) -> None:
         """Leave no partial file behind."""
-        self._writer.close()
+        with contextlib.suppress(OSError):
+            self._writer.close()
+        with contextlib.suppress(OSError):
+            self._file.close()
         self._partial.unlink(missing_ok=True)
 
     def _flush(self) -> None:

@@ -45,12 +45,9 @@ def open_recording(directory: Path) -> Recording:
     if not directory.is_dir():
         what = "is not a directory" if directory.exists() else "does not exist"
         raise RecordingError(f"{directory} {what}: a recording is a directory")
-    live = directory / journal.NAME
-    if live.exists():
-        if journal.is_live(live):
-            raise RecordingError(f"the run that makes {directory} still goes on: wait for it")
-        return Recording(directory, finish(directory))
-    return Recording(directory, read_manifest(directory))
+    with journal.locked(directory) as wreck:
+        manifest = finish(directory) if wreck else read_manifest(directory)
+    return Recording(directory, manifest)
 
 
 def read_manifest(directory: Path) -> Manifest:

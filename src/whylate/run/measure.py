@@ -6,6 +6,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -100,21 +101,22 @@ def _measure(
     plan = plan_for(request, welcome.cpus)
     identity = probe_facts(welcome, measure_frequencies(client, welcome.cpus))
     snapshot = read_files(client, for_release(WANTED, welcome.release))
-    journal = JournalWriter(directory, _opening(board, plan, welcome, snapshot, identity))
-    try:
-        run = _Run(plan, client, journal, observer, stopped, Tally(plan))
-        client.on_message = run.take
-        journal.closing(_carry_out(run))
-    except ProbeRefusedError:
-        # Raised only before anything was measured: there is nothing worth keeping.
-        shutil.rmtree(directory)
-        raise
-    finally:
-        journal.close()
-    # The probe is done: let it leave before the host works on what it sent.
-    stream.close()
-    observer.phase("writing the recording")
-    return finish(directory)
+    with closing(
+        JournalWriter(directory, _opening(board, plan, welcome, snapshot, identity))
+    ) as journal:
+        try:
+            run = _Run(plan, client, journal, observer, stopped, Tally(plan))
+            client.on_message = run.take
+            journal.closing(_carry_out(run))
+        except ProbeRefusedError:
+            # Raised only before anything was measured: there is nothing worth keeping.
+            shutil.rmtree(directory)
+            raise
+        journal.seal()
+        # The probe is done: let it leave before the host works on what it sent.
+        stream.close()
+        observer.phase("writing the recording")
+        return finish(directory)
 
 
 def _opening(
@@ -160,14 +162,15 @@ def _carry_out(run: _Run) -> Closing:
         problems.append(Problem("probe-gone", str(error), fatal=True))
     except ProbeError as error:
         problems.append(Problem("probe", str(error), fatal=True))
-    if run.interrupted:
-        problems.append(
-            Problem("interrupted", "the run was ended early, before its planned time", fatal=False)
-        )
     link, frames = run.client.link.counts, run.client.link.frame_counts
-    if link.lost:
+    if link.lost or link.malformed:
         problems.append(
-            Problem("line", f"{link.lost} frames were lost on the way for good", fatal=True)
+            Problem(
+                "line",
+                f"{link.lost} frames were lost on the way for good, and {link.malformed} could not "
+                "be understood",
+                fatal=True,
+            )
         )
     return Closing(
         state=state,
@@ -192,6 +195,10 @@ def _prepare(run: _Run) -> None:
         deadline = time.monotonic() + WARM_UP_S
         while (left := deadline - time.monotonic()) > 0 and not run.stopped():
             run.client.pump(min(left, TELL_S))
+        for index, why in run.tally.stopped_loads.items():
+            # Better now than after a night of measuring without it.
+            kind = run.plan.loads[index].kind if index < len(run.plan.loads) else "?"
+            raise ProbeRefusedError(f"load {kind} does not work here: {why}", 0)
 
 
 def _workload(run: _Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from whylate.recording.load_rates import STOPPED
 from whylate.recording.manifest import LoadPlan, Plan
 from whylate.wire.messages import CpuStarted, LoadStarted, LoadWork, Message, Samples
 from whylate.wire.pack import WireError
@@ -63,6 +64,8 @@ class Tally:
     overruns: int = 0
     max_ns: int | None = None
     max_cpu: int | None = None
+    #: Loads that work no more, and why.
+    stopped_loads: dict[int, str] = field(default_factory=dict)
     _started: dict[int, CpuStarted] = field(default_factory=dict)
     _units: dict[int, str] = field(default_factory=dict)
     _work: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -70,7 +73,7 @@ class Tally:
 
     def take(self, message: Message) -> None:
         """Follow one message."""
-        if isinstance(message, CpuStarted):
+        if isinstance(message, CpuStarted) and message.interval_ns:
             self._started[message.cpu] = message
         elif isinstance(message, Samples):
             self._samples(message)
@@ -82,6 +85,8 @@ class Tally:
                 work, ns = message.work - before[1], message.now_ns - before[0]
                 self._rate[message.load] = work * 1e9 / ns
             self._work[message.load] = (message.now_ns, message.work)
+            if message.state in STOPPED:
+                self.stopped_loads[message.load] = message.message[:200]
 
     @property
     def started(self) -> bool:

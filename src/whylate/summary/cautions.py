@@ -28,7 +28,6 @@ _STOPPER = re.compile(r"migration/[0-9]+")
 def cautions(manifest: Manifest, trends: Sequence[Trend], cpus: Sequence[int]) -> list[Caution]:
     """Collect the warnings of a run. cpus: the CPU of each lane that `trends` numbers."""
     return [
-        *_ended(manifest),
         *_overruns(manifest),
         *drift(trends, cpus),
         *_steal(manifest),
@@ -73,13 +72,6 @@ def drift(trends: Sequence[Trend], cpus: Sequence[int]) -> list[Caution]:
 
 def _relative(trend: Trend) -> float:
     return abs(trend.change) / max(abs(trend.level), 1e-9)
-
-
-def _ended(manifest: Manifest) -> list[Caution]:
-    if manifest.state != "interrupted":
-        return []
-    planned = span_text(manifest.plan.duration_ns / 1e9)
-    return [Caution("interrupted", f"The run was interrupted before its planned {planned}.")]
 
 
 def _overruns(manifest: Manifest) -> list[Caution]:

@@ -89,7 +89,7 @@ def _long(needed_n: int, lanes: Sequence[CpuSamples]) -> str:
 
 def _rounded_up(count: int) -> int:
     """Two digits: an estimate of what would be enough is no better known."""
-    step = 10 ** max(0, len(str(count)) - 2)
+    step = int(10 ** max(0, len(str(count)) - 2))
     return -(-count // step) * step
 
 

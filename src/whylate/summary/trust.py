@@ -78,8 +78,10 @@ def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
                 f"CPU {lane.cpu}: the samples do not match the manifest's account: "
                 "the recording was changed or is damaged; measure again."
             )
-    missing = sorted(set(manifest.plan.cpus) - {lane.cpu for lane in samples})
-    if missing and samples:
+    missing = sorted(
+        set(manifest.plan.cpus) - {lane.cpu for lane in samples if len(lane.activation)}
+    )
+    if missing and len(missing) < len(manifest.plan.cpus):
         reasons.append(f"No samples of CPU {_numbers(missing)}, which was to be measured.")
     return reasons
 
@@ -94,6 +96,11 @@ def _losses(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
         reasons.append(
             f"{count_text(dropped)} of {count_text(expected)} activations were dropped: measure "
             "again, for a shorter time or with a longer --interval."
+        )
+    if manifest.state == "interrupted":
+        reasons.append(
+            "The run was ended before its planned time: what it did not see is not known. "
+            "Measure for the whole time, or plan a shorter one."
         )
     if manifest.state == "cut":
         reasons.append("The run was cut short by a failure: measure again.")

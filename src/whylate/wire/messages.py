@@ -837,6 +837,54 @@ class Tail(Message):
         return message
 
 
+@dataclass(frozen=True, slots=True)
+class Mark(Message):
+    """Answered by marked with the same token, after everything that was asked for before it."""
+
+    KIND: ClassVar[int] = 244
+    token: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.token)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Mark:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Marked(Message):
+    """Everything that was asked for before that mark has been sent."""
+
+    KIND: ClassVar[int] = 245
+    token: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.token)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Marked:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+        )
+        reader.done()
+        return message
+
+
 AnyMessage = (
     Hello
     | Read
@@ -864,6 +912,8 @@ AnyMessage = (
     | Resend
     | Fragment
     | Tail
+    | Mark
+    | Marked
 )
 
 UNPACK = {
@@ -893,4 +943,6 @@ UNPACK = {
     Resend.KIND: Resend.unpack,
     Fragment.KIND: Fragment.unpack,
     Tail.KIND: Tail.unpack,
+    Mark.KIND: Mark.unpack,
+    Marked.KIND: Marked.unpack,
 }
