@@ -15,7 +15,7 @@
 #define RING_NS	     (10u * (uint64_t)NS_PER_S)
 #define RING_MIN     1024u
 #define RING_MAX     (1u << 19)
-#define THREAD_STACK (64u * 1024)
+#define THREAD_STACK (64 * 1024)
 /* From the go to the first deadline: long enough for every thread to be asleep by then. */
 #define HEAD_START_NS 20000000u
 /* A stop takes effect that much later: see wakeup_stop(). */
@@ -142,7 +142,8 @@ static int start_thread(struct wakeup_cpu *cpu)
 	CPU_SET_S(cpu->cpu, set_size, set);
 	pthread_attr_init(&attributes);
 	/* The least that the system takes is locked in memory whole: no more than is needed. */
-	pthread_attr_setstacksize(&attributes, least > THREAD_STACK ? (size_t)least : THREAD_STACK);
+	pthread_attr_setstacksize(&attributes,
+				  least > THREAD_STACK ? (size_t)least : (size_t)THREAD_STACK);
 	error = pthread_attr_setaffinity_np(&attributes, set_size, set);
 	if (!error)
 		error = pthread_create(&cpu->thread, &attributes, thread_main, cpu);
