@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from whylate.boards.facts.snapshot import (
     CpuFrequency,
@@ -26,26 +27,37 @@ UNLIMITED = (1 << 64) - 1
 def read_files(client: Client, requests: Sequence[FileRequest]) -> Snapshot:
     """Read what is asked for; raises ProbeError.
 
-    A board that answers more than MAX_BYTES or MAX_FILES is cut short there.
+    Of a board that answers more than MAX_BYTES or MAX_FILES the rest is not kept.
     """
-    files: dict[str, FileContent] = {}
-    budget = MAX_BYTES
-    for request in requests:
-        command = Read(HOW[request.kind], request.limit, request.offset, request.pattern)
-        parts: dict[str, list[bytes]] = {}
-        for message in client.call(command):
-            if not isinstance(message, messages.File) or len(files) >= MAX_FILES:
-                continue
-            budget -= len(message.data)
-            if budget < 0:
-                return Snapshot(files)
-            part = parts.setdefault(message.path, [])
-            part.append(message.data)
-            if not message.more:
-                files[message.path] = FileContent(
-                    b"".join(part), _errno_name(message.error), bool(message.truncated)
-                )
-    return Snapshot(files)
+    commands = [Read(HOW[one.kind], one.limit, one.offset, one.pattern) for one in requests]
+    collected = _Collected()
+    if commands:
+        client.call_all(commands, collected.take)
+    return Snapshot(collected.files)
+
+
+@dataclass
+class _Collected:
+    """Pieces of files as they come, put together within the bounds."""
+
+    files: dict[str, FileContent] = field(default_factory=dict)
+    _parts: dict[str, list[bytes]] = field(default_factory=dict)
+    _bytes: int = 0
+
+    def take(self, message: messages.Message) -> None:
+        """Keep a piece of a file."""
+        if not isinstance(message, messages.File):
+            return
+        self._bytes += len(message.data) + len(message.path)
+        if self._bytes > MAX_BYTES or len(self.files) + len(self._parts) >= MAX_FILES:
+            return
+        self._parts.setdefault(message.path, []).append(message.data)
+        if not message.more:
+            self.files[message.path] = FileContent(
+                b"".join(self._parts.pop(message.path)),
+                _errno_name(message.error),
+                bool(message.truncated),
+            )
 
 
 def _errno_name(error: int) -> str | None:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from whylate import __version__
@@ -124,17 +124,34 @@ class Client:
 
         Raises ProbeRefusedError with the probe's reason, ProbeGoneError, ProbeTimeoutError.
         """
-        number = self._send(command)
-        deadline = time.monotonic() + timeout_s
         got: list[Message] = []
-        while True:
+        self.call_all([command], got.append, timeout_s)
+        return got
+
+    def call_all(
+        self,
+        commands: Sequence[Message],
+        take: Callable[[Message], object],
+        timeout_s: float = COMMAND_S,
+    ) -> None:
+        """Send commands one behind the other, without waiting for the answers between them.
+
+        Gives `take` every message up to the last `done`. timeout_s: without any answer.
+        Raises as call() does, at the first command that is refused.
+        """
+        numbers = {self._send(command) for command in commands}
+        deadline = time.monotonic() + timeout_s
+        while numbers:
             for message in self.pump(TURN_S):
-                if isinstance(message, Failed) and message.command == number:
+                if not isinstance(message, Progress | LoadWork):
+                    deadline = time.monotonic() + timeout_s
+                if isinstance(message, Failed) and message.command in numbers:
                     raise ProbeRefusedError(message.text, message.error)
-                if isinstance(message, Done) and message.command == number:
-                    return got
-                got.append(message)
-            self._check(deadline, f"answer {type(command).__name__.lower()}")
+                if isinstance(message, Done):
+                    numbers.discard(message.command)
+                else:
+                    take(message)
+            self._check(deadline, f"answer {type(commands[0]).__name__.lower()}")
 
     def silent_for(self) -> float:
         """Return the seconds since the last samples or answers came."""
