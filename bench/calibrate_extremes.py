@@ -8,14 +8,13 @@ above the run's own maximum in one huge simulation; of a rate, the rate there.
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from collections import Counter
 
 import numpy as np
 
-from calibrate_quantiles import CASES, CONDITIONAL, INTERVAL_NS, describe
+from calibrate_quantiles import CASES, CONDITIONAL, INTERVAL_NS, describe, options
 from latency_model import simulate_run
 from whylate.stats.drift import trends
 from whylate.stats.extremes import extremal_index, no_exceedance
@@ -28,12 +27,7 @@ ALARM = 0.01
 
 def main() -> None:
     """Print a table for every case."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--truth-rows", type=int, default=20_000_000)
-    parser.add_argument("--case", choices=[*CASES], action="append")
-    arguments = parser.parse_args()
+    arguments = options(__doc__)
     simulate = simulate_run
     rng = np.random.default_rng(20240301)
     for case in arguments.case or CASES:

@@ -112,14 +112,19 @@ def intervals(lanes: Sequence[SimulatedLane]) -> dict[str, Quantile]:
     return {name: quantile(ordered, lanes, blocks, q) for name, q in QUANTILES.items()}
 
 
-def main() -> None:
-    """Print a table for every case."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def options(description: str | None) -> argparse.Namespace:
+    """Read the command line of a calibration."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--truth-rows", type=int, default=20_000_000)
     parser.add_argument("--case", choices=[*CASES], action="append")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Print a table for every case."""
+    arguments = options(__doc__)
     simulate = simulate_run
     rng = np.random.default_rng(20240229)
     for case in arguments.case or CASES:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import platform
 import resource
 from pathlib import Path
 
 import pytest
+
+from whylate.probe.binaries import NoProbeError, probe_binary
 
 CAP_SYS_NICE = 1 << 23
 
@@ -26,3 +29,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("realtime"):
             item.add_marker(skip)
+
+
+@pytest.fixture
+def probe() -> list[str]:
+    """Return the command that starts the probe of this machine."""
+    try:
+        return [str(probe_binary(platform.machine()).path)]
+    except NoProbeError as error:
+        pytest.skip(str(error))

@@ -13,14 +13,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schema" / "wire.toml"
-INTEGERS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i", "i64": "q"}
+INTEGERS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i"}
 C_INTEGERS = {
     "u8": "uint8_t",
     "u16": "uint16_t",
     "u32": "uint32_t",
     "u64": "uint64_t",
     "i32": "int32_t",
-    "i64": "int64_t",
 }
 PYTHON_TYPES = {
     "str": "str",

@@ -55,7 +55,7 @@ void session_send(struct session *session, uint8_t kind, const struct wire_write
 static int wait_ms(const struct session *session)
 {
 	if (session->measuring)
-		return 100; /* a turn of shipping */
+		return SHIP_NS / 1000000u;
 	if (!link_idle(&session->link) || session->link.highest >= session->link.expected)
 		return 50;
 	return session->slots_used ? 250 : 1000;

@@ -16,6 +16,8 @@
 
 #define MAX_LOADS 64
 #define MAX_CPUS  1024
+/* Samples are taken from the threads this often. */
+#define SHIP_NS 100000000u
 
 struct load_range {
 	size_t first; /* slot */

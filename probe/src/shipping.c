@@ -7,8 +7,6 @@
 #include "samples.h"
 #include "session_parts.h"
 
-#define SHIP_NS 100000000u
-
 /* ship_block - one block to the host, or to the spool; false where there is no room now */
 static bool ship_block(struct session *session, struct wakeup_cpu *cpu)
 {

@@ -1,6 +1,6 @@
 """Captures of real machines, and snapshots made of a few files typed by hand.
 
-captures/kvm-guest-x86_64-6.18.{before,after}.json: read with `read_locally` from a KVM guest
+captures/kvm-guest-x86_64-6.18.{before,after}.json: read from a KVM guest
 with two CPUs, three seconds apart. Shortened: the command line, the kernel configuration, the
 control group, and of the threads those with real-time priority and one without.
 """

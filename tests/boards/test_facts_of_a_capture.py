@@ -7,10 +7,10 @@ import re
 import msgspec
 from captured import GUEST, before, changed
 
-from whylate.boards.facts import WANTED, facts, for_release
-from whylate.boards.facts.here import probe_facts_here, read_locally
+from whylate.boards.facts import WANTED, facts
 from whylate.boards.facts.snapshot import FileContent
 from whylate.recording.manifest import Fact
+from whylate.run.read import read_board
 
 
 def by_name(found: list[Fact]) -> dict[str, Fact]:
@@ -95,8 +95,7 @@ def test_a_path_is_asked_for_in_one_way_only() -> None:
 
 
 def test_this_machine_can_be_read_and_its_facts_survive_json() -> None:
-    probe = probe_facts_here()
-    snapshot = read_locally(for_release(WANTED, probe.release))
+    snapshot, probe = read_board("local", WANTED)
     found = facts(snapshot, probe)
     names = by_name(found)
     assert names["kernel_release"].value == probe.release
@@ -106,6 +105,6 @@ def test_this_machine_can_be_read_and_its_facts_survive_json() -> None:
 
 
 def test_a_snapshot_of_this_machine_stays_small() -> None:
-    snapshot = read_locally(for_release(WANTED, probe_facts_here().release))
+    snapshot, _ = read_board("local", WANTED)
     size = sum(len(path) + len(content.data) for path, content in snapshot.files.items())
     assert size < 512 * 1024

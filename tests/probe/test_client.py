@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import platform
 import socket
 import time
 from collections.abc import Iterator
@@ -15,7 +14,6 @@ from pathlib import Path
 import pytest
 from bad_line import Change, Noise, RelayedStream, unchanged
 
-from whylate.probe.binaries import NoProbeError, probe_binary
 from whylate.probe.client import (
     Client,
     ProbeError,
@@ -47,14 +45,6 @@ from whylate.wire.samples import decode_samples
 PATIENCE_S = 60.0
 INTERVAL_NS = 1_000_000
 DURATION_NS = 5_000_000_000
-
-
-@pytest.fixture
-def probe() -> list[str]:
-    try:
-        return [str(probe_binary(platform.machine()).path)]
-    except NoProbeError as error:
-        pytest.skip(str(error))
 
 
 # ---------------------------------------------------------------- the bar

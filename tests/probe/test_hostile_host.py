@@ -11,20 +11,11 @@ from pathlib import Path
 import pytest
 from bad_line import RelayedStream, unchanged
 
-from whylate.probe.binaries import NoProbeError, probe_binary
 from whylate.probe.client import Client
 from whylate.wire.frame import Frame, FrameDecoder, encode_frame
 from whylate.wire.messages import Fragment, Mark, Marked, Welcome
 
 GOLDEN = Path(__file__).parents[2] / "schema" / "golden" / "messages.json"
-
-
-@pytest.fixture
-def probe() -> list[str]:
-    try:
-        return [str(probe_binary(platform.machine()).path)]
-    except NoProbeError as error:
-        pytest.skip(str(error))
 
 
 def noise(chance: random.Random, vectors: list[bytes]) -> bytes:

@@ -328,7 +328,6 @@ bool link_next(struct link *link, struct frame *frame, bool hold)
 			       link->received_end - link->received_start, frame, &found);
 		if (!found)
 			continue;
-		link->heard_at_ns = 0; /* link_tick() fills in the time */
 		if (frame->kind >= WIRE_FIRST_CONTROL) {
 			if (!take_control(link, frame))
 				continue;
@@ -355,8 +354,6 @@ bool link_next(struct link *link, struct frame *frame, bool hold)
 
 void link_tick(struct link *link, uint64_t now_ns)
 {
-	if (!link->heard_at_ns)
-		link->heard_at_ns = now_ns;
 	if (link->highest >= link->expected && now_ns - link->asked_at_ns >= ASK_AGAIN_NS) {
 		link->asked_at_ns = now_ns;
 		queue_resend(link);

@@ -60,7 +60,6 @@ struct link {
 	uint16_t pieces_total;
 	uint16_t pieces_left;
 	size_t pieces_length;
-	uint64_t heard_at_ns;
 };
 
 /* link_open - make a link over two descriptors; both become non-blocking. False: no memory. */

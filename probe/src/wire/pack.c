@@ -81,11 +81,6 @@ void wire_write_i32(struct wire_writer *writer, int32_t value)
 	wire_write_u32(writer, (uint32_t)value);
 }
 
-void wire_write_i64(struct wire_writer *writer, int64_t value)
-{
-	wire_write_u64(writer, (uint64_t)value);
-}
-
 void wire_write_bytes(struct wire_writer *writer, struct wire_bytes value)
 {
 	wire_write_u16(writer, value.length);
@@ -159,11 +154,6 @@ uint64_t wire_read_u64(struct wire_reader *reader)
 int32_t wire_read_i32(struct wire_reader *reader)
 {
 	return (int32_t)wire_read_u32(reader);
-}
-
-int64_t wire_read_i64(struct wire_reader *reader)
-{
-	return (int64_t)wire_read_u64(reader);
 }
 
 struct wire_bytes wire_read_bytes(struct wire_reader *reader)

@@ -7,7 +7,7 @@ import os
 import select
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from whylate import __version__
 from whylate.probe.link import Link
@@ -26,8 +26,6 @@ from whylate.wire.messages import (
     Welcome,
 )
 from whylate.wire.pack import WireError
-
-M = TypeVar("M", bound=Message)
 
 #: How long a command may take that the probe carries out at once.
 COMMAND_S = 30.0

@@ -31,7 +31,6 @@ from whylate.recording.manifest import (
     State,
 )
 from whylate.wire.frame import Frame, FrameCounts, FrameDecoder, encode_frame
-from whylate.wire.messages import Message
 
 NAME = "journal"
 SYNC_S = 1.0
@@ -113,7 +112,7 @@ class JournalWriter:
         self._syncing = threading.Thread(target=self._sync, name="journal-sync", daemon=True)
         self._syncing.start()
 
-    def frame(self, frame: Frame, _message: Message | None = None) -> None:
+    def frame(self, frame: Frame) -> None:
         """Append a frame of the probe."""
         self._write(encode_frame(frame.kind, frame.number, frame.payload))
 

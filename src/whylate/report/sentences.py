@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from whylate.report.quantities import format_count, format_ns, format_seconds, format_span_ns
 from whylate.report.text import plain
+from whylate.summary import ladder
 from whylate.summary.model import Estimate, Exceedance, Figures, Summary
 
 #: The columns of every table of quantiles, in order.
-QUANTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "max")
+QUANTILES = (*ladder.QUANTILES, "max")
 
 
 def account(figures: Figures) -> str:

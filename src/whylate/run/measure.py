@@ -16,7 +16,7 @@ from whylate.boards.board import Board
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, facts, for_release
 from whylate.boards.facts.snapshot import ProbeFacts, Snapshot
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
-from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError, Stream
+from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.recording.finish import finish
 from whylate.recording.journal import Closing, JournalWriter, Opening
 from whylate.recording.manifest import SCHEMA_VERSION, Change, Manifest, Plan, Problem, State
@@ -72,7 +72,7 @@ def measure(
 
     `stopped` is asked several times a second; when it says yes the run ends early and is kept,
     marked as interrupted. Raises RequestError for what the board cannot do, BoardError,
-    ProbeError where not even a run was begun, and RecordingError for a full disk. Whatever
+    ProbeError where not even a run was begun, and DiskError for a full disk. Whatever
     happens, the probe is hung up on, and then leaves the board as it was.
     """
     check(request)
@@ -81,42 +81,28 @@ def measure(
             f"{directory} exists: a recording is never overwritten, choose another name with -o"
         )
     observer.phase(f"reading the board {board.name}")
-    stream = board.start_probe()
-    try:
-        return _measure(board, request, directory, observer, stopped, stream)
-    finally:
-        stream.close()
-
-
-def _measure(
-    board: Board,
-    request: Request,
-    directory: Path,
-    observer: Observer,
-    stopped: Callable[[], bool],
-    stream: Stream,
-) -> Manifest:
-    client = Client(stream)
-    welcome = client.hello()
-    plan = plan_for(request, welcome.cpus)
-    identity = probe_facts(welcome, measure_frequencies(client, welcome.cpus))
-    snapshot = read_files(client, for_release(WANTED, welcome.release))
-    with closing(
-        JournalWriter(directory, _opening(board, plan, welcome, snapshot, identity))
-    ) as journal:
-        try:
-            run = _Run(plan, client, journal, observer, stopped, Tally(plan))
-            client.on_message = run.take
-            journal.closing(_carry_out(run))
-        except ProbeRefusedError:
-            # Raised only before anything was measured: there is nothing worth keeping.
-            shutil.rmtree(directory)
-            raise
-        journal.seal()
-        # The probe is done: let it leave before the host works on what it sent.
-        stream.close()
-        observer.phase("writing the recording")
-        return finish(directory)
+    with closing(board.start_probe()) as stream:
+        client = Client(stream)
+        welcome = client.hello()
+        plan = plan_for(request, welcome.cpus)
+        identity = probe_facts(welcome, measure_frequencies(client, welcome.cpus))
+        snapshot = read_files(client, for_release(WANTED, welcome.release))
+        with closing(
+            JournalWriter(directory, _opening(board, plan, welcome, snapshot, identity))
+        ) as journal:
+            try:
+                run = _Run(plan, client, journal, observer, stopped, Tally(plan))
+                client.on_message = run.take
+                journal.closing(_carry_out(run))
+            except ProbeRefusedError:
+                # Raised only before anything was measured: there is nothing worth keeping.
+                shutil.rmtree(directory)
+                raise
+            journal.seal()
+            # The probe is done: let it leave before the host works on what it sent.
+            stream.close()
+            observer.phase("writing the recording")
+            return finish(directory)
 
 
 def _opening(

@@ -41,10 +41,6 @@ class Writer:
         """Append four bytes, signed."""
         self._integer("i", value)
 
-    def i64(self, value: int) -> None:
-        """Append eight bytes, signed."""
-        self._integer("q", value)
-
     def blob(self, value: bytes) -> None:
         """Append a length and that many bytes."""
         self.u16(len(value))
@@ -114,10 +110,6 @@ class Reader:
     def i32(self) -> int:
         """Take four bytes, signed."""
         return int.from_bytes(self._take(4), "little", signed=True)
-
-    def i64(self) -> int:
-        """Take eight bytes, signed."""
-        return int.from_bytes(self._take(8), "little", signed=True)
 
     def blob(self) -> bytes:
         """Take a length and that many bytes."""
