@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from ratios import paired_ratio
+from whylate.boards.board import tell_nobody
 from whylate.boards.local import LocalBoard
 from whylate.probe.client import Client
 from whylate.recording.reader import open_recording
@@ -130,7 +131,7 @@ def main() -> None:
     chance = random.Random(1)
     ours: list[Side] = []
     theirs: list[Side] = []
-    with closing(LocalBoard().start_probe()) as stream:
+    with closing(LocalBoard().start_probe(tell_nobody).stream) as stream:
         loader = Client(stream)
         loader.hello()
         for index, kind in enumerate(filter(None, options.load.split(","))):

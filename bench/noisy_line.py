@@ -13,8 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from whylate.boards.board import StartedProbe, Tell
 from whylate.boards.local import LocalBoard
-from whylate.probe.client import Stream
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
 from whylate.run.request import Request
@@ -29,9 +29,11 @@ class NoisyBoard(LocalBoard):
     def __init__(self, rate: float) -> None:
         self.up, self.down = Noise(1, rate), Noise(2, rate)
 
-    def start_probe(self) -> Stream:  # type: ignore[override]
+    def start_probe(self, tell: Tell) -> StartedProbe:
         """Start the probe behind the relay."""
-        return RelayedStream([str(self.binary.path)], self.up, self.down)
+        del tell
+        stream = RelayedStream([str(self.binary.path)], self.up, self.down)
+        return StartedProbe(stream, self.binary)
 
 
 def main() -> None:

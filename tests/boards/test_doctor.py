@@ -12,6 +12,7 @@ import pytest
 from captured import GUEST, before, changed, typed
 from click.testing import CliRunner
 
+from whylate.boards.board import Board, Tell
 from whylate.boards.doctor import Check, examine
 from whylate.boards.facts.snapshot import FileContent, FileRequest, ProbeFacts, Snapshot
 from whylate.cli import doctor as doctor_verb
@@ -179,8 +180,11 @@ def captured_board(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the verbs read the capture, with one hostile file, in place of a board."""
     hostile = {"/proc/device-tree/model": "[red]\x1b[2Jevil[/red] [/nonsense]\0"}
 
-    def read_board(board: str, requests: Sequence[FileRequest]) -> tuple[Snapshot, ProbeFacts]:
-        assert board == "local"
+    def read_board(
+        board: Board, requests: Sequence[FileRequest], tell: Tell
+    ) -> tuple[Snapshot, ProbeFacts]:
+        tell("reading")
+        assert board.name == "local"
         assert requests
         return changed(before(), hostile), GUEST
 

@@ -7,8 +7,10 @@ import re
 import msgspec
 from captured import GUEST, before, changed
 
+from whylate.boards.board import tell_nobody
 from whylate.boards.facts import WANTED, facts
 from whylate.boards.facts.snapshot import FileContent
+from whylate.boards.local import LocalBoard
 from whylate.recording.manifest import Fact
 from whylate.run.read import read_board
 
@@ -95,7 +97,7 @@ def test_a_path_is_asked_for_in_one_way_only() -> None:
 
 
 def test_this_machine_can_be_read_and_its_facts_survive_json() -> None:
-    snapshot, probe = read_board("local", WANTED)
+    snapshot, probe = read_board(LocalBoard(), WANTED, tell_nobody)
     found = facts(snapshot, probe)
     names = by_name(found)
     assert names["kernel_release"].value == probe.release
@@ -105,6 +107,6 @@ def test_this_machine_can_be_read_and_its_facts_survive_json() -> None:
 
 
 def test_a_snapshot_of_this_machine_stays_small() -> None:
-    snapshot, _ = read_board("local", WANTED)
+    snapshot, _ = read_board(LocalBoard(), WANTED, tell_nobody)
     size = sum(len(path) + len(content.data) for path, content in snapshot.files.items())
     assert size < 512 * 1024

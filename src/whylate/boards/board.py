@@ -1,27 +1,123 @@
-"""What a board is to the rest of whylate: something a probe can be started on."""
+"""What a board is to the rest of whylate: power, a console, files, commands and a probe."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from whylate.probe.binaries import ProbeBinary
 from whylate.probe.client import Stream
+
+#: Told what happens now ("copying the probe to board7"), for whoever waits.
+Tell = Callable[[str], None]
+
+
+def tell_nobody(text: str) -> None:
+    """Keep silent: for whoever has nobody to tell."""
 
 
 class BoardError(Exception):
     """A board that cannot be used, and what to do about it."""
 
 
+class BoardBusyError(BoardError):
+    """Somebody else has the board; the text names them."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A command that came to its end on a board."""
+
+    #: As a shell gives it: 128 + n for a command that signal n ended.
+    status: int
+    output: bytes
+    #: Empty where the way to the board has one stream for both.
+    error: bytes = b""
+
+
+@dataclass(frozen=True)
+class StartedProbe:
+    """A probe that runs on a board, and the line to it."""
+
+    stream: Stream
+    binary: ProbeBinary
+    #: The probe ends when it hears nothing for so long; 0 where it sees that we are gone.
+    keepalive_s: float = 0.0
+
+
+class Power(Protocol):
+    """A board's supply."""
+
+    def on(self) -> None:
+        """Switch it on; on already is no error. Raises BoardError."""
+
+    def off(self) -> None:
+        """Cut it off, whatever the board does; off already is no error. Raises BoardError."""
+
+    def is_on(self) -> bool | None:
+        """Whether it is on; None where the supply cannot tell. Raises BoardError."""
+
+
+class Console(Protocol):
+    """A board's serial console. Somebody drains it always, so that the board never waits."""
+
+    @property
+    def log(self) -> Path:
+        """The file to which everything that the console prints is appended as it comes."""
+
+    def connect(self) -> Stream:
+        """Return the bytes of both directions from now on; one user at a time.
+
+        Closing the stream leaves the console drained. Raises BoardBusyError and BoardError.
+        """
+
+
 class Board(Protocol):
-    """A machine under test."""
+    """A machine under test. Opening one touches nothing; hold() does."""
 
     @property
     def name(self) -> str:
         """The name by which the user calls it."""
 
     @property
-    def binary(self) -> ProbeBinary:
-        """The probe that runs there."""
+    def power(self) -> Power | None:
+        """Its supply, where we can switch it."""
 
-    def start_probe(self) -> Stream:
-        """Start the probe and return the stream to it; raises BoardError."""
+    @property
+    def console(self) -> Console | None:
+        """Its serial console, where we have it. Only while it is held."""
+
+    def hold(self, tell: Tell) -> None:
+        """Take the board for us alone; nothing is switched on yet.
+
+        Raises BoardBusyError with the name of whoever has it, and BoardError.
+        """
+
+    def boot(self, tell: Tell) -> None:
+        """Switch it on where it is off and we can, and wait until it takes commands.
+
+        Raises BoardError, also where it does not come up in its time.
+        """
+
+    def close(self) -> None:
+        """Leave it as it was found, switched off if it was off, and let others have it."""
+
+    def start_probe(self, tell: Tell) -> StartedProbe:
+        """Start the probe that fits, bringing it there first where need be; raises BoardError."""
+
+    def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
+        """Write a file on the board whole or not at all; raises BoardError."""
+
+    def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
+        """Run a command to its end with `data` as its input; raises BoardError.
+
+        Also where it takes longer than `timeout_s`: it is then ended, as far as we can.
+        """
+
+    def stream(self, argv: Sequence[str]) -> Stream:
+        """Start a command and return the stream of its input and output; raises BoardError.
+
+        Closing the stream hangs up on the command.
+        """

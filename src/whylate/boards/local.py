@@ -5,66 +5,30 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 
-from whylate.boards.board import BoardError
+from whylate.boards.board import BoardError, Finished, StartedProbe, Tell
+from whylate.boards.process import ProcessStream
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
-
-#: How long the probe may take to put everything back after the line was hung up.
-LEAVE_S = 30.0
-
-
-class ProcessStream:
-    """The stream to a probe that is a child process of ours."""
-
-    def __init__(self, command: list[str]) -> None:
-        # A session of its own: Ctrl-C at the terminal is for the host, which then says stop.
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-        )
-        assert self._process.stdin is not None  # noqa: S101 - both are pipes
-        assert self._process.stdout is not None  # noqa: S101
-        self._in = self._process.stdin
-        self._out = self._process.stdout
-
-    @property
-    def pid(self) -> int:
-        """The probe's process id."""
-        return self._process.pid
-
-    def fileno(self) -> int:
-        """Return the descriptor of the probe's output."""
-        return self._out.fileno()
-
-    def read(self, size: int) -> bytes:
-        """Return what the probe has said, empty when it is gone."""
-        return os.read(self._out.fileno(), size)
-
-    def write(self, data: bytes) -> None:
-        """Say something to the probe; raises OSError when it is gone."""
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._in.fileno(), view) :]
-
-    def close(self) -> None:
-        """Hang up and wait until the probe has left the board as it was."""
-        self._in.close()
-        try:
-            self._process.wait(LEAVE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._out.close()
 
 
 class LocalBoard:
-    """This machine as a board."""
+    """This machine as a board: always on, its console not ours."""
 
     name = "local"
+    power = None
+    console = None
+
+    def hold(self, tell: Tell) -> None:
+        """Nobody else is kept from the machine we run on."""
+
+    def boot(self, tell: Tell) -> None:
+        """Do nothing: we run on it."""
+
+    def close(self) -> None:
+        """Nothing was switched."""
 
     @cached_property
     def binary(self) -> ProbeBinary:
@@ -74,9 +38,38 @@ class LocalBoard:
         except NoProbeError as error:
             raise BoardError(str(error)) from None
 
-    def start_probe(self) -> ProcessStream:
+    def start_probe(self, tell: Tell) -> StartedProbe:
         """Start the probe as a child process; raises BoardError."""
+        del tell
+        return StartedProbe(self.stream([str(self.binary.path)]), self.binary)
+
+    def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
+        """Write a file; raises BoardError."""
+        fresh = Path(f"{path}.{os.getpid()}.part")
         try:
-            return ProcessStream([str(self.binary.path)])
+            fresh.write_bytes(data)
+            fresh.chmod(mode)
+            fresh.replace(path)
         except OSError as error:
-            raise BoardError(f"the probe cannot be started: {error}") from None
+            fresh.unlink(missing_ok=True)
+            raise BoardError(f"{path} cannot be written: {error.strerror}") from None
+
+    def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
+        """Run a command; raises BoardError."""
+        try:
+            done = subprocess.run(
+                argv, input=data, capture_output=True, timeout=timeout_s, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise BoardError(f"{argv[0]} took longer than {timeout_s:g} s") from None
+        except OSError as error:
+            raise BoardError(f"{argv[0]} cannot be run: {error.strerror}") from None
+        status = done.returncode if done.returncode >= 0 else 128 - done.returncode
+        return Finished(status, done.stdout, done.stderr)
+
+    def stream(self, argv: Sequence[str]) -> ProcessStream:
+        """Start a command as a child process; raises BoardError."""
+        try:
+            return ProcessStream(argv)
+        except OSError as error:
+            raise BoardError(f"{argv[0]} cannot be started: {error.strerror}") from None

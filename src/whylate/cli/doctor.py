@@ -33,11 +33,20 @@ def command(board: str, as_json: bool) -> None:
 
     Nothing is changed. What a setting really costs on this board only a measurement can tell.
     """
+    from rich.console import Console
+
     from whylate.boards.doctor import examine
     from whylate.boards.facts import WANTED
+    from whylate.boards.open import open_board
+    from whylate.boards.ready import ready
+    from whylate.cli.live import LiveView
     from whylate.run.read import read_board
 
-    checks = examine(*read_board(board, WANTED))
+    with (
+        LiveView(Console(stderr=True, highlight=False)) as view,
+        ready(open_board(board), view.phase) as opened,
+    ):
+        checks = examine(*read_board(opened, WANTED, view.phase))
     if as_json:
         _print_json(board, checks)
     else:

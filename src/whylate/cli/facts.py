@@ -21,10 +21,19 @@ def command(board: str, as_json: bool) -> None:
 
     Secrets on the kernel's command line are replaced by <redacted>; serial numbers are not read.
     """
+    from rich.console import Console
+
     from whylate.boards.facts import WANTED, facts
+    from whylate.boards.open import open_board
+    from whylate.boards.ready import ready
+    from whylate.cli.live import LiveView
     from whylate.run.read import read_board
 
-    found = facts(*read_board(board, WANTED))
+    with (
+        LiveView(Console(stderr=True, highlight=False)) as view,
+        ready(open_board(board), view.phase) as opened,
+    ):
+        found = facts(*read_board(opened, WANTED, view.phase))
     if as_json:
         _print_json(board, found)
     else:

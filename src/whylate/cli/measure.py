@@ -63,6 +63,7 @@ def command(
     from rich.console import Console
 
     from whylate.boards.open import open_board
+    from whylate.boards.ready import ready
     from whylate.cli.live import LiveView
     from whylate.cli.show import show
     from whylate.run.measure import measure
@@ -81,7 +82,8 @@ def command(
     )
     interrupt = _Interrupt()
     with LiveView(Console(stderr=True, highlight=False)) as view:
-        measure(open_board(board), request, directory, view, interrupt.wanted)
+        with ready(open_board(board), view.phase) as opened:
+            measure(opened, request, directory, view, interrupt.wanted)
         view.phase("reading what was recorded")
     sys.exit(show(directory, requirements, as_json=as_json))
 

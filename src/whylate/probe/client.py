@@ -161,6 +161,8 @@ class Client:
         For lines whose end the probe cannot see, such as a serial one. pump() then says a word
         in time, so that only a host which has gone, or hangs, is taken for gone.
         """
+        if not timeout_s and not self._keepalive_s:
+            return
         self._keepalive_s = timeout_s
         self._said_at = time.monotonic()
         self._send(Keepalive(int(timeout_s * 1000)))

@@ -16,6 +16,7 @@ from whylate.boards.board import Board
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, facts, for_release
 from whylate.boards.facts.snapshot import ProbeFacts, Snapshot
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
+from whylate.probe.binaries import ProbeBinary
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.recording.finish import finish
 from whylate.recording.journal import Closing, JournalWriter, Opening
@@ -68,9 +69,9 @@ def measure(
     observer: Observer,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Manifest:
-    """Run the workload on a board and return the manifest of the recording in `directory`.
+    """Run the workload on a board that is ready and return the manifest of the recording.
 
-    `stopped` is asked several times a second; when it says yes the run ends early and is kept,
+    The recording is made in `directory`. `stopped` is asked several times a second; when it says yes the run ends early and is kept,
     marked as interrupted. Raises RequestError for what the board cannot do, BoardError,
     ProbeError where not even a run was begun, and DiskError for a full disk. Whatever
     happens, the probe is hung up on, and then leaves the board as it was.
@@ -81,14 +82,18 @@ def measure(
             f"{directory} exists: a recording is never overwritten, choose another name with -o"
         )
     observer.phase(f"reading the board {board.name}")
-    with closing(board.start_probe()) as stream:
+    started = board.start_probe(observer.phase)
+    with closing(started.stream) as stream:
         client = Client(stream)
         welcome = client.hello()
+        client.keepalive(started.keepalive_s)
         plan = plan_for(request, welcome.cpus)
         identity = probe_facts(welcome, measure_frequencies(client, welcome.cpus))
         snapshot = read_files(client, for_release(WANTED, welcome.release))
         with closing(
-            JournalWriter(directory, _opening(board, plan, welcome, snapshot, identity))
+            JournalWriter(
+                directory, _opening(board, started.binary, plan, welcome, snapshot, identity)
+            )
         ) as journal:
             try:
                 run = _Run(plan, client, journal, observer, stopped, Tally(plan))
@@ -106,7 +111,12 @@ def measure(
 
 
 def _opening(
-    board: Board, plan: Plan, welcome: Welcome, snapshot: Snapshot, identity: ProbeFacts
+    board: Board,
+    binary: ProbeBinary,
+    plan: Plan,
+    welcome: Welcome,
+    snapshot: Snapshot,
+    identity: ProbeFacts,
 ) -> Opening:
     return Opening(
         schema_version=SCHEMA_VERSION,
@@ -118,7 +128,7 @@ def _opening(
         facts=facts(snapshot, identity),
         probe_version=welcome.version,
         probe_arch=welcome.arch,
-        probe_sha256=board.binary.sha256,
+        probe_sha256=binary.sha256,
         clock_resolution_ns=welcome.clock_resolution_ns,
         clock_read_ns=welcome.clock_read_ns,
         problems=[],
