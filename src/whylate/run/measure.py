@@ -71,7 +71,8 @@ def measure(
 ) -> Manifest:
     """Run the workload on a board that is ready and return the manifest of the recording.
 
-    The recording is made in `directory`. `stopped` is asked several times a second; when it says yes the run ends early and is kept,
+    The recording is made in `directory`. `stopped` is asked several times a second; when it says
+    yes the run ends early and is kept,
     marked as interrupted. Raises RequestError for what the board cannot do, BoardError,
     ProbeError where not even a run was begun, and DiskError for a full disk. Whatever
     happens, the probe is hung up on, and then leaves the board as it was.
