@@ -5,14 +5,16 @@
 #include <string.h>
 
 #include "clock.h"
+#include "counts.h"
 #include "files.h"
 #include "frequency.h"
 #include "identity.h"
 #include "loads/room.h"
 #include "session_parts.h"
 
-#define MIN_INTERVAL 50000u
-#define READ_LIMIT   (1024u * 1024)
+#define MIN_INTERVAL  50000u
+#define LONGEST_PHASE (10ull * NS_PER_S)
+#define READ_LIMIT    (1024u * 1024)
 /* Memory that samples may take on the board with --spool: never more than half of what is free. */
 #define SPOOL_MOST ((uint64_t)1 << 30)
 
@@ -95,7 +97,7 @@ static void do_read(struct session *session, uint32_t number, const struct wire_
 	size_t piece = session->link.frame_limit < 512 ? 128 : WIRE_MAX_PAYLOAD - 512;
 
 	if (!wire_copy_text(read->pattern, pattern, sizeof(pattern)) || pattern[0] != '/' ||
-	    read->limit > READ_LIMIT || read->how > FILES_LIST) {
+	    read->limit > READ_LIMIT || read->how > FILES_KERNEL_LOG) {
 		send_failed(session, number, EINVAL, "a read that this probe does not do");
 		return;
 	}
@@ -181,6 +183,7 @@ static void do_wakeup(struct session *session, uint32_t number, const struct wir
 {
 	struct wakeup_plan plan = {.interval_ns = command->interval_ns,
 				   .duration_ns = command->duration_ns,
+				   .phase_ns = session->phase_ns,
 				   .priority = command->priority,
 				   .hold_idle = command->hold_idle};
 	uint16_t cpus[MAX_CPUS];
@@ -189,8 +192,8 @@ static void do_wakeup(struct session *session, uint32_t number, const struct wir
 	int error;
 
 	if (session->measuring || command->cpus.count == 0 || command->cpus.count > MAX_CPUS ||
-	    plan.interval_ns < MIN_INTERVAL || plan.interval_ns > plan.duration_ns ||
-	    plan.priority < 1 || plan.priority > 99) {
+	    plan.interval_ns < MIN_INTERVAL || plan.phase_ns > LONGEST_PHASE ||
+	    plan.interval_ns > plan.duration_ns || plan.priority < 1 || plan.priority > 99) {
 		send_failed(session, number, EINVAL,
 			    "a wakeup workload that this probe cannot run");
 		return;
@@ -210,6 +213,7 @@ static void do_wakeup(struct session *session, uint32_t number, const struct wir
 		return;
 	}
 	session->measuring = true;
+	session->phase_ns = 0;
 	session->spooling = command->spool;
 	session->shipped_ns = clock_ns();
 	for (size_t i = 0; i < session->wakeup.count; i++)
@@ -227,9 +231,16 @@ static void do_frequency(struct session *session, uint32_t number,
 {
 	for (size_t i = 0; i < command->cpus.count && !session_host_gone(session); i++) {
 		uint16_t cpu = wire_list_u16(command->cpus, i);
+		struct counts counts;
+		uint64_t hz = frequency_measure(cpu, &counts);
 
-		SEND(session, cpu_frequency, CPU_FREQUENCY, .cpu = cpu,
-		     .hz = frequency_measure(cpu));
+		SEND(session, cpu_frequency, CPU_FREQUENCY, .cpu = cpu, .hz = hz);
+		if (!hz)
+			continue;
+		SEND(session, cpu_counts, CPU_COUNTS, .cpu = cpu, .chain = FREQUENCY_CHAIN,
+		     .cycles_error = counts.cycles.error, .cycles = counts.cycles.value,
+		     .instructions_error = counts.instructions.error,
+		     .instructions = counts.instructions.value);
 	}
 	send_done(session, number);
 }
@@ -244,6 +255,29 @@ static void do_finish(struct session *session, uint32_t number)
 	send_outcome(session, number, error, text);
 }
 
+static void do_pause(struct session *session, uint32_t number, const struct wire_pause *pause)
+{
+	if (session->pause_until_ns) {
+		send_failed(session, number, EBUSY, "a pause within a pause");
+		return;
+	}
+	session->pause_command = number;
+	session->pause_until_ns = clock_ns() + pause->duration_ms * (uint64_t)1000000;
+}
+
+bool commands_wait(const struct session *session)
+{
+	return session->link.one_way && (session->pause_until_ns || session->measuring);
+}
+
+void commands_tick(struct session *session, uint64_t now_ns)
+{
+	if (!session->pause_until_ns || now_ns < session->pause_until_ns)
+		return;
+	session->pause_until_ns = 0;
+	send_done(session, session->pause_command);
+}
+
 void commands_take(struct session *session, const struct frame *frame)
 {
 	const uint8_t *payload = frame->payload;
@@ -256,6 +290,8 @@ void commands_take(struct session *session, const struct frame *frame)
 		struct wire_wakeup wakeup;
 		struct wire_frequency frequency;
 		struct wire_keepalive keepalive;
+		struct wire_pause pause;
+		struct wire_phase phase;
 	} u;
 
 	if (frame->kind == WIRE_HELLO && wire_unpack_hello(payload, length, &u.hello)) {
@@ -276,6 +312,11 @@ void commands_take(struct session *session, const struct frame *frame)
 	} else if (frame->kind == WIRE_KEEPALIVE &&
 		   wire_unpack_keepalive(payload, length, &u.keepalive)) {
 		session->host_timeout_ns = (uint64_t)u.keepalive.timeout_ms * 1000000u;
+	} else if (frame->kind == WIRE_PAUSE && wire_unpack_pause(payload, length, &u.pause)) {
+		do_pause(session, frame->number, &u.pause);
+	} else if (frame->kind == WIRE_PHASE && wire_unpack_phase(payload, length, &u.phase)) {
+		session->phase_ns = u.phase.phase_ns;
+		send_done(session, frame->number);
 	} else if (frame->kind == WIRE_STOP) {
 		if (session->measuring)
 			wakeup_stop(&session->wakeup);

@@ -7,10 +7,16 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/klog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_PATHS 4096
+/* syslog(2) has no names for its actions outside the kernel. */
+#define LOG_READ_ALL	3
+#define LOG_SIZE_BUFFER 10
+/* All that we take of a log: the boot is at its beginning. */
+#define LONGEST_LOG (8 << 20)
 /* Longer ones would leave no room in a message for what is read. */
 #define LONGEST_PATH 400
 
@@ -72,6 +78,35 @@ static int read_names(const char *path, uint8_t *data, size_t limit, size_t *len
 	return 0;
 }
 
+/*
+ * read_kernel_log - the oldest limit bytes, and limit + 1 where there is more
+ *
+ * Asked for fewer bytes than it has, the kernel gives its newest lines, and the boot is what we
+ * want: all is asked for. With its times and levels the text is longer than the kernel's buffer.
+ */
+static int read_kernel_log(uint8_t *data, size_t limit, size_t *length)
+{
+	int buffer = klogctl(LOG_SIZE_BUFFER, NULL, 0);
+	int error = 0, got, room;
+	char *text;
+
+	if (buffer < 0)
+		return errno;
+	room = buffer < LONGEST_LOG / 4 ? 4 * buffer : LONGEST_LOG;
+	text = malloc((size_t)room + 1);
+	if (!text)
+		return ENOMEM;
+	got = klogctl(LOG_READ_ALL, text, room);
+	if (got < 0)
+		error = errno;
+	else
+		*length = (size_t)got <= limit ? (size_t)got : limit + 1;
+	if (!error)
+		memcpy(data, text, *length);
+	free(text);
+	return error;
+}
+
 static int read_path(enum files_how how, const char *path, uint64_t offset, uint8_t *data,
 		     size_t limit, size_t *length)
 {
@@ -86,6 +121,8 @@ static int read_path(enum files_how how, const char *path, uint64_t offset, uint
 		got = readlink(path, (char *)data, limit + 1);
 		*length = got < 0 ? 0 : (size_t)got;
 		return got < 0 ? errno : 0;
+	case FILES_KERNEL_LOG:
+		return read_kernel_log(data, limit, length);
 	}
 	return EINVAL;
 }

@@ -6,7 +6,6 @@
 
 #include "clock.h"
 
-#define CHAIN  100000u
 #define ROUNDS 20
 
 /*
@@ -37,23 +36,39 @@ static unsigned long chain(unsigned long turns, unsigned long value, unsigned lo
 	return value;
 }
 
+static void run_chain(unsigned long value)
+{
+	volatile unsigned long kept = chain(FREQUENCY_CHAIN / 8, value, 0x5bd1e995);
+
+	(void)kept;
+}
+
 static uint64_t best_of_rounds(void)
 {
 	uint64_t best_ns = UINT64_MAX;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t start_ns = clock_ns(), took_ns;
-		volatile unsigned long kept = chain(CHAIN / 8, (unsigned long)start_ns, 0x5bd1e995);
 
-		(void)kept;
+		run_chain((unsigned long)start_ns);
 		took_ns = clock_ns() - start_ns;
 		if (took_ns < best_ns)
 			best_ns = took_ns;
 	}
-	return best_ns ? (uint64_t)CHAIN * NS_PER_S / best_ns : 0;
+	return best_ns ? (uint64_t)FREQUENCY_CHAIN * NS_PER_S / best_ns : 0;
 }
 
-uint64_t frequency_measure(uint16_t cpu)
+/* count_chain - what a chain costs by the counters of the CPU that we run on */
+static void count_chain(uint16_t cpu, struct counts *counts)
+{
+	struct counting counting;
+
+	counts_start(&counting, cpu);
+	run_chain(1);
+	counts_stop(&counting, counts);
+}
+
+uint64_t frequency_measure(uint16_t cpu, struct counts *counts)
 {
 	size_t size = CPU_ALLOC_SIZE(65536);
 	cpu_set_t *before = CPU_ALLOC(65536), *only = CPU_ALLOC(65536);
@@ -64,6 +79,7 @@ uint64_t frequency_measure(uint16_t cpu)
 		CPU_SET_S(cpu, size, only);
 		if (sched_setaffinity(0, size, only) == 0) {
 			hz = best_of_rounds();
+			count_chain(cpu, counts);
 			sched_setaffinity(0, size, before);
 		}
 	}

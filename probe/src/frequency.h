@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* The frequency of a CPU, measured instead of believed. */
+/* The frequency of a CPU, measured instead of believed, and what its counters say to that. */
 #ifndef WHYLATE_FREQUENCY_H
 #define WHYLATE_FREQUENCY_H
 
 #include <stdint.h>
 
+#include "counts.h"
+
+/* Instructions in one chain, without those of its loop. */
+#define FREQUENCY_CHAIN 100000u
+
 /* frequency_measure - Hz of a CPU, from the best of several short chains of instructions that
- * take a cycle each and wait for one another. 0 where the CPU cannot be run on. Takes about
- * 2 ms at 1 GHz. */
-uint64_t frequency_measure(uint16_t cpu);
+ * take a cycle each and wait for one another. 0 where the CPU cannot be run on. `counts` is then
+ * left alone, else it says what the CPU's counters counted over one chain. Takes about 2 ms at
+ * 1 GHz. */
+uint64_t frequency_measure(uint16_t cpu, struct counts *counts);
 
 #endif

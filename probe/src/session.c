@@ -16,7 +16,8 @@ static void pump(struct session *session, int timeout_ms)
 {
 	struct link *link = &session->link;
 	struct pollfd fds[2] = {
-	    {.fd = link->input_ended ? -1 : link->input, .events = POLLIN},
+	    {.fd = link->input_ended || commands_wait(session) ? -1 : link->input,
+	     .events = POLLIN},
 	    {.fd = link->output, .events = link->out_start < link->out_end ? POLLOUT : 0},
 	};
 
@@ -32,7 +33,8 @@ static void pump(struct session *session, int timeout_ms)
 
 bool session_host_gone(const struct session *session)
 {
-	return session->link.input_ended || session->link.output_broken;
+	/* The end of a plan is not the end of who wrote it. */
+	return (session->link.input_ended && !session->link.one_way) || session->link.output_broken;
 }
 
 void session_send(struct session *session, uint8_t kind, const struct wire_writer *writer)
@@ -45,15 +47,35 @@ void session_send(struct session *session, uint8_t kind, const struct wire_write
 		if (session_host_gone(session))
 			return;
 		pump(session, 20);
-		link_next(&session->link, &frame, true);
+		/* What is not taken the host says again, but a plan is said only once. */
+		if (!session->link.one_way)
+			link_next(&session->link, &frame, true);
 		link_tick(&session->link, clock_ns());
 	}
 	link_send(&session->link, kind, writer->data, writer->length);
 }
 
+/* plan_done - whether a plan was carried out to its end, and all about it was said */
+static bool plan_done(const struct session *session)
+{
+	const struct link *link = &session->link;
+
+	return link->one_way && link_drained(link) && !commands_wait(session) &&
+	       link->out_start == link->out_end;
+}
+
 /* wait_ms - how long nothing needs to be done unless the host says something */
 static int wait_ms(const struct session *session)
 {
+	if (plan_done(session))
+		return 0;
+	if (session->pause_until_ns) {
+		uint64_t now_ns = clock_ns();
+		uint64_t left_ns =
+		    session->pause_until_ns > now_ns ? session->pause_until_ns - now_ns : 0;
+
+		return (int)(left_ns < SHIP_NS ? left_ns / 1000000u + 1 : SHIP_NS / 1000000u);
+	}
 	if (session->measuring)
 		return SHIP_NS / 1000000u;
 	if (!link_idle(&session->link) || session->link.highest >= session->link.expected)
@@ -72,7 +94,7 @@ static bool host_is_silent(struct session *session, uint64_t now_ns)
 	       now_ns - session->host_heard_ns > session->host_timeout_ns;
 }
 
-int session_run(struct guardian *guardian, int input, int output)
+int session_run(struct guardian *guardian, int input, int output, bool is_plan)
 {
 	/* Not on the stack: with its buffers it is larger than some stacks are. */
 	struct session *session = calloc(1, sizeof(*session));
@@ -81,11 +103,13 @@ int session_run(struct guardian *guardian, int input, int output)
 	if (!session || !link_open(&session->link, input, output, STORE_SIZE))
 		return 1;
 	session->guardian = guardian;
+	if (is_plan)
+		link_take_plan(&session->link);
 	for (;;) {
 		uint64_t now_ns;
 
 		pump(session, wait_ms(session));
-		while (link_next(&session->link, &frame, false)) {
+		while (!commands_wait(session) && link_next(&session->link, &frame, false)) {
 			struct frame command = frame;
 			uint8_t payload[WIRE_MAX_PAYLOAD];
 
@@ -96,8 +120,10 @@ int session_run(struct guardian *guardian, int input, int output)
 			commands_take(session, &command);
 		}
 		now_ns = clock_ns();
-		if (session_host_gone(session) || host_is_silent(session, now_ns))
+		if (session_host_gone(session) || host_is_silent(session, now_ns) ||
+		    plan_done(session))
 			break;
+		commands_tick(session, now_ns);
 		if (session->measuring)
 			shipping_tick(session, now_ns);
 		loads_tick(session, now_ns);
@@ -105,5 +131,5 @@ int session_run(struct guardian *guardian, int input, int output)
 		link_write(&session->link);
 	}
 	/* Measuring threads die with the process, the guardian does the rest. */
-	return session_host_gone(session) ? 0 : 2;
+	return session_host_gone(session) || is_plan ? 0 : 2;
 }

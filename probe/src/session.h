@@ -3,9 +3,13 @@
 #ifndef WHYLATE_SESSION_H
 #define WHYLATE_SESSION_H
 
+#include <stdbool.h>
+
 #include "guardian.h"
 
-/* session_run - serve the host on these descriptors until it leaves; returns an exit status */
-int session_run(struct guardian *guardian, int input, int output);
+/* session_run - serve the host on these descriptors until it leaves; returns an exit status.
+ * is_plan: the input is a file with all commands. They are carried out one after the other, each
+ * when the one before it has come to its end, and nothing is waited for from outside. */
+int session_run(struct guardian *guardian, int input, int output, bool is_plan);
 
 #endif

@@ -37,6 +37,9 @@ struct session {
 	size_t slots_used;
 	uint64_t host_timeout_ns; /* 0: a silent host is waited for */
 	uint64_t host_heard_ns;
+	uint64_t pause_until_ns; /* 0: no pause */
+	uint32_t pause_command;
+	uint64_t phase_ns; /* of the next workload */
 	uint64_t frames_heard;
 };
 
@@ -45,6 +48,12 @@ void session_send(struct session *session, uint8_t kind, const struct wire_write
 
 /* session_host_gone - whether there is nobody any more to send to */
 bool session_host_gone(const struct session *session);
+
+/* commands_wait - whether the next command of a plan waits for a pause, or for the workload */
+bool commands_wait(const struct session *session);
+
+/* commands_tick - answer a pause that is over */
+void commands_tick(struct session *session, uint64_t now_ns);
 
 /* commands_take - carry out one command and answer it */
 void commands_take(struct session *session, const struct frame *frame);

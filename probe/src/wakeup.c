@@ -225,7 +225,7 @@ int wakeup_start(struct wakeup *wakeup, const struct wakeup_plan *plan, const ui
 		while (sem_wait(&wakeup->ready) == -1)
 			;
 	hurry(plan->priority);
-	first_ns = clock_ns() + HEAD_START_NS;
+	first_ns = clock_ns() + HEAD_START_NS + plan->phase_ns;
 	for (size_t i = 0; i < count; i++)
 		wakeup->cpus[i].start_ns = first_ns + i * plan->interval_ns / count;
 	/* The end lies after every first deadline, so that no thread ends before it began. */

@@ -21,6 +21,7 @@
 struct wakeup_plan {
 	uint64_t interval_ns;
 	uint64_t duration_ns;
+	uint64_t phase_ns; /* the first deadline is so much later */
 	int priority;
 	bool hold_idle;
 };

@@ -88,6 +88,7 @@ static void unpack_all(const uint8_t *payload, size_t length)
 	TRY(cpu_result);
 	TRY(result);
 	TRY(cpu_frequency);
+	TRY(cpu_counts);
 	TRY(note);
 	TRY(load_started);
 	TRY(ack);

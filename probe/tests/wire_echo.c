@@ -122,6 +122,8 @@ static bool echo(const struct frame *frame, struct wire_writer *writer)
 		     NUMBER(overrun); NUMBER(dropped))
 		ECHO(RESULT, result, NUMBER(cpu_time_ns); NUMBER(peak_memory))
 		ECHO(CPU_FREQUENCY, cpu_frequency, NUMBER(cpu); NUMBER(hz))
+		ECHO(CPU_COUNTS, cpu_counts, NUMBER(cpu); NUMBER(chain); SIGNED(cycles_error);
+		     NUMBER(cycles); SIGNED(instructions_error); NUMBER(instructions))
 		ECHO(NOTE, note, BYTES(code); BYTES(text))
 		ECHO(LOAD_STARTED, load_started, NUMBER(load); NUMBER(count); BYTES(unit))
 		ECHO(ACK, ack, NUMBER(next))

@@ -39,6 +39,11 @@ bool link_open(struct link *link, int input, int output, size_t store_size)
 	return link->store && link->out && set_nonblocking(input) && set_nonblocking(output);
 }
 
+void link_take_plan(struct link *link)
+{
+	link->one_way = true;
+}
+
 static struct link_sent *sent_at(struct link *link, uint32_t number)
 {
 	return &link->sent[number % LINK_WINDOW];
@@ -102,6 +107,8 @@ uint32_t link_send(struct link *link, uint8_t kind, const uint8_t *payload, size
 		memcpy(link->store + sent->position % link->store_size, payload, length);
 	link->store_end = sent->position + length;
 	link->sent_at_ns = 0;
+	if (link->one_way)
+		link->acknowledged = link->next_number;
 	queue(link, kind, number, payload, length);
 	return number;
 }
@@ -303,6 +310,11 @@ static bool take_control(struct link *link, struct frame *frame)
 	}
 }
 
+bool link_drained(const struct link *link)
+{
+	return link->input_ended && link->received_start == link->received_end;
+}
+
 void link_read(struct link *link)
 {
 	ssize_t got;
@@ -354,6 +366,8 @@ bool link_next(struct link *link, struct frame *frame, bool hold)
 
 void link_tick(struct link *link, uint64_t now_ns)
 {
+	if (link->one_way)
+		return;
 	if (link->highest >= link->expected && now_ns - link->asked_at_ns >= ASK_AGAIN_NS) {
 		link->asked_at_ns = now_ns;
 		queue_resend(link);

@@ -29,6 +29,8 @@ struct link {
 	int output;
 	bool input_ended;
 	bool output_broken;
+	/* The host says nothing but what it said at once: nobody acknowledges, nothing is kept. */
+	bool one_way;
 
 	/* sending: numbers acknowledged … next_number - 1 are kept in store */
 	uint32_t next_number;
@@ -65,6 +67,9 @@ struct link {
 /* link_open - make a link over two descriptors; both become non-blocking. False: no memory. */
 bool link_open(struct link *link, int input, int output, size_t store_size);
 
+/* link_take_plan - from here on the input is a file with all that the host will ever say */
+void link_take_plan(struct link *link);
+
 /* link_has_room - whether a message of that length can be sent now */
 bool link_has_room(const struct link *link, size_t length);
 
@@ -76,6 +81,9 @@ bool link_idle(const struct link *link);
 
 /* link_read - take what the stream has; sets input_ended at its end */
 void link_read(struct link *link);
+
+/* link_drained - whether the input has ended and all of it was taken */
+bool link_drained(const struct link *link);
 
 /* link_next - the next command in order, if there is one; valid until the next call.
  * Control frames are dealt with on the way; with `hold` commands are left for later. */

@@ -145,6 +145,32 @@ bool wire_unpack_keepalive(const uint8_t *payload, size_t length, struct wire_ke
 	return wire_reader_done(&reader);
 }
 
+void wire_pack_pause(struct wire_writer *writer, const struct wire_pause *message)
+{
+	wire_write_u32(writer, message->duration_ms);
+}
+
+bool wire_unpack_pause(const uint8_t *payload, size_t length, struct wire_pause *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->duration_ms = wire_read_u32(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_phase(struct wire_writer *writer, const struct wire_phase *message)
+{
+	wire_write_u64(writer, message->phase_ns);
+}
+
+bool wire_unpack_phase(const uint8_t *payload, size_t length, struct wire_phase *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->phase_ns = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
 void wire_pack_welcome(struct wire_writer *writer, const struct wire_welcome *message)
 {
 	wire_write_bytes(writer, message->version);
@@ -408,6 +434,29 @@ bool wire_unpack_load_started(const uint8_t *payload, size_t length,
 	message->load = wire_read_u16(&reader);
 	message->count = wire_read_u16(&reader);
 	message->unit = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_cpu_counts(struct wire_writer *writer, const struct wire_cpu_counts *message)
+{
+	wire_write_u16(writer, message->cpu);
+	wire_write_u32(writer, message->chain);
+	wire_write_i32(writer, message->cycles_error);
+	wire_write_u64(writer, message->cycles);
+	wire_write_i32(writer, message->instructions_error);
+	wire_write_u64(writer, message->instructions);
+}
+
+bool wire_unpack_cpu_counts(const uint8_t *payload, size_t length, struct wire_cpu_counts *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->cpu = wire_read_u16(&reader);
+	message->chain = wire_read_u32(&reader);
+	message->cycles_error = wire_read_i32(&reader);
+	message->cycles = wire_read_u64(&reader);
+	message->instructions_error = wire_read_i32(&reader);
+	message->instructions = wire_read_u64(&reader);
 	return wire_reader_done(&reader);
 }
 

@@ -24,6 +24,8 @@ enum wire_kind {
 	WIRE_FREQUENCY = 7,
 	WIRE_FINISH = 8,
 	WIRE_KEEPALIVE = 9,
+	WIRE_PAUSE = 10,
+	WIRE_PHASE = 11,
 	WIRE_WELCOME = 64,
 	WIRE_DONE = 65,
 	WIRE_FAILED = 66,
@@ -37,6 +39,7 @@ enum wire_kind {
 	WIRE_CPU_FREQUENCY = 74,
 	WIRE_NOTE = 75,
 	WIRE_LOAD_STARTED = 76,
+	WIRE_CPU_COUNTS = 77,
 	WIRE_ACK = 240,
 	WIRE_RESEND = 241,
 	WIRE_FRAGMENT = 242,
@@ -87,8 +90,7 @@ struct wire_stop {
 	char nothing; /* C has no empty structs */
 };
 
-/* frequency - Measure the frequency of these CPUs: answered by cpu_frequency for each, then done.
- */
+/* frequency - Measure these CPUs: answered by cpu_frequency and cpu_counts for each, then done. */
 struct wire_frequency {
 	struct wire_list cpus;
 };
@@ -102,6 +104,16 @@ struct wire_finish {
  * never. */
 struct wire_keepalive {
 	uint32_t timeout_ms;
+};
+
+/* pause - Answered by done after that time; the next command of a plan waits for it. */
+struct wire_pause {
+	uint32_t duration_ms;
+};
+
+/* phase - The next wakeup workload begins so much later than it else would. */
+struct wire_phase {
+	uint64_t phase_ns;
 };
 
 /* welcome - Who the probe is and what it may do. */
@@ -221,6 +233,17 @@ struct wire_load_started {
 	struct wire_bytes unit;
 };
 
+/* cpu_counts - What a CPU's counters counted over a chain; of user mode alone where they can tell.
+ */
+struct wire_cpu_counts {
+	uint16_t cpu;
+	uint32_t chain;
+	int32_t cycles_error;
+	uint64_t cycles;
+	int32_t instructions_error;
+	uint64_t instructions;
+};
+
 /* ack - All frames below `next` have arrived. */
 struct wire_ack {
 	uint32_t next;
@@ -278,6 +301,10 @@ void wire_pack_finish(struct wire_writer *writer, const struct wire_finish *mess
 bool wire_unpack_finish(const uint8_t *payload, size_t length, struct wire_finish *message);
 void wire_pack_keepalive(struct wire_writer *writer, const struct wire_keepalive *message);
 bool wire_unpack_keepalive(const uint8_t *payload, size_t length, struct wire_keepalive *message);
+void wire_pack_pause(struct wire_writer *writer, const struct wire_pause *message);
+bool wire_unpack_pause(const uint8_t *payload, size_t length, struct wire_pause *message);
+void wire_pack_phase(struct wire_writer *writer, const struct wire_phase *message);
+bool wire_unpack_phase(const uint8_t *payload, size_t length, struct wire_phase *message);
 void wire_pack_welcome(struct wire_writer *writer, const struct wire_welcome *message);
 bool wire_unpack_welcome(const uint8_t *payload, size_t length, struct wire_welcome *message);
 void wire_pack_done(struct wire_writer *writer, const struct wire_done *message);
@@ -307,6 +334,8 @@ bool wire_unpack_note(const uint8_t *payload, size_t length, struct wire_note *m
 void wire_pack_load_started(struct wire_writer *writer, const struct wire_load_started *message);
 bool wire_unpack_load_started(const uint8_t *payload, size_t length,
 			      struct wire_load_started *message);
+void wire_pack_cpu_counts(struct wire_writer *writer, const struct wire_cpu_counts *message);
+bool wire_unpack_cpu_counts(const uint8_t *payload, size_t length, struct wire_cpu_counts *message);
 void wire_pack_ack(struct wire_writer *writer, const struct wire_ack *message);
 bool wire_unpack_ack(const uint8_t *payload, size_t length, struct wire_ack *message);
 void wire_pack_resend(struct wire_writer *writer, const struct wire_resend *message);

@@ -121,3 +121,21 @@ class Board(Protocol):
 
         Closing the stream hangs up on the command.
         """
+
+
+class PlannedBoard(Board, Protocol):
+    """A virtual board, which can carry a plan out in virtual time with nobody to talk to."""
+
+    @property
+    def cpus(self) -> int:
+        """How many CPUs it has."""
+
+    @property
+    def release(self) -> str:
+        """The release of its kernel; raises BoardError where there is no image."""
+
+    def carry_out(self, plan: bytes, seed: int, tell: Tell) -> StartedProbe:
+        """Boot with a plan for the probe; the stream is what it says. Raises BoardError.
+
+        The board must be held and off, and is off again when the stream is closed.
+        """

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from whylate.boards.facts.snapshot import (
+    CpuCounts,
     CpuFrequency,
     FileContent,
     FileRequest,
@@ -17,7 +18,7 @@ from whylate.probe.client import Client
 from whylate.wire import messages
 from whylate.wire.messages import Read, Welcome
 
-HOW = {"read": 0, "link": 1, "list": 2}
+HOW = {"read": 0, "link": 1, "list": 2, "kernel log": 3}
 #: All that a board may make us keep, whatever it answers.
 MAX_BYTES = 32 << 20
 MAX_FILES = 20_000
@@ -29,15 +30,20 @@ def read_files(client: Client, requests: Sequence[FileRequest]) -> Snapshot:
 
     Of a board that answers more than MAX_BYTES or MAX_FILES the rest is not kept.
     """
-    commands = [Read(HOW[one.kind], one.limit, one.offset, one.pattern) for one in requests]
-    collected = _Collected()
+    commands = read_commands(requests)
+    collected = CollectedFiles()
     if commands:
         client.call_all(commands, collected.take)
     return Snapshot(collected.files)
 
 
+def read_commands(requests: Sequence[FileRequest]) -> list[Read]:
+    """Return what to say to the probe for these requests."""
+    return [Read(HOW[one.kind], one.limit, one.offset, one.pattern) for one in requests]
+
+
 @dataclass
-class _Collected:
+class CollectedFiles:
     """Pieces of files as they come, put together within the bounds."""
 
     files: dict[str, FileContent] = field(default_factory=dict)
@@ -65,10 +71,30 @@ def _errno_name(error: int) -> str | None:
 
 
 def measure_frequencies(client: Client, cpus: Iterable[int]) -> tuple[CpuFrequency, ...]:
-    """Let the probe time every CPU; those it could not run on are left out."""
-    answers = client.call(messages.Frequency(tuple(cpus)))
+    """Let the probe time every CPU and read its counters; those it could not run on are left out.
+
+    Raises ProbeError.
+    """
+    return frequencies(client.call(messages.Frequency(tuple(cpus))))
+
+
+def frequencies(answers: Sequence[messages.Message]) -> tuple[CpuFrequency, ...]:
+    """Return what the answers to a frequency command say."""
+    counts = {m.cpu: _counts(m) for m in answers if isinstance(m, messages.CpuCounts)}
     return tuple(
-        CpuFrequency(m.cpu, m.hz) for m in answers if isinstance(m, messages.CpuFrequency) and m.hz
+        CpuFrequency(m.cpu, m.hz, counts.get(m.cpu))
+        for m in answers
+        if isinstance(m, messages.CpuFrequency) and m.hz
+    )
+
+
+def _counts(answer: messages.CpuCounts) -> CpuCounts:
+    return CpuCounts(
+        answer.chain,
+        answer.cycles,
+        _errno_name(answer.cycles_error),
+        answer.instructions,
+        _errno_name(answer.instructions_error),
     )
 
 

@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from whylate.boards.board import Board, BoardError
 from whylate.boards.local import LocalBoard
+from whylate.lab.description import names
 
 
-def open_board(name: str) -> Board:
-    """Return the board of that name; raises BoardError."""
+@dataclass(frozen=True)
+class BoardOptions:
+    """What a user may say about a board besides its name."""
+
+    #: CPUs of a virtual board; None: as many as its description says.
+    cpus: int | None = None
+    #: Words for the kernel's command line of a virtual board.
+    kernel_args: tuple[str, ...] = ()
+    #: labgrid's environment file; None: LG_ENV, if that is set.
+    environment: Path | None = None
+
+
+def open_board(name: str, options: BoardOptions | None = None) -> Board:
+    """Return the board of that name, untouched as yet; raises BoardError.
+
+    `local`, `ssh://[user@]host[:port]`, a virtual board, or a target or place of labgrid's.
+    """
+    options = options or BoardOptions()
     if name == "local":
         return LocalBoard()
+    if name in names():
+        return _virtual(name, options)
     raise BoardError(
-        f"there is no board {name[:80]!r}: this version measures only the machine it runs on, "
-        "which is called local"
+        f"there is no board {name[:80]!r}: there are local, ssh://[user@]host, and "
+        f"{', '.join(names())} (`whylate board list` shows them all)"
+    )
+
+
+def _virtual(name: str, options: BoardOptions) -> Board:
+    from whylate.boards.qemu.board import QemuBoard, VirtualOptions
+    from whylate.lab.description import virtual_board
+
+    return QemuBoard(
+        virtual_board(name), VirtualOptions(cpus=options.cpus, kernel_args=options.kernel_args)
     )

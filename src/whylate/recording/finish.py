@@ -12,6 +12,7 @@ import msgspec
 
 from whylate.recording import journal as journal_file
 from whylate.recording.accounting import CpuBook
+from whylate.recording.digest import SamplesDigest
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.journal import (
     CLOSING,
@@ -63,6 +64,7 @@ class _Reading:
     loads: list[LoadBook] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
     malformed: int = 0
+    digest: SamplesDigest = field(default_factory=SamplesDigest)
 
     def take(self, frame: Frame) -> None:
         """Take one frame; what cannot be understood is counted."""
@@ -94,6 +96,7 @@ class _Reading:
             return
         rows = decode_samples(message, book.started.interval_ns, book.planned)
         if book.take(rows):
+            self.digest.take(message.cpu, rows)
             self.rows(message.cpu, rows)
 
     @_message.register
@@ -204,6 +207,7 @@ def _manifest(directory: Path, reading: _Reading, counts: FrameCounts) -> Manife
         changes=closing.changes if closing is not None else [],
         probe=_probe_report(opening, closing, reading),
         problems=_problems(opening, closing, reading, counts),
+        samples_sha256=reading.digest.hexdigest(),
     )
 
 

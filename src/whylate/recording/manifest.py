@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 #: Version of the manifest and of the columns of samples.parquet. A reader refuses a newer one.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: complete: ran to its planned end. interrupted: ended early on purpose (Ctrl-C).
 #: cut: ended early by a failure. recovered: made from the journal of a killed run.
@@ -47,6 +47,12 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spool: bool
     loads: list[LoadPlan]
     settings: list[Setting]
+    #: Measured in the virtual time of a virtual board: repeatable, and no measure of hardware.
+    virtual_time: bool = False
+    #: What QEMU's random numbers began with, in virtual time.
+    seed: int = 0
+    #: The first activation came so much later than it else would have.
+    phase_ns: int = 0
 
 
 class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -149,3 +155,5 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changes: list[Change]
     probe: ProbeReport
     problems: list[Problem]
+    #: SHA-256 of all samples (whylate.recording.digest); None in recordings of schema 1.
+    samples_sha256: str | None = None

@@ -6,60 +6,23 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from contextlib import closing as hung_up
 from pathlib import Path
 
-from whylate import __version__
 from whylate.boards.board import Board
-from whylate.boards.facts import WANTED, WANTED_AFTER, changes, facts, for_release
-from whylate.boards.facts.snapshot import ProbeFacts, Snapshot
+from whylate.boards.facts import WANTED, WANTED_AFTER, changes, for_release
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
-from whylate.probe.binaries import ProbeBinary
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.recording.finish import finish
-from whylate.recording.journal import Closing, JournalWriter, Opening
-from whylate.recording.manifest import SCHEMA_VERSION, Change, Manifest, Plan, Problem, State
+from whylate.recording.journal import Closing, JournalWriter
+from whylate.recording.manifest import Change, LoadPlan, Manifest, Plan, Problem, State
 from whylate.run.progress import Observer, Tally
-from whylate.run.request import Request, RequestError, check, plan_for
-from whylate.wire.frame import Frame
-from whylate.wire.messages import (
-    LoadStart,
-    Message,
-    Result,
-    Setting,
-    Stop,
-    Wakeup,
-    Welcome,
-)
+from whylate.run.record import TELL_S, WARM_UP_S, Run, closing, must_be_new, opening
+from whylate.run.request import Request, check, plan_for
+from whylate.wire.messages import LoadStart, Setting, Stop, Wakeup
 
-#: Loads run this long before measuring begins, so that they are warm and their rate is known.
-WARM_UP_S = 1.6
-#: The live line is told this often.
-TELL_S = 0.2
 #: A workload that has not ended this long after it should have will not.
 OVERTIME_S = 30.0
-
-
-@dataclass
-class _Run:
-    """A run under way: everything that its steps share."""
-
-    plan: Plan
-    client: Client
-    journal: JournalWriter
-    observer: Observer
-    stopped: Callable[[], bool]
-    tally: Tally
-    ended: bool = False
-    interrupted: bool = False
-
-    def take(self, frame: Frame, message: Message) -> None:
-        """Keep a message of the probe before anything else is done with it."""
-        self.journal.frame(frame)
-        self.tally.take(message)
-        self.ended = self.ended or isinstance(message, Result)
 
 
 def measure(
@@ -78,26 +41,23 @@ def measure(
     happens, the probe is hung up on, and then leaves the board as it was.
     """
     check(request)
-    if directory.exists():
-        raise RequestError(
-            f"{directory} exists: a recording is never overwritten, choose another name with -o"
-        )
+    must_be_new(directory)
     observer.phase(f"reading the board {board.name}")
     started = board.start_probe(observer.phase)
-    with closing(started.stream) as stream:
+    with hung_up(started.stream) as stream:
         client = Client(stream)
         welcome = client.hello()
         client.keepalive(started.keepalive_s)
         plan = plan_for(request, welcome.cpus)
         identity = probe_facts(welcome, measure_frequencies(client, welcome.cpus))
         snapshot = read_files(client, for_release(WANTED, welcome.release))
-        with closing(
+        with hung_up(
             JournalWriter(
-                directory, _opening(board, started.binary, plan, welcome, snapshot, identity)
+                directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
             )
         ) as journal:
             try:
-                run = _Run(plan, client, journal, observer, stopped, Tally(plan))
+                run = Run(plan, client, journal, observer, stopped, Tally(plan))
                 client.on_message = run.take
                 journal.closing(_carry_out(run))
             except ProbeRefusedError:
@@ -111,32 +71,7 @@ def measure(
             return finish(directory)
 
 
-def _opening(
-    board: Board,
-    binary: ProbeBinary,
-    plan: Plan,
-    welcome: Welcome,
-    snapshot: Snapshot,
-    identity: ProbeFacts,
-) -> Opening:
-    return Opening(
-        schema_version=SCHEMA_VERSION,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        whylate=__version__,
-        board=board.name,
-        clock="CLOCK_MONOTONIC",
-        plan=plan,
-        facts=facts(snapshot, identity),
-        probe_version=welcome.version,
-        probe_arch=welcome.arch,
-        probe_sha256=binary.sha256,
-        clock_resolution_ns=welcome.clock_resolution_ns,
-        clock_read_ns=welcome.clock_read_ns,
-        problems=[],
-    )
-
-
-def _carry_out(run: _Run) -> Closing:
+def _carry_out(run: Run) -> Closing:
     """Disturb, measure, clean up; what goes wrong once measuring has begun is part of the result.
 
     Raises ProbeRefusedError for a plan that the board does not take.
@@ -159,59 +94,54 @@ def _carry_out(run: _Run) -> Closing:
         problems.append(Problem("probe-gone", str(error), fatal=True))
     except ProbeError as error:
         problems.append(Problem("probe", str(error), fatal=True))
-    link, frames = run.client.link.counts, run.client.link.frame_counts
-    if link.lost or link.malformed:
-        problems.append(
-            Problem(
-                "line",
-                f"{link.lost} frames were lost on the way for good, and {link.malformed} could not "
-                "be understood",
-                fatal=True,
-            )
-        )
-    return Closing(
-        state=state,
-        changes=moved,
-        problems=problems,
-        frames=link.delivered,
-        frames_damaged=frames.damaged + frames.oversized + frames.foreign,
-        frames_resent=link.requests,
-        frames_lost=link.lost,
-    )
+    return closing(run.client, state, moved, problems)
 
 
-def _prepare(run: _Run) -> None:
+def _prepare(run: Run) -> None:
     """Change settings and start the loads, and let them get going."""
     for setting in run.plan.settings:
         run.client.call(Setting(setting.path, setting.value))
     for index, load in enumerate(run.plan.loads):
-        argv = tuple(shlex.split(load.command)) if load.command is not None else ()
-        run.client.call(LoadStart(index, load.count, load.kind, argv))
+        run.client.call(start_of(index, load))
     if run.plan.loads:
         run.observer.phase("warming up the loads")
         deadline = time.monotonic() + WARM_UP_S
         while (left := deadline - time.monotonic()) > 0 and not run.stopped():
             run.client.pump(min(left, TELL_S))
-        for index, why in run.tally.stopped_loads.items():
-            # Better now than after a night of measuring without it.
-            kind = run.plan.loads[index].kind if index < len(run.plan.loads) else "?"
-            raise ProbeRefusedError(f"load {kind} does not work here: {why}", 0)
+        refuse_dead_loads(run)
 
 
-def _workload(run: _Run) -> None:
+def start_of(index: int, load: LoadPlan) -> LoadStart:
+    """Return the command that starts a load of a plan."""
+    argv = tuple(shlex.split(load.command)) if load.command is not None else ()
+    return LoadStart(index, load.count, load.kind, argv)
+
+
+def refuse_dead_loads(run: Run) -> None:
+    """Raise ProbeRefusedError for a load that stopped before measuring began."""
+    for index, why in run.tally.stopped_loads.items():
+        # Better now than after a night of measuring without it.
+        kind = run.plan.loads[index].kind if index < len(run.plan.loads) else "?"
+        raise ProbeRefusedError(f"load {kind} does not work here: {why}", 0)
+
+
+def wakeup_of(plan: Plan) -> Wakeup:
+    """Return the command that starts the workload of a plan."""
+    return Wakeup(
+        interval_ns=plan.interval_ns,
+        duration_ns=plan.duration_ns,
+        priority=plan.priority,
+        hold_idle=int(not plan.allow_idle_states),
+        spool=int(plan.spool),
+        cpus=tuple(plan.cpus),
+    )
+
+
+def _workload(run: Run) -> None:
     """Start the workload and wait for its result, or for the user to end it."""
     run.observer.phase("measuring")
     plan = run.plan
-    run.client.call(
-        Wakeup(
-            interval_ns=plan.interval_ns,
-            duration_ns=plan.duration_ns,
-            priority=plan.priority,
-            hold_idle=int(not plan.allow_idle_states),
-            spool=int(plan.spool),
-            cpus=tuple(plan.cpus),
-        )
-    )
+    run.client.call(wakeup_of(plan))
     started = told = time.monotonic()
     deadline = started + plan.duration_ns / 1e9 + OVERTIME_S
     while not run.ended:

@@ -8,6 +8,7 @@ from typing import Protocol
 from whylate.recording.load_rates import STOPPED
 from whylate.recording.manifest import LoadPlan, Plan
 from whylate.wire.messages import CpuStarted, LoadStarted, LoadWork, Message, Samples
+from whylate.wire.messages import Progress as ProbeProgress
 from whylate.wire.pack import WireError
 from whylate.wire.samples import decode_samples
 
@@ -66,6 +67,8 @@ class Tally:
     max_cpu: int | None = None
     #: Loads that work no more, and why.
     stopped_loads: dict[int, str] = field(default_factory=dict)
+    #: The board's clock when it last told how far it was; None before that.
+    now_ns: int | None = None
     _started: dict[int, CpuStarted] = field(default_factory=dict)
     _units: dict[int, str] = field(default_factory=dict)
     _work: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -77,6 +80,8 @@ class Tally:
             self._started[message.cpu] = message
         elif isinstance(message, Samples):
             self._samples(message)
+        elif isinstance(message, ProbeProgress):
+            self.now_ns = message.now_ns
         elif isinstance(message, LoadStarted):
             self._units[message.load] = message.unit[:40]
         elif isinstance(message, LoadWork):
@@ -92,6 +97,14 @@ class Tally:
     def started(self) -> bool:
         """Whether measuring has begun."""
         return bool(self._started)
+
+    @property
+    def board_elapsed_s(self) -> float:
+        """Seconds of the board's own time since measuring began."""
+        if self.now_ns is None or not self._started:
+            return 0.0
+        start_ns = min(cpu.start_ns for cpu in self._started.values())
+        return max(0.0, (self.now_ns - start_ns) / 1e9)
 
     def _samples(self, block: Samples) -> None:
         started = self._started.get(block.cpu)

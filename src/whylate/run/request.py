@@ -14,6 +14,10 @@ LOAD_KINDS = ("memory", "switch", "net", "fork", "mmap", "timer", "disk", "cmd")
 MAX_LOAD_COUNT = 64
 
 
+#: As in the probe (probe/src/commands.c).
+MAX_PHASE_NS = 10_000_000_000
+
+
 class RequestError(Exception):
     """Something was asked for that cannot be done: one line that says what to ask instead."""
 
@@ -30,6 +34,9 @@ class Request:
     spool: bool
     loads: tuple[LoadPlan, ...]
     settings: tuple[Setting, ...]
+    virtual_time: bool = False
+    seed: int = 0
+    phase_ns: int = 0
 
 
 def check(request: Request) -> None:
@@ -40,6 +47,8 @@ def check(request: Request) -> None:
         raise RequestError("--for must be at least one interval and at most 30 days")
     if not 1 <= request.priority <= 99:
         raise RequestError("--priority must lie between 1 and 99 (SCHED_FIFO)")
+    if not 0 <= request.phase_ns <= MAX_PHASE_NS:
+        raise RequestError("the start phase must lie between 0 and 10s")
     if request.cpus is not None and len(set(request.cpus)) != len(request.cpus):
         raise RequestError("--cpus names a CPU twice")
 
@@ -65,6 +74,9 @@ def plan_for(request: Request, available: tuple[int, ...]) -> Plan:
         spool=request.spool,
         loads=list(request.loads),
         settings=list(request.settings),
+        virtual_time=request.virtual_time,
+        seed=request.seed,
+        phase_ns=request.phase_ns,
     )
 
 

@@ -204,7 +204,7 @@ class Stop(Message):
 
 @dataclass(frozen=True, slots=True)
 class Frequency(Message):
-    """Measure the frequency of these CPUs: answered by cpu_frequency for each, then done."""
+    """Measure these CPUs: answered by cpu_frequency and cpu_counts for each, then done."""
 
     KIND: ClassVar[int] = 7
     cpus: tuple[int, ...]
@@ -265,6 +265,54 @@ class Keepalive(Message):
         reader = Reader(payload)
         message = cls(
             reader.u32(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Pause(Message):
+    """Answered by done after that time; the next command of a plan waits for it."""
+
+    KIND: ClassVar[int] = 10
+    duration_ms: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.duration_ms)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Pause:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Phase(Message):
+    """The next wakeup workload begins so much later than it else would."""
+
+    KIND: ClassVar[int] = 11
+    phase_ns: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u64(self.phase_ns)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Phase:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u64(),
         )
         reader.done()
         return message
@@ -724,6 +772,45 @@ class LoadStarted(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class CpuCounts(Message):
+    """What a CPU's counters counted over a chain; of user mode alone where they can tell."""
+
+    KIND: ClassVar[int] = 77
+    cpu: int
+    chain: int
+    cycles_error: int
+    cycles: int
+    instructions_error: int
+    instructions: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.cpu)
+        writer.u32(self.chain)
+        writer.i32(self.cycles_error)
+        writer.u64(self.cycles)
+        writer.i32(self.instructions_error)
+        writer.u64(self.instructions)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> CpuCounts:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.u32(),
+            reader.i32(),
+            reader.u64(),
+            reader.i32(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
 class Ack(Message):
     """All frames below `next` have arrived."""
 
@@ -895,6 +982,8 @@ AnyMessage = (
     | Frequency
     | Finish
     | Keepalive
+    | Pause
+    | Phase
     | Welcome
     | Done
     | Failed
@@ -908,6 +997,7 @@ AnyMessage = (
     | CpuFrequency
     | Note
     | LoadStarted
+    | CpuCounts
     | Ack
     | Resend
     | Fragment
@@ -926,6 +1016,8 @@ UNPACK = {
     Frequency.KIND: Frequency.unpack,
     Finish.KIND: Finish.unpack,
     Keepalive.KIND: Keepalive.unpack,
+    Pause.KIND: Pause.unpack,
+    Phase.KIND: Phase.unpack,
     Welcome.KIND: Welcome.unpack,
     Done.KIND: Done.unpack,
     Failed.KIND: Failed.unpack,
@@ -939,6 +1031,7 @@ UNPACK = {
     CpuFrequency.KIND: CpuFrequency.unpack,
     Note.KIND: Note.unpack,
     LoadStarted.KIND: LoadStarted.unpack,
+    CpuCounts.KIND: CpuCounts.unpack,
     Ack.KIND: Ack.unpack,
     Resend.KIND: Resend.unpack,
     Fragment.KIND: Fragment.unpack,

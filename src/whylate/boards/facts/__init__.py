@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from whylate.boards.facts import bootlog
 from whylate.boards.facts.clock import clock_facts
 from whylate.boards.facts.counters import changes
 from whylate.boards.facts.cpu import cpu_facts
@@ -16,6 +17,7 @@ from whylate.boards.facts.interrupts import interrupt_facts
 from whylate.boards.facts.kernel import kernel_facts
 from whylate.boards.facts.machine import machine_facts
 from whylate.boards.facts.memory import memory_facts
+from whylate.boards.facts.pmu import pmu_facts
 from whylate.boards.facts.power import power_facts
 from whylate.boards.facts.reading import Files
 from whylate.boards.facts.snapshot import ProbeFacts, Snapshot
@@ -47,6 +49,8 @@ def facts(snapshot: Snapshot, probe_facts: ProbeFacts) -> list[Fact]:
         "threads and scheduling": task_facts(files, probe_facts),
         "interrupts": interrupt_facts(files),
         "tracing": tracing_facts(files),
+        "performance counters": pmu_facts(files, probe_facts),
+        "boot log": bootlog.read_facts(files),
     }
     return [
         msgspec.structs.replace(fact, theme=theme)

@@ -12,7 +12,9 @@ class FileRequest:
     """Ask for every path on the board that matches a glob(7) pattern.
 
     kind "read": the first `limit` bytes of the file from `offset`; "link": the target of a
-    symbolic link; "list": the names in a directory, separated by NUL bytes, without "." and "..".
+    symbolic link; "list": the names in a directory, separated by NUL bytes, without "." and "..";
+    "kernel log": the oldest `limit` bytes of the kernel's log, the pattern being only the name
+    under which it is answered.
     A pattern without wildcards that matches nothing is answered with ENOENT; one with wildcards
     that matches nothing is not answered at all.
     """
@@ -20,7 +22,7 @@ class FileRequest:
     pattern: str
     limit: int
     offset: int = 0
-    kind: Literal["read", "link", "list"] = "read"
+    kind: Literal["read", "link", "list", "kernel log"] = "read"
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,28 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
+class CpuCounts:
+    """What a CPU's counters counted, in user mode, over a chain of `chain` instructions.
+
+    `instructions` has those of the loop round the chain too. An error is an errno's name, and the
+    count is then worth nothing: "ENOENT" where there is no such counter, "EBUSY" where others
+    held it.
+    """
+
+    chain: int
+    cycles: int
+    cycles_error: str | None
+    instructions: int
+    instructions_error: str | None
+
+
+@dataclass(frozen=True)
 class CpuFrequency:
-    """The frequency at which one CPU really ran, as the probe timed it, in Hz."""
+    """The frequency at which one CPU really ran, as the probe timed it, in Hz, and its counters."""
 
     cpu: int
     hz: int
+    counts: CpuCounts | None = None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from whylate.boards.facts import (
+    bootlog,
     clock,
     config,
     counters,
@@ -15,6 +16,7 @@ from whylate.boards.facts import (
     kernel,
     machine,
     memory,
+    pmu,
     power,
     tasks,
     topology,
@@ -37,6 +39,8 @@ WANTED: tuple[FileRequest, ...] = tuple(
             *tasks.WANTED,
             *interrupts.WANTED,
             *tracing.WANTED,
+            *pmu.WANTED,
+            *bootlog.WANTED,
             *machine.WANTED,
             *counters.WANTED,
         )

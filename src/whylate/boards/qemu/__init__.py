@@ -1,0 +1,1 @@
+"""Virtual boards: QEMU, started and watched by us."""

@@ -1,0 +1,89 @@
+"""QEMU's command line for a virtual board."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from whylate.boards.board import BoardError
+from whylate.lab.description import VirtualBoard
+from whylate.lab.image import Image
+
+#: With these the guest's time is counted in instructions and repeats to the nanosecond: nothing
+#: enters it from the host (shift=1: an instruction takes 2 ns; sleep=off: idle time is skipped).
+VIRTUAL_TIME = ("-icount", "shift=1,sleep=off", "-rtc", "base=2024-01-01,clock=vm")
+REPEATABLE_KERNEL = ("nokaslr", "norandmaps", "quiet")
+#: The kernel resets the board when it panics, and QEMU (-no-reboot) ends then.
+KERNEL = ("panic=-1",)
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a virtual board is to be started."""
+
+    cpus: int
+    #: Where its sockets and its console's log are made.
+    directory: Path
+    #: The file that the port's output goes to, in virtual time; None: a socket, in real time.
+    output: Path | None = None
+    seed: int = 0
+    kernel_args: tuple[str, ...] = ()
+    #: The port of this machine that leads to the board's SSH server; None: no network.
+    ssh_port: int | None = None
+
+
+def arguments(board: VirtualBoard, image: Image, initrd: Path, start: Start) -> list[str]:
+    """Return the command; raises BoardError for what the machine cannot be."""
+    machine = board.description
+    if not 1 <= start.cpus <= machine.max_cpus:
+        raise BoardError(f"{board.name} can have 1 to {machine.max_cpus} CPUs, not {start.cpus}")
+    virtual = start.output is not None
+    kernel = [f"console={machine.console}", *machine.kernel_args, *KERNEL]
+    if virtual:
+        kernel += REPEATABLE_KERNEL
+    command = [
+        machine.qemu,
+        *machine.machine,
+        *("-smp", str(start.cpus), "-m", machine.memory),
+        *("-kernel", str(image.kernel), "-initrd", str(initrd)),
+        *(("-dtb", str(image.dtb)) if image.dtb else ()),
+        *("-append", " ".join([*kernel, *start.kernel_args])),
+        *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+        *_network(board, start.ssh_port),
+    ]
+    if virtual:
+        command += [*VIRTUAL_TIME, "-seed", str(start.seed)]
+    command += ["-chardev", _console(start.directory, virtual)]
+    command += ["-chardev", _port(start)]
+    for line in machine.serials:
+        command += ["-serial", f"chardev:{line}"]
+    return command + machine.port_args
+
+
+def _console(directory: Path, virtual: bool) -> str:
+    log = _escaped(directory / "console.log")
+    if virtual:
+        return f"file,id=console,path={log}"
+    # Without a reader QEMU drops what is printed; the log has it all the same.
+    socket = _escaped(directory / "console")
+    return f"socket,id=console,path={socket},server=on,wait=off,logfile={log},logappend=off"
+
+
+def _port(start: Start) -> str:
+    if start.output is not None:
+        return f"file,id=port,path={_escaped(start.output)}"
+    return f"socket,id=port,path={_escaped(start.directory / 'port')},server=on,wait=off"
+
+
+def _network(board: VirtualBoard, ssh_port: int | None) -> list[str]:
+    if ssh_port is None:
+        return ["-nic", "none"]
+    if not board.description.network_args:
+        raise BoardError(f"{board.name} has no network")
+    forward = f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{ssh_port}-:22"
+    return ["-netdev", forward, *board.description.network_args]
+
+
+def _escaped(path: Path) -> str:
+    """Return a path as QEMU's option parser wants it."""
+    return str(path).replace(",", ",,")

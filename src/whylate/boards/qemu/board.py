@@ -1,0 +1,275 @@
+"""A virtual board: QEMU is its supply, its console and its lines."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whylate.boards.board import BoardBusyError, BoardError, Finished, StartedProbe, Tell, tell_nobody
+from whylate.boards.follow import FileStream
+from whylate.boards.qemu.arguments import Start, arguments
+from whylate.boards.qemu.machine import Machine
+from whylate.boards.sockets import SocketStream
+from whylate.boards.state import BoardLock, state_directory
+from whylate.lab.description import VirtualBoard
+from whylate.lab.errors import LabError
+from whylate.lab.image import ON_PORT, PLAN, PROBE, Image, build, is_fetched
+from whylate.lab.initramfs import Archive
+from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
+from whylate.probe.client import Stream
+
+if TYPE_CHECKING:
+    from whylate.boards.console.shell import ConsoleShell
+
+READY = b"whylate: ready"
+#: Far beyond what the slowest board takes on a busy host.
+BOOT_S = 180.0
+#: A serial port does not tell the probe that we are gone.
+SERIAL_KEEPALIVE_S = 4.0
+
+
+@dataclass(frozen=True)
+class VirtualOptions:
+    """What a user may choose of a virtual board. cpus None: as many as its description says."""
+
+    cpus: int | None = None
+    kernel_args: tuple[str, ...] = ()
+    ssh_port: int | None = None
+    #: Files added to the image: path on the board, content, mode.
+    files: tuple[tuple[str, bytes, int], ...] = ()
+
+
+class QemuPower:
+    """The supply of a virtual board."""
+
+    def __init__(self, machine: Machine, start: Callable[[], None]) -> None:
+        self._machine = machine
+        self._start = start
+
+    def on(self) -> None:
+        """Start QEMU; raises BoardError."""
+        if not self.is_on():
+            self._start()
+
+    def off(self) -> None:
+        """End QEMU, whatever the board does; raises BoardError."""
+        self._machine.stop()
+
+    def is_on(self) -> bool:
+        """Whether QEMU runs."""
+        return self._machine.pid is not None
+
+
+class QemuConsole:
+    """The console of a virtual board: QEMU itself drains it into the log."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    @property
+    def log(self) -> Path:
+        """What was printed since the board was switched on."""
+        return self._machine.console_log
+
+    def connect(self) -> Stream:
+        """Return the line; raises BoardError."""
+        if self._machine.pid is None:
+            raise BoardError("the board is off: switch it on first (whylate board on)")
+        return SocketStream(self._machine.console_socket)
+
+
+class QemuBoard:
+    """One of the virtual boards."""
+
+    def __init__(self, board: VirtualBoard, options: VirtualOptions | None = None) -> None:
+        self.virtual = board
+        self.options = options or VirtualOptions()
+        self.cpus = self.options.cpus or board.description.cpus
+        directory = state_directory(board.name)
+        self.machine = Machine(directory)
+        self._directory = directory
+        self._lock = BoardLock(directory, board.name)
+        self.power = QemuPower(self.machine, self._switch_on)
+        self.console = QemuConsole(self.machine)
+        self._shell: ConsoleShell | None = None
+        self._switched_on = False
+        self._tell: Tell = tell_nobody
+        #: Set before the board is switched on: it then stays on when this process ends.
+        self.outlive = False
+
+    @property
+    def name(self) -> str:
+        """The name by which the user calls it."""
+        return self.virtual.name
+
+    @property
+    def owner(self) -> str | None:
+        """Who has it now."""
+        return self._lock.owner()
+
+    @property
+    def release(self) -> str:
+        """The release of its kernel; raises BoardError where there is no image."""
+        return self._image().release
+
+    def hold(self, tell: Tell) -> None:
+        """Take the board; raises BoardBusyError."""
+        self._tell = tell
+        self._lock.take()
+
+    def boot(self, tell: Tell) -> None:
+        """Switch it on where it is off, and wait for its shell; raises BoardError."""
+        if not self.power.is_on():
+            tell(f"switching {self.name} on")
+            self._switched_on = True
+            self.power.on()
+            tell(f"booting {self.name}")
+        self.machine.wait_for(READY, BOOT_S)
+
+    def close(self) -> None:
+        """Switch it off if we switched it on, and release it."""
+        if not self._lock.held:
+            return
+        self._leave_shell()
+        try:
+            if self._switched_on and not self.outlive:
+                self.machine.stop()
+        finally:
+            self._switched_on = False
+            self._lock.release()
+
+    def start_probe(self, tell: Tell) -> StartedProbe:
+        """Start the probe that is in the image, on its own line; raises BoardError."""
+        tell("starting the probe")
+        stream = SocketStream(self.machine.port_socket)
+        port = self.virtual.description.port
+        started = self.run([
+            "sh", "-c", f'setsid {ON_PORT} "$1" {PROBE} </dev/null >/dev/null 2>&1 &', "sh",
+            f"/dev/{port}",
+        ])  # fmt: skip
+        if started.status:
+            stream.close()
+            raise BoardError(f"the probe cannot be started on {self.name}")
+        keepalive_s = SERIAL_KEEPALIVE_S if port.startswith("tty") else 0.0
+        return StartedProbe(stream, self._probe(), keepalive_s)
+
+    def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
+        """Write a file over the console; raises BoardError."""
+        self._console_shell().put(data, path, mode)
+
+    def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
+        """Run a command over the console; raises BoardError."""
+        return self._console_shell().run(argv, data=data, timeout_s=timeout_s)
+
+    def stream(self, argv: Sequence[str]) -> Stream:
+        """Start a command on the port; raises BoardError."""
+        stream = SocketStream(self.machine.port_socket)
+        line = ["setsid", ON_PORT, f"/dev/{self.virtual.description.port}", *argv]
+        self.run(["sh", "-c", '"$@" 2>/dev/null &', "sh", *line])
+        return stream
+
+    # -- in virtual time
+
+    def carry_out(self, plan: bytes, seed: int, tell: Tell) -> StartedProbe:
+        """Boot in virtual time with a plan for the probe; the stream is what it says.
+
+        The board must be held and off; it is off again when the stream is closed. Raises
+        BoardError.
+        """
+        if self.power.is_on():
+            raise BoardBusyError(
+                f"{self.name} is on, in real time: switch it off first "
+                f"(whylate board off {self.name})"
+            )
+        output = Path(tempfile.mkdtemp(prefix="run-", dir=self._directory)) / "port"
+        output.touch()
+        try:
+            tell(f"booting {self.name} in virtual time")
+            self._start(seed=seed, output=output, plan=plan)
+        except BaseException:
+            shutil.rmtree(output.parent)
+            raise
+
+        def end() -> None:
+            try:
+                self.machine.stop()
+            finally:
+                shutil.rmtree(output.parent, ignore_errors=True)
+
+        stream = FileStream(output, lambda: self.machine.pid is not None, end)
+        return StartedProbe(stream, self._probe())
+
+    # -- inside
+
+    def _switch_on(self) -> None:
+        self._start()
+
+    def _start(
+        self, *, seed: int = 0, output: Path | None = None, plan: bytes | None = None
+    ) -> None:
+        description = self.virtual.description
+        if shutil.which(description.qemu) is None:
+            raise BoardError(
+                f"{description.qemu} is not here: install it (Debian: apt-get install "
+                f"{description.qemu_package})"
+            )
+        start = Start(
+            cpus=self.cpus,
+            directory=self._directory,
+            output=output,
+            seed=seed,
+            kernel_args=self.options.kernel_args,
+            ssh_port=self.options.ssh_port if output is None else None,
+        )
+        image = self._image()
+        initrd = self._with_files(image, plan)
+        command = arguments(self.virtual, image, initrd, start)
+        self.machine.start(command, outlive=self.outlive)
+
+    def _image(self) -> Image:
+        if not is_fetched(self.virtual):
+            raise BoardError(
+                f"there is no image of {self.name} yet: run `whylate lab build {self.name}`, or "
+                "`make lab` in a checkout for all virtual boards"
+            )
+        try:
+            return build(self.virtual, self._tell)
+        except LabError as error:
+            raise BoardError(str(error)) from None
+
+    def _with_files(self, image: Image, plan: bytes | None) -> Path:
+        """Return the image with the plan and the user's files behind it."""
+        files = [*self.options.files, *([(PLAN, plan, 0o644)] if plan is not None else [])]
+        if not files:
+            return image.initrd
+        archive = Archive()
+        for path, data, mode in files:
+            archive.file(path.lstrip("/"), data, mode)
+        initrd = self._directory / "initrd"
+        fresh = self._directory / f"initrd.{os.getpid()}"
+        fresh.write_bytes(image.initrd.read_bytes() + archive.pack())
+        fresh.replace(initrd)
+        return initrd
+
+    def _probe(self) -> ProbeBinary:
+        try:
+            return probe_binary(self.virtual.description.arch)
+        except NoProbeError as error:
+            raise BoardError(str(error)) from None
+
+    def _console_shell(self) -> ConsoleShell:
+        from whylate.boards.console.shell import ConsoleShell
+
+        if self._shell is None:
+            self._shell = ConsoleShell(self.console.connect())
+        return self._shell
+
+    def _leave_shell(self) -> None:
+        shell, self._shell = self._shell, None
+        if shell is not None:
+            shell.close()

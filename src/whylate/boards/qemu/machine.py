@@ -1,0 +1,136 @@
+"""A QEMU process: started, found again by another command, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from whylate.boards.board import BoardError
+from whylate.boards.facts.reading import clean
+
+#: How long QEMU may take to end when it is asked to.
+END_S = 10.0
+#: All that a console may write to the disk while a board runs.
+LAST_WORDS = 400
+
+
+class Machine:
+    """The QEMU of one board, known by the files in the board's directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def console_log(self) -> Path:
+        """What the console printed since the board was switched on."""
+        return self._directory / "console.log"
+
+    @property
+    def console_socket(self) -> Path:
+        """The console's bytes of both directions; one user at a time."""
+        return self._directory / "console"
+
+    @property
+    def port_socket(self) -> Path:
+        """The probe's line."""
+        return self._directory / "port"
+
+    @property
+    def pid(self) -> int | None:
+        """The process that is the board now; None where it is off."""
+        if self._process is not None:
+            return self._process.pid if self._process.poll() is None else None
+        with contextlib.suppress(OSError, ValueError):
+            pid = int((self._directory / "pid").read_text())
+            # The number may be another process's by now.
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if str(self.console_log).encode() in command:
+                return pid
+        return None
+
+    def start(self, command: Sequence[str], *, outlive: bool) -> None:
+        """Start QEMU; outlive: it stays when this process ends. Raises BoardError."""
+        for name in ("console", "port", "console.log", "pid"):
+            (self._directory / name).unlink(missing_ok=True)
+        # A host that is killed must not leave its boards running.
+        if not outlive and (setpriv := shutil.which("setpriv")):
+            command = [setpriv, "--pdeathsig", "KILL", *command]
+        with (self._directory / "qemu.log").open("wb") as log:
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise BoardError(f"{command[0]} cannot be started: {error.strerror}") from None
+        (self._directory / "pid").write_text(str(self._process.pid))
+
+    def wait_for(self, text: bytes, timeout_s: float) -> None:
+        """Wait until the console has printed text; raises BoardError with its last words."""
+        deadline = time.monotonic() + timeout_s
+        while not self._printed(text):
+            if self.pid is None:
+                # It may have printed it and ended.
+                if self._printed(text):
+                    return
+                raise BoardError(f"QEMU ended before the board was up: {self.last_words()}")
+            if time.monotonic() > deadline:
+                raise BoardError(
+                    f"the board did not come up within {timeout_s:.0f} s; the console's last "
+                    f"words: {self.last_words()}"
+                )
+            time.sleep(0.02)
+
+    def wait_for_end(self, timeout_s: float) -> bool:
+        """Wait until QEMU has ended by itself; False where it has not."""
+        deadline = time.monotonic() + timeout_s
+        while self.pid is not None:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def stop(self) -> None:
+        """End QEMU, as if the supply were cut; raises BoardError where it would not end."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            pid = self.pid
+            if pid is None:
+                break
+            with contextlib.suppress(ProcessLookupError):
+                # One that was stopped would not hear of it.
+                os.kill(pid, signal.SIGCONT)
+                os.kill(pid, number)
+            self.wait_for_end(END_S)
+        if self.pid is not None:
+            raise BoardError(f"QEMU (process {self.pid}) does not end")
+        for name in ("console", "port", "pid"):
+            (self._directory / name).unlink(missing_ok=True)
+        self._process = None
+
+    def last_words(self) -> str:
+        """Return the end of what QEMU and the console said, safe to print."""
+        words = []
+        for name in ("qemu.log", "console.log"):
+            with contextlib.suppress(OSError):
+                path = self._directory / name
+                with path.open("rb") as file:
+                    file.seek(max(0, path.stat().st_size - LAST_WORDS))
+                    words.append(file.read(LAST_WORDS).decode(errors="replace").strip())
+        text = " | ".join(line for word in words for line in word.splitlines()[-4:] if line)
+        return clean(text, LAST_WORDS) or "none"
+
+    def _printed(self, text: bytes) -> bool:
+        try:
+            return text in self.console_log.read_bytes()
+        except OSError:
+            return False

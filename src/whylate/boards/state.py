@@ -1,0 +1,117 @@
+"""Where this machine keeps what it knows of boards between two commands, and who has which."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import stat
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+
+from whylate.boards.board import BoardBusyError, BoardError
+
+#: A Unix socket's path must fit 108 bytes, so this stays short.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}")
+
+
+def state_directory(board: str) -> Path:
+    """Return the directory of a board, made where it is not; raises BoardError.
+
+    Below WHYLATE_RUN, or the user's runtime directory, or one of our own in the temporary files
+    that nobody else can write.
+    """
+    if not _NAME.fullmatch(board):
+        raise BoardError(f"{board[:80]!r} is not a name of a board")
+    named, runtime = os.environ.get("WHYLATE_RUN"), os.environ.get("XDG_RUNTIME_DIR")
+    if named:
+        base = Path(named)
+    elif runtime and os.access(runtime, os.W_OK):
+        base = Path(runtime) / "whylate"
+    else:
+        base = Path(tempfile.gettempdir()) / f"whylate-{os.getuid()}"
+    try:
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = base.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            raise BoardError(f"{base} is not ours: remove it, or set WHYLATE_RUN to another place")
+        directory = base / board
+        directory.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise BoardError(f"{base} cannot be used: {error.strerror}") from None
+    return directory
+
+
+class BoardLock:
+    """Keeps a board for this process as long as it is held. The lock dies with its holder."""
+
+    def __init__(self, directory: Path, board: str) -> None:
+        self._path = directory / "lock"
+        self._board = board
+        self._fd = -1
+
+    @property
+    def held(self) -> bool:
+        """Whether we have the board."""
+        return self._fd >= 0
+
+    def take(self) -> None:
+        """Take the board; raises BoardBusyError with the name of whoever has it."""
+        if self.held:
+            return
+        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            owner = _owner(fd)
+            os.close(fd)
+            raise BoardBusyError(
+                f"the board {self._board} is taken: {owner or 'another process'} has it"
+            ) from None
+        os.ftruncate(fd, 0)
+        since = time.strftime("%H:%M:%S")
+        os.write(fd, f"process {os.getpid()} of user {os.getuid()}, since {since}".encode())
+        self._fd = fd
+
+    def release(self) -> None:
+        """Let others have the board; not having it is no error."""
+        if self.held:
+            os.ftruncate(self._fd, 0)
+            os.close(self._fd)
+            self._fd = -1
+
+    def owner(self) -> str | None:
+        """Return who has the board now, or None."""
+        try:
+            fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return _owner(fd) or "another process"
+        else:
+            return None
+        finally:
+            os.close(fd)
+
+    def __enter__(self) -> BoardLock:
+        """Take the board."""
+        self.take()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Release it."""
+        self.release()
+
+
+def _owner(fd: int) -> str:
+    text = os.pread(fd, 120, 0).decode(errors="replace")
+    return "".join(c for c in text if c.isprintable())

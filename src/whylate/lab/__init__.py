@@ -1,0 +1,1 @@
+"""Virtual boards: their descriptions, and the images that they boot."""

@@ -1,0 +1,152 @@
+"""Debian packages of any architecture, fetched with apt and never installed.
+
+apt works on lists and a cache of our own: the user's system does not learn of the architecture.
+What was fetched once is used again until somebody asks for newer ones.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from whylate.lab.cache import recorded_hash, sha256_of
+from whylate.lab.errors import LabError
+
+#: Long enough for a slow mirror, short enough that nobody thinks we hang.
+FETCH_S = 900
+
+
+class Packages:
+    """The packages of one architecture in a directory of our own."""
+
+    def __init__(self, directory: Path, arch: str) -> None:
+        self._directory = directory / arch
+        self._arch = arch
+        self._updated = False
+
+    def fetch(self, name: str, tell: Callable[[str], None], *, update: bool = False) -> Path:
+        """Return the package file, fetched where it is not here yet; raises LabError.
+
+        update: look for a newer version first.
+        """
+        here = self._directory / "debs" / name
+        if not update and (kept := _kept(here)) is not None:
+            return kept
+        self._update(tell)
+        tell(f"fetching {name} for {self._arch}")
+        fresh = here.with_suffix(".new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        self._apt("download", name, cwd=fresh)
+        found = list(fresh.glob("*.deb"))
+        if len(found) != 1:
+            raise LabError(f"apt-get did not leave one package file for {name}")
+        # apt has checked it against the archive's signed list: from here on the hash is enough.
+        (fresh / "sha256").write_text(sha256_of(found[0]))
+        shutil.rmtree(here, ignore_errors=True)
+        fresh.rename(here)
+        return here / found[0].name
+
+    def dependency(
+        self, name: str, prefix: str, tell: Callable[[str], None], *, update: bool = False
+    ) -> str:
+        """Return the one package below `prefix` that a metapackage depends on; raises LabError."""
+        note = self._directory / "debs" / f"{name}.is"
+        if note.exists() and not update:
+            return note.read_text()
+        self._update(tell)
+        text = self._run("apt-cache", "show", "--no-all-versions", name)
+        depends = [line for line in text.splitlines() if line.startswith("Depends:")]
+        words = depends[0].replace(",", " ").split() if depends else []
+        found = [word for word in words if word.startswith(prefix)]
+        if not found:
+            raise LabError(f"Debian's {name} for {self._arch} does not name a kernel")
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(found[0])
+        return found[0]
+
+    def _update(self, tell: Callable[[str], None]) -> None:
+        if self._updated:
+            return
+        for program in ("apt-get", "dpkg-deb"):
+            if shutil.which(program) is None:
+                raise LabError(
+                    f"{program} is not here: the virtual boards' kernels come from Debian's "
+                    "packages, so their images are made on Debian or Ubuntu"
+                )
+        tell(f"asking apt for packages for {self._arch}")
+        for part in ("lists/partial", "cache/archives/partial", "debs"):
+            (self._directory / part).mkdir(parents=True, exist_ok=True)
+        (self._directory / "status").touch()
+        # An index that is missing (a mirror in the middle of a sync) need not be the one we want.
+        self._run("apt-get", "-qq", "update", check=False)
+        self._updated = True
+
+    def _apt(self, *words: str, cwd: Path) -> None:
+        self._run("apt-get", "-qq", *words, cwd=cwd)
+
+    def _run(self, program: str, *words: str, cwd: Path | None = None, check: bool = True) -> str:
+        here = self._directory
+        options = {
+            "Dir::State::lists": here / "lists",
+            "Dir::State::status": here / "status",
+            "Dir::Cache": here / "cache",
+            "APT::Architecture": self._arch,
+            "APT::Architectures": self._arch,
+            "APT::Sandbox::User": "root",
+            "Acquire::Retries": "3",
+            "Debug::NoLocking": "1",
+        }
+        command = [program]
+        for key, value in options.items():
+            command += ["-o", f"{key}={value}"]
+        try:
+            done = subprocess.run(
+                [*command, *words],
+                cwd=cwd,
+                capture_output=True,
+                text=True,
+                timeout=FETCH_S,
+                check=False,
+                env={**os.environ, "LC_ALL": "C"},
+            )
+        except subprocess.TimeoutExpired:
+            raise LabError(f"{program} {words[-1]} took longer than {FETCH_S} s") from None
+        if check and done.returncode:
+            lines = [line for line in done.stderr.splitlines() if line.startswith("E:")]
+            why = lines[0][3:203] if lines else f"status {done.returncode}"
+            raise LabError(
+                f"apt cannot get {words[-1]} for {self._arch}: {why} "
+                "(does /etc/apt/sources.list name a mirror that has this architecture?)"
+            )
+        return done.stdout
+
+
+def _kept(directory: Path) -> Path | None:
+    """Return the package that was fetched before, if it is still what it was."""
+    files = list(directory.glob("*.deb"))
+    if len(files) != 1 or recorded_hash(directory / "sha256") != sha256_of(files[0]):
+        return None
+    return files[0]
+
+
+@contextmanager
+def contents(package: Path) -> Iterator[tarfile.TarFile]:
+    """Read a package's files as a tar stream; raises LabError."""
+    with subprocess.Popen(
+        ["dpkg-deb", "--fsys-tarfile", str(package)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            with tarfile.open(fileobj=process.stdout, mode="r|") as tar:
+                yield tar
+        except tarfile.TarError as error:
+            raise LabError(f"{package.name} is not a package: {error}") from None
+        finally:
+            process.kill()

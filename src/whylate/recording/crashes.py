@@ -1,0 +1,315 @@
+"""Crashes in what a console said: the kernel's own words for what went wrong, and where.
+
+Pure functions on text. The formats are those of Linux (arch/*/kernel/traps.c, kernel/panic.c,
+kernel/watchdog.c, kernel/hung_task.c, kernel/rcu/tree_stall.h, mm/oom_kill.c) and FreeBSD's
+kern_shutdown.c. Consoles are noisy: time stamps, log levels, colours, carriage returns and half
+a shell prompt before a message are taken off; lines of other CPUs between its lines are no harm.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Kind = Literal[
+    "panic",
+    "oops",
+    "bug",
+    "soft lockup",
+    "hard lockup",
+    "rcu stall",
+    "hung task",
+    "out of memory",
+    "warning",
+    "call trace",
+]
+
+#: After one of these a measurement is worth nothing. "out of memory" only where it hit the probe.
+FATAL: frozenset[Kind] = frozenset(
+    {"panic", "oops", "bug", "soft lockup", "hard lockup", "rcu stall", "hung task"}
+)
+
+#: A console may repeat itself for ever: what is kept of it.
+MAX_CRASHES = 32
+MAX_FRAMES = 64
+MAX_HEADLINE = 300
+MAX_FRAME = 160
+#: Of a longer line only the beginning is looked at.
+_MAX_LINE = 1000
+#: A panic this many lines behind the last line of an oops belongs to it.
+_STORY_LINES = 150
+
+
+@dataclass(frozen=True)
+class Crash:
+    """One thing that went wrong on a board. Its text is printable and holds no line break."""
+
+    kind: Kind
+    #: What the kernel said first, without time stamp.
+    headline: str
+    #: Where it was, innermost first, as the kernel printed it; empty where it did not.
+    backtrace: tuple[str, ...]
+    #: The line of the console's text on which the headline stands, from 1.
+    line: int
+
+    @property
+    def fatal(self) -> bool:
+        """Whether the board, or the probe on it, cannot be trusted from here on."""
+        return self.kind in FATAL or (self.kind == "out of memory" and "(whylate" in self.headline)
+
+
+# Which words begin what. Of several the first one counts. Those that name themselves
+# unmistakably may stand anywhere in a line, the others only where a message begins.
+_SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("panic", re.compile(r"Kernel panic - not syncing.*")),
+    ("soft lockup", re.compile(r"(?:(?:NMI )?watchdog: )?BUG: soft lockup - CPU#\d+ stuck for .*")),
+    ("hard lockup", re.compile(r"(?:NMI )?[Ww]atchdog.{0,30} detected hard LOCKUP.*")),
+    ("rcu stall", re.compile(r"(?:rcu: )?INFO: rcu_\w+ (?:self-)?detected (?:expedited )?stall.*")),
+    ("rcu stall", re.compile(r"(?:rcu: )?rcu_\w+ kthread starved for \d+ jiffies.*")),
+    ("hung task", re.compile(r"INFO: task .+:\d+ blocked for more than \d+ seconds.*")),
+    ("oops", re.compile(r"Unable to handle kernel .*")),
+    ("oops", re.compile(r"BUG: (?:unable to handle|kernel NULL pointer dereference).*")),
+    ("oops", re.compile(r"Fatal trap \d+: .*")),
+    ("bug", re.compile(r"kernel BUG at .*")),
+    ("oops", re.compile(r"^(?:Internal error|Oops|general protection fault|stack segment"
+                        r"|invalid opcode|divide error|PANIC: double fault)\b.*")),
+    ("oops", re.compile(r"^(?:Bad mode in|Insufficient stack space to handle|SError Interrupt on"
+                        r"|Unhandled fault: |Kernel stack overflow).*")),
+    ("bug", re.compile(r"^(?:\S{1,40}: )?BUG: .*")),
+    ("out of memory", re.compile(r"\S.{0,20} invoked oom-killer: .*")),
+    ("out of memory", re.compile(r"(?:Memory cgroup out|Out) of memory: Kill(?:ed)? process .*")),
+    ("warning", re.compile(r"^WARNING: (?:CPU: \d+ PID: \d+ )?at .*")),
+    ("warning", re.compile(r"^(?:UBSAN|WARNING): \S.*")),
+)  # fmt: skip
+#: One search, to pass by the lines that begin nothing.
+_SIGN = re.compile(
+    r"Kernel panic|BUG|LOCKUP|rcu_|blocked for more|Unable to handle|Fatal trap|Internal error"
+    r"|Oops|general protection|stack segment|invalid opcode|divide error|double fault|Bad mode"
+    r"|Insufficient stack|SError|Unhandled fault|Kernel stack|f memory: Kill|oom-killer"
+    r"|WARNING|UBSAN"
+)
+_BSD_PANIC = re.compile(r"\bpanic: .+")
+_BSD_NEXT = re.compile(r"^(?:cpuid = \d|time = \d|KDB: (?:stack backtrace|enter))")
+_TRACE = re.compile(r"^(?:Call [Tt]race|Backtrace|KDB: stack backtrace):")
+_CUT_HERE = re.compile(r"^-+\[ cut here \]-+$")
+_END = re.compile(r"^-+\[ end (?:trace|Kernel panic)")
+_BOOT = re.compile(r"^(?:Linux version |Booting Linux on |FreeBSD/SMP: |U-Boot )")
+_CPU = re.compile(r"^CPU: \d+ (?:UID: \d+ )?PID: \d+ Comm: ")
+
+_FRAME = re.compile(
+    r"[A-Za-z_][\w.$]{0,120}\+0x[0-9a-f]{1,16}/0x[0-9a-f]{1,16}"
+    r"|^[A-Za-z_]\w{0,120}\(\) at \S"
+    r"|^\[<[0-9a-f]{8,16}>\] \("
+    r"|^[A-Za-z_]\w{0,120} from \w"
+)
+
+_ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,16}[A-Za-z]|[()][AB012]|[=>78])")
+_STAMP = re.compile(
+    r"(?:<\d{1,2}>)?\[ {0,10}\d{1,10}\.\d{1,9}\](?:\[ {0,10}[TC]\d{1,10}\])? ?"
+    r"|(?:^| )kernel: (?:\[ {0,10}\d{1,10}\.\d{1,9}\] ?)?"
+)
+_LEVEL = re.compile(r"^<\d{1,2}>")
+_TIMES = re.compile(r"\d+(?:s\b| seconds| jiffies)|:\d+(?=\])")
+
+
+def find_crashes(console: str | bytes) -> tuple[Crash, ...]:
+    """Return what went wrong according to a console, in the order in which it was printed.
+
+    At most MAX_CRASHES. Takes time in proportion to the text. Never raises for any text.
+    """
+    if isinstance(console, bytes):
+        console = console.decode("utf-8", "backslashreplace")
+    reader = _Reader()
+    for number, message in _messages(console):
+        reader.take(number, message)
+    return tuple(reader.finish())
+
+
+@dataclass(eq=False)
+class _Story:
+    """A crash while its lines come in."""
+
+    crash: Crash
+    frames: list[str]
+    #: The last line that belonged to it.
+    until: int
+    #: Whether the kernel has drawn a line under its report.
+    ended: bool = False
+    #: Whether it is told again now: its frames are known.
+    told: bool = False
+
+
+class _Reader:
+    """Puts a console's lines together into stories.
+
+    One event is one story, though the kernel may report it in several voices:
+
+    - within a report, until the kernel ends it ("---[ end trace"), a further sign of an oops
+      or a bug is a part of it ("BUG: unable to handle", then "Oops: 0000"; or another CPU that
+      fell over the same);
+    - a panic close behind a fatal report is how that one ended: the story keeps the headline and
+      the backtrace of the beginning, which say what went wrong, and becomes a panic. Behind a
+      warning it is that only if it says so (panic_on_warn);
+    - who "invoked oom-killer" and whom it killed are one story, named after the killed;
+    - a report that is made again ("stuck for 22s", "stuck for 48s") is the same story.
+
+    A boot ends every story.
+    """
+
+    def __init__(self) -> None:
+        self._stories: list[_Story] = []
+        self._open: _Story | None = None
+        self._told: dict[tuple[Kind, str], _Story] = {}
+        #: The messages before this one, latest last: some reports begin with their reason.
+        self._before: list[tuple[int, str]] = []
+        #: A "panic:" that is FreeBSD's if the next lines look like it.
+        self._bsd: tuple[int, str] | None = None
+
+    def take(self, number: int, message: str) -> None:
+        """Take the next line, freed from its prefixes."""
+        self._forget(number, message)
+        sign = _sign(message)
+        if self._bsd is not None and _BSD_NEXT.search(message):
+            at, headline = self._bsd
+            self._bsd = None
+            self._begin("panic", headline, at, number)
+        elif sign is not None:
+            self._begin(sign[0], sign[1], number, number)
+        elif _TRACE.search(message):
+            self._trace(number)
+        elif (bsd := _BSD_PANIC.search(message)) is not None:
+            self._bsd = number, bsd[0]
+        if self._open is not None and not self._open.ended:
+            self._go_on(self._open, number, message)
+        self._before = [*self._before[-2:], (number, message)]
+
+    def finish(self) -> Iterator[Crash]:
+        """Yield what was found."""
+        for story in self._stories:
+            yield replace(story.crash, backtrace=tuple(story.frames))
+
+    def _forget(self, number: int, message: str) -> None:
+        """Close what can have nothing more to come."""
+        if self._open is not None and (
+            _BOOT.search(message) or number - self._open.until > _STORY_LINES
+        ):
+            self._open = None
+        if self._bsd is not None and number - self._bsd[0] > 8:
+            self._bsd = None
+
+    def _begin(self, kind: Kind, headline: str, line: int, number: int) -> None:
+        last = self._open
+        if last is not None and self._belongs(last, kind, headline):
+            last.until = number
+            if kind == "out of memory":
+                last.crash = replace(last.crash, headline=_plain(headline, MAX_HEADLINE))
+                last.ended = True
+            elif kind == "panic" and last.crash.kind != "panic":
+                both = f"{last.crash.headline}; then {headline}"
+                last.crash = replace(last.crash, kind="panic", headline=_plain(both, MAX_HEADLINE))
+                self._keep(last)
+            return
+        if kind in {"warning", "bug"}:
+            headline = self._with_reason(headline)
+        told = kind, _TIMES.sub("#", headline)
+        again = self._told.get(told)
+        if again is not None and kind != "out of memory":
+            # Nothing new, but a panic may follow from it.
+            again.until, again.ended, again.told = number, False, True
+            self._open = again
+            return
+        story = _Story(Crash(kind, _plain(headline, MAX_HEADLINE), (), line), [], number)
+        self._open = story
+        self._keep(story)
+        if len(self._told) < MAX_CRASHES:
+            self._told[told] = story
+
+    def _keep(self, story: _Story) -> None:
+        """Let a story be told, as long as there is room; the last place is a panic's."""
+        room = MAX_CRASHES - (story.crash.kind != "panic")
+        if len(self._stories) < room and story not in self._stories:
+            self._stories.append(story)
+
+    def _belongs(self, last: _Story, kind: Kind, headline: str) -> bool:
+        if kind == "panic":
+            return last.crash.fatal or "panic_on_warn" in headline
+        if kind == "out of memory":
+            # Who asked for memory, and tens of lines later who was killed for it.
+            return last.crash.kind == kind and not last.ended and "invoked oom" not in headline
+        return not last.ended and (
+            (kind in {"oops", "bug"} and last.crash.kind in {"oops", "bug", "panic"})
+            or (kind == last.crash.kind == "rcu stall")
+        )
+
+    def _with_reason(self, headline: str) -> str:
+        """Put the reason before it, which stands between "cut here" and the headline."""
+        if len(self._before) >= 2 and _CUT_HERE.search(self._before[-2][1]):
+            return f"{self._before[-1][1]}: {headline}"
+        return headline
+
+    def _trace(self, number: int) -> None:
+        """Begin a story for a call trace that belongs to none."""
+        if self._open is not None and not self._open.ended:
+            return
+        # dump_stack() says which CPU it was, and on what hardware; before that stands why.
+        reason = ""
+        for at, (_, message) in enumerate(self._before):
+            if at and _CPU.search(message):
+                reason = self._before[at - 1][1]
+        self._begin("call trace", reason or "a call trace without a reason", number, number)
+
+    def _go_on(self, story: _Story, number: int, message: str) -> None:
+        if _END.search(message):
+            story.ended = True
+        elif _FRAME.search(message) and not _is_headline(message):
+            story.until = number
+            if len(story.frames) < MAX_FRAMES and not story.told:
+                story.frames.append(_plain(message.strip(), MAX_FRAME))
+        elif _TRACE.search(message) or _CPU.search(message):
+            story.until = number
+
+
+def _sign(message: str) -> tuple[Kind, str] | None:
+    """Return what a message begins, and its headline; None for most."""
+    if not _SIGN.search(message):
+        return None
+    for kind, pattern in _SIGNS:
+        found = pattern.search(message)
+        if found:
+            return kind, found[0]
+    return None
+
+
+def _is_headline(message: str) -> bool:
+    """Whether a line names a function without being a frame."""
+    return _sign(message) is not None
+
+
+def _messages(console: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not empty with their numbers, freed from what stands before."""
+    for number, line in enumerate(console.split("\n"), start=1):
+        message = _message(line[:_MAX_LINE])
+        if message:
+            yield number, message
+
+
+def _message(line: str) -> str:
+    """Return what the kernel says in a line."""
+    line = _ANSI.sub("", line) if "\x1b" in line else line
+    # What a carriage return was to overwrite is another's half line.
+    line = max(line.rstrip("\r").split("\r"), key=len)
+    found = _STAMP.search(line)
+    if found:
+        line = line[found.end() :]
+    return _LEVEL.sub("", line.strip())
+
+
+def _plain(text: str, limit: int) -> str:
+    """Return text in which nothing acts: what is not printable becomes visible."""
+    shown = "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii")
+        for sign in text[: limit + 1]
+    )
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"

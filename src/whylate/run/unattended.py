@@ -1,0 +1,241 @@
+"""A run in virtual time: the plan goes in when the board boots, and nothing after it.
+
+All that a host would say in the course of a run (whylate.run.measure) is written down before, as
+the frames it would send. The probe carries them out one after the other, and what it answers is
+read from the file that it is written to.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import closing as hung_up
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from whylate import __version__
+from whylate.boards.board import PlannedBoard
+from whylate.boards.facts import WANTED, WANTED_AFTER, changes, for_release
+from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
+from whylate.boards.files import CollectedFiles, frequencies, probe_facts, read_commands
+from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
+from whylate.probe.link import Link
+from whylate.recording.finish import finish
+from whylate.recording.journal import JournalWriter
+from whylate.recording.manifest import Change, Manifest, Plan, Problem, State
+from whylate.run.console import console_kept
+from whylate.run.measure import refuse_dead_loads, start_of, wakeup_of
+from whylate.run.progress import Observer, Tally
+from whylate.run.record import TELL_S, WARM_UP_S, Run, closing, must_be_new, opening
+from whylate.run.request import Request, check, plan_for
+from whylate.wire.frame import Frame
+from whylate.wire.messages import (
+    Done,
+    Failed,
+    File,
+    Finish,
+    Frequency,
+    Hello,
+    Message,
+    Pause,
+    Phase,
+    Setting,
+    Welcome,
+)
+
+#: A virtual board that says nothing for so long (of our time) will say nothing more: it tells
+#: what it did ten times a second of its own time, which passes slower under load.
+SILENCE_S = 120.0
+
+
+@dataclass
+class Script:
+    """The frames of a plan, and what the answer to each will be for."""
+
+    frames: bytearray = field(default_factory=bytearray)
+    facts: set[int] = field(default_factory=set)
+    preparing: set[int] = field(default_factory=set)
+    before: set[int] = field(default_factory=set)
+    workload: set[int] = field(default_factory=set)
+    after: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._link = Link(self.frames.extend)
+
+    def say(self, message: Message, stage: set[int]) -> None:
+        """Put a command into the plan; its answers belong to that stage."""
+        stage.add(self._link.send(message))
+
+    def read(self, requests: Sequence[FileRequest], stage: set[int]) -> None:
+        """Put reads into the plan."""
+        for command in read_commands(requests):
+            self.say(command, stage)
+
+
+def script_of(plan: Plan, release: str) -> Script:
+    """Return what a host would say for this plan to a board with that kernel."""
+    script = Script()
+    script.say(Hello(__version__), set())
+    script.say(Frequency(tuple(plan.cpus)), script.facts)
+    script.read(for_release(WANTED, release), script.facts)
+    for setting in plan.settings:
+        script.say(Setting(setting.path, setting.value), script.preparing)
+    for index, load in enumerate(plan.loads):
+        script.say(start_of(index, load), script.preparing)
+    if plan.loads:
+        script.say(Pause(int(WARM_UP_S * 1000)), script.preparing)
+    script.read(WANTED_AFTER, script.before)
+    script.say(Phase(plan.phase_ns), script.workload)
+    script.say(wakeup_of(plan), script.workload)
+    script.read(WANTED_AFTER, script.after)
+    script.say(Finish(), script.after)
+    return script
+
+
+def measure_unattended(
+    board: PlannedBoard,
+    request: Request,
+    directory: Path,
+    observer: Observer,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Manifest:
+    """Run the workload on a board in virtual time and return the manifest of the recording.
+
+    The board must be held and off. The rest is as in whylate.run.measure.measure().
+    """
+    check(request)
+    must_be_new(directory)
+    plan = plan_for(request, tuple(range(board.cpus)))
+    script = script_of(plan, board.release)
+    started = board.carry_out(bytes(script.frames), plan.seed, observer.phase)
+    with hung_up(started.stream) as stream:
+        reader = _Reader(Client(stream), observer, stopped)
+        welcome, identity, snapshot = reader.facts(script)
+        with hung_up(
+            JournalWriter(
+                directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
+            )
+        ) as journal:
+            run = Run(plan, reader.client, journal, observer, stopped, Tally(plan))
+            reader.sink = run.take
+            try:
+                with console_kept(board, directory):
+                    state, moved, problems = _follow(run, reader, script)
+                    journal.closing(closing(run.client, state, moved, problems))
+                    # Whatever the board says from here on is not about the run.
+                    stream.close()
+            except ProbeRefusedError:
+                shutil.rmtree(directory)
+                raise
+            journal.seal()
+            observer.phase("writing the recording")
+            return finish(directory)
+
+
+def _follow(run: Run, reader: _Reader, script: Script) -> tuple[State, list[Change], list[Problem]]:
+    """Follow the run to its end; what goes wrong after its start is part of the result."""
+    moved: list[Change] = []
+    problems: list[Problem] = []
+    state: State = "cut"
+    try:
+        if run.plan.loads:
+            run.observer.phase("warming up the loads")
+        reader.answers(script.preparing)
+        refuse_dead_loads(run)
+        before = reader.files(script.before)
+        reader.answers(script.workload)
+        run.observer.phase("measuring")
+        while not run.ended and not run.interrupted:
+            if reader.step() is None:
+                run.observer.progress(run.tally.progress(run.tally.board_elapsed_s))
+                run.interrupted = run.stopped()
+        if not run.interrupted:
+            moved = changes(before, reader.files(script.after))
+        state = "interrupted" if run.interrupted else "complete"
+    except ProbeRefusedError as error:
+        if not run.tally.started:
+            raise
+        problems.append(Problem("refused", f"the board refused: {error}", fatal=True))
+    except ProbeGoneError:
+        problems.append(
+            Problem("probe-gone", "the virtual board ended before its plan did", fatal=True)
+        )
+    except ProbeError as error:
+        problems.append(Problem("probe", str(error), fatal=True))
+    return state, moved, problems
+
+
+class _Reader:
+    """Reads the answers to a plan one by one, in the order in which the plan was written."""
+
+    def __init__(self, client: Client, observer: Observer, stopped: Callable[[], bool]) -> None:
+        self.client = client
+        #: Given every message that is read from now on.
+        self.sink: Callable[[Frame, Message], None] = _ignore
+        self._observer = observer
+        self._stopped = stopped
+        self._heard_at = time.monotonic()
+        self._queue: deque[tuple[Frame, Message]] = deque()
+        self._done: set[int] = set()
+        self._failed: dict[int, Failed] = {}
+        client.on_message = lambda frame, message: self._queue.append((frame, message))
+
+    def step(self) -> Message | None:
+        """Return the next message, None where there is none now; raises ProbeError."""
+        if not self._queue:
+            self.client.pump(TELL_S)
+            now = time.monotonic()
+            if self._queue:
+                self._heard_at = now
+            elif now - self._heard_at > SILENCE_S:
+                raise ProbeError(f"the virtual board said nothing for {SILENCE_S:.0f} s")
+            return None
+        frame, message = self._queue.popleft()
+        self.sink(frame, message)
+        if isinstance(message, Done):
+            self._done.add(message.command)
+        elif isinstance(message, Failed):
+            self._failed[message.command] = message
+        return message
+
+    def answers(self, numbers: set[int]) -> list[Message]:
+        """Return all messages until these commands are done; raises ProbeError."""
+        got: list[Message] = []
+        while not numbers <= self._done:
+            message = self.step()
+            if message is None and self._stopped():
+                raise ProbeRefusedError("the run was ended before measuring had begun", 0)
+            if message is not None:
+                got.append(message)
+            for number in numbers & self._failed.keys():
+                failed = self._failed[number]
+                raise ProbeRefusedError(failed.text, failed.error)
+        return got
+
+    def files(self, numbers: set[int]) -> Snapshot:
+        """Return what the reads with these numbers found; raises ProbeError."""
+        return _snapshot(numbers, self.answers(numbers))
+
+    def facts(self, script: Script) -> tuple[Welcome, ProbeFacts, Snapshot]:
+        """Return who the probe is and what it read first; raises ProbeError."""
+        answers = self.answers(script.facts)
+        welcome = next((m for m in answers if isinstance(m, Welcome)), None)
+        if welcome is None:
+            raise ProbeError("the probe did not say who it is")
+        identity = probe_facts(welcome, frequencies(answers))
+        return welcome, identity, _snapshot(script.facts, answers)
+
+
+def _ignore(frame: Frame, message: Message) -> None:
+    """Drop a message that belongs to nothing that is kept."""
+    del frame, message
+
+
+def _snapshot(numbers: set[int], answers: Sequence[Message]) -> Snapshot:
+    collected = CollectedFiles()
+    for message in answers:
+        if isinstance(message, File) and message.command in numbers:
+            collected.take(message)
+    return Snapshot(collected.files)
