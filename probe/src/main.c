@@ -25,6 +25,7 @@ static int usage(FILE *out, int status)
 	    out,
 	    "whylate-probe " WHYLATE_VERSION ", protocol %d\n"
 	    "Started by whylate on the board under test; not for use by hand.\n"
+	    "  --serial     standard input and output are a serial line to a host\n"
 	    "  --plan FILE  carry out the commands in a file instead of those on standard input\n"
 	    "  --version    print the version and the protocol's number\n",
 	    WIRE_PROTOCOL);
@@ -35,16 +36,17 @@ int main(int argc, char **argv)
 {
 	struct guardian guardian = {0};
 	int error, status, input = STDIN_FILENO;
+	bool is_serial = argc == 2 && !strcmp(argv[1], "--serial");
 	bool is_plan = argc == 3 && !strcmp(argv[1], "--plan");
 
 	if (argc == 2 && !strcmp(argv[1], "--version")) {
 		printf("whylate-probe " WHYLATE_VERSION " protocol %d\n", WIRE_PROTOCOL);
 		return 0;
 	}
-	if (argc > 1 && !is_plan)
+	if (argc > 1 && !is_plan && !is_serial)
 		return usage(!strcmp(argv[1], "--help") ? stdout : stderr,
 			     strcmp(argv[1], "--help") ? 2 : 0);
-	if (!is_plan && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+	if (!is_plan && !is_serial && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		return usage(stderr, 2);
 	if (is_plan) {
 		input = open(argv[2], O_RDONLY | O_CLOEXEC);

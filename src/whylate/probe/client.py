@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -29,6 +30,8 @@ from whylate.wire.pack import WireError
 
 #: How long a command may take that the probe carries out at once.
 COMMAND_S = 30.0
+#: Commands that are on their way at once. A serial line that is full both ways would stand still.
+WINDOW = 32
 #: How long a word may take to arrive before the link is told that time has passed.
 TURN_S = 0.05
 
@@ -137,9 +140,12 @@ class Client:
         Gives `take` every message up to the last `done`. timeout_s: without any answer.
         Raises as call() does, at the first command that is refused.
         """
-        numbers = {self._send(command) for command in commands}
+        left = deque(commands)
+        numbers: set[int] = set()
         deadline = time.monotonic() + timeout_s
-        while numbers:
+        while left or numbers:
+            while left and len(numbers) < WINDOW:
+                numbers.add(self._send(left.popleft()))
             for message in self.pump(TURN_S):
                 if not isinstance(message, Progress | LoadWork):
                     deadline = time.monotonic() + timeout_s
@@ -221,7 +227,8 @@ class Client:
         try:
             return self._link.send(message)
         except OSError as error:
-            raise ProbeGoneError(f"the probe is gone: {os.strerror(error.errno or 0)}") from None
+            why = os.strerror(error.errno) if error.errno else "the line takes nothing any more"
+            raise ProbeGoneError(f"the probe is gone: {why}") from None
         except WireError as error:
             raise ProbeRefusedError(f"that is more than the probe takes: {error}", 0) from None
 

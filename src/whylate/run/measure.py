@@ -16,6 +16,7 @@ from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefuse
 from whylate.recording.finish import finish
 from whylate.recording.journal import Closing, JournalWriter
 from whylate.recording.manifest import Change, LoadPlan, Manifest, Plan, Problem, State
+from whylate.run.console import console_kept
 from whylate.run.progress import Observer, Tally
 from whylate.run.record import TELL_S, WARM_UP_S, Run, closing, must_be_new, opening
 from whylate.run.request import Request, check, plan_for
@@ -35,10 +36,9 @@ def measure(
     """Run the workload on a board that is ready and return the manifest of the recording.
 
     The recording is made in `directory`. `stopped` is asked several times a second; when it says
-    yes the run ends early and is kept,
-    marked as interrupted. Raises RequestError for what the board cannot do, BoardError,
-    ProbeError where not even a run was begun, and DiskError for a full disk. Whatever
-    happens, the probe is hung up on, and then leaves the board as it was.
+    yes the run ends early and is kept, marked as interrupted. Raises RequestError for what the
+    board cannot do, BoardError, ProbeError where not even a run was begun, and DiskError for a
+    full disk. Whatever happens, the probe is hung up on, and then leaves the board as it was.
     """
     check(request)
     must_be_new(directory)
@@ -59,7 +59,8 @@ def measure(
             try:
                 run = Run(plan, client, journal, observer, stopped, Tally(plan))
                 client.on_message = run.take
-                journal.closing(_carry_out(run))
+                with console_kept(board, directory):
+                    journal.closing(_carry_out(run))
             except ProbeRefusedError:
                 # Raised only before anything was measured: there is nothing worth keeping.
                 shutil.rmtree(directory)

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whylate.boards.board import BoardBusyError, BoardError, Finished, StartedProbe, Tell, tell_nobody
+from whylate.boards.board import (
+    BoardBusyError,
+    BoardError,
+    Finished,
+    StartedProbe,
+    Tell,
+    tell_nobody,
+)
+from whylate.boards.facts.reading import clean
 from whylate.boards.follow import FileStream
 from whylate.boards.qemu.arguments import Start, arguments
 from whylate.boards.qemu.machine import Machine
@@ -24,11 +32,14 @@ from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
 from whylate.probe.client import Stream
 
 if TYPE_CHECKING:
+    from whylate.boards.console.drain import DrainedConsole
     from whylate.boards.console.shell import ConsoleShell
 
 READY = b"whylate: ready"
 #: Far beyond what the slowest board takes on a busy host.
 BOOT_S = 180.0
+#: A shell that was there a moment ago answers within this, however busy the host is.
+SHELL_S = 60.0
 #: A serial port does not tell the probe that we are gone.
 SERIAL_KEEPALIVE_S = 4.0
 
@@ -97,6 +108,7 @@ class QemuBoard:
         self.power = QemuPower(self.machine, self._switch_on)
         self.console = QemuConsole(self.machine)
         self._shell: ConsoleShell | None = None
+        self._drain: DrainedConsole | None = None
         self._switched_on = False
         self._tell: Tell = tell_nobody
         #: Set before the board is switched on: it then stays on when this process ends.
@@ -146,15 +158,8 @@ class QemuBoard:
     def start_probe(self, tell: Tell) -> StartedProbe:
         """Start the probe that is in the image, on its own line; raises BoardError."""
         tell("starting the probe")
-        stream = SocketStream(self.machine.port_socket)
+        stream = self.stream([PROBE, "--serial"])
         port = self.virtual.description.port
-        started = self.run([
-            "sh", "-c", f'setsid {ON_PORT} "$1" {PROBE} </dev/null >/dev/null 2>&1 &', "sh",
-            f"/dev/{port}",
-        ])  # fmt: skip
-        if started.status:
-            stream.close()
-            raise BoardError(f"the probe cannot be started on {self.name}")
         keepalive_s = SERIAL_KEEPALIVE_S if port.startswith("tty") else 0.0
         return StartedProbe(stream, self._probe(), keepalive_s)
 
@@ -168,9 +173,17 @@ class QemuBoard:
 
     def stream(self, argv: Sequence[str]) -> Stream:
         """Start a command on the port; raises BoardError."""
+        port = f"/dev/{self.virtual.description.port}"
         stream = SocketStream(self.machine.port_socket)
-        line = ["setsid", ON_PORT, f"/dev/{self.virtual.description.port}", *argv]
-        self.run(["sh", "-c", '"$@" 2>/dev/null &', "sh", *line])
+        try:
+            started = self.run([ON_PORT, "-b", port, *argv])
+        except BoardError:
+            stream.close()
+            raise
+        if started.status:
+            stream.close()
+            why = clean(started.error.decode(errors="replace"), 200)
+            raise BoardError(f"{argv[0]} cannot be started on {self.name}: {why}")
         return stream
 
     # -- in virtual time
@@ -263,13 +276,22 @@ class QemuBoard:
             raise BoardError(str(error)) from None
 
     def _console_shell(self) -> ConsoleShell:
-        from whylate.boards.console.shell import ConsoleShell
-
         if self._shell is None:
-            self._shell = ConsoleShell(self.console.connect())
+            from whylate.boards.console.channel import DescriptorChannel
+            from whylate.boards.console.drain import DrainedConsole
+            from whylate.boards.console.shell import ConsoleShell
+
+            channel = DescriptorChannel(self.console.connect())
+            # QEMU keeps the console's log; this one is of what the shell saw, for its errors.
+            self._drain = DrainedConsole(channel, self._directory / "shell.log")
+            self._shell = ConsoleShell(self._drain.connect())
+            self._shell.open(SHELL_S)
         return self._shell
 
     def _leave_shell(self) -> None:
         shell, self._shell = self._shell, None
         if shell is not None:
             shell.close()
+        drain, self._drain = self._drain, None
+        if drain is not None:
+            drain.close()
