@@ -11,7 +11,7 @@ ARCHS := x86_64 aarch64 armv7
 # Passed on: make test ARGS='-k wheel', make bench-ten_khz ARGS=--help
 ARGS :=
 
-.PHONY: help setup setup-dev setup-bench native-probe probes run test lint format schema \
+.PHONY: help lab setup setup-dev setup-bench native-probe probes run test lint format schema \
 	wheel bench constraints clean distclean
 
 help: ## this list
@@ -40,6 +40,9 @@ run: native-probe ## measure this machine for 20 s under load
 		[ $$status != 3 ] || echo "make run: there is no verdict, for the reasons above;" \
 			"$(WHYLATE) doctor says what to change here" >&2; \
 		exit $$status; }
+
+lab: setup-dev probes ## fetch kernels and make the images of all virtual boards
+	@$(WHYLATE) lab build $(ARGS)
 
 test: setup-dev probes ## all tests (ARGS='-k wheel' for some)
 	@$(PYTHON_IN_VENV) -m pytest $(ARGS)

@@ -72,6 +72,9 @@ look_for_packages() {
 	need_cross armv7l arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
 	need qemu-user-static have qemu-arm-static
 	need chromium have chromium
+	# The virtual boards. Their kernels are fetched by `make lab`.
+	need qemu-system-arm have qemu-system-aarch64
+	need qemu-system-x86 have qemu-system-x86_64
 	[ "$level" != dev ] || return 0
 	need rt-tests have cyclictest
 }

@@ -37,6 +37,17 @@ bool session_host_gone(const struct session *session)
 	return (session->link.input_ended && !session->link.one_way) || session->link.output_broken;
 }
 
+/* host_is_silent - whether the host has said nothing for longer than it asked to be given */
+static bool host_is_silent(struct session *session, uint64_t now_ns)
+{
+	if (session->frames_heard != session->link.decoder.counts.good || !session->host_heard_ns) {
+		session->frames_heard = session->link.decoder.counts.good;
+		session->host_heard_ns = now_ns;
+	}
+	return session->host_timeout_ns &&
+	       now_ns - session->host_heard_ns > session->host_timeout_ns;
+}
+
 void session_send(struct session *session, uint8_t kind, const struct wire_writer *writer)
 {
 	struct frame frame;
@@ -44,6 +55,9 @@ void session_send(struct session *session, uint8_t kind, const struct wire_write
 	if (writer->failed)
 		return; /* every message is built to fit: see the callers */
 	while (!link_has_room(&session->link, writer->length)) {
+		/* For good: half an answer is worse than none, should it speak again. */
+		if (host_is_silent(session, clock_ns()))
+			session->link.output_broken = true;
 		if (session_host_gone(session))
 			return;
 		pump(session, 20);
@@ -81,17 +95,6 @@ static int wait_ms(const struct session *session)
 	if (!link_idle(&session->link) || session->link.highest >= session->link.expected)
 		return 50;
 	return session->slots_used ? 250 : 1000;
-}
-
-/* host_is_silent - whether the host has said nothing for longer than it asked to be given */
-static bool host_is_silent(struct session *session, uint64_t now_ns)
-{
-	if (session->frames_heard != session->link.decoder.counts.good || !session->host_heard_ns) {
-		session->frames_heard = session->link.decoder.counts.good;
-		session->host_heard_ns = now_ns;
-	}
-	return session->host_timeout_ns &&
-	       now_ns - session->host_heard_ns > session->host_timeout_ns;
 }
 
 int session_run(struct guardian *guardian, int input, int output, bool is_plan)

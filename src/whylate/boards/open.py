@@ -30,12 +30,28 @@ def open_board(name: str, options: BoardOptions | None = None) -> Board:
     options = options or BoardOptions()
     if name == "local":
         return LocalBoard()
+    if name.startswith("ssh://"):
+        from whylate.boards.ssh import SshBoard
+
+        return SshBoard(name)
     if name in names():
         return _virtual(name, options)
     raise BoardError(
         f"there is no board {name[:80]!r}: there are local, ssh://[user@]host, and "
         f"{', '.join(names())} (`whylate board list` shows them all)"
     )
+
+
+def all_boards(options: BoardOptions | None = None) -> list[str]:
+    """Return the names of all boards that can be measured but this machine; raises BoardError.
+
+    The virtual boards whose images are there, and labgrid's targets or places.
+    """
+    from whylate.lab.description import virtual_board
+    from whylate.lab.image import is_fetched
+
+    del options
+    return [name for name in names() if is_fetched(virtual_board(name))]
 
 
 def _virtual(name: str, options: BoardOptions) -> Board:

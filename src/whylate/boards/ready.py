@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from whylate.boards.board import Board, Tell
 
+B = TypeVar("B", bound=Board)
+
 
 @contextmanager
-def ready(board: Board, tell: Tell) -> Iterator[Board]:
-    """Hold and boot a board for as long as the context lasts; raises BoardError."""
+def held(board: B, tell: Tell) -> Iterator[B]:
+    """Hold a board, on or off as it is, for as long as the context lasts; raises BoardError."""
     try:
         board.hold(tell)
-        board.boot(tell)
         yield board
     finally:
         board.close()
+
+
+@contextmanager
+def ready(board: B, tell: Tell) -> Iterator[B]:
+    """Hold and boot a board for as long as the context lasts; raises BoardError."""
+    with held(board, tell):
+        board.boot(tell)
+        yield board

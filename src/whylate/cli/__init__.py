@@ -17,6 +17,8 @@ from whylate import __version__
 VERBS = {
     "measure": "How late is this machine? Measure it and write a report.",
     "report": "Show a recording again; recover one whose run was killed.",
+    "diff": "Show where two repeatable runs part.",
+    "lab": "Make the virtual boards, and try known causes of latency.",
     "facts": "Show what can be read of a board.",
     "doctor": "What can be measured here, and what spoils its latency.",
     "completion": "Print the completion script for bash, zsh or fish.",
@@ -65,13 +67,14 @@ def whylate() -> None:
 def main() -> None:
     """Run the command line; every fault of the user's or the board's is one line."""
     from whylate.boards.board import BoardError
+    from whylate.lab.errors import LabError
     from whylate.probe.client import ProbeError
     from whylate.recording.errors import DiskError, RecordingError
     from whylate.run.request import RequestError
 
     try:
         whylate(prog_name="whylate", standalone_mode=True)
-    except (BoardError, ProbeError, DiskError) as error:
+    except (BoardError, LabError, ProbeError, DiskError) as error:
         _fail(str(error), 3)
     except (RequestError, RecordingError) as error:
         _fail(str(error), 2)

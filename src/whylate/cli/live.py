@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections import deque
+from collections.abc import Sequence
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
 from whylate.report.quantities import format_count, format_ns, format_rate
-from whylate.run.progress import Progress
+from whylate.run.progress import Observer, Progress
 
 #: High-water marks that stay in sight.
 MARKS = 4
@@ -29,7 +32,7 @@ class LiveView:
         self._live: Live | None = None
         self._gone = False
 
-    def __enter__(self) -> LiveView:
+    def __enter__(self) -> Self:
         """Begin to show."""
         if self._console.is_terminal:
             self._live = Live(console=self._console, transient=True, auto_refresh=False)
@@ -104,3 +107,52 @@ def _line(progress: Progress) -> Text:
         name = load.plan.kind + (f":{load.plan.count}" if load.plan.count > 1 else "")
         line.append(f"  {name} {format_rate(load.per_s, load.unit)}", style="dim")
     return line
+
+
+class BoardsView(LiveView):
+    """Shows the runs of several boards, a line for each; of one as LiveView does."""
+
+    def __init__(self, console: Console, names: Sequence[str]) -> None:
+        super().__init__(console)
+        self._names = list(names)
+        self._lines: dict[str, Text] = {}
+        self._lock = threading.Lock()
+
+    def of(self, name: str) -> Observer:
+        """Return the observer of one board's run."""
+        return self if len(self._names) == 1 else _OneOfMany(self, name)
+
+    def tell(self, name: str, line: Text, *, phase: bool) -> None:
+        """Show what a board does now; called by the threads of all of them."""
+        with self._lock:
+            self._lines[name] = line
+            if self._live is None:
+                if phase and not self._gone:
+                    self._say(f"whylate: {name}: {line.plain}")
+                return
+            width = max(map(len, self._names))
+            shown = [
+                Text.assemble((f"{one:{width}}  ", "bold"), self._lines[one])
+                for one in self._names
+                if one in self._lines
+            ]
+            try:
+                self._live.update(Group(*shown), refresh=True)
+            except OSError:
+                self._gone = True
+
+
+class _OneOfMany:
+    """The observer of one of several boards."""
+
+    def __init__(self, view: BoardsView, name: str) -> None:
+        self._view = view
+        self._name = name
+
+    def phase(self, text: str) -> None:
+        """Say what happens now."""
+        self._view.tell(self._name, Text(f"{text} …"), phase=True)
+
+    def progress(self, progress: Progress) -> None:
+        """Say how far the measuring is."""
+        self._view.tell(self._name, _line(progress), phase=False)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,7 +16,20 @@ from whylate.recording.manifest import LoadPlan, Setting
 
 
 @click.command(name="measure")
-@click.argument("board", default="local")
+@click.argument("boards", default="local", metavar="[BOARD[,BOARD...]]")
+@click.option("--all", "every", is_flag=True,
+              help="Measure every board that there is but this machine, side by side.")  # fmt: skip
+@click.option("--env", "environment", type=click.Path(path_type=Path, exists=True),
+              help="labgrid's environment file.  [default: LG_ENV]")  # fmt: skip
+@click.option("--smp", type=click.IntRange(1, 64), help="CPUs of a virtual board.")
+@click.option("--virtual-time", is_flag=True,
+              help="Virtual boards: count time in instructions, so that the run repeats to the "
+              "nanosecond. No measure of hardware.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True,
+              help="What a virtual board's random numbers begin with, in virtual time.",
+              )  # fmt: skip
+@click.option("--phases", type=click.IntRange(2, 1000), metavar="N",
+              help="Repeat in virtual time over N start phases and seeds.")  # fmt: skip
 @click.option("--for", "duration_ns", type=Duration(), default="30s", show_default=True,
               help="How long to measure.")  # fmt: skip
 @click.option("--interval", "interval_ns", type=Duration(), default="1ms", show_default=True,
@@ -41,7 +56,13 @@ from whylate.recording.manifest import LoadPlan, Setting
               )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
 def command(
-    board: str,
+    boards: str,
+    every: bool,
+    environment: Path | None,
+    smp: int | None,
+    virtual_time: bool,
+    seed: int,
+    phases: int | None,
     duration_ns: int,
     interval_ns: int,
     cpus: tuple[int, ...] | None,
@@ -56,20 +77,29 @@ def command(
 ) -> None:
     """Measure the wakeup latency of BOARD and write a report.
 
+    BOARD is local, ssh://[user@]host[:port], a virtual board, or a target or place of labgrid's
+    (whylate board list shows them). Several, with commas between them, are measured side by side.
+
     A real-time thread on each CPU sleeps to absolute deadlines and reads the clock when it runs.
     Every activation is kept in DIR: exact, negative ones too, and those that came due during a
     stall are counted as overruns. Ctrl-C ends the run early and keeps what there is.
     """
     from rich.console import Console
 
-    from whylate.boards.open import open_board
-    from whylate.boards.ready import ready
-    from whylate.cli.live import LiveView
-    from whylate.cli.show import show
-    from whylate.run.measure import measure
-    from whylate.run.request import Request
+    from whylate.boards.open import BoardOptions, all_boards, open_board
+    from whylate.cli.live import BoardsView
+    from whylate.cli.show import show, show_several
+    from whylate.run.request import Request, RequestError
+    from whylate.run.several import Job, carry_out, carry_out_rounds
+    from whylate.run.several import phases as phases_of
 
-    directory = output if output is not None else _new_directory(board)
+    if phases and not virtual_time:
+        raise RequestError("--phases repeats runs in virtual time: say --virtual-time too")
+    options = BoardOptions(cpus=smp, environment=environment)
+    names = all_boards(options) if every else [name for name in boards.split(",") if name]
+    if not names or len(set(names)) != len(names):
+        raise RequestError("name each board once, with commas between them")
+    directory = output if output is not None else _new_directory("+".join(names))
     request = Request(
         duration_ns=duration_ns,
         interval_ns=interval_ns,
@@ -79,18 +109,40 @@ def command(
         spool=spool,
         loads=loads,
         settings=settings,
+        virtual_time=virtual_time,
+        seed=seed,
     )
     interrupt = _Interrupt()
-    with LiveView(Console(stderr=True, highlight=False)) as view:
-        with ready(open_board(board), view.phase) as opened:
-            measure(opened, request, directory, view, interrupt.wanted)
-        view.phase("reading what was recorded")
-    sys.exit(show(directory, requirements, as_json=as_json))
+    with BoardsView(Console(stderr=True, highlight=False), names) as view:
+        jobs = [
+            Job(
+                name,
+                partial(open_board, name, options),
+                request,
+                directory if len(names) == 1 else directory / plain_name(name),
+                view.of(name),
+            )
+            for name in names
+        ]
+        if len(jobs) == 1 and not phases:
+            carry_out(jobs[0], interrupt.wanted)
+            view.phase("reading what was recorded")
+        else:
+            rounds = [phases_of(job, phases) if phases else [job] for job in jobs]
+            outcomes = carry_out_rounds(rounds, interrupt.wanted)
+    if len(jobs) == 1 and not phases:
+        sys.exit(show(directory, requirements, as_json=as_json))
+    sys.exit(show_several(outcomes, requirements, as_json=as_json))
 
 
 def _new_directory(board: str) -> Path:
     stamp = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
-    return Path("recordings") / f"{stamp}-{board}"
+    return Path("recordings") / f"{stamp}-{plain_name(board)}"
+
+
+def plain_name(board: str) -> str:
+    """Return a board's name as a part of a path: ssh://root@board7 is root@board7."""
+    return re.sub(r"[^A-Za-z0-9._@+-]+", "-", board.removeprefix("ssh://"))[:80]
 
 
 class _Interrupt:

@@ -5,9 +5,78 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whylate.run.several import Outcome
+    from whylate.summary.model import Summary
 
 #: Exit status for what became of the requirements, or of the run without any.
 STATUS = {"pass": 0, "fail": 1, "inconclusive": 3, "no verdict": 3}
+
+
+def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as_json: bool) -> int:
+    """Print the runs of several boards, or repetitions of one; return the worst exit status.
+
+    Each run has its report beside its recording. Raises RecordingError.
+    """
+    import msgspec
+    from rich.console import Console
+
+    from whylate.report.several import print_failure, print_pooled, print_runs
+    from whylate.summary.as_json import to_json
+    from whylate.summary.pooled import pool
+
+    console = Console(highlight=False)
+    worst = 0
+    documents = []
+    for name in dict.fromkeys(outcome.job.name for outcome in outcomes):
+        mine = [outcome for outcome in outcomes if outcome.job.name == name]
+        summaries = []
+        for outcome in mine:
+            if outcome.error is not None:
+                worst = max(worst, STATUS["no verdict"])
+                documents.append({"board": name, "error": str(outcome.error)})
+                continue
+            summary, page, status = _write(outcome.job.directory, requirements)
+            worst = max(worst, status)
+            summaries.append(summary)
+            documents.append({**to_json(summary), "report": str(page)})
+        if as_json:
+            continue
+        if summaries:
+            print_runs(name, summaries, console)
+            if len(summaries) > 1:
+                print_pooled(pool(summaries), console)
+        for outcome in mine:
+            if outcome.error is not None:
+                print_failure(name, str(outcome.error), console)
+    if as_json:
+        document = {"format": "whylate-runs", "version": 1, "runs": documents}
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2))
+        sys.stdout.buffer.write(b"\n")
+        sys.stdout.flush()
+    return worst
+
+
+def _write(
+    directory: Path, requirements: Sequence[str], page: Path | None = None
+) -> tuple[Summary, Path, int]:
+    """Summarise a recording and write its HTML page; raises RecordingError."""
+    from whylate.recording.errors import RecordingError
+    from whylate.recording.reader import open_recording
+    from whylate.report.html import write_report
+    from whylate.summary.summarize import summarize
+    from whylate.summary.verdicts import overall
+
+    recording = open_recording(directory)
+    summary = summarize(recording.samples, recording.manifest, str(directory), requirements)
+    page = page if page is not None else directory / "report.html"
+    try:
+        write_report(page, summary, recording.manifest, recording.samples)
+    except OSError as error:
+        raise RecordingError(f"{page} cannot be written: {error.strerror}") from None
+    return summary, page, STATUS[overall(summary.requirements, summary.trust)]
 
 
 def show(
@@ -24,21 +93,10 @@ def show(
     import msgspec
     from rich.console import Console
 
-    from whylate.recording.errors import RecordingError
-    from whylate.recording.reader import open_recording
-    from whylate.report.html import write_report
     from whylate.report.terminal import print_summary
     from whylate.summary.as_json import to_json
-    from whylate.summary.summarize import summarize
-    from whylate.summary.verdicts import overall
 
-    recording = open_recording(directory)
-    summary = summarize(recording.samples, recording.manifest, str(directory), requirements)
-    page = page if page is not None else directory / "report.html"
-    try:
-        write_report(page, summary, recording.manifest, recording.samples)
-    except OSError as error:
-        raise RecordingError(f"{page} cannot be written: {error.strerror}") from None
+    summary, page, status = _write(directory, requirements, page)
     if as_json:
         document = {**to_json(summary), "report": str(page)}
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2))
@@ -46,4 +104,4 @@ def show(
         sys.stdout.flush()
     else:
         print_summary(summary, Console(highlight=False), str(page))
-    return STATUS[overall(summary.requirements, summary.trust)]
+    return status

@@ -95,7 +95,7 @@ def _unpack_kernel(
             path = PurePosixPath(member.name)
             if not member.isfile() or member.size > MAX_FILE:
                 continue
-            module = path.name.partition(".ko")[0]
+            module = path.name.partition(".ko")[0].replace("-", "_")
             if path.match("boot/vmlinuz-*"):
                 release = path.name.removeprefix("vmlinuz-")
                 (fresh / "vmlinuz").write_bytes(_data(tar, member))
@@ -106,13 +106,11 @@ def _unpack_kernel(
                 }
             elif wanted.dtb and str(path).endswith("/" + wanted.dtb):
                 (fresh / "board.dtb").write_bytes(_data(tar, member))
-            elif ".ko" in path.name and module.replace("-", "_") in wanted.modules:
-                name = module.replace("-", "_")
+            elif ".ko" in path.name and module in wanted.modules:
                 data = _data(tar, member)
-                if path.suffix == ".xz":
-                    data = lzma.decompress(data)
-                (fresh / f"{name}.ko").write_bytes(data)
-                found.add(name)
+                packed = path.suffix == ".xz"
+                (fresh / f"{module}.ko").write_bytes(lzma.decompress(data) if packed else data)
+                found.add(module)
     absent = [m for m in wanted.modules if m not in found | builtin]
     if not release or absent:
         raise LabError(

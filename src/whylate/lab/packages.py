@@ -22,10 +22,14 @@ FETCH_S = 900
 
 
 class Packages:
-    """The packages of one architecture in a directory of our own."""
+    """The packages of one architecture in a directory of our own.
 
-    def __init__(self, directory: Path, arch: str) -> None:
-        self._directory = directory / arch
+    backports: those of the release's backports alone.
+    """
+
+    def __init__(self, directory: Path, arch: str, *, backports: bool = False) -> None:
+        self._directory = directory / (f"{arch}-backports" if backports else arch)
+        self._backports = backports
         self._arch = arch
         self._updated = False
 
@@ -83,9 +87,23 @@ class Packages:
         for part in ("lists/partial", "cache/archives/partial", "debs"):
             (self._directory / part).mkdir(parents=True, exist_ok=True)
         (self._directory / "status").touch()
+        if self._backports:
+            self._write_sources()
         # An index that is missing (a mirror in the middle of a sync) need not be the one we want.
         self._run("apt-get", "-qq", "update", check=False)
         self._updated = True
+
+    def _write_sources(self) -> None:
+        """Write a list of sources: the backports on the mirrors that the system itself uses."""
+        mirrors = set()
+        for line in _system_targets().splitlines():
+            site, codename, component, key = (line.split("|") + [""] * 4)[:4]
+            if component == "main" and codename and "-" not in codename:
+                option = f"[signed-by={key}] " if key.startswith("/") else ""
+                mirrors.add(f"deb {option}{site} {codename}-backports main")
+        if not mirrors:
+            raise LabError("apt names no mirror of Debian here that could have backports")
+        (self._directory / "sources.list").write_text("\n".join(sorted(mirrors)) + "\n")
 
     def _apt(self, *words: str, cwd: Path) -> None:
         self._run("apt-get", "-qq", *words, cwd=cwd)
@@ -102,6 +120,11 @@ class Packages:
             "Acquire::Retries": "3",
             "Debug::NoLocking": "1",
         }
+        if self._backports:
+            options |= {
+                "Dir::Etc::sourcelist": here / "sources.list",
+                "Dir::Etc::sourceparts": "/nonexistent",
+            }
         command = [program]
         for key, value in options.items():
             command += ["-o", f"{key}={value}"]
@@ -125,6 +148,19 @@ class Packages:
                 "(does /etc/apt/sources.list name a mirror that has this architecture?)"
             )
         return done.stdout
+
+
+def _system_targets() -> str:
+    """Return the places that apt fetches from on this system, a line each."""
+    form = "$(SITE)|$(CODENAME)|$(COMPONENT)|$(SIGNED_BY)"
+    done = subprocess.run(
+        ["apt-get", "indextargets", "--format", form],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.stdout
 
 
 def _kept(directory: Path) -> Path | None:

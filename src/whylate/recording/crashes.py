@@ -290,16 +290,15 @@ def _is_headline(message: str) -> bool:
 def _messages(console: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that are not empty with their numbers, freed from what stands before."""
     for number, line in enumerate(console.split("\n"), start=1):
-        message = _message(line[:_MAX_LINE])
-        if message:
-            yield number, message
+        # What a carriage return was to overwrite may be another's half line.
+        for part in line[:_MAX_LINE].split("\r"):
+            if message := _message(part):
+                yield number, message
 
 
 def _message(line: str) -> str:
     """Return what the kernel says in a line."""
     line = _ANSI.sub("", line) if "\x1b" in line else line
-    # What a carriage return was to overwrite is another's half line.
-    line = max(line.rstrip("\r").split("\r"), key=len)
     found = _STAMP.search(line)
     if found:
         line = line[found.end() :]

@@ -12,6 +12,8 @@ import msgspec
 
 from whylate.recording import journal as journal_file
 from whylate.recording.accounting import CpuBook
+from whylate.recording.console import read_console
+from whylate.recording.crashes import find_crashes
 from whylate.recording.digest import SamplesDigest
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.journal import (
@@ -25,6 +27,7 @@ from whylate.recording.journal import (
 from whylate.recording.load_rates import LoadBook
 from whylate.recording.manifest import (
     SCHEMA_VERSION,
+    CrashReport,
     Manifest,
     ProbeReport,
     Problem,
@@ -192,6 +195,7 @@ def _manifest(directory: Path, reading: _Reading, counts: FrameCounts) -> Manife
         )
     if opening.schema_version > SCHEMA_VERSION:
         raise RecordingError(newer_schema(directory, opening.schema_version))
+    crashes = _crashes(directory)
     return Manifest(
         format="whylate-recording",
         schema_version=SCHEMA_VERSION,
@@ -206,9 +210,36 @@ def _manifest(directory: Path, reading: _Reading, counts: FrameCounts) -> Manife
         facts=opening.facts,
         changes=closing.changes if closing is not None else [],
         probe=_probe_report(opening, closing, reading),
-        problems=_problems(opening, closing, reading, counts),
+        problems=_problems(opening, closing, reading, counts) + _crash_problems(crashes),
         samples_sha256=reading.digest.hexdigest(),
+        crashes=crashes,
     )
+
+
+def _crashes(directory: Path) -> list[CrashReport]:
+    """Return what the board's console said of crashes, from its boot to the end of the run."""
+    console = read_console(directory)
+    if console is None:
+        return []
+    return [
+        CrashReport(one.kind, one.headline, list(one.backtrace), one.line, one.fatal)
+        for one in find_crashes(console.decode(errors="replace"))
+    ]
+
+
+def _crash_problems(crashes: list[CrashReport]) -> list[Problem]:
+    """Return the problems that crashes are: the first is the story, what follows comes of it."""
+    fatal = [one for one in crashes if one.fatal]
+    problems = []
+    if fatal:
+        more = f" (and {len(fatal) - 1} more in console.log)" if len(fatal) > 1 else ""
+        text = f"the board crashed: {fatal[0].kind}: {fatal[0].headline}{more}"
+        problems.append(Problem("crash", text, fatal=True))
+    warnings = [one for one in crashes if not one.fatal]
+    if warnings:
+        text = f"the kernel complained on the console ({len(warnings)}x): {warnings[0].headline}"
+        problems.append(Problem("console", text, fatal=False))
+    return problems
 
 
 def _state(closing: Closing | None, reading: _Reading) -> State:

@@ -138,6 +138,18 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fatal: bool
 
 
+class CrashReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Something that went wrong on the board, as its console told it (recording/crashes.py)."""
+
+    kind: str
+    headline: str
+    #: Innermost first, as the kernel printed it.
+    backtrace: list[str]
+    #: The line of console.log, from 1.
+    line: int
+    fatal: bool
+
+
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """manifest.json."""
 
@@ -157,3 +169,4 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     problems: list[Problem]
     #: SHA-256 of all samples (whylate.recording.digest); None in recordings of schema 1.
     samples_sha256: str | None = None
+    crashes: list[CrashReport] = []

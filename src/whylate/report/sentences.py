@@ -92,3 +92,15 @@ def worst_first(rows: list[Figures]) -> list[Figures]:
         )
 
     return sorted(rows, key=key)
+
+
+def virtual_time(summary: Summary) -> str:
+    """Say what the clock of a virtual board's run was, and the digest by which runs are told apart.
+
+    "virtual time (repeatable, no measure of hardware): seed 7, phase 0 ns, samples ab51139a…".
+    """
+    digest = (summary.samples_sha256 or "")[:16]
+    return (
+        f"virtual time (repeatable, no measure of hardware): seed {summary.seed}, "
+        f"phase {format_ns(summary.phase_ns)}, samples {digest}"
+    )

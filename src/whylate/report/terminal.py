@@ -9,13 +9,23 @@ from rich.text import Text
 
 from whylate.recording.manifest import LoadReport
 from whylate.report.quantities import format_interval_ns, format_rate
-from whylate.report.sentences import QUANTILES, account, not_seen, value, workload, worst_first
+from whylate.report.sentences import (
+    QUANTILES,
+    account,
+    not_seen,
+    value,
+    virtual_time,
+    workload,
+    worst_first,
+)
 from whylate.report.text import plain
 from whylate.summary.model import Estimate, Figures, Requirement, Summary, Trust
 
 #: More CPUs than this do not fit on one screen: the worst few stand for them.
 _ALL_SHOWN = 4
 _WORST_SHOWN = 3
+#: Of a crash, the innermost calls.
+_FRAMES = 8
 #: Columns that a line with all quantiles needs.
 _WIDE = 78
 _VERDICT_STYLE = {
@@ -37,13 +47,15 @@ def print_summary(summary: Summary, console: Console, report_path: str | None = 
     _print_subject(summary, console)
     for load in summary.loads:
         console.print(_load_line(load))
+    if summary.virtual_time:
+        console.print(Text(virtual_time(summary)))
     console.print(Text(account(summary.together)), style="bold")
     console.print()
     shown = _shown_cpus(summary.per_cpu)
     footnotes = _Footnotes()
     layout = _wide_table if console.width >= _WIDE else _narrow_table
     console.print(layout([summary.together, *shown], footnotes))
-    if len(shown) < len(summary.per_cpu):
+    if shown and len(shown) < len(summary.per_cpu):
         rest = len(summary.per_cpu) - len(shown)
         console.print(
             Text(
@@ -61,11 +73,21 @@ def print_summary(summary: Summary, console: Console, report_path: str | None = 
         console.print(_hanging("warning", plain(caution.text, 300), "yellow"))
     for requirement in summary.requirements:
         console.print(_requirement_line(requirement))
-    for line in _trust_lines(summary.trust):
+    for line in [*_trust_lines(summary.trust), *_crash_lines(summary)]:
         console.print(line)
     if report_path is not None:
         # A path is copied by hand or by click: it is never folded into two lines.
         console.print(Text(f"report  {plain(report_path, 1000)}"), soft_wrap=True)
+
+
+def _crash_lines(summary: Summary) -> list[Text]:
+    """Return where the board was when it crashed: the innermost calls of the first crash."""
+    fatal = [crash for crash in summary.crashes if crash.fatal]
+    return (
+        [Text(f"  {plain(one, 120)}", style="dim") for one in fatal[0].backtrace[:_FRAMES]]
+        if (fatal)
+        else []
+    )
 
 
 def _print_subject(summary: Summary, console: Console) -> None:

@@ -41,6 +41,11 @@ def to_json(summary: Summary) -> dict[str, Any]:
         "loads": msgspec.to_builtins(summary.loads),
         "warnings": msgspec.to_builtins(summary.warnings),
         "requirements": msgspec.to_builtins(summary.requirements),
+        "samples_sha256": summary.samples_sha256,
+        "virtual_time": summary.virtual_time,
+        "seed": summary.seed,
+        "phase_ns": summary.phase_ns,
+        "crashes": msgspec.to_builtins(summary.crashes),
         "interval_note": summary.interval_note,
     }
 

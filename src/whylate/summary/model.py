@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from whylate.recording.manifest import LoadReport
+from whylate.recording.manifest import CrashReport, LoadReport
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -101,3 +101,10 @@ class Summary(msgspec.Struct, frozen=True):
     requirements: list[Requirement]
     #: "95 %, conditional on this run (this boot, this placement)".
     interval_note: str
+    #: SHA-256 of all samples: equal for runs that repeat each other. None in old recordings.
+    samples_sha256: str | None = None
+    #: In the virtual time of a virtual board: repeatable, and no measure of hardware.
+    virtual_time: bool = False
+    seed: int = 0
+    phase_ns: int = 0
+    crashes: list[CrashReport] = []

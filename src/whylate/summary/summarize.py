@@ -73,6 +73,11 @@ def summarize(
         warnings=cautions(manifest, moved, [lane.cpu for lane in lanes]),
         requirements=[judge(demand, evidence) for demand in demands],
         interval_note=INTERVAL_NOTE,
+        samples_sha256=manifest.samples_sha256,
+        virtual_time=manifest.plan.virtual_time,
+        seed=manifest.plan.seed,
+        phase_ns=manifest.plan.phase_ns,
+        crashes=list(manifest.crashes),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from whylate.boards.board import BoardError
 from whylate.lab.description import VirtualBoard
 from whylate.lab.image import Image
+from whylate.lab.qemu import Qemu
 
 #: With these the guest's time is counted in instructions and repeats to the nanosecond: nothing
 #: enters it from the host (shift=1: an instruction takes 2 ns; sleep=off: idle time is skipped).
@@ -32,17 +33,24 @@ class Start:
     ssh_port: int | None = None
 
 
-def arguments(board: VirtualBoard, image: Image, initrd: Path, start: Start) -> list[str]:
+def arguments(
+    board: VirtualBoard, qemu: Qemu, image: Image, initrd: Path, start: Start
+) -> list[str]:
     """Return the command; raises BoardError for what the machine cannot be."""
     machine = board.description
     if not 1 <= start.cpus <= machine.max_cpus:
         raise BoardError(f"{board.name} can have 1 to {machine.max_cpus} CPUs, not {start.cpus}")
     virtual = start.output is not None
+    if virtual and start.cpus > 1 and not qemu.fair:
+        raise BoardError(
+            f"QEMU {qemu.version[0]}.{qemu.version[1]} lets only one CPU at a time run in virtual "
+            f"time: `whylate lab build {board.name}` fetches a newer one, --smp 1 works with it"
+        )
     kernel = [f"console={machine.console}", *machine.kernel_args, *KERNEL]
     if virtual:
         kernel += REPEATABLE_KERNEL
     command = [
-        machine.qemu,
+        *qemu.command,
         *machine.machine,
         *("-smp", str(start.cpus), "-m", machine.memory),
         *("-kernel", str(image.kernel), "-initrd", str(initrd)),

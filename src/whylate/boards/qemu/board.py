@@ -28,6 +28,7 @@ from whylate.lab.description import VirtualBoard
 from whylate.lab.errors import LabError
 from whylate.lab.image import ON_PORT, PLAN, PROBE, Image, build, is_fetched
 from whylate.lab.initramfs import Archive
+from whylate.lab.qemu import find_qemu
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
 from whylate.probe.client import Stream
 
@@ -226,7 +227,8 @@ class QemuBoard:
         self, *, seed: int = 0, output: Path | None = None, plan: bytes | None = None
     ) -> None:
         description = self.virtual.description
-        if shutil.which(description.qemu) is None:
+        qemu = find_qemu(self.virtual)
+        if qemu is None:
             raise BoardError(
                 f"{description.qemu} is not here: install it (Debian: apt-get install "
                 f"{description.qemu_package})"
@@ -241,7 +243,7 @@ class QemuBoard:
         )
         image = self._image()
         initrd = self._with_files(image, plan)
-        command = arguments(self.virtual, image, initrd, start)
+        command = arguments(self.virtual, qemu, image, initrd, start)
         self.machine.start(command, outlive=self.outlive)
 
     def _image(self) -> Image:

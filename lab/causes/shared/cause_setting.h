@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Settings of the board that a cause needs changed, put back at its end however it ends: a
+ * process of its own session waits for the cause to be gone, and writes the old values.
+ */
+#ifndef WHYLATE_CAUSE_SETTING_H
+#define WHYLATE_CAUSE_SETTING_H
+
+#include "cause_program.h"
+
+#define CAUSE_SETTINGS 4
+
+struct cause_setting {
+	const char *path;
+	char old[64];
+};
+
+struct cause_settings {
+	struct cause_setting all[CAUSE_SETTINGS];
+	int count;
+	pid_t guardian;
+	int alive;
+};
+
+static inline bool cause_write(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool written = fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value);
+
+	if (fd >= 0)
+		close(fd);
+	return written;
+}
+
+static inline void cause_keep(struct cause_settings *settings, const char *path)
+{
+	struct cause_setting *one = &settings->all[settings->count++];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, one->old, sizeof(one->old) - 1) : -1;
+
+	if (got < 0)
+		cause_fail(path);
+	close(fd);
+	one->old[got] = '\0';
+	one->old[strcspn(one->old, "\n")] = '\0';
+	one->path = path;
+}
+
+/* cause_guard - from here on the settings that were kept are put back when we are gone */
+static inline void cause_guard(struct cause_settings *settings)
+{
+	int ends[2];
+	char none;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		cause_fail("no pipe");
+	settings->guardian = fork();
+	if (settings->guardian < 0)
+		cause_fail("no process");
+	if (settings->guardian) {
+		close(ends[0]);
+		settings->alive = ends[1];
+		return;
+	}
+	close(ends[1]);
+	setsid();
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	while (read(ends[0], &none, 1) < 0 && errno == EINTR)
+		;
+	for (int i = settings->count - 1; i >= 0; i--)
+		cause_write(settings->all[i].path, settings->all[i].old);
+	_exit(0);
+}
+
+static inline void cause_unguard(struct cause_settings *settings)
+{
+	close(settings->alive);
+	while (waitpid(settings->guardian, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static inline void cause_set(const char *path, const char *value)
+{
+	if (!cause_write(path, value))
+		cause_fail(path);
+}
+
+#endif

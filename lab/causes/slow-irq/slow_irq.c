@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A device's interrupt whose handler takes size_us. The line is an ISA one that no device uses;
+ * irq_inject_interrupt() lets the interrupt controller raise it as if a device had.
+ */
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+
+#include "cause_module.h"
+
+static uint irq = 5;
+module_param(irq, uint, 0444);
+
+static irqreturn_t handler(int unused, void *device)
+{
+	u64 start_ns = ktime_get_ns();
+
+	cause_log(start_ns, cause_spin(start_ns + cause_size_ns()), smp_processor_id());
+	return IRQ_HANDLED;
+}
+
+static void act(void)
+{
+	irq_inject_interrupt(irq);
+}
+
+static int begin(void)
+{
+	/* Without a thread also where interrupts have one: a slow handler of the kind that hurts. */
+	int error = request_irq(irq, handler, IRQF_NO_THREAD | IRQF_NOBALANCING, KBUILD_MODNAME,
+				&irq);
+
+	if (error)
+		return error;
+	error = irq_set_affinity(irq, cpumask_of(cpu));
+	if (error)
+		free_irq(irq, &irq);
+	return error;
+}
+
+static void end(void)
+{
+	free_irq(irq, &irq);
+}
+
+CAUSE_THREAD(act, begin, end);

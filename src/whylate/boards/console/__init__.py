@@ -1,0 +1,1 @@
+"""A board's serial console: drained always, a shell over it, the probe over it."""

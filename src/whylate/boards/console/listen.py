@@ -1,0 +1,70 @@
+"""What a console said lately, for whoever waits for an answer in it."""
+
+from __future__ import annotations
+
+import re
+import select
+import time
+
+from whylate.boards.board import BoardError
+from whylate.boards.console.drain import ConsoleStream
+
+#: More than any answer; what comes before it is forgotten (the log has it).
+KEPT_BYTES = 256 << 10
+_KERNEL_LINE = re.compile(rb"(?:<\d{1,2}>)?\[ {0,10}\d{1,10}\.\d{6}\][^\n]*\n")
+_ANSI = re.compile(rb"\x1b(?:\[[0-9;?]{0,16}[A-Za-z]|[()][AB012]|[=>78])")
+
+
+class Listener:
+    """The text that came over a console since it was last cleared."""
+
+    def __init__(self, stream: ConsoleStream) -> None:
+        self._stream = stream
+        self._kept = bytearray()
+        #: The last lines of all that came before clear().
+        self._before = b""
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for bytes and keep them; return whether any came. Raises BoardError at the end."""
+        ready, _, _ = select.select([self._stream.fileno()], [], [], max(timeout_s, 0.0))
+        if not ready:
+            return False
+        data = self._stream.read(1 << 16)
+        if not data:
+            raise BoardError(f"the console's line is gone{self.last_words()}")
+        self._kept += data
+        del self._kept[:-KEPT_BYTES]
+        return True
+
+    def wait_until_silent(self, silence_s: float, deadline: float) -> None:
+        """Keep what comes until nothing has come for so long, or the deadline is over."""
+        while (left := deadline - time.monotonic()) > 0 and self.wait(min(silence_s, left)):
+            pass
+
+    def clear(self) -> None:
+        """Forget what came so far."""
+        self._before = bytes((self._before + self._kept)[-1000:])
+        self._kept.clear()
+
+    def raw(self) -> bytes:
+        """Return what came."""
+        return bytes(self._kept)
+
+    def without_kernel(self) -> bytes:
+        """Return what came, less the lines with which the kernel broke in."""
+        return _KERNEL_LINE.sub(b"", bytes(self._kept))
+
+    def last_line(self) -> str:
+        """Return the unfinished last line, where a prompt stands, in plain letters."""
+        text = _ANSI.sub(b"", self.without_kernel()[-2000:])
+        return _plain(text[text.rfind(b"\n") + 1 :].split(b"\r")[-1])
+
+    def last_words(self) -> str:
+        """Return the last line that came, to end an error message with; empty if none did."""
+        text = _ANSI.sub(b"", self._before + bytes(self._kept[-2000:]))
+        lines = [plain for line in text.splitlines() if (plain := _plain(line).strip())]
+        return f"; the last it said was {lines[-1][:200]!r}" if lines else "; it said nothing"
+
+
+def _plain(text: bytes) -> str:
+    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "?" for byte in text if byte not in b"\r")

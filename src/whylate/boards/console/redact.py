@@ -1,0 +1,34 @@
+"""A word that must not be written down, taken out of what a console says."""
+
+from __future__ import annotations
+
+#: What stands in the log in its place.
+HIDDEN = b"<hidden>"
+
+
+class Redactor:
+    """Replaces a secret in a stream of bytes, however the stream is cut.
+
+    What may be the secret's beginning is held back until more comes.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._held = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """Return what of data, and of what was held back, may be written down."""
+        if not self._secret:
+            return data
+        data = (self._held + data).replace(self._secret, HIDDEN)
+        for length in range(min(len(self._secret) - 1, len(data)), 0, -1):
+            if self._secret.startswith(data[-length:]):
+                self._held = data[-length:]
+                return data[:-length]
+        self._held = b""
+        return data
+
+    def finish(self) -> bytes:
+        """Return what was held back; if most of it is the secret, only that there was some."""
+        held, self._held = self._held, b""
+        return HIDDEN if len(held) * 2 > len(self._secret) else held

@@ -1,0 +1,245 @@
+"""Files over a worker: in lines that a terminal takes, out in checked pieces.
+
+Going in, bytes are compressed, written as base64 (as octal escapes where the board has no
+base64), and typed in lines, at most WINDOW of them unacknowledged: a line that is not yet read
+waits in the terminal's buffers, which hold that much and lose what comes beyond. A line that lost
+characters is not taken (see worker) and sent again. The whole is checked by the board's sha256sum,
+md5sum or cksum.
+
+Coming out, a file is read in pieces of PIECE bytes, each with its checksum. One that the kernel's
+messages have damaged is asked for again, in halves.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import lzma
+import secrets
+import shlex
+import time
+import zlib
+from collections.abc import Callable
+
+from whylate.boards.board import BoardError
+from whylate.boards.console.worker import SILENCE_S, Worker, answer_pattern
+
+#: Told how many bytes of how many are there.
+Progress = Callable[[int, int], None]
+
+LINE = 3600
+WINDOW = 2
+PIECE = 8192
+SMALLEST_PIECE = 256
+PIECE_TRIES = 12
+#: What a command may answer; more is not worth the line's time.
+MAX_OUTPUT = 8 << 20
+TRIES = 5
+WHOLE_TRIES = 3
+#: What a slow board may take to unpack a file.
+UNPACK_S = 300.0
+#: Small boards unpack this with a MiB to spare.
+DICTIONARY = 1 << 20
+#: A line without compression would take hours for more.
+MAX_INPUT = 64 << 20
+
+_REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
+
+
+def posix_cksum(data: bytes) -> int:
+    """Return what cksum prints: CRC-32 by POSIX, highest bit first, the length behind the data."""
+    length = len(data)
+    tail = length.to_bytes((length.bit_length() + 7) // 8, "little")
+    crc = zlib.crc32((data + tail).translate(_REVERSED), 0xFFFFFFFF)
+    return int(f"{crc:032b}"[::-1], 2)
+
+
+class OutputTooLongError(BoardError):
+    """A command said more than a console can carry."""
+
+
+class Transfer:
+    """Brings bytes to a board and back; raises BoardError throughout."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        tools = worker.tools
+        self._sum = next((tool for tool in ("sha256sum", "md5sum", "cksum") if tool in tools), "")
+        self._base64 = "base64" in tools
+        if not self._sum:
+            raise BoardError("the board has none of sha256sum, md5sum and cksum to check files by")
+        if not self._base64 and "od" not in tools:
+            raise BoardError("the board has neither base64 nor od to send files with")
+        encode = "base64" if self._base64 else "od -An -v -tx1"
+        worker.ask(
+            'w() { [ "$Q" = "$1" ] && printf "$F" "$2" >>"$D/in" && Q=$((Q+1)); r "$Q"; }; '
+            f'g() {{ {self._sum} <"$1" 2>/dev/null | {{ read -r a b; echo "$a"; }}; }}; '
+            'p() { dd if="$1" of="$D/k" bs="$2" skip="$3" count=1 2>/dev/null; '
+            f'printf "\\n<%s|" "$T"; g "$D/k"; {encode} <"$D/k"; printf "|%s>\\n" "$T"; }}; r ok'
+        )
+
+    # -- going in
+
+    def put(self, data: bytes, path: str, mode: int, progress: Progress | None) -> None:
+        """Write a file whole or not at all."""
+        part = f"{path}.{secrets.token_hex(4)}.part"
+        self._put(data, shlex.quote(path), shlex.quote(part), mode, progress)
+
+    def _put(
+        self, data: bytes, target: str, part: str, mode: int, progress: Progress | None
+    ) -> None:
+        """Write a file; both names are quoted for the board's shell."""
+        if len(data) > MAX_INPUT:
+            raise BoardError(f"{len(data)} bytes are more than a console can carry")
+        packed, unpack = self._pack(data)
+        for _ in range(WHOLE_TRIES):
+            self._type(packed, len(data), progress)
+            decode = f'base64 -d <"$D/in" | {unpack}' if self._base64 else f'{unpack} <"$D/in"'
+            # Asked again, because it took long, it must not unpack what is no longer there.
+            answer = self._worker.ask(
+                f'[ -e "$D/in" ] && {{ {decode} >{part}; }} 2>"$D/z"; rm -f "$D/in"; '
+                f'r "$(g {part})"',
+                UNPACK_S,
+            )
+            if answer == self._digest(data):
+                break
+            if not answer:
+                # The file itself cannot be made: typing it again would not help.
+                raise BoardError(f"{target} cannot be written on the board{self._complaint()}")
+        else:
+            self._worker.ask(f"rm -f {part}; r ok")
+            raise BoardError(
+                f"{target} did not arrive whole in {WHOLE_TRIES} attempts{self._complaint()}: "
+                "is the board's memory full, or the line bad?"
+            )
+        done = self._worker.ask(
+            f"{{ [ -e {part} ] && chmod {mode:o} {part} && mv -f {part} {target}; }} "
+            f'2>"$D/z"; if [ -e {part} ]; then rm -f {part}; r no; else r ok; fi'
+        )
+        if done != b"ok":
+            raise BoardError(f"{target} cannot be written on the board{self._complaint()}")
+
+    def put_own(self, data: bytes, name: str) -> None:
+        """Write a file of the worker's own directory."""
+        self._put(data, f'"$D/{name}"', f'"$D/{name}.part"', 0o600, None)
+
+    def _pack(self, data: bytes) -> tuple[bytes, str]:
+        """Return the data as it is sent and the command that undoes that."""
+        if "xz" in self._worker.tools:
+            filters = [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": DICTIONARY}]
+            packed = lzma.compress(data, check=lzma.CHECK_CRC32, filters=filters)
+            unpack = "xz -dc"
+        elif "gzip" in self._worker.tools:
+            packed, unpack = gzip.compress(data, mtime=0), "gzip -dc"
+        else:
+            packed, unpack = data, "cat"
+        return (data, "cat") if len(packed) >= len(data) else (packed, unpack)
+
+    def _type(self, data: bytes, size: int, progress: Progress | None) -> None:
+        """Fill $D/in line by line; every answer says which line is awaited."""
+        worker, listener = self._worker, self._worker.listener
+        lines = self._lines(data)
+        style = "%s\\n" if self._base64 else "%b"
+        worker.ask(f": >\"$D/in\"; Q=0; F='{style}'; r ok")
+        token = secrets.token_hex(5)
+        pattern = answer_pattern(token)
+        taken = sent = 0
+        silent = 0
+        listener.clear()
+        heard_at = time.monotonic()
+        while taken < len(lines):
+            while sent < min(len(lines), taken + WINDOW):
+                worker.request(token, f"w {sent} '{lines[sent]}'")
+                sent += 1
+            listener.wait(SILENCE_S)
+            answers = pattern.findall(listener.without_kernel())
+            next_line = max((int(a) for a in answers if a.isdigit() and len(a) < 9), default=taken)
+            if taken < next_line <= sent:
+                taken, silent, heard_at = next_line, 0, time.monotonic()
+                listener.clear()
+                if progress is not None:
+                    progress(size * taken // len(lines), size)
+            elif time.monotonic() - heard_at > SILENCE_S:
+                silent, heard_at = silent + 1, time.monotonic()
+                if silent > TRIES:
+                    raise BoardError(
+                        "the board takes no more of the file: is its memory full?"
+                        f"{listener.last_words()}"
+                    )
+                listener.clear()
+                worker.resynchronise()
+                sent = taken
+        # Answers to lines that were sent twice may still be on their way.
+        listener.clear()
+
+    def _lines(self, data: bytes) -> list[str]:
+        if self._base64:
+            raw = LINE * 3 // 4
+            return [
+                base64.b64encode(data[at : at + raw]).decode() for at in range(0, len(data), raw)
+            ]
+        raw = LINE // 5
+        return [
+            "".join(chr(b) if chr(b).isalnum() and b < 0x80 else f"\\0{b:03o}" for b in piece)
+            for at in range(0, len(data), raw)
+            if (piece := data[at : at + raw])
+        ]
+
+    # -- coming out
+
+    def get(self, path: str, size: int) -> bytes:
+        """Return a file of the worker's own directory, whose size is known."""
+        if size > MAX_OUTPUT:
+            raise OutputTooLongError(
+                f"{size} bytes of output are more than a console can carry: send it to a file"
+            )
+        out = bytearray()
+        piece, failed = PIECE, 0
+        while len(out) < size:
+            data = self._piece(path, piece, len(out) // piece)
+            if data:
+                out += data
+                failed = 0
+                if len(out) % (2 * piece) == 0 and piece < PIECE:
+                    piece *= 2
+                continue
+            # The kernel speaks too often for a piece of this size to come through.
+            failed += 1
+            piece = max(piece // 2, SMALLEST_PIECE)
+            if failed > PIECE_TRIES:
+                raise BoardError(
+                    f"the console damages what the board says, in {failed} attempts"
+                    f"{self._worker.listener.last_words()}"
+                )
+        if len(out) != size:
+            raise BoardError(f"a file changed while it was read over the console: {path}")
+        return bytes(out)
+
+    def _piece(self, path: str, size: int, index: int) -> bytes:
+        """Return one of a file's pieces of that size; empty where it was damaged on the way."""
+        answer = self._worker.ask(f'p "$D/{path}" {size} {index}', 60.0, lines=True)
+        digest, _, text = answer.partition(b"\n")
+        try:
+            text = b"".join(text.split())
+            data = (
+                base64.b64decode(text, validate=True)
+                if self._base64
+                else bytes.fromhex(text.decode("ascii"))
+            )
+        except ValueError:
+            return b""
+        return data if digest.strip() == self._digest(data) else b""
+
+    def _digest(self, data: bytes) -> bytes:
+        if self._sum == "sha256sum":
+            return hashlib.sha256(data).hexdigest().encode()
+        if self._sum == "md5sum":
+            return hashlib.md5(data, usedforsecurity=False).hexdigest().encode()
+        return str(posix_cksum(data)).encode()
+
+    def _complaint(self) -> str:
+        """Return what the board's tools said of the last failure, to end a message with."""
+        said = self._worker.ask('r "$(tail -n 1 "$D/z" | tr -cd "[:alnum:][:space:]/.:,_-" )"')
+        text = said.decode("ascii", "replace")[:200]
+        return f": {text}" if text else ""

@@ -1,0 +1,193 @@
+"""The worker: a loop in the board's own shell that takes guarded lines and answers them.
+
+An interactive prompt echoes, edits and remembers what is typed into it. So the first line that
+is typed there starts a plain `sh` that reads lines and runs them. From then on
+
+- a request is `length:token:command`: a line that lost characters on the way is not run;
+- an answer is `<token|text|token>`, and counts only whole: a kernel's line in its middle is taken
+  out, or else the request is made again. So every command must bear to be run twice;
+- the terminal echoes nothing and no character of a line can stop the worker (-isig, no ^D).
+
+The worker keeps its files in a directory of its own, removes it, and puts the terminal back, when
+it is told to exit or when the line hangs up.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+
+from whylate.boards.board import BoardError
+from whylate.boards.console.drain import ConsoleStream
+from whylate.boards.console.listen import Listener
+from whylate.boards.console.prompt import FOREIGN, type_in
+
+#: A terminal that gathers lines takes 4095 characters in one.
+LONGEST_LINE = 4000
+#: After this much silence a request is made again, then after twice as much ….
+SILENCE_S = 2.0
+TRIES = 4
+#: How long a board that talks on may leave a request without an answer.
+ANSWER_S = 20.0
+
+TOOLS = ("base64", "xz", "gzip", "setsid", "sha256sum", "md5sum", "cksum", "od", "dd")
+
+#: Short: some line editors take no more than a few hundred characters.
+_FIRST = (
+    ' LC_ALL=C sh -c \'s=$(stty -g);trap "stty $s" 0;stty -echo -isig -ixon eof undef;'
+    'printf %s%s\\\\n {one} {two};IFS= read -r l;eval "$l"\'\n'
+)
+
+#: Becomes one line, with NAME, TOOLS, BYE and FOREIGN filled in. fd 3 is the terminal; what the
+#: worker starts reads /dev/null instead.
+_SECOND = r"""
+exec 3<&0 </dev/null
+w=$(stty -g <&3)
+for d in /run /dev/shm /tmp /var/tmp ''; do D=$d/.whylate-NAME
+mkdir -m 700 "$D" 2>/dev/null && break
+D=
+done
+trap 'cd /; stty $s <&3; [ -n "$D" ] && rm -rf "$D"; printf "%s%s\n" BYE' 0
+trap 'exit 1' 1 2 15
+r() { printf "\n<%s|%s|%s>\n" "$T" "$*" "$T"; }
+for t in TOOLS; do if command -v $t >/dev/null 2>&1; then A="$A $t"
+elif busybox $t --help >/dev/null 2>&1; then eval "$t() { busybox $t \"\$@\"; }"; A="$A $t"; fi
+done
+while IFS= read -r l <&3; do c=${l#*:}
+if [ "${l%%:*}" = "${#c}" ]; then T=${c%%:*}; eval "${c#*:}"
+elif [ -n "$l" ]; then echo FOREIGN
+fi
+done
+"""
+
+
+class Worker:
+    """A worker on a board, told what to do over a console; raises BoardError throughout."""
+
+    def __init__(self, stream: ConsoleStream, listener: Listener) -> None:
+        self.stream = stream
+        self.listener = listener
+        #: Which of TOOLS the board has.
+        self.tools: frozenset[str] = frozenset()
+        #: Whether the commands are root's.
+        self.root = False
+        self._bye = b""
+
+    def start(self, timeout_s: float) -> bool:
+        """Start it at a shell's prompt; return whether the prompt was one, in that time."""
+        one, two, name = secrets.token_hex(4), secrets.token_hex(4), secrets.token_hex(6)
+        self.listener.clear()
+        type_in(self.stream, _FIRST.format(one=one, two=two).encode())
+        if not self._see((one + two).encode(), timeout_s):
+            return False
+        bye = secrets.token_hex(4), secrets.token_hex(4)
+        self._bye = "".join(bye).encode()
+        second = "; ".join(_SECOND.strip().splitlines())
+        for word, filling in (
+            ("NAME", name),
+            ("TOOLS", " ".join(TOOLS)),
+            ("BYE", " ".join(bye)),
+            ("FOREIGN", FOREIGN.decode()),
+        ):
+            second = second.replace(word, filling)
+        type_in(self.stream, second.replace("do; ", "do ").encode() + b"\n")
+        words = self.ask('r "$(id -u)" "${D:-none}" $A').split()
+        if len(words) < 2 or words[1] == b"none":
+            raise BoardError(
+                "the board has no directory to write to: none of /run, /dev/shm, /tmp, /var/tmp "
+                "and / takes a file"
+            )
+        self.root = words[0] == b"0"
+        self.tools = frozenset(word.decode("ascii", "replace") for word in words[2:])
+        return True
+
+    def end_foreign(self) -> None:
+        """End a worker that a whylate which is gone has left."""
+        self.listener.clear()
+        self.request(secrets.token_hex(5), "exit 0")
+        self.listener.wait(2.0)
+
+    def end(self) -> None:
+        """Let it put the terminal back and leave; what it does not answer is not waited for."""
+        self.listener.clear()
+        self.request(secrets.token_hex(5), "exit 0")
+        if not self._see(self._bye, 5.0):
+            raise BoardError(f"the shell on the console did not leave{self.listener.last_words()}")
+
+    def request(self, token: str, command: str) -> None:
+        """Send a request; its answers carry the token."""
+        # Where the worker is gone, a prompt may get this: there it must not touch the root.
+        body = f"{token}:{command.replace('$D/', '${D:?}/')}"
+        line = f"{len(body)}:{body}\n"
+        if len(line) > LONGEST_LINE or not (line[:-1].isascii() and line[:-1].isprintable()):
+            raise BoardError(
+                "this cannot be said over a console: it is too long or holds characters that a "
+                "terminal would not let through"
+            )
+        type_in(self.stream, line.encode())
+
+    def resynchronise(self) -> None:
+        """End whatever stands in the line, so that the next request begins a line."""
+        type_in(self.stream, b"\n")
+
+    def ask(
+        self,
+        command: str,
+        answer_s: float = ANSWER_S,
+        *,
+        lines: bool = False,
+        tries: int | None = None,
+    ) -> bytes:
+        """Send a request and return its answer, again and again until it is whole.
+
+        An answer of several `lines` must carry its own checksum: a kernel's line in it shows in
+        no other way. One of a single line is whole if it is one line.
+        """
+        return self._ask(command, answer_s, lines, tries or TRIES)[1]
+
+    def start_job(self, command: str) -> str:
+        """Send a request as ask() does and return its token: more answers to it may follow."""
+        return self._ask(command, ANSWER_S, False, TRIES)[0]
+
+    def _ask(self, command: str, answer_s: float, lines: bool, tries: int) -> tuple[str, bytes]:
+        token = secrets.token_hex(5)
+        silence_s = SILENCE_S
+        self.listener.clear()
+        for _ in range(tries):
+            self.request(token, command)
+            answer = self.answer(token, silence_s, answer_s, lines=lines)
+            if answer is not None:
+                return token, answer
+            # Whatever stands in the line before the next request must not become part of it.
+            self.resynchronise()
+            silence_s *= 2
+        raise BoardError(f"the shell on the console does not answer{self.listener.last_words()}")
+
+    def answer(
+        self, token: str, silence_s: float, within_s: float, *, lines: bool = False
+    ) -> bytes | None:
+        """Return the first answer that came or comes; None after so much silence, or time."""
+        deadline = time.monotonic() + within_s
+        pattern = answer_pattern(token, lines=lines)
+        while True:
+            if found := pattern.search(self.listener.without_kernel()):
+                return found[1].strip()
+            left = deadline - time.monotonic()
+            if left <= 0 or not self.listener.wait(min(silence_s, left)):
+                return None
+
+    def _see(self, text: bytes, timeout_s: float) -> bool:
+        deadline = time.monotonic() + timeout_s
+        while text not in self.listener.without_kernel():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            self.listener.wait(left)
+        return True
+
+
+def answer_pattern(token: str, *, lines: bool = False) -> re.Pattern[bytes]:
+    """Return what the answers to a request look like."""
+    text = rb"[^|<>]*" if lines else rb"[^|<>\r\n]*"
+    return re.compile(rb"<%b\|(%b)\|%b>" % (token.encode(), text, token.encode()))

@@ -1,0 +1,98 @@
+"""Boards that hang on one supply are switched on one after the other, not all at once.
+
+A board draws most in its first moment, and a bench's supply is sized for boards that run.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from whylate.boards.board import BoardError
+from whylate.boards.state import state_directory
+
+#: Between two boards that are switched on.
+SETTLE_S = 1.0
+#: Whoever holds the lock only switches one board on; longer than this means that it hangs.
+PATIENCE_S = 120.0
+_LOOK_S = 0.05
+
+
+class PowerSequencer:
+    """Lets one board at a time switch on, and the next one only when the supply has settled.
+
+    It holds for all threads of this process, and for all processes of this user on this host.
+    `settle_s`: from the end of one on() to the beginning of the next.
+    """
+
+    def __init__(self, settle_s: float = SETTLE_S, directory: Path | None = None) -> None:
+        self._settle_s = settle_s
+        self._directory = directory
+        self._lock = threading.Lock()
+
+    def switch_on(self, on: Callable[[], None], patience_s: float = PATIENCE_S) -> None:
+        """Call `on` when it is our turn; raises BoardError where the turn does not come."""
+        deadline = time.monotonic() + patience_s
+        if not self._lock.acquire(timeout=patience_s):
+            raise BoardError(_stuck(patience_s))
+        try:
+            fd = self._turn(deadline, patience_s)
+            try:
+                time.sleep(self._rest(fd))
+                try:
+                    on()
+                finally:
+                    # Also where it failed: the relay may have closed all the same.
+                    os.pwrite(fd, f"{_now():020.6f}".encode(), 0)
+            finally:
+                os.close(fd)
+        finally:
+            self._lock.release()
+
+    def _turn(self, deadline: float, patience_s: float) -> int:
+        directory = self._directory or state_directory("power")
+        try:
+            fd = os.open(
+                directory / "last-on", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+            )
+        except OSError as error:
+            raise BoardError(f"{directory} cannot be written: {error.strerror}") from None
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                if time.monotonic() > deadline:
+                    os.close(fd)
+                    raise BoardError(_stuck(patience_s)) from None
+                time.sleep(_LOOK_S)
+            else:
+                return fd
+
+    def _rest(self, fd: int) -> float:
+        """Return the seconds that the supply still needs."""
+        try:
+            passed = _now() - float(os.pread(fd, 20, 0))
+        except ValueError:
+            return 0.0
+        # The file may be older than this boot of the host.
+        return self._settle_s - passed if 0 <= passed < self._settle_s else 0.0
+
+
+def _now() -> float:
+    """Return a time that all processes of this host share and nobody sets."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _stuck(patience_s: float) -> str:
+    return (
+        f"another whylate has been switching a board on for {patience_s:g} s: "
+        "its supply does not answer"
+    )
+
+
+#: The one of this process.
+SEQUENCER = PowerSequencer()

@@ -1,0 +1,279 @@
+"""A board that is reached over SSH: `ssh://root@board7`.
+
+The stock OpenSSH client does it, so that ~/.ssh/config, agents and jump hosts hold as they do
+by hand. It never asks for anything: a key, an agent or a connection that is shared (ControlMaster)
+must let us in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import ipaddress
+import re
+import secrets
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from whylate.boards.board import BoardError, Finished, StartedProbe, Tell, tell_nobody
+from whylate.boards.deploy import Deployment
+from whylate.boards.facts.reading import clean
+from whylate.boards.process import (
+    Ended,
+    ProcessStream,
+    TooLongError,
+    TooMuchError,
+    run_to_end,
+)
+
+#: The probe ends when it hears nothing for so long: TCP alone would not tell it for hours.
+KEEPALIVE_S = 4.0
+#: What a command may print, output and error stream together.
+MAX_OUTPUT = 16 << 20
+#: How long making a connection may take, where the user's configuration says nothing.
+CONNECT_S = 10
+#: We take a board for gone that says nothing for so many times so many seconds.
+ALIVE_INTERVAL_S, ALIVE_COUNT = 10, 3
+#: Ending what runs too long is not worth a longer wait.
+KILL_S = 10.0
+#: The slowest line on which a file is still waited for.
+SLOWEST_BYTES_PER_S = 16_384
+
+_URL = re.compile(
+    r"ssh://(?:(?P<user>[A-Za-z0-9_][A-Za-z0-9_.+-]*\$?)@)?"
+    r"(?:(?P<host>[A-Za-z0-9_][A-Za-z0-9_.-]*)|\[(?P<ip6>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9_.-]+)?)\])"
+    r"(?::(?P<port>[0-9]{1,5}))?/?"
+)
+
+#: $0 is a word that nobody can guess. What stands on the error stream between the two lines that
+#: begin with it is the command's, the rest is ssh's: a status of 255 may come from either. The
+#: process ids are what there is to end where the command takes too long.
+_RUN = 'sh -c \'echo "$0 $PPID $$" >&2; exec "$@"\' "$0" "$@"; s=$?; echo "$0 $s" >&2; exit $s'
+#: With OpenSSH the first is a process group, with dropbear it is not.
+_KILL = (
+    "e() { kill -$1 -$2 2>/dev/null || kill -$1 $3 2>/dev/null; };"
+    ' e TERM "$@"; sleep 1; e KILL "$@"; :'
+)
+#: Into a file that was not there before, so that nobody's link leads it elsewhere.
+_PUT = (
+    '[ ! -d "$1" ] || { echo "is a directory" >&2; exit 1; }; umask 077; set -C; t=$1.$5.part;'
+    ' (: >"$t") || exit 1; set +C; if cat >"$t" && [ "$(wc -c <"$t")" -eq $2 ]'
+    ' && case $(sha256sum "$t" 2>/dev/null) in ""|"$3 "*) true;; *) false;; esac'
+    ' && chmod $4 "$t" && mv -f "$t" "$1"; then exit 0; fi; rm -f "$t"; exit 1'
+)
+
+
+@dataclass(frozen=True)
+class SshAddress:
+    """Where a board listens; None: as the user's configuration says."""
+
+    host: str
+    user: str | None = None
+    port: int | None = None
+
+    def words(self) -> tuple[str, ...]:
+        """Return it as ssh takes it: nothing in it can be read as an option."""
+        user = ("-l", self.user) if self.user is not None else ()
+        port = ("-p", str(self.port)) if self.port is not None else ()
+        return (*user, *port, "--", self.host)
+
+
+def parse_url(url: str) -> SshAddress:
+    """Return the address in `ssh://[user@]host[:port]`; raises BoardError."""
+    if "@" in url and ":" in url.removeprefix("ssh://").rpartition("@")[0]:
+        raise BoardError("an ssh:// address holds no password: use a key, or an agent")
+    found = _URL.fullmatch(url)
+    port = int(found["port"]) if found and found["port"] else None
+    if found is None or port == 0 or (port or 0) > 65535 or not _is_ip6(found["ip6"]):
+        raise BoardError(
+            f"{clean(url, 80)!r} is no board: write ssh://[user@]host[:port], an IPv6 address "
+            "in brackets"
+        )
+    return SshAddress(found["host"] or found["ip6"], found["user"], port)
+
+
+def _is_ip6(text: str | None) -> bool:
+    if text is None:
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(text).version == 6
+    return False
+
+
+class SshBoard:
+    """A board behind an SSH server; it is on, and stays on.
+
+    `options` are more options for ssh, for whoever knows the board better than its user's
+    configuration does.
+    """
+
+    power = None
+    console = None
+
+    def __init__(self, url: str, *, options: Sequence[str] = ()) -> None:
+        self.name = url
+        self._address = parse_url(url)
+        self._more = tuple(options)
+        self._probe = Deployment(self)
+        self._tell: Tell = tell_nobody
+
+    def hold(self, tell: Tell) -> None:
+        """See whether the board lets us in; nobody is kept out. Raises BoardError."""
+        self._tell = tell
+        tell(f"connecting to {self.name}")
+        self.run(["true"])
+
+    def boot(self, tell: Tell) -> None:
+        """Do nothing: hold() has seen that it is on, and we could not switch it on."""
+
+    def close(self) -> None:
+        """Remove the probe; a board that does not answer any more is told of."""
+        try:
+            self._probe.remove()
+        except BoardError as error:
+            self._tell(f"the probe was not removed: {error}")
+
+    def start_probe(self, tell: Tell) -> StartedProbe:
+        """Bring the probe that fits to the board and start it; raises BoardError."""
+        stream, binary = self._probe.start(tell)
+        return StartedProbe(stream, binary, KEEPALIVE_S)
+
+    def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
+        """Write a file by way of one beside it; raises BoardError.
+
+        Its size is compared on the board, and its hash where the board has sha256sum.
+        """
+        target = f"./{path}" if path.startswith("-") else path
+        sha256 = hashlib.sha256(data).hexdigest()
+        words = (target, str(len(data)), sha256, f"{mode:o}", secrets.token_hex(8))
+        done = self.run(
+            ["sh", "-c", _PUT, "whylate", *words],
+            data=data,
+            timeout_s=60.0 + len(data) / SLOWEST_BYTES_PER_S,
+        )
+        if done.status != 0:
+            why = _last_line(done.error) or "what arrived is not what was sent"
+            raise BoardError(f"{self.name}: {clean(path, 200)} cannot be written: {why}")
+
+    def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
+        """Run a command; raises BoardError, also where it prints more than MAX_OUTPUT."""
+        token = f"whylate-{secrets.token_hex(8)}"
+        what = f"{self.name}: {clean(argv[0], 80)}"
+        command = [*self._ssh, shlex.join(["exec", "sh", "-c", _RUN, token, *argv])]
+        try:
+            ended = run_to_end(command, data, timeout_s, MAX_OUTPUT)
+        except TooLongError as error:
+            self._kill(token, error.error)
+            raise BoardError(f"{what} took longer than {timeout_s:g} s") from None
+        except TooMuchError as error:
+            self._kill(token, error.error)
+            raise BoardError(f"{what} printed more than {MAX_OUTPUT >> 20} MiB") from None
+        except OSError as error:
+            raise _no_ssh(error) from None
+        return self._finished(what, token, ended)
+
+    def stream(self, argv: Sequence[str]) -> ProcessStream:
+        """Start a command on the board; raises BoardError where there is no ssh.
+
+        Whether the board could be reached shows at the end of the stream, and in last_words().
+        """
+        try:
+            return ProcessStream([*self._ssh, shlex.join(["exec", *argv])], keep_error=True)
+        except OSError as error:
+            raise _no_ssh(error) from None
+
+    @cached_property
+    def _ssh(self) -> tuple[str, ...]:
+        """The command line up to the remote command."""
+        fixed = (
+            "ssh", "-T", "-a", "-x", "-oBatchMode=yes", "-oRemoteCommand=none",
+            "-oClearAllForwardings=yes", "-oPermitLocalCommand=no", *self._more,
+        )  # fmt: skip
+        try:
+            asked = run_to_end([*fixed, "-G", *self._address.words()], b"", CONNECT_S, MAX_OUTPUT)
+        except (TooLongError, TooMuchError):
+            raise BoardError(f"{self.name}: `ssh -G` does not end: see ~/.ssh/config") from None
+        except OSError as error:
+            raise _no_ssh(error) from None
+        if asked.status != 0:
+            raise BoardError(f"{self.name}: {_last_line(asked.error)}")
+        return (*fixed, *_patience(asked.output.decode("utf-8", "replace")), *self._address.words())
+
+    def _finished(self, what: str, token: str, ended: Ended) -> Finished:
+        """Tell the command's words and status from ssh's; raises BoardError."""
+        _, begun, rest = ended.error.partition(token.encode())
+        if not begun:
+            raise self._unreachable(ended.error)
+        own, over, status = rest.partition(b"\n")[2].rpartition(token.encode())
+        number = status.partition(b"\n")[0].strip()
+        if not over or not number.isdigit():
+            raise BoardError(
+                f"{what} did not come to its end: the connection broke ({_last_line(rest)})"
+            )
+        return Finished(int(number), ended.output, own)
+
+    def _unreachable(self, error: bytes) -> BoardError:
+        """Return what ssh said last, and what to do about it."""
+        said = error.decode("utf-8", "replace")
+        by_hand = " ".join(("ssh", *(w for w in self._address.words() if w != "--")))
+        advice = next((advice for sign, advice in _ADVICE.items() if sign in said), "")
+        line = (_last_line(error) or "ssh said nothing").rstrip(".")
+        why = f"{line}: {advice.format(by_hand=by_hand)}" if advice else line
+        return BoardError(f"{self.name} cannot be used: {why}")
+
+    def _kill(self, token: str, error: bytes) -> None:
+        """End a command of ours on the board, as far as we can."""
+        said = error.decode("utf-8", "replace")
+        found = re.search(rf"{token} ([0-9]+) ([0-9]+)\n", said)
+        if found is None:
+            return
+        with contextlib.suppress(OSError, TooLongError, TooMuchError):
+            run_to_end(
+                [*self._ssh, shlex.join(["sh", "-c", _KILL, "whylate", *found.groups()])],
+                b"", KILL_S, MAX_OUTPUT,
+            )  # fmt: skip
+
+
+#: What stands in ssh's words, and what is to be done then; the first that fits counts.
+_ADVICE = {
+    "IDENTIFICATION HAS CHANGED": "its host key is not the one that was known; if the board was "
+    "set up anew, run `ssh-keygen -R` with its name, and then once `{by_hand}`",
+    "Host key verification failed": "run once `{by_hand}` and compare the key that it shows",
+    "Permission denied": "whylate asks for no password, so let a key in (ssh-copy-id), load it "
+    "(ssh-add), or share a connection (ControlMaster)",
+    "Could not resolve": "is the name right?",
+    "refused": "does an SSH server run there, and on that port?",
+    "timed out": "is it on, and in this network?",
+    "No route": "is it on, and in this network?",
+}
+
+
+def _patience(configured: str) -> tuple[str, ...]:
+    """Return options that bound every wait, where `ssh -G` shows none that is as strict."""
+    values = dict(line.split(" ", 1) for line in configured.splitlines() if " " in line)
+
+    def number(name: str) -> int:
+        value = values.get(name, "0")
+        return int(value) if value.isdigit() else 0
+
+    options: list[str] = []
+    if not number("connecttimeout"):
+        options.append(f"-oConnectTimeout={CONNECT_S}")
+    patience_s = number("serveraliveinterval") * number("serveralivecountmax")
+    if not 0 < patience_s <= ALIVE_INTERVAL_S * ALIVE_COUNT:
+        options += [
+            f"-oServerAliveInterval={ALIVE_INTERVAL_S}",
+            f"-oServerAliveCountMax={ALIVE_COUNT}",
+        ]
+    return tuple(options)
+
+
+def _last_line(error: bytes) -> str:
+    lines = [clean(line, 200) for line in error.decode("utf-8", "replace").splitlines()]
+    return next((line for line in reversed(lines) if line), "")
+
+
+def _no_ssh(error: OSError) -> BoardError:
+    return BoardError(f"ssh cannot be run ({error.strerror}): install the OpenSSH client")

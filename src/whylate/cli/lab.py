@@ -1,0 +1,38 @@
+"""`whylate lab`: the virtual boards' images, and known causes of latency."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.group(name="lab")
+def command() -> None:
+    """Make the virtual boards, and try known causes of latency on them."""
+
+
+@command.command(name="build")
+@click.argument("boards", nargs=-1)
+@click.option("--update", is_flag=True, help="Look for newer packages first.")
+def build_boards(boards: tuple[str, ...], update: bool) -> None:
+    """Fetch kernels and make the images of BOARDS, or of all virtual boards.
+
+    Kernels and busybox come from Debian's packages, which are fetched with apt and unpacked below
+    ~/.cache/whylate (or WHYLATE_LAB), never installed. What is there already is used again.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    from whylate.lab.description import names, virtual_board
+    from whylate.lab.image import build
+    from whylate.lab.qemu import fetch_qemu
+
+    console = Console(stderr=True, highlight=False)
+
+    def tell(text: str) -> None:
+        console.print(Text(f"whylate: {text} …"))
+
+    for name in boards or names():
+        board = virtual_board(name)
+        fetch_qemu(board, tell)
+        image = build(board, tell, update=update)
+        click.echo(f"{name:16} Linux {image.release}")

@@ -1,0 +1,1 @@
+"""Known causes of latency, put on a board to see whether they are found."""

@@ -1,0 +1,75 @@
+"""What a cause says that it really did: lab/causes/shared/log.txt has the format."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from whylate.lab.causes.catalogue import CauseUse
+from whylate.lab.errors import LabError
+
+_HEADER = re.compile(rb"whylate-cause-log 1 dropped (\d{1,20})")
+_LINE = re.compile(rb"(\d{1,20}) (\d{1,20}) (\d{1,4})")
+
+
+class Event(msgspec.Struct, frozen=True, array_like=True):
+    """One time that a cause acted, by the board's CLOCK_MONOTONIC."""
+
+    start_ns: int
+    length_ns: int
+    cpu: int
+
+
+class CauseLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A cause as it was used, and what it did."""
+
+    cause: CauseUse
+    events: list[Event]
+    #: How many events found no room in its log.
+    dropped: int = 0
+    #: The name that it went by on the board: another than its own where it was disguised.
+    alias: str = ""
+
+
+def parse_log(data: bytes) -> tuple[list[Event], int]:
+    """Return the events in a log and how many it could not hold.
+
+    Raises LabError where it is none. A last line that is not whole is left out: it was being
+    written.
+    """
+    text = data.split(b"\0", 1)[0]
+    lines = text.split(b"\n")
+    header = _HEADER.fullmatch(lines[0])
+    if header is None:
+        raise LabError("what the cause wrote is not a cause's log")
+    events = []
+    for line in lines[1:-1]:
+        found = _LINE.fullmatch(line)
+        if found is None:
+            raise LabError("the cause's log has a line that is none")
+        start, length, cpu = (int(number) for number in found.groups())
+        events.append(Event(start, length, cpu))
+    return events, int(header[1])
+
+
+def cause_log(used: CauseUse, data: bytes, alias: str = "") -> CauseLog:
+    """Return what a cause did, of the bytes of its log; raises LabError."""
+    try:
+        events, dropped = parse_log(data)
+    except LabError as error:
+        raise LabError(f"{used.name}: {error}") from None
+    return CauseLog(used, events, dropped, alias)
+
+
+def pack(logs: list[CauseLog]) -> bytes:
+    """Return causes.json: the causes of a run and what they did."""
+    return msgspec.json.encode(logs)
+
+
+def unpack(data: bytes) -> list[CauseLog]:
+    """Return what causes.json says; raises LabError."""
+    try:
+        return msgspec.json.decode(data, type=list[CauseLog])
+    except msgspec.MsgspecError as error:
+        raise LabError(f"this is not what pack() wrote: {error}") from None

@@ -1,0 +1,126 @@
+"""What goes on a board so that causes act there, and how they begin and end."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from whylate.lab.causes.alias import alias
+from whylate.lab.causes.catalogue import Cause, CauseUse, cause
+from whylate.lab.causes.modules import modules
+from whylate.lab.causes.programs import programs
+from whylate.lab.description import VirtualBoard
+from whylate.lab.errors import LabError
+
+#: Run by an image's init before it carries a plan out.
+SERVICES = "/whylate/services"
+#: Where causes lie in an image. Their logs and what they say go to /run, which is writable.
+DIRECTORY = "/whylate/causes"
+RUN = "/run/whylate-causes"
+#: A board's word that a cause does not run, on its console.
+FAILED = "whylate: the cause did not start:"
+
+
+@dataclass(frozen=True)
+class PlacedCause:
+    """A cause on a board: its file, how it begins, where it tells what it did, how it ends."""
+
+    use: CauseUse
+    alias: str
+    path: str
+    data: bytes
+    #: The path of its log; see whylate.lab.causes.log.
+    log: str
+    #: Shell scripts. `start` waits until it runs; `stop` until it is gone. Both fail else.
+    start: str
+    stop: str
+
+
+def place(
+    uses: Sequence[CauseUse],
+    *,
+    machine: str,
+    board: VirtualBoard | None,
+    cpus: int,
+    tell: Callable[[str], None],
+    disguise: str = "",
+    directory: str = DIRECTORY,
+) -> list[PlacedCause]:
+    """Return causes as they are put on a board; raises LabError for those that cannot be.
+
+    machine: what uname calls it. board: None for one that is no virtual board, which takes
+    programs alone. cpus: how many it has. disguise: see whylate.lab.causes.alias.
+    """
+    entries = [cause(one.name) for one in uses]
+    for entry in entries:
+        _refuse(entry, machine, board, cpus)
+    if len({entry.name for entry in entries}) < len(entries):
+        raise LabError("a cause can be used once at a time")
+    kinds = {kind: [e for e in entries if e.kind == kind] for kind in ("module", "program")}
+    data = programs(machine, kinds["program"], tell, disguise)
+    if board is not None:
+        data |= modules(board, kinds["module"], tell, disguise)
+    return [
+        _placed(one, entry, data[entry.name], alias(entry, disguise), directory)
+        for one, entry in zip(uses, entries, strict=True)
+    ]
+
+
+def services(placed: Sequence[PlacedCause]) -> tuple[tuple[str, bytes, int], ...]:
+    """Return the files (path, content, mode) that make an image's init start causes."""
+    script = "".join(
+        f"sh -c {shlex.quote(one.start)} || echo {shlex.quote(f'{FAILED} {one.alias}')}\n"
+        for one in placed
+    )
+    return (
+        *((one.path, one.data, 0o755) for one in placed),
+        (SERVICES, script.encode(), 0o755),
+    )
+
+
+def _refuse(entry: Cause, machine: str, board: VirtualBoard | None, cpus: int) -> None:
+    """Raise LabError for a cause that this board cannot have."""
+    where = board.name if board is not None else "the board"
+    if entry.kind == "outside":
+        raise LabError(
+            f"{entry.name} is done to the emulator in real time, and is nothing that runs on a "
+            f"board: try it with `whylate lab inject {entry.name}`"
+        )
+    if entry.kind == "module" and board is None:
+        raise LabError(
+            f"{entry.name} is a kernel module, which is built for the virtual boards pc and pc-rt"
+        )
+    if entry.machines and machine not in entry.machines:
+        raise LabError(
+            f"{entry.name} does nothing on {machine[:40]}: it is for {', '.join(entry.machines)}"
+        )
+    if cpus < entry.cpus:
+        raise LabError(f"{entry.name} takes {entry.cpus} CPUs: {where} has {cpus}")
+
+
+def _placed(one: CauseUse, entry: Cause, data: bytes, name: str, directory: str) -> PlacedCause:
+    words = [f"{key}={value}" for key, value in one.parameters.items()]
+    if entry.kind == "module":
+        path = f"{directory}/{name}.ko"
+        start = shlex.join(["insmod", path, *words])
+        stop = shlex.join(["rmmod", name])
+        return PlacedCause(one, name, path, data, f"/sys/kernel/debug/{name}", start, stop)
+    path = f"{directory}/{name}"
+    log = f"{RUN}/{name}.log"
+    command = shlex.join([path, f"log={log}", *words])
+    said, pid = shlex.quote(f"{RUN}/{name}.said"), shlex.quote(f"{RUN}/{name}.pid")
+    start = (
+        f"mkdir -p {RUN}; {command} </dev/null >{said} 2>&1 & echo $! >{pid}; "
+        # It has its log when it knows its parameters; one that fails says why and ends.
+        f"n=0; while [ $n -lt 50 ] && kill -0 $! 2>/dev/null && [ ! -s {shlex.quote(log)} ]; do "
+        f"n=$((n + 1)); sleep 0.1; done; sleep 0.1; kill -0 $! 2>/dev/null || "
+        f"{{ cat {said}; exit 1; }}"
+    )
+    stop = (
+        f"p=$(cat {pid}) || exit 1; kill $p 2>/dev/null; n=0; "
+        "while kill -0 $p 2>/dev/null; do n=$((n + 1)); "
+        "[ $n -ne 50 ] || kill -9 $p; [ $n -lt 70 ] || exit 1; sleep 0.1; done; "
+        f"rm -f {pid} {said}"
+    )
+    return PlacedCause(one, name, path, data, log, start, stop)

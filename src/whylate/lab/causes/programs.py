@@ -1,0 +1,65 @@
+"""Causes that are programs: static, one for each architecture."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from whylate.lab.cache import cache_directory
+from whylate.lab.causes.alias import alias
+from whylate.lab.causes.catalogue import SHARED, Cause
+from whylate.lab.causes.compilers import needed, run
+from whylate.lab.errors import LabError
+from whylate.probe.binaries import ARCHITECTURES
+
+#: Architecture, its compiler, and the Debian package of that.
+COMPILERS = {
+    "x86_64": ("x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu libc6-dev-amd64-cross"),
+    "aarch64": ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
+    "armv7": ("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"),
+}
+FLAGS = (
+    *("-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"),
+    *("-static", "-pthread", "-Wl,-s", "-Wl,--build-id=none"),
+)
+
+
+def programs(
+    machine: str, causes: Sequence[Cause], tell: Callable[[str], None], disguise: str = ""
+) -> dict[str, bytes]:
+    """Return the program of each cause, by its name, for what uname calls `machine`.
+
+    Built where its source changed; raises LabError.
+    """
+    arch = ARCHITECTURES.get(machine)
+    if arch is None:
+        raise LabError(f"there are no causes for {machine[:40]!r}")
+    return {cause.name: _program(arch, cause, tell, disguise) for cause in causes}
+
+
+def _program(arch: str, cause: Cause, tell: Callable[[str], None], disguise: str) -> bytes:
+    compiler, package = COMPILERS[arch]
+    if shutil.which(compiler) is None and ARCHITECTURES.get(platform.machine()) == arch:
+        compiler, package = "gcc", "gcc libc6-dev"
+    inputs = hashlib.sha256("\0".join([arch, compiler, *FLAGS]).encode())
+    for path in (cause.source_file, *sorted(SHARED.glob("cause_*.h"))):
+        inputs.update(path.read_bytes() + b"\0")
+    # The program is the same under any name: its thread is called as its file is.
+    directory = cache_directory() / "causes" / f"{cause.name}-{arch}-{inputs.hexdigest()[:16]}"
+    built = directory / cause.name
+    if not built.exists():
+        needed(compiler, package)
+        tell(f"building {alias(cause, disguise)} for {arch}")
+        directory.mkdir(parents=True, exist_ok=True)
+        fresh = directory / f"{cause.name}.new"
+        _compile(compiler, cause.source_file, fresh)
+        fresh.replace(built)
+    return built.read_bytes()
+
+
+def _compile(compiler: str, source: Path, target: Path) -> None:
+    command = [compiler, *FLAGS, f"-I{SHARED}", "-o", str(target), str(source)]
+    run(command, source.name, source.parent)

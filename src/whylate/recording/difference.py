@@ -1,0 +1,131 @@
+"""Two recordings held side by side: where do they part?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.recording.manifest import Manifest
+from whylate.recording.samples import CpuSamples
+
+#: Facts that differ between any two boots.
+_PASSING = frozenset({"uptime_s"})
+
+
+@dataclass(frozen=True)
+class Activation:
+    """One activation as one of the recordings has it; None where it has none of that number."""
+
+    number: int
+    #: When it was due, in ns after the first activation of its CPU.
+    due_ns: int
+    first_latency_ns: int | None
+    second_latency_ns: int | None
+
+
+@dataclass(frozen=True)
+class Parting:
+    """The first activation of a CPU, in time, that is not the same in both recordings."""
+
+    cpu: int
+    at: Activation
+    #: The ones round it, in order.
+    around: tuple[Activation, ...]
+    #: How many activations of this CPU are the same before it.
+    same_before: int
+    #: How many of this CPU differ in all, those that only one has included.
+    differing: int
+
+
+def partings(
+    first: Sequence[CpuSamples], second: Sequence[CpuSamples], context: int = 3
+) -> list[Parting]:
+    """Return where two runs part, a parting for each CPU that differs, the earliest first.
+
+    first, second: the samples of each CPU. Runs that are the same give an empty list; a CPU that
+    only one of them measured parts at its first activation. context: activations shown before
+    and behind.
+    """
+    ours = {lane.cpu: lane for lane in first}
+    theirs = {lane.cpu: lane for lane in second}
+    found = []
+    for cpu in sorted(ours.keys() | theirs.keys()):
+        parting = _parting(cpu, ours.get(cpu), theirs.get(cpu), context)
+        if parting is not None:
+            found.append(parting)
+    return sorted(found, key=lambda one: (one.at.due_ns, one.cpu))
+
+
+def _parting(
+    cpu: int, first: CpuSamples | None, second: CpuSamples | None, context: int
+) -> Parting | None:
+    a, b = _rows(first), _rows(second)
+    numbers = np.union1d(a.number, b.number)
+    left, right = _aligned(a, numbers), _aligned(b, numbers)
+    differs = (left.there != right.there) | (
+        left.there & ((left.latency_ns != right.latency_ns) | (left.overrun != right.overrun))
+    )
+    where = np.flatnonzero(differs)
+    if not where.size:
+        return None
+    at = int(where[0])
+    interval_ns = next(lane.interval_ns for lane in (first, second) if lane is not None)
+
+    def activation(i: int) -> Activation:
+        return Activation(
+            int(numbers[i]),
+            int(numbers[i]) * interval_ns,
+            int(left.latency_ns[i]) if left.there[i] else None,
+            int(right.latency_ns[i]) if right.there[i] else None,
+        )
+
+    near = range(max(0, at - context), min(numbers.size, at + context + 1))
+    return Parting(cpu, activation(at), tuple(activation(i) for i in near), at, int(where.size))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of one CPU on a line of activation numbers; `there` says which it has."""
+
+    number: NDArray[np.int64]
+    latency_ns: NDArray[np.int64]
+    overrun: NDArray[np.bool_]
+    there: NDArray[np.bool_]
+
+
+def _rows(lane: CpuSamples | None) -> _Rows:
+    if lane is None:
+        none = np.empty(0, np.int64)
+        return _Rows(none, none, none.astype(bool), none.astype(bool))
+    there = np.ones(lane.activation.size, bool)
+    return _Rows(lane.activation, lane.latency_ns, lane.overrun, there)
+
+
+def _aligned(rows: _Rows, numbers: NDArray[np.int64]) -> _Rows:
+    at = np.searchsorted(numbers, rows.number)
+    latency_ns = np.zeros(numbers.size, np.int64)
+    overrun, there = np.zeros(numbers.size, bool), np.zeros(numbers.size, bool)
+    latency_ns[at], overrun[at], there[at] = rows.latency_ns, rows.overrun, True
+    return _Rows(numbers, latency_ns, overrun, there)
+
+
+def differing_facts(first: Manifest, second: Manifest) -> list[tuple[str, str, str]]:
+    """Return what differs of plan and facts: name, value in the first, value in the second."""
+    ours, theirs = _values(first), _values(second)
+    return [
+        (name, ours.get(name, "not there"), theirs.get(name, "not there"))
+        for name in dict.fromkeys([*ours, *theirs])
+        if ours.get(name) != theirs.get(name)
+    ]
+
+
+def _values(manifest: Manifest) -> dict[str, str]:
+    plan = msgspec.to_builtins(manifest.plan)
+    values = {f"plan: {name}": str(value) for name, value in plan.items()}
+    values["probe"] = manifest.probe.sha256[:16]
+    values |= {one.name: str(one.value) for one in manifest.facts if one.name not in _PASSING}
+    return values

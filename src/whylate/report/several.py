@@ -1,0 +1,82 @@
+"""Runs of several boards, or repetitions of one, on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from whylate.report.quantities import format_ns
+from whylate.report.text import plain
+from whylate.summary.model import Summary
+from whylate.summary.pooled import NAMES, Pooled
+
+
+def print_runs(board: str, summaries: Sequence[Summary], console: Console) -> None:
+    """Print a line for each run of a board: what it saw, its figures, whether to believe it."""
+    first = summaries[0]
+    parts = [first.kernel or "", first.cpu_model or ""]
+    rest = "".join(f" · {plain(part, 60)}" for part in parts if part)
+    console.print(Text.assemble((plain(board, 60), "bold"), rest))
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("run")
+    for heading in ("seen", "overrun", *NAMES):
+        table.add_column(heading, justify="right")
+    if first.virtual_time:
+        table.add_column("samples")
+    for one in summaries:
+        figures = one.together.latency_ns
+        cells = [
+            _value(figures[name].value, at_least=figures[name].at_least) if name in figures else ""
+            for name in NAMES
+        ]
+        row = [plain(_name(one), 30), f"{one.together.seen:,}", f"{one.together.overrun:,}", *cells]
+        if first.virtual_time:
+            row.append((one.samples_sha256 or "")[:12])
+        table.add_row(*row)
+    console.print(table)
+    for one in summaries:
+        for reason in one.trust.reasons[:2]:
+            console.print(Text(f"no verdict on {_name(one)}: {plain(reason, 300)}", style="red"))
+    for one in summaries:
+        for requirement in one.requirements:
+            console.print(
+                Text(f"{_name(one)}: {requirement.verdict}: {plain(requirement.text, 80)}")
+            )
+
+
+def print_pooled(pooled: Sequence[Pooled], console: Console) -> None:
+    """Print each figure over the runs: its median with an interval, and its range."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("over the runs", "median", "95 % interval", "lowest", "highest", "runs"):
+        table.add_column(heading, justify="left" if heading == "over the runs" else "right")
+    for one in pooled:
+        interval = "too few runs"
+        if one.low_ns is not None and one.high_ns is not None:
+            interval = f"{format_ns(one.low_ns)} … {format_ns(one.high_ns)}"
+        table.add_row(
+            one.name,
+            format_ns(round(one.median_ns)),
+            interval,
+            format_ns(one.values_ns[0]),
+            format_ns(one.values_ns[-1]),
+            str(len(one.values_ns)),
+        )
+    console.print(table)
+
+
+def print_failure(board: str, why: str, console: Console) -> None:
+    """Print why a board has no recording."""
+    console.print(Text.assemble((f"{plain(board, 60)}: ", "bold red"), plain(why, 1000)))
+
+
+def _name(summary: Summary) -> str:
+    return summary.recording.rstrip("/").rsplit("/", 1)[-1]
+
+
+def _value(value: int | None, *, at_least: bool) -> str:
+    if value is None:
+        return "–"
+    return ("≥ " if at_least else "") + format_ns(value)

@@ -1,0 +1,119 @@
+"""Runs on several boards side by side, and repetitions of one in virtual time.
+
+Each board is held, booted, measured and left by a thread of its own. What goes wrong with one is
+that board's outcome and does not touch the others.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from whylate.boards.board import Board, BoardError, PlannedBoard
+from whylate.boards.ready import held, ready
+from whylate.probe.client import ProbeError
+from whylate.recording.errors import DiskError, RecordingError
+from whylate.run.measure import measure
+from whylate.run.progress import Observer
+from whylate.run.request import Request, RequestError
+from whylate.run.unattended import measure_unattended
+
+#: What a run may end with that is not a defect of ours.
+FAILURES = (BoardError, ProbeError, DiskError, RecordingError, RequestError)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run that is to be made: on which board, what, and where the recording goes."""
+
+    name: str
+    open: Callable[[], Board]
+    request: Request
+    directory: Path
+    observer: Observer
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a job: its recording, or why there is none."""
+
+    job: Job
+    error: Exception | None
+
+
+def carry_out(job: Job, stopped: Callable[[], bool]) -> None:
+    """Make one run, from taking the board to leaving it; raises one of FAILURES."""
+    board = job.open()
+    if not job.request.virtual_time:
+        with ready(board, job.observer.phase):
+            measure(board, job.request, job.directory, job.observer, stopped)
+        return
+    with held(planned(board), job.observer.phase) as virtual:
+        measure_unattended(virtual, job.request, job.directory, job.observer, stopped)
+
+
+def planned(board: Board) -> PlannedBoard:
+    """Return the board as one that has virtual time; raises BoardError for one that has not."""
+    if not hasattr(board, "carry_out"):
+        raise BoardError(
+            f"{board.name} has no virtual time: only virtual boards have (whylate board list)"
+        )
+    return board  # type: ignore[return-value]
+
+
+def carry_out_rounds(rounds: Sequence[Sequence[Job]], stopped: Callable[[], bool]) -> list[Outcome]:
+    """Make the runs of several boards side by side, those of each board one after the other.
+
+    rounds: the jobs of each board. One board's failure never stops the others; after one of its
+    own a board's further jobs are left out.
+    """
+    outcomes: list[list[Outcome]] = [[] for _ in rounds]
+
+    def run(jobs: Sequence[Job], mine: list[Outcome]) -> None:
+        for job in jobs:
+            error = _failure_of(job, stopped)
+            mine.append(Outcome(job, error))
+            if error is not None or stopped():
+                return
+
+    threads = [
+        threading.Thread(target=run, args=(jobs, mine), name=f"measure-{jobs[0].name}")
+        for jobs, mine in zip(rounds, outcomes, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [outcome for mine in outcomes for outcome in mine]
+
+
+def _failure_of(job: Job, stopped: Callable[[], bool]) -> Exception | None:
+    try:
+        carry_out(job, stopped)
+    except FAILURES as failure:
+        return failure
+    except Exception as failure:  # a defect of ours, which must not take the others along
+        return BoardError(f"this is a defect of whylate: {type(failure).__name__}: {failure}")
+    return None
+
+
+def phases(job: Job, count: int) -> list[Job]:
+    """Return `count` repetitions of a job in virtual time, each from another phase and seed.
+
+    The phases divide the interval evenly. Each repetition has a directory below the job's.
+    """
+    interval_ns = job.request.interval_ns
+    return [
+        replace(
+            job,
+            directory=job.directory / f"phase-{number:0{len(str(count))}d}",
+            request=replace(
+                job.request,
+                seed=job.request.seed + number,
+                phase_ns=job.request.phase_ns + number * interval_ns // count,
+            ),
+        )
+        for number in range(count)
+    ]
