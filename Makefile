@@ -52,12 +52,12 @@ lint: setup-dev probes ## what must be clean before a commit
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
-	find probe -name '*.[ch]' -exec .venv/bin/clang-format --dry-run -Werror {} +
+	find probe lab -name '*.[ch]' -exec .venv/bin/clang-format --dry-run -Werror {} +
 
 format: setup-dev ## write Python and C as the formatters want them
 	.venv/bin/ruff check --fix-only
 	.venv/bin/ruff format
-	find probe -name '*.[ch]' -exec .venv/bin/clang-format -i {} +
+	find probe lab -name '*.[ch]' -exec .venv/bin/clang-format -i {} +
 
 schema: setup-dev ## write both ends of the wire from schema/wire.toml
 	@$(PYTHON_IN_VENV) tools/wiregen.py

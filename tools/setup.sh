@@ -39,6 +39,8 @@ need() {
 
 have() { command -v "$1"; }
 
+have_at() { [ -x "$1" ]; }
+
 have_compiler() { have "${CC:-cc}" || have gcc || have clang; }
 
 # Static programs need the library's archive, which -print-file-name finds only where it is.
@@ -75,6 +77,17 @@ look_for_packages() {
 	# The virtual boards. Their kernels are fetched by `make lab`.
 	need qemu-system-arm have qemu-system-aarch64
 	need qemu-system-x86 have qemu-system-x86_64
+	need dpkg have dpkg-deb
+	# Boards over SSH, and the simulated bench.
+	need openssh-client have ssh
+	need openssh-server have_at /usr/sbin/sshd
+	need dropbear-bin have_at /usr/sbin/dropbear
+	need busybox-static have busybox
+	need ser2net have_at /usr/sbin/ser2net
+	need util-linux have unshare
+	need mount have_at /usr/sbin/losetup
+	need e2fsprogs have_at /usr/sbin/mkfs.ext4
+	need cpio have cpio
 	[ "$level" != dev ] || return 0
 	need rt-tests have cyclictest
 }

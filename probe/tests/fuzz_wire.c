@@ -77,6 +77,8 @@ static void unpack_all(const uint8_t *payload, size_t length)
 	TRY(frequency);
 	TRY(finish);
 	TRY(keepalive);
+	TRY(pause);
+	TRY(phase);
 	TRY(welcome);
 	TRY(done);
 	TRY(failed);

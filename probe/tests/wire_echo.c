@@ -103,6 +103,8 @@ static bool echo(const struct frame *frame, struct wire_writer *writer)
 		ECHO(FREQUENCY, frequency, LIST_U16(cpus))
 		ECHO(FINISH, finish, (void)message)
 		ECHO(KEEPALIVE, keepalive, NUMBER(timeout_ms))
+		ECHO(PAUSE, pause, NUMBER(duration_ms))
+		ECHO(PHASE, phase, NUMBER(phase_ns))
 		ECHO(WELCOME, welcome, BYTES(version); BYTES(arch); BYTES(sysname); BYTES(nodename);
 		     BYTES(release); BYTES(kernel_version); BYTES(machine); NUMBER(uid);
 		     NUMBER(capabilities); NUMBER(rtprio_limit); NUMBER(memlock_limit);

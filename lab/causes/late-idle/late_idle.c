@@ -19,7 +19,8 @@ static bool pending(void)
 	return false;
 }
 
-static __cpuidle int shallow(struct cpuidle_device *device, struct cpuidle_driver *driver, int index)
+static __cpuidle int shallow(struct cpuidle_device *device, struct cpuidle_driver *driver,
+			     int index)
 {
 	raw_safe_halt();
 	raw_local_irq_disable();
@@ -39,13 +40,14 @@ static __cpuidle int deep(struct cpuidle_device *device, struct cpuidle_driver *
 }
 
 static struct cpuidle_driver driver = {
-	.name = KBUILD_MODNAME,
-	.owner = THIS_MODULE,
-	.states = {
-		{.enter = shallow, .name = "halt", .desc = "halt"},
-		{.enter = deep, .name = "deep", .desc = "late", .target_residency = 2},
+    .name = KBUILD_MODNAME,
+    /* No owner: the devices would hold the module, which is what takes them away again. */
+    .states =
+	{
+	    {.enter = shallow, .name = "halt", .desc = "halt"},
+	    {.enter = deep, .name = "deep", .desc = "late", .target_residency = 2},
 	},
-	.state_count = 2,
+    .state_count = 2,
 };
 
 static int __init late_idle_init(void)

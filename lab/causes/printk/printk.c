@@ -2,7 +2,9 @@
 /*
  * The kernel prints lines on its console for size_us. They enter by /dev/kmsg at a level that
  * consoles show, and an ordinary kernel prints each at once, with interrupts off, in whoever
- * printed; a kernel with PREEMPT_RT leaves it to a thread of the console.
+ * printed; one with PREEMPT_RT leaves it to a thread of the console, which cannot be preempted in
+ * parts of a line. Logged is the whole time of printing, of which an activation is late by one
+ * line at most.
  */
 #include "cause_program.h"
 #include "cause_setting.h"

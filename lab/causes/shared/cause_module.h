@@ -135,7 +135,8 @@ static inline int cause_run(void (*act)(void))
 {
 	u64 period_ns = (u64)period_us * NSEC_PER_USEC, jitter_ns = (u64)jitter_us * NSEC_PER_USEC;
 	u64 begin_ns = ktime_get_ns();
-	u64 grid_ns = begin_ns + period_ns + (u64)phase_us * NSEC_PER_USEC;
+	/* Counted from the clock's zero: the phases of several causes keep their distance. */
+	u64 grid_ns = (begin_ns / period_ns + 1) * period_ns + (u64)phase_us * NSEC_PER_USEC;
 
 	while (cause_wait(grid_ns + cause_random(jitter_ns))) {
 		if (!seconds || ktime_get_ns() - begin_ns < seconds * NSEC_PER_SEC)

@@ -145,7 +145,9 @@ static inline bool cause_wait(struct cause *cause)
 
 	if (!cause->grid_ns) {
 		cause->begin_ns = now_ns;
-		cause->grid_ns = now_ns + cause_get(cause, "phase_us") * CAUSE_NS;
+		/* Counted from the clock's zero, as in the modules. */
+		cause->grid_ns =
+		    now_ns / period_ns * period_ns + cause_get(cause, "phase_us") * CAUSE_NS;
 	}
 	do
 		cause->grid_ns += period_ns;
@@ -228,9 +230,6 @@ wrong:
 /* The parameters that every cause has; the catalogue knows their defaults. */
 #define CAUSE_PARAMETERS                                                                           \
 	{"period_us", 10000}, {"size_us", 300}, {"jitter_us", 1000}, {"phase_us", 0}, {"seed", 1}, \
-		{"cpu", 0},                                                                        \
-	{                                                                                          \
-		"seconds", 0                                                                       \
-	}
+	    {"cpu", 0}, {"seconds", 0}
 
 #endif

@@ -22,10 +22,13 @@ struct cause_settings {
 	int alive;
 };
 
+/* cause_write - a line: printk_devkmsg takes no word without its end */
 static inline bool cause_write(const char *path, const char *value)
 {
+	char line[sizeof(((struct cause_setting *)0)->old) + 1];
+	int length = snprintf(line, sizeof(line), "%s\n", value);
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool written = fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value);
+	bool written = fd >= 0 && write(fd, line, (size_t)length) == length;
 
 	if (fd >= 0)
 		close(fd);

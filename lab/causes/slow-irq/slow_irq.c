@@ -8,7 +8,7 @@
 
 #include "cause_module.h"
 
-static uint irq = 5;
+static uint irq = 7;
 module_param(irq, uint, 0444);
 
 static irqreturn_t handler(int unused, void *device)
@@ -21,17 +21,27 @@ static irqreturn_t handler(int unused, void *device)
 
 static void act(void)
 {
-	irq_inject_interrupt(irq);
+	int error = irq_inject_interrupt(irq);
+
+	if (error)
+		pr_err_once(KBUILD_MODNAME ": interrupt %u cannot be raised (%d)\n", irq, error);
 }
 
 static int begin(void)
 {
-	/* Without a thread also where interrupts have one: a slow handler of the kind that hurts. */
-	int error = request_irq(irq, handler, IRQF_NO_THREAD | IRQF_NOBALANCING, KBUILD_MODNAME,
-				&irq);
+	/* Without a thread also where interrupts have one: a slow handler of the kind that hurts.
+	 */
+	int error =
+	    request_irq(irq, handler, IRQF_NO_THREAD | IRQF_NOBALANCING, KBUILD_MODNAME, &irq);
 
 	if (error)
 		return error;
+	/* Only edges can be raised: a level would have to be taken back by a device. */
+	if (irqd_is_level_type(irq_get_irq_data(irq))) {
+		pr_err(KBUILD_MODNAME ": interrupt %u is triggered by level: take another\n", irq);
+		free_irq(irq, &irq);
+		return -EINVAL;
+	}
 	error = irq_set_affinity(irq, cpumask_of(cpu));
 	if (error)
 		free_irq(irq, &irq);

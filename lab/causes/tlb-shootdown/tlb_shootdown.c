@@ -30,8 +30,7 @@ static void *victim(void *unused)
 
 int main(int argc, char **argv)
 {
-	static struct cause_parameter parameters[] = {
-		CAUSE_PARAMETERS, {"shooter_cpu", 1}, {0}};
+	static struct cause_parameter parameters[] = {CAUSE_PARAMETERS, {"shooter_cpu", 1}, {0}};
 	struct cause cause = {0};
 	uint64_t size_ns;
 	pthread_t thread;

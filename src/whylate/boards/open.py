@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,9 +37,14 @@ def open_board(name: str, options: BoardOptions | None = None) -> Board:
         return SshBoard(name)
     if name in names():
         return _virtual(name, options)
+    if options.environment is not None or any(map(os.environ.get, ("LG_ENV", "LG_COORDINATOR"))):
+        # Imported only here: labgrid takes most of a second.
+        from whylate.boards.labgrid.open import labgrid_board
+
+        return labgrid_board(name, options.environment)
     raise BoardError(
-        f"there is no board {name[:80]!r}: there are local, ssh://[user@]host, and "
-        f"{', '.join(names())} (`whylate board list` shows them all)"
+        f"there is no board {name[:80]!r}: there are local, ssh://[user@]host, "
+        f"{', '.join(names())}, and with --env, LG_ENV or LG_COORDINATOR those of labgrid"
     )
 
 

@@ -19,6 +19,7 @@ VERBS = {
     "report": "Show a recording again; recover one whose run was killed.",
     "diff": "Show where two repeatable runs part.",
     "lab": "Make the virtual boards, and try known causes of latency.",
+    "board": "List boards, switch them, use their consoles, soak them.",
     "facts": "Show what can be read of a board.",
     "doctor": "What can be measured here, and what spoils its latency.",
     "completion": "Print the completion script for bash, zsh or fish.",

@@ -111,4 +111,3 @@ def _unpack(package: Path, directory: Path) -> None:
             if path.parts[:1] == ("usr",) and path.parts[1:2] in {("bin",), ("share",), ("lib",)}:
                 tar.extract(member, directory, filter="data")
     stamp.touch()
-

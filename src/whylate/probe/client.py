@@ -183,9 +183,7 @@ class Client:
         Raises ProbeGoneError once the stream has ended and everything it held was returned.
         """
         if self.ended:
-            raise ProbeGoneError(
-                "the probe is gone: it was killed, or the connection to the board broke"
-            )
+            raise ProbeGoneError(f"the probe is gone: {self._last_words()}")
         if self._link.busy:
             timeout_s = min(timeout_s, TURN_S)
         if self._keepalive_s and time.monotonic() - self._said_at > self._keepalive_s / 4:
@@ -196,6 +194,14 @@ class Client:
         while self._link.broken and not self.ended:
             frames += self._read()
         return [m for frame in frames if (m := self._take(frame)) is not None]
+
+    def _last_words(self) -> str:
+        """Return what the line says of its own end, where it can, or what it must have been."""
+        words = getattr(self._stream, "last_words", None)
+        said = words() if callable(words) else ""
+        text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        clean = "".join(c if c.isprintable() else " " for c in text).strip()[:300]
+        return clean or "it was killed, or the connection to the board broke"
 
     def _read(self) -> list[Frame]:
         """Return the frames that what has arrived completes; at the end those that waited."""

@@ -222,9 +222,6 @@ def test_a_host_that_is_killed_leaves_the_board_as_it_was(
     assert not server.path("/run/whylate-probe-0").exists()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the probe does not look at its watch while it waits for room"
-)
 def test_a_line_cut_while_much_is_to_be_sent_is_no_trap(server: Server) -> None:
     """More than the probe and the line can hold waits to be sent, and nobody reads it any more."""
     with closing(SshBoard(server.url()).start_probe(lambda _: None).stream) as stream:

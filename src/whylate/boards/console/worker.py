@@ -8,8 +8,8 @@ is typed there starts a plain `sh` that reads lines and runs them. From then on
   out, or else the request is made again. So every command must bear to be run twice;
 - the terminal echoes nothing and no character of a line can stop the worker (-isig, no ^D).
 
-The worker keeps its files in a directory of its own, removes it, and puts the terminal back, when
-it is told to exit or when the line hangs up.
+The worker keeps its files in a directory of its own. When it is told to exit, or the line hangs
+up, it kills what it still runs, removes them, and puts the terminal back.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ for d in /run /dev/shm /tmp /var/tmp ''; do D=$d/.whylate-NAME
 mkdir -m 700 "$D" 2>/dev/null && break
 D=
 done
-trap 'cd /; stty $s <&3; [ -n "$D" ] && rm -rf "$D"; printf "%s%s\n" BYE' 0
+trap 'trap "" 1 2 15; cd /; stty $s <&3
+for p in "$D"/*.p; do [ -e "$p" ] && [ ! -e "${p%p}s" ] && kill -9 -$(cat "$p"); done 2>/dev/null
+[ -n "$D" ] && rm -rf "$D"; printf "%s%s\n" BYE' 0
 trap 'exit 1' 1 2 15
 r() { printf "\n<%s|%s|%s>\n" "$T" "$*" "$T"; }
 for t in TOOLS; do if command -v $t >/dev/null 2>&1; then A="$A $t"

@@ -9,6 +9,8 @@ import msgspec
 from whylate.lab.causes.catalogue import CauseUse
 from whylate.lab.errors import LabError
 
+#: More than the longest log: what the probe reads of a file at most.
+LOG_LIMIT = 1 << 20
 _HEADER = re.compile(rb"whylate-cause-log 1 dropped (\d{1,20})")
 _LINE = re.compile(rb"(\d{1,20}) (\d{1,20}) (\d{1,4})")
 

@@ -31,14 +31,14 @@ def modules(
     if not causes:
         return {}
     headers = kernel_headers(board, tell)
-    places = {cause: _place(headers, cause, disguise) for cause in causes}
-    absent = [cause for cause, place in places.items() if not place.exists()]
+    places = {cause.name: _place(headers, cause, disguise) for cause in causes}
+    absent = [cause for cause in causes if not places[cause.name].exists()]
     if absent:
         needed("make", "make")
         needed("gcc-12", "gcc-12")
         tell(f"building {', '.join(alias(cause, disguise) for cause in absent)} for {board.name}")
-        _build(headers, {cause: places[cause] for cause in absent}, disguise)
-    return {cause.name: place.read_bytes() for cause, place in places.items()}
+        _build(headers, absent, places, disguise)
+    return {name: place.read_bytes() for name, place in places.items()}
 
 
 def _place(headers: Path, cause: Cause, disguise: str) -> Path:
@@ -50,21 +50,22 @@ def _place(headers: Path, cause: Cause, disguise: str) -> Path:
     return cache_directory() / "causes" / f"{cause.name}-{inputs.hexdigest()[:16]}.ko"
 
 
-def _build(headers: Path, places: dict[Cause, Path], disguise: str) -> None:
+def _build(headers: Path, causes: Sequence[Cause], places: dict[str, Path], disguise: str) -> None:
     with tempfile.TemporaryDirectory(prefix="whylate-causes-") as name:
         here = Path(name)
         shutil.copy(HEADER, here)
-        for cause in places:
+        for cause in causes:
             # The module, its thread and its interrupt are called as its source is.
             shutil.copy(cause.source_file, here / f"{alias(cause, disguise)}.c")
-        objects = " ".join(f"{alias(cause, disguise)}.o" for cause in places)
+        objects = " ".join(f"{alias(cause, disguise)}.o" for cause in causes)
         (here / "Kbuild").write_text(f"obj-m := {objects}\nccflags-y := -Werror\n")
         run(
             ["make", "-s", "-j2", "-C", str(headers), f"M={here}", "modules"],
-            ", ".join(cause.name for cause in places),
+            ", ".join(cause.name for cause in causes),
             here,
         )
-        for cause, place in places.items():
+        for cause in causes:
+            place = places[cause.name]
             module = here / f"{alias(cause, disguise)}.ko"
             _strip(module, disguise)
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from whylate.lab.causes.alias import alias
 from whylate.lab.causes.catalogue import Cause, CauseUse, cause
+from whylate.lab.causes.log import CauseLog, cause_log
 from whylate.lab.causes.modules import modules
 from whylate.lab.causes.programs import programs
 from whylate.lab.description import VirtualBoard
@@ -79,6 +80,23 @@ def services(placed: Sequence[PlacedCause]) -> tuple[tuple[str, bytes, int], ...
     )
 
 
+def logs(placed: Sequence[PlacedCause], files: Mapping[str, bytes]) -> list[CauseLog]:
+    """Return what causes did, of what was read of a board by path.
+
+    Raises LabError for a cause that left no log: it did not start.
+    """
+    found = []
+    for one in placed:
+        data = files.get(one.log, b"")
+        if not data:
+            raise LabError(
+                f"{one.use.name} did not start on the board: its console says why "
+                f"(look for {FAILED!r})"
+            )
+        found.append(cause_log(one.use, data, one.alias))
+    return found
+
+
 def _refuse(entry: Cause, machine: str, board: VirtualBoard | None, cpus: int) -> None:
     """Raise LabError for a cause that this board cannot have."""
     where = board.name if board is not None else "the board"
@@ -104,7 +122,7 @@ def _placed(one: CauseUse, entry: Cause, data: bytes, name: str, directory: str)
     if entry.kind == "module":
         path = f"{directory}/{name}.ko"
         start = shlex.join(["insmod", path, *words])
-        stop = shlex.join(["rmmod", name])
+        stop = f"rmmod {name}; [ ! -d /sys/module/{name} ]"
         return PlacedCause(one, name, path, data, f"/sys/kernel/debug/{name}", start, stop)
     path = f"{directory}/{name}"
     log = f"{RUN}/{name}.log"
@@ -118,7 +136,7 @@ def _placed(one: CauseUse, entry: Cause, data: bytes, name: str, directory: str)
         f"{{ cat {said}; exit 1; }}"
     )
     stop = (
-        f"p=$(cat {pid}) || exit 1; kill $p 2>/dev/null; n=0; "
+        f"[ -e {pid} ] || exit 0; p=$(cat {pid}); kill $p 2>/dev/null; n=0; "
         "while kill -0 $p 2>/dev/null; do n=$((n + 1)); "
         "[ $n -ne 50 ] || kill -9 $p; [ $n -lt 70 ] || exit 1; sleep 0.1; done; "
         f"rm -f {pid} {said}"

@@ -1,0 +1,1 @@
+"""Boards on a labgrid bench: power, console, SD mux and places, through labgrid's own drivers."""

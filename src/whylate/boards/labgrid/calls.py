@@ -1,0 +1,100 @@
+"""Calls into labgrid: one at a time, in bounded time, and with errors of ours.
+
+labgrid is not made for threads (its steps are one global stack), and many of its drivers wait for
+ever when what they talk to hangs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import TypeVar
+
+from whylate.boards.board import BoardError
+from whylate.boards.facts.reading import clean
+
+#: How long a driver may take to switch something.
+CALL_S = 30.0
+#: Letting go must not take long where a driver hangs already.
+CLEAN_UP_S = 10.0
+_LOCK = threading.Lock()
+#: A supply's address may hold its user and password.
+_CREDENTIALS = re.compile(r"//[^/@\s]{1,200}@")
+
+T = TypeVar("T")
+
+
+def load_labgrid() -> ModuleType:
+    """Import labgrid, which takes the better part of a second; raises BoardError."""
+    try:
+        # Its client turns this to itself; and a library's error is not to print by itself.
+        hook = sys.excepthook
+        root = logging.getLogger()
+        if not root.handlers:
+            root.addHandler(logging.NullHandler())
+        module = importlib.import_module("labgrid")
+        importlib.import_module("labgrid.remote.client")
+        sys.excepthook = hook
+    except ImportError as error:
+        raise BoardError(
+            f"labgrid cannot be used ({clean(str(error), 120)}): install it with "
+            "pip install 'whylate[boards]'"
+        ) from None
+    return module
+
+
+def bounded(what: str, call: Callable[[], T], timeout_s: float = CALL_S) -> T:
+    """Return what a call into labgrid returns; raises BoardError for whatever it raises.
+
+    `what` names it in the error: "board7: switching its supply on". One that does not return in
+    time is left behind, and its turn with it: the next one then says so.
+    """
+    done = threading.Event()
+    result: list[T] = []
+    failed: list[BaseException] = []
+    deadline = time.monotonic() + timeout_s
+    began = threading.Event()
+
+    def work() -> None:
+        try:
+            if not _LOCK.acquire(timeout=timeout_s):
+                return
+            began.set()
+            try:
+                result.append(call())
+            finally:
+                _LOCK.release()
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=work, name=f"labgrid: {what}", daemon=True).start()
+    done.wait(max(0.0, deadline - time.monotonic()) + 0.5)
+    if failed:
+        error = failed[0]
+        if isinstance(error, BoardError):
+            raise error
+        raise BoardError(f"{what} failed: {told(error)}") from None
+    if not result:
+        if began.is_set():
+            raise BoardError(f"{what} took longer than {timeout_s:g} s: it does not answer")
+        raise BoardError(f"{what} did not begin: labgrid still waits for something else")
+    return result[0]
+
+
+def let_go(what: str, call: Callable[[], object]) -> None:
+    """Make a call that lets go of something; raises BoardError."""
+    bounded(what, call, CLEAN_UP_S)
+
+
+def told(error: BaseException) -> str:
+    """Return an error of labgrid's as one safe line, without any password in it."""
+    text = _CREDENTIALS.sub("//", str(error) or getattr(error, "msg", ""))
+    return clean(f"{text}" if text else type(error).__name__, 300)

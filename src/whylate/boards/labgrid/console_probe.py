@@ -1,0 +1,92 @@
+"""The probe on a board that has nothing but its serial console."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from whylate.boards.board import BoardError, Finished, StartedProbe, Tell
+from whylate.boards.console.shell import KEEPALIVE_S, ConsoleShell
+from whylate.boards.deploy import PLACES, REMOVE, REMOVE_S, VERSION, look
+from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
+from whylate.probe.client import Stream
+
+#: Bringing it takes a minute at 115200 baud.
+_PUT = "copying the probe to {board} over its console"
+
+
+class ConsoleProbe:
+    """Brings the probe over a console once, starts it there, and removes it.
+
+    It does not go through Deployment: that starts the probe behind words which it reads from the
+    same stream, and over a console only frames are read there.
+    """
+
+    def __init__(self, board: str, shell: ConsoleShell) -> None:
+        self.name = board
+        self._shell = shell
+        self._directory: str | None = None
+
+    def start(self, tell: Tell) -> StartedProbe:
+        """Start the probe that fits; raises BoardError."""
+        seen = look(self, list(PLACES))
+        try:
+            binary = probe_binary(seen.machine)
+        except NoProbeError as error:
+            raise BoardError(f"{self.name}: {error}") from None
+        if seen.directory is None:
+            raise BoardError(
+                f"{self.name}: the probe can be put nowhere ({'; '.join(seen.refused)}): mount a "
+                "tmpfs there without noexec"
+            )
+        self._directory = seen.directory
+        path = f"{seen.directory}/whylate-probe.{binary.sha256}"
+        if path not in seen.files or not self._fits(path, binary):
+            tell(_PUT.format(board=self.name))
+            self._shell.put(binary.path.read_bytes(), path, 0o700, _Percent(tell, self.name))
+            if not self._fits(path, binary):
+                raise BoardError(f"{self.name}: the probe does not run from {seen.directory}")
+        return StartedProbe(self._shell.stream([path]), binary, KEEPALIVE_S)
+
+    def remove(self) -> None:
+        """Remove what was brought; raises BoardError."""
+        if self._directory is not None:
+            self.run(["sh", "-c", REMOVE, "whylate", self._directory], timeout_s=REMOVE_S)
+            self._directory = None
+
+    def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
+        """Write a file over the console; raises BoardError."""
+        self._shell.put(data, path, mode)
+
+    def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
+        """Run a command over the console; raises BoardError."""
+        return self._shell.run(argv, data=data, timeout_s=timeout_s)
+
+    def stream(self, argv: Sequence[str]) -> Stream:
+        """Start a probe over the console; raises BoardError."""
+        return self._shell.stream(argv)
+
+    def _fits(self, path: str, binary: ProbeBinary) -> bool:
+        """Whether the very probe lies there, and runs: the board may mount it noexec."""
+        script = 'wc -c <"$1"; sha256sum "$1" 2>/dev/null; "$1" --version'
+        done = self._shell.run(["sh", "-c", script, "whylate", path])
+        said = done.output.decode("utf-8", "replace")
+        lines = [line.strip() for line in said.splitlines()]
+        if VERSION not in lines or str(binary.path.stat().st_size) not in lines:
+            return False
+        hashes = [line.split()[0] for line in lines if line.endswith(path)]
+        return not hashes or hashes == [binary.sha256]
+
+
+class _Percent:
+    """Tells how much of a file is there, in steps worth reading."""
+
+    def __init__(self, tell: Tell, board: str) -> None:
+        self._tell = tell
+        self._board = board
+        self._told = 0
+
+    def __call__(self, done: int, size: int) -> None:
+        percent = 100 * done // max(size, 1)
+        if percent >= self._told + 10:
+            self._told = percent
+            self._tell(f"{_PUT.format(board=self._board)}: {percent} %")

@@ -1,0 +1,274 @@
+"""Places of a labgrid coordinator: listed, acquired, kept in sight, released."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Any, TypeVar
+
+from whylate.boards.board import BoardBusyError, BoardError, Tell
+from whylate.boards.facts.reading import clean
+from whylate.boards.labgrid.calls import load_labgrid, told
+
+#: labgrid's own.
+DEFAULT_ADDRESS = "127.0.0.1:20408"
+#: A coordinator that says nothing for so long is taken for gone.
+ANSWER_S = 15.0
+
+T = TypeVar("T")
+
+
+def coordinator_address() -> str:
+    """Return the address in LG_COORDINATOR, else labgrid's default."""
+    return os.environ.get("LG_COORDINATOR") or DEFAULT_ADDRESS
+
+
+class Session:
+    """A connection to a coordinator, with a thread that hears what it says.
+
+    labgrid's own client hears it only while it is waited on, and so would not notice that a place
+    was lost during a run. Raises BoardError where the coordinator does not answer.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = clean(address, 120)
+        #: How many leases use it.
+        self.users = 0
+        load_labgrid()
+        self._loop = asyncio.new_event_loop()
+        self._client: Any = None
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="coordinator", daemon=True)
+        self._thread.start()
+        try:
+            self._call(self._start(address))
+        except Exception as error:
+            self.close()
+            if isinstance(error, BoardError):
+                raise
+            raise BoardError(
+                f"the coordinator {self.address} does not answer: is it running, and is "
+                "LG_COORDINATOR right?"
+            ) from None
+
+    @property
+    def client(self) -> Any:
+        """The ClientSession; its places and resources change as the coordinator tells."""
+        return self._client
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop of the thread."""
+        return self._loop
+
+    @property
+    def gone(self) -> bool:
+        """Whether the coordinator went away."""
+        return not self._closed and bool(self._client.stopping.is_set())
+
+    @property
+    def user(self) -> str:
+        """Who we are to it: host/user."""
+        return f"{self._client.gethostname()}/{self._client.getuser()}"
+
+    def ask(self, request: Callable[[Any], Coroutine[Any, Any, T]]) -> T:
+        """Return what a request to labgrid's client brings; raises BoardError."""
+        try:
+            return self._call(request(self._client))
+        except Exception as error:
+            details = getattr(error, "details", None)
+            text = clean(str(details()), 200) if callable(details) else told(error)
+            raise BoardError(f"the coordinator {self.address} refuses: {text}") from None
+
+    def close(self) -> None:
+        """Hang up. Places that were acquired are still ours."""
+        if self._closed:
+            return
+        if self._client is not None:
+            # A coordinator that is gone cannot be taken leave of.
+            with contextlib.suppress(Exception):
+                self._call(self._stop())
+        self._closed = True
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5.0)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+            for task in asyncio.all_tasks(self._loop):
+                task.cancel()
+            self._loop.run_until_complete(asyncio.sleep(0))
+        finally:
+            self._loop.close()
+
+    async def _start(self, address: str) -> None:
+        from labgrid.remote.client import ClientSession
+        from labgrid.util.proxy import proxymanager
+
+        target = proxymanager.get_grpc_address(address, default_port=20408)
+        self._client = ClientSession(target, self._loop)
+        await self._client.start()
+
+    async def _stop(self) -> None:
+        self._client.stopping.set()
+        await self._client.stop()
+        await self._client.close()
+
+    def _call(self, request: Coroutine[Any, Any, T]) -> T:
+        if not self._thread.is_alive():
+            request.close()
+            raise BoardError(f"the connection to the coordinator {self.address} has ended")
+        future = asyncio.run_coroutine_threadsafe(request, self._loop)
+        try:
+            return future.result(ANSWER_S)
+        except FutureTimeoutError:
+            future.cancel()
+            raise BoardError(
+                f"the coordinator {self.address} did not answer within {ANSWER_S:g} s"
+            ) from None
+
+
+class Lease:
+    """A place, from acquiring it to releasing it."""
+
+    def __init__(self, address: str, place: str) -> None:
+        self._address = address
+        self._place = place
+        self._session: Session | None = None
+        self._ours = False
+
+    @property
+    def place(self) -> Any:
+        """The place as labgrid has it; take() it first."""
+        assert self._session is not None  # noqa: S101 - the order of calls
+        return self._session.client.places[self._place]
+
+    def take(self, tell: Tell) -> None:
+        """Acquire the place; raises BoardBusyError with its owner's name, and BoardError."""
+        tell(f"acquiring {self._place}")
+        self._session = session = _join(self._address)
+        place = session.client.places.get(self._place)
+        if place is None:
+            names = ", ".join(clean(name, 80) for name in sorted(session.client.places))
+            raise BoardError(
+                f"the coordinator {session.address} has no place {self._place[:80]!r}: it has "
+                f"{names[:400] or 'none'}"
+            )
+        if place.acquired:
+            raise BoardBusyError(self._taken(place.acquired))
+        lacking = place.unmatched(resource_paths(session.client))
+        if lacking is not None:
+            raise BoardError(
+                f"the place {self._place} lacks {clean(repr(lacking), 120)}: its exporter is not "
+                "there"
+            )
+        try:
+            session.ask(self._acquire)
+        except BoardError:
+            # Somebody may have been quicker.
+            if place.acquired and place.acquired != session.user:
+                raise BoardBusyError(self._taken(place.acquired)) from None
+            raise
+        self._ours = True
+
+    def attach(self) -> None:
+        """Let labgrid's resource manager find the place's resources in our session."""
+        from labgrid.resource.remote import RemotePlaceManager
+
+        assert self._session is not None  # noqa: S101 - the order of calls
+        manager = RemotePlaceManager.get()
+        manager.session = self._session.client
+        manager.loop = self._session.loop
+        manager.env = None
+
+    def trouble(self) -> str | None:
+        """Return why the place is not ours any more, or None while it is."""
+        session = self._session
+        if session is None or not self._ours:
+            return None
+        if session.gone:
+            return (
+                f"the coordinator {session.address} went away, and with it our hold on "
+                f"{self._place}"
+            )
+        place = session.client.places.get(self._place)
+        if place is None or not place.acquired:
+            return f"the place {self._place} was released by somebody else"
+        if place.acquired != session.user:
+            return f"the place {self._place} was taken by {clean(place.acquired, 80)}"
+        return None
+
+    def release(self) -> None:
+        """Release the place; raises BoardError where the coordinator does not do it."""
+        session, self._session = self._session, None
+        if session is None:
+            return
+        try:
+            if self._ours and not session.gone:
+                session.ask(self._give_back)
+        finally:
+            self._ours = False
+            _leave(session)
+
+    async def _acquire(self, client: Any) -> None:
+        from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
+
+        await client.stub.AcquirePlace(messages.AcquirePlaceRequest(placename=self._place))
+        await client.sync_with_coordinator()
+
+    async def _give_back(self, client: Any) -> None:
+        from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
+
+        place = client.places.get(self._place)
+        # Never one that somebody else has acquired meanwhile.
+        if place is not None and place.acquired == f"{client.gethostname()}/{client.getuser()}":
+            await client.stub.ReleasePlace(messages.ReleasePlaceRequest(placename=self._place))
+            await client.sync_with_coordinator()
+
+    def _taken(self, owner: str) -> str:
+        host, _, user = owner.partition("/")
+        return (
+            f"the place {self._place} is taken: {clean(user or host, 60)} on {clean(host, 60)} has "
+            f"it, and gives it back with labgrid-client -p {self._place} release"
+        )
+
+
+#: labgrid's resource manager, of which there is one, works with one session at a time.
+_SESSIONS: dict[str, Session] = {}
+_SESSIONS_LOCK = threading.Lock()
+
+
+def _join(address: str) -> Session:
+    """Return the session of all who use this coordinator now; raises BoardError."""
+    with _SESSIONS_LOCK:
+        session = _SESSIONS.get(address)
+        if session is None or session.gone:
+            session = _SESSIONS[address] = Session(address)
+        session.users += 1
+        return session
+
+
+def _leave(session: Session) -> None:
+    """Hang up when nobody else uses the session."""
+    with _SESSIONS_LOCK:
+        session.users -= 1
+        if session.users:
+            return
+        for address in [key for key, value in _SESSIONS.items() if value is session]:
+            del _SESSIONS[address]
+    session.close()
+
+
+def resource_paths(client: Any) -> list[tuple[str, str, str, str]]:
+    """Return the paths of all resources that a coordinator knows: exporter, group, class, name."""
+    return [
+        (exporter, group, resource.cls, name)
+        for exporter, groups in client.resources.items()
+        for group, resources in groups.items()
+        for name, resource in resources.items()
+    ]

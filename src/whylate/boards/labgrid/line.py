@@ -1,0 +1,114 @@
+"""A labgrid console driver as a channel that can be drained."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import time
+from collections import deque
+from typing import Any
+
+from whylate.boards.console.channel import STUCK_S
+
+#: What is kept of the line's latest bytes, to tell text from the noise of an open line.
+_LATEST = 256
+
+
+class DriverChannel:
+    """A ConsoleProtocol driver that is active. Implements whylate.boards.console.Channel.
+
+    The driver's methods are called without labgrid's step bookkeeping, which is one stack for all
+    threads: the drain reads while others switch the board's power.
+    """
+
+    def __init__(self, driver: Any) -> None:
+        self._driver = driver
+        #: labgrid's serial driver sets the timeout anew for each read, and over RFC 2217 that
+        #: renegotiates the line: 50 ms each time. So it is spoken to directly.
+        self._serial = getattr(driver, "serial", None)
+        self._timeout: type[Exception] = _timeout_error()
+        self._read = _without_steps(driver, "read")
+        self._write = _without_steps(driver, "write")
+        self._lock = threading.Lock()
+        self._latest: deque[int] = deque(maxlen=_LATEST)
+        self.received = 0
+        self._closed = False
+        if self._serial is not None:
+            try:
+                self._serial.write_timeout = STUCK_S
+            except NotImplementedError:
+                # RFC 2217 has none; its socket has.
+                self._serial._write_timeout = None
+
+    def read(self, timeout_s: float) -> bytes:
+        """Return what has arrived, empty where nothing came in that time; raises OSError."""
+        if self._closed:
+            raise EOFError
+        if self._serial is not None:
+            data = self._read_serial(timeout_s)
+        else:
+            try:
+                data = self._read(self._driver, timeout=timeout_s)
+            except self._timeout:
+                data = b""
+        self.received += len(data)
+        self._latest.extend(data)
+        return bytes(data)
+
+    def _read_serial(self, timeout_s: float) -> bytes:
+        port = self._serial
+        assert port is not None  # noqa: S101
+        try:
+            if port.timeout != timeout_s:
+                port.timeout = timeout_s
+            return bytes(port.read(max(1, port.in_waiting)))
+        except (TypeError, AttributeError, ValueError):
+            # What pyserial raises when another thread has closed the port.
+            raise EOFError from None
+
+    def write(self, data: bytes) -> None:
+        """Send all of data; raises OSError where the line takes nothing."""
+        with self._lock:
+            deadline = time.monotonic() + STUCK_S
+            view = memoryview(data)
+            while view:
+                sent = self._send(bytes(view))
+                if sent:
+                    deadline = time.monotonic() + STUCK_S
+                    view = view[sent:]
+                elif time.monotonic() > deadline:
+                    raise TimeoutError("the line takes nothing")
+
+    def _send(self, data: bytes) -> int:
+        try:
+            sent = self._write(self._driver, data)
+        except self._timeout:
+            return 0
+        except (TypeError, AttributeError, ValueError):
+            raise BrokenPipeError("the console's line is closed") from None
+        return len(data) if sent is None else int(sent)
+
+    def close(self) -> None:
+        """Let go of the line; whoever activated the driver deactivates it."""
+        self._closed = True
+
+    def speaks(self) -> bool:
+        """Whether the latest bytes are text, not the noise of a line that nothing drives."""
+        latest = bytes(self._latest)
+        text = sum(byte in b"\r\n\t\x1b" or 0x20 <= byte < 0x7F for byte in latest)
+        return bool(latest) and text >= 0.9 * len(latest)
+
+    def forget(self) -> None:
+        """Begin anew for speaks()."""
+        self._latest.clear()
+
+
+def _timeout_error() -> type[Exception]:
+    import pexpect
+
+    error: type[Exception] = pexpect.TIMEOUT
+    return error
+
+
+def _without_steps(driver: Any, name: str) -> Any:
+    return inspect.unwrap(getattr(type(driver), name))

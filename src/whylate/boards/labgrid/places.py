@@ -1,0 +1,124 @@
+"""Places of a coordinator as boards, without an environment file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whylate.boards.board import Tell
+from whylate.boards.facts.reading import clean
+from whylate.boards.labgrid.calls import bounded, let_go, load_labgrid
+from whylate.boards.labgrid.coordinator import (
+    Lease,
+    Session,
+    coordinator_address,
+    resource_paths,
+)
+from whylate.boards.labgrid.environment import LOAD_S, Listed, forget_at_exit, state_name_of_place
+
+#: The drivers that fit the resources that exporters offer, as labgrid-client has them.
+DRIVERS = {
+    "NetworkSerialPort": ("SerialDriver",),
+    "NetworkPowerPort": ("NetworkPowerDriver",),
+    "NetworkUSBPowerPort": ("USBPowerDriver",),
+    "NetworkSiSPMPowerPort": ("SiSPMPowerDriver",),
+    "NetworkYKUSHPowerPort": ("YKUSHPowerDriver",),
+    "PDUDaemonPort": ("PDUDaemonDriver",),
+    "TasmotaPowerPort": ("TasmotaPowerDriver",),
+    "NetworkHIDRelay": ("HIDRelayDriver", "DigitalOutputPowerDriver"),
+    "NetworkUSBSDMuxDevice": ("USBSDMuxDriver",),
+    "NetworkUSBSDWireDevice": ("USBSDWireDriver",),
+    "NetworkUSBSDWire3Device": ("USBSDWire3Driver",),
+}
+_PARTS = {"NetworkSerialPort": "console", "NetworkService": "ssh"}
+
+
+def list_places(coordinator: str | None = None) -> list[Listed]:
+    """Return the places of a coordinator (LG_COORDINATOR's); raises BoardError."""
+    session = Session(coordinator or coordinator_address())
+    try:
+        client = session.client
+        paths = resource_paths(client)
+        listed = []
+        for name, place in sorted(client.places.items()):
+            lacking = place.unmatched(paths)
+            classes = [path[2] for path in paths if place.getmatch(path) is not None]
+            state = "taken" if place.acquired else "free"
+            if lacking is not None:
+                state = f"lacks {clean(repr(lacking), 80)}"
+            listed.append(
+                Listed(
+                    name=clean(name, 80),
+                    owner=clean(place.acquired, 80) if place.acquired else None,
+                    state=state,
+                    parts=_parts(classes),
+                    comment=clean(place.comment, 120),
+                )
+            )
+        return listed
+    finally:
+        session.close()
+
+
+def _parts(classes: list[str]) -> tuple[str, ...]:
+    found = {_PARTS[cls] for cls in classes if cls in _PARTS}
+    for cls in classes:
+        drivers = DRIVERS.get(cls, ())
+        if drivers and "Power" in drivers[-1]:
+            found.add("power")
+        elif any("SD" in driver for driver in drivers):
+            found.add("card")
+    return tuple(part for part in ("power", "console", "card", "ssh") if part in found)
+
+
+class PlaceSource:
+    """A place of a coordinator, acquired and released."""
+
+    def __init__(self, coordinator: str, place: str) -> None:
+        self._lease = Lease(coordinator, place)
+        self._place = place
+        self.state_name = state_name_of_place(coordinator, place)
+        self._target: Any = None
+
+    def take(self, tell: Tell) -> Any:
+        """Acquire the place and return labgrid's target; raises BoardBusyError, BoardError."""
+        try:
+            self._lease.take(tell)
+            return bounded(f"making the target {self._place}", self._make, LOAD_S)
+        except BaseException:
+            self.release()
+            raise
+
+    def release(self) -> None:
+        """Release the place; raises BoardError where that failed."""
+        target, self._target = self._target, None
+        try:
+            if target is not None:
+                let_go(f"letting go of the target {self._place}", target.cleanup)
+        finally:
+            self._lease.release()
+
+    def trouble(self) -> str | None:
+        """Return why we do not have it any more, or None."""
+        return self._lease.trouble()
+
+    def _make(self) -> Any:
+        load_labgrid()
+        from labgrid import Target, target_factory
+        from labgrid.resource.remote import RemotePlace
+
+        self._lease.attach()
+        self._target = target = Target(self._place)
+        forget_at_exit(target)
+        RemotePlace(target, name=self._place)
+        made: set[str] = set()
+        for resource in list(target.resources):
+            for name in DRIVERS.get(type(resource).__name__, ()):
+                # Of several serial ports or supplies the first is the board's.
+                if name in made:
+                    continue
+                made.add(name)
+                bindings = list(target_factory.drivers[name].bindings)
+                if name != "DigitalOutputPowerDriver" and resource.name is not None:
+                    target.set_binding_map({bindings[0]: resource.name})
+                target_factory.make_driver(target, name, None, {})
+        return target

@@ -1,0 +1,44 @@
+"""`whylate board flash`: an image on a board's card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from whylate.cli.board_options import board_options
+
+if TYPE_CHECKING:
+    from whylate.boards.open import BoardOptions
+
+
+@click.command(name="flash")
+@click.argument("image", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("board")
+@board_options
+def flash(image: Path, board: str, options: BoardOptions) -> None:
+    """Write IMAGE to the card of BOARD, through its SD mux, read it back, and boot from it.
+
+    IMAGE is raw, .xz or .gz. The board is switched off first. One whose card keeps other bytes
+    than were written is left off.
+    """
+    from rich.console import Console
+
+    from whylate.boards.board import BoardError
+    from whylate.boards.flash import flash as write
+    from whylate.boards.open import open_board
+    from whylate.boards.ready import held
+    from whylate.cli.live import LiveView
+    from whylate.report.text import plain
+
+    opened = open_board(board, options)
+    with LiveView(Console(stderr=True, highlight=False)) as view, held(opened, view.phase):
+        card = getattr(opened, "card", None)
+        if card is None:
+            raise BoardError(
+                f"{board} has no SD mux: only boards on a labgrid bench can be flashed "
+                "(docs/boards-labgrid.md)"
+            )
+        write(opened, card, image, view.phase)
+    click.echo(f"{plain(board, 80)} booted from {image}")

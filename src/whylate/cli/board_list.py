@@ -1,0 +1,141 @@
+"""`whylate board list`: all boards that there are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+import click
+import msgspec
+
+from whylate.cli.board_options import board_options
+
+if TYPE_CHECKING:
+    from whylate.boards.labgrid.environment import Listed
+    from whylate.boards.open import BoardOptions
+
+PowerState = Literal["on", "off", "unknown"]
+_STYLES: dict[PowerState, str] = {"on": "green", "off": "dim", "unknown": "dim"}
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A board of the list. kernel: its release, or why there is none; None where unknown."""
+
+    name: str
+    kind: str
+    state: PowerState
+    kernel: str | None
+    #: Who has it; None: nobody, as far as can be seen from here.
+    owner: str | None
+    note: str = ""
+
+
+@click.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+@board_options
+def command(as_json: bool, options: BoardOptions) -> None:
+    """Show all boards: this machine, the virtual boards, and those of a labgrid bench.
+
+    A bench's are the targets of --env or LG_ENV, and the places of LG_COORDINATOR. Nothing is
+    switched, so whether a bench's board is on is not known. Boards over SSH need no list: any
+    ssh://[user@]host is one.
+    """
+    from whylate.boards.board import BoardError
+    from whylate.report.text import plain
+
+    rows = [_local(), *_virtual()]
+    failed = False
+    for bench in _benches(options):
+        try:
+            rows += bench()
+        except BoardError as error:
+            failed = True
+            click.echo(f"whylate: {plain(str(error), 1000)}", err=True)
+    if as_json:
+        document = msgspec.json.encode({"boards": rows})
+        sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
+    else:
+        _print_table(rows)
+    if failed:
+        sys.exit(3)
+
+
+def _local() -> Row:
+    return Row("local", "this machine", "on", os.uname().release, None)
+
+
+def _virtual() -> list[Row]:
+    from whylate.boards.board import BoardError
+    from whylate.boards.qemu.board import QemuBoard
+    from whylate.lab.description import names, virtual_board
+    from whylate.lab.image import is_fetched
+
+    rows = []
+    for name in names():
+        described = virtual_board(name)
+        board = QemuBoard(described)
+        kernel, note = "no image", f"whylate lab build {name}"
+        if is_fetched(described):
+            note = ""
+            try:
+                kernel = board.release
+            except BoardError as error:
+                kernel, note = "no image", str(error)
+        rows.append(
+            Row(name, "virtual", "on" if board.power.is_on() else "off", kernel, board.owner, note)
+        )
+    return rows
+
+
+def _benches(options: BoardOptions) -> list[Callable[[], list[Row]]]:
+    """Return what lists the boards of each bench that was named; imports nothing of labgrid."""
+    benches: list[Callable[[], list[Row]]] = []
+    if options.environment is not None or os.environ.get("LG_ENV"):
+
+        def targets() -> list[Row]:
+            from whylate.boards.labgrid.environment import list_targets
+
+            return [_bench_row(one, "labgrid target") for one in list_targets(options.environment)]
+
+        benches.append(targets)
+    if os.environ.get("LG_COORDINATOR"):
+
+        def places() -> list[Row]:
+            from whylate.boards.labgrid.places import list_places
+
+            return [_bench_row(one, "labgrid place") for one in list_places()]
+
+        benches.append(places)
+    return benches
+
+
+def _bench_row(listed: Listed, kind: str) -> Row:
+    note = ", ".join(listed.parts)
+    if listed.state not in {"free", "taken"}:
+        note = f"{listed.state}; {note}"
+    return Row(listed.name, kind, "unknown", None, listed.owner, note)
+
+
+def _print_table(rows: list[Row]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from whylate.report.text import plain
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("board", "kind", "state", "kernel", "who has it"):
+        table.add_column(title, no_wrap=title in {"board", "state"}, overflow="fold")
+    for row in rows:
+        kernel = row.kernel or "unknown"
+        # Text, not str: what others named is never read as markup.
+        table.add_row(
+            Text(plain(row.name, 80), "bold"),
+            Text(row.kind),
+            Text(row.state, _STYLES[row.state]),
+            Text(plain(f"{kernel} ({row.note})" if row.note else kernel, 200)),
+            Text(plain(row.owner, 120)) if row.owner else Text("nobody", "dim"),
+        )
+    Console(highlight=False).print(table)

@@ -1,0 +1,132 @@
+"""`whylate board on`, `off` and `cycle`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from whylate.cli.board_options import board_options
+from whylate.cli.quantities import Duration
+
+if TYPE_CHECKING:
+    from whylate.boards.board import Board, Power, Tell
+    from whylate.boards.open import BoardOptions
+
+_BOARDS = click.argument("boards", nargs=-1, required=True, metavar="BOARD...")
+_NO_WAIT = click.option("--no-wait", is_flag=True, help="Do not wait until they take commands.")
+
+
+@click.command(name="on")
+@_BOARDS
+@_NO_WAIT
+@board_options
+def on(boards: tuple[str, ...], no_wait: bool, options: BoardOptions) -> None:
+    """Switch BOARDs on, one after the other, and wait until they take commands.
+
+    They stay on until they are switched off with `whylate board off`.
+    """
+
+    def switch(board: Board, power: Power, tell: Tell) -> str:
+        was_on = power.is_on()
+        _up(board, power, tell, no_wait=no_wait)
+        return "was on" if was_on else "on"
+
+    _each(boards, options, switch)
+
+
+@click.command(name="off")
+@_BOARDS
+@board_options
+def off(boards: tuple[str, ...], options: BoardOptions) -> None:
+    """Switch BOARDs off: the supply is cut, whatever they do."""
+
+    def switch(board: Board, power: Power, tell: Tell) -> str:
+        was_off = power.is_on() is False
+        tell(f"switching {board.name} off")
+        power.off()
+        return "was off" if was_off else "off"
+
+    _each(boards, options, switch)
+
+
+@click.command(name="cycle")
+@_BOARDS
+@click.option("--off-for", "off_ns", type=Duration(), default="1s", show_default=True,
+              help="Time between off and on.")  # fmt: skip
+@_NO_WAIT
+@board_options
+def cycle(boards: tuple[str, ...], off_ns: int, no_wait: bool, options: BoardOptions) -> None:
+    """Switch BOARDs off and on again, and wait until they take commands. They stay on."""
+
+    def switch(board: Board, power: Power, tell: Tell) -> str:
+        tell(f"switching {board.name} off")
+        power.off()
+        time.sleep(off_ns / 1e9)
+        _up(board, power, tell, no_wait=no_wait)
+        return "on"
+
+    _each(boards, options, switch)
+
+
+def stay_on(board: Board) -> None:
+    """Let a board that is switched on from here on outlive this process, where it would not."""
+    if hasattr(board, "outlive"):
+        board.outlive = True
+
+
+@contextmanager
+def with_supply(board: Board, tell: Tell) -> Iterator[Power]:
+    """Hold a board and return its supply; raises BoardError where it has none."""
+    from whylate.boards.board import BoardError
+    from whylate.boards.ready import held
+
+    with held(board, tell):
+        if board.power is None:
+            raise BoardError(f"{board.name} has no supply that can be switched")
+        yield board.power
+
+
+def _up(board: Board, power: Power, tell: Tell, *, no_wait: bool) -> None:
+    stay_on(board)
+    if no_wait:
+        tell(f"switching {board.name} on")
+        power.on()
+    else:
+        board.boot(tell)
+
+
+def _each(
+    names: tuple[str, ...],
+    options: BoardOptions,
+    switch: Callable[[Board, Power, Tell], str],
+) -> None:
+    """Do it to one board after the other; one that fails does not stop the rest."""
+    from rich.console import Console
+
+    from whylate.boards.board import BoardError
+    from whylate.boards.open import open_board
+    from whylate.cli.live import LiveView
+    from whylate.report.text import plain
+
+    failed = False
+    with LiveView(Console(stderr=True, highlight=False)) as view:
+        for name in names:
+            began = time.monotonic()
+            try:
+                board = open_board(name, options)
+                with with_supply(board, view.phase) as power:
+                    state = switch(board, power, view.phase)
+            except BoardError as error:
+                if len(names) == 1:
+                    raise
+                failed = True
+                click.echo(f"whylate: {plain(name, 80)}: {plain(str(error), 1000)}", err=True)
+            else:
+                click.echo(f"{plain(name, 80)}: {state} ({time.monotonic() - began:.1f} s)")
+    if failed:
+        sys.exit(3)

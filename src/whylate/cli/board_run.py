@@ -1,0 +1,66 @@
+"""`whylate board run`: a command on a board."""
+
+from __future__ import annotations
+
+import sys
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from whylate.cli.board_options import board_options
+from whylate.cli.quantities import Duration
+
+if TYPE_CHECKING:
+    from whylate.boards.open import BoardOptions
+
+#: What is sent to a command: more is a file for another way.
+MAX_INPUT = 64 << 20
+
+
+@click.command(name="run", context_settings={"ignore_unknown_options": False})
+@click.argument("board")
+@click.argument("argv", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
+@click.option("--stdin", "with_input", is_flag=True,
+              help="Send whylate's own input to the command.")  # fmt: skip
+@click.option("--timeout", "timeout_ns", type=Duration(), default="60s", show_default=True,
+              help="End the command after this.")  # fmt: skip
+@board_options
+def run(
+    board: str, argv: tuple[str, ...], with_input: bool, timeout_ns: int, options: BoardOptions
+) -> None:
+    """Run COMMAND on BOARD and pass on what it prints, when it is over.
+
+    The exit status is the command's; 3 where it could not be run, which a line on the error
+    stream then says. No shell reads the command: for one write sh -c '...'. A board that is off
+    is switched on for it, and off again.
+    """
+    from rich.console import Console
+
+    from whylate.boards.board import BoardError
+    from whylate.boards.open import open_board
+    from whylate.boards.ready import ready
+    from whylate.cli.live import LiveView
+
+    data = sys.stdin.buffer.read(MAX_INPUT + 1) if with_input else b""
+    if len(data) > MAX_INPUT:
+        raise BoardError(f"the input is larger than {MAX_INPUT >> 20} MiB")
+    with (
+        LiveView(Console(stderr=True, highlight=False)) as view,
+        ready(open_board(board, options), view.phase) as opened,
+    ):
+        view.phase(f"running {argv[0][:80]}")
+        done = opened.run(argv, data=data, timeout_s=timeout_ns / 1e9)
+    pass_on(done.output, sys.stdout.buffer, terminal=sys.stdout.isatty())
+    pass_on(done.error, sys.stderr.buffer, terminal=sys.stderr.isatty())
+    sys.exit(done.status)
+
+
+def pass_on(data: bytes, to: IO[bytes], *, terminal: bool) -> None:
+    """Write what a board printed: as it is to a file, made harmless to a terminal."""
+    from whylate.report.text import plain_lines
+
+    if terminal:
+        text = data.decode(errors="backslashreplace")
+        data = plain_lines(text, len(text)).encode()
+    to.write(data)
+    to.flush()

@@ -1,0 +1,110 @@
+"""A soak's summary, for people and for programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from whylate.report.quantities import format_ns
+from whylate.report.text import plain
+from whylate.run.soak_model import SoakPlan
+from whylate.run.soak_summary import FLAT_BYTES, Memory, Rate, SoakSummary, Times
+
+
+def print_json(summary: SoakSummary, plan: SoakPlan) -> None:
+    """Print one JSON object."""
+    document = msgspec.json.encode({"plan": plan, "summary": summary})
+    sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
+
+
+def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
+    """Print what the soak says so far."""
+    console = Console(highlight=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    interrupted = f", and {summary.interrupted} interrupted by us" if summary.interrupted else ""
+    table.add_row("board", Text(plain(summary.board, 80)))
+    table.add_row("cycles", f"{summary.cycles}{interrupted}, in {_duration(summary.seconds)}")
+    table.add_row("failures", _rate(summary.failures))
+    for failed in summary.kinds:
+        row = Text.assemble(
+            _rate(failed.rate), f"; first in cycle {failed.first_cycle}: ", plain(failed.why, 300)
+        )
+        table.add_row(f"  {failed.kind}", row)
+    table.add_row("booted in", _times(summary.boot))
+    table.add_row("measuring after", _times(summary.measuring))
+    if summary.expected:
+        highest = f", longest latency {format_ns(summary.max_ns)}" if summary.max_ns else ""
+        lost = f", {summary.dropped} dropped" if summary.dropped else ""
+        table.add_row(
+            "wakeups", f"{summary.expected} expected, {summary.overrun} overruns{lost}{highest}"
+        )
+    table.add_row("console logs", _consoles(summary))
+    if summary.memory is not None:
+        table.add_row("host memory", _memory(summary.memory))
+    table.add_row("kept in", Text(str(directory)))
+    console.print(table)
+    if ended:
+        console.print(Text(f"The soak was {ended}."))
+
+
+def _rate(rate: Rate) -> Text:
+    if not rate.of:
+        return Text("no cycle came to its end", "yellow")
+    counted = f"{rate.count} of {rate.of}"
+    if not rate.count:
+        return Text(f"{counted}: rate below {_percent(rate.high)} (95 %)", "green")
+    return Text(f"{counted}: rate {_percent(rate.low)} to {_percent(rate.high)} (95 %)", "red")
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.2g} %" if rate < 0.995 else "100 %"
+
+
+def _times(times: Times | None) -> Text:
+    if times is None:
+        return Text("never", "red")
+    between = (
+        f" ({times.low_s:.2f} to {times.high_s:.2f}, 95 %)"
+        if times.low_s is not None and times.high_s is not None
+        else ""
+    )
+    return Text(
+        f"median {times.median_s:.2f} s{between}, least {times.min_s:.2f} s, "
+        f"most {times.max_s:.2f} s"
+    )
+
+
+def _consoles(summary: SoakSummary) -> Text:
+    logs = summary.consoles
+    text = Text(f"{logs.whole} whole")
+    if logs.cut:
+        text.append(f", {logs.cut} cut", "red")
+    if logs.unknown:
+        text.append(f", {logs.unknown} that end early or show no boot", "yellow")
+    return text
+
+
+def _memory(memory: Memory) -> Text:
+    first, last = memory.first_bytes / (1 << 20), memory.last_bytes / (1 << 20)
+    most = memory.most_bytes / (1 << 20)
+    text = Text(
+        f"{first:.1f} MiB after cycle {memory.first_cycle}, {last:.1f} MiB after cycle "
+        f"{memory.last_cycle}, {most:.1f} MiB at most"
+    )
+    if not memory.flat:
+        text.append(f"; it grew by more than {FLAT_BYTES >> 20} MiB: whylate leaks", "red")
+    return text
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,109 @@
+"""`whylate lab causes` and `whylate lab inject`: known causes of latency, listed and tried."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from whylate.cli.quantities import Duration
+
+if TYPE_CHECKING:
+    from whylate.lab.causes.catalogue import Cause, CauseUse
+    from whylate.lab.causes.log import CauseLog
+
+_WHERE = {"module": "pc", "program": "any board", "outside": "real time"}
+
+
+@click.command(name="causes")
+@click.argument("name", required=False)
+def causes(name: str | None) -> None:
+    """List the known causes, or show all about the one called NAME."""
+    from whylate.lab.causes.catalogue import cause, names
+
+    if name is not None:
+        _describe(cause(name))
+        return
+    width = max(map(len, names()))
+    for one in map(cause, names()):
+        click.echo(f"{one.name:{width}}  {_WHERE[one.kind]:9}  {one.title}")
+
+
+def _describe(cause: Cause) -> None:
+    import textwrap
+
+    click.echo(f"{cause.name}: {cause.title}\n")
+    click.echo(textwrap.fill(cause.text, 96) + "\n")
+    where = {
+        "module": "on pc and pc-rt, as a kernel module",
+        "program": "on any board, as a program",
+        "outside": "to an emulator, in real time",
+    }[cause.kind]
+    if cause.machines:
+        where += f" (machines: {', '.join(cause.machines)})"
+    click.echo(f"where         {where}" + (f", {cause.cpus} CPUs" if cause.cpus > 1 else ""))
+    click.echo(f"right answer  {cause.answer.kind}: {cause.answer.detail}")
+    if cause.answer_rt is not None:
+        click.echo(f"  with RT     {cause.answer_rt.kind}: {cause.answer_rt.detail}")
+    for key, parameter in cause.parameters.items():
+        click.echo(f"{key + '=' + str(parameter.default):22}  {parameter.text}")
+
+
+@click.command(name="inject")
+@click.argument("words", metavar="NAME [PARAMETER=VALUE]...", nargs=-1, required=True)
+@click.option("--board", default="pc", show_default=True, help="Where it acts.")
+@click.option("--for", "duration_ns", type=Duration(), default="10s", show_default=True,
+              help="How long it acts.")  # fmt: skip
+@click.option("--smp", type=click.IntRange(1, 64), help="CPUs of a virtual board that is off.")
+def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None) -> None:
+    r"""Make a known cause act on a board in real time, and say what it really did.
+
+    \b
+      whylate lab inject irqs-off size_us=500 period_us=20000
+      whylate lab inject preempt-off rt-task priority=98 --board pc-rt
+
+    Several causes act at the same time; the parameters behind a name are that one's. The board is
+    booted where it is off, and is left as it was found.
+    """
+    from rich.console import Console
+
+    from whylate.cli.live import LiveView
+    from whylate.run.inject import Injection, inject
+
+    injection = Injection(parse(words), duration_ns / 1e9, smp)
+    with LiveView(Console(stderr=True, highlight=False)) as view:
+        logs = inject(board, injection, view.phase)
+    for log in logs:
+        sys.stdout.write(summary(log) + "\n")
+
+
+def parse(words: tuple[str, ...]) -> tuple[CauseUse, ...]:
+    """Return the causes that the words name; raises LabError."""
+    from whylate.lab.causes.catalogue import use
+    from whylate.lab.errors import LabError
+
+    named: list[tuple[str, dict[str, str]]] = []
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            named.append((word, {}))
+        elif not named:
+            raise LabError(f"{word[:80]!r} belongs to no cause: name the cause first")
+        else:
+            named[-1][1][key] = value
+    return tuple(use(name, values) for name, values in named)
+
+
+def summary(log: CauseLog) -> str:
+    """Return one line: how often a cause acted, how long, and on which CPU."""
+    from whylate.report.quantities import format_ns
+
+    count = f"{log.cause.name}: acted {len(log.events)} times"
+    if not log.events:
+        return count
+    lengths = sorted(event.length_ns for event in log.events)
+    shown = [format_ns(lengths[i]) for i in (0, len(lengths) // 2, -1)]
+    cpus = ", ".join(map(str, sorted({event.cpu for event in log.events})))
+    text = f"{count} on CPU {cpus}, min {shown[0]}, median {shown[1]}, max {shown[2]}"
+    return text + (f"; {log.dropped} more were not logged" if log.dropped else "")

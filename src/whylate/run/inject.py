@@ -1,0 +1,191 @@
+"""Known causes tried on a board in real time: begun, left to act for a while, and removed."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from whylate.boards.board import Board, BoardError, Finished, Tell
+from whylate.boards.open import open_board
+from whylate.boards.qemu.board import QemuBoard, VirtualOptions
+from whylate.boards.ready import held
+from whylate.lab.causes.catalogue import CauseUse, cause
+from whylate.lab.causes.log import CauseLog, cause_log
+from whylate.lab.causes.place import RUN, PlacedCause, place
+from whylate.lab.description import VirtualBoard, names, virtual_board
+from whylate.lab.errors import LabError
+from whylate.run.machine_stops import MachineStops
+
+#: A board that hears nothing of us any more removes the causes so long after their time.
+WATCH_S = 30
+#: What beginning or ending a cause may take on a slow board.
+STEP_S = 60.0
+LOOK_S = 0.1
+
+
+@dataclass(frozen=True)
+class Injection:
+    """Which causes for how long, and when to end before."""
+
+    uses: tuple[CauseUse, ...]
+    duration_s: float
+    #: CPUs of a virtual board that is off; None: as many as its description says.
+    cpus: int | None = None
+    ended: Callable[[], bool] = lambda: False
+
+    @property
+    def inside(self) -> list[CauseUse]:
+        """Those that run on the board."""
+        return [one for one in self.uses if cause(one.name).kind != "outside"]
+
+    @property
+    def outside(self) -> list[CauseUse]:
+        """Those that are done to the emulator."""
+        return [one for one in self.uses if cause(one.name).kind == "outside"]
+
+
+def inject(name: str, injection: Injection, tell: Tell) -> list[CauseLog]:
+    """Try causes on the board of that name and return what they did.
+
+    The board is switched on where it is off, and left as it was found. Raises BoardError, and
+    LabError for causes that the board cannot have.
+    """
+    if not injection.uses:
+        raise LabError("no cause was named: `whylate lab causes` lists them")
+    if name not in names():
+        if injection.outside:
+            raise LabError(
+                f"{injection.outside[0].name} is done to an emulator, and {name} is none"
+            )
+        with held(open_board(name), tell) as board:
+            board.boot(tell)
+            return _act(board, _bring(board, None, injection, tell), injection, tell)
+    virtual = virtual_board(name)
+    with held(QemuBoard(virtual, VirtualOptions(cpus=injection.cpus)), tell) as board:
+        if board.power.is_on():
+            board.boot(tell)
+            return _act(board, _bring(board, virtual, injection, tell), injection, tell)
+        # In its image they need not go over the console, which is slow.
+        placed = place(
+            injection.inside,
+            machine=virtual.description.arch,
+            board=virtual,
+            cpus=board.cpus,
+            tell=tell,
+        )
+        files = tuple((one.path, one.data, 0o755) for one in placed)
+        board.options = dataclasses.replace(board.options, files=files)
+        board.boot(tell)
+        return _act(board, placed, injection, tell)
+
+
+def _bring(
+    board: Board, virtual: VirtualBoard | None, injection: Injection, tell: Tell
+) -> list[PlacedCause]:
+    """Put causes on a board that is on."""
+    machine = board.run(["uname", "-m"]).output.decode(errors="replace").strip()
+    count = board.run(["nproc"]).output.strip()
+    cpus = int(count) if count.isdigit() and len(count) < 5 else 1
+    placed = place(
+        injection.inside, machine=machine, board=virtual, cpus=cpus, tell=tell, directory=RUN
+    )
+    if placed:
+        _sh(board, f"mkdir -p {shlex.quote(RUN)}", "no directory can be made for the causes")
+    for one in placed:
+        tell(f"copying {one.alias} ({len(one.data) // 1024} KiB) to {board.name}")
+        board.put(one.data, one.path, 0o755)
+    return placed
+
+
+def _act(
+    board: Board, placed: Sequence[PlacedCause], injection: Injection, tell: Tell
+) -> list[CauseLog]:
+    """Begin, wait, read the logs, and remove everything, whatever happens meanwhile."""
+    begun: list[PlacedCause] = []
+    stops: list[MachineStops] = []
+    logs: list[CauseLog] = []
+    _watch(board, placed, injection.duration_s)
+    try:
+        for one in injection.outside:
+            assert isinstance(board, QemuBoard)  # noqa: S101 - inject() has seen to it
+            stops.append(MachineStops(one, board.machine.pid or 0, board, tell))
+        for placed_one in placed:
+            # Before it is asked to: one that began though we heard nothing of it ends as well.
+            begun.append(placed_one)
+            _sh(board, placed_one.start, f"{placed_one.use.name} did not start")
+        for stop in stops:
+            stop.start()
+        names_of = ", ".join(one.name for one in injection.uses)
+        tell(f"{names_of} on {board.name} for {injection.duration_s:g} s")
+        _wait(injection)
+    finally:
+        logs += [stop.end() for stop in stops]
+        failed = _remove(board, begun, placed, logs)
+        _unwatch(board, placed)
+    if failed:
+        raise BoardError(f"{board.name} is not as it was found: {failed[0]}")
+    order = [one.name for one in injection.uses]
+    return sorted(logs, key=lambda log: order.index(log.cause.name))
+
+
+def _wait(injection: Injection) -> None:
+    deadline = time.monotonic() + injection.duration_s
+    while (left := deadline - time.monotonic()) > 0 and not injection.ended():
+        time.sleep(min(LOOK_S, left))
+
+
+def _remove(
+    board: Board, begun: Sequence[PlacedCause], placed: Sequence[PlacedCause], logs: list[CauseLog]
+) -> list[str]:
+    """Read the logs and remove causes; what could not be removed is returned."""
+    failed = []
+    for one in reversed(begun):
+        log = shlex.quote(one.log)
+        # What is behind its end are zero bytes, which need not travel.
+        done = board.run(["sh", "-c", f"tr -d '\\000' <{log}"], timeout_s=STEP_S)
+        stopped = board.run(["sh", "-c", one.stop], timeout_s=STEP_S)
+        if done.status == 0 and done.output:
+            logs.append(cause_log(one.use, done.output, one.alias))
+        if stopped.status:
+            failed.append(f"{one.use.name} cannot be removed: {_words(stopped)}")
+    for one in placed:
+        board.run(["rm", "-f", one.path, f"{RUN}/{one.alias}.log"], timeout_s=STEP_S)
+    return failed
+
+
+def _watch(board: Board, placed: Sequence[PlacedCause], duration_s: float) -> None:
+    """Let the board remove the causes itself, should it hear nothing of us any more."""
+    if not placed:
+        return
+    stops = "; ".join(f"sh -c {shlex.quote(one.stop)}" for one in placed)
+    script = f"sleep {int(duration_s) + WATCH_S}; {stops}"
+    _sh(
+        board,
+        f"mkdir -p {RUN}; setsid sh -c {shlex.quote(script)} </dev/null >/dev/null 2>&1 & "
+        f"echo $! >{RUN}/watch",
+        "nothing can be left to watch over the causes",
+    )
+
+
+def _unwatch(board: Board, placed: Sequence[PlacedCause]) -> None:
+    if placed:
+        board.run(
+            ["sh", "-c", f"kill -15 -$(cat {RUN}/watch); rm -f {RUN}/watch; rmdir {RUN}"],
+            timeout_s=STEP_S,
+        )
+
+
+def _sh(board: Board, script: str, what: str) -> None:
+    done = board.run(["sh", "-c", script], timeout_s=STEP_S)
+    if done.status:
+        raise BoardError(f"{what}: {_words(done)}")
+
+
+def _words(done: Finished) -> str:
+    """Return the end of what a command said, in one line that is safe to print."""
+    text = (done.error + done.output).decode(errors="replace")
+    words = "".join(c if c.isprintable() else " " for c in text).split()
+    return " ".join(words)[-300:] or f"status {done.status}"

@@ -1,0 +1,140 @@
+"""The whole machine stopped from outside: an emulator's process, by SIGSTOP and SIGCONT.
+
+The board's clock goes on meanwhile (QEMU's own `stop` would stop it as well), as when a hypervisor
+takes the CPU away or firmware runs in system management mode.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import select
+import signal
+import subprocess
+import threading
+import time
+
+from whylate.boards.board import Board, BoardError, Tell
+from whylate.lab.causes.catalogue import CauseUse
+from whylate.lab.causes.log import CauseLog, Event
+from whylate.probe.client import Stream
+
+#: "now at 12345 nsecs": the kernel's CLOCK_MONOTONIC, for root.
+CLOCK_FILE = "/proc/timer_list"
+_NOW = re.compile(rb"now at (\d{1,19}) nsecs")
+#: The question that was answered fastest tells best how the two clocks differ.
+CLOCK_TRIES = 30
+ANSWER_S = 20.0
+LONGEST_ANSWER = 400
+
+
+class MachineStops:
+    """Stops a process again and again, in a thread, between start() and end()."""
+
+    def __init__(self, used: CauseUse, pid: int, board: Board, tell: Tell) -> None:
+        self._used = used
+        self._pid = pid
+        self._offset_ns, self.uncertain_ns = _clock_offset(board)
+        tell(
+            f"{used.name}: the board's clock is known to ±{self.uncertain_ns / 1e6:.1f} ms, "
+            "and so are the starts in the log"
+        )
+        self._events: list[Event] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="machine-stops", daemon=True)
+        self._rescue: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Begin."""
+        # Should we be killed while it is stopped, it goes on all the same.
+        script = 'cat >/dev/null; kill -CONT "$1" 2>/dev/null'
+        self._rescue = subprocess.Popen(
+            ["sh", "-c", script, "sh", str(self._pid)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._thread.start()
+
+    def end(self) -> CauseLog:
+        """End, with the machine running, and return what was done."""
+        self._over.set()
+        self._thread.join()
+        if self._rescue is not None:
+            assert self._rescue.stdin is not None  # noqa: S101 - a pipe was asked for
+            self._rescue.stdin.close()
+            self._rescue.wait()
+        return CauseLog(self._used, self._events)
+
+    def _run(self) -> None:
+        number = self._used.number
+        period_s, jitter_s = number("period_us") / 1e6, number("jitter_us") / 1e6
+        drawn = random.Random(number("seed"))  # noqa: S311 - no secret
+        grid = begin = time.monotonic()
+        while not number("seconds") or grid - begin < number("seconds"):
+            grid += period_s
+            if self._over.wait(max(0.0, grid + drawn.uniform(0, jitter_s) - time.monotonic())):
+                return
+            if not self._stop_once(number("size_us") / 1e6):
+                return
+            # What came due meanwhile is left out: a backlog would be no period.
+            while grid + period_s <= time.monotonic():
+                grid += period_s
+
+    def _stop_once(self, size_s: float) -> bool:
+        try:
+            os.kill(self._pid, signal.SIGSTOP)
+            start_ns = time.monotonic_ns()
+            time.sleep(size_s)
+        except ProcessLookupError:
+            return False
+        finally:
+            end_ns = time.monotonic_ns()
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGCONT)
+        # All its CPUs stand still; the log names the first.
+        self._events.append(Event(start_ns + self._offset_ns, end_ns - start_ns, 0))
+        return True
+
+
+def _clock_offset(board: Board) -> tuple[int, int]:
+    """Return the board's CLOCK_MONOTONIC minus ours, and by how much that may be wrong, in ns."""
+    # The shell answers each line itself: a new process would take longer than the answer.
+    script = f"while read x; do {{ read x; read x; read x; }} <{CLOCK_FILE}; echo $x; done"
+    best: tuple[int, int] | None = None
+    with contextlib.closing(board.stream(["sh", "-c", script])) as stream:
+        for _ in range(CLOCK_TRIES):
+            before = time.monotonic_ns()
+            try:
+                stream.write(b"\n")
+                answer = _line(stream)
+            except OSError as error:
+                raise BoardError(f"the board does not answer: {error.strerror}") from None
+            after = time.monotonic_ns()
+            found = _NOW.search(answer)
+            if found is None:
+                raise BoardError(f"the board does not tell its clock: {CLOCK_FILE} has no time")
+            half = (after - before) // 2
+            if best is None or half < best[1]:
+                best = int(found[1]) - (before + half), half
+    assert best is not None  # noqa: S101 - the loop runs
+    return best
+
+
+def _line(stream: Stream) -> bytes:
+    """Return what comes up to the end of a line; raises BoardError."""
+    got = b""
+    deadline = time.monotonic() + ANSWER_S
+    while not got.endswith(b"\n"):
+        left = deadline - time.monotonic()
+        if left <= 0 or len(got) > LONGEST_ANSWER:
+            raise BoardError(f"the board did not tell its clock within {ANSWER_S:.0f} s")
+        if select.select([stream.fileno()], [], [], left)[0]:
+            piece = stream.read(LONGEST_ANSWER)
+            if not piece:
+                raise BoardError("the board hung up when it was asked for its clock")
+            got += piece
+    return got

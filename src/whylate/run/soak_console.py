@@ -1,0 +1,143 @@
+"""A console's log from one power-on to the next power-off, and whether it is whole."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from pathlib import Path
+from typing import IO
+
+from whylate.boards.board import Console
+from whylate.probe.client import Stream
+from whylate.recording.console import CUT, MAX_BYTES
+from whylate.recording.errors import DiskError
+
+_PIECE = 1 << 16
+#: The first words of a boot stand within so much of its beginning.
+_BEGINNING = 1 << 16
+_FIRST_WORDS = re.compile(
+    rb"Booting Linux on |Linux version |U-Boot |EFI stub|Uncompressing Linux|Decompressing Linux"
+    rb"|NOTICE: {1,4}BL|OpenSBI v|coreboot-|SeaBIOS|GNU GRUB|Starting kernel"
+)
+_STAMP = re.compile(rb"^(?:<\d{1,2}>)?\[ {0,10}(\d{1,8}\.\d{6})\]", re.MULTILINE)
+
+
+class ConsoleTail:
+    """Copies what a console prints from now on, while its own log grows or begins anew.
+
+    Several threads may call copy(). Raises DiskError where the copy cannot be written.
+    """
+
+    def __init__(self, console: Console, copy: Path, limit: int = MAX_BYTES) -> None:
+        self._console = console
+        self.path = copy
+        self._limit = limit
+        self._lock = threading.Lock()
+        try:
+            self._copy = copy.open("xb", buffering=0)
+        except OSError as error:
+            raise DiskError(f"{copy} cannot be written: {error.strerror}") from None
+        #: Kept open: a file that is gone cannot lend its number to the next one then.
+        self._source: IO[bytes] | None = self._open()
+        if self._source is not None:
+            self._source.seek(0, os.SEEK_END)
+        #: How much was printed since, and whether that was more than is kept.
+        self.bytes = 0
+
+    @property
+    def cut(self) -> bool:
+        """Whether more was printed than is kept."""
+        return self.bytes > self._limit
+
+    def copy(self) -> None:
+        """Append what came since the last call."""
+        with self._lock:
+            if self._copy.closed:
+                return
+            self._drain()
+            fresh = self._open()
+            if fresh is None:
+                return
+            if self._source is not None and _same(self._source, fresh):
+                fresh.close()
+                # A log may also begin anew in the same file.
+                if os.fstat(self._source.fileno()).st_size < self._source.tell():
+                    self._source.seek(0)
+            else:
+                if self._source is not None:
+                    self._source.close()
+                self._source = fresh
+            self._drain()
+
+    def read(self) -> bytes:
+        """Return what was kept."""
+        self.copy()
+        return self.path.read_bytes()
+
+    def close(self) -> None:
+        """Copy what is left, and end."""
+        self.copy()
+        with self._lock:
+            self._copy.close()
+            if self._source is not None:
+                self._source.close()
+
+    def _open(self) -> IO[bytes] | None:
+        try:
+            return self._console.log.open("rb", buffering=0)
+        except OSError:
+            return None
+
+    def _drain(self) -> None:
+        while self._source is not None and (data := self._source.read(_PIECE)):
+            left = self._limit - self.bytes
+            self.bytes += len(data)
+            if left > 0:
+                self._write(data[:left] + (CUT if self.cut else b""))
+
+    def _write(self, data: bytes) -> None:
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[self._copy.write(view) :]
+        except OSError as error:
+            raise DiskError(f"{self.path} cannot be written: {error.strerror}") from None
+
+
+class TailedConsole:
+    """A console whose log is that of one cycle. Implements whylate.boards.board.Console."""
+
+    def __init__(self, console: Console, tail: ConsoleTail) -> None:
+        self._console = console
+        self._tail = tail
+
+    @property
+    def log(self) -> Path:
+        """What was printed in this cycle until now."""
+        self._tail.copy()
+        return self._tail.path
+
+    def connect(self) -> Stream:
+        """Return the bytes of both directions; raises BoardError."""
+        return self._console.connect()
+
+
+def begins_with_the_boot(log: bytes) -> bool | None:
+    """Whether a log begins where a boot does; None for a console that does not show it.
+
+    It does where a boot loader, a firmware or the kernel says its first words. It does not where
+    the kernel's time stamps begin in mid-boot.
+    """
+    beginning = log[:_BEGINNING]
+    words = _FIRST_WORDS.search(beginning)
+    stamp = _STAMP.search(beginning)
+    if stamp is not None and float(stamp[1]) > 0 and (words is None or words.start() > stamp.end()):
+        return False
+    if words is not None:
+        return True
+    return False if not log.strip() else None
+
+
+def _same(one: IO[bytes], other: IO[bytes]) -> bool:
+    return os.path.samestat(os.fstat(one.fileno()), os.fstat(other.fileno()))

@@ -1,0 +1,402 @@
+"""One cycle of a soak: power on, boot, measure, power off; whatever goes wrong has a name."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from whylate.boards.board import Board, BoardError, Finished, Power, StartedProbe, Tell
+from whylate.probe.client import ProbeError, ProbeRefusedError, Stream
+from whylate.recording.crashes import find_crashes
+from whylate.recording.manifest import Manifest
+from whylate.recording.reader import open_recording
+from whylate.run.measure import measure
+from whylate.run.progress import Observer, Progress
+from whylate.run.request import Request
+from whylate.run.soak_console import ConsoleTail, TailedConsole, begins_with_the_boot
+from whylate.run.soak_guard import Guard
+from whylate.run.soak_journal import CONSOLE, RECORDING
+from whylate.run.soak_model import ConsoleCheck, Cycle, FailureKind, Latency, Outcome, SoakPlan
+
+#: What a run may take beyond its plan before its power is cut: the probe's copying, a slow line.
+#: The run's own limits come first.
+RUN_MORE_S = 240.0
+#: A run that was asked to end has so long for it.
+LEAVE_S = 10.0
+#: A board that was up answers within this.
+ANSWER_S = 20.0
+#: A mark that was printed on the board is in the console's log after this.
+MARK_S = 5.0
+MAX_WHY = 400
+
+
+class CycleFailedError(Exception):
+    """A cycle that failed, and how."""
+
+    def __init__(self, kind: FailureKind, why: str) -> None:
+        super().__init__(why)
+        self.kind = kind
+
+
+class _LeftError(Exception):
+    """The user wants to leave."""
+
+
+@dataclass(frozen=True)
+class CycleBoard:
+    """A board whose console's log is that of one cycle. Implements Board, as far as a run asks."""
+
+    board: Board
+    console: TailedConsole | None
+
+    @property
+    def name(self) -> str:
+        """The name by which the user calls it."""
+        return self.board.name
+
+    @property
+    def power(self) -> Power | None:
+        """Its supply."""
+        return self.board.power
+
+    def hold(self, tell: Tell) -> None:
+        """Take the board."""
+        self.board.hold(tell)
+
+    def boot(self, tell: Tell) -> None:
+        """Boot it."""
+        self.board.boot(tell)
+
+    def close(self) -> None:
+        """Leave it."""
+        self.board.close()
+
+    def start_probe(self, tell: Tell) -> StartedProbe:
+        """Start the probe."""
+        return self.board.start_probe(tell)
+
+    def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
+        """Write a file."""
+        self.board.put(data, path, mode)
+
+    def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
+        """Run a command."""
+        return self.board.run(argv, data=data, timeout_s=timeout_s)
+
+    def stream(self, argv: Sequence[str]) -> Stream:
+        """Start a command."""
+        return self.board.stream(argv)
+
+
+class CycleRunner:
+    """Carries one cycle out on a board that is held and off. It is used once.
+
+    off_first: whether the board may not be off, since the cycle before failed.
+    mark_seen: whether a mark printed on the board came out of its console before; None: not
+    tried yet.
+    """
+
+    def __init__(
+        self,
+        board: Board,
+        plan: SoakPlan,
+        place: Path,
+        observer: Observer,
+        stopped: Callable[[], bool],
+        *,
+        off_first: bool,
+        mark_seen: bool | None,
+    ) -> None:
+        assert board.power is not None  # noqa: S101 - soak() refuses such boards
+        self._board = board
+        self._power: Power = board.power
+        self._plan = plan
+        self._place = place
+        self._observer = observer
+        self._stopped = stopped
+        self._off_first = off_first
+        self._mark_seen = mark_seen
+        console = board.console
+        self._tail = ConsoleTail(console, place / CONSOLE) if console is not None else None
+        self._guard = Guard(self._power, self._tail, stopped)
+        self._seen = CycleBoard(
+            board,
+            TailedConsole(console, self._tail)
+            if console is not None and self._tail is not None
+            else None,
+        )
+        self._stage = "power"
+        self._boot_s: float | None = None
+        self._measuring_s: float | None = None
+        self._latency: Latency | None = None
+        self._ends: bool | None = None
+
+    def carry_out(self, number: int, session: int) -> Cycle:
+        """Return what became of the cycle; the board is off again, unless it refuses to be.
+
+        Raises RequestError for a workload that no board could do, and DiskError.
+        """
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._begun = time.monotonic()
+        failure: tuple[Outcome, str] | None = None
+        try:
+            with self._guard:
+                try:
+                    self._boot()
+                    self._measure(number)
+                    self._mark(number)
+                except _LeftError:
+                    failure = "interrupted", "ended by the user"
+                except CycleFailedError as error:
+                    failure = error.kind, str(error)
+                finally:
+                    self._guard.over()
+                    printed = len(self._tail.read()) if self._tail is not None else 0
+                    off = self._off()
+            if off is not None and failure is None:
+                self._stage = "off"
+                failure = off
+            console = self._console_check()
+            outcome, why = self._judge(failure, console, printed)
+        finally:
+            if self._tail is not None:
+                self._tail.close()
+        if self._plan.keep == "failures" and outcome == "ok":
+            shutil.rmtree(self._place / RECORDING, ignore_errors=True)
+        return Cycle(
+            cycle=number,
+            session=session,
+            started=started,
+            outcome=outcome,
+            stage="done" if outcome == "ok" else self._stage,
+            why=" ".join(why.split())[:MAX_WHY],
+            boot_s=_rounded(self._boot_s),
+            measuring_s=_rounded(self._measuring_s),
+            total_s=round(time.monotonic() - self._begun, 3),
+            console=console,
+            latency=self._latency,
+            host_rss_bytes=rss_bytes(),
+        )
+
+    # -- the stages
+
+    def _boot(self) -> None:
+        if self._off_first and (failure := self._off()) is not None:
+            raise CycleFailedError("no-power", failure[1])
+        self._guard.stage(self._plan.boot_timeout_s, 0.0)
+        began = time.monotonic()
+        try:
+            self._board.boot(self._observer.phase)
+        except BoardError as error:
+            self._unless_left()
+            if self._guard.cut == "late":
+                self._stage = "boot"
+                raise CycleFailedError(
+                    "no-boot",
+                    f"it did not come up within {self._plan.boot_timeout_s:g} s"
+                    f"{self._last_words()}",
+                ) from None
+            if not self._has_power():
+                raise CycleFailedError("no-power", str(error)) from None
+            self._stage = "boot"
+            raise CycleFailedError("no-boot", str(error)) from None
+        self._boot_s = time.monotonic() - began
+        self._unless_left()
+
+    def _has_power(self) -> bool:
+        """Whether anything shows that the board got power; asked when it did not come up."""
+        with contextlib.suppress(BoardError):
+            if self._power.is_on() is not False:
+                return True
+        if self._tail is None:
+            return False
+        self._tail.copy()
+        return self._tail.bytes > 0
+
+    def _measure(self, number: int) -> None:
+        self._stage = "probe"
+        plan = self._plan
+        self._guard.stage(plan.run_for_ns / 1e9 + RUN_MORE_S, LEAVE_S)
+        request = Request(
+            duration_ns=plan.run_for_ns,
+            interval_ns=plan.interval_ns,
+            cpus=None,
+            priority=95,
+            allow_idle_states=False,
+            spool=False,
+            loads=tuple(plan.loads),
+            settings=(),
+        )
+        try:
+            manifest = measure(
+                self._seen, request, self._place / RECORDING, _Clocked(self), self._stopped
+            )
+        except ProbeRefusedError as error:
+            self._stage = "run"
+            self._fail("run-failed", str(error))
+        except (BoardError, ProbeError) as error:
+            self._fail("no-probe", str(error))
+        self._stage = "run"
+        self._latency = _latency(self._place / RECORDING, manifest)
+        self._unless_left()
+        if manifest.state == "interrupted":
+            raise _LeftError
+        fatal = next((one.text for one in manifest.problems if one.fatal), None)
+        if fatal is not None or manifest.state != "complete":
+            text = fatal or f"the run was {manifest.state}"
+            if not self._answers(number):
+                self._fail("hung", f"it answers no more; {text}")
+            self._fail("run-failed", text)
+
+    def _mark(self, number: int) -> None:
+        """See that the board still answers, and that its console still reaches us."""
+        if not self._answers(number):
+            self._fail("hung", "the board did not answer after the run")
+        if self._tail is None:
+            return
+        self._guard.over()
+        # A board may have its /dev/console elsewhere: then this says nothing.
+        deadline = time.monotonic() + (MARK_S if self._mark_seen is not False else 0.0)
+        while not (came := _mark_of(number).encode() in self._tail.read()[-(1 << 16) :]):
+            if time.monotonic() > deadline or self._stopped():
+                break
+            time.sleep(0.05)
+        self._ends = True if came else (False if self._mark_seen else None)
+
+    def _answers(self, number: int) -> bool:
+        """Whether a command still runs on the board; it prints the mark on the console."""
+        # Its shell has patience of its own, for slow lines: that is not wanted here.
+        self._guard.stage(ANSWER_S, LEAVE_S)
+        # The mark is put together on the board: what is typed there is echoed.
+        script = 'echo "$1-$2" >/dev/console; :'
+        first, _, last = _mark_of(number).rpartition("-")
+        try:
+            done = self._board.run(["sh", "-c", script, "whylate", first, last], timeout_s=ANSWER_S)
+        except BoardError:
+            return False
+        return done.status == 0
+
+    def _off(self) -> tuple[Outcome, str] | None:
+        """Cut the power; what went wrong with that, or None."""
+        self._observer.phase(f"switching {self._board.name} off")
+        try:
+            self._power.off()
+            if self._power.is_on():
+                return "no-power", "the supply was switched off and says that it is still on"
+        except BoardError as error:
+            return "no-power", str(error)
+        return None
+
+    # -- what became of it
+
+    def _fail(self, kind: FailureKind, why: str) -> None:
+        self._unless_left()
+        if self._guard.cut == "late" and kind != "hung":
+            kind, why = "hung", f"it took longer than is ever right: {why}"
+        raise CycleFailedError(kind, why) from None
+
+    def _unless_left(self) -> None:
+        if self._guard.cut == "left":
+            raise _LeftError
+
+    def _console_check(self) -> ConsoleCheck | None:
+        if self._tail is None:
+            return None
+        log = self._tail.read()
+        return ConsoleCheck(
+            bytes=self._tail.bytes,
+            begins=begins_with_the_boot(log),
+            ends=self._ends,
+            cut=self._tail.cut,
+        )
+
+    def _judge(
+        self, failure: tuple[Outcome, str] | None, console: ConsoleCheck | None, printed: int
+    ) -> tuple[Outcome, str]:
+        """Return the worst: a crash says more than what came of it, a cut log says least."""
+        if failure is not None and failure[0] == "interrupted":
+            return failure
+        if self._tail is not None:
+            # What a board says while it loses its power is no crash.
+            log = self._tail.read()[:printed]
+            crash = next((one for one in find_crashes(log) if one.fatal), None)
+            if crash is not None:
+                return "crashed", crash.headline
+        if failure is not None:
+            return failure
+        if console is not None and console.whole is False:
+            return "console-cut", _what_is_cut(console)
+        return "ok", ""
+
+    def _last_words(self) -> str:
+        if self._tail is None:
+            return ""
+        lines = self._tail.read()[-400:].decode(errors="replace").split("\n")
+        words = " | ".join(line.strip() for line in lines[-4:] if line.strip())
+        return f"; the console's last words: {words or 'none'}"
+
+    def measuring(self) -> None:
+        """Measuring begins."""
+        self._stage = "run"
+        self._measuring_s = time.monotonic() - self._begun
+
+
+class _Clocked:
+    """An observer that notes when measuring begins."""
+
+    def __init__(self, cycle: CycleRunner) -> None:
+        self._cycle = cycle
+
+    def phase(self, text: str) -> None:
+        """Say what happens now."""
+        if text == "measuring":
+            self._cycle.measuring()
+        self._cycle._observer.phase(text)
+
+    def progress(self, progress: Progress) -> None:
+        """Say how far the measuring is."""
+        self._cycle._observer.progress(progress)
+
+
+def rss_bytes() -> int:
+    """Return the memory of this process that is resident (proc(5), statm)."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _mark_of(number: int) -> str:
+    return f"whylate: end of cycle-{number}"
+
+
+def _latency(recording: Path, manifest: Manifest) -> Latency | None:
+    if not manifest.cpus:
+        return None
+    highest: int | None = None
+    if any(cpu.seen + cpu.overrun for cpu in manifest.cpus):
+        lanes = open_recording(recording).samples
+        highest = max(int(lane.latency_ns.max()) for lane in lanes if lane.latency_ns.size)
+    return Latency(
+        expected=sum(cpu.expected for cpu in manifest.cpus),
+        seen=sum(cpu.seen for cpu in manifest.cpus),
+        overrun=sum(cpu.overrun for cpu in manifest.cpus),
+        dropped=sum(cpu.dropped for cpu in manifest.cpus),
+        max_ns=highest,
+    )
+
+
+def _what_is_cut(console: ConsoleCheck) -> str:
+    if console.cut:
+        return "the console printed more than is kept"
+    if console.begins is False:
+        return "the console's log does not begin with the boot"
+    return "what was printed after the run is not in the console's log"
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)

@@ -1,0 +1,236 @@
+"""The directory of a soak: its plan, a line for each cycle, and what each cycle left.
+
+soak.json      the plan, which every cycle shares
+begun.json     how the board was found
+cycles.jsonl   one line for each cycle, on the disk before the next cycle begins
+cycles/000001  console.log from power-on to power-off, and the recording of the run
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+import msgspec
+
+from whylate import __version__
+from whylate.recording.errors import DiskError, RecordingError
+from whylate.run.request import RequestError
+from whylate.run.soak_model import SCHEMA_VERSION, Begun, Cycle, SoakPlan
+
+PLAN = "soak.json"
+BEGUN = "begun.json"
+JOURNAL = "cycles.jsonl"
+CYCLES = "cycles"
+CONSOLE = "console.log"
+RECORDING = "recording"
+#: Nothing larger is a plan, or one cycle's line.
+_MAX_PLAN = 1 << 20
+_MAX_LINE = 1 << 16
+
+T = TypeVar("T")
+
+
+def read_soak(directory: Path) -> tuple[SoakPlan, list[Cycle]]:
+    """Return the plan of a soak and its cycles so far; raises RecordingError."""
+    plan = _read(directory / PLAN, SoakPlan, f"{directory} is not a soak of whylate")
+    if plan.schema_version > SCHEMA_VERSION:
+        raise RecordingError(
+            f"{directory} was written by a newer whylate (schema {plan.schema_version}): update it"
+        )
+    return plan, _read_cycles(directory / JOURNAL)[0]
+
+
+class SoakJournal:
+    """A soak that goes on: keeps the directory for this process and writes each cycle's line.
+
+    Raises RequestError for a directory that holds something else, or a soak of another plan, and
+    DiskError where it cannot be written.
+    """
+
+    def __init__(self, directory: Path, plan: SoakPlan) -> None:
+        self.directory = directory
+        self.plan = plan
+        try:
+            if not (directory / PLAN).exists():
+                if directory.exists() and any(directory.iterdir()):
+                    raise RequestError(
+                        f"{directory} exists and is no soak: choose another name with -o"
+                    )
+                (directory / CYCLES).mkdir(parents=True, exist_ok=True)
+                _write(directory / PLAN, msgspec.json.format(msgspec.json.encode(plan), indent=2))
+            self._fd = os.open(
+                directory / JOURNAL, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644
+            )
+        except OSError as error:
+            raise DiskError(f"{directory} cannot be written: {error.strerror}") from None
+        try:
+            self._take()
+            self.cycles = self._recover()
+        except BaseException:
+            os.close(self._fd)
+            raise
+        #: Counts from 1; another one with each start of the same soak.
+        self.session = max((one.session for one in self.cycles), default=0) + 1
+
+    def __enter__(self) -> SoakJournal:
+        """Keep it open."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let others have the directory."""
+        os.close(self._fd)
+
+    def found(self, on: bool | None) -> bool | None:
+        """Return how the board was found when the soak began, which is now if it begins now."""
+        path = self.directory / BEGUN
+        if path.exists():
+            return _read(path, Begun, f"{self.directory} is damaged").found_on
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        _write(path, msgspec.json.encode(Begun(now, __version__, on)))
+        return on
+
+    def begin(self) -> tuple[int, Path]:
+        """Return the next cycle's number, and its directory, which is new."""
+        number = self.cycles[-1].cycle + 1 if self.cycles else 1
+        place = cycle_directory(self.directory, number)
+        try:
+            # One that was begun and not told of holds nothing that anybody has seen.
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+        except OSError as error:
+            raise DiskError(f"{place} cannot be made: {error.strerror}") from None
+        return number, place
+
+    def append(self, cycle: Cycle) -> None:
+        """Write a cycle's line; it is on the disk when this returns. Raises DiskError."""
+        try:
+            view = memoryview(msgspec.json.encode(cycle) + b"\n")
+            while view:
+                view = view[os.write(self._fd, view) :]
+            os.fsync(self._fd)
+        except OSError as error:
+            raise DiskError(
+                f"{self.directory / JOURNAL} cannot be written: {error.strerror}"
+            ) from None
+        self.cycles.append(cycle)
+
+    def _take(self) -> None:
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RequestError(
+                f"{self.directory} is the soak of another whylate that still runs"
+            ) from None
+        held = msgspec.structs.asdict(read_soak(self.directory)[0])
+        wanted = msgspec.structs.asdict(self.plan)
+        for name in wanted:
+            if held[name] != wanted[name]:
+                raise RequestError(
+                    f"{self.directory} is a soak with {_option(name)} "
+                    f"{_said(held[name])}, not {_said(wanted[name])}: give the same command again "
+                    "to go on with it, or choose another name with -o"
+                )
+
+    def _recover(self) -> list[Cycle]:
+        """Return the cycles so far; one that a killed host left half done is told of now."""
+        path = self.directory / JOURNAL
+        self.cycles, good = _read_cycles(path)
+        if good < path.stat().st_size:
+            # The host died while it wrote the last line.
+            os.ftruncate(self._fd, good)
+        number = self.cycles[-1].cycle + 1 if self.cycles else 1
+        place = cycle_directory(self.directory, number)
+        if place.is_dir():
+            began = datetime.fromtimestamp(place.stat().st_mtime, UTC)
+            session = max((one.session for one in self.cycles), default=1)
+            self.append(
+                Cycle(
+                    cycle=number,
+                    session=session,
+                    started=began.isoformat(timespec="seconds"),
+                    outcome="interrupted",
+                    stage="unknown",
+                    why="whylate was killed",
+                )
+            )
+        return self.cycles
+
+
+def cycle_directory(directory: Path, number: int) -> Path:
+    """Return where a cycle's console log and recording are."""
+    return directory / CYCLES / f"{number:06d}"
+
+
+def _read_cycles(path: Path) -> tuple[list[Cycle], int]:
+    """Return the cycles, and how many bytes of the file they are; raises RecordingError."""
+    cycles: list[Cycle] = []
+    good = 0
+    try:
+        with path.open("rb") as file:
+            while line := file.readline(_MAX_LINE):
+                if not line.endswith(b"\n"):
+                    break  # torn
+                try:
+                    cycles.append(msgspec.json.decode(line, type=Cycle))
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    raise RecordingError(
+                        f"{path} is damaged in line {len(cycles) + 1}: {error}"
+                    ) from None
+                good += len(line)
+    except FileNotFoundError:
+        return [], 0
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
+    return cycles, good
+
+
+def _read(path: Path, kind: type[T], what: str) -> T:
+    try:
+        with path.open("rb") as file:
+            return msgspec.json.decode(file.read(_MAX_PLAN), type=kind)
+    except FileNotFoundError:
+        raise RecordingError(f"{what}: it has no {path.name}") from None
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RecordingError(f"{path} is damaged: {error}") from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all; raises DiskError."""
+    fresh = path.with_suffix(".new")
+    try:
+        with fresh.open("wb") as file:
+            file.write(data + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except OSError as error:
+        raise DiskError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _option(field: str) -> str:
+    """Return a field of a plan as a user knows it."""
+    return field.removesuffix("_ns").removesuffix("_s").replace("_", "-")
+
+
+def _said(value: object) -> str:
+    """Return a value of a plan as a user knows it."""
+    if isinstance(value, list):
+        return ", ".join(str(getattr(item, "kind", item)) for item in value) or "none"
+    if isinstance(value, int) and value >= 1_000_000:
+        return f"{value / 1e9:g} s"
+    if isinstance(value, float):
+        return f"{value:g} s"
+    return str(value)

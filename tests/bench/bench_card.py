@@ -1,0 +1,82 @@
+"""The card of the simulated bench: a loop device in the reader of a mux, and the mux's tool."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+MIB = 1 << 20
+
+#: As pengutronix's usbsdmux is called: `usbsdmux CONTROL dut|host|off|get`.
+_TOOL = """#!/bin/sh
+set -e
+echo "$2" >>"$1"
+case $2 in
+host) [ "$(cat /sys/block/{name}/size)" -gt 0 ] || losetup /dev/{name} {backing} ;;
+dut | off) [ "$(cat /sys/block/{name}/size)" -eq 0 ] || losetup -d /dev/{name} ;;
+get) tail -n 1 "$1" ;;
+esac
+"""
+
+
+class Card:
+    """A card of so many bytes; `backing` is what is really on it."""
+
+    def __init__(self, directory: Path, size: int, backing: Path | None = None) -> None:
+        self.backing = backing or directory / "card"
+        with self.backing.open("wb") as file:
+            file.truncate(size)
+        self.device = Path(_losetup("--find"))
+        self.control = directory / "sg7"
+        self.control.write_text("dut\n")
+        self.tool = directory / "usbsdmux"
+        self.tool.write_text(_TOOL.format(name=self.device.name, backing=self.backing))
+        self.tool.chmod(0o755)
+
+    @property
+    def turns(self) -> list[str]:
+        """What the mux was turned to, in order."""
+        return self.control.read_text().split()
+
+    def resource(self) -> str:
+        return f"BenchMux: {{control: {self.control}, disk: {self.device}}}"
+
+    def remove(self) -> None:
+        if int((Path("/sys/block") / self.device.name / "size").read_text()):
+            _losetup("-d", str(self.device))
+
+
+@contextmanager
+def card(directory: Path, size: int, backing: Path | None = None) -> Iterator[Card]:
+    made = Card(directory, size, backing)
+    try:
+        yield made
+    finally:
+        made.remove()
+
+
+@contextmanager
+def small_file_system(directory: Path, size: int) -> Iterator[Path]:
+    """A directory that holds no more than so many bytes."""
+    directory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "bench", directory], check=True)
+    try:
+        yield directory
+    finally:
+        subprocess.run(["umount", directory], check=True)
+
+
+def can_loop() -> bool:
+    """Whether this machine lets us have loop devices."""
+    if os.geteuid() != 0:
+        return False
+    return subprocess.run(["losetup", "--find"], capture_output=True, check=False).returncode == 0
+
+
+def _losetup(*words: str) -> str:
+    return subprocess.run(
+        ["losetup", *words], check=True, capture_output=True, text=True
+    ).stdout.strip()

@@ -1,0 +1,61 @@
+"""Short runs on the boards of the simulated bench."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from whylate.run.progress import Progress
+from whylate.run.request import Request
+
+
+def request(seconds: float) -> Request:
+    """One CPU, a millisecond's interval."""
+    return Request(
+        duration_ns=int(seconds * 1e9),
+        interval_ns=1_000_000,
+        cpus=(0,),
+        priority=95,
+        allow_idle_states=True,
+        spool=False,
+        loads=(),
+        settings=(),
+    )
+
+
+class Watcher:
+    """Sees a run, and does something once samples have come."""
+
+    def __init__(self, once_it_runs: Callable[[], None] | None = None) -> None:
+        self.phases: list[str] = []
+        self._then = once_it_runs
+        self._thread: threading.Thread | None = None
+
+    def phase(self, text: str) -> None:
+        self.phases.append(text)
+
+    def progress(self, progress: Progress) -> None:
+        if progress.seen > 200 and self._then is not None:
+            then, self._then = self._then, None
+            # Not in the run's own thread: a cut supply does not ask the victim.
+            self._thread = threading.Thread(target=then)
+            self._thread.start()
+
+    def join(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def size_of(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

@@ -1,0 +1,1 @@
+"""Stands in for pyusb where labgrid's relay driver runs: what is sent goes to the bench."""

@@ -1,0 +1,201 @@
+"""Places of a coordinator: listed, acquired, refused, released, and lost in the middle of a run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from bench_boards import free_port, shell_board
+from bench_coordinator import Coordinator, coordinator
+from bench_files import POWER, SERIAL, environment, power_port, serial_port, target
+from bench_line import SerialLine
+from bench_requests import Watcher, request
+from bench_supplies import Strip, strip
+
+from whylate.boards.board import BoardBusyError, BoardError, tell_nobody
+from whylate.boards.labgrid import signs, supply
+from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
+from whylate.boards.labgrid.environment import list_targets
+from whylate.boards.labgrid.open import labgrid_board
+from whylate.boards.labgrid.places import list_places
+from whylate.boards.ready import ready
+from whylate.run.measure import measure
+
+pytestmark = [
+    pytest.mark.skipif(
+        os.geteuid() != 0 or shutil.which("ser2net") is None,
+        reason="needs root and Debian's ser2net, with which labgrid exports serial ports",
+    ),
+    # pyserial's, when it connects over RFC 2217.
+    pytest.mark.filterwarnings("ignore:set(Daemon|Name):DeprecationWarning"),
+]
+
+OPTIONS = BenchOptions(boot_s=30.0)
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A coordinator with the places `board7` and `broken`, and the strip that board7 hangs on."""
+
+    coordinator: Coordinator
+    power: Strip
+
+    def owner(self, place: str) -> str | None:
+        return self.coordinator.owner(place)
+
+
+@contextmanager
+def new_lab(directory: Path) -> Iterator[Lab]:
+    line = SerialLine()
+    try:
+        with (
+            strip(shell_board(line)) as power,
+            coordinator(directory, [power_port(power), serial_port(line.path)]) as made,
+        ):
+            made.create("board7", "bench/board7/*")
+            made.create("broken", "gone/board9/*")
+            yield Lab(made, power)
+    finally:
+        line.close()
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with new_lab(tmp_path_factory.mktemp("lab")) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
+    monkeypatch.setattr(supply, "DIE_S", 1.0)
+    monkeypatch.setattr(signs, "ECHO_S", 0.3)
+    monkeypatch.delenv("LG_ENV", raising=False)
+
+
+@pytest.fixture
+def lab(standing: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    monkeypatch.setenv("LG_COORDINATOR", standing.coordinator.address)
+    yield standing
+    standing.coordinator.free("board7")
+    standing.power.outlets[1].switch(False)
+
+
+def board7() -> LabgridBoard:
+    return labgrid_board("board7", options=OPTIONS)
+
+
+def test_a_place_is_acquired_used_over_the_network_and_released(
+    lab: Lab,
+) -> None:
+    told: list[str] = []
+    with ready(board7(), told.append) as board:
+        assert lab.owner("board7") not in (None, "None")
+        assert lab.power.outlets[1].state
+        assert board.run(["echo", "far away"]).output == b"far away\n"
+    assert lab.owner("board7") == "None"
+    assert not lab.power.outlets[1].state
+    assert "acquiring board7" in told
+
+
+def test_a_place_that_somebody_has_is_refused_with_their_name(lab: Lab) -> None:
+    lab.coordinator.client("-p", "board7", "acquire", user="zoe", host="desk2")
+    with pytest.raises(BoardBusyError, match="board7 is taken: zoe on desk2 has it"):
+        board7().hold(tell_nobody)
+    assert lab.owner("board7") == "desk2/zoe"
+
+
+def test_a_place_that_we_have_acquired_by_hand_is_not_taken_from_under_us(lab: Lab) -> None:
+    lab.coordinator.client("-p", "board7", "acquire")
+    owner = lab.owner("board7")
+    with pytest.raises(BoardBusyError, match="board7 is taken"):
+        board7().hold(tell_nobody)
+    assert lab.owner("board7") == owner
+
+
+def test_places_are_listed_with_who_has_them_and_what_they_lack(lab: Lab) -> None:
+    lab.coordinator.client("-p", "board7", "set-comment", "i.MX6Q", "sabrelite")
+    free, broken = list_places()
+    assert (free.name, free.owner, free.state) == ("board7", None, "free")
+    assert free.parts == ("power", "console")
+    assert free.comment == "i.MX6Q sabrelite"
+    assert broken.state.startswith("lacks ")
+    lab.coordinator.client("-p", "board7", "acquire", user="zoe", host="desk2")
+    assert next(one.owner for one in list_places() if one.state == "taken") == "desk2/zoe"
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_place_whose_exporter_is_not_there_is_refused() -> None:
+    with pytest.raises(BoardError, match=r"broken lacks .* its exporter is not there"):
+        labgrid_board("broken").hold(tell_nobody)
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_place_that_is_not_there_is_said_with_those_that_are() -> None:
+    with pytest.raises(BoardError, match="has no place 'boad7': it has board7"):
+        labgrid_board("boad7").hold(tell_nobody)
+
+
+def test_a_target_made_of_a_place_acquires_it(lab: Lab, tmp_path: Path) -> None:
+    path = environment(
+        tmp_path,
+        main=target(resources=["RemotePlace: {name: board7}"], drivers=[POWER, SERIAL]),
+    )
+    with ready(labgrid_board("main", path, options=OPTIONS), tell_nobody) as board:
+        assert lab.owner("board7") not in (None, "None")
+        assert board.run(["echo", "both"]).output == b"both\n"
+        assert [one.state for one in list_targets(path)] == ["taken"]
+    assert lab.owner("board7") == "None"
+    assert not lab.power.outlets[1].state
+
+
+def test_a_coordinator_that_is_not_there_is_an_error_in_bounded_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LG_COORDINATOR", f"127.0.0.1:{free_port()}")
+    with pytest.raises(BoardError, match="does not answer: is it running"):
+        list_places()
+
+
+@pytest.mark.realtime
+def test_a_coordinator_that_goes_away_ends_the_run_with_what_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with new_lab(tmp_path) as lab:
+        monkeypatch.setenv("LG_COORDINATOR", lab.coordinator.address)
+        lose_the_coordinator(lab, tmp_path)
+
+
+def lose_the_coordinator(lab: Lab, tmp_path: Path) -> None:
+    watcher = Watcher(lab.coordinator.die)
+    board = board7()
+    board.hold(tell_nobody)
+    try:
+        board.boot(tell_nobody)
+        manifest = measure(board, request(120), tmp_path / "recording", watcher)
+        watcher.join()
+        with pytest.raises(BoardError, match=r"the coordinator .* went away"):
+            board.run(["true"])
+    finally:
+        with pytest.raises(BoardError, match=r"left switched on: the coordinator .* went away"):
+            board.close()
+    assert manifest.state == "cut"
+    assert [problem.fatal for problem in manifest.problems] == [True]
+    assert sum(cpu.seen for cpu in manifest.cpus) > 200
+
+
+def test_a_place_that_is_taken_away_is_noticed(lab: Lab) -> None:
+    with ready(board7(), tell_nobody) as board:
+        assert board.run(["true"]).status == 0
+        lab.coordinator.client("-p", "board7", "release", "--kick", user="zoe", host="desk2")
+        lab.coordinator.client("-p", "board7", "acquire", user="zoe", host="desk2")
+        with pytest.raises(BoardError, match="board7 was taken by desk2/zoe"):
+            board.run(["true"])
+        with pytest.raises(BoardError, match="left switched on"):
+            board.close()
+    assert lab.owner("board7") == "desk2/zoe"

@@ -1,0 +1,296 @@
+"""Crashes are recognised in what consoles really said, and nothing that a console says hurts."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whylate.recording.crashes import (
+    FATAL,
+    MAX_CRASHES,
+    MAX_FRAME,
+    MAX_FRAMES,
+    MAX_HEADLINE,
+    Crash,
+    find_crashes,
+)
+
+CONSOLES = Path(__file__).parent / "data" / "consoles"
+
+#: The file, and of each crash: its kind, a part of its headline, a part of its backtrace.
+CAPTURED: list[tuple[str, list[tuple[str, str, str]]]] = [
+    ("pc-oops", [("oops", "BUG: unable to handle page fault for address: 0000000000001234",
+                  "RIP: 0010:crash_step_two.constprop.0+0x5/0x11 [crashme]")]),
+    ("virt-arm64-oops", [("oops", "Unable to handle kernel paging request at virtual address",
+                          "crash_step_two.constprop.0+0x14/0x1c [crashme]")]),
+    ("pc-oopspanic", [("panic", ("BUG: unable to handle page fault for address: 0000000000001234; "
+                       "then Kernel panic - not syncing: Fatal exception"), "crash_step_two")]),
+    ("virt-arm64-oopspanic", [("panic", ("Unable to handle kernel paging request at virtual "
+                               "address 0000000000001234; then Kernel panic - not syncing: Oops: "),
+                               "crash_step_two")]),
+    ("pc-panic", [("panic", "Kernel panic - not syncing: sysrq triggered crash",
+                   "sysrq_handle_crash+0x16/0x20")]),
+    ("virt-arm64-panic", [("panic", "Kernel panic - not syncing: sysrq triggered crash",
+                           "sysrq_handle_crash+")]),
+    ("virt-arm64-init-killed", [("panic", ("Kernel panic - not syncing: Attempted to kill init! "
+                                 "exitcode=0x00007f00"), "do_group_exit+0x3c/0xa0")]),
+    ("pc-gpf", [("oops", "general protection fault, probably for non-canonical address",
+                 "non_canonical+0xe/0x19 [crashme]")]),
+    ("pc-bug", [("bug", "kernel BUG at drivers/crashme/crashme.c:39!", "crashme_init+")]),
+    ("virt-arm64-warn", [("warning", ("crashme: a warning with a reason: WARNING: CPU: 0 PID: 100 "
+                          "at drivers/crashme/crashme.c:37 crashme_init+0x3c/0x1000 [crashme]"),
+                          "do_one_initcall+")]),
+    ("pc-warn", [("warning", "crashme: a warning with a reason: WARNING:", "crashme_init+")]),
+    ("pc-atomic", [("bug", "BUG: scheduling while atomic: insmod/104/0x00000002", "msleep+"),
+                   ("warning", "returned with preemption imbalance: WARNING:", "do_one_init")]),
+    ("pc-hung", [("hung task", "INFO: task stuck-worker:106 blocked for more than 3 seconds.",
+                  "sleeper+0x1b/0x30 [crashme]")]),
+    ("virt-arm64-hung", [("hung task", ("INFO: task stuck-worker:101 blocked for more than 3 "
+                          "seconds."), "sleeper+0x28/0x40 [crashme]")]),
+    ("pc-soft", [("soft lockup", "watchdog: BUG: soft lockup - CPU#1 stuck for 9s! [spinner:106]",
+                  "spinner+0x29/0x74 [crashme]")]),
+    ("virt-arm64-soft", [("rcu stall", "rcu: INFO: rcu_preempt self-detected stall on CPU",
+                          "spinner+0x48/0xb4 [crashme]"),
+                         ("soft lockup", ("watchdog: BUG: soft lockup - CPU#1 stuck for 15s! "
+                          "[spinner:102]"), "spinner+0x48/0xb4 [crashme]")]),
+    ("pc-rcu", [("rcu stall", "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
+                 "rcu_spinner+0x27/0x40 [crashme]")]),
+    ("virt-arm64-rcu", [("rcu stall", "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
+                         "rcu_spinner+")]),
+    ("pc-oom", [("out of memory", "Out of memory: Killed process 107 (whylate-probe)",
+                 "out_of_memory+"),
+                ("out of memory", "Out of memory: Killed process 111 (tail)", "out_of_memory+")]),
+    ("freebsd-arm64-panic", [("panic", "panic: data abort with spinlock held",
+                              "sched_clock() at statclock+0x138")]),
+]  # fmt: skip
+
+
+def read(name: str) -> str:
+    return (CONSOLES / f"{name}.txt").read_bytes().decode()
+
+
+@pytest.mark.parametrize(("name", "expected"), CAPTURED, ids=[name for name, _ in CAPTURED])
+def test_a_real_crash_is_recognised_and_told_once(
+    name: str, expected: list[tuple[str, str, str]]
+) -> None:
+    text = read(name)
+    found = find_crashes(text)
+    assert [crash.kind for crash in found] == [kind for kind, _, _ in expected]
+    for crash, (_, headline, frame) in zip(found, expected, strict=True):
+        assert headline in crash.headline
+        assert any(frame in line for line in crash.backtrace), crash.backtrace
+        if crash.kind != "out of memory":
+            # The line is that of the headline's own words, behind any reason before it.
+            words = crash.headline.split("; then ")[0].split(": WARNING")[-1][-30:]
+            assert words in text.split("\n")[crash.line - 1]
+    assert find_crashes(text.encode()) == found
+
+
+@pytest.mark.parametrize("path", sorted(CONSOLES.glob("*.txt")), ids=lambda path: path.stem)
+def test_every_capture_is_bounded_and_small(path: Path) -> None:
+    assert path.stat().st_size < 20 << 10
+    assert find_crashes(path.read_bytes())
+
+
+def test_the_probe_killed_for_memory_is_fatal_and_another_is_not() -> None:
+    probe, other = find_crashes(read("pc-oom"))
+    assert probe.fatal
+    assert not other.fatal
+    assert not Crash("warning", "WARNING: at x", (), 1).fatal
+    assert all(Crash(kind, "", (), 1).fatal for kind in FATAL)
+
+
+#: As kernel/watchdog_hld.c, arch/arm/kernel/traps.c, kernel/rcu/tree_stall.h and
+#: arch/x86/mm/fault.c of several versions print them.
+FORMATS = [
+    ("NMI watchdog: Watchdog detected hard LOCKUP on cpu 3", "hard lockup"),
+    ("watchdog: Watchdog detected hard LOCKUP on cpu 3", "hard lockup"),
+    ("watchdog: CPU2: Watchdog detected hard LOCKUP on cpu 3", "hard lockup"),
+    ("NMI watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [kworker/0:1:23]", "soft lockup"),
+    ("BUG: soft lockup - CPU#0 stuck for 67s! [migration/0:8]", "soft lockup"),
+    ("INFO: rcu_sched self-detected stall on CPU { 0}  (t=2100 jiffies)", "rcu stall"),
+    ("INFO: rcu_sched detected stalls on CPUs/tasks: { 1} (detected by 0)", "rcu stall"),
+    ("rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: { 1-... }", "rcu stall"),
+    ("Unable to handle kernel NULL pointer dereference at virtual address 00000000", "oops"),
+    ("Internal error: Oops: 17 [#1] PREEMPT SMP ARM", "oops"),
+    ("Internal error: Oops - undefined instruction: 0 [#1] SMP ARM", "oops"),
+    ("BUG: unable to handle kernel NULL pointer dereference at 0000000000000008", "oops"),
+    ("BUG: kernel NULL pointer dereference, address: 0000000000000008", "oops"),
+    ("Unhandled fault: imprecise external abort (0x1406) at 0x00000000", "oops"),
+    ("Bad mode in Error handler detected on CPU1, code 0xbf000002 -- SError", "oops"),
+    ("SError Interrupt on CPU3, code 0x00000000bf000002 -- SError", "oops"),
+    ("Insufficient stack space to handle exception!", "oops"),
+    ("Fatal trap 12: page fault while in kernel mode", "oops"),
+    ("BUG: KASAN: use-after-free in foo+0x1/0x2", "bug"),
+    ("BUG: sleeping function called from invalid context at kernel/locking/rtmutex.c:46", "bug"),
+    ("INFO: task (sd-pam):1 x:123 blocked for more than 120 seconds.", "hung task"),
+    ("Memory cgroup out of memory: Killed process 99 (stress) total-vm:1kB", "out of memory"),
+    ("Out of memory: Kill process 99 (stress) score 900 or sacrifice child", "out of memory"),
+    ("WARNING: at net/sched/sch_generic.c:255 dev_watchdog+0x1/0x2()", "warning"),
+    ("UBSAN: array-index-out-of-bounds in drivers/x.c:1:2", "warning"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "kind"), FORMATS, ids=[message[:40] for message, _ in FORMATS])
+@pytest.mark.parametrize(
+    "prefix",
+    ["", "[   12.345678] ", "<0>[   12.345678][ T123] ", "<4>", "\x1b[1;31m[   12.345678]\x1b[0m ",
+     "board# ls /proc[   12.345678] ", "Jan  1 00:00:01 board kernel: [   12.345678] ",
+     "downloading 17%\r[   12.345678] ", "[12.3456] ",
+     "downloading, and this line goes on and on and on and on and on and on 17%\r"],
+    ids=["bare", "stamp", "level and thread", "level", "colour", "prompt", "syslog", "overwritten",
+         "short stamp", "overwritten and without a stamp"],
+)  # fmt: skip
+def test_a_message_is_known_by_its_words_whatever_stands_before_it(
+    message: str, kind: str, prefix: str
+) -> None:
+    (crash,) = find_crashes(f"hello\r\n{prefix}{message}\r\nbye\r\n")
+    assert (crash.kind, crash.headline, crash.line) == (kind, message, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[    0.000000] Booting Linux on physical CPU 0x0000000000 [0x410fd083]",
+        "[    1.000000] Kernel command line: panic=-1 oops=panic softlockup_panic=1",
+        "[    1.000000] traps: a.out[123] general protection fault ip:401136 sp:7ffe error:0",
+        "[    1.000000] a.out[12]: segfault at 0 ip 0000 sp 0000 error 4 in a.out",
+        "[    1.000000] NMI watchdog: Enabled. Permanently consumes one hw-PMU counter.",
+        "[    1.000000] rcu: Hierarchical RCU implementation.",
+        "don't panic: it is only a game",
+        "DEBUG: nothing",
+        "make: warning: Clock skew detected",
+    ],
+)
+def test_what_is_no_crash_is_none(text: str) -> None:
+    assert find_crashes(text) == ()
+
+
+def test_lines_of_another_cpu_between_are_no_harm() -> None:
+    quiet = find_crashes(read("virt-arm64-oops"))
+    noisy = read("virt-arm64-oops").replace("\r\n", "\r\n[    9.9] eth0: link is up\r\nlogin: \r\n")
+    (crash,) = find_crashes(noisy)
+    assert crash.backtrace == quiet[0].backtrace
+    assert crash.headline == quiet[0].headline
+
+
+def test_two_cpus_that_fall_at_once_are_one_story_and_one_later_is_another() -> None:
+    oops = "[    1.0] Internal error: Oops: {n} [#{n}]\n[    1.0]  step_{n}+0x1/0x2\n"
+    end = "[    2.0] ---[ end trace 0000000000000000 ]---\n"
+    both = oops.format(n=1) + oops.format(n=2) + end
+    assert len(find_crashes(both)) == 1
+    assert find_crashes(both)[0].backtrace == ("step_1+0x1/0x2", "step_2+0x1/0x2")
+    assert len(find_crashes(oops.format(n=1) + end + oops.format(n=2) + end)) == 2
+
+
+def test_a_panic_belongs_to_a_fatal_report_close_before_it_and_to_no_other() -> None:
+    panic = "[    9.0] Kernel panic - not syncing: {}\n"
+    oops = "[    1.0] Internal error: Oops: 1 [#1]\n[    1.0] ---[ end trace 0 ]---\n"
+    warning = "[    1.0] WARNING: CPU: 0 PID: 1 at a.c:1 f+0x1/0x2\n"
+    boot = "[    0.0] Booting Linux on physical CPU 0x0\n"
+
+    def kinds(text: str) -> list[str]:
+        return [crash.kind for crash in find_crashes(text)]
+
+    assert kinds(oops + panic.format("Fatal exception")) == ["panic"]
+    assert kinds(oops + "[ 2.0] fine\n" * 300 + panic.format("x")) == ["oops", "panic"]
+    assert kinds(oops + boot + panic.format("x")) == ["oops", "panic"]
+    assert kinds(warning + panic.format("x")) == ["warning", "panic"]
+    assert kinds(warning + panic.format("panic_on_warn set ...")) == ["panic"]
+
+
+def test_a_lockup_that_is_reported_again_ends_in_the_panic_that_follows() -> None:
+    stuck = "[  {}.0] watchdog: BUG: soft lockup - CPU#1 stuck for {}s! [spinner:102]\n"
+    text = "".join(stuck.format(22 * n, 22 * n) + "[ 1.0]  spin+0x1/0x2\n" for n in range(1, 9))
+    (crash,) = find_crashes(text)
+    assert (crash.kind, crash.backtrace) == ("soft lockup", ("spin+0x1/0x2",))
+    (crash,) = find_crashes(text + "[ 99.0] Kernel panic - not syncing: softlockup: hung tasks\n")
+    assert crash.kind == "panic"
+    assert crash.headline.startswith("watchdog: BUG: soft lockup - CPU#1 stuck for 22s!")
+
+
+def test_a_call_trace_that_nobody_announced_is_told_with_the_line_before_it() -> None:
+    text = (
+        "[    1.0] kworker/0:1: page allocation failure: order:4, mode:0xcc0\n"
+        "[    1.0] CPU: 0 PID: 7 Comm: kworker/0:1 Not tainted 6.1.0 #1\n"
+        "[    1.0] Hardware name: x\n[    1.0] Call trace:\n[    1.0]  dump_stack+0x18/0x34\n"
+    )
+    (crash,) = find_crashes(text)
+    assert crash.kind == "call trace"
+    assert "page allocation failure" in crash.headline
+    assert not crash.fatal
+
+
+def test_an_arm_backtrace_is_kept_in_both_its_spellings() -> None:
+    text = (
+        "[ 1.0] Internal error: Oops: 5 [#1] SMP ARM\n[ 1.0] PC is at probe+0x1c/0x40\n"
+        "[ 1.0] [<c0310e5c>] (unwind_backtrace) from [<c030b7b4>] (show_stack+0x10/0x14)\n"
+        "[ 1.0]  unwind_backtrace from show_stack+0x18/0x1c\n[ 1.0]  irq from 0xc0008000\n"
+    )
+    assert len(find_crashes(text)[0].backtrace) == 4
+
+
+def test_text_that_would_act_in_a_terminal_is_shown_and_does_not() -> None:
+    (crash,) = find_crashes("[ 1.0] Kernel panic - not syncing: \x1b]0;x\x07 \u202e\x00 <b>\n")
+    assert crash.headline.isprintable()
+    assert "\\x1b]0;x\\x07" in crash.headline
+
+
+def test_what_is_kept_is_bounded_and_the_panic_at_the_end_is_kept_of_all() -> None:
+    many = "".join(f"[ 1.0] WARNING: CPU: 0 PID: 1 at a.c:{n} f+0x1/0x2\n" for n in range(5000))
+    crashes = find_crashes(many + "[ 1.0] Kernel panic - not syncing: at last " + "x" * 9999 + "\n")
+    assert len(crashes) == MAX_CRASHES
+    assert crashes[-1].kind == "panic"
+    assert len(crashes[-1].headline) == MAX_HEADLINE
+    frames = "[ 1.0]  f" + "x" * 100 + "+0x1/0x2" + "y" * 400 + "\n"
+    (crash,) = find_crashes("[ 1.0] Kernel panic - not syncing: x\n" + frames * 5000)
+    assert len(crash.backtrace) == MAX_FRAMES
+    assert max(map(len, crash.backtrace)) == MAX_FRAME
+
+
+WORDS = st.sampled_from(
+    ["Kernel panic - not syncing", "BUG: ", "Oops: ", "INFO: task ", ":1 blocked for more than ",
+     "rcu_", "[ 1.5] ", "<4>", "\x1b[0m", "\r", "\n", "Call trace:\n", " f+0x1/0x2\n", "panic: x",
+     "---[ end trace ", "---[ cut here ]---\n", "invoked oom-killer: ", "\x1b[", "[", "a" * 50,
+     "Out of memory: Killed process ", "cpuid = 1\n", "WARNING: at ", " from ", "() at "]
+)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.lists(WORDS | st.text(max_size=20), max_size=60).map("".join) | st.binary(max_size=300))
+def test_no_text_raises_and_what_is_found_is_bounded(text: str | bytes) -> None:
+    crashes = find_crashes(text)
+    assert len(crashes) <= MAX_CRASHES
+    for crash in crashes:
+        assert crash.headline.isprintable()
+        assert len(crash.headline) <= MAX_HEADLINE
+        assert len(crash.backtrace) <= MAX_FRAMES
+        assert all(line.isprintable() and len(line) <= MAX_FRAME for line in crash.backtrace)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["a" * 1000, "a+0x", "INFO: task :1 ", "\x1b[0", "[ 1.", "kernel: ", "\r", "BUG: \n",
+     "[ 1.0] Call trace:\n", "panic: \n", " a_b() \n", "[ 1.0] WARNING: at x\n"],
+    ids=repr,
+)  # fmt: skip
+def test_hostile_text_takes_time_in_proportion(unit: str) -> None:
+    start = "[ 1.0] Kernel panic - not syncing: x\n"
+
+    def seconds(size: int) -> float:
+        text = start + unit * (size // len(unit))
+        # And as lines of the greatest length that is looked at.
+        lines = start + "\n".join(text[at : at + 999] for at in range(0, len(text), 999))
+        began = time.perf_counter()
+        find_crashes(text)
+        find_crashes(lines)
+        return time.perf_counter() - began
+
+    once = min(seconds(100_000) for _ in range(3))
+    fourfold = min(seconds(400_000) for _ in range(2))
+    assert fourfold < 16 * max(once, 0.005), "four times the text, far more than four times as long"

@@ -1,0 +1,110 @@
+"""A soak's directory: what was written stays, what is another's is left alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from whylate.recording.errors import RecordingError
+from whylate.recording.manifest import LoadPlan
+from whylate.run.request import RequestError
+from whylate.run.soak_journal import JOURNAL, SoakJournal, cycle_directory, read_soak
+from whylate.run.soak_model import Cycle, Outcome, SoakPlan
+
+PLAN = SoakPlan(board="board7", run_for_ns=10**9, interval_ns=10**6, loads=[LoadPlan("net", 2)])
+
+
+def cycle(number: int, outcome: Outcome = "ok", session: int = 1) -> Cycle:
+    return Cycle(cycle=number, session=session, started="2026-01-01", outcome=outcome, stage="done")
+
+
+def soaked(directory: Path, *cycles: Cycle) -> Path:
+    with SoakJournal(directory, PLAN) as journal:
+        for one in cycles:
+            journal.begin()
+            journal.append(one)
+    return directory
+
+
+def test_a_soak_goes_on_where_it_was(tmp_path: Path) -> None:
+    soak = soaked(tmp_path / "s", cycle(1), cycle(2, "no-boot"))
+    with SoakJournal(soak, PLAN) as journal:
+        assert [one.outcome for one in journal.cycles] == ["ok", "no-boot"]
+        assert journal.session == 2
+        assert journal.begin() == (3, soak / "cycles" / "000003")
+
+
+def test_a_cycle_that_a_killed_host_left_is_interrupted_by_us(tmp_path: Path) -> None:
+    soak = soaked(tmp_path / "s", cycle(1))
+    with SoakJournal(soak, PLAN) as journal:
+        journal.begin()
+        (cycle_directory(soak, 2) / "console.log").write_text("as far as it came")
+    with SoakJournal(soak, PLAN) as journal:
+        assert [one.outcome for one in journal.cycles] == ["ok", "interrupted"]
+        assert journal.begin()[0] == 3
+    assert [one.outcome for one in read_soak(soak)[1]] == ["ok", "interrupted"]
+    assert (cycle_directory(soak, 2) / "console.log").read_text() == "as far as it came"
+
+
+@pytest.mark.parametrize("bytes_left", [1, 20, -1])
+def test_a_line_that_was_torn_is_a_cycle_that_was_interrupted(
+    tmp_path: Path, bytes_left: int
+) -> None:
+    soak = soaked(tmp_path / "s", cycle(1), cycle(2))
+    journal = soak / JOURNAL
+    first, second = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(first + second[:bytes_left])
+    # Whoever only looks sees what is whole, and writes nothing.
+    assert [one.cycle for one in read_soak(soak)[1]] == [1]
+    with SoakJournal(soak, PLAN) as opened:
+        assert [one.outcome for one in opened.cycles] == ["ok", "interrupted"]
+        opened.append(cycle(3, session=opened.session))
+    assert [one.cycle for one in read_soak(soak)[1]] == [1, 2, 3]
+
+
+def test_a_damaged_line_is_said_and_nothing_is_written_behind_it(tmp_path: Path) -> None:
+    soak = soaked(tmp_path / "s", cycle(1), cycle(2))
+    journal = soak / JOURNAL
+    damaged = journal.read_bytes().replace(b'"ok"', b'"0k"', 1)
+    journal.write_bytes(damaged)
+    with pytest.raises(RecordingError, match="damaged in line 1"):
+        SoakJournal(soak, PLAN)
+    assert journal.read_bytes() == damaged
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("board", "board8", "a soak with board board7, not board8"),
+        ("run_for_ns", 5 * 10**9, "with run-for 1 s, not 5 s"),
+        ("loads", [], "with loads net, not none"),
+    ],
+)
+def test_another_soak_is_not_mixed_in(tmp_path: Path, field: str, value: object, said: str) -> None:
+    soak = soaked(tmp_path / "s", cycle(1))
+    with pytest.raises(RequestError, match=said):
+        SoakJournal(soak, msgspec.structs.replace(PLAN, **{field: value}))
+
+
+def test_a_directory_with_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    with pytest.raises(RequestError, match="is no soak"):
+        SoakJournal(tmp_path, PLAN)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["mine"]
+
+
+def test_two_cannot_carry_out_the_same_soak(tmp_path: Path) -> None:
+    soak = soaked(tmp_path / "s", cycle(1))
+    with SoakJournal(soak, PLAN), pytest.raises(RequestError, match="still runs"):
+        SoakJournal(soak, PLAN)
+    with SoakJournal(soak, PLAN):
+        pass
+
+
+def test_how_the_board_was_found_is_what_the_first_start_saw(tmp_path: Path) -> None:
+    with SoakJournal(tmp_path / "s", PLAN) as journal:
+        assert journal.found(True) is True
+    with SoakJournal(tmp_path / "s", PLAN) as journal:
+        assert journal.found(False) is True
