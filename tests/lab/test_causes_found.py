@@ -63,9 +63,8 @@ def ordinary() -> Seen:
 @pytest.fixture(scope="module")
 def two_cpus() -> Seen:
     names = ("lock-held", "ipi-call", "tlb-shootdown")
-    return run_with(
-        "pc", _spread(names), cpus=2, duration_ns=DURATION_NS, also_read=["/proc/interrupts"]
-    )
+    uses = _spread(names, **{"tlb-shootdown": {"size_us": 2000}})
+    return run_with("pc", uses, cpus=2, duration_ns=DURATION_NS, also_read=["/proc/interrupts"])
 
 
 @pytest.fixture(scope="module")
@@ -158,9 +157,9 @@ def test_tlb_shootdowns_interrupt_the_cpu_that_uses_the_address_space(two_cpus: 
     assert len(two_cpus.events["tlb-shootdown"]) >= DURATION_NS / (PERIOD_US * 1000) * 0.8
     table = two_cpus.files["/proc/interrupts"].decode()
     (line,) = (line for line in table.splitlines() if line.strip().startswith("TLB:"))
-    # The measured CPU is the one that is interrupted, many times in each burst.
+    # The measured CPU is the one that is interrupted, several times in each burst.
     victim, shooter = (int(word) for word in line.split()[1:3])
-    assert victim > 10 * len(two_cpus.events["tlb-shootdown"])
+    assert victim > 3 * len(two_cpus.events["tlb-shootdown"])
     assert victim > 10 * shooter
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from whylate.cli.lab_inject import causes, inject
+
 
 @click.group(name="lab")
 def command() -> None:
@@ -36,3 +38,7 @@ def build_boards(boards: tuple[str, ...], update: bool) -> None:
         fetch_qemu(board, tell)
         image = build(board, tell, update=update)
         click.echo(f"{name:16} Linux {image.release}")
+
+
+command.add_command(causes)
+command.add_command(inject)

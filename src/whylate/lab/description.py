@@ -34,7 +34,8 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     cpus: int
     max_cpus: int
     memory: str
-    #: The console's and the port's names in /dev.
+    #: The console's and the port's names in /dev. No port: the probe speaks over the console, and
+    #: the board has no virtual time.
     console: str
     port: str
     #: What QEMU's serial lines are, where the port is one; else `port_args` make the port.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -15,9 +16,18 @@ _PIECE = 1 << 16
 
 
 class ConsoleWriter:
-    """Copies what is appended to a console's log, piece by piece; one thread at a time."""
+    """Copies what is appended to a console's log, piece by piece; one thread at a time.
 
-    def __init__(self, directory: Path, limit: int = MAX_BYTES) -> None:
+    sift: what is kept of a piece, where the log has more than what was printed.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        sift: Callable[[bytes], bytes] = bytes,
+        limit: int = MAX_BYTES,
+    ) -> None:
+        self._sift = sift
         self._path = directory / NAME
         self._limit = limit
         self._file: IO[bytes] | None = None
@@ -47,7 +57,7 @@ class ConsoleWriter:
             source.seek(self._read)
             while data := source.read(_PIECE):
                 self._read += len(data)
-                self._write(data)
+                self._write(self._sift(data))
 
     def _write(self, data: bytes) -> None:
         if self._kept >= self._limit:

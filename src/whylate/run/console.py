@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from whylate.boards.board import Board
+from whylate.boards.console.sieve import FrameSieve
 from whylate.recording.console import ConsoleWriter
 
 #: How often the log is looked at.
 LOOK_S = 0.2
+#: No text that a board prints ends the sifting.
+NO_END = secrets.token_hex(16).encode()
 
 
 @contextmanager
@@ -26,7 +30,11 @@ def console_kept(board: Board, directory: Path) -> Iterator[None]:
     if console is None:
         yield
         return
-    with ConsoleWriter(directory) as writer:
+    # Frames that share the console with its text are not what it printed.
+    sieve = FrameSieve(NO_END)
+    framed = getattr(console, "framed", False)
+    sift = (lambda data: sieve.feed(data)[1]) if framed else bytes
+    with ConsoleWriter(directory, sift) as writer:
         stop = threading.Event()
 
         def follow() -> None:

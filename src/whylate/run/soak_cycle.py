@@ -6,19 +6,19 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from whylate.boards.board import Board, BoardError, Finished, Power, StartedProbe, Tell
-from whylate.probe.client import ProbeError, ProbeRefusedError, Stream
+from whylate.boards.board import Board, BoardError, Power
+from whylate.probe.client import ProbeError, ProbeRefusedError
 from whylate.recording.crashes import find_crashes
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.run.measure import measure
 from whylate.run.progress import Observer, Progress
 from whylate.run.request import Request
+from whylate.run.soak_board import CycleBoard
 from whylate.run.soak_console import ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.run.soak_guard import Guard
 from whylate.run.soak_journal import CONSOLE, RECORDING
@@ -46,52 +46,6 @@ class CycleFailedError(Exception):
 
 class _LeftError(Exception):
     """The user wants to leave."""
-
-
-@dataclass(frozen=True)
-class CycleBoard:
-    """A board whose console's log is that of one cycle. Implements Board, as far as a run asks."""
-
-    board: Board
-    console: TailedConsole | None
-
-    @property
-    def name(self) -> str:
-        """The name by which the user calls it."""
-        return self.board.name
-
-    @property
-    def power(self) -> Power | None:
-        """Its supply."""
-        return self.board.power
-
-    def hold(self, tell: Tell) -> None:
-        """Take the board."""
-        self.board.hold(tell)
-
-    def boot(self, tell: Tell) -> None:
-        """Boot it."""
-        self.board.boot(tell)
-
-    def close(self) -> None:
-        """Leave it."""
-        self.board.close()
-
-    def start_probe(self, tell: Tell) -> StartedProbe:
-        """Start the probe."""
-        return self.board.start_probe(tell)
-
-    def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
-        """Write a file."""
-        self.board.put(data, path, mode)
-
-    def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
-        """Run a command."""
-        return self.board.run(argv, data=data, timeout_s=timeout_s)
-
-    def stream(self, argv: Sequence[str]) -> Stream:
-        """Start a command."""
-        return self.board.stream(argv)
 
 
 class CycleRunner:

@@ -62,7 +62,8 @@ def arguments(
     if virtual:
         command += [*VIRTUAL_TIME, "-seed", str(start.seed)]
     command += ["-chardev", _console(start.directory, virtual)]
-    command += ["-chardev", _port(start)]
+    if machine.port:
+        command += ["-chardev", _port(start)]
     for line in machine.serials:
         command += ["-serial", f"chardev:{line}"]
     return command + machine.port_args

@@ -80,8 +80,10 @@ class QemuPower:
 class QemuConsole:
     """The console of a virtual board: QEMU itself drains it into the log."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, *, framed: bool) -> None:
         self._machine = machine
+        #: Whether the probe's frames go over it too, and stand in its log.
+        self.framed = framed
 
     @property
     def log(self) -> Path:
@@ -107,7 +109,7 @@ class QemuBoard:
         self._directory = directory
         self._lock = BoardLock(directory, board.name)
         self.power = QemuPower(self.machine, self._switch_on)
-        self.console = QemuConsole(self.machine)
+        self.console = QemuConsole(self.machine, framed=not board.description.port)
         self._shell: ConsoleShell | None = None
         self._drain: DrainedConsole | None = None
         self._switched_on = False
@@ -159,8 +161,11 @@ class QemuBoard:
     def start_probe(self, tell: Tell) -> StartedProbe:
         """Start the probe that is in the image, on its own line; raises BoardError."""
         tell("starting the probe")
-        stream = self.stream([PROBE, "--serial"])
         port = self.virtual.description.port
+        if not port:
+            framed = self._console_shell().stream([PROBE, "--serial"])
+            return StartedProbe(framed, self._probe(), SERIAL_KEEPALIVE_S)
+        stream = self.stream([PROBE, "--serial"])
         keepalive_s = SERIAL_KEEPALIVE_S if port.startswith("tty") else 0.0
         return StartedProbe(stream, self._probe(), keepalive_s)
 
@@ -174,6 +179,8 @@ class QemuBoard:
 
     def stream(self, argv: Sequence[str]) -> Stream:
         """Start a command on the port; raises BoardError."""
+        if not self.virtual.description.port:
+            return self._console_shell().stream(argv)
         port = f"/dev/{self.virtual.description.port}"
         stream = SocketStream(self.machine.port_socket)
         try:
@@ -195,6 +202,11 @@ class QemuBoard:
         The board must be held and off; it is off again when the stream is closed. Raises
         BoardError.
         """
+        if not self.virtual.description.port:
+            raise BoardError(
+                f"{self.name} has no virtual time: it has only its console, and what the kernel "
+                "prints would mix with what is measured"
+            )
         if self.power.is_on():
             raise BoardBusyError(
                 f"{self.name} is on, in real time: switch it off first "
