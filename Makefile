@@ -44,7 +44,7 @@ run: native-probe ## measure this machine for 20 s under load
 lab: setup-dev probes ## fetch kernels and make the images of all virtual boards
 	@$(WHYLATE) lab build $(ARGS)
 
-test: setup-dev probes ## all tests (ARGS='-k wheel' for some)
+test: setup-dev probes lab ## all tests (ARGS='-k wheel' for some)
 	@$(PYTHON_IN_VENV) -m pytest $(ARGS)
 
 lint: setup-dev probes ## what must be clean before a commit

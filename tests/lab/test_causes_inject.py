@@ -38,9 +38,10 @@ def boards() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def pc_is_on() -> Iterator[None]:
+@pytest.fixture(scope="module")
+def pc_is_on(boards: None) -> Iterator[None]:
     """Switch pc on and leave it on, as `whylate board on` does."""
+    del boards
     board = QemuBoard(virtual_board("pc"), VirtualOptions(cpus=2))
     board.outlive = True
     with held(board, tell_nobody):
@@ -91,6 +92,7 @@ def test_a_host_that_is_killed_leaves_a_program_that_puts_settings_back() -> Non
         while time.monotonic() < deadline and changed != b"1000000\n":
             time.sleep(0.1)
             changed = board.run(["cat", "/proc/sys/kernel/sched_rt_period_us"]).output
+        assert changed == b"1000000\n"
         board.run(["sh", "-c", "kill -15 -$(cat /run/whylate-causes/watch)"])
         board.run(["rm", "-rf", "/run/whylate-causes"])
     assert _state() == before

@@ -28,7 +28,7 @@ from whylate.recording.manifest import Change, Manifest, Plan, Problem, State
 from whylate.run.console import console_kept
 from whylate.run.measure import refuse_dead_loads, start_of, wakeup_of
 from whylate.run.progress import Observer, Tally
-from whylate.run.record import TELL_S, WARM_UP_S, Run, closing, must_be_new, opening
+from whylate.run.record import TELL_S, Run, closing, must_be_new, opening
 from whylate.run.request import Request, check, plan_for
 from whylate.wire.frame import Frame
 from whylate.wire.messages import (
@@ -48,6 +48,9 @@ from whylate.wire.messages import (
 #: A virtual board that says nothing for so long (of our time) will say nothing more: it tells
 #: what it did ten times a second of its own time, which passes slower under load.
 SILENCE_S = 120.0
+#: Loads run this long of the board's time before measuring begins. Their work is told twice in
+#: it, and a second under load can take the host a minute.
+WARM_UP_MS = 1100
 
 
 @dataclass
@@ -85,7 +88,7 @@ def script_of(plan: Plan, release: str) -> Script:
     for index, load in enumerate(plan.loads):
         script.say(start_of(index, load), script.preparing)
     if plan.loads:
-        script.say(Pause(int(WARM_UP_S * 1000)), script.preparing)
+        script.say(Pause(WARM_UP_MS), script.preparing)
     script.read(WANTED_AFTER, script.before)
     script.say(Phase(plan.phase_ns), script.workload)
     script.say(wakeup_of(plan), script.workload)

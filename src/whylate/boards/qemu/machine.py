@@ -13,11 +13,14 @@ from pathlib import Path
 
 from whylate.boards.board import BoardError
 from whylate.boards.facts.reading import clean
+from whylate.recording.crashes import find_crashes
 
 #: How long QEMU may take to end when it is asked to.
 END_S = 10.0
 #: All that a console may write to the disk while a board runs.
 LAST_WORDS = 400
+#: Of the console's end this much is searched for a crash.
+CRASH_BYTES = 1 << 18
 
 
 class Machine:
@@ -119,6 +122,10 @@ class Machine:
 
     def last_words(self) -> str:
         """Return the end of what QEMU and the console said, safe to print."""
+        with contextlib.suppress(OSError):
+            crashes = find_crashes(self.console_log.read_bytes()[-CRASH_BYTES:])
+            if crashes:
+                return clean(f"{crashes[0].kind}: {crashes[0].headline}", LAST_WORDS)
         words = []
         for name in ("qemu.log", "console.log"):
             with contextlib.suppress(OSError):

@@ -1,0 +1,134 @@
+"""Virtual boards in virtual time: a run is the same run again, whatever the host does meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WHYLATE = str(Path(sys.executable).parent / "whylate")
+pytestmark = pytest.mark.qemu
+
+
+@pytest.fixture(autouse=True)
+def own_boards(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whoever uses the virtual boards of this machine meanwhile is not disturbed."""
+    monkeypatch.setenv("WHYLATE_RUN", str(tmp_path_factory.mktemp("b")))
+
+
+def start(directory: Path, *words: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [WHYLATE, "measure", "--virtual-time", "--json", "-o", str(directory), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def result(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    output, _ = process.communicate(timeout=240)
+    found: dict[str, Any] = json.loads(output)
+    return found
+
+
+def measure(directory: Path, *words: str) -> dict[str, Any]:
+    return result(start(directory, *words))
+
+
+def diff(*words: str) -> tuple[int, dict[str, Any]]:
+    done = subprocess.run(
+        [WHYLATE, "diff", "--json", *words], capture_output=True, check=False, timeout=60
+    )
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_run_repeats_to_the_nanosecond_though_its_reader_is_stopped(tmp_path: Path) -> None:
+    board = ("virt-arm64", "--smp", "1", "--for", "1s", "--load", "memory")
+    first = measure(tmp_path / "a", *board)
+    again = start(tmp_path / "b", *board)
+    time.sleep(1.5)
+    os.kill(again.pid, signal.SIGSTOP)
+    time.sleep(5)
+    os.kill(again.pid, signal.SIGCONT)
+    second = result(again)
+    assert first["state"] == second["state"] == "complete"
+    assert (first["expected"], first["dropped"]) == (1000, 0)
+    assert first["samples_sha256"] == second["samples_sha256"]
+    assert diff(str(tmp_path / "a"), str(tmp_path / "b"))[0] == 0
+
+
+def test_another_start_phase_is_another_run_and_diff_says_where_they_part(tmp_path: Path) -> None:
+    done = start(tmp_path / "p", "virt-arm64", "--smp", "1", "--for", "1s", "--phases", "2")
+    runs = result(done)["runs"]
+    assert [run["phase_ns"] for run in runs] == [0, 500_000]
+    assert runs[0]["seed"] + 1 == runs[1]["seed"]
+    status, found = diff(str(tmp_path / "p/phase-0"), str(tmp_path / "p/phase-1"))
+    assert status == 1
+    names = {one["name"] for one in found["differing_facts"]}
+    assert {"plan: seed", "plan: phase_ns"} <= names
+    parting = found["partings"][0]
+    assert parting["at"]["first_latency_ns"] != parting["at"]["second_latency_ns"]
+
+
+def test_ten_kilohertz_over_the_output_port_lose_no_sample(tmp_path: Path) -> None:
+    found = measure(
+        tmp_path / "a", "virt-arm64", "--smp", "1", "--for", "2s", "--interval", "100us"
+    )
+    assert found["expected"] == found["seen"] + found["overrun"] == 20_000
+    assert found["dropped"] == 0
+
+
+# A load that only computes starves the other CPU where turns are not fair, but takes long.
+@pytest.mark.parametrize(("board", "load"), [("virt-arm64-rt", "memory:2"), ("pc", "timer:2")])
+def test_both_cpus_of_a_board_get_their_turns_under_load(
+    board: str, load: str, tmp_path: Path
+) -> None:
+    words = (board, "--smp", "2", "--for", "300ms", "--load", load)
+    first, second = measure(tmp_path / "a", *words), measure(tmp_path / "b", *words)
+    assert first["samples_sha256"] == second["samples_sha256"]
+    for cpu in first["per_cpu"]:
+        assert cpu["expected"] == cpu["seen"] + cpu["overrun"] == 300
+        # A CPU that is starved wakes only when the other one sleeps.
+        assert cpu["seen"] > 240
+
+
+def test_a_load_that_cannot_work_there_is_refused_and_the_board_is_off(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [WHYLATE, "measure", "virt-arm64", "--virtual-time", "--smp", "1", "--for", "1s",
+         "--load", "disk", "-o", str(tmp_path / "r")],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "load disk" in done.stderr
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("board", ["local", "raspi3b"])
+def test_a_board_without_virtual_time_says_so(board: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [WHYLATE, "measure", board, "--virtual-time", "-o", str(tmp_path / "r")],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "has no virtual time" in done.stderr
+
+
+def test_a_host_that_is_killed_leaves_no_board_running(tmp_path: Path) -> None:
+    process = start(tmp_path / "r", "virt-arm64", "--smp", "1", "--for", "60s", "--load", "memory")
+    pidfile = Path(os.environ["WHYLATE_RUN"]) / "virt-arm64" / "pid"
+    deadline = time.monotonic() + 60
+    while not pidfile.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    board = int(pidfile.read_text())
+    time.sleep(1)
+    process.kill()
+    process.communicate()
+    while Path(f"/proc/{board}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{board}").exists()

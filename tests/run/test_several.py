@@ -1,0 +1,73 @@
+"""Several boards side by side: what goes wrong with one does not touch the others."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from whylate.boards.board import Board, BoardError
+from whylate.boards.local import LocalBoard
+from whylate.recording.reader import open_recording
+from whylate.run.progress import Quiet
+from whylate.run.request import Request
+from whylate.run.several import Job, carry_out_rounds, phases
+
+REQUEST = Request(200_000_000, 1_000_000, (0,), 10, True, False, (), ())
+
+
+def broken() -> Board:
+    raise BoardError("the relay sticks")
+
+
+def defective() -> Board:
+    raise ZeroDivisionError
+
+
+def job(name: str, open_board: Callable[[], Board], directory: Path) -> Job:
+    return Job(name, open_board, REQUEST, directory / name, Quiet())
+
+
+def test_one_board_s_failure_never_stops_the_others(tmp_path: Path) -> None:
+    jobs = [
+        job("a", broken, tmp_path),
+        job("b", LocalBoard, tmp_path),
+        job("c", defective, tmp_path),
+        job("d", LocalBoard, tmp_path),
+    ]
+    outcomes = carry_out_rounds([[one] for one in jobs], lambda: False)
+    assert [outcome.job.name for outcome in outcomes] == ["a", "b", "c", "d"]
+    assert [outcome.error is None for outcome in outcomes] == [False, True, False, True]
+    assert str(outcomes[0].error) == "the relay sticks"
+    assert "defect of whylate: ZeroDivisionError" in str(outcomes[2].error)
+    for name in ("b", "d"):
+        assert open_recording(tmp_path / name).manifest.state == "complete"
+
+
+def test_after_a_failure_a_board_s_further_runs_are_left_out(tmp_path: Path) -> None:
+    jobs = [job("a", broken, tmp_path / "1"), job("a", LocalBoard, tmp_path / "2")]
+    (outcome,) = carry_out_rounds([jobs], lambda: False)
+    assert outcome.error is not None
+    assert not (tmp_path / "2").exists()
+
+
+def test_a_board_without_virtual_time_says_so(tmp_path: Path) -> None:
+    virtual = Request(200_000_000, 1_000_000, (0,), 10, True, False, (), (), virtual_time=True)
+    asked = Job("local", LocalBoard, virtual, tmp_path / "r", Quiet())
+    (outcome,) = carry_out_rounds([[asked]], lambda: False)
+    assert "local has no virtual time" in str(outcome.error)
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_phases_divide_the_interval_and_each_has_a_seed_of_its_own(
+    count: int, tmp_path: Path
+) -> None:
+    jobs = phases(job("a", LocalBoard, tmp_path), count)
+    starts = [one.request.phase_ns for one in jobs]
+    assert starts[0] == 0
+    assert all(0 < b - a <= 1_000_000 // count + 1 for a, b in itertools.pairwise(starts))
+    assert max(starts) < 1_000_000
+    assert len({one.request.seed for one in jobs}) == count
+    assert len({one.directory for one in jobs}) == count
