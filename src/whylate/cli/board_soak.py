@@ -121,12 +121,12 @@ def _carry_out(plan: SoakPlan, goal: Goal, directory: Path, options: BoardOption
     from rich.console import Console
 
     from whylate.boards.open import open_board
+    from whylate.cli.interrupt import Interrupt
     from whylate.cli.live import LiveView
-    from whylate.cli.measure import _Interrupt
     from whylate.run.soak import soak as soak_board
 
     console = Console(stderr=True, highlight=False)
-    interrupt = _Interrupt()
+    interrupt = Interrupt()
     opened = open_board(plan.board, options)
     with LiveView(console) as view:
         watcher = _Watcher(view, goal, terminal=console.is_terminal)

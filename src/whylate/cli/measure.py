@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 import sys
 from datetime import datetime
 from functools import partial
@@ -87,6 +86,7 @@ def command(
     from rich.console import Console
 
     from whylate.boards.open import BoardOptions, all_boards, open_board
+    from whylate.cli.interrupt import Interrupt
     from whylate.cli.live import BoardsView
     from whylate.cli.show import show, show_several
     from whylate.run.request import Request, RequestError
@@ -112,7 +112,7 @@ def command(
         virtual_time=virtual_time,
         seed=seed,
     )
-    interrupt = _Interrupt()
+    interrupt = Interrupt()
     with BoardsView(Console(stderr=True, highlight=False), names) as view:
         jobs = [
             Job(
@@ -143,23 +143,3 @@ def _new_directory(board: str) -> Path:
 def plain_name(board: str) -> str:
     """Return a board's name as a part of a path: ssh://root@board7 is root@board7."""
     return re.sub(r"[^A-Za-z0-9._@+-]+", "-", board.removeprefix("ssh://"))[:80]
-
-
-class _Interrupt:
-    """The first Ctrl-C, SIGTERM or hang-up ends the run in good order, a second one at once."""
-
-    def __init__(self) -> None:
-        self._wanted = False
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # Who ignores a signal for us (nohup, a shell's background) wants it ignored.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._take)
-
-    def _take(self, number: int, frame: object) -> None:
-        del frame
-        signal.signal(number, signal.default_int_handler)
-        self._wanted = True
-
-    def wanted(self) -> bool:
-        """Whether somebody asked for the end."""
-        return self._wanted

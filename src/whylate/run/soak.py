@@ -84,7 +84,7 @@ def soak(
             found_on = journal.found(power.is_on())
             try:
                 observer.phase(f"switching {board.name} off")
-                _switch_off(board, power, observer)
+                power.off()
                 return _cycles(board, goal, journal, observer, stopped)
             finally:
                 _leave(board, power, found_on=bool(found_on))
@@ -121,7 +121,6 @@ def _cycles(
         journal.append(cycle)
         observer.cycle_ended(cycle)
         failures = 0 if cycle.outcome in {"ok", "interrupted"} else failures + 1
-        _forget(board, observer)
     return "done"
 
 
@@ -129,18 +128,6 @@ def _mark_seen(cycles: Sequence[Cycle]) -> bool | None:
     """Whether what is printed on the board comes out of its console; None: not tried yet."""
     ends = [one.console.ends for one in cycles if one.console is not None and one.outcome == "ok"]
     return any(ends) if ends else None
-
-
-def _switch_off(board: Board, power: Power, observer: SoakObserver) -> None:
-    power.off()
-    _forget(board, observer)
-
-
-def _forget(board: Board, observer: SoakObserver) -> None:
-    """Let a virtual board forget the shell that ended with its power: only close() does that."""
-    if hasattr(board, "carry_out"):
-        board.close()
-        board.hold(observer.phase)
 
 
 def _leave(board: Board, power: Power, *, found_on: bool) -> None:

@@ -59,9 +59,12 @@ class VirtualOptions:
 class QemuPower:
     """The supply of a virtual board."""
 
-    def __init__(self, machine: Machine, start: Callable[[], None]) -> None:
+    def __init__(
+        self, machine: Machine, start: Callable[[], None], forget: Callable[[], None]
+    ) -> None:
         self._machine = machine
         self._start = start
+        self._forget = forget
 
     def on(self) -> None:
         """Start QEMU; raises BoardError."""
@@ -69,8 +72,10 @@ class QemuPower:
             self._start()
 
     def off(self) -> None:
-        """End QEMU, whatever the board does; raises BoardError."""
+        """End QEMU, whatever the board does; raises BoardError. From any thread."""
         self._machine.stop()
+        # Its shell died with it; only now, for a board that hangs would not let it go.
+        self._forget()
 
     def is_on(self) -> bool:
         """Whether QEMU runs."""
@@ -108,7 +113,7 @@ class QemuBoard:
         self.machine = Machine(directory)
         self._directory = directory
         self._lock = BoardLock(directory, board.name)
-        self.power = QemuPower(self.machine, self._switch_on)
+        self.power = QemuPower(self.machine, self._switch_on, self._leave_shell)
         self.console = QemuConsole(self.machine, framed=not board.description.port)
         self._shell: ConsoleShell | None = None
         self._drain: DrainedConsole | None = None

@@ -48,8 +48,10 @@ class Machine:
     @property
     def pid(self) -> int | None:
         """The process that is the board now; None where it is off."""
-        if self._process is not None:
-            return self._process.pid if self._process.poll() is None else None
+        # Once: another thread may end it meanwhile.
+        process = self._process
+        if process is not None:
+            return process.pid if process.poll() is None else None
         with contextlib.suppress(OSError, ValueError):
             pid = int((self._directory / "pid").read_text())
             # The number may be another process's by now.
