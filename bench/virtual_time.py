@@ -2,9 +2,9 @@
 
 `python bench/virtual_time.py [--times 10] [--boards virt-arm64,pc] [--cpus 1,2] [--seconds 1]`
 
-Each case is run so many times: every board, with one and two CPUs, without and with a load, and
-with the reader of the results stopped for five seconds. All cores of the host are kept busy. What
-is compared is the digest of all samples.
+Each case is run so many times: every board, with one and two CPUs, without and with a load and a
+known cause; in the last two runs of each the reader of the results is stopped for five seconds.
+All cores of the host are kept busy. What is compared is the digest of all samples.
 """
 
 from __future__ import annotations
@@ -33,15 +33,13 @@ def burn() -> None:
         sum(range(10_000))
 
 
-def run(board: str, cpus: int, loads: Sequence[str], seconds: float, *, stop: bool) -> str:
+def run(board: str, cpus: int, words: Sequence[str], seconds: float, *, stop: bool) -> str:
     """Measure once and return the digest of the samples."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
             str(WHYLATE), "measure", board, "--virtual-time", "--smp", str(cpus),
-            "--for", f"{int(seconds * 1000)}ms", "-o", f"{folder}/r", "--json",
+            "--for", f"{int(seconds * 1000)}ms", "-o", f"{folder}/r", "--json", *words,
         ]  # fmt: skip
-        for load in loads:
-            command += ["--load", load]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         if stop:
             threading.Thread(target=stop_for_a_while, args=(process.pid,), daemon=True).start()
@@ -63,6 +61,18 @@ def stop_for_a_while(pid: int) -> None:
         pass
 
 
+def cases(board: str) -> list[tuple[str, list[str]]]:
+    """Return what is run on a board: alone, under load, with a known cause, with both."""
+    known = "irqs-off size_us=300" if board.startswith("pc") else "rt-task size_us=300"
+    load, cause = ["--load", "memory"], ["--cause", known]
+    return [
+        ("alone", []),
+        ("load memory", load),
+        (known.split(maxsplit=1)[0], cause),
+        ("both", load + cause),
+    ]
+
+
 def main() -> None:
     """Run every case and print how many different results it had."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -75,21 +85,20 @@ def main() -> None:
     for process in busy:
         process.start()
     failed = False
-    cases: tuple[tuple[str, list[str]], ...] = (("idle", []), ("memory load", ["memory"]))
     for board in options.boards.split(","):
         for cpus in map(int, options.cpus.split(",")):
-            for name, loads in cases:
+            for name, words in cases(board):
                 began = time.monotonic()
                 # The last two with the reader stopped in the middle.
                 digests = [
-                    run(board, cpus, loads, options.seconds, stop=i >= options.times - 2)
+                    run(board, cpus, words, options.seconds, stop=i >= options.times - 2)
                     for i in range(options.times)
                 ]
                 each = (time.monotonic() - began) / options.times
                 different = len(set(digests))
                 failed |= different != 1
                 print(
-                    f"{board:10} {cpus} CPU  {name:12} {options.times} runs, "
+                    f"{board:10} {cpus} CPU  {name:24} {options.times} runs, "
                     f"{different} different, {digests[0][:16]}  ({each:.1f} s each)",
                     flush=True,
                 )

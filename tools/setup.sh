@@ -39,6 +39,8 @@ need() {
 
 have() { command -v "$1"; }
 
+have_library() { ls /lib/*/"$1" /usr/lib/*/"$1" 2>/dev/null | grep -q .; }
+
 have_at() { [ -x "$1" ]; }
 
 have_compiler() { have "${CC:-cc}" || have gcc || have clang; }
@@ -78,6 +80,12 @@ look_for_packages() {
 	need qemu-system-arm have qemu-system-aarch64
 	need qemu-system-x86 have qemu-system-x86_64
 	need dpkg have dpkg-deb
+	# Debian's kernels are built with it, and so are the modules of known causes.
+	[ "$(uname -m)" != x86_64 ] || {
+		need gcc-12 have gcc-12
+		need libelf1 have_library libelf.so.1
+		need libssl3 have_library libssl.so.3
+	}
 	# Boards over SSH, and the simulated bench.
 	need openssh-client have ssh
 	need openssh-server have_at /usr/sbin/sshd

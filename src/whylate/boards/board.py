@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from whylate.lab.description import VirtualBoard
 from whylate.probe.binaries import ProbeBinary
 from whylate.probe.client import Stream
 
@@ -16,6 +17,10 @@ Tell = Callable[[str], None]
 
 def tell_nobody(text: str) -> None:
     """Keep silent: for whoever has nobody to tell."""
+
+
+#: Path on the board, content, mode.
+ImageFile = tuple[str, bytes, int]
 
 
 class BoardError(Exception):
@@ -134,8 +139,16 @@ class PlannedBoard(Board, Protocol):
     def release(self) -> str:
         """The release of its kernel; raises BoardError where there is no image."""
 
-    def carry_out(self, plan: bytes, seed: int, tell: Tell) -> StartedProbe:
+    @property
+    def virtual(self) -> VirtualBoard:
+        """Its description."""
+
+    def carry_out(
+        self, plan: bytes, seed: int, tell: Tell, files: Sequence[ImageFile] = ()
+    ) -> StartedProbe:
         """Boot with a plan for the probe; the stream is what it says. Raises BoardError.
+
+        files: added to the image for this boot.
 
         The board must be held and off, and is off again when the stream is closed.
         """

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from whylate.cli.quantities import Cpus, Duration, Load, RequirementType, SettingType
-from whylate.recording.manifest import LoadPlan, Setting
+from whylate.recording.manifest import CausePlan, LoadPlan, Setting
 
 
 @click.command(name="measure")
@@ -25,7 +25,7 @@ from whylate.recording.manifest import LoadPlan, Setting
               help="Virtual boards: count time in instructions, so that the run repeats to the "
               "nanosecond. No measure of hardware.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True,
-              help="What a virtual board's random numbers begin with, in virtual time.",
+              help="In virtual time: what random numbers begin with, and when the run begins.",
               )  # fmt: skip
 @click.option("--phases", type=click.IntRange(2, 1000), metavar="N",
               help="Repeat in virtual time over N start phases and seeds.")  # fmt: skip
@@ -43,6 +43,9 @@ from whylate.recording.manifest import LoadPlan, Setting
               metavar="LIMIT",
               help="Fail unless kept: p99.9<100us, max<1ms, over(100us)<1/10s. "
               "May be repeated.")  # fmt: skip
+@click.option("--cause", "causes", multiple=True, metavar="'NAME [PARAMETER=VALUE]...'",
+              help="In virtual time: let a known cause act (whylate lab causes). May be repeated.",
+              )  # fmt: skip
 @click.option("--set", "settings", type=SettingType(), multiple=True,
               help="Change a file under /proc/sys or /sys for the run. May be repeated.",
               )  # fmt: skip
@@ -68,6 +71,7 @@ def command(
     priority: int,
     loads: tuple[LoadPlan, ...],
     requirements: tuple[str, ...],
+    causes: tuple[str, ...],
     settings: tuple[Setting, ...],
     allow_idle_states: bool,
     spool: bool,
@@ -87,6 +91,7 @@ def command(
 
     from whylate.boards.open import BoardOptions, all_boards, open_board
     from whylate.cli.interrupt import Interrupt
+    from whylate.cli.lab_inject import parse
     from whylate.cli.live import BoardsView
     from whylate.cli.show import show, show_several
     from whylate.run.request import Request, RequestError
@@ -111,6 +116,11 @@ def command(
         settings=settings,
         virtual_time=virtual_time,
         seed=seed,
+        causes=tuple(
+            CausePlan(one.name, dict(one.parameters))
+            for text in causes
+            for one in parse(tuple(text.split()))
+        ),
     )
     interrupt = Interrupt()
     with BoardsView(Console(stderr=True, highlight=False), names) as view:

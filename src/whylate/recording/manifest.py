@@ -35,6 +35,13 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     value: str
 
 
+class CausePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A known cause of latency that acted on a virtual board (lab/causes), with its parameters."""
+
+    name: str
+    parameters: dict[str, int | str]
+
+
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was asked for, complete with the defaults that were filled in."""
 
@@ -49,10 +56,12 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     settings: list[Setting]
     #: Measured in the virtual time of a virtual board: repeatable, and no measure of hardware.
     virtual_time: bool = False
-    #: What QEMU's random numbers began with, in virtual time.
+    #: In virtual time: what QEMU's random numbers began with, and when the run began.
     seed: int = 0
     #: The first activation came so much later than it else would have.
     phase_ns: int = 0
+    #: What they really did stands in causes.json beside the manifest.
+    causes: list[CausePlan] = []
 
 
 class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whylate.recording.manifest import LoadPlan, Plan, Setting
+from whylate.recording.manifest import CausePlan, LoadPlan, Plan, Setting
 
 MIN_INTERVAL_NS = 50_000
 MAX_INTERVAL_NS = 10_000_000_000
@@ -37,6 +37,8 @@ class Request:
     virtual_time: bool = False
     seed: int = 0
     phase_ns: int = 0
+    #: Known causes that act meanwhile, in virtual time.
+    causes: tuple[CausePlan, ...] = ()
 
 
 def check(request: Request) -> None:
@@ -47,6 +49,10 @@ def check(request: Request) -> None:
         raise RequestError("--for must be at least one interval and at most 30 days")
     if not 1 <= request.priority <= 99:
         raise RequestError("--priority must lie between 1 and 99 (SCHED_FIFO)")
+    if request.causes and not request.virtual_time:
+        raise RequestError(
+            "--cause acts in virtual time (--virtual-time); `whylate lab inject` is for real time"
+        )
     if not 0 <= request.phase_ns <= MAX_PHASE_NS:
         raise RequestError("the start phase must lie between 0 and 10s")
     if request.cpus is not None and len(set(request.cpus)) != len(request.cpus):
@@ -77,6 +83,7 @@ def plan_for(request: Request, available: tuple[int, ...]) -> Plan:
         virtual_time=request.virtual_time,
         seed=request.seed,
         phase_ns=request.phase_ns,
+        causes=list(request.causes),
     )
 
 

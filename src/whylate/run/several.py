@@ -13,6 +13,7 @@ from pathlib import Path
 
 from whylate.boards.board import Board, BoardError, PlannedBoard
 from whylate.boards.ready import held, ready
+from whylate.lab.errors import LabError
 from whylate.probe.client import ProbeError
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.run.measure import measure
@@ -21,7 +22,7 @@ from whylate.run.request import Request, RequestError
 from whylate.run.unattended import measure_unattended
 
 #: What a run may end with that is not a defect of ours.
-FAILURES = (BoardError, ProbeError, DiskError, RecordingError, RequestError)
+FAILURES = (LabError, BoardError, ProbeError, DiskError, RecordingError, RequestError)
 
 
 @dataclass(frozen=True)

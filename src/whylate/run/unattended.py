@@ -7,6 +7,7 @@ read from the file that it is written to.
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import time
 from collections import deque
@@ -20,6 +21,10 @@ from whylate.boards.board import PlannedBoard
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.files import CollectedFiles, frequencies, probe_facts, read_commands
+from whylate.lab.causes.catalogue import use
+from whylate.lab.causes.log import LOG_LIMIT, pack
+from whylate.lab.causes.place import PlacedCause, logs, place, services
+from whylate.lab.errors import LabError
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.probe.link import Link
 from whylate.recording.finish import finish
@@ -48,6 +53,8 @@ from whylate.wire.messages import (
 #: A virtual board that says nothing for so long (of our time) will say nothing more: it tells
 #: what it did ten times a second of its own time, which passes slower under load.
 SILENCE_S = 120.0
+#: What known causes did in a run, in its recording.
+CAUSES = "causes.json"
 #: Loads run this long of the board's time before measuring begins. Their work is told twice in
 #: it, and a second under load can take the host a minute.
 WARM_UP_MS = 1100
@@ -63,6 +70,7 @@ class Script:
     before: set[int] = field(default_factory=set)
     workload: set[int] = field(default_factory=set)
     after: set[int] = field(default_factory=set)
+    logs: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._link = Link(self.frames.extend)
@@ -77,8 +85,21 @@ class Script:
             self.say(command, stage)
 
 
-def script_of(plan: Plan, release: str) -> Script:
-    """Return what a host would say for this plan to a board with that kernel."""
+def settling_ms(seed: int) -> int:
+    """Return how long a run with that seed waits before it measures, 0 to 255 ms of board time.
+
+    QEMU's random numbers alone hardly move an idle board: what differs between seeds is mostly
+    where in the kernel's own rounds (its tick, RCU, the housekeeping of every second) the run
+    falls.
+    """
+    return hashlib.sha256(str(seed).encode()).digest()[0]
+
+
+def script_of(plan: Plan, release: str, placed: Sequence[PlacedCause] = ()) -> Script:
+    """Return what a host would say for this plan to a board with that kernel.
+
+    placed: the known causes that act there, whose logs are read at the end.
+    """
     script = Script()
     script.say(Hello(__version__), set())
     script.say(Frequency(tuple(plan.cpus)), script.facts)
@@ -89,11 +110,13 @@ def script_of(plan: Plan, release: str) -> Script:
         script.say(start_of(index, load), script.preparing)
     if plan.loads:
         script.say(Pause(WARM_UP_MS), script.preparing)
+    script.say(Pause(settling_ms(plan.seed)), script.preparing)
     script.read(WANTED_AFTER, script.before)
     script.say(Phase(plan.phase_ns), script.workload)
     script.say(wakeup_of(plan), script.workload)
     script.read(WANTED_AFTER, script.after)
-    script.say(Finish(), script.after)
+    script.read([FileRequest(one.log, LOG_LIMIT) for one in placed], script.logs)
+    script.say(Finish(), script.logs)
     return script
 
 
@@ -111,8 +134,10 @@ def measure_unattended(
     check(request)
     must_be_new(directory)
     plan = plan_for(request, tuple(range(board.cpus)))
-    script = script_of(plan, board.release)
-    started = board.carry_out(bytes(script.frames), plan.seed, observer.phase)
+    placed = _place(board, plan, observer)
+    script = script_of(plan, board.release, placed)
+    files = services(placed) if placed else ()
+    started = board.carry_out(bytes(script.frames), plan.seed, observer.phase, files)
     with hung_up(started.stream) as stream:
         reader = _Reader(Client(stream), observer, stopped)
         welcome, identity, snapshot = reader.facts(script)
@@ -126,6 +151,8 @@ def measure_unattended(
             try:
                 with console_kept(board, directory):
                     state, moved, problems = _follow(run, reader, script)
+                    if state == "complete":
+                        problems += _keep_logs(directory, placed, reader.files(script.logs))
                     journal.closing(closing(run.client, state, moved, problems))
                     # Whatever the board says from here on is not about the run.
                     stream.close()
@@ -135,6 +162,31 @@ def measure_unattended(
             journal.seal()
             observer.phase("writing the recording")
             return finish(directory)
+
+
+def _place(board: PlannedBoard, plan: Plan, observer: Observer) -> list[PlacedCause]:
+    """Build the known causes of a plan for the board; raises LabError."""
+    if not plan.causes:
+        return []
+    return place(
+        [use(one.name, one.parameters) for one in plan.causes],
+        machine=board.virtual.description.arch,
+        board=board.virtual,
+        cpus=board.cpus,
+        tell=observer.phase,
+    )
+
+
+def _keep_logs(directory: Path, placed: Sequence[PlacedCause], snapshot: Snapshot) -> list[Problem]:
+    """Write down what the causes really did, by the board's own clock."""
+    if not placed:
+        return []
+    try:
+        found = logs(placed, {path: file.data for path, file in snapshot.files.items()})
+    except LabError as error:
+        return [Problem("cause", str(error), fatal=True)]
+    (directory / CAUSES).write_bytes(pack(found))
+    return []
 
 
 def _follow(run: Run, reader: _Reader, script: Script) -> tuple[State, list[Change], list[Problem]]:

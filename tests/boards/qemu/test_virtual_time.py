@@ -132,3 +132,28 @@ def test_a_host_that_is_killed_leaves_no_board_running(tmp_path: Path) -> None:
     while Path(f"/proc/{board}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{board}").exists()
+
+
+def test_a_known_cause_acts_in_a_run_and_what_it_did_is_kept(tmp_path: Path) -> None:
+    found = measure(
+        tmp_path / "r", "pc", "--smp", "1", "--for", "500ms", "--cause",
+        "irqs-off size_us=400 period_us=20000 jitter_us=0 phase_us=0",
+    )  # fmt: skip
+    (log,) = json.loads((tmp_path / "r/causes.json").read_text())
+    assert log["cause"]["name"] == "irqs-off"
+    lengths = [length for _, length, _ in log["events"]]
+    assert len(lengths) > 20
+    assert min(lengths) >= 400_000
+    # A stall of 0.4 ms every 20 ms catches some of the activations that come every millisecond.
+    assert 40_000 < found["latency_ns"]["max"]["value"] < 600_000
+
+
+def test_a_cause_that_a_board_cannot_have_is_refused(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [WHYLATE, "measure", "virt-arm64", "--virtual-time", "--cause", "irqs-off",
+         "-o", str(tmp_path / "r")],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "kernel modules are built for pc and pc-rt" in done.stderr
+    assert not (tmp_path / "r").exists()

@@ -14,6 +14,7 @@ from whylate.boards.board import (
     BoardBusyError,
     BoardError,
     Finished,
+    ImageFile,
     StartedProbe,
     Tell,
     tell_nobody,
@@ -53,7 +54,7 @@ class VirtualOptions:
     kernel_args: tuple[str, ...] = ()
     ssh_port: int | None = None
     #: Files added to the image: path on the board, content, mode.
-    files: tuple[tuple[str, bytes, int], ...] = ()
+    files: tuple[ImageFile, ...] = ()
 
 
 class QemuPower:
@@ -201,7 +202,9 @@ class QemuBoard:
 
     # -- in virtual time
 
-    def carry_out(self, plan: bytes, seed: int, tell: Tell) -> StartedProbe:
+    def carry_out(
+        self, plan: bytes, seed: int, tell: Tell, files: Sequence[ImageFile] = ()
+    ) -> StartedProbe:
         """Boot in virtual time with a plan for the probe; the stream is what it says.
 
         The board must be held and off; it is off again when the stream is closed. Raises
@@ -221,7 +224,7 @@ class QemuBoard:
         output.touch()
         try:
             tell(f"booting {self.name} in virtual time")
-            self._start(seed=seed, output=output, plan=plan)
+            self._start(seed=seed, output=output, files=((PLAN, plan, 0o644), *files))
         except BaseException:
             shutil.rmtree(output.parent)
             raise
@@ -241,7 +244,7 @@ class QemuBoard:
         self._start()
 
     def _start(
-        self, *, seed: int = 0, output: Path | None = None, plan: bytes | None = None
+        self, *, seed: int = 0, output: Path | None = None, files: Sequence[ImageFile] = ()
     ) -> None:
         description = self.virtual.description
         qemu = find_qemu(self.virtual)
@@ -259,7 +262,7 @@ class QemuBoard:
             ssh_port=self.options.ssh_port if output is None else None,
         )
         image = self._image()
-        initrd = self._with_files(image, plan)
+        initrd = self._with_files(image, files)
         command = arguments(self.virtual, qemu, image, initrd, start)
         self.machine.start(command, outlive=self.outlive)
 
@@ -274,9 +277,9 @@ class QemuBoard:
         except LabError as error:
             raise BoardError(str(error)) from None
 
-    def _with_files(self, image: Image, plan: bytes | None) -> Path:
-        """Return the image with the plan and the user's files behind it."""
-        files = [*self.options.files, *([(PLAN, plan, 0o644)] if plan is not None else [])]
+    def _with_files(self, image: Image, files: Sequence[ImageFile]) -> Path:
+        """Return the image with these and the user's files behind it."""
+        files = [*self.options.files, *files]
         if not files:
             return image.initrd
         archive = Archive()
