@@ -31,6 +31,8 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     kernel_args: list[str] = []
     #: Below the kernel package's directory of device trees; None: QEMU makes one, or needs none.
     dtb: str | None = None
+    #: Nodes of the device tree that are disabled.
+    dtb_disable: list[str] = []
     cpus: int
     max_cpus: int
     memory: str

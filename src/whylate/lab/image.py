@@ -8,13 +8,14 @@ import lzma
 import shutil
 import tarfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from whylate.lab.cache import building, cache_directory, sha256_of
-from whylate.lab.description import FILES, VirtualBoard
+from whylate.lab.description import FILES, Description, VirtualBoard
+from whylate.lab.device_tree import disable
 from whylate.lab.errors import LabError
 from whylate.lab.initramfs import Archive
 from whylate.lab.packages import Packages, contents
@@ -78,7 +79,7 @@ def _unpack_kernel(
     """Take the kernel, the device tree and the modules out of a package, once."""
     wanted = board.description
     key = hashlib.sha256(
-        f"{sha256_of(package)} {wanted.dtb} {wanted.modules}".encode()
+        f"{sha256_of(package)} {wanted.dtb} {wanted.dtb_disable} {wanted.modules}".encode()
     ).hexdigest()[:16]
     here = directory / key
     note = here / "kernel.json"
@@ -88,47 +89,72 @@ def _unpack_kernel(
     fresh = directory / f"{key}.new"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
-    builtin: set[str] = set()
-    release, found = "", set()
+    taken = _Taken(wanted, fresh)
     with contents(package) as tar:
         for member in tar:
-            path = PurePosixPath(member.name)
-            if not member.isfile() or member.size > MAX_FILE:
-                continue
-            module = path.name.partition(".ko")[0].replace("-", "_")
-            if path.match("boot/vmlinuz-*"):
-                release = path.name.removeprefix("vmlinuz-")
-                (fresh / "vmlinuz").write_bytes(_data(tar, member))
-            elif path.name == "modules.builtin":
-                builtin = {
-                    PurePosixPath(line).name.partition(".ko")[0].replace("-", "_")
-                    for line in _data(tar, member).decode().splitlines()
-                }
-            elif wanted.dtb and str(path).endswith("/" + wanted.dtb):
-                (fresh / "board.dtb").write_bytes(_data(tar, member))
-            elif ".ko" in path.name and module in wanted.modules:
-                data = _data(tar, member)
-                packed = path.suffix == ".xz"
-                (fresh / f"{module}.ko").write_bytes(lzma.decompress(data) if packed else data)
-                found.add(module)
-    absent = [m for m in wanted.modules if m not in found | builtin]
-    if not release or absent:
-        raise LabError(
-            f"{package.name} has no {f'module {absent[0]}' if absent else 'kernel'}: "
-            f"the description of {board.machine} does not fit this version"
-        )
-    if wanted.dtb and not (fresh / "board.dtb").exists():
-        raise LabError(f"{package.name} has no device tree {wanted.dtb}")
+            if member.isfile() and member.size <= MAX_FILE:
+                taken.take(tar, member)
+    taken.check(package.name, board.machine)
     kernel = _Kernel(
-        release,
+        taken.release,
         sha256_of(fresh / "vmlinuz"),
         sha256_of(fresh / "board.dtb") if wanted.dtb else None,
-        [m for m in wanted.modules if m in found],
+        [m for m in wanted.modules if m in taken.modules],
     )
     (fresh / "kernel.json").write_bytes(msgspec.json.encode(kernel))
     shutil.rmtree(here, ignore_errors=True)
     fresh.rename(here)
     return here, kernel
+
+
+@dataclass
+class _Taken:
+    """What is taken out of a kernel package, file by file as they come."""
+
+    wanted: Description
+    directory: Path
+    release: str = ""
+    tree: bool = False
+    modules: set[str] = field(default_factory=set)
+    builtin: set[str] = field(default_factory=set)
+
+    def take(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
+        """Keep a file if it is one that we want; raises LabError."""
+        path = PurePosixPath(member.name)
+        if path.match("boot/vmlinuz-*"):
+            self.release = path.name.removeprefix("vmlinuz-")
+            (self.directory / "vmlinuz").write_bytes(_data(tar, member))
+        elif path.name == "modules.builtin":
+            lines = _data(tar, member).decode().splitlines()
+            self.builtin = {_module(PurePosixPath(line)) for line in lines}
+        elif self.wanted.dtb and str(path).endswith("/" + self.wanted.dtb):
+            tree = _data(tar, member)
+            for node in self.wanted.dtb_disable:
+                tree = disable(tree, node)
+            (self.directory / "board.dtb").write_bytes(tree)
+            self.tree = True
+        elif ".ko" in path.name and _module(path) in self.wanted.modules:
+            data = _data(tar, member)
+            packed = path.suffix == ".xz"
+            file = self.directory / f"{_module(path)}.ko"
+            file.write_bytes(lzma.decompress(data) if packed else data)
+            self.modules.add(_module(path))
+
+    def check(self, package: str, machine: str) -> None:
+        """Raise LabError where something is missing."""
+        absent = [m for m in self.wanted.modules if m not in self.modules | self.builtin]
+        what = f"module {absent[0]}" if absent else "" if self.release else "kernel"
+        if self.wanted.dtb and not self.tree:
+            what = f"device tree {self.wanted.dtb}"
+        if what:
+            raise LabError(
+                f"{package} has no {what}: the description of {machine} does not fit this version"
+            )
+
+
+def _module(path: PurePosixPath) -> str:
+    """Return a module's name, as the kernel has it, of its file."""
+    return path.name.partition(".ko")[0].replace("-", "_")
 
 
 def _data(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

@@ -1,0 +1,75 @@
+"""Devices switched off in a flattened device tree, as a board's overlay would.
+
+Format: Devicetree Specification 0.4, chapter 5. Only what is needed is read: nodes by their path,
+and a property put in front of a node's own, where it counts.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from whylate.lab.errors import LabError
+
+_MAGIC = 0xD00DFEED
+_BEGIN_NODE, _END_NODE, _PROP, _NOP, _END = 1, 2, 3, 4, 9
+_HEADER = struct.Struct(">10I")
+
+
+def disable(tree: bytes, path: str) -> bytes:
+    """Return the tree with the node at `path` disabled; raises LabError where it has none."""
+    try:
+        header = list(_HEADER.unpack_from(tree))
+        if header[0] != _MAGIC:
+            raise LabError("this is not a device tree")
+        at = _behind_name(tree, header[2], path)
+        name, strings = _name_offset(tree, header)
+    except (struct.error, ValueError, IndexError):
+        raise LabError("the device tree is damaged") from None
+    if at is None:
+        raise LabError(f"the device tree has no node {path}")
+    value = b"disabled\0"
+    prop = struct.pack(">3I", _PROP, len(value), name) + value + b"\0" * (-len(value) % 4)
+    body = tree[:at] + prop + tree[at:]
+    # What lies behind the place moved: the strings, to which one may be added at the end.
+    header[9] += len(prop)
+    if header[3] > at:
+        header[3] += len(prop)
+    end = header[3] + header[8]
+    body = body[:end] + strings + body[end:]
+    header[8] += len(strings)
+    header[1] = len(body)
+    return _HEADER.pack(*header) + body[_HEADER.size :]
+
+
+def _behind_name(tree: bytes, offset: int, path: str) -> int | None:
+    """Return where the properties of a node begin."""
+    here: list[str] = []
+    while True:
+        (token,) = struct.unpack_from(">I", tree, offset)
+        offset += 4
+        if token == _BEGIN_NODE:
+            end = tree.index(b"\0", offset)
+            here.append(tree[offset:end].decode("ascii", "replace"))
+            offset = _aligned(end + 1)
+            if "/".join(here) == path.rstrip("/"):
+                return offset
+        elif token == _END_NODE:
+            here.pop()
+        elif token == _PROP:
+            (length,) = struct.unpack_from(">I", tree, offset)
+            offset = _aligned(offset + 8 + length)
+        elif token == _END:
+            return None
+        elif token != _NOP:
+            raise ValueError("not a token")
+
+
+def _name_offset(tree: bytes, header: list[int]) -> tuple[int, bytes]:
+    """Return the offset of the name "status", and what must be added to the strings for it."""
+    strings = tree[header[3] : header[3] + header[8]]
+    found = (b"\0" + strings).find(b"\0status\0")
+    return (found, b"") if found >= 0 else (len(strings), b"status\0")
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // 4) * 4
