@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board, BoardError, ImageFile, tell_nobody
 from whylate.boards.local import LocalBoard
 from whylate.lab.description import names
 
@@ -21,6 +21,10 @@ class BoardOptions:
     kernel_args: tuple[str, ...] = ()
     #: labgrid's environment file; None: LG_ENV, if that is set.
     environment: Path | None = None
+    #: A port of this machine that leads to a virtual board's SSH server, and the public key file
+    #: of whoever may log in there as root; both or none.
+    ssh_port: int | None = None
+    ssh_key: Path | None = None
 
 
 def open_board(name: str, options: BoardOptions | None = None) -> Board:
@@ -63,7 +67,22 @@ def all_boards(options: BoardOptions | None = None) -> list[str]:
 def _virtual(name: str, options: BoardOptions) -> Board:
     from whylate.boards.qemu.board import QemuBoard, VirtualOptions
     from whylate.lab.description import virtual_board
+    from whylate.lab.ssh import ssh_files
 
+    board = virtual_board(name)
+    files: tuple[ImageFile, ...] = ()
+    if options.ssh_port is not None and options.ssh_key is not None:
+        try:
+            key = options.ssh_key.read_text()
+        except (OSError, UnicodeDecodeError):
+            raise BoardError(f"{options.ssh_key} cannot be read as a public key") from None
+        files = tuple(ssh_files(board, key, tell_nobody))
     return QemuBoard(
-        virtual_board(name), VirtualOptions(cpus=options.cpus, kernel_args=options.kernel_args)
+        board,
+        VirtualOptions(
+            cpus=options.cpus,
+            kernel_args=options.kernel_args,
+            ssh_port=options.ssh_port,
+            files=files,
+        ),
     )

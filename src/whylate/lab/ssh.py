@@ -1,0 +1,77 @@
+"""An SSH server for virtual boards with a network: Debian's dropbear and what it needs."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+from whylate.lab.cache import building, cache_directory
+from whylate.lab.description import VirtualBoard
+from whylate.lab.errors import LabError
+from whylate.lab.packages import Packages, contents
+
+PACKAGES = ("dropbear-bin", "libc6", "libcrypt1", "libtomcrypt1", "libtommath1", "libgmp10",
+            "zlib1g")  # fmt: skip
+#: Libraries of these packages that dropbear needs; the others stay where they are.
+LIBRARIES = ("ld-linux", "ld.so", "libc.so", "libc-", "libcrypt.so", "libtomcrypt.so",
+             "libtommath.so", "libgmp.so", "libz.so", "libnss_files", "libnss_compat")  # fmt: skip
+#: QEMU's user network: the board is 10.0.2.15, and the host reaches it by a forwarded port.
+SCRIPT = b"""\
+for card in /sys/class/net/eth* /sys/class/net/en*; do
+	[ -e "$card" ] && card=${card##*/} && break
+done
+ip link set "$card" up
+ip addr add 10.0.2.15/24 dev "$card"
+/usr/sbin/dropbear -R -s -p 22
+"""
+
+
+def ssh_files(
+    board: VirtualBoard, public_key: str, tell: Callable[[str], None]
+) -> list[tuple[str, bytes, int]]:
+    """Return the files that make a virtual board answer SSH for one key of root.
+
+    public_key: a line as in authorized_keys. Raises LabError.
+    """
+    if "\n" in public_key.strip() or not public_key.strip():
+        raise LabError("a public key is one line")
+    cache = cache_directory()
+    files: dict[str, tuple[bytes, int]] = {}
+    with building(cache):
+        packages = Packages(cache / "packages", board.description.debian_arch)
+        for name in PACKAGES:
+            files |= _wanted(packages.fetch(name, tell))
+    return [
+        *((path, data, mode) for path, (data, mode) in files.items()),
+        ("/etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n", 0o644),
+        ("/etc/shells", b"/bin/sh\n", 0o644),
+        ("/etc/dropbear/README", b"Host keys are made when they are first needed.\n", 0o644),
+        ("/root/.ssh/authorized_keys", public_key.strip().encode() + b"\n", 0o600),
+        ("/whylate/services", SCRIPT, 0o644),
+    ]
+
+
+def _wanted(package: Path) -> dict[str, tuple[bytes, int]]:
+    """Return the server and the libraries in a package, links made into files."""
+    found: dict[str, tuple[bytes, int]] = {}
+    links: dict[str, str] = {}
+    with contents(package) as tar:
+        for member in tar:
+            path = PurePosixPath("/") / member.name
+            if path.name != "dropbear" and not path.name.startswith(LIBRARIES):
+                continue
+            if member.issym():
+                links[str(path)] = str(path.parent / member.linkname)
+            elif member.isfile() and (path.name == "dropbear" or ".so" in path.name):
+                found[str(path)] = (_data(tar, member), 0o755)
+    for link, target in links.items():
+        if target in found:
+            found[link] = found[target]
+    return found
+
+
+def _data(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(member)
+    assert file is not None  # noqa: S101 - a plain file
+    return file.read()
