@@ -43,7 +43,7 @@ def pc_is_on(boards: None) -> Iterator[None]:
     """Switch pc on and leave it on, as `whylate board on` does."""
     del boards
     board = QemuBoard(virtual_board("pc"), VirtualOptions(cpus=2))
-    board.outlive = True
+    board.stay_on()
     with held(board, tell_nobody):
         board.boot(tell_nobody)
     yield

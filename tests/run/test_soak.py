@@ -92,7 +92,7 @@ def test_two_cycles_of_a_board_that_was_on(tmp_path: Path) -> None:
     board = open_board(BOARD)
     assert isinstance(board, QemuBoard)
     board.hold(tell_nobody)
-    board.outlive = True
+    board.stay_on()
     board.power.on()
     board.close()
     fresh = open_board(BOARD)

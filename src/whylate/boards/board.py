@@ -50,6 +50,8 @@ class StartedProbe:
     binary: ProbeBinary
     #: The probe ends when it hears nothing for so long; 0 where it sees that we are gone.
     keepalive_s: float = 0.0
+    #: What whoever reads the results should know of how it was started; empty: nothing.
+    warning: str = ""
 
 
 class Power(Protocol):
@@ -105,6 +107,9 @@ class Board(Protocol):
 
         Raises BoardError, also where it does not come up in its time.
         """
+
+    def stay_on(self) -> None:
+        """Leave it switched on when it is closed, and when this process ends; before boot()."""
 
     def close(self) -> None:
         """Leave it as it was found, switched off if it was off, and let others have it."""

@@ -27,6 +27,9 @@ class LocalBoard:
     def boot(self, tell: Tell) -> None:
         """Do nothing: we run on it."""
 
+    def stay_on(self) -> None:
+        """Do nothing: its supply is not ours."""
+
     def close(self) -> None:
         """Nothing was switched."""
 

@@ -41,7 +41,7 @@ def open_board(name: str, options: BoardOptions | None = None) -> Board:
         return SshBoard(name)
     if name in names():
         return _virtual(name, options)
-    if options.environment is not None or any(map(os.environ.get, ("LG_ENV", "LG_COORDINATOR"))):
+    if _has_bench(options.environment):
         # Imported only here: labgrid takes most of a second.
         from whylate.boards.labgrid.open import labgrid_board
 
@@ -60,8 +60,18 @@ def all_boards(options: BoardOptions | None = None) -> list[str]:
     from whylate.lab.description import virtual_board
     from whylate.lab.image import is_fetched
 
-    del options
-    return [name for name in names() if is_fetched(virtual_board(name))]
+    found = [name for name in names() if is_fetched(virtual_board(name))]
+    environment = options.environment if options is not None else None
+    if _has_bench(environment):
+        from whylate.boards.labgrid.open import bench_names
+
+        found += [name for name in bench_names(environment) if name not in found]
+    return found
+
+
+def _has_bench(environment: Path | None) -> bool:
+    """Whether somebody named a labgrid bench."""
+    return environment is not None or any(map(os.environ.get, ("LG_ENV", "LG_COORDINATOR")))
 
 
 def _virtual(name: str, options: BoardOptions) -> Board:

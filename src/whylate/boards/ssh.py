@@ -128,6 +128,9 @@ class SshBoard:
     def boot(self, tell: Tell) -> None:
         """Do nothing: hold() has seen that it is on, and we could not switch it on."""
 
+    def stay_on(self) -> None:
+        """Do nothing: its supply is not ours."""
+
     def close(self) -> None:
         """Remove the probe; a board that does not answer any more is told of."""
         try:

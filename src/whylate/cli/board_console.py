@@ -18,7 +18,6 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from whylate.cli.board_options import board_options
-from whylate.cli.board_power import stay_on
 from whylate.cli.board_terminal import TerminalFilter
 from whylate.cli.quantities import Duration
 
@@ -99,7 +98,7 @@ def _cycled(board: Board, line: Console) -> Stream:
     if power is None:
         raise BoardError(f"{board.name} has no supply that can be switched")
     power.off()
-    stay_on(board)
+    board.stay_on()
     try:
         stream = line.connect()
     except BoardError:

@@ -73,12 +73,6 @@ def cycle(boards: tuple[str, ...], off_ns: int, no_wait: bool, options: BoardOpt
     _each(boards, options, switch)
 
 
-def stay_on(board: Board) -> None:
-    """Let a board that is switched on from here on outlive this process, where it would not."""
-    if hasattr(board, "outlive"):
-        board.outlive = True
-
-
 @contextmanager
 def with_supply(board: Board, tell: Tell) -> Iterator[Power]:
     """Hold a board and return its supply; raises BoardError where it has none."""
@@ -92,7 +86,7 @@ def with_supply(board: Board, tell: Tell) -> Iterator[Power]:
 
 
 def _up(board: Board, power: Power, tell: Tell, *, no_wait: bool) -> None:
-    stay_on(board)
+    board.stay_on()
     if no_wait:
         tell(f"switching {board.name} on")
         power.on()

@@ -93,7 +93,7 @@ def command(
     from whylate.cli.interrupt import Interrupt
     from whylate.cli.lab_inject import parse
     from whylate.cli.live import BoardsView
-    from whylate.cli.show import show, show_several
+    from whylate.cli.show import show_one, show_several
     from whylate.run.request import Request, RequestError
     from whylate.run.several import Job, carry_out, carry_out_rounds
     from whylate.run.several import phases as phases_of
@@ -135,13 +135,12 @@ def command(
             for name in names
         ]
         if len(jobs) == 1 and not phases:
-            carry_out(jobs[0], interrupt.wanted)
-            view.phase("reading what was recorded")
+            outcomes = [carry_out(jobs[0], interrupt.wanted)]
         else:
             rounds = [phases_of(job, phases) if phases else [job] for job in jobs]
             outcomes = carry_out_rounds(rounds, interrupt.wanted)
     if len(jobs) == 1 and not phases:
-        sys.exit(show(directory, requirements, as_json=as_json))
+        sys.exit(show_one(outcomes[0], requirements, as_json=as_json))
     sys.exit(show_several(outcomes, requirements, as_json=as_json))
 
 

@@ -15,6 +15,19 @@ if TYPE_CHECKING:
 STATUS = {"pass": 0, "fail": 1, "inconclusive": 3, "no verdict": 3}
 
 
+def show_one(outcome: Outcome, requirements: Sequence[str], *, as_json: bool) -> int:
+    """Print a run that was just made; return the exit status.
+
+    Raises what went wrong with it, after the recording is shown where there is one.
+    """
+    status = 0
+    if outcome.recorded:
+        status = show(outcome.job.directory, requirements, as_json=as_json)
+    if outcome.error is not None:
+        raise outcome.error
+    return status
+
+
 def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as_json: bool) -> int:
     """Print the runs of several boards, or repetitions of one; return the worst exit status.
 
@@ -24,7 +37,6 @@ def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as
     from rich.console import Console
 
     from whylate.report.several import print_failure, print_pooled, print_runs
-    from whylate.summary.as_json import to_json
     from whylate.summary.pooled import pool
 
     console = Console(highlight=False)
@@ -34,14 +46,10 @@ def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as
         mine = [outcome for outcome in outcomes if outcome.job.name == name]
         summaries = []
         for outcome in mine:
-            if outcome.error is not None:
-                worst = max(worst, STATUS["no verdict"])
-                documents.append({"board": name, "error": str(outcome.error)})
-                continue
-            summary, page, status = _write(outcome.job.directory, requirements)
+            summary, document, status = _outcome(outcome, requirements)
             worst = max(worst, status)
-            summaries.append(summary)
-            documents.append({**to_json(summary), "report": str(page)})
+            summaries += [summary] if summary is not None else []
+            documents.append(document)
         if as_json:
             continue
         if summaries:
@@ -57,6 +65,23 @@ def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as
         sys.stdout.buffer.write(b"\n")
         sys.stdout.flush()
     return worst
+
+
+def _outcome(
+    outcome: Outcome, requirements: Sequence[str]
+) -> tuple[Summary | None, dict[str, object], int]:
+    """Return what became of a run: its summary if there is one, as JSON, and as exit status."""
+    from whylate.summary.as_json import to_json
+
+    summary, status = None, 0
+    document: dict[str, object] = {"board": outcome.job.name}
+    if outcome.recorded:
+        summary, page, status = _write(outcome.job.directory, requirements)
+        document = {**to_json(summary), "report": str(page)}
+    if outcome.error is not None:
+        document["error"] = str(outcome.error)
+        status = STATUS["no verdict"]
+    return summary, document, status
 
 
 def _write(

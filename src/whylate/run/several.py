@@ -38,21 +38,31 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job: its recording, or why there is none."""
+    """What became of a job."""
 
     job: Job
+    #: One of FAILURES, where something went wrong.
     error: Exception | None
+    #: Whether there is a recording all the same: what went wrong may be leaving the board.
+    recorded: bool
 
 
-def carry_out(job: Job, stopped: Callable[[], bool]) -> None:
-    """Make one run, from taking the board to leaving it; raises one of FAILURES."""
-    board = job.open()
-    if not job.request.virtual_time:
-        with ready(board, job.observer.phase):
-            measure(board, job.request, job.directory, job.observer, stopped)
-        return
-    with held(planned(board), job.observer.phase) as virtual:
-        measure_unattended(virtual, job.request, job.directory, job.observer, stopped)
+def carry_out(job: Job, stopped: Callable[[], bool]) -> Outcome:
+    """Make one run, from taking the board to leaving it."""
+    recorded = False
+    try:
+        board = job.open()
+        if job.request.virtual_time:
+            with held(planned(board), job.observer.phase) as virtual:
+                measure_unattended(virtual, job.request, job.directory, job.observer, stopped)
+                recorded = True
+        else:
+            with ready(board, job.observer.phase):
+                measure(board, job.request, job.directory, job.observer, stopped)
+                recorded = True
+    except FAILURES as failure:
+        return Outcome(job, failure, recorded)
+    return Outcome(job, None, recorded)
 
 
 def planned(board: Board) -> PlannedBoard:
@@ -74,9 +84,8 @@ def carry_out_rounds(rounds: Sequence[Sequence[Job]], stopped: Callable[[], bool
 
     def run(jobs: Sequence[Job], mine: list[Outcome]) -> None:
         for job in jobs:
-            error = _failure_of(job, stopped)
-            mine.append(Outcome(job, error))
-            if error is not None or stopped():
+            mine.append(_carry_out_any(job, stopped))
+            if mine[-1].error is not None or stopped():
                 return
 
     threads = [
@@ -90,14 +99,12 @@ def carry_out_rounds(rounds: Sequence[Sequence[Job]], stopped: Callable[[], bool
     return [outcome for mine in outcomes for outcome in mine]
 
 
-def _failure_of(job: Job, stopped: Callable[[], bool]) -> Exception | None:
+def _carry_out_any(job: Job, stopped: Callable[[], bool]) -> Outcome:
     try:
-        carry_out(job, stopped)
-    except FAILURES as failure:
-        return failure
+        return carry_out(job, stopped)
     except Exception as failure:  # a defect of ours, which must not take the others along
-        return BoardError(f"this is a defect of whylate: {type(failure).__name__}: {failure}")
-    return None
+        error = BoardError(f"this is a defect of whylate: {type(failure).__name__}: {failure}")
+        return Outcome(job, error, recorded=False)
 
 
 def phases(job: Job, count: int) -> list[Job]:

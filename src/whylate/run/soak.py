@@ -138,8 +138,7 @@ def _leave(board: Board, power: Power, *, found_on: bool) -> None:
             if power.is_on() is not False:
                 power.off()
         return
-    if hasattr(board, "outlive"):
-        board.outlive = True
+    board.stay_on()
     power.on()
 
 

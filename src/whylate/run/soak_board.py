@@ -35,6 +35,10 @@ class CycleBoard:
         """Boot it."""
         self.board.boot(tell)
 
+    def stay_on(self) -> None:
+        """Leave it switched on at the end of the cycle."""
+        self.board.stay_on()
+
     def close(self) -> None:
         """Leave it."""
         self.board.close()

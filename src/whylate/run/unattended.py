@@ -151,6 +151,8 @@ def measure_unattended(
             try:
                 with console_kept(board, directory):
                     state, moved, problems = _follow(run, reader, script)
+                    if started.warning:
+                        problems.append(Problem("unsteady", started.warning, fatal=False))
                     if state == "complete":
                         problems += _keep_logs(directory, placed, reader.files(script.logs))
                     journal.closing(closing(run.client, state, moved, problems))

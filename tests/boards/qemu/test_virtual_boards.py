@@ -116,7 +116,7 @@ def test_a_board_that_somebody_has_is_refused_by_name(arm64: QemuBoard) -> None:
 
 def test_a_board_that_was_on_stays_on() -> None:
     found = QemuBoard(virtual_board("virt-arm64"))
-    found.outlive = True
+    found.stay_on()
     with ready(found, tell_nobody):
         pass
     try:

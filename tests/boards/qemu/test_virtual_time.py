@@ -23,9 +23,9 @@ def own_boards(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPat
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path_factory.mktemp("b")))
 
 
-def start(directory: Path, *words: str) -> subprocess.Popen[bytes]:
+def start(directory: Path, *words: str, wrapper: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [WHYLATE, "measure", "--virtual-time", "--json", "-o", str(directory), *words],
+        [*wrapper, WHYLATE, "measure", "--virtual-time", "--json", "-o", str(directory), *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
@@ -48,6 +48,15 @@ def diff(*words: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, json.loads(done.stdout)
 
 
+def busy_host(directory: Path) -> Path:
+    """Build the library that takes time from QEMU's threads where it hurts most."""
+    library = directory / "busy_host.so"
+    source = Path(__file__).with_name("busy_host.c")
+    command = ["cc", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run([*command, "-o", library, source], check=True, timeout=60)
+    return library
+
+
 def test_a_run_repeats_to_the_nanosecond_though_its_reader_is_stopped(tmp_path: Path) -> None:
     board = ("virt-arm64", "--smp", "1", "--for", "1s", "--load", "memory")
     first = measure(tmp_path / "a", *board)
@@ -61,6 +70,27 @@ def test_a_run_repeats_to_the_nanosecond_though_its_reader_is_stopped(tmp_path: 
     assert (first["expected"], first["dropped"]) == (1000, 0)
     assert first["samples_sha256"] == second["samples_sha256"]
     assert diff(str(tmp_path / "a"), str(tmp_path / "b"))[0] == 0
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_a_host_that_takes_the_cpu_from_qemu_s_threads_changes_nothing(
+    cpus: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("virt-arm64", "--smp", str(cpus), "--for", "100ms", "--load", f"timer:{cpus}")
+    quiet = measure(tmp_path / "a", *words)
+    monkeypatch.setenv("LD_PRELOAD", str(busy_host(tmp_path)))
+    busy = measure(tmp_path / "b", *words)
+    assert quiet["state"] == busy["state"] == "complete"
+    assert quiet["samples_sha256"] == busy["samples_sha256"]
+
+
+def test_a_run_without_the_right_to_a_real_time_priority_says_so(tmp_path: Path) -> None:
+    without = ("setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice")
+    words = ("virt-arm64", "--smp", "1", "--for", "10ms")
+    found = result(start(tmp_path / "a", *words, wrapper=without))
+    assert found["state"] == "complete"
+    assert "unsteady" in [warning["code"] for warning in found["warnings"]]
 
 
 def test_another_start_phase_is_another_run_and_diff_says_where_they_part(tmp_path: Path) -> None:

@@ -89,8 +89,7 @@ class LabgridBoard:
         #: Whether it was on before we switched anything; None: nothing was switched yet.
         self._found_on: bool | None = None
         self._switched_on = False
-        #: Set before boot(): it then stays on when it is closed.
-        self.outlive = False
+        self._stay_on = False
 
     @property
     def power(self) -> LabgridPower | None:
@@ -124,6 +123,10 @@ class LabgridBoard:
             with contextlib.suppress(BoardError):
                 self._let_go()
             raise
+
+    def stay_on(self) -> None:
+        """Leave it switched on when it is closed."""
+        self._stay_on = True
 
     def close(self) -> None:
         """Leave it as it was found, switched off if it was off, and let others have it.
@@ -201,7 +204,7 @@ class LabgridBoard:
         """Switch off what we switched on; a board that is not ours any more is left alone."""
         ours = self._switched_on and not self._found_on
         self._switched_on, self._found_on = False, None
-        if not ours or self.outlive or self._power is None:
+        if not ours or self._stay_on or self._power is None:
             return
         lost = self._source.trouble()
         if lost is not None:

@@ -9,7 +9,7 @@ from whylate.boards.board import BoardError
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard, Source
 from whylate.boards.labgrid.coordinator import coordinator_address
 from whylate.boards.labgrid.environment import EnvironmentSource, environment_file, list_targets
-from whylate.boards.labgrid.places import PlaceSource
+from whylate.boards.labgrid.places import PlaceSource, list_places
 
 
 def labgrid_board(
@@ -40,3 +40,11 @@ def labgrid_board(
             )
         raise BoardError(f"{path} has no target {name[:80]!r}: it has {', '.join(names) or 'none'}")
     return LabgridBoard(name, source, options)
+
+
+def bench_names(environment: Path | None = None) -> list[str]:
+    """Return the names of the targets, and of the places, that there are; raises BoardError."""
+    names = [target.name for target in list_targets(environment)]
+    if os.environ.get("LG_COORDINATOR"):
+        names += [place.name for place in list_places()]
+    return list(dict.fromkeys(names))

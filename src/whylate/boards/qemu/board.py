@@ -23,6 +23,7 @@ from whylate.boards.facts.reading import clean
 from whylate.boards.follow import FileStream
 from whylate.boards.qemu.arguments import Start, arguments
 from whylate.boards.qemu.machine import Machine
+from whylate.boards.qemu.turns import fixed_turns
 from whylate.boards.sockets import SocketStream
 from whylate.boards.state import BoardLock, state_directory
 from whylate.lab.description import VirtualBoard
@@ -42,6 +43,10 @@ READY = b"whylate: ready"
 BOOT_S = 180.0
 #: A shell that was there a moment ago answers within this, however busy the host is.
 SHELL_S = 60.0
+UNSTEADY = (
+    "QEMU's main thread had no real-time priority, for want of the right to it: on a busy host "
+    "this run may, rarely, differ from its repetition"
+)
 #: A serial port does not tell the probe that we are gone.
 SERIAL_KEEPALIVE_S = 4.0
 
@@ -120,8 +125,7 @@ class QemuBoard:
         self._drain: DrainedConsole | None = None
         self._switched_on = False
         self._tell: Tell = tell_nobody
-        #: Set before the board is switched on: it then stays on when this process ends.
-        self.outlive = False
+        self._outlive = False
 
     @property
     def name(self) -> str:
@@ -152,13 +156,17 @@ class QemuBoard:
             tell(f"booting {self.name}")
         self.machine.wait_for(READY, BOOT_S)
 
+    def stay_on(self) -> None:
+        """Leave it switched on when it is closed, and when this process ends; before boot()."""
+        self._outlive = True
+
     def close(self) -> None:
         """Switch it off if we switched it on, and release it."""
         if not self._lock.held:
             return
         self._leave_shell()
         try:
-            if self._switched_on and not self.outlive:
+            if self._switched_on and not self._outlive:
                 self.machine.stop()
         finally:
             self._switched_on = False
@@ -222,9 +230,11 @@ class QemuBoard:
             )
         output = Path(tempfile.mkdtemp(prefix="run-", dir=self._directory)) / "port"
         output.touch()
+        turns = fixed_turns()
         try:
             tell(f"booting {self.name} in virtual time")
-            self._start(seed=seed, output=output, files=((PLAN, plan, 0o644), *files))
+            planned = ((PLAN, plan, 0o644), *files)
+            self._start(turns, seed=seed, output=output, files=planned)
         except BaseException:
             shutil.rmtree(output.parent)
             raise
@@ -236,16 +246,22 @@ class QemuBoard:
                 shutil.rmtree(output.parent, ignore_errors=True)
 
         stream = FileStream(output, lambda: self.machine.pid is not None, end)
-        return StartedProbe(stream, self._probe())
+        return StartedProbe(stream, self._probe(), warning="" if turns else UNSTEADY)
 
     # -- inside
 
     def _switch_on(self) -> None:
-        self._start()
+        self._start(())
 
     def _start(
-        self, *, seed: int = 0, output: Path | None = None, files: Sequence[ImageFile] = ()
+        self,
+        wrapper: Sequence[str],
+        *,
+        seed: int = 0,
+        output: Path | None = None,
+        files: Sequence[ImageFile] = (),
     ) -> None:
+        """Start QEMU; wrapper: words before its command."""
         description = self.virtual.description
         qemu = find_qemu(self.virtual)
         if qemu is None:
@@ -264,7 +280,7 @@ class QemuBoard:
         image = self._image()
         initrd = self._with_files(image, files)
         command = arguments(self.virtual, qemu, image, initrd, start)
-        self.machine.start(command, outlive=self.outlive)
+        self.machine.start([*wrapper, *command], outlive=self._outlive)
 
     def _image(self) -> Image:
         if not is_fetched(self.virtual):
