@@ -7,8 +7,13 @@ import resource
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from whylate.probe.binaries import NoProbeError, probe_binary
+
+#: A shared machine may be slow at any moment.
+settings.register_profile("shared", deadline=None)
+settings.load_profile("shared")
 
 CAP_SYS_NICE = 1 << 23
 

@@ -10,6 +10,7 @@ import numpy as np
 from whylate.recording.manifest import (
     Change,
     CpuAccount,
+    CrashReport,
     Fact,
     LoadPlan,
     LoadReport,
@@ -247,6 +248,9 @@ def hostile_run() -> tuple[Summary, Manifest, list[CpuSamples]]:
         loads=[hostile_load],
         warnings=[Caution(HOSTILE, HOSTILE)],
         requirements=[Requirement(HOSTILE, "no verdict", HOSTILE)],
+        virtual_time=True,
+        samples_sha256=HOSTILE,
+        crashes=[CrashReport(HOSTILE, HOSTILE, [HOSTILE] * 3, 7, True)],
         interval_note=HOSTILE,
     )
     manifest = msgspec.structs.replace(

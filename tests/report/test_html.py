@@ -22,7 +22,7 @@ from report_examples import (
     summary_of,
 )
 
-from whylate.recording.manifest import Change, Fact
+from whylate.recording.manifest import Change, CrashReport, Fact
 from whylate.recording.samples import CpuSamples
 from whylate.report.html import render_html, write_report
 
@@ -66,6 +66,29 @@ def test_hostile_text_is_escaped_wherever_it_stands() -> None:
     assert "\u202e" not in page
     assert "\x1b" not in page
     assert HOSTILE not in page
+
+
+def test_a_crash_is_shown_with_its_line_and_its_calls_and_a_page_stays_a_page() -> None:
+    summary, manifest, samples = run_of(n=5_000)
+    assert "Crashes" not in render_html(summary, manifest, samples)
+    crash = CrashReport(
+        "kernel panic", "Kernel panic - not syncing: x", ["foo+0x1", "bar"], 7, True
+    )
+    crashed = msgspec.structs.replace(summary, crashes=[crash] * 500)
+    page = render_html(crashed, manifest, samples)
+    assert "<b>kernel panic</b>: Kernel panic - not syncing: x" in page
+    assert "line 7 of console.log" in page
+    assert "foo+0x1\nbar" in page
+    assert page.count("Kernel panic - not syncing") == 20
+
+
+def test_virtual_time_is_said_with_the_digest_by_which_runs_are_told_apart() -> None:
+    summary, manifest, samples = run_of(n=5_000)
+    assert "virtual time" not in render_html(summary, manifest, samples)
+    virtual = msgspec.structs.replace(summary, virtual_time=True, samples_sha256="ab" * 32)
+    page = render_html(virtual, manifest, samples)
+    assert "no measure of hardware" in page
+    assert "abababab" in page
 
 
 def test_the_plots_hold_every_sample() -> None:
@@ -127,7 +150,7 @@ def test_a_run_without_samples_still_makes_a_page() -> None:
     assert data_of(render_html(summary, manifest, []))["cpus"] == []
 
 
-def test_ten_million_samples_are_binned_in_seconds_and_little_memory() -> None:
+def test_ten_million_samples_are_binned_fast_and_in_little_memory() -> None:
     n = 5_000_000
     rng = np.random.default_rng(3)
     samples = [
@@ -138,13 +161,18 @@ def test_ten_million_samples_are_binned_in_seconds_and_little_memory() -> None:
         for cpu in range(2)
     ]  # fmt: skip
     small, manifest, _ = run_of(n=5_000)
-    tracemalloc.start()
-    began = time.perf_counter()
+    began = time.process_time()
+    for cpu in samples:
+        np.sort(cpu.latency_ns)
+    sorted_at = time.process_time()
     render_html(small, manifest, samples)
-    took_s = time.perf_counter() - began
+    rendered_at = time.process_time()
+    # Three times a sort, but for whoever touches samples one by one.
+    assert rendered_at - sorted_at < 20 * (sorted_at - began)
+    tracemalloc.start()
+    render_html(small, manifest, samples)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert took_s < 6  # three on an idle machine; this one may be shared
     assert peak < 300 * 2**20
 
 

@@ -76,6 +76,7 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "board": plain(summary.board, 80),
         "subject": [plain(t, 120) for t in (summary.kernel, summary.cpu_model) if t],
         "workload": page.unbroken(sentences.workload(summary)),
+        "virtual_time": sentences.virtual_time(summary) if summary.virtual_time else "",
         "recording": plain(summary.recording, 300),
         "when": page.when(summary.created),
         "state": plain(summary.state, 40),
@@ -102,6 +103,7 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
             for r in summary.requirements
         ],
         "warnings": [(plain(w.code, 40), plain(w.text, 500)) for w in summary.warnings],
+        "crashes": page.crash_rows(summary.crashes),
         "loads": page.load_rows(summary.loads),
         "facts": page.facts_of(manifest.facts),
         "settings": [(plain(s.path, 200), plain(s.value, 200)) for s in manifest.plan.settings],

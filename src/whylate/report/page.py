@@ -7,11 +7,19 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from whylate.recording.manifest import Change, Fact, FactValue, LoadReport, Manifest, ProbeReport
+from whylate.recording.manifest import (
+    Change,
+    CrashReport,
+    Fact,
+    FactValue,
+    LoadReport,
+    Manifest,
+    ProbeReport,
+)
 from whylate.report.quantities import (
     format_amount,
     format_count,
@@ -27,6 +35,8 @@ from whylate.summary.model import Estimate, Figures, Summary
 #: Facts and changes are the board's to choose; a page stays a page. The rest is in manifest.json.
 _MOST_FACT_BYTES = 400_000
 _MOST_CHANGES = 300
+_MOST_CRASHES = 20
+_MOST_FRAMES = 60
 #: Bytes of markup round one fact.
 _FACT_MARKUP = 140
 
@@ -148,6 +158,19 @@ def load_rows(loads: Iterable[LoadReport]) -> list[dict[str, str]]:
             }
         )
     return rows
+
+
+def crash_rows(crashes: Sequence[CrashReport]) -> list[dict[str, str]]:
+    """Write what the console told of crashes: kind, first line, where in its log, the calls."""
+    return [
+        {
+            "kind": plain(crash.kind, 60),
+            "headline": plain(crash.headline, 300),
+            "line": format_count(crash.line),
+            "backtrace": "\n".join(plain(one, 200) for one in crash.backtrace[:_MOST_FRAMES]),
+        }
+        for crash in crashes[:_MOST_CRASHES]
+    ]
 
 
 def facts_of(facts: list[Fact]) -> Facts:
