@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from whylate.boards.board import Board, BoardError
 from whylate.boards.local import LocalBoard
+from whylate.cli.show import show_one, show_several
 from whylate.recording.reader import open_recording
 from whylate.run.progress import Quiet
 from whylate.run.request import Request
@@ -24,6 +26,14 @@ def broken() -> Board:
 
 def defective() -> Board:
     raise ZeroDivisionError
+
+
+class Sticking(LocalBoard):
+    """A board that cannot be left."""
+
+    def close(self) -> None:
+        super().close()
+        raise BoardError("the relay sticks")
 
 
 def job(name: str, open_board: Callable[[], Board], directory: Path) -> Job:
@@ -51,6 +61,42 @@ def test_after_a_failure_a_board_s_further_runs_are_left_out(tmp_path: Path) -> 
     (outcome,) = carry_out_rounds([jobs], lambda: False)
     assert outcome.error is not None
     assert not (tmp_path / "2").exists()
+
+
+def test_a_recording_is_kept_and_shown_though_leaving_the_board_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (outcome,) = carry_out_rounds([[job("a", Sticking, tmp_path)]], lambda: False)
+    assert outcome.recorded
+    assert show_one(outcome, [], as_json=False) == 3
+    shown = capsys.readouterr()
+    assert "200 expected" in shown.out
+    assert "the relay sticks" in shown.err
+    assert show_several([outcome, outcome], [], as_json=True) == 3
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [one["error"] for one in runs] == ["the relay sticks"] * 2
+    assert runs[0]["expected"] == 200
+
+
+def test_a_failed_requirement_has_failed_whatever_else_is_not_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes = carry_out_rounds([[job("a", LocalBoard, tmp_path)], [job("b", broken, tmp_path)]],
+                                lambda: False)  # fmt: skip
+    assert show_several(outcomes, ["max<1ns"], as_json=False) == 1
+    assert show_several(outcomes, [], as_json=False) == 3
+    capsys.readouterr()
+
+
+def test_runs_that_were_not_made_are_told_of(tmp_path: Path) -> None:
+    jobs = [job("a", LocalBoard, tmp_path / str(number)) for number in range(3)]
+    asked = itertools.count()
+    # Ended while the first run is being written: it is asked once more before the second.
+    outcomes = carry_out_rounds(
+        [jobs], lambda: next(asked) >= 0 and (tmp_path / "0/a/manifest.json").exists()
+    )
+    assert [outcome.recorded for outcome in outcomes] == [True, False]
+    assert "2 of 3 runs were not made" in str(outcomes[1].error)
 
 
 def test_a_board_without_virtual_time_says_so(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from whylate.recording.difference import Activation, Parting
+    from whylate.recording.reader import Recording
 
 
 @click.command(name="diff")
@@ -25,7 +26,7 @@ def command(first: Path, second: Path, context: int, as_json: bool) -> None:
 
     For runs in virtual time, which repeat each other to the nanosecond unless something differs:
     what differs in their plans and in the facts of their boards is shown too. Exit status 0 where
-    every latency is the same, 1 where they part.
+    every latency is the same, 1 where they part, 3 where one of them is not whole.
     """
     from rich.console import Console
 
@@ -35,23 +36,44 @@ def command(first: Path, second: Path, context: int, as_json: bool) -> None:
     ours, theirs = open_recording(first), open_recording(second)
     found = partings(ours.samples, theirs.samples, context)
     facts = differing_facts(ours.manifest, theirs.manifest)
+    lacking = [*_lacking(first, ours), *_lacking(second, theirs)]
     if as_json:
-        _print_json(found, facts)
+        _print_json(found, facts, lacking)
     else:
         console = Console(highlight=False)
         _print_facts(console, facts)
         _print_partings(console, found, sum(len(lane.activation) for lane in ours.samples))
         if not (ours.manifest.plan.virtual_time and theirs.manifest.plan.virtual_time):
             console.print("Not both runs were in virtual time: in real time no two are the same.")
-    sys.exit(1 if found else 0)
+        for text in lacking:
+            console.print(text, style="red", markup=False)
+    if found:
+        sys.exit(1)
+    sys.exit(3 if lacking else 0)
 
 
-def _print_json(found: list[Parting], facts: list[tuple[str, str, str]]) -> None:
+def _lacking(path: Path, recording: Recording) -> list[str]:
+    """Say what a recording lacks: two that end after the same second need not be the same."""
+    from whylate.report.text import plain
+
+    name = plain(str(path), 200)
+    found = []
+    if recording.manifest.state != "complete":
+        found.append(f"{name} is not whole: its run was {plain(recording.manifest.state, 40)}")
+    if not any(len(lane.activation) for lane in recording.samples):
+        found.append(f"{name} has no samples")
+    return found
+
+
+def _print_json(
+    found: list[Parting], facts: list[tuple[str, str, str]], lacking: list[str]
+) -> None:
     import msgspec
 
     document = msgspec.json.encode(
         {
-            "same": not found,
+            "same": not found and not lacking,
+            "lacking": lacking,
             "partings": found,
             "differing_facts": [
                 {"name": name, "first": one, "second": other} for name, one, other in facts

@@ -13,19 +13,30 @@ if TYPE_CHECKING:
 
 #: Exit status for what became of the requirements, or of the run without any.
 STATUS = {"pass": 0, "fail": 1, "inconclusive": 3, "no verdict": 3}
+#: A requirement that failed has failed, whatever is not known besides.
+_FROM_BEST_TO_WORST = (0, 3, 1)
 
 
 def show_one(outcome: Outcome, requirements: Sequence[str], *, as_json: bool) -> int:
-    """Print a run that was just made; return the exit status.
+    """Print a run that was just made, and what went wrong in leaving the board.
 
-    Raises what went wrong with it, after the recording is shown where there is one.
+    Returns the exit status; raises what went wrong where there is no recording.
     """
-    status = 0
-    if outcome.recorded:
-        status = show(outcome.job.directory, requirements, as_json=as_json)
-    if outcome.error is not None:
+    import click
+
+    from whylate.report.text import plain
+
+    if not outcome.recorded and outcome.error is not None:
         raise outcome.error
+    status = show(outcome.job.directory, requirements, as_json=as_json)
+    if outcome.error is not None:
+        click.echo(f"whylate: {plain(str(outcome.error), 1000)}", err=True)
+        status = _worse(status, STATUS["no verdict"])
     return status
+
+
+def _worse(one: int, other: int) -> int:
+    return max(one, other, key=_FROM_BEST_TO_WORST.index)
 
 
 def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as_json: bool) -> int:
@@ -42,25 +53,29 @@ def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as
     console = Console(highlight=False)
     worst = 0
     documents = []
+    pooled = []
     for name in dict.fromkeys(outcome.job.name for outcome in outcomes):
         mine = [outcome for outcome in outcomes if outcome.job.name == name]
         summaries = []
         for outcome in mine:
             summary, document, status = _outcome(outcome, requirements)
-            worst = max(worst, status)
+            worst = _worse(worst, status)
             summaries += [summary] if summary is not None else []
             documents.append(document)
+        together = pool(summaries)
+        if len(summaries) > 1:
+            pooled.append({"board": name, **msgspec.to_builtins(together)})
         if as_json:
             continue
         if summaries:
             print_runs(name, summaries, console)
-            if len(summaries) > 1:
-                print_pooled(pool(summaries), console)
+        if len(summaries) > 1:
+            print_pooled(together, console)
         for outcome in mine:
             if outcome.error is not None:
                 print_failure(name, str(outcome.error), console)
     if as_json:
-        document = {"format": "whylate-runs", "version": 1, "runs": documents}
+        document = {"format": "whylate-runs", "version": 1, "runs": documents, "pooled": pooled}
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2))
         sys.stdout.buffer.write(b"\n")
         sys.stdout.flush()
@@ -80,7 +95,7 @@ def _outcome(
         document = {**to_json(summary), "report": str(page)}
     if outcome.error is not None:
         document["error"] = str(outcome.error)
-        status = STATUS["no verdict"]
+        status = _worse(status, STATUS["no verdict"])
     return summary, document, status
 
 

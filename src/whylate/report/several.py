@@ -11,7 +11,7 @@ from rich.text import Text
 from whylate.report.quantities import format_ns
 from whylate.report.text import plain
 from whylate.summary.model import Summary
-from whylate.summary.pooled import NAMES, Pooled
+from whylate.summary.pooled import NAMES, Pooled, PooledFigure
 
 
 def print_runs(board: str, summaries: Sequence[Summary], console: Console) -> None:
@@ -47,24 +47,38 @@ def print_runs(board: str, summaries: Sequence[Summary], console: Console) -> No
             )
 
 
-def print_pooled(pooled: Sequence[Pooled], console: Console) -> None:
+def print_pooled(pooled: Pooled, console: Console) -> None:
     """Print each figure over the runs: its median with an interval, and its range."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("over the runs", "median", "95 % interval", "lowest", "highest", "runs"):
         table.add_column(heading, justify="left" if heading == "over the runs" else "right")
-    for one in pooled:
+    for one in pooled.figures:
         interval = "too few runs"
         if one.low_ns is not None and one.high_ns is not None:
-            interval = f"{format_ns(one.low_ns)} … {format_ns(one.high_ns)}"
+            interval = f"{_bounded(one, one.low_ns)} … {_bounded(one, one.high_ns)}"
+        known = len(one.values_ns)
         table.add_row(
             one.name,
-            format_ns(round(one.median_ns)),
+            _bounded(one, one.median_ns),
             interval,
-            format_ns(one.values_ns[0]),
-            format_ns(one.values_ns[-1]),
-            str(len(one.values_ns)),
+            _bounded(one, one.values_ns[0]),
+            _bounded(one, one.values_ns[-1]),
+            str(known) if known == pooled.runs else f"{known} of {pooled.runs}",
         )
-    console.print(table)
+    if pooled.figures:
+        console.print(table)
+    if pooled.left_out:
+        console.print(
+            Text(
+                f"{pooled.left_out} of {pooled.runs + pooled.left_out} runs have no verdict and "
+                "are left out",
+                style="red",
+            )
+        )
+
+
+def _bounded(figure: PooledFigure, value_ns: float) -> str:
+    return _value(round(value_ns), at_least=figure.at_least(value_ns))
 
 
 def print_failure(board: str, why: str, console: Console) -> None:

@@ -83,9 +83,13 @@ def carry_out_rounds(rounds: Sequence[Sequence[Job]], stopped: Callable[[], bool
     outcomes: list[list[Outcome]] = [[] for _ in rounds]
 
     def run(jobs: Sequence[Job], mine: list[Outcome]) -> None:
-        for job in jobs:
+        for number, job in enumerate(jobs):
+            if number and stopped():
+                left = f"{len(jobs) - number} of {len(jobs)} runs were not made: ended early"
+                mine.append(Outcome(job, RequestError(left), recorded=False))
+                return
             mine.append(_carry_out_any(job, stopped))
-            if mine[-1].error is not None or stopped():
+            if mine[-1].error is not None:
                 return
 
     threads = [

@@ -150,11 +150,11 @@ def measure_unattended(
             reader.sink = run.take
             try:
                 with console_kept(board, directory):
-                    state, moved, problems = _follow(run, reader, script)
+                    state, moved, problems, said = _follow(run, reader, script)
                     if started.warning:
                         problems.append(Problem("unsteady", started.warning, fatal=False))
-                    if state == "complete":
-                        problems += _keep_logs(directory, placed, reader.files(script.logs))
+                    if said is not None:
+                        problems += _keep_logs(directory, placed, said)
                     journal.closing(closing(run.client, state, moved, problems))
                     # Whatever the board says from here on is not about the run.
                     stream.close()
@@ -191,8 +191,14 @@ def _keep_logs(directory: Path, placed: Sequence[PlacedCause], snapshot: Snapsho
     return []
 
 
-def _follow(run: Run, reader: _Reader, script: Script) -> tuple[State, list[Change], list[Problem]]:
-    """Follow the run to its end; what goes wrong after its start is part of the result."""
+def _follow(
+    run: Run, reader: _Reader, script: Script
+) -> tuple[State, list[Change], list[Problem], Snapshot | None]:
+    """Follow the run to its end; what goes wrong after its start is part of the result.
+
+    Returns what the causes' logs say last; None where they were not read.
+    """
+    logs: Snapshot | None = None
     moved: list[Change] = []
     problems: list[Problem] = []
     state: State = "cut"
@@ -208,9 +214,11 @@ def _follow(run: Run, reader: _Reader, script: Script) -> tuple[State, list[Chan
             if reader.step() is None:
                 run.observer.progress(run.tally.progress(run.tally.board_elapsed_s))
                 run.interrupted = run.stopped()
-        if not run.interrupted:
-            moved = changes(before, reader.files(script.after))
         state = "interrupted" if run.interrupted else "complete"
+        if not run.interrupted:
+            reader.measured = True
+            moved = changes(before, reader.files(script.after))
+            logs = reader.files(script.logs)
     except ProbeRefusedError as error:
         if not run.tally.started:
             raise
@@ -221,7 +229,7 @@ def _follow(run: Run, reader: _Reader, script: Script) -> tuple[State, list[Chan
         )
     except ProbeError as error:
         problems.append(Problem("probe", str(error), fatal=True))
-    return state, moved, problems
+    return state, moved, problems, logs
 
 
 class _Reader:
@@ -231,6 +239,8 @@ class _Reader:
         self.client = client
         #: Given every message that is read from now on.
         self.sink: Callable[[Frame, Message], None] = _ignore
+        #: Set when the measuring is over: the little that is left is read to its end.
+        self.measured = False
         self._observer = observer
         self._stopped = stopped
         self._heard_at = time.monotonic()
@@ -262,7 +272,7 @@ class _Reader:
         got: list[Message] = []
         while not numbers <= self._done:
             message = self.step()
-            if message is None and self._stopped():
+            if message is None and not self.measured and self._stopped():
                 raise ProbeRefusedError("the run was ended before measuring had begun", 0)
             if message is not None:
                 got.append(message)

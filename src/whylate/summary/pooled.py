@@ -14,46 +14,73 @@ NAMES = ("p50", "p99", "p99.9", "p99.99", "max")
 LEVEL = 0.95
 
 
-class Pooled(msgspec.Struct, frozen=True):
+class PooledFigure(msgspec.Struct, frozen=True):
     """One figure over the runs. low, high: None where there are too few runs for an interval."""
 
     name: str
-    #: The figure of each run, in ns; runs that refused it are left out.
+    #: The figure of each run, in ns, sorted; runs that refused it are left out.
     values_ns: list[int]
     median_ns: float
     low_ns: int | None
     high_ns: int | None
+    #: The least value that is a lower bound of its run's figure: it, and whatever is not below
+    #: it, is at least what it says. None: all values are exact.
+    at_least_from_ns: int | None = None
+
+    def at_least(self, value_ns: float) -> bool:
+        """Whether a median, a limit or an extreme of the values is only a lower bound.
+
+        A value that is in truth higher moves no order statistic that is below it.
+        """
+        return self.at_least_from_ns is not None and value_ns >= self.at_least_from_ns
 
 
-def pool(summaries: Sequence[Summary]) -> list[Pooled]:
-    """Return each figure's median over the runs, with an interval for it.
+class Pooled(msgspec.Struct, frozen=True):
+    """Several runs taken together."""
+
+    figures: list[PooledFigure]
+    #: How many runs are in it.
+    runs: int
+    #: How many are not, because they have no verdict: what they show is not what they measured.
+    left_out: int
+
+
+def pool(summaries: Sequence[Summary]) -> Pooled:
+    """Return each figure's median over the runs that can be trusted, with an interval for it.
 
     The interval is that of order statistics (David and Nagaraja, Order Statistics, 7.1): with n
     runs, [x(k), x(n+1-k)] for the largest k that keeps 95 %; below six runs there is none. It
     speaks of runs like these: other phases and seeds of the same virtual board.
     """
-    found = []
+    trusted = [one for one in summaries if one.trust.verdict == "ok"]
+    figures = []
     for name in NAMES:
-        values = sorted(
-            estimate.value
-            for one in summaries
+        known = [
+            (int(estimate.value), estimate.at_least)
+            for one in trusted
             if (estimate := one.together.latency_ns.get(name)) is not None
             and estimate.value is not None
-        )
-        if values:
+        ]
+        if known:
+            values = sorted(value for value, _ in known)
             low, high = _interval(values)
-            found.append(Pooled(name, [int(v) for v in values], _median(values), low, high))
-    return found
+            bounds = [value for value, at_least in known if at_least]
+            figures.append(
+                PooledFigure(
+                    name, values, _median(values), low, high, min(bounds) if bounds else None
+                )
+            )
+    return Pooled(figures, len(trusted), len(summaries) - len(trusted))
 
 
-def _median(values: Sequence[float]) -> float:
+def _median(values: Sequence[int]) -> float:
     middle = len(values) // 2
     if len(values) % 2:
         return values[middle]
     return (values[middle - 1] + values[middle]) / 2
 
 
-def _interval(values: Sequence[float]) -> tuple[int | None, int | None]:
+def _interval(values: Sequence[int]) -> tuple[int | None, int | None]:
     n = len(values)
     # P(fewer than k of n lie below the median) must be at most half of what may go wrong.
     k = int(binom.ppf((1 - LEVEL) / 2, n, 0.5))
@@ -61,4 +88,4 @@ def _interval(values: Sequence[float]) -> tuple[int | None, int | None]:
         k -= 1
     if k < 1:
         return None, None
-    return int(values[k - 1]), int(values[n - k])
+    return values[k - 1], values[n - k]

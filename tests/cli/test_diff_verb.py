@@ -1,0 +1,44 @@
+"""`whylate diff` as a command: its exit status, and recordings that are not whole."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from whylate.boards.local import LocalBoard
+from whylate.cli.diff import command
+from whylate.run.measure import measure
+from whylate.run.progress import Quiet
+from whylate.run.request import Request
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("diff") / "r"
+    request = Request(100_000_000, 1_000_000, (0,), 10, True, False, (), ())
+    measure(LocalBoard(), request, directory, Quiet())
+    return directory
+
+
+def test_a_recording_is_the_same_as_itself(recording: Path) -> None:
+    done = CliRunner().invoke(command, [str(recording), str(recording)])
+    assert done.exit_code == 0
+    assert "All 100 latencies are the same" in done.output
+
+
+def test_two_that_are_the_same_as_far_as_they_go_are_not_called_the_same(
+    recording: Path, tmp_path: Path
+) -> None:
+    cut = tmp_path / "cut"
+    shutil.copytree(recording, cut)
+    manifest = json.loads((cut / "manifest.json").read_text())
+    (cut / "manifest.json").write_text(json.dumps({**manifest, "state": "interrupted"}))
+    done = CliRunner().invoke(command, [str(recording), str(cut)])
+    assert done.exit_code == 3
+    assert "is not whole: its run was interrupted" in done.output.replace("\n", " ")
+    found = json.loads(CliRunner().invoke(command, [str(recording), str(cut), "--json"]).output)
+    assert found["same"] is False
