@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from whylate.recording.manifest import (
+    CausePlan,
     Change,
     CpuAccount,
     CrashReport,
@@ -250,6 +251,7 @@ def hostile_run() -> tuple[Summary, Manifest, list[CpuSamples]]:
         requirements=[Requirement(HOSTILE, "no verdict", HOSTILE)],
         virtual_time=True,
         samples_sha256=HOSTILE,
+        causes=[CausePlan(HOSTILE, {HOSTILE: HOSTILE})],
         crashes=[CrashReport(HOSTILE, HOSTILE, [HOSTILE] * 3, 7, True)],
         interval_note=HOSTILE,
     )

@@ -21,10 +21,12 @@ from report_examples import (
     run_of,
     summary_of,
 )
+from rich.console import Console
 
-from whylate.recording.manifest import Change, CrashReport, Fact
+from whylate.recording.manifest import CausePlan, Change, CrashReport, Fact
 from whylate.recording.samples import CpuSamples
 from whylate.report.html import render_html, write_report
+from whylate.report.terminal import print_summary
 
 
 def data_of(page: str) -> Any:
@@ -80,6 +82,17 @@ def test_a_crash_is_shown_with_its_line_and_its_calls_and_a_page_stays_a_page() 
     assert "line 7 of console.log" in page
     assert "foo+0x1\nbar" in page
     assert page.count("Kernel panic - not syncing") == 20
+
+
+def test_a_known_cause_that_acted_is_said() -> None:
+    summary, manifest, samples = run_of(n=5_000)
+    assert "known cause" not in render_html(summary, manifest, samples)
+    cause = CausePlan("irqs-off", {"size_us": 300})
+    caused = msgspec.structs.replace(summary, causes=[cause])
+    assert "known cause irqs-off size_us=300" in render_html(caused, manifest, samples)
+    console = Console(record=True, width=100)
+    print_summary(caused, console)
+    assert "known cause irqs-off size_us=300" in console.export_text()
 
 
 def test_virtual_time_is_said_with_the_digest_by_which_runs_are_told_apart() -> None:

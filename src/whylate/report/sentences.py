@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whylate.recording.manifest import CausePlan
 from whylate.report.quantities import format_count, format_ns, format_seconds, format_span_ns
 from whylate.report.text import plain
 from whylate.summary import ladder
@@ -92,6 +93,12 @@ def worst_first(rows: list[Figures]) -> list[Figures]:
         )
 
     return sorted(rows, key=key)
+
+
+def known_cause(cause: CausePlan) -> str:
+    """Say that a known cause of latency acted: "known cause irqs-off size_us=300"."""
+    words = [plain(f"{key}={value}", 60) for key, value in cause.parameters.items()]
+    return " ".join(["known cause", plain(cause.name, 40), *words])
 
 
 def virtual_time(summary: Summary) -> str:

@@ -12,6 +12,7 @@ from whylate.report.quantities import format_interval_ns, format_rate
 from whylate.report.sentences import (
     QUANTILES,
     account,
+    known_cause,
     not_seen,
     value,
     virtual_time,
@@ -47,6 +48,8 @@ def print_summary(summary: Summary, console: Console, report_path: str | None = 
     _print_subject(summary, console)
     for load in summary.loads:
         console.print(_load_line(load))
+    for cause in summary.causes:
+        console.print(Text(known_cause(cause), style="yellow"))
     if summary.virtual_time:
         console.print(Text(virtual_time(summary)))
     console.print(Text(account(summary.together)), style="bold")

@@ -46,6 +46,7 @@ def to_json(summary: Summary) -> dict[str, Any]:
         "seed": summary.seed,
         "phase_ns": summary.phase_ns,
         "crashes": msgspec.to_builtins(summary.crashes),
+        "causes": msgspec.to_builtins(summary.causes),
         "interval_note": summary.interval_note,
     }
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from whylate.recording.manifest import CrashReport, LoadReport
+from whylate.recording.manifest import CausePlan, CrashReport, LoadReport
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -108,3 +108,5 @@ class Summary(msgspec.Struct, frozen=True):
     seed: int = 0
     phase_ns: int = 0
     crashes: list[CrashReport] = []
+    #: Known causes of latency that acted on a virtual board.
+    causes: list[CausePlan] = []

@@ -78,6 +78,7 @@ def summarize(
         seed=manifest.plan.seed,
         phase_ns=manifest.plan.phase_ns,
         crashes=list(manifest.crashes),
+        causes=list(manifest.plan.causes),
     )
 
 
