@@ -99,7 +99,7 @@ def main() -> None:
                 failed |= different != 1
                 print(
                     f"{board:10} {cpus} CPU  {name:24} {options.times} runs, "
-                    f"{different} different, {digests[0][:16]}  ({each:.1f} s each)",
+                    f"{different} distinct, {digests[0][:16]}  ({each:.1f} s each)",
                     flush=True,
                 )
     for process in busy:

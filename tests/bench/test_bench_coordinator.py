@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bench_boards import free_port, shell_board
@@ -18,6 +22,7 @@ from bench_requests import Watcher, request
 from bench_supplies import Strip, strip
 
 from whylate.boards.board import BoardBusyError, BoardError, tell_nobody
+from whylate.boards.labgrid import coordinator as coordinator_module
 from whylate.boards.labgrid import signs, supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.environment import list_targets
@@ -199,3 +204,105 @@ def test_a_place_that_is_taken_away_is_noticed(lab: Lab) -> None:
         with pytest.raises(BoardError, match="left switched on"):
             board.close()
     assert lab.owner("board7") == "desk2/zoe"
+
+
+def interrupted() -> None:
+    """Ctrl-C, as the main thread gets it."""
+    main = threading.main_thread().ident
+    assert main is not None
+    signal.pthread_kill(main, signal.SIGINT)
+
+
+@pytest.mark.parametrize("in_a_target", [False, True], ids=["a place", "in a target"])
+@pytest.mark.parametrize("how", ["timeout", "Ctrl-C"])
+def test_a_place_whose_acquiring_is_broken_off_is_given_back(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, in_a_target: bool
+) -> None:
+    from labgrid.remote.client import ClientSession
+
+    monkeypatch.setattr(coordinator_module, "ANSWER_S", 2.0 if how == "timeout" else 15.0)
+    sync = ClientSession.sync_with_coordinator
+    synced: list[str | None] = []
+
+    async def hangs_once(client: ClientSession) -> object:
+        synced.append(None)
+        # The first one is that of connecting.
+        if len(synced) != 2:
+            return await sync(client)
+        assert await sync(client)
+        synced[-1] = client.places["board7"].acquired
+        if how == "Ctrl-C":
+            interrupted()
+        await asyncio.sleep(60)
+        return None
+
+    monkeypatch.setattr(ClientSession, "sync_with_coordinator", hangs_once)
+    board = board7()
+    if in_a_target:
+        path = environment(
+            tmp_path,
+            main=target(resources=["RemotePlace: {name: board7}"], drivers=[POWER, SERIAL]),
+        )
+        board = labgrid_board("main", path, options=OPTIONS)
+    if how == "Ctrl-C":
+        with pytest.raises(KeyboardInterrupt):
+            board.hold(tell_nobody)
+    else:
+        with pytest.raises(BoardError, match=r"^the coordinator \S+ did not answer within 2 s$"):
+            board.hold(tell_nobody)
+    assert synced[1], "it was ours"
+    assert lab.owner("board7") == "None"
+
+
+def test_a_place_whose_acquiring_is_not_answered_is_given_back(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator_module, "ANSWER_S", 2.0)
+    join = coordinator_module._join
+
+    class Unanswered:
+        """A stub whose AcquirePlace arrives, and whose answer does not."""
+
+        def __init__(self, stub: Any) -> None:
+            self._stub = stub
+
+        def __getattr__(self, name: str) -> Any:
+            return self._acquire if name == "AcquirePlace" else getattr(self._stub, name)
+
+        async def _acquire(self, message: Any) -> None:
+            await self._stub.AcquirePlace(message)
+            await asyncio.sleep(60)
+
+    def joined(address: str) -> coordinator_module.Session:
+        session = join(address)
+        session.client.stub = Unanswered(session.client.stub)
+        return session
+
+    monkeypatch.setattr(coordinator_module, "_join", joined)
+    with pytest.raises(BoardError, match="did not answer within 2 s"):
+        board7().hold(tell_nobody)
+    assert lab.owner("board7") == "None"
+
+
+def test_a_place_that_we_are_refused_stays_with_the_other_one_of_ours(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two runs of one user that ask at the same time one is refused, and must not release."""
+    join = coordinator_module._join
+
+    def overtaken(address: str) -> coordinator_module.Session:
+        session = join(address)
+        ask = session.ask
+
+        def late(request: Any) -> Any:
+            if request.__name__ == "_acquire":
+                lab.coordinator.client("-p", "board7", "acquire")
+            return ask(request)
+
+        monkeypatch.setattr(session, "ask", late)
+        return session
+
+    monkeypatch.setattr(coordinator_module, "_join", overtaken)
+    with pytest.raises(BoardError, match="already acquired"):
+        board7().hold(tell_nobody)
+    assert lab.owner("board7") not in (None, "None")

@@ -11,7 +11,7 @@ from bench_files import POWER, SERIAL, environment, ssh_service, target
 from bench_supplies import strip
 
 from whylate.boards.board import BoardError, tell_nobody
-from whylate.boards.labgrid.environment import list_targets, target_lock
+from whylate.boards.labgrid.environment import EnvironmentSource, list_targets, target_lock
 from whylate.boards.labgrid.open import labgrid_board
 
 PORT = "NetworkPowerPort: {model: rest, host: 'http://127.0.0.1:9/{index}', index: 1}"
@@ -165,3 +165,30 @@ def test_without_labgrid_the_error_says_what_to_install(tmp_path: Path) -> None:
         check=False,
     )
     assert "pip install 'whylate[boards]'" in done.stderr
+
+
+class Held:
+    """A lease as far as giving back goes."""
+
+    def __init__(self, error: str | None = None) -> None:
+        self._error = error
+        self.released = False
+
+    def release(self) -> None:
+        self.released = True
+        if self._error is not None:
+            raise BoardError(self._error)
+
+
+@pytest.mark.parametrize("bad", [0, 1])
+def test_a_place_that_cannot_be_given_back_keeps_no_other_one(tmp_path: Path, bad: int) -> None:
+    path = environment(tmp_path, board7=target(resources=[PORT], drivers=[POWER]))
+    source = EnvironmentSource(path, "board7")
+    source._lock.take()
+    leases = [Held(), Held()]
+    leases[bad] = Held("the coordinator is stubborn")
+    source._leases = list(leases)  # type: ignore[arg-type]
+    with pytest.raises(BoardError, match="stubborn"):
+        source.release()
+    assert [one.released for one in leases] == [True, True]
+    assert target_lock(path, "board7").owner() is None

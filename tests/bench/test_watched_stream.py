@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import socket
+import threading
 import time
 
 import pytest
@@ -113,3 +114,17 @@ def test_closing_does_not_wait_for_a_reader() -> None:
     began = time.monotonic()
     stream.close()
     assert time.monotonic() - began < 5.0
+
+
+def test_a_stream_that_somebody_closes_ends_without_an_error_in_its_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    errors: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", errors.append)
+    pair = Pair()
+    stream = WatchedStream(pair, lambda: None)
+    # As ConsoleStream has it once it was closed.
+    monkeypatch.setattr(pair, "fileno", lambda: -1)
+    assert rest_of(stream) == b""
+    stream.close()
+    assert errors == []

@@ -7,19 +7,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from cause_rig import own_boards
 from click.testing import CliRunner
 
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import BoardError, Finished, tell_nobody
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import held
+from whylate.cli import lab_inject
 from whylate.cli.lab_inject import causes, inject, parse
 from whylate.lab.causes.catalogue import cause, names, use
+from whylate.lab.causes.log import CauseLog
+from whylate.lab.causes.place import PlacedCause
 from whylate.lab.description import virtual_board
 from whylate.lab.errors import LabError
+from whylate.run import inject as run_inject
 from whylate.run.inject import Injection
 from whylate.run.inject import inject as inject_on
 
@@ -186,3 +190,120 @@ def _reaches(pid: int, state: str) -> bool:
                 return True
         time.sleep(0.02)
     return False
+
+
+#: One event, as a cause writes it.
+LOG = b"whylate-cause-log 1 dropped 0\n100 20 0\n"
+
+
+class Answering:
+    """A board that answers commands as it is told to, as far as causes need one."""
+
+    name = "board7"
+
+    def __init__(self, answer: Callable[[str], bytes | int]) -> None:
+        self._answer = answer
+        self.ran: list[str] = []
+
+    def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
+        del data, timeout_s
+        command = " ".join(argv)
+        self.ran.append(command)
+        answer = self._answer(command)
+        return Finished(0, answer, b"") if isinstance(answer, bytes) else Finished(answer, b"", b"")
+
+    def ran_of(self, word: str) -> int:
+        return sum(word in command for command in self.ran)
+
+
+def _placed(*names_of: str) -> list[PlacedCause]:
+    return [
+        PlacedCause(use(n), n, f"/run/{n}", b"", f"/run/{n}.log", f"start {n}", f"stop {n}")
+        for n in names_of
+    ]
+
+
+def _act(board: Answering, *names_of: str) -> tuple[list[CauseLog], str, list[str]]:
+    """Return the logs that were kept, what was raised, and what was told."""
+    placed, kept, told = _placed(*names_of), list[CauseLog](), list[str]()
+    injection = Injection(tuple(one.use for one in placed), 0.0)
+    with pytest.raises((BoardError, LabError)) as caught:
+        run_inject._act(board, placed, injection, told.append, kept.append)  # type: ignore[arg-type]
+    return kept, str(caught.value), told
+
+
+def _cleaned(board: Answering) -> bool:
+    return bool(board.ran_of("rm -f /run/rt-task ") and board.ran_of("rmdir"))
+
+
+def test_the_logs_are_kept_though_a_cause_cannot_be_removed() -> None:
+    board = Answering(lambda command: 1 if command == "sh -c stop rt-task" else LOG)
+    kept, said, _ = _act(board, "rt-task", "rt-throttling")
+    assert [log.cause.name for log in kept] == ["rt-task", "rt-throttling"]
+    assert "board7 is not as it was found: rt-task cannot be removed" in said
+    assert board.ran_of("sh -c stop rt-throttling") == 1
+    assert _cleaned(board)
+
+
+def test_a_damaged_log_keeps_nothing_from_being_removed() -> None:
+    board = Answering(lambda command: b"garbage" if "rt-throttling.log" in command else LOG)
+    kept, said, _ = _act(board, "rt-task", "rt-throttling")
+    assert [log.cause.name for log in kept] == ["rt-task"]
+    assert "rt-throttling: what the cause wrote is not a cause's log" in said
+    assert (board.ran_of("sh -c stop rt-throttling"), board.ran_of("sh -c stop rt-task")) == (1, 1)
+    assert _cleaned(board)
+
+
+@pytest.mark.parametrize("step", ["tr -d", "stop"])
+def test_a_step_that_is_not_answered_keeps_no_other_from_being_taken(step: str) -> None:
+    def answer(command: str) -> bytes:
+        # The one that was begun last is ended first.
+        if step in command and "rt-throttling" in command and "setsid" not in command:
+            raise BoardError("sh took longer than 60 s")
+        return LOG
+
+    board = Answering(answer)
+    kept, said, _ = _act(board, "rt-task", "rt-throttling")
+    read = ["rt-task"] if step == "tr -d" else ["rt-task", "rt-throttling"]
+    assert [log.cause.name for log in kept] == read
+    assert "rt-throttling" in said
+    assert "took longer than 60 s" in said
+    assert (board.ran_of("sh -c stop rt-throttling"), board.ran_of("sh -c stop rt-task")) == (1, 1)
+    assert board.ran_of("rm -f /run/rt-task ")
+    # A cause that may not have heard that it is to end is left to the watch.
+    assert board.ran_of("rmdir") == (1 if step == "tr -d" else 0)
+
+
+def test_a_board_that_is_dead_is_not_asked_for_ever_and_what_came_first_is_said() -> None:
+    def answer(command: str) -> bytes:
+        if "setsid" in command:
+            return b""
+        raise BoardError("the console's line is gone")
+
+    board = Answering(answer)
+    kept, said, told = _act(board, "rt-task", "rt-throttling")
+    assert kept == []
+    # Beginning the first failed already.
+    assert said == "the console's line is gone"
+    assert any("rt-task cannot be removed" in text for text in told)
+    assert len(board.ran) <= 2 + run_inject.GIVE_UP
+
+
+def test_what_was_done_is_printed_though_the_board_could_not_be_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Leaving(Answering):
+        def hold(self, tell: object) -> None: ...
+
+        def boot(self, tell: object) -> None: ...
+
+        def close(self) -> None:
+            raise BoardError("board7 is still on: the relay sticks")
+
+    board = Leaving(lambda _: LOG)
+    monkeypatch.setattr(run_inject, "open_board", lambda _: board)
+    monkeypatch.setattr(run_inject, "_bring", lambda *_: _placed("rt-task"))
+    done = CliRunner().invoke(lab_inject.inject, ["rt-task", "--board", "board7", "--for", "1ms"])
+    assert isinstance(done.exception, BoardError)
+    assert "the relay sticks" in str(done.exception)
+    assert done.stdout.startswith("rt-task: acted 1 times on CPU 0")

@@ -16,6 +16,7 @@ from whylate.recording.crashes import (
     MAX_FRAMES,
     MAX_HEADLINE,
     Crash,
+    CrashFinder,
     find_crashes,
 )
 
@@ -128,6 +129,20 @@ FORMATS = [
     ("BUG: KASAN: use-after-free in foo+0x1/0x2", "bug"),
     ("BUG: sleeping function called from invalid context at kernel/locking/rtmutex.c:46", "bug"),
     ("INFO: task (sd-pam):1 x:123 blocked for more than 120 seconds.", "hung task"),
+    ("INFO: task dd:123 blocked in I/O wait for more than 122 seconds.", "hung task"),
+    ("INFO: task dd:123 blocked  for more than 122 seconds.", "hung task"),
+    ("INFO: task dd:123 can't die for more than 143 seconds.", "hung task"),
+    ("INFO: task dd:123, parent sh:99 blocked for more than 122 seconds.", "hung task"),
+    ("INFO: task dd:123 blocked for more than 120 s.", "hung task"),
+    ("int3: 0000 [#1] PREEMPT SMP NOPTI", "oops"),
+    ("int3: 0000 [#1]", "oops"),
+    ("alignment check: 0000 [#1] SMP PTI", "oops"),
+    ("general protection fault, probably for non-canonical address 0xdead: 0000 [#1] SMP", "oops"),
+    ("general protection fault: 0000 [#1] SMP", "oops"),
+    ("Oops: int3: 0000 [#1] SMP NOPTI", "oops"),
+    ("unexpected #VE: 0000 [#1]", "oops"),
+    ("something that is not known yet: 0003 [#12] PREEMPT_RT SMP", "oops"),
+    ("illegal operation: 0001 ilc:1 [#1] SMP", "oops"),
     ("Memory cgroup out of memory: Killed process 99 (stress) total-vm:1kB", "out of memory"),
     ("Out of memory: Kill process 99 (stress) score 900 or sacrifice child", "out of memory"),
     ("WARNING: at net/sched/sch_generic.c:255 dev_watchdog+0x1/0x2()", "warning"),
@@ -165,6 +180,14 @@ def test_a_message_is_known_by_its_words_whatever_stands_before_it(
         "don't panic: it is only a game",
         "DEBUG: nothing",
         "make: warning: Clock skew detected",
+        "test: 0001 [#7]",
+        "worker: 0042 [#7] done",
+        "see int3: 0000 [#1]",
+        "merged: beef [#12] SMPTE",
+        "int3: not here",
+        "[    1.0] INFO: task cat:115 is blocked on a mutex likely owned by task cat:114.",
+        "[    1.0] INFO: task cat:115 <reader> blocked on an rw-semaphore likely owned by task x:1",
+        "[    1.0] INFO: task management started",
     ],
 )
 def test_what_is_no_crash_is_none(text: str) -> None:
@@ -253,6 +276,107 @@ def test_what_is_kept_is_bounded_and_the_panic_at_the_end_is_kept_of_all() -> No
     assert max(map(len, crash.backtrace)) == MAX_FRAME
 
 
+OOM = "[ 1.0] Out of memory: Killed process {n} (stress) total-vm:1kB\n"
+WARNED = "[ 1.0] WARNING: CPU: 0 PID: 1 at a.c:{n} f+0x1/0x2\n"
+STUCK = "[ 9.0] watchdog: BUG: soft lockup - CPU#1 stuck for {s}s! [spinner:102]\n"
+
+
+@pytest.mark.parametrize("harmless", [OOM, WARNED], ids=["killed for memory", "warnings"])
+@pytest.mark.parametrize("count", [MAX_CRASHES - 1, MAX_CRASHES, MAX_CRASHES + 3, 500])
+def test_what_is_harmless_does_not_crowd_out_what_is_fatal(harmless: str, count: int) -> None:
+    many = "".join(harmless.format(n=n) for n in range(count))
+    lockups = "".join(STUCK.format(s=22 * n) for n in range(1, 50))
+    crashes = find_crashes(many + lockups + many)
+    assert [crash.kind for crash in crashes if crash.fatal] == ["soft lockup"]
+    assert crashes[-1].kind == "soft lockup"
+    assert MAX_CRASHES - 1 <= len(crashes) <= MAX_CRASHES
+    # A panic takes the last place, and then a fatal one still has its own.
+    panic = "[ 9.0] Kernel panic - not syncing: x\n[ 0.0] Linux version 6\n"
+    kinds = [crash.kind for crash in find_crashes(many + panic + lockups)]
+    assert kinds[-2:] == ["panic", "soft lockup"]
+    assert len(kinds) <= MAX_CRASHES
+
+
+def test_the_probe_killed_after_many_others_is_told() -> None:
+    many = "".join(OOM.format(n=n) for n in range(100))
+    probe = (
+        "[ 2.0] tail invoked oom-killer: gfp_mask=0x1\n[ 2.0] Call Trace:\n[ 2.0]  f+0x1/0x2\n"
+        "[ 2.0] Out of memory: Killed process 9 (whylate-probe) total-vm:1kB\n"
+    )
+    last = find_crashes(many + probe + many)[-1]
+    assert last.fatal
+    assert last.backtrace == ("f+0x1/0x2",)
+
+
+def test_crashes_are_told_in_the_order_in_which_they_began() -> None:
+    many = "".join(WARNED.format(n=n) for n in range(MAX_CRASHES))
+    panic = "[ 9.0] Kernel panic - not syncing: panic_on_warn set ...\n"
+    # The first one had to make room, and comes back when it turns out how it ended.
+    crashes = find_crashes(many + STUCK.format(s=22) + WARNED.format(n=0) + panic)
+    assert crashes[0].kind == "panic"
+    assert crashes[0].line == 1
+    assert [crash.line for crash in crashes] == sorted(crash.line for crash in crashes)
+
+
+def test_each_process_killed_is_told_where_nobody_says_who_asked_for_memory() -> None:
+    first, second = find_crashes(OOM.replace("stress", "whylate-probe").format(n=1) + OOM)
+    assert first.fatal
+    assert not second.fatal
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "".join(f"writing {n:5}%\r" for n in range(400)),
+        "\r" * 5000,
+        "#" * 5000,
+        "#" * 5000 + "[    9.0] ",
+        "#" * 1100 + "[    9.0] ",
+        "".join(f"\\x{n % 256:02x}" for n in range(3000)) + "[    9.0] ",
+    ],
+    ids=["progress", "returns", "no return", "no return, a stamp", "longer than one", "a frame"],
+)
+def test_what_stands_before_a_message_may_be_long(before: str) -> None:
+    text = f"hello\n{before}{STUCK[7:].format(s=22).strip()}\r\nbye\n"
+    (crash,) = find_crashes(text)
+    assert (crash.kind, crash.line) == ("soft lockup", 2)
+    assert crash.headline == "watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [spinner:102]"
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 4096])
+def test_a_console_that_comes_in_pieces_says_the_same(size: int) -> None:
+    text = "".join(read(name) for name, _ in CAPTURED)
+    data = (
+        text.encode()
+        + b"\xff\xe2\x82"
+        + ("#" * 9000 + STUCK.replace("#1", "#7").format(s=9)).encode()
+    )
+    finder = CrashFinder()
+    for at in range(0, len(data), size):
+        finder.feed(data[at : at + size])
+    assert finder.finish() == find_crashes(data)
+    assert finder.finish()[-1].kind == "soft lockup"
+
+
+def test_what_has_no_line_end_yet_is_found_at_the_end() -> None:
+    finder = CrashFinder()
+    finder.feed(b"hello\n[ 1.0] Kernel panic - not syncing: x")
+    assert finder.found() == ()
+    (crash,) = finder.finish()
+    assert crash.headline == "Kernel panic - not syncing: x"
+
+
+def test_a_line_that_does_not_end_is_not_remembered() -> None:
+    finder = CrashFinder()
+    began = time.perf_counter()
+    for _ in range(2000):
+        finder.feed(b"#" * 10_000)
+        assert len(finder._partial) <= 4000
+    assert time.perf_counter() - began < 20
+    finder.feed(STUCK.format(s=22).encode())
+    assert [crash.kind for crash in finder.found()] == ["soft lockup"]
+
+
 WORDS = st.sampled_from(
     ["Kernel panic - not syncing", "BUG: ", "Oops: ", "INFO: task ", ":1 blocked for more than ",
      "rcu_", "[ 1.5] ", "<4>", "\x1b[0m", "\r", "\n", "Call trace:\n", " f+0x1/0x2\n", "panic: x",
@@ -276,7 +400,8 @@ def test_no_text_raises_and_what_is_found_is_bounded(text: str | bytes) -> None:
 @pytest.mark.parametrize(
     "unit",
     ["a" * 1000, "a+0x", "INFO: task :1 ", "\x1b[0", "[ 1.", "kernel: ", "\r", "BUG: \n",
-     "[ 1.0] Call trace:\n", "panic: \n", " a_b() \n", "[ 1.0] WARNING: at x\n"],
+     "[ 1.0] Call trace:\n", "panic: \n", " a_b() \n", "[ 1.0] WARNING: at x\n", "x\r", "\r[ 1.0]",
+     "INFO: task x:1 blocked ", "a: 0000 [#1] ", "int3: 0000 [#1]\r"],
     ids=repr,
 )  # fmt: skip
 def test_hostile_text_takes_time_in_proportion(unit: str) -> None:
@@ -285,7 +410,7 @@ def test_hostile_text_takes_time_in_proportion(unit: str) -> None:
     def seconds(size: int) -> float:
         text = start + unit * (size // len(unit))
         # And as lines of the greatest length that is looked at.
-        lines = start + "\n".join(text[at : at + 999] for at in range(0, len(text), 999))
+        lines = start + "\n".join(text[at : at + 1999] for at in range(0, len(text), 1999))
         began = time.perf_counter()
         find_crashes(text)
         find_crashes(lines)

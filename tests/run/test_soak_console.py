@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from whylate.probe.client import Stream
-from whylate.recording.console import CUT
-from whylate.run.soak_console import ConsoleTail, begins_with_the_boot
+from whylate.recording.console import CUT, read_console
+from whylate.recording.crashes import find_crashes
+from whylate.run.console import console_kept
+from whylate.run.soak_board import CycleBoard
+from whylate.run.soak_console import TEXT, ConsoleTail, TailedConsole, begins_with_the_boot
+from whylate.run.soak_cycle import CycleRunner
+from whylate.wire.frame import encode_frame
 
 BOOTLOGS = Path(__file__).parents[1] / "boards" / "data" / "bootlogs"
 
@@ -96,6 +103,78 @@ def test_a_console_that_babbles_is_cut_and_counted(console: LoggedConsole) -> No
         assert tail.read() == b"123456789a" + CUT
         assert tail.cut
         assert tail.bytes == 3012
+
+
+LOCKUP = b"[   98.000001] watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [spinner:102]\r\n"
+PANIC = b"[   99.000001] Kernel panic - not syncing: Fatal exception\r\n"
+
+
+class FramedConsole(LoggedConsole):
+    """A console over which the probe's frames go too."""
+
+    framed = True
+
+
+def frames(seed: int) -> bytes:
+    numbers = random.Random(seed)
+    return b"".join(encode_frame(7, n, numbers.randbytes(600)) for n in range(3))
+
+
+def judged(tail: ConsoleTail, printed: int) -> tuple[str, str]:
+    """What becomes of a cycle that had no failure but what this console shows."""
+    runner = cast(Any, CycleRunner.__new__(CycleRunner))
+    runner._tail = tail
+    return cast("tuple[str, str]", CycleRunner._judge(runner, None, None, printed))
+
+
+@pytest.fixture
+def framed(tmp_path: Path) -> FramedConsole:
+    return FramedConsole(tmp_path / "log")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_lockup_told_in_a_frames_middle_is_a_crash(framed: FramedConsole, seed: int) -> None:
+    sent = frames(seed)
+    at = random.Random(seed).randrange(len(sent))
+    with tail_of(framed) as tail:
+        framed.say(b"boot\r\n\n" + sent[:at] + LOCKUP + sent[at:])
+        log = tail.read()
+        assert LOCKUP in tail.text()
+        (crash,) = find_crashes(tail.text())
+        outcome, why = judged(tail, len(log))
+        assert outcome == "crashed"
+        assert why == crash.headline == LOCKUP.decode().split("] ", 1)[1].strip()
+        framed.say(PANIC)
+        tail.copy()
+        assert PANIC not in tail.text(len(log)), "what it says while it loses its power"
+        assert PANIC in tail.text()
+    kept = (tail.path.parent / TEXT).read_bytes()
+    assert LOCKUP in kept
+    assert kept.endswith(PANIC)
+    assert sent[:at] in tail.path.read_bytes()
+
+
+def test_words_of_a_crash_in_a_frames_payload_are_none(framed: FramedConsole) -> None:
+    with tail_of(framed) as tail:
+        framed.say(b"boot\r\n\n" + encode_frame(7, 1, b"\r\n" + PANIC))
+        assert judged(tail, len(tail.read())) == ("ok", "")
+
+
+def test_a_run_of_a_cycle_keeps_no_frames(framed: FramedConsole, tmp_path: Path) -> None:
+    with tail_of(framed) as tail:
+        board = CycleBoard(cast(Any, None), TailedConsole(framed, tail))
+        with console_kept(board, tmp_path):
+            framed.say(b"boot\r\n" + frames(1) + PANIC)
+    assert read_console(tmp_path) == b"boot\r\n" + PANIC
+
+
+def test_a_log_without_frames_is_its_own_text(console: LoggedConsole) -> None:
+    with tail_of(console) as tail:
+        console.say(b"a\0b\0" + PANIC)
+        assert tail.text() == b"a\0b\0" + PANIC
+        assert tail.text(2) == b"a\0"
+    assert not TailedConsole(console, tail).framed
+    assert not (tail.path.parent / TEXT).exists()
 
 
 @pytest.mark.parametrize("board", ["virt-arm64", "pc", "raspi3b", "sabrelite"])

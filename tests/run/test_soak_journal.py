@@ -48,6 +48,17 @@ def test_a_cycle_that_a_killed_host_left_is_interrupted_by_us(tmp_path: Path) ->
     assert (cycle_directory(soak, 2) / "console.log").read_text() == "as far as it came"
 
 
+def test_a_cycle_that_had_crashed_before_its_host_was_killed_has_crashed(tmp_path: Path) -> None:
+    soak = soaked(tmp_path / "s", cycle(1))
+    with SoakJournal(soak, PLAN) as journal:
+        journal.begin()
+        said = "[    3.0] Kernel panic - not syncing: Attempted to kill init!\n"
+        (cycle_directory(soak, 2) / "console.log").write_text(said)
+    with SoakJournal(soak, PLAN) as journal:
+        assert [one.outcome for one in journal.cycles] == ["ok", "crashed"]
+        assert journal.cycles[1].why == "Kernel panic - not syncing: Attempted to kill init!"
+
+
 @pytest.mark.parametrize("bytes_left", [1, 20, -1])
 def test_a_line_that_was_torn_is_a_cycle_that_was_interrupted(
     tmp_path: Path, bytes_left: int

@@ -35,6 +35,8 @@ SCRIPT_S = 30.0
 #: How long it may take to start the probe, and how much it may print before.
 START_S = 60.0
 START_BYTES = 1 << 16
+#: The slowest line on which a probe or a file is still waited for.
+SLOWEST_BYTES_PER_S = 16_384
 #: Removing what we brought is not worth a longer wait: the board may be off.
 REMOVE_S = 15.0
 _PATH = re.compile(r"(/[A-Za-z0-9._+-]+)+")
@@ -77,20 +79,31 @@ LOOK = _OWN + (
 REMOVE = _OWN + 'for h in "$@"; do own $h && rm -f $h/whylate-probe.* && rmdir $h; done'
 
 
-class Shell(Protocol):
-    """What is needed of a board: as the Board protocol has it."""
+class FedStream(Stream, Protocol):
+    """A stream whose writer can say how long writing may take."""
+
+    def write(self, data: bytes, timeout_s: float = ...) -> None:
+        """Send all of data; raises OSError when the other end is gone or does not take it."""
+
+
+class Commands(Protocol):
+    """What is needed of a board to look at it: as the Board protocol has it."""
 
     @property
     def name(self) -> str:
         """The name by which the user calls it."""
 
-    def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
-        """Write a file whole or not at all; raises BoardError."""
-
     def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
         """Run a command to its end; raises BoardError."""
 
-    def stream(self, argv: Sequence[str]) -> Stream:
+
+class Shell(Commands, Protocol):
+    """What is needed of a board to bring it a probe."""
+
+    def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
+        """Write a file whole or not at all; raises BoardError."""
+
+    def stream(self, argv: Sequence[str]) -> FedStream:
         """Start a command and return its input and output; raises BoardError."""
 
 
@@ -130,15 +143,17 @@ class Deployment:
         while True:
             seen = look(self.board, places)
             refused += seen.refused
-            if seen.directory is not None:
-                self._directories.add(seen.directory)
+            # A board that was asked of no place any more can name none, whatever it says.
+            directory = seen.directory if places else None
+            if directory is not None:
+                self._directories.add(directory)
             binary = self._binary(seen.machine)
-            if seen.directory is None:
+            if directory is None:
                 return self._start_without_a_place(seen, binary, refused, tell), binary
             try:
-                return self._start_from(seen, seen.directory, binary, tell), binary
+                return self._start_from(seen, directory, binary, tell), binary
             except UnfitError as error:
-                refused.append(f"{seen.directory}: {error}")
+                refused.append(f"{directory}: {error}")
             # Each place named after this one is still to be tried.
             places = places[_tried(seen, places) :]
 
@@ -194,7 +209,7 @@ class Deployment:
         stream = self.board.stream(launch.argv)
         try:
             if launch.fed:
-                stream.write(data)
+                stream.write(data, START_S + len(data) / SLOWEST_BYTES_PER_S)
             _wait_until_ready(stream)
         except (UnfitError, OSError) as error:
             stream.close()
@@ -205,7 +220,7 @@ class Deployment:
         return stream
 
 
-def look(board: Shell, places: Sequence[str]) -> Look:
+def look(board: Commands, places: Sequence[str]) -> Look:
     """Ask a board in one command what it is and where a probe can live; raises BoardError."""
     done = board.run(_sh(LOOK, *places), timeout_s=SCRIPT_S)
     said = [line[len(SAID) :].split() for line in _lines(done.output) if line.startswith(SAID)]
@@ -223,7 +238,10 @@ def look(board: Shell, places: Sequence[str]) -> Look:
         tools=frozenset(one[1] for one in words if one[0] == "tool" and len(one) == 2),
         directory=place if place is not None and _PATH.fullmatch(place) else None,
         files=frozenset(one[1] for one in words if one[0] == "file" and len(one) == 2),
-        refused=tuple(clean(" ".join(one[1:]), 200) for one in words if one[0] == "not"),
+        # No more of them than it was asked of.
+        refused=tuple(clean(" ".join(one[1:]), 200) for one in words if one[0] == "not")[
+            : len(places)
+        ],
     )
 
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
 from whylate.boards.board import BoardError, Finished, StartedProbe, Tell
-from whylate.boards.process import ProcessStream
+from whylate.boards.facts.reading import clean
+from whylate.boards.process import (
+    MAX_OUTPUT,
+    ProcessStream,
+    TooLongError,
+    TooMuchError,
+    run_to_end,
+)
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
 
 
@@ -58,17 +64,18 @@ class LocalBoard:
             raise BoardError(f"{path} cannot be written: {error.strerror}") from None
 
     def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
-        """Run a command; raises BoardError."""
+        """Run a command; raises BoardError, also where it prints more than MAX_OUTPUT."""
+        what = clean(argv[0], 80)
         try:
-            done = subprocess.run(
-                argv, input=data, capture_output=True, timeout=timeout_s, check=False
-            )
-        except subprocess.TimeoutExpired:
-            raise BoardError(f"{argv[0]} took longer than {timeout_s:g} s") from None
+            done = run_to_end(argv, data, timeout_s, MAX_OUTPUT)
+        except TooLongError:
+            raise BoardError(f"{what} took longer than {timeout_s:g} s") from None
+        except TooMuchError:
+            raise BoardError(f"{what} printed more than {MAX_OUTPUT >> 20} MiB") from None
         except OSError as error:
-            raise BoardError(f"{argv[0]} cannot be run: {error.strerror}") from None
-        status = done.returncode if done.returncode >= 0 else 128 - done.returncode
-        return Finished(status, done.stdout, done.stderr)
+            raise BoardError(f"{what} cannot be run: {error.strerror}") from None
+        status = done.status if done.status >= 0 else 128 - done.status
+        return Finished(status, done.output, done.error)
 
     def stream(self, argv: Sequence[str]) -> ProcessStream:
         """Start a command as a child process; raises BoardError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import selectors
 import signal
 import socket
@@ -18,7 +19,12 @@ LEAVE_S = 30.0
 KEPT_BYTES = 4096
 #: A command that does not end after it was asked to is killed after this long.
 GRACE_S = 1.0
+#: What a command may print, output and error stream together.
+MAX_OUTPUT = 16 << 20
+#: A child that takes nothing of its input for this long is stuck.
+STUCK_S = 30.0
 _PIECE = 1 << 16
+_TURN_S = 0.1
 
 
 class TooLongError(Exception):
@@ -80,6 +86,8 @@ class ProcessStream:
         assert self._process.stdin is not None  # noqa: S101 - both are pipes
         assert self._process.stdout is not None  # noqa: S101
         self._in = self._process.stdin
+        # Our end alone: to the child its input is as it always was.
+        os.set_blocking(self._in.fileno(), False)
         self._out = self._process.stdout
 
     @property
@@ -96,12 +104,23 @@ class ProcessStream:
         self._hear()
         return os.read(self._out.fileno(), size)
 
-    def write(self, data: bytes) -> None:
-        """Say something to the child; raises OSError when it is gone."""
-        self._hear()
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._in.fileno(), view) :]
+    def write(self, data: bytes, timeout_s: float = STUCK_S) -> None:
+        """Say something to the child; raises OSError when it is gone or does not take it in time.
+
+        What it took of it until then is not known.
+        """
+        deadline = time.monotonic() + timeout_s
+        left = memoryview(data)
+        while left:
+            # It may wait for us to hear it before it reads on.
+            self._hear()
+            with contextlib.suppress(BlockingIOError):
+                left = left[os.write(self._in.fileno(), left) :]
+                continue
+            wait_s = deadline - time.monotonic()
+            if wait_s <= 0:
+                raise TimeoutError(f"it took no more of its input for {timeout_s:g} s")
+            select.select([], [self._in], [], min(wait_s, _TURN_S))
 
     def last_words(self) -> bytes:
         """Return the latest of what the child said on its error stream, where that is kept."""
@@ -151,20 +170,46 @@ def _over(process: subprocess.Popen[bytes], output: int, deadline: float) -> boo
 
 def end(process: subprocess.Popen[bytes]) -> None:
     """End a child that leads a session, and whoever it started there, and reap it."""
-    for number, wait_s in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, None)):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(wait_s)
-            return
+    deadline = time.monotonic() + GRACE_S
+    lives = _signal_group(process.pid, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE_S)
+    # Whoever it started may take longer than itself, or not hear us. While one of them lives,
+    # nobody else can be given the number of the group.
+    while lives and time.monotonic() < deadline:
+        time.sleep(0.01)
+        lives = _signal_group(process.pid, 0)
+    if lives:
+        _signal_group(process.pid, signal.SIGKILL)
+    process.wait()
 
 
-def run_to_end(command: Sequence[str], data: bytes, timeout_s: float, limit: int) -> Ended:
+def _signal_group(group: int, number: int) -> bool:
+    """Send a signal to a process group; whether there is still somebody in it."""
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def run_to_end(
+    command: Sequence[str],
+    data: bytes,
+    timeout_s: float,
+    limit: int,
+    said: bytearray | None = None,
+) -> Ended:
     """Run a command with `data` as its input and return all that it printed.
 
     Raises OSError where it cannot be started, TooLongError after `timeout_s`, and TooMuchError
-    when output and error stream together exceed `limit` bytes; it has been ended then.
+    when output and error stream together exceed `limit` bytes; it has been ended then, as it has
+    whatever else ends this. said: is given what it says on its error stream as it comes, for
+    whoever must know that also where an interrupt ends the command.
     """
+    error = bytearray() if said is None else said
     deadline = time.monotonic() + timeout_s
     process = subprocess.Popen(
         command,
@@ -176,23 +221,23 @@ def run_to_end(command: Sequence[str], data: bytes, timeout_s: float, limit: int
     )
     with process, contextlib.ExitStack() as unless_ended:
         unless_ended.callback(end, process)
-        output, error = _exchange(process, data, deadline, limit)
+        output = _exchange(process, data, error, deadline, limit)
         try:
             process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            raise TooLongError(error) from None
+            raise TooLongError(bytes(error)) from None
         unless_ended.pop_all()
-    return Ended(process.returncode, output, error)
+    return Ended(process.returncode, output, bytes(error))
 
 
 def _exchange(
-    process: subprocess.Popen[bytes], data: bytes, deadline: float, limit: int
-) -> tuple[bytes, bytes]:
+    process: subprocess.Popen[bytes], data: bytes, error: bytearray, deadline: float, limit: int
+) -> bytes:
     """Write the input and read both outputs until they end, whichever is ready first."""
     assert process.stdin is not None  # noqa: S101 - all three are pipes
     assert process.stdout is not None  # noqa: S101
     assert process.stderr is not None  # noqa: S101
-    output, error = bytearray(), bytearray()
+    output = bytearray()
     left = memoryview(data)
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ, output)
@@ -221,7 +266,7 @@ def _exchange(
                     selector.unregister(key.fileobj)
             if len(output) + len(error) > limit:
                 raise TooMuchError(bytes(error))
-    return bytes(output), bytes(error)
+    return bytes(output)
 
 
 def _write_some(descriptor: int, left: memoryview) -> memoryview:

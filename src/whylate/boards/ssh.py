@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from whylate.boards.board import BoardError, Finished, StartedProbe, Tell, tell_nobody
-from whylate.boards.deploy import Deployment
+from whylate.boards.deploy import SLOWEST_BYTES_PER_S, Deployment
 from whylate.boards.facts.reading import clean
 from whylate.boards.process import (
+    MAX_OUTPUT,
     Ended,
     ProcessStream,
     TooLongError,
@@ -30,16 +31,12 @@ from whylate.boards.process import (
 
 #: The probe ends when it hears nothing for so long: TCP alone would not tell it for hours.
 KEEPALIVE_S = 4.0
-#: What a command may print, output and error stream together.
-MAX_OUTPUT = 16 << 20
 #: How long making a connection may take, where the user's configuration says nothing.
 CONNECT_S = 10
 #: We take a board for gone that says nothing for so many times so many seconds.
 ALIVE_INTERVAL_S, ALIVE_COUNT = 10, 3
 #: Ending what runs too long is not worth a longer wait.
 KILL_S = 10.0
-#: The slowest line on which a file is still waited for.
-SLOWEST_BYTES_PER_S = 16_384
 
 _URL = re.compile(
     r"ssh://(?:(?P<user>[A-Za-z0-9_][A-Za-z0-9_.+-]*\$?)@)?"
@@ -165,8 +162,9 @@ class SshBoard:
         token = f"whylate-{secrets.token_hex(8)}"
         what = f"{self.name}: {clean(argv[0], 80)}"
         command = [*self._ssh, shlex.join(["exec", "sh", "-c", _RUN, token, *argv])]
+        said = bytearray()
         try:
-            ended = run_to_end(command, data, timeout_s, MAX_OUTPUT)
+            ended = run_to_end(command, data, timeout_s, MAX_OUTPUT, said)
         except TooLongError as error:
             self._kill(token, error.error)
             raise BoardError(f"{what} took longer than {timeout_s:g} s") from None
@@ -175,6 +173,10 @@ class SshBoard:
             raise BoardError(f"{what} printed more than {MAX_OUTPUT >> 20} MiB") from None
         except OSError as error:
             raise _no_ssh(error) from None
+        except BaseException:
+            # Ctrl-C ended ssh here; the command at the board has not heard of it.
+            self._kill(token, bytes(said))
+            raise
         return self._finished(what, token, ended)
 
     def stream(self, argv: Sequence[str]) -> ProcessStream:
@@ -211,7 +213,8 @@ class SshBoard:
             raise self._unreachable(ended.error)
         own, over, status = rest.partition(b"\n")[2].rpartition(token.encode())
         number = status.partition(b"\n")[0].strip()
-        if not over or not number.isdigit():
+        # A shell's status is below 256; a board may write there what it likes.
+        if not over or not re.fullmatch(rb"[0-9]{1,3}", number):
             raise BoardError(
                 f"{what} did not come to its end: the connection broke ({_last_line(rest)})"
             )
@@ -229,7 +232,7 @@ class SshBoard:
     def _kill(self, token: str, error: bytes) -> None:
         """End a command of ours on the board, as far as we can."""
         said = error.decode("utf-8", "replace")
-        found = re.search(rf"{token} ([0-9]+) ([0-9]+)\n", said)
+        found = re.search(rf"{token} ([0-9]{{1,10}}) ([0-9]{{1,10}})\n", said)
         if found is None:
             return
         with contextlib.suppress(OSError, TooLongError, TooMuchError):

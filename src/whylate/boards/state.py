@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -58,29 +60,38 @@ class BoardLock:
         return self._fd >= 0
 
     def take(self) -> None:
-        """Take the board; raises BoardBusyError with the name of whoever has it."""
+        """Take the board; raises BoardBusyError with the name of whoever has it, and BoardError."""
         if self.held:
             return
-        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise BoardError(f"{self._path} cannot be written: {error.strerror}") from None
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
             owner = _owner(fd)
             os.close(fd)
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise BoardError(f"{self._path} cannot be locked: {error.strerror}") from None
             raise BoardBusyError(
                 f"the board {self._board} is taken: {owner or 'another process'} has it"
             ) from None
-        os.ftruncate(fd, 0)
-        since = time.strftime("%H:%M:%S")
-        os.write(fd, f"process {os.getpid()} of user {os.getuid()}, since {since}".encode())
         self._fd = fd
+        # Whom others are told of. On a disk that is full the lock is ours all the same: it may be
+        # what the board to be switched off has filled.
+        with contextlib.suppress(OSError):
+            os.ftruncate(fd, 0)
+            since = time.strftime("%H:%M:%S")
+            os.write(fd, f"process {os.getpid()} of user {os.getuid()}, since {since}".encode())
 
     def release(self) -> None:
         """Let others have the board; not having it is no error."""
         if self.held:
-            os.ftruncate(self._fd, 0)
-            os.close(self._fd)
-            self._fd = -1
+            fd, self._fd = self._fd, -1
+            with contextlib.suppress(OSError):
+                os.ftruncate(fd, 0)
+            os.close(fd)
 
     def owner(self) -> str | None:
         """Return who has the board now, or None."""
@@ -113,5 +124,8 @@ class BoardLock:
 
 
 def _owner(fd: int) -> str:
-    text = os.pread(fd, 120, 0).decode(errors="replace")
+    try:
+        text = os.pread(fd, 120, 0).decode(errors="replace")
+    except OSError:
+        return ""
     return "".join(c for c in text if c.isprintable())

@@ -1,12 +1,13 @@
 """One small file per verb: it parses, calls and prints.
 
-Exit status: 0 done, 1 a requirement failed, 2 wrong use, 3 no verdict.
+Exit status: 0 done, 1 a requirement failed, 2 wrong use, 3 no verdict, 128 + n ended by signal n.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 
 import click
@@ -43,6 +44,13 @@ class _Verbs(click.Group):
         assert isinstance(command, click.Command)  # noqa: S101 - our own modules
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the verb. Ctrl-C has a status of its own: click's is that of a requirement."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            sys.exit(128 + signal.SIGINT)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs without importing them."""
         del ctx
@@ -68,11 +76,13 @@ def whylate() -> None:
 def main() -> None:
     """Run the command line; every fault of the user's or the board's is one line."""
     from whylate.boards.board import BoardError
+    from whylate.cli.interrupt import unwind_when_ended
     from whylate.lab.errors import LabError
     from whylate.probe.client import ProbeError
     from whylate.recording.errors import DiskError, RecordingError
     from whylate.run.request import RequestError
 
+    unwind_when_ended()
     try:
         whylate(prog_name="whylate", standalone_mode=True)
     except (BoardError, LabError, ProbeError, DiskError) as error:
@@ -80,7 +90,7 @@ def main() -> None:
     except (RequestError, RecordingError) as error:
         _fail(str(error), 2)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:
         # Whoever read our output has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

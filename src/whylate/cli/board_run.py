@@ -11,6 +11,7 @@ from whylate.cli.board_options import board_options
 from whylate.cli.quantities import Duration
 
 if TYPE_CHECKING:
+    from whylate.boards.board import Finished
     from whylate.boards.open import BoardOptions
 
 #: What is sent to a command: more is a file for another way.
@@ -44,14 +45,19 @@ def run(
     data = sys.stdin.buffer.read(MAX_INPUT + 1) if with_input else b""
     if len(data) > MAX_INPUT:
         raise BoardError(f"the input is larger than {MAX_INPUT >> 20} MiB")
-    with (
-        LiveView(Console(stderr=True, highlight=False)) as view,
-        ready(open_board(board, options), view.phase) as opened,
-    ):
-        view.phase(f"running {argv[0][:80]}")
-        done = opened.run(argv, data=data, timeout_s=timeout_ns / 1e9)
-    pass_on(done.output, sys.stdout.buffer, terminal=sys.stdout.isatty())
-    pass_on(done.error, sys.stderr.buffer, terminal=sys.stderr.isatty())
+    done: Finished | None = None
+    try:
+        with (
+            LiveView(Console(stderr=True, highlight=False)) as view,
+            ready(open_board(board, options), view.phase) as opened,
+        ):
+            view.phase(f"running {argv[0][:80]}")
+            done = opened.run(argv, data=data, timeout_s=timeout_ns / 1e9)
+    finally:
+        # Also where the board could not be left as it was found.
+        if done is not None:
+            pass_on(done.output, sys.stdout.buffer, terminal=sys.stdout.isatty())
+            pass_on(done.error, sys.stderr.buffer, terminal=sys.stderr.isatty())
     sys.exit(done.status)
 
 

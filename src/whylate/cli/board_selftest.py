@@ -29,6 +29,7 @@ def selftest(board: str, as_json: bool, options: BoardOptions) -> None:
     """Try power, boot, console, network and probe of BOARD, each timed.
 
     A board that was off is switched on, and off again at the end; one that was on is left on.
+    Where that cannot be told, it goes off again only if it had to be switched on.
     Exit status 1 when something failed.
     """
     from rich.console import Console

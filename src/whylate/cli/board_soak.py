@@ -18,9 +18,12 @@ from whylate.recording.manifest import LoadPlan
 if TYPE_CHECKING:
     from whylate.boards.open import BoardOptions
     from whylate.cli.live import LiveView
+    from whylate.recording.manifest import Manifest
+    from whylate.recording.samples import CpuSamples
     from whylate.run.progress import Progress
-    from whylate.run.soak import Goal
+    from whylate.run.soak import Ended, Goal
     from whylate.run.soak_model import Cycle, Keep, SoakPlan
+    from whylate.run.soak_summary import SoakSummary
 
 
 @click.command(name="soak")
@@ -72,16 +75,19 @@ def soak(
     console's log and its recording in DIR, and one line in DIR/cycles.jsonl. After the host was
     killed the same command with the same DIR goes on. Ctrl-C cuts the power and ends the soak.
 
-    Exit status: 0 no cycle failed, 1 one did, 3 none came to its end.
+    Exit status: 0 the soak came to its end and no cycle failed, 1 a cycle failed, 3 no cycle came
+    to its end, or the soak was ended early and none had failed until then.
     """
     from whylate.cli.board_soak_table import print_json, print_table
     from whylate.run.soak_journal import read_soak
     from whylate.run.soak_summary import summarize
 
+    goal: Goal | None = None
+    ended: Ended | None = None
     if show is not None:
         if board is not None or output is not None:
             raise click.UsageError("--show DIR only shows: it takes no board and no -o")
-        directory, ended = show, ""
+        directory = show
     else:
         if board is None:
             raise click.UsageError("name a board, or say --show DIR")
@@ -108,16 +114,33 @@ def soak(
     plan, so_far = read_soak(directory)
     summary = summarize(plan, so_far)
     if as_json:
-        print_json(summary, plan)
+        print_json(summary, plan, goal, ended)
     else:
-        print_table(summary, directory, ended)
-    if not summary.cycles:
-        sys.exit(3)
-    sys.exit(int(summary.failures.count > 0))
+        print_table(summary, directory, _told(summary, goal, ended))
+    if summary.failures.count:
+        sys.exit(1)
+    # What was not tried to its end has not passed.
+    sys.exit(3 if ended == "ended early" or not summary.cycles else 0)
 
 
-def _carry_out(plan: SoakPlan, goal: Goal, directory: Path, options: BoardOptions) -> str:
-    """Carry the soak out; why it ended, as a user is told."""
+def _told(summary: SoakSummary, goal: Goal | None, ended: Ended | None) -> str:
+    """Return why the soak ended, as a user is told; empty where it reached its goal."""
+    from whylate.cli.board_soak_table import duration
+
+    if goal is None or ended is None or ended == "done":
+        return ""
+    if ended == "given up":
+        return f"{ended}: {goal.give_up} cycles one after the other failed"
+    come = []
+    if goal.cycles is not None:
+        come.append(f"{summary.cycles} of {goal.cycles} cycles")
+    if goal.seconds is not None:
+        come.append(f"{duration(summary.seconds)} of {duration(goal.seconds)}")
+    return f"{ended}: {', '.join(come)}. The same command goes on with it"
+
+
+def _carry_out(plan: SoakPlan, goal: Goal, directory: Path, options: BoardOptions) -> Ended:
+    """Carry the soak out; how it ended."""
     from rich.console import Console
 
     from whylate.boards.open import open_board
@@ -130,10 +153,14 @@ def _carry_out(plan: SoakPlan, goal: Goal, directory: Path, options: BoardOption
     opened = open_board(plan.board, options)
     with LiveView(console) as view:
         watcher = _Watcher(view, goal, terminal=console.is_terminal)
-        ended = soak_board(opened, plan, goal, directory, watcher, interrupt.wanted)
-    if ended == "given up":
-        return f"given up: {goal.give_up} cycles one after the other failed"
-    return "ended early: the same command goes on with it" if ended == "left" else ""
+        return soak_board(opened, plan, goal, directory, watcher, _distrust, interrupt.wanted)
+
+
+def _distrust(manifest: Manifest, samples: Sequence[CpuSamples]) -> Sequence[str]:
+    """Return why a run cannot be trusted: whoever measures leaves that to others."""
+    from whylate.summary.trust import assess
+
+    return assess(manifest, samples).trust.reasons
 
 
 class _Watcher:

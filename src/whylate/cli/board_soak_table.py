@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from pathlib import Path
 
 import msgspec
@@ -12,13 +13,16 @@ from rich.text import Text
 
 from whylate.report.quantities import format_ns
 from whylate.report.text import plain
+from whylate.run.soak import Ended, Goal
 from whylate.run.soak_model import SoakPlan
 from whylate.run.soak_summary import FLAT_BYTES, Memory, Rate, SoakSummary, Times
 
 
-def print_json(summary: SoakSummary, plan: SoakPlan) -> None:
-    """Print one JSON object."""
-    document = msgspec.json.encode({"plan": plan, "summary": summary})
+def print_json(
+    summary: SoakSummary, plan: SoakPlan, goal: Goal | None, ended: Ended | None
+) -> None:
+    """Print one JSON object; goal and how it ended are null where the soak is only shown."""
+    document = msgspec.json.encode({"plan": plan, "goal": goal, "ended": ended, "summary": summary})
     sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
 
 
@@ -30,7 +34,7 @@ def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
     table.add_column(overflow="fold")
     interrupted = f", and {summary.interrupted} interrupted by us" if summary.interrupted else ""
     table.add_row("board", Text(plain(summary.board, 80)))
-    table.add_row("cycles", f"{summary.cycles}{interrupted}, in {_duration(summary.seconds)}")
+    table.add_row("cycles", f"{summary.cycles}{interrupted}, in {duration(summary.seconds)}")
     table.add_row("failures", _rate(summary.failures))
     for failed in summary.kinds:
         row = Text.assemble(
@@ -59,12 +63,15 @@ def _rate(rate: Rate) -> Text:
         return Text("no cycle came to its end", "yellow")
     counted = f"{rate.count} of {rate.of}"
     if not rate.count:
-        return Text(f"{counted}: rate below {_percent(rate.high)} (95 %)", "green")
-    return Text(f"{counted}: rate {_percent(rate.low)} to {_percent(rate.high)} (95 %)", "red")
+        return Text(f"{counted}: rate below {percent(rate.high, ROUND_CEILING)} (95 %)", "green")
+    low, high = percent(rate.low, ROUND_FLOOR), percent(rate.high, ROUND_CEILING)
+    return Text(f"{counted}: rate {low} to {high} (95 %)", "red")
 
 
-def _percent(rate: float) -> str:
-    return f"{100 * rate:.2g} %" if rate < 0.995 else "100 %"
+def percent(rate: float, rounding: str) -> str:
+    """Return a limit with two digits, rounded away from what it holds (decimal.ROUND_...)."""
+    shown = Context(prec=2, rounding=rounding).multiply(Decimal(str(rate)), 100)
+    return f"{float(shown):g} %"
 
 
 def _times(times: Times | None) -> Text:
@@ -103,7 +110,8 @@ def _memory(memory: Memory) -> Text:
     return text
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time as people say it."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

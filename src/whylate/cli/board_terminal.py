@@ -6,9 +6,14 @@ import re
 
 #: A terminal obeys what stands between one of these and a terminator: the window's title, the
 #: clipboard, answers in its name. In eight bits, too, as UTF-8 has them: U+0090, 98, 9D to 9F.
-_STRINGS = re.compile(rb"\x1b([\]PX^_])|\xc2([\x90\x98\x9d-\x9f])|\x05")
+#: Control characters behind an ESC do not end what it began: terminals obey or ignore them, and
+#: read on; some do the same with what is not ASCII.
+_BETWEEN = rb"[\x00-\x1a\x1c-\x1f\x7f-\xff]"
+_STRINGS = re.compile(rb"\x1b(%b*[\]PX^_])|\xc2[\x90\x98\x9d-\x9f]|\x05" % _BETWEEN)
 #: What may be the first half of one of them.
-_HALVES = (b"\x1b", b"\xc2")
+_HALF = re.compile(rb"(?:\x1b%b*|\xc2)\Z" % _BETWEEN)
+#: A longer half is none that anybody means.
+LONGEST_HALF = 64
 
 
 class TerminalFilter:
@@ -24,13 +29,19 @@ class TerminalFilter:
     def feed(self, data: bytes) -> bytes:
         """Return what may be shown now; half a command waits for its other half."""
         data = self._held + data
-        self._held = data[-1:] if data.endswith(_HALVES) else b""
-        if self._held:
-            data = data[:-1]
-        return _STRINGS.sub(_visible, data)
+        half = _HALF.search(data)
+        if half is not None and len(half[0]) > LONGEST_HALF:
+            # Not held any longer, but without its power.
+            at = half.start()
+            data = data[:at] + b"\\x1b" + data[at + 1 :]
+            half = _HALF.search(data, at)
+        self._held = half[0] if half is not None else b""
+        return _STRINGS.sub(_visible, data[: len(data) - len(self._held)])
 
 
 def _visible(found: re.Match[bytes]) -> bytes:
     if found[1] is not None:
-        return b"\\x1b" + found[1]
+        # What stands between must not act, either.
+        between = b"".join(b"\\x%02x" % byte for byte in found[1][:-1])
+        return b"\\x1b" + between + found[1][-1:]
     return b"\\x%02x" % found[0][-1]

@@ -29,15 +29,19 @@ def command(board: str, as_json: bool) -> None:
     from whylate.cli.live import LiveView
     from whylate.run.read import read_board
 
-    with (
-        LiveView(Console(stderr=True, highlight=False)) as view,
-        ready(open_board(board), view.phase) as opened,
-    ):
-        found = facts(*read_board(opened, WANTED, view.phase))
-    if as_json:
-        _print_json(board, found)
-    else:
-        _print_table(found)
+    found: list[Fact] | None = None
+    try:
+        with (
+            LiveView(Console(stderr=True, highlight=False)) as view,
+            ready(open_board(board), view.phase) as opened,
+        ):
+            found = facts(*read_board(opened, WANTED, view.phase))
+    finally:
+        # Also where the board could not be left as it was found.
+        if found is not None and as_json:
+            _print_json(board, found)
+        elif found is not None:
+            _print_table(found)
 
 
 def _print_json(board: str, found: list[Fact]) -> None:

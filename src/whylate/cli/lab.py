@@ -24,6 +24,7 @@ def build_boards(boards: tuple[str, ...], update: bool) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from whylate.lab.cache import building, cache_directory
     from whylate.lab.description import names, virtual_board
     from whylate.lab.image import build
     from whylate.lab.qemu import fetch_qemu
@@ -36,7 +37,8 @@ def build_boards(boards: tuple[str, ...], update: bool) -> None:
     for name in boards or names():
         board = virtual_board(name)
         fetch_qemu(board, tell)
-        image = build(board, tell, update=update)
+        with building(cache_directory(), tell):
+            image = build(board, tell, update=update)
         click.echo(f"{name:16} Linux {image.release}")
 
 

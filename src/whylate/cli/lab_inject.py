@@ -72,10 +72,14 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
     from whylate.run.inject import Injection, inject
 
     injection = Injection(parse(words), duration_ns / 1e9, smp)
-    with LiveView(Console(stderr=True, highlight=False)) as view:
-        logs = inject(board, injection, view.phase)
-    for log in logs:
-        sys.stdout.write(summary(log) + "\n")
+    logs: list[CauseLog] = []
+    try:
+        with LiveView(Console(stderr=True, highlight=False)) as view:
+            inject(board, injection, view.phase, logs.append)
+    finally:
+        # Also where the board could not be left as it was found.
+        for log in logs:
+            sys.stdout.write(summary(log) + "\n")
 
 
 def parse(words: tuple[str, ...]) -> tuple[CauseUse, ...]:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from whylate.lab.errors import LabError
+
+#: Far beyond what fetching and making all images takes on a slow line.
+PATIENCE_S = 1200.0
+_LOOK_S = 0.1
+#: Keeps the threads of this process apart; the caches that the one that has it has locked.
+_OURS = threading.RLock()
+_LOCKED: set[Path] = set()
 
 
 def cache_directory() -> Path:
@@ -22,18 +33,95 @@ def cache_directory() -> Path:
 
 
 @contextmanager
-def building(directory: Path) -> Iterator[None]:
-    """Keep other builds out of the cache meanwhile; raises LabError."""
+def building(directory: Path, tell: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Keep other builds out of the cache meanwhile; raises LabError.
+
+    Also for what the operating system refuses meanwhile: a full disk is nobody's defect. `tell`
+    hears of it where another build has to be waited for. May be used within itself.
+    """
+    deadline = time.monotonic() + PATIENCE_S
+    waited = f"waiting for another build in {directory}"
+    if not _OURS.acquire(blocking=False):
+        if tell is not None:
+            tell(waited)
+        if not _OURS.acquire(timeout=PATIENCE_S):
+            raise _too_long(directory)
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        fd = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        with disk_errors(directory):
+            if directory in _LOCKED:
+                yield
+                return
+            with _locked(directory, deadline, lambda: None if tell is None else tell(waited)):
+                _LOCKED.add(directory)
+                try:
+                    yield
+                finally:
+                    _LOCKED.discard(directory)
+    finally:
+        _OURS.release()
+
+
+@contextmanager
+def disk_errors(directory: Path) -> Iterator[None]:
+    """Make LabError, one line, of what the operating system refuses meanwhile."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # whoever reads what we tell is gone
     except OSError as error:
-        raise LabError(f"{directory} cannot be written: {error.strerror}") from None
+        where = error.filename or directory
+        raise LabError(f"{where} cannot be used: {error.strerror or error}") from None
+
+
+@contextmanager
+def _locked(directory: Path, deadline: float, waits: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock of a cache, against other processes; raises OSError and LabError."""
+    directory.mkdir(parents=True, exist_ok=True)
+    fd = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        told = False
+        while not _flock(fd):
+            if not told:
+                waits()
+                told = True
+            if time.monotonic() > deadline:
+                raise _too_long(directory)
+            time.sleep(_LOOK_S)
         yield
     finally:
         os.close(fd)
+
+
+def _flock(fd: int) -> bool:
+    """Take a lock if it is free; raises OSError."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in (errno.EAGAIN, errno.EACCES):
+            raise
+        return False
+    return True
+
+
+def _too_long(directory: Path) -> LabError:
+    return LabError(
+        f"another whylate has been building in {directory} for {PATIENCE_S / 60:.0f} minutes: end "
+        "it, or name another place with WHYLATE_LAB"
+    )
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that others see whole or not at all, whoever writes it too; raises OSError."""
+    fd, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+    fresh = Path(name)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        fresh.chmod(0o644)
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
 
 
 def sha256_of(path: Path) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from whylate.lab.cache import recorded_hash, sha256_of
+from whylate.lab.cache import recorded_hash, sha256_of, write_whole
 from whylate.lab.errors import LabError
 
 #: Long enough for a slow mirror, short enough that nobody thinks we hang.
@@ -71,7 +71,7 @@ class Packages:
         if not found:
             raise LabError(f"Debian's {name} for {self._arch} does not name a kernel")
         note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text(found[0])
+        write_whole(note, found[0].encode())
         return found[0]
 
     def _update(self, tell: Callable[[str], None]) -> None:

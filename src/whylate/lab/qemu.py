@@ -61,7 +61,7 @@ def fetch_qemu(board: VirtualBoard, tell: Callable[[str], None]) -> None:
     if here.fair:
         return
     cache = cache_directory()
-    with building(cache):
+    with building(cache, tell):
         packages = Packages(cache / "packages", _DEBIAN_ARCH[platform.machine()], backports=True)
         directory = cache / "qemu"
         for name in (*_SUPPORT, board.description.qemu_package):

@@ -38,7 +38,7 @@ def ssh_files(
         raise LabError("a public key is one line")
     cache = cache_directory()
     files: dict[str, tuple[bytes, int]] = {}
-    with building(cache):
+    with building(cache, tell):
         packages = Packages(cache / "packages", board.description.debian_arch)
         for name in PACKAGES:
             files |= _wanted(packages.fetch(name, tell))

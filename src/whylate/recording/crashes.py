@@ -8,8 +8,9 @@ a shell prompt before a message are taken off; lines of other CPUs between its l
 
 from __future__ import annotations
 
+import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -36,7 +37,8 @@ MAX_CRASHES = 32
 MAX_FRAMES = 64
 MAX_HEADLINE = 300
 MAX_FRAME = 160
-#: Of a longer line only the beginning is looked at.
+#: Of what is longer than two of these, so much is looked at of its beginning and of its end: a
+#: message ends its line, however much of something else stands before it.
 _MAX_LINE = 1000
 #: A panic this many lines behind the last line of an oops belongs to it.
 _STORY_LINES = 150
@@ -68,7 +70,9 @@ _SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("hard lockup", re.compile(r"(?:NMI )?[Ww]atchdog.{0,30} detected hard LOCKUP.*")),
     ("rcu stall", re.compile(r"(?:rcu: )?INFO: rcu_\w+ (?:self-)?detected (?:expedited )?stall.*")),
     ("rcu stall", re.compile(r"(?:rcu: )?rcu_\w+ kthread starved for \d+ jiffies.*")),
-    ("hung task", re.compile(r"INFO: task .+:\d+ blocked for more than \d+ seconds.*")),
+    # Newer kernels say what for ("blocked in I/O wait for"), others who the parent is.
+    ("hung task", re.compile(r"INFO: task .{1,120}:\d+ (?:blocked|can't die)(?: .{0,30})?"
+                             r" for more than \d+ s.*")),
     ("oops", re.compile(r"Unable to handle kernel .*")),
     ("oops", re.compile(r"BUG: (?:unable to handle|kernel NULL pointer dereference).*")),
     ("oops", re.compile(r"Fatal trap \d+: .*")),
@@ -77,6 +81,15 @@ _SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
                         r"|invalid opcode|divide error|PANIC: double fault)\b.*")),
     ("oops", re.compile(r"^(?:Bad mode in|Insufficient stack space to handle|SError Interrupt on"
                         r"|Unhandled fault: |Kernel stack overflow).*")),
+    # How die() of x86 and s390 heads its report: what for, the error code, how many it were.
+    # Programs number things too: a name that is not known counts only with the kernel's flags.
+    ("oops", re.compile(r"^(?:int3|alignment check|bounds|coprocessor segment overrun|debug"
+                        r"|device not available|double fault|invalid TSS|overflow"
+                        r"|segment not present|(?:simd|fpu) exception|control protection fault"
+                        r"|unexpected #V[CE].{0,20}|Missing ENDBR.{0,80})"
+                        r": [0-9a-f]{4,16} \[#\d{1,6}\].*")),
+    ("oops", re.compile(r"^[A-Za-z#][^\[\]]{0,150}: [0-9a-f]{4,16} (?:ilc:\d )?\[#\d{1,6}\]"
+                        r" (?:PREEMPT(?:_RT)?|SMP|DEBUG_PAGEALLOC|KASAN|PTI|NOPTI)\b.*")),
     ("bug", re.compile(r"^(?:\S{1,40}: )?BUG: .*")),
     ("out of memory", re.compile(r"\S.{0,20} invoked oom-killer: .*")),
     ("out of memory", re.compile(r"(?:Memory cgroup out|Out) of memory: Kill(?:ed)? process .*")),
@@ -85,7 +98,7 @@ _SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 )  # fmt: skip
 #: One search, to pass by the lines that begin nothing.
 _SIGN = re.compile(
-    r"Kernel panic|BUG|LOCKUP|rcu_|blocked for more|Unable to handle|Fatal trap|Internal error"
+    r"Kernel panic|BUG|LOCKUP|rcu_|INFO: task|\[#\d|Unable to handle|Fatal trap|Internal error"
     r"|Oops|general protection|stack segment|invalid opcode|divide error|double fault|Bad mode"
     r"|Insufficient stack|SError|Unhandled fault|Kernel stack|f memory: Kill|oom-killer"
     r"|WARNING|UBSAN"
@@ -117,14 +130,57 @@ _TIMES = re.compile(r"\d+(?:s\b| seconds| jiffies)|:\d+(?=\])")
 def find_crashes(console: str | bytes) -> tuple[Crash, ...]:
     """Return what went wrong according to a console, in the order in which it was printed.
 
-    At most MAX_CRASHES. Takes time in proportion to the text. Never raises for any text.
+    At most MAX_CRASHES; where there are more, those that are fatal. Takes time in proportion to
+    the text. Never raises for any text.
     """
     if isinstance(console, bytes):
         console = console.decode("utf-8", "backslashreplace")
-    reader = _Reader()
-    for number, message in _messages(console):
-        reader.take(number, message)
-    return tuple(reader.finish())
+    finder = CrashFinder()
+    finder.take(console)
+    return finder.finish()
+
+
+class CrashFinder:
+    """find_crashes() for a console that comes in pieces; it remembers little, whatever comes."""
+
+    def __init__(self) -> None:
+        self._reader = _Reader()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+        self._line = 1
+        #: What came of a message that has not ended.
+        self._partial = ""
+
+    def feed(self, data: bytes) -> None:
+        """Take what was printed next."""
+        self.take(self._decoder.decode(data))
+
+    def take(self, text: str) -> None:
+        """Take what was printed next."""
+        *lines, last = (self._partial + text).split("\n")
+        for line in lines:
+            # What a carriage return was to overwrite may be another's half line.
+            self._read(line.split("\r"))
+            self._line += 1
+        *parts, rest = last.split("\r")
+        self._read(parts)
+        if len(rest) > 4 * _MAX_LINE:
+            rest = rest[: 2 * _MAX_LINE] + rest[-2 * _MAX_LINE :]
+        self._partial = rest
+
+    def found(self) -> tuple[Crash, ...]:
+        """Return what was found in the lines that have ended."""
+        return tuple(self._reader.crashes())
+
+    def finish(self) -> tuple[Crash, ...]:
+        """Return what was found; nothing more comes."""
+        self.take(self._decoder.decode(b"", final=True) + "\n")
+        return self.found()
+
+    def _read(self, parts: Iterable[str]) -> None:
+        for part in parts:
+            for piece in _looked_at(part):
+                if message := _message(piece):
+                    self._reader.take(self._line, message)
 
 
 @dataclass(eq=False)
@@ -161,7 +217,8 @@ class _Reader:
     def __init__(self) -> None:
         self._stories: list[_Story] = []
         self._open: _Story | None = None
-        self._told: dict[tuple[Kind, str], _Story] = {}
+        #: By whether they are fatal, so that here too those that are not take no place away.
+        self._told: dict[bool, dict[tuple[Kind, str], _Story]] = {False: {}, True: {}}
         #: The messages before this one, latest last: some reports begin with their reason.
         self._before: list[tuple[int, str]] = []
         #: A "panic:" that is FreeBSD's if the next lines look like it.
@@ -185,9 +242,10 @@ class _Reader:
             self._go_on(self._open, number, message)
         self._before = [*self._before[-2:], (number, message)]
 
-    def finish(self) -> Iterator[Crash]:
-        """Yield what was found."""
-        for story in self._stories:
+    def crashes(self) -> Iterator[Crash]:
+        """Yield what was found, in the order in which it was printed."""
+        # A story may become one that is told when others have been begun.
+        for story in sorted(self._stories, key=lambda one: one.crash.line):
             yield replace(story.crash, backtrace=tuple(story.frames))
 
     def _forget(self, number: int, message: str) -> None:
@@ -206,6 +264,7 @@ class _Reader:
             if kind == "out of memory":
                 last.crash = replace(last.crash, headline=_plain(headline, MAX_HEADLINE))
                 last.ended = True
+                self._keep(last)
             elif kind == "panic" and last.crash.kind != "panic":
                 both = f"{last.crash.headline}; then {headline}"
                 last.crash = replace(last.crash, kind="panic", headline=_plain(both, MAX_HEADLINE))
@@ -214,23 +273,37 @@ class _Reader:
         if kind in {"warning", "bug"}:
             headline = self._with_reason(headline)
         told = kind, _TIMES.sub("#", headline)
-        again = self._told.get(told)
-        if again is not None and kind != "out of memory":
+        crash = Crash(kind, _plain(headline, MAX_HEADLINE), (), line)
+        known = self._told[crash.fatal]
+        again = known.get(told)
+        if again is not None:
             # Nothing new, but a panic may follow from it.
             again.until, again.ended, again.told = number, False, True
             self._open = again
             return
-        story = _Story(Crash(kind, _plain(headline, MAX_HEADLINE), (), line), [], number)
+        # Where only errors are printed, nobody says who asked for memory.
+        killed = kind == "out of memory" and "invoked oom" not in headline
+        story = _Story(crash, [], number, ended=killed)
         self._open = story
         self._keep(story)
-        if len(self._told) < MAX_CRASHES:
-            self._told[told] = story
+        # Each process that is killed for memory is another story.
+        if len(known) < MAX_CRASHES and kind != "out of memory":
+            known[told] = story
 
     def _keep(self, story: _Story) -> None:
-        """Let a story be told, as long as there is room; the last place is a panic's."""
-        room = MAX_CRASHES - (story.crash.kind != "panic")
-        if len(self._stories) < room and story not in self._stories:
-            self._stories.append(story)
+        """Let a story be told, as long as there is room; the last place is a panic's.
+
+        A fatal one takes the place of the oldest that is not: however many processes were killed
+        for memory, a lockup after them is told.
+        """
+        if story in self._stories:
+            return
+        if len(self._stories) >= MAX_CRASHES - (story.crash.kind != "panic"):
+            harmless = next((one for one in self._stories if not one.crash.fatal), None)
+            if harmless is None or not story.crash.fatal:
+                return
+            self._stories.remove(harmless)
+        self._stories.append(story)
 
     def _belongs(self, last: _Story, kind: Kind, headline: str) -> bool:
         if kind == "panic":
@@ -287,13 +360,11 @@ def _is_headline(message: str) -> bool:
     return _sign(message) is not None
 
 
-def _messages(console: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not empty with their numbers, freed from what stands before."""
-    for number, line in enumerate(console.split("\n"), start=1):
-        # What a carriage return was to overwrite may be another's half line.
-        for part in line[:_MAX_LINE].split("\r"):
-            if message := _message(part):
-                yield number, message
+def _looked_at(part: str) -> tuple[str, ...]:
+    """Return what is looked at of a line's part."""
+    if len(part) <= 2 * _MAX_LINE:
+        return (part,)
+    return part[:_MAX_LINE], part[-_MAX_LINE:]
 
 
 def _message(line: str) -> str:

@@ -12,7 +12,7 @@ import msgspec
 
 from whylate.recording import journal as journal_file
 from whylate.recording.accounting import CpuBook
-from whylate.recording.console import read_console
+from whylate.recording.console import ConsoleAccount, read_account, read_console
 from whylate.recording.crashes import find_crashes
 from whylate.recording.digest import SamplesDigest
 from whylate.recording.errors import DiskError, RecordingError
@@ -195,7 +195,8 @@ def _manifest(directory: Path, reading: _Reading, counts: FrameCounts) -> Manife
         )
     if opening.schema_version > SCHEMA_VERSION:
         raise RecordingError(newer_schema(directory, opening.schema_version))
-    crashes = _crashes(directory)
+    account = read_account(directory)
+    crashes = _crashes(directory, account)
     return Manifest(
         format="whylate-recording",
         schema_version=SCHEMA_VERSION,
@@ -210,35 +211,40 @@ def _manifest(directory: Path, reading: _Reading, counts: FrameCounts) -> Manife
         facts=opening.facts,
         changes=closing.changes if closing is not None else [],
         probe=_probe_report(opening, closing, reading),
-        problems=_problems(opening, closing, reading, counts) + _crash_problems(crashes),
+        # A crash is why; that the line broke and the load died comes of it.
+        problems=_crash_problems(crashes, account) + _problems(opening, closing, reading, counts),
         samples_sha256=reading.digest.hexdigest(),
         crashes=crashes,
     )
 
 
-def _crashes(directory: Path) -> list[CrashReport]:
+def _crashes(directory: Path, account: ConsoleAccount | None) -> list[CrashReport]:
     """Return what the board's console said of crashes, from its boot to the end of the run."""
-    console = read_console(directory)
-    if console is None:
-        return []
-    return [
+    console = read_console(directory) or b""
+    crashes = [
         CrashReport(one.kind, one.headline, list(one.backtrace), one.line, one.fatal)
         for one in find_crashes(console.decode(errors="replace"))
     ]
+    # The line at which console.log ends was searched with what came before and after.
+    told = {(one.kind, one.headline) for one in crashes}
+    later = account.crashes if account is not None else []
+    return crashes + [one for one in later if (one.kind, one.headline) not in told]
 
 
-def _crash_problems(crashes: list[CrashReport]) -> list[Problem]:
+def _crash_problems(crashes: list[CrashReport], account: ConsoleAccount | None) -> list[Problem]:
     """Return the problems that crashes are: the first is the story, what follows comes of it."""
     fatal = [one for one in crashes if one.fatal]
     problems = []
     if fatal:
-        more = f" (and {len(fatal) - 1} more in console.log)" if len(fatal) > 1 else ""
+        more = f" (and {len(fatal) - 1} more on its console)" if len(fatal) > 1 else ""
         text = f"the board crashed: {fatal[0].kind}: {fatal[0].headline}{more}"
         problems.append(Problem("crash", text, fatal=True))
     warnings = [one for one in crashes if not one.fatal]
     if warnings:
         text = f"the kernel complained on the console ({len(warnings)}x): {warnings[0].headline}"
         problems.append(Problem("console", text, fatal=False))
+    if account is not None:
+        problems.append(Problem("console", account.text[:400], fatal=False))
     return problems
 
 

@@ -23,8 +23,8 @@ def console_kept(board: Board, directory: Path) -> Iterator[None]:
     """Copy a board's console log into a recording for as long as the context lasts.
 
     From the beginning of the log on, for what a board said when it booted is part of what it is.
-    Nothing is done for a board without a console. Raises DiskError at the end where the copy
-    could not be written.
+    Nothing is done for a board without a console. What could not be kept is told in the recording;
+    raises DiskError at the end where not even that could be written.
     """
     console = board.console
     if console is None:
@@ -39,7 +39,9 @@ def console_kept(board: Board, directory: Path) -> Iterator[None]:
 
         def follow() -> None:
             while not stop.wait(LOOK_S):
-                writer.copy(console.log)
+                if not writer.copy(console.log) and framed:
+                    # What a dying board said last waits for no frame.
+                    writer.add(sieve.idle())
 
         thread = threading.Thread(target=follow, name="console-copy", daemon=True)
         thread.start()
@@ -49,3 +51,5 @@ def console_kept(board: Board, directory: Path) -> Iterator[None]:
             stop.set()
             thread.join()
             writer.copy(console.log)
+            if framed:
+                writer.add(sieve.finish()[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,15 @@ WATCH_S = 30
 #: What beginning or ending a cause may take on a slow board.
 STEP_S = 60.0
 LOOK_S = 0.1
+#: After so many commands one after the other that failed, the board is taken to answer no more.
+GIVE_UP = 3
+#: Given what a cause did, as soon as that is known.
+Keep = Callable[[CauseLog], object]
+
+
+def keep_nothing(log: CauseLog) -> None:
+    """Keep nothing: whoever calls wants only what is returned."""
+    del log
 
 
 @dataclass(frozen=True)
@@ -47,11 +57,14 @@ class Injection:
         return [one for one in self.uses if cause(one.name).kind == "outside"]
 
 
-def inject(name: str, injection: Injection, tell: Tell) -> list[CauseLog]:
+def inject(
+    name: str, injection: Injection, tell: Tell, keep: Keep = keep_nothing
+) -> list[CauseLog]:
     """Try causes on the board of that name and return what they did.
 
-    The board is switched on where it is off, and left as it was found. Raises BoardError, and
-    LabError for causes that the board cannot have.
+    The board is switched on where it is off, and left as it was found. `keep` is given the logs
+    too, in their order, and gets them also where something fails afterwards. Raises BoardError,
+    and LabError for causes that the board cannot have.
     """
     if not injection.uses:
         raise LabError("no cause was named: `whylate lab causes` lists them")
@@ -62,12 +75,12 @@ def inject(name: str, injection: Injection, tell: Tell) -> list[CauseLog]:
             )
         with held(open_board(name), tell) as board:
             board.boot(tell)
-            return _act(board, _bring(board, None, injection, tell), injection, tell)
+            return _act(board, _bring(board, None, injection, tell), injection, tell, keep)
     virtual = virtual_board(name)
     with held(QemuBoard(virtual, VirtualOptions(cpus=injection.cpus)), tell) as board:
         if board.power.is_on():
             board.boot(tell)
-            return _act(board, _bring(board, virtual, injection, tell), injection, tell)
+            return _act(board, _bring(board, virtual, injection, tell), injection, tell, keep)
         # In its image they need not go over the console, which is slow.
         placed = place(
             injection.inside,
@@ -79,7 +92,7 @@ def inject(name: str, injection: Injection, tell: Tell) -> list[CauseLog]:
         files = tuple((one.path, one.data, 0o755) for one in placed)
         board.options = dataclasses.replace(board.options, files=files)
         board.boot(tell)
-        return _act(board, placed, injection, tell)
+        return _act(board, placed, injection, tell, keep)
 
 
 def _bring(
@@ -101,14 +114,19 @@ def _bring(
 
 
 def _act(
-    board: Board, placed: Sequence[PlacedCause], injection: Injection, tell: Tell
+    board: Board,
+    placed: Sequence[PlacedCause],
+    injection: Injection,
+    tell: Tell,
+    keep: Keep = keep_nothing,
 ) -> list[CauseLog]:
     """Begin, wait, read the logs, and remove everything, whatever happens meanwhile."""
     begun: list[PlacedCause] = []
     stops: list[MachineStops] = []
-    logs: list[CauseLog] = []
-    _watch(board, placed, injection.duration_s)
+    stopping: list[MachineStops] = []
+    remover = _Remover(board)
     try:
+        _watch(board, placed, injection.duration_s)
         for one in injection.outside:
             assert isinstance(board, QemuBoard)  # noqa: S101 - inject() has seen to it
             stops.append(MachineStops(one, board.machine.pid or 0, board, tell))
@@ -118,17 +136,25 @@ def _act(
             _sh(board, placed_one.start, f"{placed_one.use.name} did not start")
         for stop in stops:
             stop.start()
+            stopping.append(stop)
         names_of = ", ".join(one.name for one in injection.uses)
         tell(f"{names_of} on {board.name} for {injection.duration_s:g} s")
         _wait(injection)
     finally:
-        logs += [stop.end() for stop in stops]
-        failed = _remove(board, begun, placed, logs)
-        _unwatch(board, placed)
-    if failed:
-        raise BoardError(f"{board.name} is not as it was found: {failed[0]}")
-    order = [one.name for one in injection.uses]
-    return sorted(logs, key=lambda log: order.index(log.cause.name))
+        logs = [stop.end() for stop in stopping]
+        logs += remover.remove(begun, placed)
+        order = [one.name for one in injection.uses]
+        logs.sort(key=lambda log: order.index(log.cause.name))
+        for log in logs:
+            keep(log)
+        problems = remover.problems
+        if sys.exception() is not None:
+            # What came first is raised.
+            for text in problems:
+                tell(text)
+    if problems:
+        raise BoardError("; ".join(problems))
+    return logs
 
 
 def _wait(injection: Injection) -> None:
@@ -137,23 +163,67 @@ def _wait(injection: Injection) -> None:
         time.sleep(min(LOOK_S, left))
 
 
-def _remove(
-    board: Board, begun: Sequence[PlacedCause], placed: Sequence[PlacedCause], logs: list[CauseLog]
-) -> list[str]:
-    """Read the logs and remove causes; what could not be removed is returned."""
-    failed = []
-    for one in reversed(begun):
-        log = shlex.quote(one.log)
+class _Remover:
+    """Reads the logs and removes causes, step by step: one that fails leaves the others alone."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._failures = 0
+        #: What went wrong.
+        self.problems: list[str] = []
+
+    def remove(self, begun: Sequence[PlacedCause], placed: Sequence[PlacedCause]) -> list[CauseLog]:
+        """Return what the causes did, as far as it can be read."""
+        logs = []
+        heard = True
+        for one in reversed(begun):
+            log = self._log(one)
+            if log is not None:
+                logs.append(log)
+            heard = self._stop(one) and heard
+        files = [name for one in placed for name in (one.path, f"{RUN}/{one.alias}.log")]
+        if files:
+            self._run(["rm", "-f", *files], "the causes' files cannot be deleted")
+        # Should a cause not have heard that it is to end, the watch tells it once more.
+        if placed and heard:
+            script = f"kill -15 -$(cat {RUN}/watch); rm -f {RUN}/watch; rmdir {RUN}"
+            self._run(["sh", "-c", script], "the watch over the causes cannot be ended")
+        return logs
+
+    def _log(self, one: PlacedCause) -> CauseLog | None:
         # What is behind its end are zero bytes, which need not travel.
-        done = board.run(["sh", "-c", f"tr -d '\\000' <{log}"], timeout_s=STEP_S)
-        stopped = board.run(["sh", "-c", one.stop], timeout_s=STEP_S)
-        if done.status == 0 and done.output:
-            logs.append(cause_log(one.use, done.output, one.alias))
-        if stopped.status:
-            failed.append(f"{one.use.name} cannot be removed: {_words(stopped)}")
-    for one in placed:
-        board.run(["rm", "-f", one.path, f"{RUN}/{one.alias}.log"], timeout_s=STEP_S)
-    return failed
+        script = f"tr -d '\\000' <{shlex.quote(one.log)}"
+        done = self._run(["sh", "-c", script], f"the log of {one.use.name} cannot be read")
+        if done is None or done.status or not done.output:
+            return None
+        try:
+            return cause_log(one.use, done.output, one.alias)
+        except LabError as error:
+            self.problems.append(str(error))
+            return None
+
+    def _stop(self, one: PlacedCause) -> bool:
+        """End a cause; whether it was told to."""
+        what = f"{self._board.name} is not as it was found: {one.use.name} cannot be removed"
+        done = self._run(["sh", "-c", one.stop], what)
+        if done is not None and done.status:
+            self.problems.append(f"{what}: {_words(done)}")
+        return done is not None
+
+    def _run(self, argv: Sequence[str], what: str) -> Finished | None:
+        """Run a command; None, and a problem, where that fails."""
+        if self._failures >= GIVE_UP:
+            # Each may take a minute on a board that is dead. Its own watch removes the causes.
+            self.problems.append(f"{what}: the board does not answer")
+            return None
+        try:
+            done = self._board.run(argv, timeout_s=STEP_S)
+        except BoardError as error:
+            self._failures += 1
+            self.problems.append(f"{what}: {error}")
+            return None
+        self._failures = 0
+        return done
 
 
 def _watch(board: Board, placed: Sequence[PlacedCause], duration_s: float) -> None:
@@ -168,14 +238,6 @@ def _watch(board: Board, placed: Sequence[PlacedCause], duration_s: float) -> No
         f"echo $! >{RUN}/watch",
         "nothing can be left to watch over the causes",
     )
-
-
-def _unwatch(board: Board, placed: Sequence[PlacedCause]) -> None:
-    if placed:
-        board.run(
-            ["sh", "-c", f"kill -15 -$(cat {RUN}/watch); rm -f {RUN}/watch; rmdir {RUN}"],
-            timeout_s=STEP_S,
-        )
 
 
 def _sh(board: Board, script: str, what: str) -> None:

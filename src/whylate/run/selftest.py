@@ -44,8 +44,9 @@ class _NotThereError(Exception):
 def selftest(board: Board, tell: Tell) -> list[Tried]:
     """Try a board that is held, and return what came of it; a board that was off is off again.
 
-    A board that was on is not switched. Raises BoardError only for a supply that cannot even be
-    asked whether it is on.
+    A board that was on is not switched. Where that cannot be told, whatever boot() switched on is
+    left to the board's close(). Raises BoardError only for a supply that cannot even be asked
+    whether it is on.
     """
     test = _Test(board, tell)
     try:
@@ -59,12 +60,18 @@ class _Test:
         self._board = board
         self._tell = tell
         self._tried: list[Tried] = []
-        self._was_on = board.power is None or board.power.is_on() is True
+        began = time.monotonic()
+        #: How the board was found; None: that cannot be told.
+        self._found_on = board.power.is_on() if board.power is not None else True
+        self._asked_s = time.monotonic() - began
         #: Where the console's log ended when we came.
         self._log_end = _LogEnd(board.console)
 
     def carry_out(self) -> list[Tried]:
-        self._try("power", self._power)
+        self._tried.append(self._power())
+        if self._found_on:
+            # Whatever comes to pass, and though boot() may find no sign of life any more.
+            self._board.stay_on()
         up = self._try("boot", self._boot)
         for name, step in (
             ("console", self._console),
@@ -75,7 +82,10 @@ class _Test:
                 self._try(name, step)
             else:
                 self._tried.append(Tried(name, "not tried", 0.0, "the board is not up"))
-        if not self._was_on:
+        if self._found_on is None:
+            why = "whether it was on before cannot be told: it goes off if it had to be switched on"
+            self._tried.append(Tried("power off", "not tried", 0.0, why))
+        elif not self._found_on:
             self._try("power off", self._power_off)
         return self._tried
 
@@ -95,31 +105,29 @@ class _Test:
         self._tried.append(Tried(name, state, round(time.monotonic() - began, 3), clean(why, 400)))
         return state != "failed"
 
-    # -- the steps: each returns one line, or raises
+    def _power(self) -> Tried:
+        if self._board.power is None:
+            return Tried("power", "not there", 0.0, "no supply that we can switch")
+        said = {
+            True: "it is on, and is left on",
+            False: "it is off",
+            None: "whether it is on cannot be told: neither its supply says so nor the board",
+        }
+        return Tried("power", "ok", round(self._asked_s, 3), said[self._found_on])
 
-    def _power(self) -> str:
-        power = self._board.power
-        if power is None:
-            raise _NotThereError("no supply that we can switch")
-        on = power.is_on()
-        if on:
-            return "it is on, and was left on"
-        return "it is off" if on is False else "the supply cannot tell whether it is on"
+    # -- the other steps: each returns one line, or raises
 
     def _boot(self) -> str:
         self._board.boot(self._tell)
-        power = self._board.power
-        if self._was_on:
-            return "it takes commands"
-        if power is not None and power.is_on() is False:
-            raise BoardError("it takes commands, and its supply says that it is off")
-        return "switched on, and it takes commands"
+        if self._found_on is False:
+            return "switched on, and it takes commands"
+        return "it takes commands"
 
     def _console(self) -> str:
         console = self._board.console
         if console is None:
             raise _NotThereError("no serial console that we have")
-        printed = 0 if self._was_on else self._log_end.printed()
+        printed = 0 if self._found_on else self._log_end.printed()
         said = f"{printed} bytes were printed while it booted; " if printed else ""
         try:
             answered = _answers(console)

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from whylate.boards.board import Board, BoardError, Power
 from whylate.run.progress import Observer
-from whylate.run.soak_cycle import CycleRunner
+from whylate.run.soak_cycle import CycleRunner, Judge
 from whylate.run.soak_journal import SoakJournal
 from whylate.run.soak_model import Cycle, SoakPlan
 
@@ -22,7 +22,7 @@ PAUSE_S = 1.0
 _LOOK_S = 0.1
 
 #: Why a soak came to its end.
-Ended = Literal["done", "left", "given up"]
+Ended = Literal["done", "ended early", "given up"]
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,14 @@ def soak(
     goal: Goal,
     directory: Path,
     observer: SoakObserver,
+    judge: Judge,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Ended:
     """Carry cycles out until the goal is reached; a soak in `directory` goes on where it was.
 
-    The board is held from the first to the last of them, and left on if it was found on. When
-    `stopped` says yes the power is cut and the soak ends. Raises BoardError for a board that
+    The board is held from the first to the last of them, and left on if it was found on; off where
+    that cannot be told. `judge` says what of a cycle's run cannot be trusted. When `stopped` says
+    yes the power is cut and the soak ends. Raises BoardError for a board that
     cannot be held or has no supply, RequestError for a directory with something else, and
     DiskError.
     """
@@ -82,10 +84,14 @@ def soak(
                     f"{board.name} has no supply that can be switched, and cannot be soaked"
                 )
             found_on = journal.found(power.is_on())
+            if found_on is None:
+                observer.phase(
+                    f"whether {board.name} is on cannot be told: it will be off at the end"
+                )
             try:
                 observer.phase(f"switching {board.name} off")
                 power.off()
-                return _cycles(board, goal, journal, observer, stopped)
+                return _cycles(board, goal, journal, observer, judge, stopped)
             finally:
                 _leave(board, power, found_on=bool(found_on))
         finally:
@@ -97,6 +103,7 @@ def _cycles(
     goal: Goal,
     journal: SoakJournal,
     observer: SoakObserver,
+    judge: Judge,
     stopped: Callable[[], bool],
 ) -> Ended:
     failures = 0
@@ -105,7 +112,7 @@ def _cycles(
             return "given up"
         _wait(journal.plan.off_s + (PAUSE_S if failures else 0.0), stopped)
         if stopped():
-            return "left"
+            return "ended early"
         number, place = journal.begin()
         observer.cycle_begins(number, journal.cycles)
         runner = CycleRunner(
@@ -114,6 +121,7 @@ def _cycles(
             place,
             observer,
             stopped,
+            judge=judge,
             off_first=failures > 0,
             mark_seen=_mark_seen(journal.cycles),
         )

@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import IO
 
 from whylate.boards.board import Console
+from whylate.boards.console.sieve import FrameSieve
 from whylate.probe.client import Stream
 from whylate.recording.console import CUT, MAX_BYTES
 from whylate.recording.errors import DiskError
+from whylate.run.console import NO_END
 
+#: Beside the log of a console that frames go over too: its text alone.
+TEXT = "console-text.log"
 _PIECE = 1 << 16
 #: The first words of a boot stand within so much of its beginning.
 _BEGINNING = 1 << 16
@@ -31,6 +35,8 @@ class ConsoleTail:
 
     def __init__(self, console: Console, copy: Path, limit: int = MAX_BYTES) -> None:
         self._console = console
+        #: Whether the probe's frames go over it too, and stand in its log.
+        self.framed: bool = getattr(console, "framed", False)
         self.path = copy
         self._limit = limit
         self._lock = threading.Lock()
@@ -75,6 +81,16 @@ class ConsoleTail:
         self.copy()
         return self.path.read_bytes()
 
+    def text(self, printed: int | None = None) -> bytes:
+        """Return what of the log, or of its first bytes, the board itself printed."""
+        log = self.read()[:printed]
+        if not self.framed:
+            return log
+        sieve = FrameSieve(NO_END)
+        pieces = (log[at : at + _PIECE] for at in range(0, len(log), _PIECE))
+        text = b"".join(sieve.feed(piece)[1] for piece in pieces)
+        return text + sieve.finish()[1]
+
     def close(self) -> None:
         """Copy what is left, and end."""
         self.copy()
@@ -82,6 +98,12 @@ class ConsoleTail:
             self._copy.close()
             if self._source is not None:
                 self._source.close()
+        if self.framed:
+            path = self.path.with_name(TEXT)
+            try:
+                path.write_bytes(self.text())
+            except OSError as error:
+                raise DiskError(f"{path} cannot be written: {error.strerror}") from None
 
     def _open(self) -> IO[bytes] | None:
         try:
@@ -111,6 +133,8 @@ class TailedConsole:
     def __init__(self, console: Console, tail: ConsoleTail) -> None:
         self._console = console
         self._tail = tail
+        #: Whether the probe's frames stand in its log.
+        self.framed = tail.framed
 
     @property
     def log(self) -> Path:

@@ -6,15 +6,17 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from whylate.boards.board import Board, BoardError, Power
 from whylate.probe.client import ProbeError, ProbeRefusedError
 from whylate.recording.crashes import find_crashes
+from whylate.recording.errors import RecordingError
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
+from whylate.recording.samples import CpuSamples
 from whylate.run.measure import measure
 from whylate.run.progress import Observer, Progress
 from whylate.run.request import Request
@@ -35,6 +37,10 @@ ANSWER_S = 20.0
 MARK_S = 5.0
 MAX_WHY = 400
 
+#: Returns why a run cannot be trusted; nothing where it can. Whoever measures does not judge, so
+#: it is passed in (whylate.summary.trust).
+Judge = Callable[[Manifest, Sequence[CpuSamples]], Sequence[str]]
+
 
 class CycleFailedError(Exception):
     """A cycle that failed, and how."""
@@ -51,6 +57,7 @@ class _LeftError(Exception):
 class CycleRunner:
     """Carries one cycle out on a board that is held and off. It is used once.
 
+    judge: says what of its run cannot be trusted.
     off_first: whether the board may not be off, since the cycle before failed.
     mark_seen: whether a mark printed on the board came out of its console before; None: not
     tried yet.
@@ -64,6 +71,7 @@ class CycleRunner:
         observer: Observer,
         stopped: Callable[[], bool],
         *,
+        judge: Judge,
         off_first: bool,
         mark_seen: bool | None,
     ) -> None:
@@ -74,6 +82,7 @@ class CycleRunner:
         self._place = place
         self._observer = observer
         self._stopped = stopped
+        self._judge_run = judge
         self._off_first = off_first
         self._mark_seen = mark_seen
         console = board.console
@@ -112,12 +121,16 @@ class CycleRunner:
                 finally:
                     self._guard.over()
                     printed = len(self._tail.read()) if self._tail is not None else 0
+                    printed = self._guard.living(printed)
                     off = self._off()
             if off is not None and failure is None:
                 self._stage = "off"
                 failure = off
             console = self._console_check()
             outcome, why = self._judge(failure, console, printed)
+            if outcome == "crashed" and self._stage == "power":
+                # It was not seen to come up; but what crashes has power.
+                self._stage = "boot"
         finally:
             if self._tail is not None:
                 self._tail.close()
@@ -143,6 +156,8 @@ class CycleRunner:
     def _boot(self) -> None:
         if self._off_first and (failure := self._off()) is not None:
             raise CycleFailedError("no-power", failure[1])
+        if self._stopped():
+            raise _LeftError
         self._guard.stage(self._plan.boot_timeout_s, 0.0)
         began = time.monotonic()
         try:
@@ -197,16 +212,27 @@ class CycleRunner:
         except (BoardError, ProbeError) as error:
             self._fail("no-probe", str(error))
         self._stage = "run"
-        self._latency = _latency(self._place / RECORDING, manifest)
+        reasons = self._reasons(manifest)
         self._unless_left()
         if manifest.state == "interrupted":
             raise _LeftError
-        fatal = next((one.text for one in manifest.problems if one.fatal), None)
-        if fatal is not None or manifest.state != "complete":
-            text = fatal or f"the run was {manifest.state}"
+        if reasons:
             if not self._answers(number):
-                self._fail("hung", f"it answers no more; {text}")
-            self._fail("run-failed", text)
+                self._fail("hung", f"it answers no more; {reasons[0]}")
+            self._fail("run-failed", reasons[0])
+
+    def _reasons(self, manifest: Manifest) -> list[str]:
+        """Return why the run came to no good end, what says most first; note its latency."""
+        reasons = [one.text for one in manifest.problems if one.fatal]
+        try:
+            samples = open_recording(self._place / RECORDING).samples
+        except RecordingError as error:
+            return [*reasons, str(error)]
+        self._latency = _latency(manifest, samples)
+        reasons += self._judge_run(manifest, samples)
+        if manifest.state != "complete":
+            reasons.append(f"the run was {manifest.state}")
+        return reasons
 
     def _mark(self, number: int) -> None:
         """See that the board still answers, and that its console still reaches us."""
@@ -273,13 +299,14 @@ class CycleRunner:
     def _judge(
         self, failure: tuple[Outcome, str] | None, console: ConsoleCheck | None, printed: int
     ) -> tuple[Outcome, str]:
-        """Return the worst: a crash says more than what came of it, a cut log says least."""
-        if failure is not None and failure[0] == "interrupted":
-            return failure
+        """Return the worst: a crash says more than what came of it, a cut log says least.
+
+        Also more than that the user ended it: perhaps because the board had crashed.
+        """
         if self._tail is not None:
             # What a board says while it loses its power is no crash.
-            log = self._tail.read()[:printed]
-            crash = next((one for one in find_crashes(log) if one.fatal), None)
+            text = self._tail.text(printed)
+            crash = next((one for one in find_crashes(text) if one.fatal), None)
             if crash is not None:
                 return "crashed", crash.headline
         if failure is not None:
@@ -328,13 +355,12 @@ def _mark_of(number: int) -> str:
     return f"whylate: end of cycle-{number}"
 
 
-def _latency(recording: Path, manifest: Manifest) -> Latency | None:
+def _latency(manifest: Manifest, samples: Sequence[CpuSamples]) -> Latency | None:
     if not manifest.cpus:
         return None
-    highest: int | None = None
-    if any(cpu.seen + cpu.overrun for cpu in manifest.cpus):
-        lanes = open_recording(recording).samples
-        highest = max(int(lane.latency_ns.max()) for lane in lanes if lane.latency_ns.size)
+    highest = max(
+        (int(lane.latency_ns.max()) for lane in samples if lane.latency_ns.size), default=None
+    )
     return Latency(
         expected=sum(cpu.expected for cpu in manifest.cpus),
         seen=sum(cpu.seen for cpu in manifest.cpus),

@@ -36,6 +36,8 @@ class Guard:
         self._left_at: float | None = None
         #: Why the power was cut; None while it was not.
         self.cut: Literal["late", "left"] | None = None
+        #: How much the console had printed before the last cut, and when that was done.
+        self._said: tuple[int, int] | None = None
         self._thread = threading.Thread(target=self._watch, name="soak-guard", daemon=True)
 
     def __enter__(self) -> Guard:
@@ -64,6 +66,14 @@ class Guard:
         with self._lock:
             self._deadline = None
 
+    def living(self, printed: int) -> int:
+        """Return how much of what was printed came from a board that had its power.
+
+        A cut that was too early cut nothing: then the board went on, and so did its console.
+        """
+        before, after = self._said or (printed, printed)
+        return min(printed, before) if printed <= after else printed
+
     def _watch(self) -> None:
         while not self._end.wait(LOOK_S):
             if self._tail is not None:
@@ -74,9 +84,17 @@ class Guard:
                 reason = self._reason(time.monotonic())
                 if reason is not None:
                     self.cut = self.cut or reason
-                    with contextlib.suppress(BoardError):
-                        self._power.off()
+                    self._cut_it()
                     self._deadline = time.monotonic() + AGAIN_S
+
+    def _cut_it(self) -> None:
+        before = self._tail.bytes if self._tail is not None else 0
+        self._said = None
+        with contextlib.suppress(BoardError, DiskError):
+            self._power.off()
+            if self._tail is not None:
+                self._tail.copy()
+                self._said = before, self._tail.bytes
 
     def _reason(self, now: float) -> Literal["late", "left"] | None:
         if self._deadline is None:

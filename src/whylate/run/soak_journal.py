@@ -19,7 +19,10 @@ from typing import TypeVar
 import msgspec
 
 from whylate import __version__
+from whylate.boards.console.sieve import FrameSieve
+from whylate.recording.crashes import find_crashes
 from whylate.recording.errors import DiskError, RecordingError
+from whylate.run.console import NO_END
 from whylate.run.request import RequestError
 from whylate.run.soak_model import SCHEMA_VERSION, Begun, Cycle, SoakPlan
 
@@ -154,14 +157,16 @@ class SoakJournal:
         if place.is_dir():
             began = datetime.fromtimestamp(place.stat().st_mtime, UTC)
             session = max((one.session for one in self.cycles), default=1)
+            # What the board had said by then is its own doing.
+            crash = _crash(place / CONSOLE)
             self.append(
                 Cycle(
                     cycle=number,
                     session=session,
                     started=began.isoformat(timespec="seconds"),
-                    outcome="interrupted",
+                    outcome="interrupted" if crash is None else "crashed",
                     stage="unknown",
-                    why="whylate was killed",
+                    why="whylate was killed" if crash is None else crash,
                 )
             )
         return self.cycles
@@ -170,6 +175,18 @@ class SoakJournal:
 def cycle_directory(directory: Path, number: int) -> Path:
     """Return where a cycle's console log and recording are."""
     return directory / CYCLES / f"{number:06d}"
+
+
+def _crash(console: Path) -> str | None:
+    """Return the headline of the first crash in a console's log, or None."""
+    try:
+        log = console.read_bytes()
+    except OSError:
+        return None
+    # The probe's frames may stand among the text; where there are none, all of it is text.
+    sieve = FrameSieve(NO_END)
+    text = sieve.feed(log)[1] + sieve.finish()[1]
+    return next((one.headline for one in find_crashes(text) if one.fatal), None)
 
 
 def _read_cycles(path: Path) -> tuple[list[Cycle], int]:

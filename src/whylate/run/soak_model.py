@@ -14,7 +14,8 @@ SCHEMA_VERSION = 1
 #: no-power: the supply does not do what it is told, or nothing shows that it did.
 #: no-boot: it got power and did not come up in its time.
 #: no-probe: it was up, and the probe could not be started.
-#: run-failed: the workload did not come to a good end, and the board still answered.
+#: run-failed: the workload did not come to a good end, or its recording cannot be trusted; and
+#: the board still answered.
 #: hung: it had come up, and answered no more. crashed: its console shows a crash.
 #: console-cut: all went well, but the console's log is not whole.
 FailureKind = Literal[
@@ -29,7 +30,7 @@ FAILURE_KINDS: tuple[FailureKind, ...] = (
     "crashed",
     "console-cut",
 )
-#: interrupted: ended by us (Ctrl-C, a killed host); says nothing about the board.
+#: interrupted: ended by us (Ctrl-C, a killed host), no crash shown; says nothing about the board.
 Outcome = Literal[FailureKind, "ok", "interrupted"]
 
 #: all: every recording. failures: those of failed cycles; console logs are kept in any case.

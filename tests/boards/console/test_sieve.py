@@ -80,6 +80,13 @@ def test_a_board_that_starts_again_is_text_however_long_it_goes_on() -> None:
     assert len(sieve.feed(boot)[1]) > len(boot) - 8192, "and is not kept back for a frame"
 
 
+@pytest.mark.parametrize("step", [1, 64, 1000, 20_000])
+def test_no_line_is_cut_where_text_goes_on_for_long(step: int) -> None:
+    lines = KERNEL * 50
+    _, text, _, _ = sifted((b"\x80" + lines) * 20, step)
+    assert text == lines * 20
+
+
 @pytest.mark.parametrize("step", [0, 1, 5])
 def test_frames_end_where_the_board_says_so(step: int) -> None:
     rest = b"\r\nboard# \0 and whatever"

@@ -6,10 +6,14 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from whylate.boards import process
 from whylate.boards.process import ProcessStream, TooLongError, TooMuchError, run_to_end
 
 DESCRIPTORS = Path("/proc/self/fd")
@@ -31,11 +35,8 @@ def test_too_long_ends_it_and_all_that_it_started() -> None:
     script = "trap '' TERM; sleep 100 & echo $! $$ >&2; wait; sleep 100"
     with pytest.raises(TooLongError) as late:
         run_to_end(["sh", "-c", script], b"", 0.5, 100)
-    deadline = time.monotonic() + 5
     for word in late.value.error.split():
-        while _lives(int(word)) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert not _lives(int(word))
+        wait_until_gone(int(word))
 
 
 def test_too_much_on_both_streams_together() -> None:
@@ -62,3 +63,65 @@ def _lives(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return stat.rsplit(")", 1)[1].split()[0] != "Z"
+
+
+class Alarm(BaseException):
+    """What an impatient user's signal raises, wherever we are."""
+
+
+@pytest.fixture
+def alarm() -> Iterator[Callable[[float], object]]:
+    """Return what makes Alarm come after so many seconds."""
+
+    def ring(number: int, frame: object) -> None:
+        del number, frame
+        raise Alarm
+
+    before = signal.signal(signal.SIGALRM, ring)
+    yield partial(signal.setitimer, signal.ITIMER_REAL)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_what_was_said_is_known_also_where_an_interrupt_ends_it(
+    alarm: Callable[[float], object],
+) -> None:
+    said = bytearray()
+    alarm(0.7)
+    with pytest.raises(Alarm):
+        run_to_end(["sh", "-c", "echo $$ >&2; exec sleep 100"], b"", 30, 100, said)
+    wait_until_gone(int(said))
+
+
+def test_whoever_does_not_hear_that_it_is_over_is_ended_with_the_others() -> None:
+    # The first one hears it and is gone at once, the one that it started does not.
+    script = "(trap '' TERM; echo $$ >&2; sh -c 'echo $PPID >&2; sleep 100'; sleep 100) & wait"
+    with pytest.raises(TooLongError) as late:
+        run_to_end(["sh", "-c", script], b"", 0.7, 100)
+    pids = late.value.error.split()
+    assert len(pids) == 2
+    for word in pids:
+        wait_until_gone(int(word))
+
+
+def test_a_child_that_never_reads_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "LEAVE_S", 0.1)
+    with closing(ProcessStream(["sleep", "100"], keep_error=True)) as stream:
+        began = time.monotonic()
+        with pytest.raises(TimeoutError, match=r"no more of its input for 0\.5 s"):
+            stream.write(bytes(1 << 20), 0.5)
+        assert time.monotonic() - began < 5
+
+
+def test_a_child_that_reads_slowly_is_given_all_of_it() -> None:
+    script = "import sys, time; time.sleep(0.5); print(len(sys.stdin.buffer.read(1 << 20)))"
+    with closing(ProcessStream([sys.executable, "-c", script])) as stream:
+        stream.write(bytes(1 << 20))
+        assert stream.read(100).startswith(b"1048576")
+
+
+def wait_until_gone(pid: int, seconds: float = 5.0) -> None:
+    deadline = time.monotonic() + seconds
+    while _lives(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not _lives(pid)

@@ -6,7 +6,9 @@ import hashlib
 import os
 import re
 import select
+import signal
 import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +18,7 @@ from ssh_servers import Server, User, free_port, make_key, openssh
 
 from whylate.boards import ssh as ssh_module
 from whylate.boards.board import BoardError, tell_nobody
+from whylate.boards.process import Ended
 from whylate.boards.ssh import SshBoard
 
 pytest_plugins = ["ssh_fixtures"]
@@ -71,6 +74,32 @@ def test_what_takes_too_long_is_ended_on_the_board(server: Server, command: str)
         SshBoard(server.url()).run(["sh", "-c", command], timeout_s=1.0)
     assert time.monotonic() - began < 20
     wait_for_nobody(server)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_a_signal_interrupts_here_is_ended_on_the_board(
+    server: Server, number: signal.Signals
+) -> None:
+    command = [sys.executable, "-m", "whylate", "board", "run", server.url(), "--", "sleep", "1000"]
+    host = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 30
+        while "sleep" not in server.others().values() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert "sleep" in server.others().values()
+        host.send_signal(number)
+        assert host.wait(30) == 128 + number
+    finally:
+        host.kill()
+        host.wait()
+    wait_for_nobody(server)
+
+
+@pytest.mark.parametrize("status", [b"9" * 5000, b"1000", b"-1", b"", b"7 7"])
+def test_a_status_that_no_shell_has_is_none(status: bytes) -> None:
+    said = b"token 1 2\nwhat it said\ntoken " + status + b"\n"
+    with pytest.raises(BoardError, match="did not come to its end"):
+        SshBoard("ssh://board7")._finished("board7: true", "token", Ended(0, b"", said))
 
 
 def wait_for_nobody(server: Server, seconds: float = 5.0) -> None:

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from whylate.cli.board_run import pass_on
-from whylate.cli.board_terminal import TerminalFilter
+from whylate.cli.board_terminal import LONGEST_HALF, TerminalFilter
 
 TITLE = b"\x1b]0;owned\x07"
 
@@ -40,3 +40,31 @@ def test_output_of_a_command_is_harmless_on_a_terminal_and_exact_in_a_file() -> 
     assert screen.getvalue() == b"\\x1b]0;owned\\x07\\x1b[31m\ttext\n\\xff"
     pass_on(data, file, terminal=False)
     assert file.getvalue() == data
+
+
+@pytest.mark.parametrize("kind", [b"]", b"P", b"X", b"^", b"_"])
+@pytest.mark.parametrize(
+    "between", [b"\0", b"\x7f", b"\n\r", b"\x05", b"\x18", b"\xc2\x9d", b"\xe9"]
+)
+def test_control_characters_behind_the_escape_do_not_get_them_through(
+    kind: bytes, between: bytes
+) -> None:
+    data = b"a\x1b" + between + kind + b"52;c;b"
+    shown = b"a\\x1b" + b"".join(b"\\x%02x" % byte for byte in between) + kind + b"52;c;b"
+    assert TerminalFilter().feed(data) == shown
+    for cut in range(len(data)):
+        screen = TerminalFilter()
+        assert screen.feed(data[:cut]) + screen.feed(data[cut:]) == shown
+    screen = TerminalFilter()
+    assert b"".join(screen.feed(data[n : n + 1]) for n in range(len(data))) == shown
+
+
+def test_an_escape_is_not_waited_with_for_ever() -> None:
+    screen = TerminalFilter()
+    shown = b"".join(screen.feed(b"\x1b" if n == 0 else b"\0") for n in range(LONGEST_HALF + 1))
+    assert shown == b"\\x1b" + b"\0" * LONGEST_HALF
+    assert screen.feed(TITLE[1:]) == TITLE[1:], "it is text now"
+    # What is let go of is not the beginning of another one.
+    screen = TerminalFilter()
+    shown = screen.feed(b"\x1b" + b"\0" * LONGEST_HALF + b"\xc2") + screen.feed(b"\x9d0;t")
+    assert shown == b"\\x1b" + b"\0" * LONGEST_HALF + b"\\x9d0;t"

@@ -110,9 +110,10 @@ class DrainedConsole:
 
     # -- for the streams
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, user: ConsoleStream, data: bytes) -> None:
         with self._write_lock:
-            if self._channel is None:
+            # A stream that was hung up on must not speak over the channel that came after it.
+            if self._channel is None or user._in < 0:
                 raise BrokenPipeError(errno.EPIPE, "the console's line is gone")
             self._channel.write(data)
 
@@ -197,7 +198,7 @@ class ConsoleStream:
 
     def write(self, data: bytes) -> None:
         """Send all of data to the board; raises OSError where the line is gone or stuck."""
-        self._console._write(data)
+        self._console._write(self, data)
 
     def hide(self, secret: bytes) -> None:
         """Keep a secret out of the log, and out of what read() returns; empty: no more."""

@@ -26,10 +26,14 @@ class Listener:
 
     def wait(self, timeout_s: float) -> bool:
         """Wait for bytes and keep them; return whether any came. Raises BoardError at the end."""
-        ready, _, _ = select.select([self._stream.fileno()], [], [], max(timeout_s, 0.0))
-        if not ready:
-            return False
-        data = self._stream.read(1 << 16)
+        try:
+            ready, _, _ = select.select([self._stream.fileno()], [], [], max(timeout_s, 0.0))
+            if not ready:
+                return False
+            data = self._stream.read(1 << 16)
+        except (OSError, ValueError):
+            # Another thread has closed the stream.
+            data = b""
         if not data:
             raise BoardError(f"the console's line is gone{self.last_words()}")
         self._kept += data

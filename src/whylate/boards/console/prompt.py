@@ -21,6 +21,8 @@ NOTHING_SILENCE_S = 0.6
 #: The same on a board that was switched on just now and has said nothing of Linux yet.
 BOOT_SILENCE_S = 20.0
 TRIES_TO_LOG_IN = 3
+#: A board that is parted from may talk on for so long.
+LEAVE_S = 3.0
 
 #: What is typed into silence, in turn: Enter makes a prompt show itself, and a space before it is
 #: nothing to a shell but a line to which a worker answers (and a user's name to a login).
@@ -74,8 +76,10 @@ class Prompt:
         self._stream = stream
         self._listener = listener
         self._login = login
-        #: Whether it was us who logged in.
+        #: Whether it was us who gave the name to log in with.
         self.logged_in = False
+        #: Whether it came to what seems to be a prompt since then.
+        self._reached = False
         self._tries = 0
 
     def reach(self, deadline: float, booting: bool) -> None:
@@ -101,6 +105,7 @@ class Prompt:
                     f"the board stands at its boot loader's prompt {line[-40:]!r}: let it boot"
                 )
             elif FOREIGN in self._listener.raw() or _PROMPT.search(line) or prods >= len(PRODS):
+                self._reached = True
                 return
             elif self._listener.raw() and _PRESS_ENTER.search(line):
                 self._type(b"\n")
@@ -108,6 +113,21 @@ class Prompt:
                 self._type(PRODS[prods])
                 prods += 1
                 self._listener.wait(1.0)
+
+    def log_out(self) -> None:
+        """Log out if it was us who logged in; raises BoardError where the line is gone.
+
+        Also where reach() was broken off; but nothing is typed into a question for a name.
+        """
+        if not self.logged_in:
+            return
+        self._listener.wait_until_silent(PROMPT_SILENCE_S, time.monotonic() + LEAVE_S)
+        line = self._listener.last_line()
+        if _LOGIN.search(line) or _PASSWORD.search(line):
+            return
+        if self._reached or _PROMPT.search(line):
+            self._type(b" exit\n")
+            self._listener.wait_until_silent(0.5, time.monotonic() + LEAVE_S)
 
     def _may_prod(self, line: str, booting: bool, deadline: float) -> bool:
         """Whether the silence is long enough to type Enter into it."""
@@ -133,8 +153,9 @@ class Prompt:
                 f"the console does not let {self._login.user} log in{self._listener.last_words()}"
             )
         self._listener.clear()
-        self._type(self._login.user.encode() + b"\n")
+        self._reached = False
         self.logged_in = True
+        self._type(self._login.user.encode() + b"\n")
 
     def _give_password(self, deadline: float) -> None:
         """Type the password, which neither log nor error message will show if it is echoed."""

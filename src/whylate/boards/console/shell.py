@@ -75,15 +75,17 @@ class ConsoleShell:
         self._transfer = Transfer(self._worker)
 
     def close(self) -> None:
-        """Put the terminal back, log out if it was us who logged in, and close the stream."""
+        """Put the terminal back, log out if it was us who logged in, and close the stream.
+
+        However far open() came.
+        """
         try:
             if self._framed is not None:
                 self._framed.close()
-            if self._transfer is not None and self._lost is None:
+            if self._lost is None:
+                # What a worker that is slow to end does not read, the shell behind it does.
                 self._worker.end()
-                if self._prompt.logged_in:
-                    type_in(self._stream, b" exit\n")
-                    self._listener.wait_until_silent(0.5, time.monotonic() + 3.0)
+                self._prompt.log_out()
         except BoardError:
             # A board that died, or was switched off, has no prompt to give back.
             pass

@@ -57,7 +57,7 @@ class FrameSieve:
             self._close_piece(frames, text)
             self._partial += pieces.popleft()
         if len(self._partial) > _MAX_ENCODED:
-            self._close_piece(frames, text)
+            self._close_lines(frames, text)
         self.framed += len(frames)
         return bytes(frames), bytes(text)
 
@@ -90,6 +90,16 @@ class FrameSieve:
         text += b"\0".join([rest, *others])
         self.ended = True
         return True
+
+    def _close_lines(self, frames: bytearray, text: bytearray) -> None:
+        """Close what is too long to be a frame, but not in the middle of a line."""
+        rest = self._partial[self._partial.rfind(b"\n") + 1 :]
+        if len(rest) <= _MAX_ENCODED:
+            del self._partial[len(self._partial) - len(rest) :]
+        else:
+            rest = bytearray()
+        self._close_piece(frames, text)
+        self._partial += rest
 
     def _close_piece(self, frames: bytearray, text: bytearray) -> None:
         if not self._partial:

@@ -28,6 +28,8 @@ LONGEST_LINE = 4000
 #: After this much silence a request is made again, then after twice as much ….
 SILENCE_S = 2.0
 TRIES = 4
+#: How long a worker may take to leave.
+END_S = 5.0
 #: How long a board that talks on may leave a request without an answer.
 ANSWER_S = 20.0
 
@@ -74,14 +76,19 @@ class Worker:
         self.tools: frozenset[str] = frozenset()
         #: Whether the commands are root's.
         self.root = False
+        #: Whether it may have been started, and was not ended yet.
+        self._begun = False
         self._bye = b""
 
     def start(self, timeout_s: float) -> bool:
         """Start it at a shell's prompt; return whether the prompt was one, in that time."""
         one, two, name = secrets.token_hex(4), secrets.token_hex(4), secrets.token_hex(6)
         self.listener.clear()
+        self._bye = b""
+        self._begun = True
         type_in(self.stream, _FIRST.format(one=one, two=two).encode())
         if not self._see((one + two).encode(), timeout_s):
+            self._begun = False
             return False
         bye = secrets.token_hex(4), secrets.token_hex(4)
         self._bye = "".join(bye).encode()
@@ -111,11 +118,22 @@ class Worker:
         self.listener.wait(2.0)
 
     def end(self) -> None:
-        """Let it put the terminal back and leave; what it does not answer is not waited for."""
+        """Let it put the terminal back and leave, however far its start came.
+
+        It is not waited for beyond a few seconds. Raises BoardError where the line is gone.
+        """
+        if not self._begun:
+            return
+        self._begun = False
         self.listener.clear()
-        self.request(secrets.token_hex(5), "exit 0")
-        if not self._see(self._bye, 5.0):
-            raise BoardError(f"the shell on the console did not leave{self.listener.last_words()}")
+        # Whoever was interrupted may have left half a line. It is also what ends a worker that
+        # was not told yet what to do.
+        self.resynchronise()
+        if self._bye:
+            self.request(secrets.token_hex(5), "exit 0")
+            self._see(self._bye, END_S)
+        else:
+            self.listener.wait_until_silent(0.5, time.monotonic() + END_S)
 
     def request(self, token: str, command: str) -> None:
         """Send a request; its answers carry the token."""

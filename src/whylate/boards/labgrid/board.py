@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -86,6 +87,12 @@ class LabgridBoard:
         self._address: tuple[str, int] | None = None
         self._shell: ConsoleShell | None = None
         self._probe: ConsoleProbe | None = None
+        #: The thread that speaks over the console; no other one may.
+        self._speaker: threading.Thread | None = None
+        #: The speaker's shell, once another thread has hung up on it; the speaker closes it.
+        self._hung_up: ConsoleShell | None = None
+        self._cut = False
+        self._attaching = threading.Lock()
         #: Whether it was on before we switched anything; None: nothing was switched yet.
         self._found_on: bool | None = None
         self._switched_on = False
@@ -182,6 +189,8 @@ class LabgridBoard:
 
     def _leave_commands(self) -> None:
         """Remove the probe, and give the console its prompt back."""
+        self._bury()
+        self._speaker = None
         probe, self._probe = self._probe, None
         shell, self._shell = self._shell, None
         lost = self._source.trouble()
@@ -196,9 +205,33 @@ class LabgridBoard:
                 shell.close()
 
     def _before_off(self) -> None:
+        speaker = self._speaker
+        ours = speaker is None or speaker is threading.current_thread() or not speaker.is_alive()
+        if not ours:
+            self._cut_short()
         if self._found_on is None and self._power is not None:
             self._is_on(self._power)
-        self._leave_commands()
+        if ours:
+            self._leave_commands()
+
+    def _cut_short(self) -> None:
+        """Hang up on another thread that speaks over the console.
+
+        It sees the line end. Its shell is its own to close: two would take each other's answers.
+        """
+        self._cut = True
+        if self._shell is not None:
+            self._hung_up, self._shell = self._shell, None
+        # A line that cannot be opened again must not keep the board from being switched off.
+        with contextlib.suppress(OSError, ValueError):
+            self._reconnect()
+
+    def _bury(self) -> None:
+        """Close the shell that another thread has hung up on."""
+        self._cut = False
+        shell, self._hung_up = self._hung_up, None
+        if shell is not None:
+            shell.close()
 
     def _switch_back(self) -> None:
         """Switch off what we switched on; a board that is not ours any more is left alone."""
@@ -258,8 +291,8 @@ class LabgridBoard:
         return True
 
     def _is_on(self, power: LabgridPower) -> bool:
-        """Whether it is on: not every supply can tell, and some always say no."""
-        on = bool(power.is_on()) or self._alive() is not None
+        """Whether it is on, which is not known where it cannot be told: then it is switched on."""
+        on = power.is_on() is True
         if self._found_on is None:
             self._found_on = on
         return on
@@ -284,6 +317,7 @@ class LabgridBoard:
 
     def _new_shell(self) -> ConsoleShell:
         assert self._console is not None  # noqa: S101 - hold() wants one of the two
+        self._speaker = threading.current_thread()
         return ConsoleShell(self._console.connect(), self._options.login)
 
     def _open(self, shell: ConsoleShell, deadline: float, *, booting: bool) -> ConsoleShell:
@@ -305,7 +339,8 @@ class LabgridBoard:
         return f"{self.name} did not come up within {self._options.boot_s:g} s: {why}{hint}"
 
     def _alive(self) -> str | None:
-        return alive(self._channel, self._address)
+        # Enter would be typed into our own commands.
+        return alive(self._channel if self._shell is None else None, self._address)
 
     # -- commands
 
@@ -349,19 +384,27 @@ class LabgridBoard:
         return self._ssh if self._ssh is not None else self._commands()
 
     def _commands(self) -> ConsoleShell:
+        if self._cut:
+            # Nobody would come to a prompt there: waiting for one would last as long as a boot.
+            raise BoardError(f"{self.name} was switched off meanwhile")
         if self._shell is not None:
+            self._speaker = threading.current_thread()
             return self._shell
         deadline = time.monotonic() + self._options.boot_s
         return self._open(self._new_shell(), deadline, booting=False)
 
     def _reconnect(self) -> None:
         """Hang up on whoever uses the console, and drain it on."""
-        if self._console is not None:
-            self._channel = DriverChannel(self._line)
-            self._console.attach(self._channel)
+        with self._attaching:
+            if self._console is not None:
+                # First of all, and also where the line cannot be opened again.
+                self._console.detach()
+                self._channel = DriverChannel(self._line)
+                self._console.attach(self._channel)
 
     def _forget_shell(self) -> None:
         """Let go of a shell that a power cycle may have ended."""
+        self._bury()
         shell, self._shell = self._shell, None
         self._probe = None
         if shell is not None:

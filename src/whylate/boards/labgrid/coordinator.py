@@ -79,6 +79,8 @@ class Session:
         """Return what a request to labgrid's client brings; raises BoardError."""
         try:
             return self._call(request(self._client))
+        except BoardError:
+            raise
         except Exception as error:
             details = getattr(error, "details", None)
             text = clean(str(details()), 200) if callable(details) else told(error)
@@ -131,6 +133,10 @@ class Session:
             raise BoardError(
                 f"the coordinator {self.address} did not answer within {ANSWER_S:g} s"
             ) from None
+        except BaseException:
+            # Nobody waits for it any more: it must not be done later.
+            future.cancel()
+            raise
 
 
 class Lease:
@@ -141,6 +147,8 @@ class Lease:
         self._place = place
         self._session: Session | None = None
         self._ours = False
+        #: Whether it was asked for, and no answer came: it may be ours.
+        self._unclear = False
 
     @property
     def place(self) -> Any:
@@ -174,7 +182,6 @@ class Lease:
             if place.acquired and place.acquired != session.user:
                 raise BoardBusyError(self._taken(place.acquired)) from None
             raise
-        self._ours = True
 
     def attach(self) -> None:
         """Let labgrid's resource manager find the place's resources in our session."""
@@ -209,26 +216,37 @@ class Lease:
         if session is None:
             return
         try:
-            if self._ours and not session.gone:
+            if (self._ours or self._unclear) and not session.gone:
                 session.ask(self._give_back)
         finally:
-            self._ours = False
+            self._ours = self._unclear = False
             _leave(session)
 
     async def _acquire(self, client: Any) -> None:
         from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
 
-        await client.stub.AcquirePlace(messages.AcquirePlaceRequest(placename=self._place))
+        self._unclear = True
+        try:
+            await client.stub.AcquirePlace(messages.AcquirePlaceRequest(placename=self._place))
+        except Exception:
+            # An answer as well, unlike being broken off: it was refused.
+            self._unclear = False
+            raise
+        # From here on it must be given back, whatever happens to what follows.
+        self._ours, self._unclear = True, False
         await client.sync_with_coordinator()
 
     async def _give_back(self, client: Any) -> None:
         from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
 
-        place = client.places.get(self._place)
-        # Never one that somebody else has acquired meanwhile.
-        if place is not None and place.acquired == f"{client.gethostname()}/{client.getuser()}":
-            await client.stub.ReleasePlace(messages.ReleasePlaceRequest(placename=self._place))
-            await client.sync_with_coordinator()
+        # Never one that somebody else has acquired meanwhile: the coordinator itself knows best
+        # who has it, and does nothing where that is not us.
+        if self._place not in client.places:
+            return
+        us = f"{client.gethostname()}/{client.getuser()}"
+        request = messages.ReleasePlaceRequest(placename=self._place, fromuser=us)
+        await client.stub.ReleasePlace(request)
+        await client.sync_with_coordinator()
 
     def _taken(self, owner: str) -> str:
         host, _, user = owner.partition("/")

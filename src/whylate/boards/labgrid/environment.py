@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -109,20 +110,24 @@ class EnvironmentSource:
                 lease.take(tell)
             return bounded(f"making the target {self._name}", self._make, LOAD_S)
         except BaseException:
-            self.release()
+            try:
+                self.release()
+            except BoardError as error:
+                # What came first says more.
+                tell(str(error))
             raise
 
     def release(self) -> None:
-        """Let go of everything; raises BoardError where that failed."""
+        """Let go of everything; raises BoardError where that failed, after all else is done."""
         environment, self._environment = self._environment, None
-        try:
-            if environment is not None:
-                let_go(f"letting go of the target {self._name}", environment.cleanup)
-        finally:
-            leases, self._leases = self._leases, []
+        leases, self._leases = self._leases, []
+        with contextlib.ExitStack() as last_first:
+            last_first.callback(self._lock.release)
             for lease in leases:
-                lease.release()
-            self._lock.release()
+                last_first.callback(lease.release)
+            if environment is not None:
+                what = f"letting go of the target {self._name}"
+                last_first.callback(let_go, what, environment.cleanup)
 
     def trouble(self) -> str | None:
         """Return why we do not have it any more, or None."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whylate.boards.board import Tell
+from whylate.boards.board import BoardError, Tell
 from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import bounded, let_go, load_labgrid
 from whylate.boards.labgrid.coordinator import (
@@ -85,7 +85,11 @@ class PlaceSource:
             self._lease.take(tell)
             return bounded(f"making the target {self._place}", self._make, LOAD_S)
         except BaseException:
-            self.release()
+            try:
+                self.release()
+            except BoardError as error:
+                # What came first says more.
+                tell(str(error))
             raise
 
     def release(self) -> None:

@@ -22,7 +22,8 @@ BY_HAND_S = 600.0
 class LabgridPower:
     """Any driver with labgrid's PowerProtocol.
 
-    `alive` returns what shows that the board still lives, or None; it is asked after off().
+    `alive` returns what shows that the board lives, or None; it is asked after off(), and where
+    the driver does not say that the board is on: some cannot tell, and some always say no.
     `leave` is called before off(): whoever works on the board then leaves in good order.
     """
 
@@ -68,7 +69,15 @@ class LabgridPower:
                 )
 
     def is_on(self) -> bool | None:
-        """Whether it says that it is on; None where it cannot tell. Raises BoardError."""
+        """Whether the board is on; None where it cannot be told. Raises BoardError.
+
+        It is where the supply says so or the board shows it; off only where the supply says so.
+        """
+        says = self._says()
+        return says if says or self._alive() is None else True
+
+    def _says(self) -> bool | None:
+        """Whether the supply says that it is on; None where it cannot tell. Raises BoardError."""
         get = getattr(self._driver, "get", None)
         if get is None or not self._can_tell:
             return None
@@ -85,7 +94,7 @@ class LabgridPower:
     def _comes_to(self, *, on: bool) -> bool:
         """Whether it is so within its time; believed where the supply cannot tell."""
         deadline = time.monotonic() + SWITCH_S
-        while (state := self.is_on()) is not None and state is not on:
+        while (state := self._says()) is not None and state is not on:
             if time.monotonic() > deadline:
                 return False
             time.sleep(_LOOK_S)

@@ -86,7 +86,8 @@ class WatchedStream:
 
     def _relay(self) -> None:
         heard = time.monotonic()
-        with self._ours, contextlib.suppress(OSError):
+        # ValueError: what select() says of a stream that somebody has closed.
+        with self._ours, contextlib.suppress(OSError, ValueError):
             while not self._stop.is_set():
                 ready, _, _ = select.select([self._stream.fileno()], [], [], _LOOK_S)
                 if ready:

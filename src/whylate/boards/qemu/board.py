@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -22,10 +22,12 @@ from whylate.boards.board import (
 from whylate.boards.facts.reading import clean
 from whylate.boards.follow import FileStream
 from whylate.boards.qemu.arguments import Start, arguments
+from whylate.boards.qemu.console_log import BoundedLog
 from whylate.boards.qemu.machine import Machine
 from whylate.boards.qemu.turns import fixed_turns
 from whylate.boards.sockets import SocketStream
 from whylate.boards.state import BoardLock, state_directory
+from whylate.lab.cache import building, cache_directory, write_whole
 from whylate.lab.description import VirtualBoard
 from whylate.lab.errors import LabError
 from whylate.lab.image import ON_PORT, PLAN, PROBE, Image, build, is_fetched
@@ -49,6 +51,8 @@ UNSTEADY = (
 )
 #: A serial port does not tell the probe that we are gone.
 SERIAL_KEEPALIVE_S = 4.0
+#: Begins the names of directories for what comes of a run in virtual time.
+RUN = "run-"
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,7 @@ class QemuBoard:
         self.machine = Machine(directory)
         self._directory = directory
         self._lock = BoardLock(directory, board.name)
+        self._bounded = BoundedLog(self.machine.console_log)
         self.power = QemuPower(self.machine, self._switch_on, self._leave_shell)
         self.console = QemuConsole(self.machine, framed=not board.description.port)
         self._shell: ConsoleShell | None = None
@@ -143,9 +148,10 @@ class QemuBoard:
         return self._image().release
 
     def hold(self, tell: Tell) -> None:
-        """Take the board; raises BoardBusyError."""
+        """Take the board; raises BoardBusyError and BoardError."""
         self._tell = tell
         self._lock.take()
+        self._bounded.start()
 
     def boot(self, tell: Tell) -> None:
         """Switch it on where it is off, and wait for its shell; raises BoardError."""
@@ -170,6 +176,7 @@ class QemuBoard:
                 self.machine.stop()
         finally:
             self._switched_on = False
+            self._bounded.stop()
             self._lock.release()
 
     def start_probe(self, tell: Tell) -> StartedProbe:
@@ -228,15 +235,15 @@ class QemuBoard:
                 f"{self.name} is on, in real time: switch it off first "
                 f"(whylate board off {self.name})"
             )
-        output = Path(tempfile.mkdtemp(prefix="run-", dir=self._directory)) / "port"
-        output.touch()
+        probe = self._probe()
+        output = self._output()
         turns = fixed_turns()
         try:
             tell(f"booting {self.name} in virtual time")
             planned = ((PLAN, plan, 0o644), *files)
             self._start(turns, seed=seed, output=output, files=planned)
         except BaseException:
-            shutil.rmtree(output.parent)
+            shutil.rmtree(output.parent, ignore_errors=True)
             raise
 
         def end() -> None:
@@ -246,9 +253,25 @@ class QemuBoard:
                 shutil.rmtree(output.parent, ignore_errors=True)
 
         stream = FileStream(output, lambda: self.machine.pid is not None, end)
-        return StartedProbe(stream, self._probe(), warning="" if turns else UNSTEADY)
+        return StartedProbe(stream, probe, warning="" if turns else UNSTEADY)
 
     # -- inside
+
+    def _output(self) -> Path:
+        """Return a new file for what a run in virtual time says; raises BoardError."""
+        # The board is ours and is off: what is there was left by a whylate that was killed.
+        if self._lock.held:
+            for left in self._directory.glob(f"{RUN}*"):
+                shutil.rmtree(left, ignore_errors=True)
+        try:
+            output = Path(tempfile.mkdtemp(prefix=RUN, dir=self._directory)) / "port"
+            output.touch()
+        except OSError as error:
+            raise self._unwritable(error) from None
+        return output
+
+    def _unwritable(self, error: OSError) -> BoardError:
+        return BoardError(f"{self._directory} cannot be written: {error.strerror}")
 
     def _switch_on(self) -> None:
         self._start(())
@@ -283,15 +306,19 @@ class QemuBoard:
         self.machine.start([*wrapper, *command], outlive=self._outlive)
 
     def _image(self) -> Image:
-        if not is_fetched(self.virtual):
-            raise BoardError(
-                f"there is no image of {self.name} yet: run `whylate lab build {self.name}`, or "
-                "`make lab` in a checkout for all virtual boards"
-            )
+        cache = cache_directory()
         try:
-            return build(self.virtual, self._tell)
+            if not is_fetched(self.virtual):
+                raise BoardError(
+                    f"there is no image of {self.name} yet: run `whylate lab build {self.name}`, "
+                    "or `make lab` in a checkout for all virtual boards"
+                )
+            with building(cache, self._tell):
+                return build(self.virtual, self._tell)
         except LabError as error:
             raise BoardError(str(error)) from None
+        except OSError as error:
+            raise BoardError(f"{cache} cannot be read: {error.strerror}") from None
 
     def _with_files(self, image: Image, files: Sequence[ImageFile]) -> Path:
         """Return the image with these and the user's files behind it."""
@@ -302,9 +329,10 @@ class QemuBoard:
         for path, data, mode in files:
             archive.file(path.lstrip("/"), data, mode)
         initrd = self._directory / "initrd"
-        fresh = self._directory / f"initrd.{os.getpid()}"
-        fresh.write_bytes(image.initrd.read_bytes() + archive.pack())
-        fresh.replace(initrd)
+        try:
+            write_whole(initrd, image.initrd.read_bytes() + archive.pack())
+        except OSError as error:
+            raise self._unwritable(error) from None
         return initrd
 
     def _probe(self) -> ProbeBinary:
@@ -321,9 +349,15 @@ class QemuBoard:
 
             channel = DescriptorChannel(self.console.connect())
             # QEMU keeps the console's log; this one is of what the shell saw, for its errors.
-            self._drain = DrainedConsole(channel, self._directory / "shell.log")
-            self._shell = ConsoleShell(self._drain.connect())
-            self._shell.open(SHELL_S)
+            drain = DrainedConsole(channel, self._directory / "shell.log")
+            # A shell that is half open would refuse every command from here on.
+            with contextlib.ExitStack() as undo:
+                undo.callback(drain.close)
+                shell = ConsoleShell(drain.connect())
+                undo.callback(shell.close)
+                shell.open(SHELL_S)
+                undo.pop_all()
+            self._drain, self._shell = drain, shell
         return self._shell
 
     def _leave_shell(self) -> None:

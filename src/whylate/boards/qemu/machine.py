@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,10 +18,12 @@ from whylate.recording.crashes import find_crashes
 
 #: How long QEMU may take to end when it is asked to.
 END_S = 10.0
-#: All that a console may write to the disk while a board runs.
+#: How much of what it said last is told of a board.
 LAST_WORDS = 400
 #: Of the console's end this much is searched for a crash.
 CRASH_BYTES = 1 << 18
+#: So much of a log is read at once.
+_PIECE = 1 << 20
 
 
 class Machine:
@@ -62,14 +65,19 @@ class Machine:
 
     def start(self, command: Sequence[str], *, outlive: bool) -> None:
         """Start QEMU; outlive: it stays when this process ends. Raises BoardError."""
-        for name in ("console", "port", "console.log", "pid"):
-            (self._directory / name).unlink(missing_ok=True)
         # A host that is killed must not leave its boards running.
         if not outlive and (setpriv := shutil.which("setpriv")):
             command = [setpriv, "--pdeathsig", "KILL", *command]
-        with (self._directory / "qemu.log").open("wb") as log:
+        try:
+            # shell.log: what a shell of ours saw on the console, since the board was switched on.
+            for name in ("console", "port", "console.log", "shell.log", "pid"):
+                (self._directory / name).unlink(missing_ok=True)
+            log = (self._directory / "qemu.log").open("wb")
+        except OSError as error:
+            raise self._unwritable(error) from None
+        with log:
             try:
-                self._process = subprocess.Popen(
+                process = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -78,15 +86,26 @@ class Machine:
                 )
             except OSError as error:
                 raise BoardError(f"{command[0]} cannot be started: {error.strerror}") from None
-        (self._directory / "pid").write_text(str(self._process.pid))
+        if outlive:
+            # It is reaped where it ends before us, and nobody minds that it does not.
+            threading.Thread(target=process.wait, name="board", daemon=True).start()
+        try:
+            (self._directory / "pid").write_text(str(process.pid))
+        except OSError as error:
+            # Nobody would find it again.
+            process.kill()
+            process.wait()
+            raise self._unwritable(error) from None
+        self._process = process
 
     def wait_for(self, text: bytes, timeout_s: float) -> None:
         """Wait until the console has printed text; raises BoardError with its last words."""
         deadline = time.monotonic() + timeout_s
-        while not self._printed(text):
+        search = _Search(self.console_log, text)
+        while not search.found():
             if self.pid is None:
                 # It may have printed it and ended.
-                if self._printed(text):
+                if search.found():
                     return
                 raise BoardError(f"QEMU ended before the board was up: {self.last_words()}")
             if time.monotonic() > deadline:
@@ -125,21 +144,49 @@ class Machine:
     def last_words(self) -> str:
         """Return the end of what QEMU and the console said, safe to print."""
         with contextlib.suppress(OSError):
-            crashes = find_crashes(self.console_log.read_bytes()[-CRASH_BYTES:])
+            crashes = find_crashes(_end(self.console_log, CRASH_BYTES))
             if crashes:
                 return clean(f"{crashes[0].kind}: {crashes[0].headline}", LAST_WORDS)
         words = []
         for name in ("qemu.log", "console.log"):
             with contextlib.suppress(OSError):
-                path = self._directory / name
-                with path.open("rb") as file:
-                    file.seek(max(0, path.stat().st_size - LAST_WORDS))
-                    words.append(file.read(LAST_WORDS).decode(errors="replace").strip())
+                said = _end(self._directory / name, LAST_WORDS)
+                words.append(said.decode(errors="replace").strip())
         text = " | ".join(line for word in words for line in word.splitlines()[-4:] if line)
         return clean(text, LAST_WORDS) or "none"
 
-    def _printed(self, text: bytes) -> bool:
-        try:
-            return text in self.console_log.read_bytes()
-        except OSError:
-            return False
+    def _unwritable(self, error: OSError) -> BoardError:
+        return BoardError(f"{self._directory} cannot be written: {error.strerror}")
+
+
+class _Search:
+    """Looks for a text in a log that grows, in each part of it once."""
+
+    def __init__(self, path: Path, text: bytes) -> None:
+        self._path = path
+        self._text = text
+        self._at = 0
+        #: The end of what was read: the text may have begun there.
+        self._before = b""
+
+    def found(self) -> bool:
+        """Whether the text stands in what was logged until now."""
+        with contextlib.suppress(OSError), self._path.open("rb", buffering=0) as log:
+            if os.fstat(log.fileno()).st_size < self._at:
+                # Another log, in the place of the one we know.
+                self._at, self._before = 0, b""
+            log.seek(self._at)
+            while data := log.read(_PIECE):
+                self._at += len(data)
+                seen = self._before + data
+                if self._text in seen:
+                    return True
+                self._before = seen[-len(self._text) :]
+        return False
+
+
+def _end(path: Path, size: int) -> bytes:
+    """Return the last bytes of a file, at most `size`; raises OSError."""
+    with path.open("rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - size))
+        return file.read(size)

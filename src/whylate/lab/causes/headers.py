@@ -37,7 +37,7 @@ def kernel_headers(board: VirtualBoard, tell: Callable[[str], None]) -> Path:
             f"on {platform.machine()}: there the causes that are programs can be used"
         )
     cache = cache_directory()
-    with building(cache):
+    with building(cache, tell):
         packages = Packages(cache / "packages", ARCH)
         kernel = packages.dependency(board.kernel_package, "linux-image-", tell)
         release = kernel.removeprefix("linux-image-")

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from whylate.lab.cache import building, cache_directory
 from whylate.lab.causes.alias import alias
 from whylate.lab.causes.catalogue import Cause, CauseUse, cause
 from whylate.lab.causes.log import CauseLog, cause_log
@@ -60,8 +61,10 @@ def place(
         raise LabError("a cause can be used once at a time")
     kinds = {kind: [e for e in entries if e.kind == kind] for kind in ("module", "program")}
     data = programs(machine, kinds["program"], tell, disguise)
-    if board is not None:
-        data |= modules(board, kinds["module"], tell, disguise)
+    if board is not None and kinds["module"]:
+        # The same module built twice is not the same bytes: of several who find none, one builds.
+        with building(cache_directory(), tell):
+            data |= modules(board, kinds["module"], tell, disguise)
     return [
         _placed(one, entry, data[entry.name], alias(entry, disguise), directory)
         for one, entry in zip(uses, entries, strict=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import platform
 import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from whylate.lab.cache import cache_directory
+from whylate.lab.cache import cache_directory, disk_errors, write_whole
 from whylate.lab.causes.alias import alias
 from whylate.lab.causes.catalogue import SHARED, Cause
 from whylate.lab.causes.compilers import needed, run
@@ -37,7 +38,8 @@ def programs(
     arch = ARCHITECTURES.get(machine)
     if arch is None:
         raise LabError(f"there are no causes for {machine[:40]!r}")
-    return {cause.name: _program(arch, cause, tell, disguise) for cause in causes}
+    with disk_errors(cache_directory()):
+        return {cause.name: _program(arch, cause, tell, disguise) for cause in causes}
 
 
 def _program(arch: str, cause: Cause, tell: Callable[[str], None], disguise: str) -> bytes:
@@ -54,9 +56,11 @@ def _program(arch: str, cause: Cause, tell: Callable[[str], None], disguise: str
         needed(compiler, package)
         tell(f"building {alias(cause, disguise)} for {arch}")
         directory.mkdir(parents=True, exist_ok=True)
-        fresh = directory / f"{cause.name}.new"
-        _compile(compiler, cause.source_file, fresh)
-        fresh.replace(built)
+        # In a place of its own: another whylate may build the same at the same time.
+        with tempfile.TemporaryDirectory(prefix="whylate-causes-") as name:
+            fresh = Path(name) / cause.name
+            _compile(compiler, cause.source_file, fresh)
+            write_whole(built, fresh.read_bytes())
     return built.read_bytes()
 
 

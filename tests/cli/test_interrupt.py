@@ -1,0 +1,78 @@
+"""Whoever ends whylate with a signal finds everything left as after Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+def begin(note: Path, *before: str) -> subprocess.Popen[bytes]:
+    """Start a verb that runs a command here; the command's number is in the note then."""
+    script = f"echo $$ >{note}.new; mv {note}.new {note}; exec sleep 1000"
+    verb = [sys.executable, "-m", "whylate", "board", "run", "local", "--", "sh", "-c", script]
+    host = subprocess.Popen([*before, *verb])
+    assert wait_for(note.exists, 60)
+    return host
+
+
+def wait_for(what: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not what() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return what()
+
+
+def gone(note: Path) -> bool:
+    return not Path(f"/proc/{note.read_text().strip()}").exists()
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_a_signal_ends_what_runs_and_has_its_own_status(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    host = begin(tmp_path / "pid")
+    host.send_signal(number)
+    assert host.wait(30) == 128 + number
+    assert wait_for(lambda: gone(tmp_path / "pid"), 5)
+
+
+def test_a_hang_up_that_is_ignored_for_us_is_ignored_by_us(tmp_path: Path) -> None:
+    host = begin(tmp_path / "pid", "sh", "-c", "trap '' HUP; exec \"$@\"", "sh")
+    host.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        host.wait(1.0)
+    host.send_signal(signal.SIGTERM)
+    assert host.wait(30) == 128 + signal.SIGTERM
+    assert wait_for(lambda: gone(tmp_path / "pid"), 5)
+
+
+LEAVING = """
+import os, signal, time
+from whylate.cli.interrupt import unwind_when_ended
+unwind_when_ended()
+try:
+    print("began", flush=True)
+    time.sleep(60)
+finally:
+    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGHUP):
+        os.kill(os.getpid(), number)
+        time.sleep(0.05)
+    print("left", flush=True)
+"""
+
+
+def test_a_second_one_does_not_cut_the_leaving_short() -> None:
+    with subprocess.Popen([sys.executable, "-c", LEAVING], stdout=subprocess.PIPE) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == b"began\n"
+        host.send_signal(signal.SIGHUP)
+        assert host.stdout.read() == b"left\n"
+        assert host.wait(30) == 128 + signal.SIGHUP

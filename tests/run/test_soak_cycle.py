@@ -1,0 +1,258 @@
+"""What becomes of a soak's cycles, and how a soak ends: on a board of paper."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from soak_boards import PANIC, PaperBoard, distrust, recording
+
+from whylate.boards import open as boards_open
+from whylate.cli import interrupt
+from whylate.cli.board import command as board_group
+from whylate.cli.board_soak_table import percent
+from whylate.recording.reader import Recording
+from whylate.run import soak_cycle
+from whylate.run.progress import Quiet
+from whylate.run.soak import Ended, Goal, soak
+from whylate.run.soak_journal import read_soak
+from whylate.run.soak_model import Cycle, SoakPlan
+
+PLAN = SoakPlan(board="board7", run_for_ns=10**8, interval_ns=10**6, loads=[])
+
+
+class Watcher(Quiet):
+    def cycle_begins(self, number: int, so_far: Sequence[Cycle]) -> None: ...
+
+    def cycle_ended(self, cycle: Cycle) -> None: ...
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> PaperBoard:
+    return PaperBoard(tmp_path)
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What is to be said of the runs, which nobody measures."""
+    said: dict[str, Any] = {}
+
+    def opened(directory: Path) -> Recording:
+        return recording(directory, **said)
+
+    def measured(_board: object, _request: object, directory: Path, *_: object) -> object:
+        return opened(directory).manifest
+
+    monkeypatch.setattr(soak_cycle, "measure", measured)
+    monkeypatch.setattr(soak_cycle, "open_recording", opened)
+    return said
+
+
+@pytest.fixture
+def command(
+    board: PaperBoard,
+    runs: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[..., Result]:
+    """`whylate board soak` on the board of paper; ended by the user after so many cycles."""
+    del runs
+    directory = tmp_path / "s"
+
+    def carry_out(*arguments: str, end_after: int = 1000) -> Result:
+        class Interrupt:
+            def wanted(self) -> bool:
+                journal = directory / "cycles.jsonl"
+                return journal.exists() and journal.read_bytes().count(b"\n") >= end_after
+
+        monkeypatch.setattr(interrupt, "Interrupt", Interrupt)
+        monkeypatch.setattr(boards_open, "open_board", lambda *_: board)
+        common = ["soak", "board7", "--off-for", "1ms", "-o", str(directory)]
+        return CliRunner().invoke(board_group, [*common, *arguments])
+
+    return carry_out
+
+
+def carried_out(
+    board: PaperBoard, directory: Path, stopped: Callable[[], bool], **wanted: Any
+) -> tuple[Ended, list[Cycle]]:
+    plan = SoakPlan(**{**{name: getattr(PLAN, name) for name in PLAN.__struct_fields__}, **wanted})
+    goal = Goal(cycles=1)
+    ended = soak(board, plan, goal, directory, Watcher(), distrust, stopped)
+    return ended, read_soak(directory)[1]
+
+
+# -- runs that have no verdict
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"dropped": 7}, "7 of 107 activations were dropped"),
+        ({"policy": "other"}, 'the probe ran with policy "other" instead of fifo'),
+    ],
+)
+def test_a_cycle_whose_run_has_no_verdict_has_failed(
+    command: Callable[..., Result], runs: dict[str, Any], tmp_path: Path, said: Any, why: str
+) -> None:
+    runs.update(said)
+    done = command("--cycles", "1")
+    assert done.exit_code == 1, done.output
+    [cycle] = read_soak(tmp_path / "s")[1]
+    assert (cycle.outcome, cycle.stage) == ("run-failed", "run")
+    assert why in cycle.why
+
+
+def test_a_cycle_whose_run_can_be_trusted_is_ok(
+    command: Callable[..., Result], tmp_path: Path
+) -> None:
+    assert command("--cycles", "2").exit_code == 0
+    cycles = read_soak(tmp_path / "s")[1]
+    assert [one.outcome for one in cycles] == ["ok", "ok"]
+    assert cycles[0].latency is not None
+    assert (cycles[0].latency.seen, cycles[0].latency.max_ns) == (100, 9_000)
+
+
+# -- crashes, and users who leave
+
+
+def test_a_panic_is_a_crash_though_the_user_ends_the_soak(
+    board: PaperBoard, tmp_path: Path
+) -> None:
+    left = threading.Event()
+
+    def wait() -> None:
+        board.power.say(PANIC)
+        left.set()
+        while board.power.state:  # until the user's wish has cut its power
+            time.sleep(0.01)
+
+    board.waits = wait
+    _, [cycle] = carried_out(board, tmp_path / "s", left.is_set)
+    assert (cycle.outcome, cycle.stage) == ("crashed", "boot")
+    assert "Unable to mount root fs" in cycle.why
+
+
+def test_what_a_board_says_while_its_power_is_cut_is_no_crash(
+    board: PaperBoard, tmp_path: Path
+) -> None:
+    left = threading.Event()
+
+    def wait() -> None:
+        left.set()
+        while board.power.state:
+            time.sleep(0.01)
+
+    board.waits = wait
+    board.power.last_words = PANIC
+    ended, [cycle] = carried_out(board, tmp_path / "s", left.is_set)
+    assert (ended, cycle.outcome) == ("ended early", "interrupted")
+
+
+def test_a_panic_after_a_cut_that_came_too_early_is_a_crash(
+    board: PaperBoard, tmp_path: Path
+) -> None:
+    left, cut = threading.Event(), threading.Event()
+
+    def too_early() -> None:
+        """The supply is told before it was switched on, and the board comes on after that."""
+        cut.set()
+
+    def wait() -> None:
+        left.set()
+        cut.wait(10)
+        time.sleep(0.1)
+        board.power.say(PANIC)
+        board.power.state = False
+
+    board.waits = wait
+    board.power.off = too_early  # type: ignore[method-assign]
+    _, [cycle] = carried_out(board, tmp_path / "s", left.is_set)
+    assert cycle.outcome == "crashed"
+
+
+# -- how it ends
+
+
+def test_a_soak_that_was_ended_early_has_not_passed(command: Callable[..., Result]) -> None:
+    done = command("--cycles", "100", end_after=3)
+    assert done.exit_code == 3, done.output
+    assert "The soak was ended early: 3 of 100 cycles." in done.stdout
+
+
+def test_a_soak_for_a_time_that_was_ended_early_has_not_passed(
+    command: Callable[..., Result],
+) -> None:
+    done = command("--for", "8h", end_after=2)
+    assert done.exit_code == 3, done.output
+    assert "The soak was ended early: 0 s of 8 h 0 min." in done.stdout
+
+
+def test_a_soak_that_was_ended_early_with_failures_has_failed(
+    command: Callable[..., Result], runs: dict[str, Any]
+) -> None:
+    runs.update(dropped=1)
+    assert command("--cycles", "100", end_after=1).exit_code == 1
+
+
+@pytest.mark.parametrize(("end_after", "ended"), [(3, "ended early"), (4, "done")])
+def test_programs_are_told_how_it_ended_and_what_its_goal_was(
+    command: Callable[..., Result], end_after: int, ended: str
+) -> None:
+    done = command("--cycles", "4", "--json", end_after=end_after)
+    told = json.loads(done.stdout)
+    assert told["ended"] == ended
+    assert told["goal"] == {"cycles": 4, "seconds": None, "give_up": 20}
+    assert told["summary"]["cycles"] == end_after
+
+
+def test_a_soak_that_is_only_shown_has_no_goal(
+    command: Callable[..., Result], tmp_path: Path
+) -> None:
+    command("--cycles", "1")
+    done = CliRunner().invoke(board_group, ["soak", "--show", str(tmp_path / "s"), "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["ended"] is None
+
+
+# -- how it leaves the board
+
+
+@pytest.mark.parametrize("found", [True, False, None])
+def test_a_board_is_on_at_the_end_only_if_it_was_seen_to_be_on(
+    board: PaperBoard, runs: dict[str, Any], tmp_path: Path, found: bool | None
+) -> None:
+    del runs
+    board.power.state = found is not False
+    board.power.says = lambda state: None if found is None else state
+    _, [cycle] = carried_out(board, tmp_path / "s", lambda: False)
+    assert cycle.outcome == "ok", cycle.why
+    assert board.power.state is bool(found)
+
+
+# -- what is printed
+
+
+@pytest.mark.parametrize(
+    ("rate", "rounding", "shown"),
+    [
+        (0.03621669, ROUND_CEILING, "3.7 %"),
+        (0.05445939, ROUND_CEILING, "5.5 %"),
+        (0.0002531460, ROUND_FLOOR, "0.025 %"),
+        (0.006299, ROUND_FLOOR, "0.62 %"),
+        (0.9901, ROUND_CEILING, "100 %"),
+        (0.9999, ROUND_FLOOR, "99 %"),
+        (0.07, ROUND_CEILING, "7 %"),
+        (1.0, ROUND_CEILING, "100 %"),
+        (0.0, ROUND_FLOOR, "0 %"),
+    ],
+)
+def test_a_limit_that_is_printed_still_holds(rate: float, rounding: str, shown: str) -> None:
+    assert percent(rate, rounding) == shown
