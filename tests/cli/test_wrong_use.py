@@ -6,11 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from whylate import __version__
+from whylate.cli import whylate as whylate_group
 
 
 def whylate(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -96,6 +99,23 @@ def test_a_setting_that_the_board_refuses_ends_before_measuring(tmp_path: Path) 
     assert done.returncode == 3
     assert not (tmp_path / "r").exists()
     assert Path("/proc/sys/vm/swappiness").read_text() == before
+
+
+def helps(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield the help of a command and of all below it, with the words that call it."""
+    context = click.Context(command, info_name=" ".join(words))
+    yield " ".join(words), command.get_help(context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from helps(below, (*words, name))
+
+
+def test_every_verb_has_a_help_that_is_laid_out() -> None:
+    found = dict(helps(whylate_group, ("whylate",)))
+    assert len(found) > 20
+    assert [words for words, text in found.items() if "\\b" in text] == []
 
 
 def test_help_fits_on_one_screen() -> None:

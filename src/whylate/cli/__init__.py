@@ -5,7 +5,6 @@ Exit status: 0 done, 1 a requirement failed, 2 wrong use, 3 no verdict, 128 + n 
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import sys
@@ -13,37 +12,22 @@ import sys
 import click
 
 from whylate import __version__
+from whylate.cli.lazy import LazyVerbs
 
-#: Verb, and the line that `whylate --help` shows of it without importing it.
+#: Verb, the module that has it, and the line that `whylate --help` shows of it.
 VERBS = {
-    "measure": "How late is this machine? Measure it and write a report.",
-    "report": "Show a recording again; recover one whose run was killed.",
-    "diff": "Show where two repeatable runs part.",
-    "lab": "Make the virtual boards, and try known causes of latency.",
-    "board": "List boards, switch them, use their consoles, soak them.",
-    "facts": "Show what can be read of a board.",
-    "doctor": "What can be measured here, and what spoils its latency.",
-    "completion": "Print the completion script for bash, zsh or fish.",
+    "measure": ("measure", "How late is a board? Measure it and write a report."),
+    "report": ("report", "Show a recording again; recover one whose run was killed."),
+    "diff": ("diff", "Show where two repeatable runs part."),
+    "lab": ("lab", "Make the virtual boards, and try known causes of latency."),
+    "board": ("board", "List boards, switch them, use their consoles, soak them."),
+    "facts": ("facts", "Show what can be read of a board."),
+    "doctor": ("doctor", "What can be measured here, and what spoils its latency."),
+    "completion": ("completion", "Print the completion script for bash, zsh or fish."),
 }
 
 
-class _Verbs(click.Group):
-    """Imports a verb only when it is called: `whylate --help` answers at once."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in the order of a day's work."""
-        del ctx
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the verb's command."""
-        del ctx
-        if cmd_name not in VERBS:
-            return None
-        command = importlib.import_module(f"whylate.cli.{cmd_name}").command
-        assert isinstance(command, click.Command)  # noqa: S101 - our own modules
-        return command
-
+class _Verbs(LazyVerbs):
     def invoke(self, ctx: click.Context) -> object:
         """Run the verb. Ctrl-C has a status of its own: click's is that of a requirement."""
         try:
@@ -51,17 +35,11 @@ class _Verbs(click.Group):
         except KeyboardInterrupt:
             sys.exit(128 + signal.SIGINT)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the verbs without importing them."""
-        del ctx
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
 
-
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Verbs, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="whylate")
 def whylate() -> None:
-    r"""How late is a Linux board, and why?
+    """How late is a Linux board, and why?
 
     whylate measures the wakeup latency of real-time threads and accounts for every activation:
     expected = seen + overrun + dropped. What it cannot know, it says.
@@ -69,8 +47,9 @@ def whylate() -> None:
     \b
       whylate measure --for 20s --load memory --load net --require 'p99.9<100us'
 
-    Exit status: 0 done, 1 a requirement failed, 2 wrong use, 3 no verdict.
-    """
+    Exit status: 0 done, 1 a requirement failed, 2 wrong use, 3 no verdict, 128 + n ended by signal
+    n.
+    """  # noqa: D301 (it is a backspace, by which click keeps lines)
 
 
 def main() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
+
+from whylate.cli.lazy import LazyVerbs
 
 #: Verb, the module that has it, and the line that `whylate board --help` shows of it.
 VERBS = {
@@ -21,34 +21,9 @@ VERBS = {
 }
 
 
-class _Verbs(click.Group):
-    """Imports a verb only when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in the order of a day's work."""
-        del ctx
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the verb's command."""
-        del ctx
-        if cmd_name not in VERBS:
-            return None
-        module = importlib.import_module(f"whylate.cli.{VERBS[cmd_name][0]}")
-        command = getattr(module, cmd_name, None) or module.command
-        assert isinstance(command, click.Command)  # noqa: S101 - our own modules
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the verbs without importing them."""
-        del ctx
-        with formatter.section("Verbs"):
-            formatter.write_dl([(verb, text) for verb, (_, text) in VERBS.items()])
-
-
-@click.group(name="board", cls=_Verbs)
+@click.group(name="board", cls=LazyVerbs, verbs=VERBS)
 def command() -> None:
-    r"""List boards, switch them, use their consoles, try them and soak them.
+    """List boards, switch them, use their consoles, try them and soak them.
 
     A BOARD is local, ssh://[user@]host[:port], a virtual board, or a target or place of labgrid's.
     """

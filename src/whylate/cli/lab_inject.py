@@ -57,7 +57,7 @@ def _describe(cause: Cause) -> None:
               help="How long it acts.")  # fmt: skip
 @click.option("--smp", type=click.IntRange(1, 64), help="CPUs of a virtual board that is off.")
 def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None) -> None:
-    r"""Make a known cause act on a board in real time, and say what it really did.
+    """Make a known cause act on a board in real time, and say what it really did.
 
     \b
       whylate lab inject irqs-off size_us=500 period_us=20000
@@ -65,7 +65,7 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
 
     Several causes act at the same time; the parameters behind a name are that one's. The board is
     booted where it is off, and is left as it was found.
-    """
+    """  # noqa: D301 (it is a backspace, by which click keeps lines)
     from rich.console import Console
 
     from whylate.cli.live import LiveView
