@@ -42,13 +42,6 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signs, "ECHO_S", 0.3)
 
 
-@pytest.fixture
-def line() -> Iterator[SerialLine]:
-    made = SerialLine()
-    yield made
-    made.close()
-
-
 @contextmanager
 def on_the_bench(
     tmp_path: Path, line: SerialLine, load: Callable[[SerialLine], Load]

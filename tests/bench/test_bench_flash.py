@@ -56,13 +56,6 @@ def is_blank(medium: Card) -> bool:
 
 
 @pytest.fixture
-def line() -> Iterator[SerialLine]:
-    made = SerialLine()
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def medium(tmp_path: Path) -> Iterator[Card]:
     with card(tmp_path, CARD) as made:
         yield made

@@ -37,13 +37,6 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def line() -> Iterator[SerialLine]:
-    made = SerialLine()
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def plugged(line: SerialLine) -> Iterator[Strip]:
     with strip(shell_board(line)) as made:
         yield made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,13 +37,6 @@ def qemu_command(directory: Path) -> list[str]:
     assert QEMU is not None
     image = build(BOARD, tell_nobody)
     return arguments(BOARD, QEMU, image, image.initrd, Start(cpus=1, directory=directory))
-
-
-@pytest.fixture
-def line() -> Iterator[SerialLine]:
-    made = SerialLine()
-    yield made
-    made.close()
 
 
 def test_a_board_is_booted_measured_and_lost(

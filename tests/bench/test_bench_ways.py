@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,13 +38,6 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
     monkeypatch.setattr(supply, "DIE_S", 1.0)
     monkeypatch.setattr(signs, "ECHO_S", 0.3)
-
-
-@pytest.fixture
-def line() -> Iterator[SerialLine]:
-    made = SerialLine()
-    yield made
-    made.close()
 
 
 @pytest.fixture

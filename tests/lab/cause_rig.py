@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from whylate import __version__
@@ -22,7 +19,6 @@ from whylate.lab.causes.catalogue import CauseUse
 from whylate.lab.causes.log import LOG_LIMIT, Event
 from whylate.lab.causes.place import logs, place, services
 from whylate.lab.description import virtual_board
-from whylate.lab.image import is_fetched
 from whylate.probe.client import Client, ProbeGoneError
 from whylate.run.unattended import Script
 from whylate.wire.messages import CpuStarted, Finish, Hello, Message, Phase, Samples, Wakeup
@@ -156,19 +152,3 @@ def _seen(
     return Seen(
         np.concatenate(due), np.concatenate(latency), events, digest.hexdigest(), files, console
     )
-
-
-@contextmanager
-def own_boards(*names: str) -> Iterator[None]:
-    """Keep these boards apart from those of anybody else here; skip where they have no image."""
-    for name in names:
-        if not is_fetched(virtual_board(name)):
-            pytest.skip(f"the image of {name} is not here: make lab")
-    # A socket's path must be short.
-    directory = tempfile.mkdtemp(prefix="wl")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WHYLATE_RUN", directory)
-        try:
-            yield
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
-from cause_rig import Seen, own_boards, run_with
+from cause_rig import Seen, run_with
 
+from own_boards import own_boards
 from whylate.lab.causes.catalogue import CauseUse, use
 
 pytestmark = pytest.mark.qemu

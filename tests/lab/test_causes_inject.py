@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
-from cause_rig import own_boards
 from click.testing import CliRunner
 
+from own_boards import own_boards
 from whylate.boards.board import BoardError, Finished, tell_nobody
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import held

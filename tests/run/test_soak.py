@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,11 +15,12 @@ from pathlib import Path
 import pytest
 from soak_boards import distrust
 
+from own_boards import NEVER_UP, own_boards
 from whylate.boards.board import BoardBusyError, BoardError, StartedProbe, Tell, tell_nobody
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.lab.description import virtual_board
-from whylate.lab.image import ON_PORT, is_fetched
+from whylate.lab.image import ON_PORT
 from whylate.recording.reader import open_recording
 from whylate.run import measure as measure_module
 from whylate.run import soak_cycle
@@ -32,32 +31,14 @@ from whylate.run.soak_model import Cycle, SoakPlan
 from whylate.run.soak_summary import summarize
 
 BOARD = "virt-arm64"
-#: busybox as the first process, which then sleeps: nothing ever says that it is ready.
-NEVER_UP = ("rdinit=/bin/busybox", "--", "sleep", "100000")
 
-pytestmark = [
-    pytest.mark.qemu,
-    pytest.mark.skipif(
-        not is_fetched(virtual_board(BOARD)), reason="there is no virtual board: make lab"
-    ),
-]
+pytestmark = pytest.mark.qemu
 
 
 @pytest.fixture(autouse=True)
 def state() -> Iterator[Path]:
-    """Keep the boards of this test apart from those of the user; its path must be short."""
-    directory = Path(tempfile.mkdtemp(prefix="wl"))
-    before = os.environ.get("WHYLATE_RUN")
-    os.environ["WHYLATE_RUN"] = str(directory)
-    try:
+    with own_boards(BOARD) as directory:
         yield directory
-    finally:
-        QemuBoard(virtual_board(BOARD)).power.off()
-        if before is None:
-            del os.environ["WHYLATE_RUN"]
-        else:
-            os.environ["WHYLATE_RUN"] = before
-        shutil.rmtree(directory)
 
 
 class Watcher(Quiet):

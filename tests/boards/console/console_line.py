@@ -17,6 +17,7 @@ from pathlib import Path
 
 from whylate.boards.console.channel import DescriptorChannel
 from whylate.boards.console.drain import DrainedConsole
+from whylate.boards.console.shell import ConsoleShell
 
 Change = Callable[[bytes], bytes]
 
@@ -93,6 +94,13 @@ class Line:
                 os.kill(pid, signal.SIGKILL)
         self.process.wait(10)
         os.close(self.slave)
+
+
+def opened(line: Line) -> ConsoleShell:
+    """Return a shell at work over the line."""
+    shell = ConsoleShell(line.console.connect())
+    shell.open(30)
+    return shell
 
 
 def session(leader: int) -> list[int]:

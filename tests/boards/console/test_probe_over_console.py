@@ -8,14 +8,14 @@ import random
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 from bad_line import Noise
-from console_line import BUSYBOX, SHELLS, Line, shell_on_a_line
+from console_line import Line, opened
 
 from whylate.boards.board import BoardError, StartedProbe, Tell
 from whylate.boards.console.framed import KEEPALIVE_S, FramedConsoleStream
@@ -35,26 +35,6 @@ PANIC = b"[   99.000001] Kernel panic - not syncing: Fatal exception\r\n"
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whylate.boards.console.prompt.NOTHING_SILENCE_S", 0.05)
-
-
-@pytest.fixture(params=list(SHELLS))
-def line(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Line]:
-    if request.param == "busybox" and BUSYBOX is None:
-        pytest.skip("busybox is not here")
-    with shell_on_a_line(SHELLS[request.param], tmp_path / "console.log") as line:
-        yield line
-
-
-@pytest.fixture
-def one_line(tmp_path: Path) -> Iterator[Line]:
-    with shell_on_a_line(SHELLS["dash"], tmp_path / "console.log") as line:
-        yield line
-
-
-def opened(line: Line) -> ConsoleShell:
-    shell = ConsoleShell(line.console.connect())
-    shell.open(30)
-    return shell
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:

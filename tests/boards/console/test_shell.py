@@ -8,11 +8,10 @@ import shutil
 import termios
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from console_line import BUSYBOX, SHELLS, Line, shell_on_a_line
+from console_line import Line, opened, shell_on_a_line
 
 from whylate.boards.board import BoardError
 from whylate.boards.console.shell import ConsoleShell
@@ -30,26 +29,6 @@ def leftovers() -> list[Path]:
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prod a silent console at once: no test's board has a boot loader that it might stop."""
     monkeypatch.setattr("whylate.boards.console.prompt.NOTHING_SILENCE_S", 0.05)
-
-
-@pytest.fixture(params=list(SHELLS))
-def line(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Line]:
-    if request.param == "busybox" and BUSYBOX is None:
-        pytest.skip("busybox is not here")
-    with shell_on_a_line(SHELLS[request.param], tmp_path / "console.log") as line:
-        yield line
-
-
-@pytest.fixture
-def one_line(tmp_path: Path) -> Iterator[Line]:
-    with shell_on_a_line(SHELLS["dash"], tmp_path / "console.log") as line:
-        yield line
-
-
-def opened(line: Line) -> ConsoleShell:
-    shell = ConsoleShell(line.console.connect())
-    shell.open(30)
-    return shell
 
 
 def test_a_command_answers_as_it_would_anywhere(line: Line) -> None:

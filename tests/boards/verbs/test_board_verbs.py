@@ -7,10 +7,8 @@ import os
 import pty
 import re
 import select
-import shutil
 import subprocess
 import sys
-import tempfile
 import termios
 import time
 from collections.abc import Iterator
@@ -19,40 +17,21 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from own_boards import NEVER_UP, own_boards
 from whylate.boards.board import tell_nobody
 from whylate.boards.qemu import board as qemu_board
 from whylate.boards.qemu.board import QemuBoard
 from whylate.cli.board import command as board_group
 from whylate.lab.description import virtual_board
-from whylate.lab.image import is_fetched
 
 BOARD = "virt-arm64"
-NEVER_UP = ["--kernel-arg", "rdinit=/bin/busybox", "--kernel-arg", "--", "--kernel-arg", "sleep",
-            "--kernel-arg", "100000"]  # fmt: skip
-
-pytestmark = [
-    pytest.mark.qemu,
-    pytest.mark.skipif(
-        not is_fetched(virtual_board(BOARD)), reason="there is no virtual board: make lab"
-    ),
-]
+pytestmark = pytest.mark.qemu
 
 
 @pytest.fixture(scope="module", autouse=True)
 def state() -> Iterator[Path]:
-    """Keep the boards of this test apart from those of the user; its path must be short."""
-    directory = Path(tempfile.mkdtemp(prefix="wl"))
-    before = os.environ.get("WHYLATE_RUN")
-    os.environ["WHYLATE_RUN"] = str(directory)
-    try:
+    with own_boards(BOARD) as directory:
         yield directory
-    finally:
-        QemuBoard(virtual_board(BOARD)).power.off()
-        if before is None:
-            del os.environ["WHYLATE_RUN"]
-        else:
-            os.environ["WHYLATE_RUN"] = before
-        shutil.rmtree(directory)
 
 
 def whylate(*arguments: str, data: str = "") -> subprocess.CompletedProcess[str]:
@@ -223,7 +202,8 @@ def test_a_board_that_does_not_come_up_fails_its_test_and_is_off_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(qemu_board, "BOOT_S", 3.0)
-    done = CliRunner().invoke(board_group, ["selftest", BOARD, "--json", *NEVER_UP])
+    never_up = [word for argument in NEVER_UP for word in ("--kernel-arg", argument)]
+    done = CliRunner().invoke(board_group, ["selftest", BOARD, "--json", *never_up])
     assert done.exit_code == 1, done.output
     assert tried(done.stdout) == {
         "power": "ok", "boot": "failed", "console": "not tried", "network": "not tried",
