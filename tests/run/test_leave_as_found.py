@@ -82,6 +82,12 @@ def wait_until_as_found(before: dict[str, str], mark: str, seconds: float = 5.0)
     assert not marked(mark), "processes are left"
 
 
+def wait_for(path: Path, seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
 def written(journal: Path) -> dict[int, int]:
     """Return the rows that lie in a journal for each CPU, read without the recovery."""
     frames, counts = read_journal(journal)
@@ -119,7 +125,10 @@ def test_killed_at_random_moments(
     while kills < wanted:
         mark, directory = uuid.uuid4().hex, tmp_path / f"{victim}-{kills}"
         host = start(directory, mark)
-        time.sleep(chance.uniform(0.0, 3.5))
+        if kills % 2:
+            # However long facts and loads take here, some are to fall into the measuring.
+            wait_for(directory / "journal")
+        time.sleep(chance.uniform(0.0, 3.0))
         if not kill(victim, host, mark):
             # There was no probe yet to be killed: another time.
             host.kill()
@@ -177,9 +186,7 @@ def test_a_run_that_still_goes_on_is_not_recovered(
 ) -> None:
     mark = uuid.uuid4().hex
     host = start(tmp_path / "r", mark)
-    deadline = time.monotonic() + 20
-    while not (tmp_path / "r").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_for(tmp_path / "r")
     with pytest.raises(RecordingError, match="still goes on"):
         open_recording(tmp_path / "r")
     host.send_signal(signal.SIGINT)
