@@ -27,7 +27,15 @@ def may_be_realtime() -> bool:
     return soft >= 99 or soft == resource.RLIM_INFINITY
 
 
+# Before xdist reads the groups.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        # Beside each other run only those that boot boards of their own; the others share this
+        # machine's settings, ports and processes.
+        alone = item.get_closest_marker("qemu") is None
+        group = "this machine" if alone else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
     if may_be_realtime():
         return
     skip = pytest.mark.skip(reason="needs SCHED_FIFO: run as root or with CAP_SYS_NICE")
