@@ -186,6 +186,32 @@ def test_a_kernel_that_talks_meanwhile_damages_no_answer(
     assert (tmp_path / "file").read_bytes() == data
 
 
+def test_a_kernel_that_talks_in_every_long_answer_makes_the_answers_shorter(
+    one_line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However the bytes come in, one of its lines falls into every few hundred of them."""
+    monkeypatch.setattr("whylate.boards.console.worker.SILENCE_S", 0.2)
+    monkeypatch.setattr("whylate.boards.console.transfer.SILENCE_S", 0.2)
+    data = random.Random(2).randbytes(5_000)
+    passed = 0
+
+    def talk(received: bytes) -> bytes:
+        nonlocal passed
+        out = bytearray()
+        for byte in received:
+            out.append(byte)
+            passed += 1
+            if passed % 1500 == 0:
+                out += b"random: crng init done <without|a|stamp>\r\n"
+        return bytes(out)
+
+    with opened(one_line) as shell:
+        one_line.channel.down = talk
+        assert shell.run(["cat"], data=data).output == data
+        one_line.channel.down = lambda received: received
+    assert passed > 10_000, "some came again"
+
+
 class Overrun:
     """A port that loses a few characters of what is typed, now and then."""
 

@@ -197,7 +197,8 @@ class Transfer:
         out = bytearray()
         piece, failed = PIECE, 0
         while len(out) < size:
-            data = self._piece(path, piece, len(out) // piece)
+            silence_s = SILENCE_S * 2 if failed else SILENCE_S
+            data = self._piece(path, piece, len(out) // piece, silence_s)
             if data:
                 out += data
                 failed = 0
@@ -216,9 +217,12 @@ class Transfer:
             raise BoardError(f"a file changed while it was read over the console: {path}")
         return bytes(out)
 
-    def _piece(self, path: str, size: int, index: int) -> bytes:
+    def _piece(self, path: str, size: int, index: int, silence_s: float) -> bytes:
         """Return one of a file's pieces of that size; empty where it was damaged on the way."""
-        answer = self._worker.ask(f'p "$D/{path}" {size} {index}', 60.0, lines=True)
+        # Asked once: the same size again would often be damaged again.
+        answer = self._worker.attempt(f'p "$D/{path}" {size} {index}', silence_s, 60.0)
+        if answer is None:
+            return b""
         digest, _, text = answer.partition(b"\n")
         try:
             text = b"".join(text.split())

@@ -151,38 +151,42 @@ class Worker:
         """End whatever stands in the line, so that the next request begins a line."""
         type_in(self.stream, b"\n")
 
-    def ask(
-        self,
-        command: str,
-        answer_s: float = ANSWER_S,
-        *,
-        lines: bool = False,
-        tries: int | None = None,
-    ) -> bytes:
-        """Send a request and return its answer, again and again until it is whole.
-
-        An answer of several `lines` must carry its own checksum: a kernel's line in it shows in
-        no other way. One of a single line is whole if it is one line.
-        """
-        return self._ask(command, answer_s, lines, tries or TRIES)[1]
+    def ask(self, command: str, answer_s: float = ANSWER_S, *, tries: int | None = None) -> bytes:
+        """Send a request and return its answer, a line, again and again until it is whole."""
+        return self._ask(command, answer_s, tries or TRIES)[1]
 
     def start_job(self, command: str) -> str:
         """Send a request as ask() does and return its token: more answers to it may follow."""
-        return self._ask(command, ANSWER_S, False, TRIES)[0]
+        return self._ask(command, ANSWER_S, TRIES)[0]
 
-    def _ask(self, command: str, answer_s: float, lines: bool, tries: int) -> tuple[str, bytes]:
+    def _ask(self, command: str, answer_s: float, tries: int) -> tuple[str, bytes]:
         token = secrets.token_hex(5)
         silence_s = SILENCE_S
         self.listener.clear()
         for _ in range(tries):
-            self.request(token, command)
-            answer = self.answer(token, silence_s, answer_s, lines=lines)
+            answer = self._request_once(token, command, silence_s, answer_s, lines=False)
             if answer is not None:
                 return token, answer
-            # Whatever stands in the line before the next request must not become part of it.
-            self.resynchronise()
             silence_s *= 2
         raise BoardError(f"the shell on the console does not answer{self.listener.last_words()}")
+
+    def attempt(self, command: str, silence_s: float, within_s: float) -> bytes | None:
+        """Send a request once; return its answer of several lines, or None where none was whole.
+
+        The answer must carry its own checksum: a kernel's line in it may show in no other way.
+        """
+        self.listener.clear()
+        return self._request_once(secrets.token_hex(5), command, silence_s, within_s, lines=True)
+
+    def _request_once(
+        self, token: str, command: str, silence_s: float, within_s: float, *, lines: bool
+    ) -> bytes | None:
+        self.request(token, command)
+        answer = self.answer(token, silence_s, within_s, lines=lines)
+        if answer is None:
+            # Whatever stands in the line before the next request must not become part of it.
+            self.resynchronise()
+        return answer
 
     def answer(
         self, token: str, silence_s: float, within_s: float, *, lines: bool = False
