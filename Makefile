@@ -2,7 +2,8 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-# Measurements must not disturb each other, and the rest is quick.
+# Measurements must not disturb each other, and the rest is quick. Tests that boot boards of their
+# own run beside the others (tests/conftest.py says which).
 .NOTPARALLEL:
 
 PYTHON_IN_VENV := .venv/bin/python
@@ -45,7 +46,7 @@ lab: setup-dev probes ## fetch kernels and make the images of all virtual boards
 	@$(WHYLATE) lab build $(ARGS)
 
 test: setup-dev probes lab ## all tests (ARGS='-k wheel' for some)
-	@$(PYTHON_IN_VENV) -m pytest $(ARGS)
+	@$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup $(ARGS)
 
 lint: setup-dev probes ## what must be clean before a commit
 	$(PYTHON_IN_VENV) tools/wiregen.py --check

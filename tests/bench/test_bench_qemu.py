@@ -25,6 +25,7 @@ BOARD = virtual_board("virt-arm64-rt")
 QEMU = find_qemu(BOARD)
 
 pytestmark = [
+    pytest.mark.qemu,
     pytest.mark.skipif(QEMU is None, reason=f"needs {BOARD.description.qemu}"),
     pytest.mark.skipif(
         not is_fetched(BOARD), reason=f"needs the image of {BOARD.name}: whylate lab build"
