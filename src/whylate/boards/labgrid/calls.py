@@ -6,17 +6,18 @@ ever when what they talk to hangs.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import logging
 import re
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TypeVar
 
-from whylate.boards.board import BoardError
+from whylate.boards.board import BoardError, Tell
 from whylate.boards.facts.reading import clean
 
 #: How long a driver may take to switch something.
@@ -92,6 +93,20 @@ def bounded(what: str, call: Callable[[], T], timeout_s: float = CALL_S) -> T:
 def let_go(what: str, call: Callable[[], object]) -> None:
     """Make a call that lets go of something; raises BoardError."""
     bounded(what, call, CLEAN_UP_S)
+
+
+@contextlib.contextmanager
+def released_on_failure(release: Callable[[], None], tell: Tell) -> Iterator[None]:
+    """Let go of what was taken so far when the rest fails."""
+    try:
+        yield
+    except BaseException:
+        try:
+            release()
+        except BoardError as error:
+            # What came first says more.
+            tell(str(error))
+        raise
 
 
 def told(error: BaseException) -> str:

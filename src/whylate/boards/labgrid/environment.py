@@ -13,7 +13,7 @@ from typing import Any
 
 from whylate.boards.board import BoardError, Tell
 from whylate.boards.facts.reading import clean
-from whylate.boards.labgrid.calls import bounded, let_go, load_labgrid, told
+from whylate.boards.labgrid.calls import bounded, let_go, load_labgrid, released_on_failure, told
 from whylate.boards.labgrid.coordinator import Lease, coordinator_address
 from whylate.boards.state import BoardLock, state_directory
 
@@ -102,20 +102,13 @@ class EnvironmentSource:
                 f"{', '.join(clean(name, 80) for name in targets) or 'none'}"
             )
         self._lock.take()
-        try:
+        with released_on_failure(self.release, tell):
             for place in _names(targets[self._name], "RemotePlace"):
                 address = config.get_option("coordinator_address", coordinator_address())
                 lease = Lease(str(address), place)
                 self._leases.append(lease)
                 lease.take(tell)
             return bounded(f"making the target {self._name}", self._make, LOAD_S)
-        except BaseException:
-            try:
-                self.release()
-            except BoardError as error:
-                # What came first says more.
-                tell(str(error))
-            raise
 
     def release(self) -> None:
         """Let go of everything; raises BoardError where that failed, after all else is done."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from whylate.boards.board import BoardError, Tell
+from whylate.boards.board import Tell
 from whylate.boards.facts.reading import clean
-from whylate.boards.labgrid.calls import bounded, let_go, load_labgrid
+from whylate.boards.labgrid.calls import bounded, let_go, load_labgrid, released_on_failure
 from whylate.boards.labgrid.coordinator import (
     Lease,
     Session,
@@ -81,16 +81,9 @@ class PlaceSource:
 
     def take(self, tell: Tell) -> Any:
         """Acquire the place and return labgrid's target; raises BoardBusyError, BoardError."""
-        try:
+        with released_on_failure(self.release, tell):
             self._lease.take(tell)
             return bounded(f"making the target {self._place}", self._make, LOAD_S)
-        except BaseException:
-            try:
-                self.release()
-            except BoardError as error:
-                # What came first says more.
-                tell(str(error))
-            raise
 
     def release(self) -> None:
         """Release the place; raises BoardError where that failed."""
