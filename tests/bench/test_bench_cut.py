@@ -17,7 +17,7 @@ from bench_requests import Watcher, request
 from bench_supplies import Load, Strip, strip
 
 from whylate.boards.board import BoardError, tell_nobody
-from whylate.boards.labgrid import signs, supply
+from whylate.boards.labgrid import signs
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board
 from whylate.boards.ready import held, ready
@@ -27,19 +27,14 @@ from whylate.run.soak import Goal, soak
 from whylate.run.soak_journal import read_soak
 from whylate.run.soak_model import Cycle, SoakPlan
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="its boards need PID namespaces: root")
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="its boards need PID namespaces: root"),
+    pytest.mark.usefixtures("boards_that_die_at_once"),
+]
 
 OPTIONS = BenchOptions(boot_s=40.0)
 #: Far less than a shell's patience with a board that is silent, and than a boot.
 SOON_S = 8.0
-
-
-@pytest.fixture(autouse=True)
-def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
-    monkeypatch.setattr(supply, "SWITCH_S", 1.0)
-    monkeypatch.setattr(supply, "DIE_S", 1.0)
-    monkeypatch.setattr(signs, "ECHO_S", 0.3)
 
 
 @contextmanager

@@ -22,18 +22,12 @@ from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board
 from whylate.boards.ready import ready
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="its boards need PID namespaces: root")
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="its boards need PID namespaces: root"),
+    pytest.mark.usefixtures("boards_that_die_at_once"),
+]
 
 OPTIONS = BenchOptions(boot_s=20.0)
-
-
-@pytest.fixture(autouse=True)
-def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
-    # The boards here die at once.
-    monkeypatch.setattr(supply, "SWITCH_S", 1.0)
-    monkeypatch.setattr(supply, "DIE_S", 1.0)
-    monkeypatch.setattr(signs, "ECHO_S", 0.3)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from processes import lives
 from whylate.boards import local
 from whylate.boards.board import BoardError
 from whylate.boards.local import LocalBoard
@@ -47,14 +48,6 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -
         LocalBoard().run(["sh", "-c", script], timeout_s=1.0)
     pid = int(note.read_text())
     deadline = time.monotonic() + 5
-    while _lives(pid) and time.monotonic() < deadline:
+    while lives(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not _lives(pid)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return False
-    return stat.rsplit(")", 1)[1].split()[0] != "Z"
+    assert not lives(pid)

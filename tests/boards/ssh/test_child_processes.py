@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from processes import lives
 from whylate.boards import process
 from whylate.boards.process import ProcessStream, TooLongError, TooMuchError, run_to_end
 
@@ -55,14 +56,6 @@ def test_a_program_that_is_not_there_leaves_no_descriptor_open() -> None:
         with pytest.raises(FileNotFoundError):
             ProcessStream(["/no/such/program"], keep_error=True)
     assert len(list(DESCRIPTORS.iterdir())) == before
-
-
-def _lives(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return False
-    return stat.rsplit(")", 1)[1].split()[0] != "Z"
 
 
 class Alarm(BaseException):
@@ -122,6 +115,6 @@ def test_a_child_that_reads_slowly_is_given_all_of_it() -> None:
 
 def wait_until_gone(pid: int, seconds: float = 5.0) -> None:
     deadline = time.monotonic() + seconds
-    while _lives(pid) and time.monotonic() < deadline:
+    while lives(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not _lives(pid)
+    assert not lives(pid)
