@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the two engines of the flight recorder have in common.
+ *
+ * An engine fills one struct recorder_cpu and one ring of events for each CPU of the board: by BPF
+ * programs, in memory that the kernel and the probe share; or from the buffers of tracefs, in
+ * memory of the probe's own. All functions are called by one ordinary thread of the probe.
+ */
+#ifndef WHYLATE_RECORDER_ENGINE_H
+#define WHYLATE_RECORDER_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+
+#define RECORDER_MESSAGE 256
+#define RECORDER_SOURCES 48
+
+/* A measured thread: whose stages are kept, whose late wakeups get their stack. */
+struct recorder_thread {
+	uint32_t pid; /* gettid() */
+	uint16_t cpu;
+};
+
+struct recorder_plan {
+	const struct recorder_thread *threads;
+	size_t thread_count;
+	uint16_t cpu_limit;	 /* highest CPU number + 1 */
+	uint64_t ring_bytes;	 /* for the events of one CPU; the engine rounds */
+	uint64_t stack_after_ns; /* a stage that took longer than this gets its stack; 0: none */
+};
+
+/* Something that is recorded, or would be if the board had it. */
+struct recorder_source {
+	const char *name; /* as the kernel calls it: "irq:irq_handler_entry" */
+	bool attached;
+	int error; /* why not; an errno */
+};
+
+struct recorder {
+	const struct recorder_engine *engine;
+	void *state;			/* the engine's own */
+	struct recorder_cpu **cpus;	/* by CPU number; NULL where a CPU is not there */
+	struct recorder_event **events; /* by CPU number: the ring */
+	uint16_t cpu_limit;
+	uint64_t ring_size; /* events in a ring, a power of two */
+	struct recorder_source sources[RECORDER_SOURCES];
+	size_t source_count;
+};
+
+/* What recording cost, as far as the kernel tells. */
+struct recorder_cost {
+	uint64_t runs;	 /* of programs or of events, since the start */
+	uint64_t run_ns; /* time they took; 0: not known */
+	uint64_t missed; /* events that were not kept because one was just being recorded */
+};
+
+struct recorder_engine {
+	const char *name; /* "bpf", "tracefs" */
+	/* start - begin to record; returns 0, or an errno with one line in text
+	 * (RECORDER_MESSAGE bytes), and then everything is as it was */
+	int (*start)(struct recorder *recorder, const struct recorder_plan *plan, char *text);
+	/* gather - bring what was recorded until now into the rings; may do nothing */
+	void (*gather)(struct recorder *recorder);
+	void (*cost)(struct recorder *recorder, struct recorder_cost *cost);
+	/* stop - end recording and give everything back; the rings are gone afterwards */
+	void (*stop)(struct recorder *recorder);
+};
+
+extern const struct recorder_engine recorder_bpf;
+extern const struct recorder_engine recorder_tracefs;
+
+#endif
