@@ -1,0 +1,355 @@
+"""A late activation cut into pieces, each with its cause.
+
+The rule. From the moment an activation was due to the moment its thread ran, its CPU was at every
+instant in one innermost context (whylate.causes.timeline), and the activation in one of four
+stages. A piece is a stretch in which neither changes; it is named
+
+| context                | due, not interrupted | being woken | runnable           | running     |
+|------------------------|----------------------|-------------|--------------------|-------------|
+| not recorded           | not observed         | the same    | the same           | the same    |
+| NMI                    | nmi                  | the same    | the same           | the same    |
+| spinning on a lock     | lock                 | the same    | the same           | the same    |
+| interrupt              | interrupt            | the same    | the same           | the same    |
+| softirq                | interrupts off (1)   | –           | softirq            | softirq     |
+| idle                   | idle exit (2)        | –           | scheduling         | –           |
+| thread as urgent/more  | interrupts off (1)   | –           | thread             | thread      |
+| thread less urgent     | interrupts off (1)   | –           | preemption off (3) | –           |
+|                        |                      |             | or throttling (4)  |             |
+| itself                 | interrupts off (1)   | –           | scheduling         | return, or  |
+|                        |                      |             |                    | fault (5)   |
+
+(1) Only where the stack at the timer interrupt shows that the instruction before the interrupted
+one switched interrupts on: then they were off until there. Else the interrupt came late for a
+reason that was not seen: unexplained.
+(2) As far as the idle state says that leaving it takes; what goes beyond is unexplained.
+(3) Only where the stack at the switch shows that the thread came to it by itself or at the end of
+such a section. One that was preempted as an interrupt ended held nothing off: unexplained.
+(4) Where the less urgent thread was switched to while the activation was runnable: the scheduler
+had its choice, and only throttling makes it choose so.
+(5) From a fault on to the end of the stage.
+
+Time that the hypervisor says it took is named `steal`, out of what is unexplained first.
+
+The pieces are disjoint, in order, and their lengths sum to the latency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from whylate.causes.timeline import Level, Segment, Thread, segments
+from whylate.recording.events import Event, Kind, Window
+
+
+class Cause(StrEnum):
+    """What a piece is put down to; what stands behind it is the piece's detail."""
+
+    INTERRUPT = "interrupt"
+    SOFTIRQ = "softirq"
+    NMI = "nmi"
+    THREAD = "thread"
+    INTERRUPTS_OFF = "interrupts off"
+    PREEMPTION_OFF = "preemption off"
+    LOCK = "lock"
+    IDLE_EXIT = "idle exit"
+    THROTTLING = "throttling"
+    PAGE_FAULT = "page fault"
+    STEAL = "steal"
+    #: The activation's own way: the scheduler's work, and the way back to user code.
+    SCHEDULING = "scheduling"
+    RETURN = "return"
+    UNEXPLAINED = "unexplained"
+    NOT_OBSERVED = "not observed"
+
+
+class Stage(StrEnum):
+    """What an activation waits for."""
+
+    PENDING = "pending"  # due, its interrupt has not begun
+    WAKING = "waking"  # in the interrupt that wakes it
+    RUNNABLE = "runnable"
+    RUNNING = "running"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a window with one cause. detail: the interrupt, thread, function or state."""
+
+    start_ns: int
+    end_ns: int
+    cause: Cause
+    detail: str = ""
+    stage: Stage = Stage.PENDING
+
+    @property
+    def length_ns(self) -> int:
+        """Its length."""
+        return self.end_ns - self.start_ns
+
+
+#: Last functions on the way into schedule() of a thread that an interrupt's end preempted.
+PREEMPTED_AT_ONCE = frozenset({
+    "preempt_schedule_irq",
+    "raw_irqentry_exit_cond_resched",
+    "irqentry_exit_cond_resched",
+    "irqentry_exit_to_user_mode",
+    "arm64_preempt_schedule_irq",
+    "__irq_svc",
+})  # fmt: skip
+#: Functions that stand on every stack and say nothing of where a section was.
+OF_THE_SCHEDULER = frozenset({
+    "__schedule",
+    "__schedule_loop",
+    "schedule",
+    "preempt_schedule",
+    "preempt_schedule_common",
+    "preempt_schedule_notrace",
+    "preempt_schedule_thunk",
+    "preempt_schedule_notrace_thunk",
+    "__cond_resched",
+    "dynamic_cond_resched",
+    "dynamic_preempt_schedule",
+    "dynamic_preempt_schedule_notrace",
+    "__traceiter_sched_switch",
+})  # fmt: skip
+#: Helpers in which interrupts are switched on for whoever called them.
+OF_UNLOCKING = frozenset({
+    "_raw_spin_unlock_irqrestore",
+    "_raw_spin_unlock_irq",
+    "_raw_read_unlock_irqrestore",
+    "_raw_write_unlock_irqrestore",
+    "_raw_read_unlock_irq",
+    "_raw_write_unlock_irq",
+    "__local_bh_enable_ip",
+    "_raw_spin_unlock_bh",
+    "finish_task_switch",
+    "arch_local_irq_enable",
+    "arch_local_irq_restore",
+})  # fmt: skip
+
+
+def function_of(symbol: str) -> str:
+    """Return a symbol less its offset and module: `f+0x12/0x40 [m]` is `f`."""
+    return symbol.partition("+")[0].partition(" ")[0].partition(".isra")[0].partition(".part")[0]
+
+
+def where(stack: tuple[str, ...], helpers: frozenset[str]) -> str:
+    """Return the innermost function of a stack that is none of the helpers."""
+    names = [function_of(symbol) for symbol in stack]
+    return next((name for name in names if name not in helpers), names[0] if names else "")
+
+
+def cut(window: Window, idle_exit_ns: Mapping[int, int] | None = None) -> list[Piece]:
+    """Cut a window into pieces by the rule above.
+
+    idle_exit_ns: by idle state, how long the board says that leaving it takes. Returns at least
+    one piece, or none where nothing lies between due and run.
+    """
+    if window.run_ns <= window.due_ns:
+        return []
+    rule = _Rule(window, idle_exit_ns or {})
+    pieces: list[Piece] = []
+    observed = min(max(window.observed_ns, window.due_ns), window.run_ns)
+    if observed > window.due_ns:
+        pieces.append(Piece(window.due_ns, observed, Cause.NOT_OBSERVED))
+    own = [event for event in window.events if event.cpu == window.cpu]
+    for segment in segments(own, window.cpu, observed, window.run_ns):
+        for start, end, stage in _stages(window, segment):
+            pieces += rule.named(replace(segment, start_ns=start, end_ns=end), stage)
+    return _joined(_stolen(pieces, own))
+
+
+def _stages(window: Window, segment: Segment) -> list[tuple[int, int, Stage]]:
+    """Cut a segment where the activation's stage changes."""
+    running = window.switched_ns if window.switched_ns is not None else window.run_ns
+    runnable = window.waking_ns if window.waking_ns is not None else running
+    waking = window.timer_ns if window.timer_ns is not None else runnable
+    edges = [
+        (Stage.PENDING, waking),
+        (Stage.WAKING, runnable),
+        (Stage.RUNNABLE, running),
+        (Stage.RUNNING, window.run_ns),
+    ]
+    found = []
+    at = segment.start_ns
+    for stage, until in edges:
+        end = min(until, segment.end_ns)
+        if end > at:
+            found.append((at, end, stage))
+            at = end
+    if at < segment.end_ns:
+        found.append((at, segment.end_ns, Stage.RUNNING))
+    return found
+
+
+class _Rule:
+    """The table above for one window."""
+
+    def __init__(self, window: Window, idle_exit_ns: Mapping[int, int]) -> None:
+        self._window = window
+        self._idle_exit_ns = idle_exit_ns
+        events = [event for event in window.events if event.cpu == window.cpu]
+        stacks = [event for event in events if event.kind is Kind.STACK]
+        self._timer_stack = _last(stacks, "timer")
+        self._switch_stack = _last(stacks, "switch")
+        running = window.switched_ns if window.switched_ns is not None else window.due_ns
+        self._faults = [
+            event.time_ns
+            for event in events
+            if event.kind is Kind.FAULT and event.id == window.pid and event.time_ns >= running
+        ]
+
+    def named(self, segment: Segment, stage: Stage) -> list[Piece]:
+        """Return the pieces of a segment that lies in one stage."""
+        if segment.level is Level.UNKNOWN:
+            cause, detail = Cause.NOT_OBSERVED, ""
+        elif segment.level is Level.NMI:
+            cause, detail = Cause.NMI, segment.name
+        elif segment.lock:
+            cause, detail = Cause.LOCK, segment.lock
+        elif segment.level is Level.INTERRUPT:
+            cause, detail = Cause.INTERRUPT, _detail(segment)
+        elif stage in (Stage.PENDING, Stage.WAKING):
+            return self._pending(segment, stage)
+        elif segment.level is Level.SOFTIRQ:
+            cause, detail = Cause.SOFTIRQ, _detail(segment)
+        elif segment.thread is None or segment.thread.pid == self._window.pid:
+            return self._its_own(segment, stage)
+        else:
+            cause, detail = self._other_thread(segment, segment.thread)
+        return [Piece(segment.start_ns, segment.end_ns, cause, detail, stage)]
+
+    def _other_thread(self, segment: Segment, thread: Thread) -> tuple[Cause, str]:
+        """Name what another thread's running is, while the activation was runnable."""
+        if thread.idle:
+            return Cause.SCHEDULING, "from idle"
+        if thread.prio <= self._window.prio:
+            return Cause.THREAD, thread.name
+        runnable = self._window.waking_ns
+        if runnable is not None and segment.chosen_ns > runnable:
+            return Cause.THROTTLING, f"{thread.name} ran instead"
+        stack = self._switch_stack
+        names = {function_of(symbol) for symbol in stack.stack} if stack is not None else set()
+        if stack is None or not names or names & PREEMPTED_AT_ONCE:
+            return Cause.UNEXPLAINED, f"in {thread.name}"
+        function = where(stack.stack, OF_THE_SCHEDULER | OF_UNLOCKING)
+        return Cause.PREEMPTION_OFF, f"{function} in {thread.name}"
+
+    def _pending(self, segment: Segment, stage: Stage) -> list[Piece]:
+        """Name what ran while the interrupt did not come."""
+        thread = segment.thread
+        if segment.idle_state >= 0 and segment.level is Level.THREAD:
+            return self._idle_exit(segment, stage)
+        stack = self._timer_stack
+        if stack is not None and stack.enabled:
+            detail = where(stack.stack, OF_UNLOCKING)
+            return [Piece(segment.start_ns, segment.end_ns, Cause.INTERRUPTS_OFF, detail, stage)]
+        if thread is not None and thread.pid == self._window.pid and self._window.timer_ns is None:
+            # It was still awake, found its time past, and did not sleep.
+            return [Piece(segment.start_ns, segment.end_ns, Cause.RETURN, "did not sleep", stage)]
+        inside = segment.name if segment.level is Level.SOFTIRQ else thread.name if thread else ""
+        detail = f"in {inside}" if inside else ""
+        return [Piece(segment.start_ns, segment.end_ns, Cause.UNEXPLAINED, detail, stage)]
+
+    def _idle_exit(self, segment: Segment, stage: Stage) -> list[Piece]:
+        """Name what the idle state answers for, counted from when it could have been left."""
+        state = segment.idle_state
+        until = min(segment.end_ns, self._window.due_ns + self._idle_exit_ns.get(state, 0))
+        pieces = []
+        at = segment.start_ns
+        if until > at:
+            pieces.append(Piece(at, until, Cause.IDLE_EXIT, f"state {state}", stage))
+            at = until
+        if segment.end_ns > at:
+            pieces.append(Piece(at, segment.end_ns, Cause.UNEXPLAINED, "while idle", stage))
+        return pieces
+
+    def _its_own(self, segment: Segment, stage: Stage) -> list[Piece]:
+        """Name the thread's own way to user code, and its page faults."""
+        if stage is Stage.RUNNABLE:
+            return [Piece(segment.start_ns, segment.end_ns, Cause.SCHEDULING, "", stage)]
+        fault = next((time for time in self._faults if time < segment.end_ns), None)
+        pieces = []
+        at = segment.start_ns
+        if fault is None or fault > at:
+            end = segment.end_ns if fault is None else fault
+            pieces.append(Piece(at, end, Cause.RETURN, "", Stage.RUNNING))
+            at = end
+        if at < segment.end_ns:
+            pieces.append(Piece(at, segment.end_ns, Cause.PAGE_FAULT, "", Stage.RUNNING))
+        return pieces
+
+
+def _last(stacks: list[Event], name: str) -> Event | None:
+    return next((event for event in reversed(stacks) if event.name == name), None)
+
+
+def _detail(segment: Segment) -> str:
+    """Return `local_timer: tick_sched_timer`, where a function within is known."""
+    return f"{segment.name}: {segment.within}" if segment.within else segment.name
+
+
+#: What stolen time is taken out of, the first before the next; within one the longest first.
+_ORDER = (Cause.UNEXPLAINED, Cause.IDLE_EXIT, Cause.SCHEDULING, Cause.RETURN)
+
+
+def _stolen(pieces: list[Piece], events: list[Event]) -> list[Piece]:
+    """Name what the hypervisor took.
+
+    Each event says how much was taken since steal was looked at before it. Of that, what fits
+    in between before the window may have been taken there, and only the rest was surely in it.
+    """
+    looks = [e for e in events if e.kind in (Kind.STEAL, Kind.SWITCH)]
+    for index, event in enumerate(looks):
+        if event.kind is not Kind.STEAL or not pieces:
+            continue
+        before = looks[index - 1].time_ns if index else events[0].time_ns
+        outside = max(0, pieces[0].start_ns - before)
+        outside += max(0, event.time_ns - pieces[-1].end_ns)
+        left = event.duration_ns - outside
+        taken: list[Piece] = []
+        for cause in (*_ORDER, None):
+            for piece in sorted(pieces, key=lambda one: -one.length_ns):
+                if piece.cause in (Cause.NOT_OBSERVED, Cause.STEAL):
+                    continue
+                if (piece.cause is not cause) if cause else (piece.cause in _ORDER):
+                    continue
+                start, end = max(piece.start_ns, before), min(piece.end_ns, event.time_ns)
+                some = min(left, end - start)
+                if some > 0:
+                    left -= some
+                    taken.append(replace(piece, start_ns=end - some, end_ns=end,
+                                         cause=Cause.STEAL, detail=""))  # fmt: skip
+        pieces = _put_over(pieces, taken)
+    return pieces
+
+
+def _put_over(pieces: list[Piece], over: list[Piece]) -> list[Piece]:
+    """Return the pieces with others put over parts of them; each lies within one of them."""
+    found = []
+    for piece in pieces:
+        at = piece.start_ns
+        for one in sorted(over, key=lambda other: other.start_ns):
+            if one.start_ns >= piece.start_ns and one.end_ns <= piece.end_ns:
+                if one.start_ns > at:
+                    found.append(replace(piece, start_ns=at, end_ns=one.start_ns))
+                found.append(one)
+                at = one.end_ns
+        if at < piece.end_ns:
+            found.append(replace(piece, start_ns=at))
+    return found
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    """Join neighbours of the same cause, detail and stage."""
+    found: list[Piece] = []
+    for piece in pieces:
+        if found and replace(found[-1], end_ns=0, start_ns=0) == replace(
+            piece, end_ns=0, start_ns=0
+        ):
+            found[-1] = replace(found[-1], end_ns=piece.end_ns)
+        else:
+            found.append(piece)
+    return found

@@ -1,0 +1,192 @@
+"""All late activations of a run together: where their excess was spent, and how sure that is."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from whylate.causes.pieces import Cause, Piece
+from whylate.stats.shares import Shares, Spent, located_shares
+
+#: A cause is called where at least this share of the excess is surely its.
+CALLED_SHARE = 0.10
+#: And where it made the late activations so much later, on average.
+CALLED_NS = 2_000
+#: Blocks of equal time that a run is cut into: what is drawn together for the intervals.
+BLOCKS = 60
+#: More causes than that are not told apart: the rest are summed up as "other".
+MOST_CAUSES = 200
+OTHER = "other"
+#: Pieces of these say nothing by their detail in a population.
+_WITHOUT_DETAIL = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED})
+
+Key = tuple[Cause, str]
+_LOST: Key = (Cause.NOT_OBSERVED, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Accounted:
+    """One activation with its pieces.
+
+    pieces None: it was late, and no window of it was recorded.
+    """
+
+    cpu: int
+    activation: int
+    due_ns: int
+    latency_ns: int
+    pieces: tuple[Piece, ...] | None
+
+    def by_cause(self) -> dict[Key, int]:
+        """Return the ns spent in each cause; they sum to the latency."""
+        if self.pieces is None:
+            return {_LOST: self.latency_ns}
+        spent: dict[Key, int] = defaultdict(int)
+        for piece in self.pieces:
+            spent[key_of(piece)] += piece.length_ns
+        return dict(spent)
+
+
+def key_of(piece: Piece) -> Key:
+    """Return what a piece counts for in a population."""
+    return piece.cause, "" if piece.cause in _WITHOUT_DETAIL else piece.detail
+
+
+@dataclass(frozen=True)
+class CauseShare:
+    """What one cause has of the tail's excess.
+
+    share, low, high: of all excess, the interval at 95 % (None where there are too few episodes
+    for one). mean_ns: of excess per late episode. in_tail, in_body: the part of the late and of
+    the ordinary activations in which it took any time.
+    """
+
+    cause: Cause
+    detail: str
+    share: float
+    low: float | None
+    high: float | None
+    mean_ns: float
+    in_tail: float
+    in_body: float
+    called: bool
+
+
+@dataclass(frozen=True)
+class Population:
+    """The answer for a run; causes: the largest share first, and they sum to 1."""
+
+    causes: list[CauseShare]
+    episodes: int
+    recorded: int
+    body: int
+    excess_ns: float
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def called(self) -> list[CauseShare]:
+        """The causes that are called."""
+        return [one for one in self.causes if one.called]
+
+
+def population(
+    late: Sequence[Accounted],
+    body: Sequence[Accounted],
+    start_ns: int,
+    end_ns: int,
+    seed: int = 0,
+) -> Population:
+    """Return the located shares of a run whose activations were due in [start_ns, end_ns).
+
+    late: one for each episode, recorded or not. body: ordinary activations drawn at random.
+    Raises ValueError without a late episode.
+    """
+    late_spent = [one.by_cause() for one in late]
+    body_spent = [one.by_cause() for one in body]
+    keys = _keys(late_spent, body_spent)
+    block_ns = max(1, -(-(end_ns - start_ns) // BLOCKS))
+    shares = located_shares(
+        _spent(late, late_spent, keys, start_ns, block_ns),
+        np.array([one.pieces is None for one in late]),
+        keys[_LOST],
+        _spent(body, body_spent, keys, start_ns, block_ns),
+        np.random.default_rng(seed),
+    )
+    order = sorted(range(len(keys)), key=lambda k: (-shares.share[k], keys[list(keys)[k]]))
+    names = list(keys)
+    in_tail, in_body = _prevalence(late_spent, keys), _prevalence(body_spent, keys)
+    causes = [_share(names[k], k, shares, len(late), in_tail[k], in_body[k]) for k in order]
+    return Population(
+        causes=causes,
+        episodes=len(late),
+        recorded=sum(one.pieces is not None for one in late),
+        body=len(body),
+        excess_ns=shares.excess_ns,
+    )
+
+
+def _keys(*spent: Iterable[Mapping[Key, int]]) -> dict[Key, int]:
+    """Return the causes that are told apart, and their columns."""
+    total: Counter[Key] = Counter()
+    for rows in spent:
+        for row in rows:
+            total.update(row)
+    total[_LOST] += 0
+    kept = [key for key, _ in total.most_common(MOST_CAUSES)]
+    kept += [_LOST] if _LOST not in kept else []
+    for cause in {key[0] for key in total if key not in kept}:
+        if (cause, OTHER) not in kept:
+            kept.append((cause, OTHER))
+    return {key: column for column, key in enumerate(kept)}
+
+
+def _column(keys: Mapping[Key, int], key: Key) -> int:
+    return keys[key] if key in keys else keys[key[0], OTHER]
+
+
+def _spent(
+    rows: Sequence[Accounted],
+    spent: Sequence[Mapping[Key, int]],
+    keys: Mapping[Key, int],
+    start_ns: int,
+    block_ns: int,
+) -> Spent:
+    matrix = np.zeros((len(rows), len(keys)))
+    for row, one in enumerate(spent):
+        for key, ns in one.items():
+            matrix[row, _column(keys, key)] += ns
+    return Spent(
+        matrix,
+        np.array([one.cpu for one in rows], np.int64),
+        np.array([(one.due_ns - start_ns) // block_ns for one in rows], np.int64),
+    )
+
+
+def _prevalence(spent: Sequence[Mapping[Key, int]], keys: Mapping[Key, int]) -> list[float]:
+    counts = np.zeros(len(keys))
+    for one in spent:
+        counts[[_column(keys, key) for key in {k for k, ns in one.items() if ns}]] += 1
+    return list(counts / max(len(spent), 1))
+
+
+def _share(
+    key: Key, column: int, shares: Shares, episodes: int, in_tail: float, in_body: float
+) -> CauseShare:
+    share, low, high = (float(a[column]) for a in (shares.share, shares.low, shares.high))
+    bounded = np.isfinite(low) and np.isfinite(high)
+    mean_ns = share * shares.excess_ns / episodes
+    named = key[0] not in _WITHOUT_DETAIL
+    return CauseShare(
+        cause=key[0],
+        detail=key[1],
+        share=share,
+        low=low if bounded else None,
+        high=high if bounded else None,
+        mean_ns=mean_ns,
+        in_tail=in_tail,
+        in_body=in_body,
+        called=bool(named and bounded and low >= CALLED_SHARE and mean_ns >= CALLED_NS),
+    )

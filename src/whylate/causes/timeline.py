@@ -1,0 +1,232 @@
+"""Who had a CPU, and when: the events of a window replayed into segments without gaps.
+
+At every instant a CPU is in one innermost context: an NMI, else an interrupt, else a softirq,
+else a thread (the idle one is one). Interrupts nest and net out: a segment is what ran itself,
+less all that ran within it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+
+from whylate.recording.events import Event, Kind
+
+#: No more than that of anything is nested on a real machine; what lost its ends must not grow.
+DEEPEST = 16
+
+
+class Level(IntEnum):
+    """How a context is nested: a higher one interrupts a lower one."""
+
+    UNKNOWN = 0
+    THREAD = 1
+    SOFTIRQ = 2
+    INTERRUPT = 3
+    NMI = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """Who the CPU was given to."""
+
+    pid: int
+    name: str
+    prio: int
+
+    @property
+    def idle(self) -> bool:
+        """Whether it is the idle thread of the CPU."""
+        return self.pid == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch [start_ns, end_ns) in one innermost context.
+
+    name: of the interrupt, softirq or NMI handler; within: the timer's or called function in it.
+    thread: the one that had the CPU, interrupted or not; None: not known. chosen_ns: when it was
+    switched to. lock: what is spun for. idle_state: of the idle thread, -1 where it runs.
+    """
+
+    start_ns: int
+    end_ns: int
+    level: Level
+    name: str = ""
+    within: str = ""
+    thread: Thread | None = None
+    chosen_ns: int = 0
+    lock: str = ""
+    idle_state: int = -1
+    #: When the outermost interrupt began; 0 outside of interrupts.
+    interrupt_ns: int = 0
+
+    @property
+    def length_ns(self) -> int:
+        """Its length."""
+        return self.end_ns - self.start_ns
+
+
+@dataclass
+class _Doing:
+    """What a thread is in the middle of: with PREEMPT_RT it may leave it and come back."""
+
+    softirqs: list[str] = field(default_factory=list)
+    #: Functions: of timers, or called from another CPU.
+    functions: list[str] = field(default_factory=list)
+    locks: list[tuple[int, str]] = field(default_factory=list)
+
+    def take(self, event: Event, functions: list[str]) -> None:
+        """Take an event of softirqs and locks, and of functions wherever they run."""
+        kind, name = event.kind, event.name
+        if kind is Kind.SOFTIRQ_ENTRY:
+            _push(self.softirqs, name)
+        elif kind is Kind.SOFTIRQ_EXIT:
+            _pop(self.softirqs)
+            if not self.softirqs:
+                self.functions.clear()
+        elif kind in (Kind.TIMER_ENTRY, Kind.CALL_ENTRY):
+            _push(functions, name)
+        elif kind in (Kind.TIMER_EXIT, Kind.CALL_EXIT):
+            _pop(functions)
+        elif kind is Kind.LOCK_BEGIN:
+            if len(self.locks) < DEEPEST:
+                self.locks.append((event.id, name or f"the lock at {event.id:#x}"))
+        elif kind is Kind.LOCK_END:
+            self.locks = [lock for lock in self.locks if lock[0] != event.id]
+
+
+@dataclass
+class _Cpu:
+    """The state of a CPU between two events."""
+
+    thread: Thread | None = None
+    chosen_ns: int = 0
+    doing: _Doing = field(default_factory=_Doing)
+    left: dict[int, _Doing] = field(default_factory=dict)
+    interrupts: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    idle_state: int = -1
+    interrupt_ns: int = 0
+
+    def segment(self, start_ns: int, end_ns: int) -> Segment:
+        doing, functions = self.doing, self.functions
+        if self.interrupts:
+            level, name = Level.INTERRUPT, self.interrupts[-1]
+        elif doing.softirqs:
+            level, name, functions = Level.SOFTIRQ, doing.softirqs[-1], doing.functions
+        else:
+            level, name = (Level.THREAD if self.thread is not None else Level.UNKNOWN), ""
+            functions = []
+        return Segment(
+            start_ns,
+            end_ns,
+            level,
+            name,
+            within=functions[-1] if functions else "",
+            thread=self.thread,
+            chosen_ns=self.chosen_ns,
+            lock=doing.locks[-1][1] if doing.locks else "",
+            idle_state=self.idle_state,
+            interrupt_ns=self.interrupt_ns if self.interrupts else 0,
+        )
+
+    def take(self, event: Event, time_ns: int) -> None:
+        kind = event.kind
+        if kind is Kind.SWITCH:
+            self._switch(event, time_ns)
+        elif kind in (Kind.IRQ_ENTRY, Kind.VECTOR_ENTRY):
+            if not self.interrupts:
+                self.interrupt_ns = time_ns
+            _push(self.interrupts, event.name or f"irq {event.id}")
+        elif kind in (Kind.IRQ_EXIT, Kind.VECTOR_EXIT):
+            _pop(self.interrupts)
+            if not self.interrupts:
+                self.functions.clear()
+        elif kind in (Kind.IDLE_ENTRY, Kind.IDLE_EXIT):
+            self.idle_state = event.id if kind is Kind.IDLE_ENTRY else -1
+        else:
+            functions = self.functions if self.interrupts else self.doing.functions
+            self.doing.take(event, functions)
+
+    def _switch(self, event: Event, time_ns: int) -> None:
+        # Nobody switches threads within an interrupt: what is still open lost its end.
+        self.interrupts.clear()
+        self.functions.clear()
+        self.idle_state = -1
+        self.left[event.prev_id] = self.doing
+        self.doing = self.left.pop(event.id, _Doing())
+        self.thread = Thread(event.id, event.name, event.prio)
+        self.chosen_ns = time_ns
+
+
+def _push(stack: list[str], name: str) -> None:
+    if len(stack) < DEEPEST:
+        stack.append(name)
+
+
+def _pop(stack: list[str]) -> None:
+    if stack:
+        stack.pop()
+
+
+def segments(events: Sequence[Event], cpu: int, start_ns: int, end_ns: int) -> list[Segment]:
+    """Return who had the CPU in [start_ns, end_ns): adjoining segments that fill it.
+
+    events: in order of time, of any CPUs. What precedes the first event of this CPU, or follows
+    from no switch that was seen, is of Level.UNKNOWN. A time before its predecessor's counts as
+    its predecessor's.
+    """
+    found: list[Segment] = []
+    nmis: list[tuple[int, int, str]] = []
+    state = _Cpu()
+    at = start_ns
+    latest = min((event.time_ns for event in events if event.cpu == cpu), default=start_ns)
+    for event in events:
+        if event.cpu != cpu:
+            continue
+        latest = max(latest, event.time_ns)
+        until = min(latest, end_ns)
+        if until > at:
+            found.append(state.segment(at, until))
+            at = until
+        if event.kind is Kind.NMI:
+            nmis.append((max(latest - event.duration_ns, start_ns), until, event.name))
+        state.take(event, latest)
+    if end_ns > at:
+        found.append(state.segment(at, end_ns))
+    return list(_joined(_overlaid(found, nmis)))
+
+
+def _overlaid(found: list[Segment], nmis: list[tuple[int, int, str]]) -> Iterator[Segment]:
+    """Put NMIs, which are known at their ends, over what they interrupted."""
+    for segment in found:
+        at = segment.start_ns
+        for began, ended, name in nmis:
+            start, end = max(began, at), min(ended, segment.end_ns)
+            if start >= end:
+                continue
+            if start > at:
+                yield replace(segment, start_ns=at, end_ns=start)
+            yield replace(segment, start_ns=start, end_ns=end, level=Level.NMI, name=name,
+                          within="")  # fmt: skip
+            at = end
+        if at < segment.end_ns:
+            yield replace(segment, start_ns=at)
+
+
+def _joined(parts: Iterator[Segment]) -> Iterator[Segment]:
+    """Join neighbours that differ in nothing but their times."""
+    last: Segment | None = None
+    for part in parts:
+        if last is not None and replace(last, start_ns=0, end_ns=0) == replace(
+            part, start_ns=0, end_ns=0
+        ):
+            last = replace(last, end_ns=part.end_ns)
+            continue
+        if last is not None:
+            yield last
+        last = part
+    if last is not None:
+        yield last

@@ -1,0 +1,98 @@
+"""What the flight recorder tells of one activation: a window of events.
+
+Late activations, and a sample of the ordinary ones, are recorded with all that happened on their
+CPU from the last context switch before they were due until they ran. Traces of other tools are
+brought into the same form (whylate.recording.importers).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+
+class Kind(StrEnum):
+    """What an event says; the comments name what its fields hold beside time and CPU."""
+
+    IRQ_ENTRY = "irq_entry"  # id: interrupt, name: handler
+    IRQ_EXIT = "irq_exit"  # id: interrupt
+    VECTOR_ENTRY = "vector_entry"  # name: local_timer, reschedule, ...
+    VECTOR_EXIT = "vector_exit"  # name
+    SOFTIRQ_RAISE = "softirq_raise"  # id: vector, name: NET_RX, ...
+    SOFTIRQ_ENTRY = "softirq_entry"  # id, name
+    SOFTIRQ_EXIT = "softirq_exit"  # id, name
+    NMI = "nmi"  # at its end; duration_ns, name: handler
+    TIMER_ENTRY = "timer_entry"  # id: the hrtimer, name: its function
+    TIMER_EXIT = "timer_exit"  # id: the hrtimer
+    WAKING = "waking"  # on the waking CPU; id: thread, prio, target_cpu
+    SWITCH = "switch"  # id, name, prio: the next thread; prev_*: the one before
+    MIGRATE = "migrate"  # id: thread, target_cpu
+    LOCK_BEGIN = "lock_begin"  # id: address, name: symbol
+    LOCK_END = "lock_end"  # id: address
+    IDLE_ENTRY = "idle_entry"  # id: state
+    IDLE_EXIT = "idle_exit"
+    IPI_SEND = "ipi_send"  # target_cpu, name: callback
+    FAULT = "fault"  # id: thread
+    STEAL = "steal"  # duration_ns: taken by the hypervisor since steal was last looked at
+    STACK = "stack"  # name: "timer" or "switch"; stack; enabled
+    CALL_ENTRY = "call_entry"  # a function called from another CPU; name
+    CALL_EXIT = "call_exit"  # name
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event. Times are int ns on the board's CLOCK_MONOTONIC."""
+
+    time_ns: int
+    cpu: int
+    kind: Kind
+    id: int = 0
+    name: str = ""
+    #: As the kernel counts: 0…98 real-time, 99 - priority; 100…139 others, lower is more urgent.
+    prio: int = 0
+    prev_id: int = 0
+    prev_prio: int = 0
+    #: "R" where the thread before was preempted, else the letter of the state it went to.
+    prev_state: str = ""
+    target_cpu: int = -1
+    duration_ns: int = 0
+    #: Functions, innermost first.
+    stack: tuple[str, ...] = ()
+    #: Of a stack at an interrupt: whether the instruction before the interrupted one is one that
+    #: switches interrupts on. None: not known.
+    enabled: bool | None = None
+
+
+#: Why a window was recorded: it was late, or drawn at random of all.
+Why = Literal["tail", "body"]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One activation with all that was recorded of it.
+
+    events: in order of time; of its own CPU from a context switch at or before due_ns on, and of
+    others where they had a part in it. From observed_ns on all events of its CPU are there;
+    where that is later than due_ns, the part before was not observed.
+    """
+
+    cpu: int
+    activation: int
+    #: Of the measured thread.
+    pid: int
+    prio: int
+    due_ns: int
+    run_ns: int
+    why: Why
+    #: When the interrupt that woke it began, its waking, and its switching in; None: not seen.
+    timer_ns: int | None
+    waking_ns: int | None
+    switched_ns: int | None
+    observed_ns: int
+    events: tuple[Event, ...]
+
+    @property
+    def latency_ns(self) -> int:
+        """From due to run."""
+        return self.run_ns - self.due_ns

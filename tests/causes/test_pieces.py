@@ -1,0 +1,263 @@
+"""The rule by which a late activation is cut into pieces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from windows import DUE, PID, PRIO, event, switch, window
+
+from whylate.causes.pieces import Cause, Piece, cut
+from whylate.recording.events import Event, Kind, Window
+
+IDLE = switch(-400, 0, "swapper/0")
+
+
+def told(pieces: list[Piece]) -> list[tuple[str, str, int]]:
+    return [(piece.cause.value, piece.detail, piece.length_ns) for piece in pieces]
+
+
+def ordinary(*between: Event, prio: int = 120, name: str = "make") -> Window:
+    """An interrupt at 100, the waking in it at 150, its end at 200; the switch at 900."""
+    return window(
+        switch(-400, 20, name, prio),
+        event(100, Kind.VECTOR_ENTRY, name="local_timer"),
+        event(120, Kind.TIMER_ENTRY, id=1, name="hrtimer_wakeup"),
+        event(150, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
+        event(160, Kind.TIMER_EXIT, id=1),
+        event(200, Kind.VECTOR_EXIT, name="local_timer"),
+        *between,
+        switch(900, PID, "whylate", PRIO, prev=20),
+        run=1000,
+        timer=100,
+        waking=150,
+        switched=900,
+    )
+
+
+def test_a_softirq_between_interrupt_and_switch_is_named_and_interrupts_in_it_are_netted_out() -> (
+    None
+):
+    pieces = cut(
+        ordinary(
+            event(210, Kind.SOFTIRQ_ENTRY, id=3, name="NET_RX"),
+            event(300, Kind.IRQ_ENTRY, id=24, name="eth0"),
+            event(350, Kind.IRQ_EXIT, id=24),
+            event(800, Kind.SOFTIRQ_EXIT, id=3, name="NET_RX"),
+        )
+    )
+    assert ("softirq", "NET_RX", 90) in told(pieces)
+    assert ("interrupt", "eth0", 50) in told(pieces)
+    assert ("softirq", "NET_RX", 450) in told(pieces)
+    assert ("return", "", 100) in told(pieces)
+    assert ("interrupt", "local_timer: hrtimer_wakeup", 30) in told(pieces)
+
+
+def test_a_thread_as_urgent_is_why_and_a_less_urgent_one_only_by_what_its_stack_shows() -> None:
+    assert ("thread", "make", 700) in told(cut(ordinary(prio=PRIO)))
+    assert ("unexplained", "in make", 700) in told(cut(ordinary()))
+    shows = event(899, Kind.STACK, name="switch",
+                  stack=("__schedule+0x1", "preempt_schedule+0x4", "walk_cache+0x40/0x90 [drv]"),
+                  )  # fmt: skip
+    assert ("preemption off", "walk_cache in make", 700) in told(cut(ordinary(shows)))
+    stack = ("__schedule+0x1", "preempt_schedule_irq+0x4", "compute+0x40")
+    at_once = event(899, Kind.STACK, name="switch", stack=stack)
+    assert ("unexplained", "in make", 700) in told(cut(ordinary(at_once)))
+
+
+def test_a_less_urgent_thread_that_is_chosen_meanwhile_is_throttling() -> None:
+    pieces = cut(ordinary(switch(400, 30, "logger", prev=20), name="hog", prio=PRIO))
+    assert ("thread", "hog", 200) in told(pieces)
+    assert ("throttling", "logger ran instead", 500) in told(pieces)
+
+
+def late_interrupt(*stack: Event) -> Window:
+    return window(
+        switch(-400, 20, "make"),
+        *stack,
+        event(700, Kind.VECTOR_ENTRY, name="local_timer"),
+        event(750, Kind.VECTOR_EXIT, name="local_timer"),
+        switch(800, PID, "whylate", PRIO, prev=20),
+        run=900,
+        timer=700,
+        waking=720,
+        switched=800,
+    )
+
+
+def test_a_late_interrupt_needs_proof_that_interrupts_were_off() -> None:
+    def shows(enabled: bool | None) -> Event:
+        return event(710, Kind.STACK, name="timer", enabled=enabled,
+                     stack=("_raw_spin_unlock_irqrestore+0x1b/0x40", "flush_it+0x9/0x20 [drv]"),
+                     )  # fmt: skip
+
+    assert told(cut(late_interrupt(shows(True))))[0] == ("interrupts off", "flush_it", 700)
+    for stacks in ([shows(False)], [shows(None)], []):
+        assert told(cut(late_interrupt(*stacks)))[0] == ("unexplained", "in make", 700)
+
+
+def test_idle_answers_for_no_more_than_its_state_says() -> None:
+    late = window(
+        IDLE,
+        event(-390, Kind.IDLE_ENTRY, id=2),
+        event(640, Kind.IDLE_EXIT),
+        event(700, Kind.VECTOR_ENTRY, name="local_timer"),
+        event(750, Kind.VECTOR_EXIT, name="local_timer"),
+        switch(800, PID, "whylate", PRIO, prev=0),
+        run=900,
+        timer=700,
+        waking=720,
+        switched=800,
+    )
+    assert told(cut(late, {2: 500}))[:2] == [
+        ("idle exit", "state 2", 500),
+        ("unexplained", "while idle", 140),
+    ]
+    assert told(cut(late))[0] == ("unexplained", "while idle", 640)
+
+
+def test_a_lock_that_is_spun_for_stands_above_the_thread_that_does() -> None:
+    pieces = cut(
+        ordinary(
+            event(300, Kind.LOCK_BEGIN, id=0xBEEF, name="zone_lock"),
+            event(600, Kind.LOCK_END, id=0xBEEF),
+            prio=PRIO,
+        )
+    )
+    assert ("lock", "zone_lock", 300) in told(pieces)
+    assert ("thread", "make", 300) in told(pieces)
+
+
+def test_page_faults_of_the_measured_thread() -> None:
+    pieces = cut(
+        window(
+            IDLE,
+            event(10, Kind.VECTOR_ENTRY, name="local_timer"),
+            event(30, Kind.VECTOR_EXIT, name="local_timer"),
+            switch(50, PID, "whylate", PRIO, prev=0),
+            event(80, Kind.FAULT, id=PID),
+            run=400,
+            timer=10,
+            waking=20,
+            switched=50,
+        )
+    )
+    assert told(pieces)[-2:] == [("return", "", 30), ("page fault", "", 320)]
+
+
+def test_an_nmi_that_is_known_at_its_end_is_put_over_what_it_interrupted() -> None:
+    pieces = cut(ordinary(event(500, Kind.NMI, name="perf", duration_ns=100), prio=PRIO))
+    assert ("nmi", "perf", 100) in told(pieces)
+    assert told(pieces).count(("thread", "make", 200)) == 1
+    assert ("thread", "make", 400) in told(pieces)
+
+
+def test_what_was_not_recorded_is_not_observed_and_stays() -> None:
+    late = ordinary(prio=PRIO)
+    pieces = cut(replace(late, observed_ns=DUE + 130, events=late.events[3:]))
+    assert {piece.cause for piece in pieces[:-1]} == {Cause.NOT_OBSERVED}
+    assert told(pieces)[-1] == ("return", "", 100)
+    nothing = window(run=500)
+    assert told(cut(nothing)) == [("not observed", "", 500)]
+
+
+def test_stolen_time_is_taken_from_what_is_unexplained_first_and_only_what_surely_fell_here() -> (
+    None
+):
+    late = window(
+        switch(-400, 20, "make"),
+        event(700, Kind.VECTOR_ENTRY, name="local_timer"),
+        event(750, Kind.VECTOR_EXIT, name="local_timer"),
+        event(800, Kind.STEAL, duration_ns=1000),
+        switch(800, PID, "whylate", PRIO, prev=20),
+        run=900,
+        timer=700,
+        waking=720,
+        switched=800,
+    )
+    # 400 ns of it may have been taken before the activation was due.
+    assert told(cut(late))[:2] == [("unexplained", "in make", 100), ("steal", "", 600)]
+
+
+def test_the_softirq_of_a_thread_waits_for_it_with_preempt_rt() -> None:
+    pieces = cut(
+        ordinary(
+            event(250, Kind.SOFTIRQ_ENTRY, id=3, name="NET_RX"),
+            switch(300, 31, "urgent", PRIO, prev=20),
+            switch(500, 20, "irq/24-eth0", PRIO, prev=31),
+            event(700, Kind.SOFTIRQ_EXIT, id=3, name="NET_RX"),
+            name="irq/24-eth0",
+            prio=PRIO,
+        )
+    )
+    assert ("softirq", "NET_RX", 50) in told(pieces)
+    assert ("thread", "urgent", 200) in told(pieces)
+    assert ("softirq", "NET_RX", 200) in told(pieces)
+    assert ("thread", "irq/24-eth0", 50) in told(pieces)
+
+
+def test_nothing_between_due_and_run_has_no_piece() -> None:
+    assert cut(window(run=0)) == []
+    assert cut(window(run=-5)) == []
+
+
+KINDS = st.sampled_from(list(Kind))
+
+
+@st.composite
+def any_event(draw: st.DrawFn) -> Event:
+    return event(
+        draw(st.integers(-1000, 3000)),
+        draw(KINDS),
+        cpu=draw(st.sampled_from([0, 0, 0, 1])),
+        id=draw(st.sampled_from([0, 1, 2, PID, 20])),
+        name=draw(st.sampled_from(["", "a", "b", "timer", "switch"])),
+        prio=draw(st.sampled_from([0, PRIO, 99, 120])),
+        prev_id=draw(st.sampled_from([0, PID, 20])),
+        duration_ns=draw(st.integers(0, 5000)),
+        stack=draw(st.sampled_from([(), ("f+1",), ("__schedule", "g")])),
+        enabled=draw(st.sampled_from([None, True, False])),
+    )
+
+
+STAMP = st.none() | st.integers(-500, 3000)
+
+
+@given(
+    st.lists(any_event(), max_size=40), st.integers(1, 2500), STAMP, STAMP, STAMP,
+    st.integers(-800, 3000), st.booleans(),
+)  # fmt: skip
+def test_pieces_fill_the_window_to_the_nanosecond_whatever_was_recorded(
+    events: list[Event],
+    run: int,
+    timer: int | None,
+    waking: int | None,
+    switched: int | None,
+    observed: int,
+    in_order: bool,
+) -> None:
+    if in_order:
+        events = sorted(events, key=lambda one: one.time_ns)
+    late = window(*events, run=run, timer=timer, waking=waking, switched=switched,
+                  observed=observed)  # fmt: skip
+    pieces = cut(late, {1: 50})
+    assert pieces[0].start_ns == late.due_ns
+    assert pieces[-1].end_ns == late.run_ns
+    assert all(piece.length_ns > 0 for piece in pieces)
+    assert all(one.end_ns == other.start_ns for one, other in pairwise(pieces))
+    assert sum(piece.length_ns for piece in pieces) == late.latency_ns
+    unseen = min(max(late.observed_ns, late.due_ns), late.run_ns) - late.due_ns
+    assert sum(p.length_ns for p in pieces if p.cause is Cause.NOT_OBSERVED) >= unseen
+
+
+@pytest.mark.parametrize("cause", [Cause.THREAD, Cause.SOFTIRQ, Cause.INTERRUPT, Cause.NMI])
+def test_no_piece_is_named_without_an_event_that_says_so(cause: Cause) -> None:
+    late = ordinary()
+    kinds = {Cause.THREAD: Kind.SWITCH, Cause.SOFTIRQ: Kind.SOFTIRQ_ENTRY,
+             Cause.INTERRUPT: Kind.VECTOR_ENTRY, Cause.NMI: Kind.NMI}  # fmt: skip
+    events = tuple(one for one in late.events if one.kind is not kinds[cause])
+    blind = replace(late, events=events)
+    assert all(piece.cause is not cause for piece in cut(blind))

@@ -1,0 +1,49 @@
+"""Windows written down by hand: a measured thread of pid 7, and what happens on its CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whylate.recording.events import Event, Kind, Window
+
+PID = 7
+PRIO = 4
+DUE = 1_000_000
+
+
+def event(at: int, kind: Kind, **fields: Any) -> Event:
+    """An event at so many ns after the activation was due, on CPU 0 unless told."""
+    return Event(DUE + at, fields.pop("cpu", 0), kind, **fields)
+
+
+def switch(at: int, pid: int, name: str, prio: int = 120, prev: int = PID, **fields: Any) -> Event:
+    return event(at, Kind.SWITCH, id=pid, name=name, prio=prio, prev_id=prev, **fields)
+
+
+def window(
+    *events: Event,
+    run: int,
+    timer: int | None = None,
+    waking: int | None = None,
+    switched: int | None = None,
+    observed: int = -500,
+) -> Window:
+    """A window of an activation that ran `run` ns after it was due."""
+
+    def at(offset: int | None) -> int | None:
+        return None if offset is None else DUE + offset
+
+    return Window(
+        cpu=0,
+        activation=3,
+        pid=PID,
+        prio=PRIO,
+        due_ns=DUE,
+        run_ns=DUE + run,
+        why="tail",
+        timer_ns=at(timer),
+        waking_ns=at(waking),
+        switched_ns=at(switched),
+        observed_ns=DUE + observed,
+        events=tuple(events),
+    )
