@@ -179,6 +179,35 @@ static size_t spool_limit(void)
 	return (size_t)(half < SPOOL_MOST ? half : SPOOL_MOST);
 }
 
+static void do_recorder(struct session *session, uint32_t number,
+			const struct wire_recorder *command)
+{
+	struct flight *flight = &session->flight;
+	char text[RECORDER_MESSAGE];
+	int error;
+
+	if (session->measuring || flight->recording || command->engine > 2 ||
+	    command->tail_ppm > 500000) {
+		send_failed(session, number, EINVAL, "a recorder that this probe does not have");
+		return;
+	}
+	error = flight_start(session, command->engine, command->ring_bytes, text);
+	if (error) {
+		send_failed(session, number, error, text);
+		return;
+	}
+	threshold_open(&flight->threshold, command->threshold_ns, command->tail_ppm);
+	flight->body_every = command->body_every;
+	for (size_t i = 0; i < flight->recorder.source_count; i++)
+		SEND(session, recorder_source, RECORDER_SOURCE,
+		     .name = wire_text(flight->recorder.sources[i].name),
+		     .error = flight->recorder.sources[i].error);
+	SEND(session, recorder_started, RECORDER_STARTED,
+	     .engine = wire_text(flight->recorder.engine->name),
+	     .ring_events = flight->recorder.ring_size);
+	send_done(session, number);
+}
+
 static void do_wakeup(struct session *session, uint32_t number, const struct wire_wakeup *command)
 {
 	struct wakeup_plan plan = {.interval_ns = command->interval_ns,
@@ -208,12 +237,15 @@ static void do_wakeup(struct session *session, uint32_t number, const struct wir
 	if (error) {
 		if (command->spool)
 			spool_release(&session->spool);
+		flight_end(session);
 		snprintf(text, sizeof(text), "cannot %s: %s", step, strerror(error));
 		send_failed(session, number, error, text);
 		return;
 	}
 	session->measuring = true;
 	session->phase_ns = 0;
+	if (session->flight.recording)
+		flight_measure(session);
 	session->spooling = command->spool;
 	session->shipped_ns = clock_ns();
 	for (size_t i = 0; i < session->wakeup.count; i++)
@@ -250,6 +282,9 @@ static void do_finish(struct session *session, uint32_t number)
 	char text[GUARDIAN_MESSAGE];
 	int error = guardian_restore(session->guardian, text);
 
+	/* One that was started for a workload that never was. */
+	if (!session->measuring)
+		flight_end(session);
 	session->slots_used = 0;
 	memset(session->loads, 0, sizeof(session->loads));
 	send_outcome(session, number, error, text);
@@ -292,6 +327,7 @@ void commands_take(struct session *session, const struct frame *frame)
 		struct wire_keepalive keepalive;
 		struct wire_pause pause;
 		struct wire_phase phase;
+		struct wire_recorder recorder;
 	} u;
 
 	if (frame->kind == WIRE_HELLO && wire_unpack_hello(payload, length, &u.hello)) {
@@ -306,6 +342,9 @@ void commands_take(struct session *session, const struct frame *frame)
 		do_setting(session, frame->number, &u.setting);
 	} else if (frame->kind == WIRE_WAKEUP && wire_unpack_wakeup(payload, length, &u.wakeup)) {
 		do_wakeup(session, frame->number, &u.wakeup);
+	} else if (frame->kind == WIRE_RECORDER &&
+		   wire_unpack_recorder(payload, length, &u.recorder)) {
+		do_recorder(session, frame->number, &u.recorder);
 	} else if (frame->kind == WIRE_FREQUENCY &&
 		   wire_unpack_frequency(payload, length, &u.frequency)) {
 		do_frequency(session, frame->number, &u.frequency);

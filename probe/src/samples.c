@@ -3,30 +3,27 @@
 
 #include <string.h>
 
-#define LONGEST_NUMBER 10 /* bytes of a LEB128 number of 64 bits */
-#define MAX_OVERRUNS   32 /* stalls in one block */
+#include "leb128.h"
 
-static size_t put_number(uint8_t *data, uint64_t value)
+#define MAX_OVERRUNS 32 /* stalls in one block */
+
+/* put_stages - three numbers: 0 where a stage was not seen, else 1 + zigzag(since it was due) */
+static size_t put_stages(uint8_t *data, const struct activation *activation)
 {
 	size_t length = 0;
 
-	while (value >= 0x80) {
-		data[length++] = (uint8_t)(value | 0x80);
-		value >>= 7;
+	for (unsigned i = 0; i < STAGE_COUNT; i++) {
+		int32_t ns = activation->stages_ns[i];
+
+		length += leb128_put(data + length, ns == NOT_SEEN ? 0 : 1 + leb128_zigzag(ns));
 	}
-	data[length++] = (uint8_t)value;
 	return length;
 }
 
-static uint64_t zigzag(int64_t value)
-{
-	return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
-}
-
-struct sample_block samples_take(struct ring *ring, uint8_t *data, size_t room)
+struct sample_block samples_take(struct ring *ring, uint8_t *data, uint8_t *stages, size_t room)
 {
 	struct sample_block block = {0};
-	uint8_t overruns[MAX_OVERRUNS * (3 + LONGEST_NUMBER)];
+	uint8_t overruns[MAX_OVERRUNS * (3 + LEB128_LONGEST)];
 	size_t overruns_length = 0, stalls = 0;
 	const struct activation *activation;
 	uint64_t next = 0;
@@ -38,17 +35,20 @@ struct sample_block samples_take(struct ring *ring, uint8_t *data, size_t room)
 		else if (activation->index != next)
 			break;
 		if (block.count == UINT16_MAX || stalls == MAX_OVERRUNS ||
-		    block.length + overruns_length + 3 + 2 * LONGEST_NUMBER > room)
+		    block.length + overruns_length + 3 + 2 * LEB128_LONGEST > room ||
+		    block.stages_length + STAGE_COUNT * LEB128_LONGEST > room)
 			break;
 		/* Unsigned, so that no latency overflows: the reader's sum wraps as well. */
-		block.length += put_number(
+		block.length += leb128_put(
 		    data + block.length,
-		    zigzag((int64_t)((uint64_t)activation->latency_ns - (uint64_t)before)));
+		    leb128_zigzag((int64_t)((uint64_t)activation->latency_ns - (uint64_t)before)));
 		before = activation->latency_ns;
+		if (stages)
+			block.stages_length += put_stages(stages + block.stages_length, activation);
 		if (activation->overruns) {
-			overruns_length += put_number(overruns + overruns_length, block.count);
+			overruns_length += leb128_put(overruns + overruns_length, block.count);
 			overruns_length +=
-			    put_number(overruns + overruns_length, activation->overruns);
+			    leb128_put(overruns + overruns_length, activation->overruns);
 			stalls++;
 		}
 		next = activation->index + 1 + activation->overruns;

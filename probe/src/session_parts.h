@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "flight.h"
 #include "guardian.h"
 #include "spool.h"
 #include "wakeup.h"
@@ -18,6 +19,8 @@
 #define MAX_CPUS  1024
 /* Samples are taken from the threads this often. */
 #define SHIP_NS 100000000u
+/* Late ones are looked for this often, before what was recorded of them is overwritten. */
+#define LOOK_NS 25000000u
 
 struct load_range {
 	size_t first; /* slot */
@@ -40,6 +43,7 @@ struct session {
 	uint64_t pause_until_ns; /* 0: no pause */
 	uint32_t pause_command;
 	uint64_t phase_ns; /* of the next workload */
+	struct flight flight;
 	uint64_t frames_heard;
 };
 
@@ -64,13 +68,18 @@ void shipping_tick(struct session *session, uint64_t now_ns);
 /* loads_tick - report the work of the loads, twice a second */
 void loads_tick(struct session *session, uint64_t now_ns);
 
-#define SEND(session, name, NAME, ...)                                                             \
+/* session_keep - send as session_send() does, or put to the samples that stay on the board */
+void session_keep(struct session *session, uint8_t kind, const struct wire_writer *writer);
+
+#define PACK_AND(give, session, name, NAME, ...)                                                   \
 	do {                                                                                       \
 		uint8_t payload[WIRE_MAX_PAYLOAD];                                                 \
 		struct wire_writer writer = {payload, sizeof(payload), 0, false};                  \
 		struct wire_##name message = {__VA_ARGS__};                                        \
 		wire_pack_##name(&writer, &message);                                               \
-		session_send(session, WIRE_##NAME, &writer);                                       \
+		give(session, WIRE_##NAME, &writer);                                               \
 	} while (0)
+#define SEND(session, name, NAME, ...) PACK_AND(session_send, session, name, NAME, __VA_ARGS__)
+#define KEEP(session, name, NAME, ...) PACK_AND(session_keep, session, name, NAME, __VA_ARGS__)
 
 #endif

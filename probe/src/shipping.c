@@ -11,27 +11,22 @@
 static bool ship_block(struct session *session, struct wakeup_cpu *cpu)
 {
 	size_t limit = session->link.frame_limit - (session->link.frame_limit > 256 ? 64 : 0);
-	uint8_t data[WIRE_MAX_PAYLOAD], payload[WIRE_MAX_PAYLOAD];
-	struct wire_writer writer = {payload, sizeof(payload), 0, false};
-	struct wire_samples message = {.cpu = cpu->cpu};
+	uint8_t data[WIRE_MAX_PAYLOAD], stages[WIRE_MAX_PAYLOAD];
+	bool staged = session->flight.recording;
 	struct sample_block block;
 
 	if (session->spooling)
 		limit = SPOOL_BLOCK;
-	else if (!link_has_room(&session->link, WIRE_MAX_PAYLOAD))
+	else if (!link_has_room(&session->link, 2 * WIRE_MAX_PAYLOAD))
 		return false;
-	block = samples_take(&cpu->ring, data, limit < 64 ? 64 : limit);
+	block = samples_take(&cpu->ring, data, staged ? stages : NULL, limit < 64 ? 64 : limit);
 	if (!block.count)
 		return false;
-	message.count = block.count;
-	message.first = block.first;
-	message.data = (struct wire_bytes){data, (uint16_t)block.length};
-	wire_pack_samples(&writer, &message);
-	if (session->spooling)
-		/* What finds no room is missing from the indices, and so is counted as dropped. */
-		spool_put(&session->spool, payload, writer.length);
-	else
-		link_send(&session->link, WIRE_SAMPLES, payload, writer.length);
+	KEEP(session, samples, SAMPLES, .cpu = cpu->cpu, .count = block.count, .first = block.first,
+	     .data = {data, (uint16_t)block.length});
+	if (staged)
+		KEEP(session, sample_stages, SAMPLE_STAGES, .cpu = cpu->cpu, .count = block.count,
+		     .first = block.first, .data = {stages, (uint16_t)block.stages_length});
 	return true;
 }
 
@@ -45,6 +40,15 @@ static void send_progress(struct session *session, uint64_t now_ns, const uint8_
 		SEND(session, progress, PROGRESS, .now_ns = now_ns, .next = list);
 }
 
+void session_keep(struct session *session, uint8_t kind, const struct wire_writer *writer)
+{
+	if (!session->spooling)
+		session_send(session, kind, writer);
+	else if (!writer->failed)
+		/* Samples that find no room are missing from the indices, and so are counted. */
+		spool_put(&session->spool, kind, writer->data, writer->length);
+}
+
 static void ship(struct session *session, uint64_t now_ns)
 {
 	uint8_t next[8 * MAX_CPUS];
@@ -52,6 +56,7 @@ static void ship(struct session *session, uint64_t now_ns)
 	for (size_t i = 0; i < session->wakeup.count; i++)
 		wire_store_u64(next + 8 * i, atomic_load_explicit(&session->wakeup.cpus[i].next,
 								  memory_order_acquire));
+	flight_examine(session);
 	for (size_t i = 0; i < session->wakeup.count; i++)
 		while (ship_block(session, &session->wakeup.cpus[i]))
 			;
@@ -62,7 +67,8 @@ static void ship(struct session *session, uint64_t now_ns)
 static bool rings_empty(struct session *session)
 {
 	for (size_t i = 0; i < session->wakeup.count; i++)
-		if (ring_peek(&session->wakeup.cpus[i].ring))
+		if (ring_written(&session->wakeup.cpus[i].ring) !=
+		    atomic_load_explicit(&session->wakeup.cpus[i].ring.taken, memory_order_relaxed))
 			return false;
 	return true;
 }
@@ -119,10 +125,12 @@ static void unspool(struct session *session)
 {
 	struct spool_reader reader = spool_read(&session->spool);
 	struct wire_writer writer = {0};
+	uint8_t kind;
 
-	while (spool_next(&reader, &writer.data, &writer.length))
-		session_send(session, WIRE_SAMPLES, &writer);
+	while (spool_next(&reader, &kind, &writer.data, &writer.length))
+		session_send(session, kind, &writer);
 	spool_release(&session->spool);
+	session->spooling = false;
 }
 
 void shipping_tick(struct session *session, uint64_t now_ns)
@@ -130,14 +138,18 @@ void shipping_tick(struct session *session, uint64_t now_ns)
 	/* Asked before shipping: what a thread put last is in its ring when it has ended. */
 	bool ended = wakeup_ended(&session->wakeup);
 
-	if (!ended && now_ns - session->shipped_ns < SHIP_NS)
+	if (!ended && now_ns - session->shipped_ns < SHIP_NS) {
+		if (session->flight.recording)
+			flight_examine(session);
 		return;
+	}
 	session->shipped_ns = now_ns;
 	ship(session, now_ns);
 	if (!ended || !rings_empty(session))
 		return;
 	if (session->spooling)
 		unspool(session);
+	flight_end(session);
 	send_results(session);
 	wakeup_release(&session->wakeup);
 	session->measuring = false;

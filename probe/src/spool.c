@@ -6,6 +6,12 @@
 
 #define CHUNK_SIZE (256u * 1024)
 
+/* What stands before each message. */
+struct head {
+	uint8_t kind;
+	uint16_t length;
+};
+
 struct spool_chunk {
 	struct spool_chunk *next;
 	size_t used;
@@ -38,19 +44,19 @@ bool spool_open(struct spool *spool, size_t limit)
 	return grow(spool) != NULL;
 }
 
-bool spool_put(struct spool *spool, const uint8_t *data, size_t length)
+bool spool_put(struct spool *spool, uint8_t kind, const uint8_t *data, size_t length)
 {
 	struct spool_chunk *chunk = spool->last;
-	uint16_t size = (uint16_t)length;
+	struct head head = {kind, (uint16_t)length};
 
-	if (chunk->used + sizeof(size) + length > CHUNK_SIZE) {
+	if (chunk->used + sizeof(head) + length > CHUNK_SIZE) {
 		chunk = grow(spool);
 		if (!chunk)
 			return false;
 	}
-	memcpy(chunk->data + chunk->used, &size, sizeof(size));
-	memcpy(chunk->data + chunk->used + sizeof(size), data, length);
-	chunk->used += sizeof(size) + length;
+	memcpy(chunk->data + chunk->used, &head, sizeof(head));
+	memcpy(chunk->data + chunk->used + sizeof(head), data, length);
+	chunk->used += sizeof(head) + length;
 	return true;
 }
 
@@ -59,9 +65,9 @@ struct spool_reader spool_read(const struct spool *spool)
 	return (struct spool_reader){.chunk = spool->first};
 }
 
-bool spool_next(struct spool_reader *reader, uint8_t **data, size_t *length)
+bool spool_next(struct spool_reader *reader, uint8_t *kind, uint8_t **data, size_t *length)
 {
-	uint16_t size;
+	struct head head;
 
 	while (reader->chunk && reader->at == reader->chunk->used) {
 		reader->chunk = reader->chunk->next;
@@ -69,10 +75,11 @@ bool spool_next(struct spool_reader *reader, uint8_t **data, size_t *length)
 	}
 	if (!reader->chunk)
 		return false;
-	memcpy(&size, reader->chunk->data + reader->at, sizeof(size));
-	*data = (uint8_t *)reader->chunk->data + reader->at + sizeof(size);
-	*length = size;
-	reader->at += sizeof(size) + size;
+	memcpy(&head, reader->chunk->data + reader->at, sizeof(head));
+	*kind = head.kind;
+	*data = (uint8_t *)reader->chunk->data + reader->at + sizeof(head);
+	*length = head.length;
+	reader->at += sizeof(head) + head.length;
 	return true;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Samples that stay on the board until the run is over. */
+/* Messages that stay on the board until the run is over. */
 #ifndef WHYLATE_SPOOL_H
 #define WHYLATE_SPOOL_H
 
@@ -27,13 +27,13 @@ struct spool_reader {
 /* spool_open - an empty spool that may grow to limit bytes */
 bool spool_open(struct spool *spool, size_t limit);
 
-/* spool_put - keep a block; false where there is no room: its samples are then dropped */
-bool spool_put(struct spool *spool, const uint8_t *data, size_t length);
+/* spool_put - keep a message; false where there is no room: it is then lost */
+bool spool_put(struct spool *spool, uint8_t kind, const uint8_t *data, size_t length);
 
 struct spool_reader spool_read(const struct spool *spool);
 
-/* spool_next - the next block in the order they were put; false at the end */
-bool spool_next(struct spool_reader *reader, uint8_t **data, size_t *length);
+/* spool_next - the next message in the order they were put; false at the end */
+bool spool_next(struct spool_reader *reader, uint8_t *kind, uint8_t **data, size_t *length);
 
 void spool_release(struct spool *spool);
 

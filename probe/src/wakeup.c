@@ -39,7 +39,10 @@ static uint64_t came_due(uint64_t due_ns, uint64_t now_ns, uint64_t end_ns, uint
 {
 	uint64_t before = now_ns < end_ns ? now_ns : end_ns;
 
-	return before > due_ns ? (before - due_ns - 1) / interval_ns : 0;
+	uint64_t count = before > due_ns ? (before - due_ns - 1) / interval_ns : 0;
+
+	/* After a stall of days the rest is counted as another one. */
+	return count < UINT32_MAX ? count : UINT32_MAX;
 }
 
 /* measure - the loop: nothing in it but the sleep, the clock and stores to locked memory */
@@ -61,7 +64,7 @@ static void measure(struct wakeup_cpu *cpu)
 		if (ring_put(&cpu->ring,
 			     (struct activation){.index = index,
 						 .latency_ns = (int64_t)(now_ns - due_ns),
-						 .overruns = overruns})) {
+						 .overruns = (uint32_t)overruns})) {
 			cpu->count.seen++;
 			cpu->count.overrun += overruns;
 		} else {
@@ -103,6 +106,7 @@ static void *thread_main(void *argument)
 	pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
 	pthread_getschedparam(pthread_self(), &cpu->policy, &param);
 	cpu->priority = param.sched_priority;
+	cpu->tid = (uint32_t)gettid();
 
 	sem_post(cpu->ready);
 	while (sem_wait(cpu->go) == -1)

@@ -45,6 +45,7 @@ struct wakeup_cpu {
 	sem_t *ready;
 	sem_t *go;
 	pthread_t thread;
+	uint32_t tid;
 	uint16_t cpu;
 	bool began_late; /* was let go after its first deadline */
 	bool was_moved;	 /* was not bound to its CPU any more at the end */

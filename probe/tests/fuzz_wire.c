@@ -93,6 +93,14 @@ static void unpack_all(const uint8_t *payload, size_t length)
 	TRY(cpu_counts);
 	TRY(note);
 	TRY(load_started);
+	TRY(recorder);
+	TRY(recorder_started);
+	TRY(recorder_source);
+	TRY(sample_stages);
+	TRY(window);
+	TRY(events);
+	TRY(name);
+	TRY(recorder_result);
 	TRY(ack);
 	TRY(resend);
 	TRY(fragment);

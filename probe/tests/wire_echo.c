@@ -128,6 +128,20 @@ static bool echo(const struct frame *frame, struct wire_writer *writer)
 		     NUMBER(cycles); SIGNED(instructions_error); NUMBER(instructions))
 		ECHO(NOTE, note, BYTES(code); BYTES(text))
 		ECHO(LOAD_STARTED, load_started, NUMBER(load); NUMBER(count); BYTES(unit))
+		ECHO(RECORDER, recorder, NUMBER(engine); NUMBER(threshold_ns); NUMBER(tail_ppm);
+		     NUMBER(body_every); NUMBER(ring_bytes))
+		ECHO(RECORDER_STARTED, recorder_started, BYTES(engine); NUMBER(ring_events))
+		ECHO(RECORDER_SOURCE, recorder_source, BYTES(name); SIGNED(error))
+		ECHO(SAMPLE_STAGES, sample_stages, NUMBER(cpu); NUMBER(count); NUMBER(first);
+		     BYTES(data))
+		ECHO(WINDOW, window, NUMBER(cpu); NUMBER(tid); NUMBER(prio); NUMBER(late);
+		     NUMBER(activation); NUMBER(due_ns); NUMBER(run_ns); NUMBER(timer_ns);
+		     NUMBER(waking_ns); NUMBER(switched_ns); NUMBER(observed_ns); NUMBER(events);
+		     LIST_U64(sums))
+		ECHO(EVENTS, events, NUMBER(cpu); NUMBER(count); BYTES(data))
+		ECHO(NAME, name, NUMBER(table); NUMBER(id); BYTES(text))
+		ECHO(RECORDER_RESULT, recorder_result, NUMBER(windows); NUMBER(passed_over);
+		     NUMBER(events); NUMBER(missed); NUMBER(runs); NUMBER(run_ns))
 		ECHO(ACK, ack, NUMBER(next))
 		ECHO(RESEND, resend, NUMBER(first); NUMBER(count); BYTES(have))
 		ECHO(FRAGMENT, fragment, NUMBER(number); NUMBER(kind); NUMBER(index); NUMBER(total);
@@ -210,11 +224,12 @@ static void samples(char *line, size_t room)
 	struct sample_block block;
 
 	while (data && fgets(line, LINE_SIZE, stdin) &&
-	       sscanf(line, "%" SCNu64 " %" SCNd64 " %" SCNu64, &next.index, &next.latency_ns,
+	       sscanf(line, "%" SCNu64 " %" SCNd64 " %" SCNu32, &next.index, &next.latency_ns,
 		      &next.overruns) == 3)
 		if (!ring_put(&ring, next))
 			break;
-	while (data && (block = samples_take(&ring, data, room)).count) {
+	ring.offered = ring_written(&ring);
+	while (data && (block = samples_take(&ring, data, NULL, room)).count) {
 		printf("%" PRIu64 " %u ", block.first, block.count);
 		put_hex(data, block.length);
 		printf("\n");

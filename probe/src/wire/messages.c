@@ -171,6 +171,27 @@ bool wire_unpack_phase(const uint8_t *payload, size_t length, struct wire_phase 
 	return wire_reader_done(&reader);
 }
 
+void wire_pack_recorder(struct wire_writer *writer, const struct wire_recorder *message)
+{
+	wire_write_u8(writer, message->engine);
+	wire_write_u64(writer, message->threshold_ns);
+	wire_write_u32(writer, message->tail_ppm);
+	wire_write_u32(writer, message->body_every);
+	wire_write_u64(writer, message->ring_bytes);
+}
+
+bool wire_unpack_recorder(const uint8_t *payload, size_t length, struct wire_recorder *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->engine = wire_read_u8(&reader);
+	message->threshold_ns = wire_read_u64(&reader);
+	message->tail_ppm = wire_read_u32(&reader);
+	message->body_every = wire_read_u32(&reader);
+	message->ring_bytes = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
 void wire_pack_welcome(struct wire_writer *writer, const struct wire_welcome *message)
 {
 	wire_write_bytes(writer, message->version);
@@ -457,6 +478,156 @@ bool wire_unpack_cpu_counts(const uint8_t *payload, size_t length, struct wire_c
 	message->cycles = wire_read_u64(&reader);
 	message->instructions_error = wire_read_i32(&reader);
 	message->instructions = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_recorder_started(struct wire_writer *writer,
+				const struct wire_recorder_started *message)
+{
+	wire_write_bytes(writer, message->engine);
+	wire_write_u64(writer, message->ring_events);
+}
+
+bool wire_unpack_recorder_started(const uint8_t *payload, size_t length,
+				  struct wire_recorder_started *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->engine = wire_read_bytes(&reader);
+	message->ring_events = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_recorder_source(struct wire_writer *writer,
+			       const struct wire_recorder_source *message)
+{
+	wire_write_bytes(writer, message->name);
+	wire_write_i32(writer, message->error);
+}
+
+bool wire_unpack_recorder_source(const uint8_t *payload, size_t length,
+				 struct wire_recorder_source *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->name = wire_read_bytes(&reader);
+	message->error = wire_read_i32(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_sample_stages(struct wire_writer *writer, const struct wire_sample_stages *message)
+{
+	wire_write_u16(writer, message->cpu);
+	wire_write_u16(writer, message->count);
+	wire_write_u64(writer, message->first);
+	wire_write_bytes(writer, message->data);
+}
+
+bool wire_unpack_sample_stages(const uint8_t *payload, size_t length,
+			       struct wire_sample_stages *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->cpu = wire_read_u16(&reader);
+	message->count = wire_read_u16(&reader);
+	message->first = wire_read_u64(&reader);
+	message->data = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_window(struct wire_writer *writer, const struct wire_window *message)
+{
+	wire_write_u16(writer, message->cpu);
+	wire_write_u32(writer, message->tid);
+	wire_write_u8(writer, message->prio);
+	wire_write_u8(writer, message->late);
+	wire_write_u64(writer, message->activation);
+	wire_write_u64(writer, message->due_ns);
+	wire_write_u64(writer, message->run_ns);
+	wire_write_u64(writer, message->timer_ns);
+	wire_write_u64(writer, message->waking_ns);
+	wire_write_u64(writer, message->switched_ns);
+	wire_write_u64(writer, message->observed_ns);
+	wire_write_u32(writer, message->events);
+	wire_write_list_u64(writer, message->sums);
+}
+
+bool wire_unpack_window(const uint8_t *payload, size_t length, struct wire_window *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->cpu = wire_read_u16(&reader);
+	message->tid = wire_read_u32(&reader);
+	message->prio = wire_read_u8(&reader);
+	message->late = wire_read_u8(&reader);
+	message->activation = wire_read_u64(&reader);
+	message->due_ns = wire_read_u64(&reader);
+	message->run_ns = wire_read_u64(&reader);
+	message->timer_ns = wire_read_u64(&reader);
+	message->waking_ns = wire_read_u64(&reader);
+	message->switched_ns = wire_read_u64(&reader);
+	message->observed_ns = wire_read_u64(&reader);
+	message->events = wire_read_u32(&reader);
+	message->sums = wire_read_list_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_events(struct wire_writer *writer, const struct wire_events *message)
+{
+	wire_write_u16(writer, message->cpu);
+	wire_write_u16(writer, message->count);
+	wire_write_bytes(writer, message->data);
+}
+
+bool wire_unpack_events(const uint8_t *payload, size_t length, struct wire_events *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->cpu = wire_read_u16(&reader);
+	message->count = wire_read_u16(&reader);
+	message->data = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_name(struct wire_writer *writer, const struct wire_name *message)
+{
+	wire_write_u8(writer, message->table);
+	wire_write_u64(writer, message->id);
+	wire_write_bytes(writer, message->text);
+}
+
+bool wire_unpack_name(const uint8_t *payload, size_t length, struct wire_name *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->table = wire_read_u8(&reader);
+	message->id = wire_read_u64(&reader);
+	message->text = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_recorder_result(struct wire_writer *writer,
+			       const struct wire_recorder_result *message)
+{
+	wire_write_u64(writer, message->windows);
+	wire_write_u64(writer, message->passed_over);
+	wire_write_u64(writer, message->events);
+	wire_write_u64(writer, message->missed);
+	wire_write_u64(writer, message->runs);
+	wire_write_u64(writer, message->run_ns);
+}
+
+bool wire_unpack_recorder_result(const uint8_t *payload, size_t length,
+				 struct wire_recorder_result *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->windows = wire_read_u64(&reader);
+	message->passed_over = wire_read_u64(&reader);
+	message->events = wire_read_u64(&reader);
+	message->missed = wire_read_u64(&reader);
+	message->runs = wire_read_u64(&reader);
+	message->run_ns = wire_read_u64(&reader);
 	return wire_reader_done(&reader);
 }
 

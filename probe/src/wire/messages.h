@@ -26,6 +26,7 @@ enum wire_kind {
 	WIRE_KEEPALIVE = 9,
 	WIRE_PAUSE = 10,
 	WIRE_PHASE = 11,
+	WIRE_RECORDER = 12,
 	WIRE_WELCOME = 64,
 	WIRE_DONE = 65,
 	WIRE_FAILED = 66,
@@ -40,6 +41,13 @@ enum wire_kind {
 	WIRE_NOTE = 75,
 	WIRE_LOAD_STARTED = 76,
 	WIRE_CPU_COUNTS = 77,
+	WIRE_RECORDER_STARTED = 78,
+	WIRE_RECORDER_SOURCE = 79,
+	WIRE_SAMPLE_STAGES = 80,
+	WIRE_WINDOW = 81,
+	WIRE_EVENTS = 82,
+	WIRE_NAME = 83,
+	WIRE_RECORDER_RESULT = 84,
 	WIRE_ACK = 240,
 	WIRE_RESEND = 241,
 	WIRE_FRAGMENT = 242,
@@ -114,6 +122,16 @@ struct wire_pause {
 /* phase - The next wakeup workload begins so much later than it else would. */
 struct wire_phase {
 	uint64_t phase_ns;
+};
+
+/* recorder - Record events during the next wakeup workload: answered by recorder_started, then
+ * done. */
+struct wire_recorder {
+	uint8_t engine;
+	uint64_t threshold_ns;
+	uint32_t tail_ppm;
+	uint32_t body_every;
+	uint64_t ring_bytes;
 };
 
 /* welcome - Who the probe is and what it may do. */
@@ -244,6 +262,73 @@ struct wire_cpu_counts {
 	uint64_t instructions;
 };
 
+/* recorder_started - Events are recorded from now on, by that engine, in rings of so many for each
+ * CPU. */
+struct wire_recorder_started {
+	struct wire_bytes engine;
+	uint64_t ring_events;
+};
+
+/* recorder_source - A tracepoint that the recorder wants. error: the errno for which it was not
+ * attached; 0. */
+struct wire_recorder_source {
+	struct wire_bytes name;
+	int32_t error;
+};
+
+/* sample_stages - How the activations of a block of samples came about; `data` as in
+ * probe/src/samples.h. */
+struct wire_sample_stages {
+	uint16_t cpu;
+	uint16_t count;
+	uint64_t first;
+	struct wire_bytes data;
+};
+
+/* window - What was recorded of one activation; its events come next. Times that were not seen are
+ * 0. */
+struct wire_window {
+	uint16_t cpu;
+	uint32_t tid;
+	uint8_t prio;
+	uint8_t late;
+	uint64_t activation;
+	uint64_t due_ns;
+	uint64_t run_ns;
+	uint64_t timer_ns;
+	uint64_t waking_ns;
+	uint64_t switched_ns;
+	uint64_t observed_ns;
+	uint32_t events;
+	struct wire_list sums;
+};
+
+/* events - Events of the preceding window, in order; `data` as in probe/src/recorder/pack_events.h.
+ */
+struct wire_events {
+	uint16_t cpu;
+	uint16_t count;
+	struct wire_bytes data;
+};
+
+/* name - What an id in events means. table: 1 name of a thread, 2 function or data, 3 interrupt. */
+struct wire_name {
+	uint8_t table;
+	uint64_t id;
+	struct wire_bytes text;
+};
+
+/* recorder_result - What the recorder did, and what it cost. run_ns: 0 where the kernel does not
+ * tell. */
+struct wire_recorder_result {
+	uint64_t windows;
+	uint64_t passed_over;
+	uint64_t events;
+	uint64_t missed;
+	uint64_t runs;
+	uint64_t run_ns;
+};
+
 /* ack - All frames below `next` have arrived. */
 struct wire_ack {
 	uint32_t next;
@@ -305,6 +390,8 @@ void wire_pack_pause(struct wire_writer *writer, const struct wire_pause *messag
 bool wire_unpack_pause(const uint8_t *payload, size_t length, struct wire_pause *message);
 void wire_pack_phase(struct wire_writer *writer, const struct wire_phase *message);
 bool wire_unpack_phase(const uint8_t *payload, size_t length, struct wire_phase *message);
+void wire_pack_recorder(struct wire_writer *writer, const struct wire_recorder *message);
+bool wire_unpack_recorder(const uint8_t *payload, size_t length, struct wire_recorder *message);
 void wire_pack_welcome(struct wire_writer *writer, const struct wire_welcome *message);
 bool wire_unpack_welcome(const uint8_t *payload, size_t length, struct wire_welcome *message);
 void wire_pack_done(struct wire_writer *writer, const struct wire_done *message);
@@ -336,6 +423,27 @@ bool wire_unpack_load_started(const uint8_t *payload, size_t length,
 			      struct wire_load_started *message);
 void wire_pack_cpu_counts(struct wire_writer *writer, const struct wire_cpu_counts *message);
 bool wire_unpack_cpu_counts(const uint8_t *payload, size_t length, struct wire_cpu_counts *message);
+void wire_pack_recorder_started(struct wire_writer *writer,
+				const struct wire_recorder_started *message);
+bool wire_unpack_recorder_started(const uint8_t *payload, size_t length,
+				  struct wire_recorder_started *message);
+void wire_pack_recorder_source(struct wire_writer *writer,
+			       const struct wire_recorder_source *message);
+bool wire_unpack_recorder_source(const uint8_t *payload, size_t length,
+				 struct wire_recorder_source *message);
+void wire_pack_sample_stages(struct wire_writer *writer, const struct wire_sample_stages *message);
+bool wire_unpack_sample_stages(const uint8_t *payload, size_t length,
+			       struct wire_sample_stages *message);
+void wire_pack_window(struct wire_writer *writer, const struct wire_window *message);
+bool wire_unpack_window(const uint8_t *payload, size_t length, struct wire_window *message);
+void wire_pack_events(struct wire_writer *writer, const struct wire_events *message);
+bool wire_unpack_events(const uint8_t *payload, size_t length, struct wire_events *message);
+void wire_pack_name(struct wire_writer *writer, const struct wire_name *message);
+bool wire_unpack_name(const uint8_t *payload, size_t length, struct wire_name *message);
+void wire_pack_recorder_result(struct wire_writer *writer,
+			       const struct wire_recorder_result *message);
+bool wire_unpack_recorder_result(const uint8_t *payload, size_t length,
+				 struct wire_recorder_result *message);
 void wire_pack_ack(struct wire_writer *writer, const struct wire_ack *message);
 bool wire_unpack_ack(const uint8_t *payload, size_t length, struct wire_ack *message);
 void wire_pack_resend(struct wire_writer *writer, const struct wire_resend *message);

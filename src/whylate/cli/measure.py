@@ -49,6 +49,15 @@ from whylate.recording.manifest import CausePlan, LoadPlan, Setting
 @click.option("--set", "settings", type=SettingType(), multiple=True,
               help="Change a file under /proc/sys or /sys for the run. May be repeated.",
               )  # fmt: skip
+@click.option("--no-recorder", is_flag=True,
+              help="Record nothing but the samples: `whylate explain` cannot say why.",
+              )  # fmt: skip
+@click.option("--recorder", "engine", type=click.Choice(["best", "bpf", "tracefs"]),
+              default="best", show_default=True,
+              help="How events are recorded.")  # fmt: skip
+@click.option("--threshold", "threshold_ns", type=Duration(), metavar="TIME",
+              help="Record what is later than this.  [default: the slowest of 500]",
+              )  # fmt: skip
 @click.option("--allow-idle-states", is_flag=True,
               help="Do not hold /dev/cpu_dma_latency at 0.")  # fmt: skip
 @click.option("--spool", is_flag=True,
@@ -73,6 +82,9 @@ def command(
     requirements: tuple[str, ...],
     causes: tuple[str, ...],
     settings: tuple[Setting, ...],
+    no_recorder: bool,
+    engine: str,
+    threshold_ns: int | None,
     allow_idle_states: bool,
     spool: bool,
     output: Path | None,
@@ -94,7 +106,7 @@ def command(
     from whylate.cli.lab_inject import parse
     from whylate.cli.live import BoardsView
     from whylate.cli.show import show_one, show_several
-    from whylate.run.request import Request, RequestError
+    from whylate.run.request import Request, RequestError, recorder_plan
     from whylate.run.several import Job, carry_out, carry_out_rounds
     from whylate.run.several import phases as phases_of
 
@@ -121,6 +133,7 @@ def command(
             for text in causes
             for one in parse(tuple(text.split()))
         ),
+        recorder=None if no_recorder else recorder_plan(engine, threshold_ns),
     )
     interrupt = Interrupt()
     with BoardsView(Console(stderr=True, highlight=False), names) as view:

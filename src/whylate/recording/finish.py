@@ -9,6 +9,8 @@ from functools import singledispatchmethod
 from pathlib import Path
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from whylate.recording import journal as journal_file
 from whylate.recording.accounting import CpuBook
@@ -34,18 +36,27 @@ from whylate.recording.manifest import (
     State,
 )
 from whylate.recording.parquet import SamplesWriter, create_afresh
+from whylate.recording.recorder_book import RecorderBook, read_names
+from whylate.wire.events import decode_stages
 from whylate.wire.frame import Frame, FrameCounts
 from whylate.wire.messages import (
     UNPACK,
     CpuResult,
     CpuStarted,
+    Events,
+    Failed,
     LoadStarted,
     LoadWork,
     Message,
     Note,
     Progress,
+    RecorderResult,
+    RecorderSource,
+    RecorderStarted,
     Result,
     Samples,
+    SampleStages,
+    Window,
 )
 from whylate.wire.pack import WireError
 from whylate.wire.samples import Rows, decode_samples
@@ -59,7 +70,8 @@ FATAL_NOTES = {"late-start", "moved"}
 class _Reading:
     """What was found in a journal so far."""
 
-    rows: Callable[[int, Rows], None]
+    rows: Callable[[int, Rows, NDArray[np.int64] | None], None]
+    recorder: RecorderBook | None = None
     opening: Opening | None = None
     closing: Closing | None = None
     books: dict[int, CpuBook] = field(default_factory=dict)
@@ -68,6 +80,8 @@ class _Reading:
     notes: list[Problem] = field(default_factory=list)
     malformed: int = 0
     digest: SamplesDigest = field(default_factory=SamplesDigest)
+    #: The last rows of each CPU: their stages come behind them.
+    waiting: dict[int, tuple[Samples, Rows]] = field(default_factory=dict)
 
     def take(self, frame: Frame) -> None:
         """Take one frame; what cannot be understood is counted."""
@@ -98,9 +112,53 @@ class _Reading:
             self.malformed += 1
             return
         rows = decode_samples(message, book.started.interval_ns, book.planned)
+        self.pass_on(message.cpu)
         if book.take(rows):
             self.digest.take(message.cpu, rows)
-            self.rows(message.cpu, rows)
+            self.waiting[message.cpu] = message, rows
+
+    def pass_on(self, cpu: int, stages: NDArray[np.int64] | None = None) -> None:
+        """Let go of the rows of a CPU that wait for their stages."""
+        if cpu in self.waiting:
+            self.rows(cpu, self.waiting.pop(cpu)[1], stages)
+
+    @_message.register
+    def _(self, message: SampleStages) -> None:
+        stages = decode_stages(message)
+        samples, _ = self.waiting.get(message.cpu, (None, None))
+        if samples is None or (samples.first, samples.count) != (message.first, message.count):
+            raise WireError("stages of no block of samples")
+        self.pass_on(message.cpu, stages)
+
+    @_message.register
+    def _(self, message: RecorderStarted) -> None:
+        if self.recorder is not None:
+            self.recorder.started(message)
+
+    @_message.register
+    def _(self, message: RecorderSource) -> None:
+        if self.recorder is not None:
+            self.recorder.source(message)
+
+    @_message.register
+    def _(self, message: Window) -> None:
+        if self.recorder is not None:
+            self.recorder.window(message)
+
+    @_message.register
+    def _(self, message: Events) -> None:
+        if self.recorder is not None:
+            self.recorder.events(message)
+
+    @_message.register
+    def _(self, message: RecorderResult) -> None:
+        if self.recorder is not None:
+            self.recorder.result(message)
+
+    @_message.register
+    def _(self, message: Failed) -> None:
+        if self.recorder is not None and not self.books:
+            self.recorder.refused(message.text)
 
     @_message.register
     def _(self, message: Progress) -> None:
@@ -155,17 +213,36 @@ def finish(directory: Path) -> Manifest:
     try:
         for frame in frames:
             reading.take(frame)
+            if frame.kind == OPENING and reading.recorder is None:
+                reading.recorder = _recorder_book(directory, reading.opening)
+        for cpu in list(reading.waiting):
+            reading.pass_on(cpu)
+        if reading.recorder is not None:
+            reading.recorder.close()
         manifest = _manifest(directory, reading, counts)
         writer.close()
         _write_manifest(directory, manifest)
     except OSError as error:
-        writer.abandon()
+        _abandon(writer, reading)
         raise _unwritable(directory, error) from None
     except RecordingError:
-        writer.abandon()
+        _abandon(writer, reading)
         raise
     journal.unlink()
     return manifest
+
+
+def _recorder_book(directory: Path, opening: Opening | None) -> RecorderBook | None:
+    if opening is None or opening.plan.recorder is None:
+        return None
+    machine = {"armv7": "armv7l"}.get(opening.probe_arch, opening.probe_arch)
+    return RecorderBook(directory, read_names(directory / journal_file.NAME), machine)
+
+
+def _abandon(writer: SamplesWriter, reading: _Reading) -> None:
+    writer.abandon()
+    if reading.recorder is not None:
+        reading.recorder.abandon()
 
 
 def _unwritable(directory: Path, error: OSError) -> DiskError:
@@ -215,6 +292,7 @@ def _manifest(directory: Path, reading: _Reading, counts: FrameCounts) -> Manife
         problems=_crash_problems(crashes, account) + _problems(opening, closing, reading, counts),
         samples_sha256=reading.digest.hexdigest(),
         crashes=crashes,
+        recorder=reading.recorder.report() if reading.recorder is not None else None,
     )
 
 
@@ -295,6 +373,8 @@ def _problems(
     for book in reading.books.values():
         problems += book.problems()
         problems += book.departures(opening.plan, complete=complete)
+    if reading.recorder is not None:
+        problems += reading.recorder.problems()
     return problems + reading.notes
 
 

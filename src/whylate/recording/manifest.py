@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 #: Version of the manifest and of the columns of samples.parquet. A reader refuses a newer one.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 #: complete: ran to its planned end. interrupted: ended early on purpose (Ctrl-C).
 #: cut: ended early by a failure. recovered: made from the journal of a killed run.
@@ -42,6 +42,17 @@ class CausePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parameters: dict[str, int | str]
 
 
+class RecorderPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the flight recorder was asked for."""
+
+    engine: Literal["best", "bpf", "tracefs"]
+    #: Above it an activation is late; None: by rank, the slowest tail_ppm of a million.
+    threshold_ns: int | None
+    tail_ppm: int
+    #: Of how many activations one is recorded whatever its latency.
+    body_every: int
+
+
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was asked for, complete with the defaults that were filled in."""
 
@@ -62,6 +73,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     phase_ns: int = 0
     #: What they really did stands in causes.json beside the manifest.
     causes: list[CausePlan] = []
+    #: None: nothing was recorded beside the samples.
+    recorder: RecorderPlan | None = None
 
 
 class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -135,6 +148,31 @@ class ProbeReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     frames_lost: int
 
 
+class SourceReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A tracepoint that the recorder wanted. error: the errno for which it had to do without."""
+
+    name: str
+    error: int
+
+
+class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the flight recorder did, and what it cost."""
+
+    #: None where none could be started; `refused` says why.
+    engine: str | None
+    refused: str | None
+    ring_events: int
+    sources: list[SourceReport]
+    windows: int
+    #: Late activations that were not copied because too many came at a time.
+    passed_over: int
+    events: int
+    missed: int
+    #: Runs of its programs and the time they took, as the kernel counts; None: not known.
+    runs: int | None
+    run_ns: int | None
+
+
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something that the run or its recovery noticed.
 
@@ -179,3 +217,5 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: SHA-256 of all samples (whylate.recording.digest); None in recordings of schema 1.
     samples_sha256: str | None = None
     crashes: list[CrashReport] = []
+    #: None where no recorder was asked for.
+    recorder: RecorderReport | None = None

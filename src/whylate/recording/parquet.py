@@ -1,8 +1,9 @@
 """samples.parquet: a row for each activation, in groups that are in order for each CPU.
 
-Columns: cpu (uint16), activation (int64), latency_ns (int64), overrun (bool). Activation i of a
-CPU was due at start_ns + i * interval_ns (manifest.json). Row groups follow each other in time;
-within one the rows are sorted by CPU and activation.
+Columns: cpu (uint16), activation (int64), latency_ns (int64), overrun (bool), and timer_ns,
+waking_ns, switched_ns (int32, null where it was not seen). Activation i of a CPU was due at
+start_ns + i * interval_ns (manifest.json). Row groups follow each other in time; within one the
+rows are sorted by CPU and activation.
 """
 
 from __future__ import annotations
@@ -14,16 +15,21 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.manifest import SCHEMA_VERSION, CpuAccount
 from whylate.recording.samples import CpuSamples
+from whylate.wire.events import NOT_SEEN
 from whylate.wire.samples import Rows
 
 NAME = "samples.parquet"
 #: Rows in memory before they are written.
 GROUP_ROWS = 1 << 20
 COLUMNS = ["cpu", "activation", "latency_ns", "overrun"]
+#: When the interrupt that woke the thread began, when it was woken, and when it was switched to,
+#: since the activation was due.
+STAGES = ["timer_ns", "waking_ns", "switched_ns"]
 
 
 def _schema() -> Any:
@@ -35,6 +41,7 @@ def _schema() -> Any:
             pa.field("activation", pa.int64(), nullable=False),
             pa.field("latency_ns", pa.int64(), nullable=False),
             pa.field("overrun", pa.bool_(), nullable=False),
+            *(pa.field(name, pa.int32()) for name in STAGES),
         ],
         metadata={b"whylate": str(SCHEMA_VERSION).encode()},
     )
@@ -59,7 +66,7 @@ class SamplesWriter:
 
         self._path = directory / NAME
         self._partial = directory / (NAME + ".partial")
-        self._waiting: dict[int, list[Rows]] = {}
+        self._waiting: dict[int, list[tuple[Rows, NDArray[np.int64] | None]]] = {}
         self._rows = 0
         self._file = create_afresh(self._partial)
         self._writer = pq.ParquetWriter(
@@ -76,9 +83,12 @@ class SamplesWriter:
             use_dictionary=["overrun"],
         )
 
-    def rows(self, cpu: int, rows: Rows) -> None:
-        """Add rows that follow those already added for this CPU."""
-        self._waiting.setdefault(cpu, []).append(rows)
+    def rows(self, cpu: int, rows: Rows, stages: NDArray[np.int64] | None = None) -> None:
+        """Add rows that follow those already added for this CPU.
+
+        stages: int64, shape (rows that are no overruns, 3), NOT_SEEN where nobody saw them.
+        """
+        self._waiting.setdefault(cpu, []).append((rows, stages))
         self._rows += rows.activation.size
         if self._rows >= GROUP_ROWS:
             self._flush()
@@ -107,19 +117,39 @@ class SamplesWriter:
 
         cpus = sorted(self._waiting)
         parts = [part for cpu in cpus for part in self._waiting[cpu]]
-        sizes = [sum(part.activation.size for part in self._waiting[cpu]) for cpu in cpus]
+        sizes = [sum(part.activation.size for part, _ in self._waiting[cpu]) for cpu in cpus]
         table = pa.table(
             [
                 np.repeat(np.array(cpus, np.uint16), sizes),
-                np.concatenate([part.activation for part in parts]),
-                np.concatenate([part.latency_ns for part in parts]),
-                np.concatenate([part.overrun for part in parts]),
+                np.concatenate([part.activation for part, _ in parts]),
+                np.concatenate([part.latency_ns for part, _ in parts]),
+                np.concatenate([part.overrun for part, _ in parts]),
+                *_stage_columns(parts),
             ],
             schema=_schema(),
         )
         self._writer.write_table(table)
         self._waiting.clear()
         self._rows = 0
+
+
+def _stage_columns(parts: Sequence[tuple[Rows, NDArray[np.int64] | None]]) -> list[Any]:
+    """Return the columns of the stages: null for overruns, and where nobody looked."""
+    import pyarrow as pa
+
+    if all(stages is None for _, stages in parts):
+        rows = sum(part.activation.size for part, _ in parts)
+        return [pa.nulls(rows, pa.int32())] * len(STAGES)
+    whole = []
+    for part, stages in parts:
+        filled = np.full((part.activation.size, len(STAGES)), NOT_SEEN)
+        if stages is not None:
+            filled[~part.overrun] = stages
+        whole.append(filled)
+    table = np.concatenate(whole)
+    return [
+        pa.array(column.astype(np.int32), pa.int32(), mask=column == NOT_SEEN) for column in table.T
+    ]
 
 
 def read_samples(path: Path, accounts: Sequence[CpuAccount], interval_ns: int) -> list[CpuSamples]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import shutil
 import time
@@ -15,15 +16,25 @@ from whylate.boards.files import measure_frequencies, probe_facts, read_files
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.recording.finish import finish
 from whylate.recording.journal import Closing, JournalWriter
-from whylate.recording.manifest import Change, LoadPlan, Manifest, Plan, Problem, State
+from whylate.recording.manifest import (
+    Change,
+    LoadPlan,
+    Manifest,
+    Plan,
+    Problem,
+    RecorderPlan,
+    State,
+)
 from whylate.run.console import console_kept
 from whylate.run.progress import Observer, Tally
 from whylate.run.record import TELL_S, WARM_UP_S, Run, closing, must_be_new, opening
 from whylate.run.request import Request, check, plan_for
-from whylate.wire.messages import LoadStart, Setting, Stop, Wakeup
+from whylate.wire.messages import LoadStart, Recorder, Setting, Stop, Wakeup
 
 #: A workload that has not ended this long after it should have will not.
 OVERTIME_S = 30.0
+#: As the probe counts them.
+ENGINES = ("best", "bpf", "tracefs")
 
 
 def measure(
@@ -138,10 +149,25 @@ def wakeup_of(plan: Plan) -> Wakeup:
     )
 
 
+def recorder_of(plan: RecorderPlan) -> Recorder:
+    """Return the command that starts the flight recorder of a plan."""
+    return Recorder(
+        engine=ENGINES.index(plan.engine),
+        threshold_ns=plan.threshold_ns or 0,
+        tail_ppm=plan.tail_ppm,
+        body_every=plan.body_every,
+        ring_bytes=0,
+    )
+
+
 def _workload(run: Run) -> None:
     """Start the workload and wait for its result, or for the user to end it."""
     run.observer.phase("measuring")
     plan = run.plan
+    if plan.recorder is not None:
+        # Refused, it is said in the recording: what can be measured without it is.
+        with contextlib.suppress(ProbeRefusedError):
+            run.client.call(recorder_of(plan.recorder))
     run.client.call(wakeup_of(plan))
     started = told = time.monotonic()
     deadline = started + plan.duration_ns / 1e9 + OVERTIME_S

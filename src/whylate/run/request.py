@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whylate.recording.manifest import CausePlan, LoadPlan, Plan, Setting
+from whylate.recording.manifest import CausePlan, LoadPlan, Plan, RecorderPlan, Setting
 
 MIN_INTERVAL_NS = 50_000
 MAX_INTERVAL_NS = 10_000_000_000
@@ -16,6 +16,19 @@ MAX_LOAD_COUNT = 64
 
 #: As in the probe (probe/src/commands.c).
 MAX_PHASE_NS = 10_000_000_000
+
+
+#: Recorded as late are twice as many as are by the last count: which those will be is not known
+#: while they come.
+RECORDED_PPM = 2000
+BODY_EVERY = 1000
+
+
+def recorder_plan(engine: str = "best", threshold_ns: int | None = None) -> RecorderPlan:
+    """Return what the flight recorder does unless told otherwise."""
+    if engine not in ("best", "bpf", "tracefs"):
+        raise RequestError(f"there is no recorder {engine!r}: there are best, bpf and tracefs")
+    return RecorderPlan(engine, threshold_ns, RECORDED_PPM, BODY_EVERY)  # type: ignore[arg-type]
 
 
 class RequestError(Exception):
@@ -39,6 +52,8 @@ class Request:
     phase_ns: int = 0
     #: Known causes that act meanwhile, in virtual time.
     causes: tuple[CausePlan, ...] = ()
+    #: None: nothing is recorded beside the samples.
+    recorder: RecorderPlan | None = None
 
 
 def check(request: Request) -> None:
@@ -84,6 +99,7 @@ def plan_for(request: Request, available: tuple[int, ...]) -> Plan:
         seed=request.seed,
         phase_ns=request.phase_ns,
         causes=list(request.causes),
+        recorder=request.recorder,
     )
 
 

@@ -7,6 +7,7 @@ read from the file that it is written to.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
 import time
@@ -31,7 +32,7 @@ from whylate.recording.finish import finish
 from whylate.recording.journal import JournalWriter
 from whylate.recording.manifest import Change, Manifest, Plan, Problem, State
 from whylate.run.console import console_kept
-from whylate.run.measure import refuse_dead_loads, start_of, wakeup_of
+from whylate.run.measure import recorder_of, refuse_dead_loads, start_of, wakeup_of
 from whylate.run.progress import Observer, Tally
 from whylate.run.record import TELL_S, Run, closing, must_be_new, opening
 from whylate.run.request import Request, check, plan_for
@@ -68,6 +69,7 @@ class Script:
     facts: set[int] = field(default_factory=set)
     preparing: set[int] = field(default_factory=set)
     before: set[int] = field(default_factory=set)
+    recorder: set[int] = field(default_factory=set)
     workload: set[int] = field(default_factory=set)
     after: set[int] = field(default_factory=set)
     logs: set[int] = field(default_factory=set)
@@ -113,6 +115,8 @@ def script_of(plan: Plan, release: str, placed: Sequence[PlacedCause] = ()) -> S
     script.say(Pause(settling_ms(plan.seed)), script.preparing)
     script.read(WANTED_AFTER, script.before)
     script.say(Phase(plan.phase_ns), script.workload)
+    if plan.recorder is not None:
+        script.say(recorder_of(plan.recorder), script.recorder)
     script.say(wakeup_of(plan), script.workload)
     script.read(WANTED_AFTER, script.after)
     script.read([FileRequest(one.log, LOG_LIMIT) for one in placed], script.logs)
@@ -208,6 +212,9 @@ def _follow(
         reader.answers(script.preparing)
         refuse_dead_loads(run)
         before = reader.files(script.before)
+        # Refused, it is said in the recording: what can be measured without it is.
+        with contextlib.suppress(ProbeRefusedError):
+            reader.answers(script.recorder)
         reader.answers(script.workload)
         run.observer.phase("measuring")
         while not run.ended and not run.interrupted:

@@ -319,6 +319,42 @@ class Phase(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Recorder(Message):
+    """Record events during the next wakeup workload: answered by recorder_started, then done."""
+
+    KIND: ClassVar[int] = 12
+    engine: int
+    threshold_ns: int
+    tail_ppm: int
+    body_every: int
+    ring_bytes: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u8(self.engine)
+        writer.u64(self.threshold_ns)
+        writer.u32(self.tail_ppm)
+        writer.u32(self.body_every)
+        writer.u64(self.ring_bytes)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Recorder:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u8(),
+            reader.u64(),
+            reader.u32(),
+            reader.u32(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
 class Welcome(Message):
     """Who the probe is and what it may do."""
 
@@ -811,6 +847,252 @@ class CpuCounts(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class RecorderStarted(Message):
+    """Events are recorded from now on, by that engine, in rings of so many for each CPU."""
+
+    KIND: ClassVar[int] = 78
+    engine: str
+    ring_events: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.text(self.engine)
+        writer.u64(self.ring_events)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> RecorderStarted:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.text(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderSource(Message):
+    """A tracepoint that the recorder wants. error: the errno for which it was not attached; 0."""
+
+    KIND: ClassVar[int] = 79
+    name: str
+    error: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.text(self.name)
+        writer.i32(self.error)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> RecorderSource:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.text(),
+            reader.i32(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class SampleStages(Message):
+    """How the activations of a block of samples came about; `data` as in probe/src/samples.h."""
+
+    KIND: ClassVar[int] = 80
+    cpu: int
+    count: int
+    first: int
+    data: bytes
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.cpu)
+        writer.u16(self.count)
+        writer.u64(self.first)
+        writer.blob(self.data)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> SampleStages:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.u16(),
+            reader.u64(),
+            reader.blob(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Message):
+    """What was recorded of one activation; its events come next. Times that were not seen are 0."""
+
+    KIND: ClassVar[int] = 81
+    cpu: int
+    tid: int
+    prio: int
+    late: int
+    activation: int
+    due_ns: int
+    run_ns: int
+    timer_ns: int
+    waking_ns: int
+    switched_ns: int
+    observed_ns: int
+    events: int
+    sums: tuple[int, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.cpu)
+        writer.u32(self.tid)
+        writer.u8(self.prio)
+        writer.u8(self.late)
+        writer.u64(self.activation)
+        writer.u64(self.due_ns)
+        writer.u64(self.run_ns)
+        writer.u64(self.timer_ns)
+        writer.u64(self.waking_ns)
+        writer.u64(self.switched_ns)
+        writer.u64(self.observed_ns)
+        writer.u32(self.events)
+        writer.list_u64(self.sums)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Window:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.u32(),
+            reader.u8(),
+            reader.u8(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u32(),
+            reader.list_u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Events(Message):
+    """Events of the preceding window, in order; `data` as in probe/src/recorder/pack_events.h."""
+
+    KIND: ClassVar[int] = 82
+    cpu: int
+    count: int
+    data: bytes
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.cpu)
+        writer.u16(self.count)
+        writer.blob(self.data)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Events:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.u16(),
+            reader.blob(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Message):
+    """What an id in events means. table: 1 name of a thread, 2 function or data, 3 interrupt."""
+
+    KIND: ClassVar[int] = 83
+    table: int
+    id: int
+    text: str
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u8(self.table)
+        writer.u64(self.id)
+        writer.text(self.text)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Name:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u8(),
+            reader.u64(),
+            reader.text(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderResult(Message):
+    """What the recorder did, and what it cost. run_ns: 0 where the kernel does not tell."""
+
+    KIND: ClassVar[int] = 84
+    windows: int
+    passed_over: int
+    events: int
+    missed: int
+    runs: int
+    run_ns: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u64(self.windows)
+        writer.u64(self.passed_over)
+        writer.u64(self.events)
+        writer.u64(self.missed)
+        writer.u64(self.runs)
+        writer.u64(self.run_ns)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> RecorderResult:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
 class Ack(Message):
     """All frames below `next` have arrived."""
 
@@ -984,6 +1266,7 @@ AnyMessage = (
     | Keepalive
     | Pause
     | Phase
+    | Recorder
     | Welcome
     | Done
     | Failed
@@ -998,6 +1281,13 @@ AnyMessage = (
     | Note
     | LoadStarted
     | CpuCounts
+    | RecorderStarted
+    | RecorderSource
+    | SampleStages
+    | Window
+    | Events
+    | Name
+    | RecorderResult
     | Ack
     | Resend
     | Fragment
@@ -1018,6 +1308,7 @@ UNPACK = {
     Keepalive.KIND: Keepalive.unpack,
     Pause.KIND: Pause.unpack,
     Phase.KIND: Phase.unpack,
+    Recorder.KIND: Recorder.unpack,
     Welcome.KIND: Welcome.unpack,
     Done.KIND: Done.unpack,
     Failed.KIND: Failed.unpack,
@@ -1032,6 +1323,13 @@ UNPACK = {
     Note.KIND: Note.unpack,
     LoadStarted.KIND: LoadStarted.unpack,
     CpuCounts.KIND: CpuCounts.unpack,
+    RecorderStarted.KIND: RecorderStarted.unpack,
+    RecorderSource.KIND: RecorderSource.unpack,
+    SampleStages.KIND: SampleStages.unpack,
+    Window.KIND: Window.unpack,
+    Events.KIND: Events.unpack,
+    Name.KIND: Name.unpack,
+    RecorderResult.KIND: RecorderResult.unpack,
     Ack.KIND: Ack.unpack,
     Resend.KIND: Resend.unpack,
     Fragment.KIND: Fragment.unpack,

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+#include "flight.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "loads/room.h"
+#include "recorder/pack_events.h"
+#include "session_parts.h"
+
+#define ENGINES 2u
+
+/* Windows a second that are copied at the most, and how many at once after a quiet time. */
+#define WINDOWS_PER_S 20u
+#define WINDOWS_BURST 200u
+#define TOKEN_NS      (NS_PER_S / WINDOWS_PER_S)
+/* Room that a window should find in the link before it is copied. */
+#define WINDOW_ROOM (64u * 1024)
+/* Memory for the events of one CPU, where nobody says how much. */
+#define RING_LEAST ((uint64_t)256 * 1024)
+#define RING_MOST  ((uint64_t)4 * 1024 * 1024)
+/* Of what is free, all rings together take so much. */
+#define RING_PART 32u
+/* A stage that takes longer than this is worth a stack. */
+#define STACK_AFTER_NS 20000u
+
+static const struct recorder_engine *const engines[ENGINES] = {&recorder_bpf, &recorder_tracefs};
+
+static void send_name(void *context, enum names_table table, uint64_t id, const char *text)
+{
+	KEEP(context, name, NAME, .table = (uint8_t)table, .id = id, .text = wire_text(text));
+}
+
+static uint64_t ring_bytes_for(uint64_t asked, uint16_t cpus)
+{
+	uint64_t part = room_available_bytes() / RING_PART / (cpus ? cpus : 1);
+
+	if (asked)
+		return asked;
+	if (part < RING_LEAST)
+		return RING_LEAST;
+	return part < RING_MOST ? part : RING_MOST;
+}
+
+static int start_best(struct flight *flight, unsigned engine, char *text)
+{
+	char why[RECORDER_MESSAGE] = "";
+	int error = 0;
+
+	for (unsigned i = 0; i < ENGINES; i++) {
+		if (engine && engine != i + 1)
+			continue;
+		error = engines[i]->start(&flight->recorder, &flight->plan, why);
+		if (!error) {
+			flight->recorder.engine = engines[i];
+			return 0;
+		}
+		/* Each says why: what helps may be said of the other one. */
+		snprintf(text + strlen(text), RECORDER_MESSAGE - strlen(text), "%s%s: %s",
+			 text[0] ? "; " : "", engines[i]->name, why);
+	}
+	return error ? error : EINVAL;
+}
+
+int flight_start(struct session *session, unsigned engine, uint64_t ring_bytes, char *text)
+{
+	struct flight *flight = &session->flight;
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int error;
+
+	text[0] = '\0';
+	flight->plan =
+	    (struct recorder_plan){.cpu_limit = (uint16_t)(cpus < MAX_CPUS ? cpus : MAX_CPUS),
+				   .stack_after_ns = STACK_AFTER_NS};
+	flight->plan.ring_bytes = ring_bytes_for(ring_bytes, flight->plan.cpu_limit);
+	flight->window = malloc(sizeof(*flight->window));
+	if (!flight->window || !names_open(&flight->names, send_name, session)) {
+		snprintf(text, RECORDER_MESSAGE, "no memory for the flight recorder");
+		free(flight->window);
+		flight->window = NULL;
+		return ENOMEM;
+	}
+	error = start_best(flight, engine, text);
+	if (error) {
+		names_release(&flight->names);
+		free(flight->window);
+		flight->window = NULL;
+		return error;
+	}
+	flight->recording = true;
+	flight->windows = flight->passed_over = 0;
+	/* Always the same: what is drawn in virtual time must repeat. */
+	flight->random = 0x9E3779B97F4A7C15u;
+	return 0;
+}
+
+void flight_measure(struct session *session)
+{
+	struct flight *flight = &session->flight;
+	struct wakeup *wakeup = &session->wakeup;
+
+	flight->cpus = calloc(wakeup->count, sizeof(*flight->cpus));
+	for (size_t i = 0; i < wakeup->count; i++) {
+		uint16_t cpu = wakeup->cpus[i].cpu;
+
+		if (cpu < flight->recorder.cpu_limit && flight->recorder.cpus[cpu])
+			__atomic_store_n(&flight->recorder.cpus[cpu]->measured, wakeup->cpus[i].tid,
+					 __ATOMIC_RELEASE);
+	}
+	flight->tokens_ns = clock_ns();
+}
+
+/* allowed - whether one more window may be copied now */
+static bool allowed(struct flight *flight, uint64_t now_ns)
+{
+	uint64_t saved = (uint64_t)WINDOWS_BURST * TOKEN_NS;
+
+	if (now_ns - flight->tokens_ns > saved)
+		flight->tokens_ns = now_ns - saved;
+	if (now_ns - flight->tokens_ns < TOKEN_NS)
+		return false;
+	flight->tokens_ns += TOKEN_NS;
+	return true;
+}
+
+/* drawn - whether this activation belongs to the random sample (xorshift64*) */
+static bool drawn(struct flight *flight)
+{
+	flight->random ^= flight->random >> 12;
+	flight->random ^= flight->random << 25;
+	flight->random ^= flight->random >> 27;
+	return flight->body_every &&
+	       (flight->random * 0x2545F4914F6CDD1Du >> 32) % flight->body_every == 0;
+}
+
+static void send_events(struct session *session, uint16_t cpu, const struct window *window)
+{
+	uint8_t data[WIRE_MAX_PAYLOAD];
+	size_t limit =
+	    session->link.frame_limit > 256 ? session->link.frame_limit - 64 : LINK_MIN_FRAME * 2;
+	size_t i = 0;
+
+	while (i < window->count) {
+		uint64_t before_ns = window->due_ns;
+		uint16_t count = 0;
+		size_t length = 0;
+
+		while (i < window->count && (!count || length + PACKED_EVENT <= limit)) {
+			const struct recorder_event *event = &window->events[i++];
+
+			length +=
+			    pack_event(data + length, event, before_ns, &session->flight.names);
+			before_ns = event->time_ns;
+			count++;
+		}
+		KEEP(session, events, EVENTS, .cpu = cpu, .count = count,
+		     .data = {data, (uint16_t)length});
+	}
+}
+
+static void send_window(struct session *session, const struct wakeup_cpu *cpu, bool late,
+			const struct activation *activation, const struct recorder_stage *stage,
+			const struct recorder_stage *before)
+{
+	struct flight *flight = &session->flight;
+	struct window *window = flight->window;
+	uint8_t sums[8 * RECORDER_SUMS] = {0};
+	struct wire_list list = {sums, sizeof(sums), RECORDER_SUMS};
+
+	window->due_ns = cpu->start_ns + activation->index * cpu->interval_ns;
+	window->run_ns = window->due_ns + (uint64_t)activation->latency_ns;
+	window_copy(window, &flight->recorder, cpu->cpu);
+	if (stage->switched_ns && before->switched_ns)
+		for (size_t i = 0; i < RECORDER_SUMS; i++)
+			wire_store_u64(sums + 8 * i, stage->sums[i] - before->sums[i]);
+	KEEP(session, window, WINDOW, .cpu = cpu->cpu, .tid = cpu->tid,
+	     .prio = (uint8_t)(cpu->priority ? 99 - cpu->priority : 120), .late = late,
+	     .activation = activation->index, .due_ns = window->due_ns, .run_ns = window->run_ns,
+	     .timer_ns = stage->timer_ns, .waking_ns = stage->waking_ns,
+	     .switched_ns = stage->switched_ns, .observed_ns = window->observed_ns,
+	     .events = (uint32_t)window->count, .sums = list);
+	send_events(session, cpu->cpu, window);
+	flight->windows++;
+}
+
+static int32_t since(uint64_t time_ns, uint64_t due_ns)
+{
+	int64_t ns = (int64_t)(time_ns - due_ns);
+
+	return time_ns && ns > INT32_MIN && ns <= INT32_MAX ? (int32_t)ns : NOT_SEEN;
+}
+
+/* examine - look at one activation: its stages, and whether its window is wanted */
+static void examine(struct session *session, size_t i, struct activation *activation,
+		    uint64_t now_ns)
+{
+	struct flight *flight = &session->flight;
+	const struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
+	const struct recorder_cpu *recorded = flight->recorder.cpus[cpu->cpu];
+	struct flight_cpu *at = &flight->cpus[i];
+	uint64_t due_ns = cpu->start_ns + activation->index * cpu->interval_ns;
+	uint64_t run_ns = due_ns + (uint64_t)activation->latency_ns;
+	struct recorder_stage before = {0};
+	struct recorder_stage stage = stage_find(recorded, &at->stage, at->run_ns, run_ns);
+	bool late = threshold_is_late(&flight->threshold, activation->latency_ns);
+
+	if (stage.switched_ns && at->stage)
+		before = recorded->stage[(at->stage - 1) & (STAGES - 1)];
+	/* A waking before it was due is of another time. */
+	activation->stages_ns[0] = since(stage.timer_ns, due_ns);
+	activation->stages_ns[1] = since(stage.waking_ns, due_ns);
+	activation->stages_ns[2] = since(stage.switched_ns, due_ns);
+	at->run_ns = run_ns;
+	if (!drawn(flight) && !late)
+		return;
+	if (allowed(flight, now_ns))
+		send_window(session, cpu, late, activation, &stage, &before);
+	else if (late)
+		flight->passed_over++;
+}
+
+static bool has_room(const struct session *session)
+{
+	return session->spooling || link_has_room(&session->link, WINDOW_ROOM);
+}
+
+void flight_examine(struct session *session)
+{
+	struct flight *flight = &session->flight;
+	uint64_t now_ns = clock_ns();
+
+	if (flight->recording)
+		flight->recorder.engine->gather(&flight->recorder);
+	for (size_t i = 0; i < session->wakeup.count; i++) {
+		struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
+		uint64_t written = ring_written(&cpu->ring);
+		bool recorded = flight->recording && flight->cpus &&
+				cpu->cpu < flight->recorder.cpu_limit &&
+				flight->recorder.cpus[cpu->cpu];
+
+		for (; recorded && cpu->ring.offered < written && has_room(session);
+		     cpu->ring.offered++)
+			examine(session, i, ring_at(&cpu->ring, cpu->ring.offered), now_ns);
+		if (!recorded)
+			cpu->ring.offered = written;
+	}
+}
+
+void flight_end(struct session *session)
+{
+	struct flight *flight = &session->flight;
+	struct recorder_cost cost = {0};
+	uint64_t events = 0, missed = 0;
+	uint32_t unknown;
+	char text[160];
+
+	if (!flight->recording)
+		return;
+	flight->recorder.engine->cost(&flight->recorder, &cost);
+	for (uint16_t cpu = 0; cpu < flight->recorder.cpu_limit; cpu++) {
+		if (!flight->recorder.cpus[cpu])
+			continue;
+		events += flight->recorder.cpus[cpu]->events;
+		missed += flight->recorder.cpus[cpu]->missed;
+	}
+	flight->recorder.engine->stop(&flight->recorder);
+	flight->recording = false;
+	unknown = names_resolve(&flight->names);
+	if (unknown) {
+		snprintf(text, sizeof(text),
+			 "%u addresses of the kernel have no name: /proc/kallsyms does not show "
+			 "them (kernel.kptr_restrict)",
+			 unknown);
+		KEEP(session, note, NOTE, .code = wire_text("symbols"), .text = wire_text(text));
+	}
+	KEEP(session, recorder_result, RECORDER_RESULT, .windows = flight->windows,
+	     .passed_over = flight->passed_over, .events = events, .missed = missed + cost.missed,
+	     .runs = cost.runs, .run_ns = cost.run_ns);
+	names_release(&flight->names);
+	free(flight->window);
+	free(flight->cpus);
+	flight->window = NULL;
+	flight->cpus = NULL;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The flight recorder in a session: what is recorded of which activations, and sent.
+ *
+ * An ordinary thread looks at every activation before it is shipped. Of the late ones, and of a
+ * random sample of all, it copies the window out of the rings of the engine.
+ */
+#ifndef WHYLATE_FLIGHT_H
+#define WHYLATE_FLIGHT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recorder/engine.h"
+#include "recorder/names.h"
+#include "recorder/threshold.h"
+#include "recorder/window.h"
+#include "wakeup.h"
+
+struct session;
+
+struct flight_cpu {
+	uint64_t examined; /* activations of the ring that were looked at */
+	uint64_t run_ns;   /* when the last of them ran */
+	uint64_t stage;	   /* where to look for the next one's */
+};
+
+struct flight {
+	bool recording;
+	struct recorder recorder;
+	struct recorder_plan plan;
+	struct threshold threshold;
+	struct names names;
+	struct flight_cpu *cpus; /* as in struct wakeup */
+	struct window *window;
+	uint32_t body_every;
+	uint64_t random;
+	uint64_t tokens_ns; /* when so many windows would have been allowed */
+	uint64_t windows;
+	uint64_t passed_over;
+};
+
+/* flight_start - start an engine: 0 the best, 1 BPF, 2 tracefs. Returns 0, or an errno with one
+ * line in text (RECORDER_MESSAGE bytes). The measured threads are not there yet. */
+int flight_start(struct session *session, unsigned engine, uint64_t ring_bytes, char *text);
+
+/* flight_measure - these threads are measured */
+void flight_measure(struct session *session);
+
+/* flight_examine - look at what the threads have put into their rings, and let go of it */
+void flight_examine(struct session *session);
+
+/* flight_end - send the names and the account, and stop recording */
+void flight_end(struct session *session);
+
+#endif

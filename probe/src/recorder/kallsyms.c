@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "kallsyms.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Farther from the start of its symbol than that, an address is in none of them. */
+#define LARGEST_FUNCTION (1u << 20)
+
+/* first_from - the first of the sorted symbols whose address is at or above start */
+static size_t first_from(const struct symbol *symbols, size_t count, uint64_t start)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols[middle].address < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * take - one line of kallsyms: a symbol is the name of the addresses above it until the next one
+ *
+ * Modules follow the kernel and are not sorted: each address keeps the nearest that was seen.
+ */
+static void take(struct symbol *symbols, size_t count, uint64_t start, const char *name,
+		 const char *module)
+{
+	for (size_t i = first_from(symbols, count, start); i < count; i++) {
+		struct symbol *symbol = &symbols[i];
+
+		if (symbol->address - start >= LARGEST_FUNCTION)
+			break;
+		if (symbol->start > start || (symbol->start == start && symbol->name[0]))
+			continue;
+		symbol->start = start;
+		snprintf(symbol->name, sizeof(symbol->name), "%s+0x%" PRIx64 "%s%s", name,
+			 symbol->address - start, module[0] ? " " : "", module);
+	}
+}
+
+void kallsyms_resolve(struct symbol *symbols, size_t count)
+{
+	char line[512], type, name[256], module[64];
+	FILE *file = fopen("/proc/kallsyms", "re");
+	uint64_t start;
+
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		module[0] = '\0';
+		if (sscanf(line, "%" SCNx64 " %c %255s %63s", &start, &type, name, module) < 3)
+			continue;
+		/* Where addresses are hidden they are 0. $x and the like mark ARM's code and data.
+		 */
+		if (start && name[0] != '$')
+			take(symbols, count, start, name, module);
+	}
+	fclose(file);
+}

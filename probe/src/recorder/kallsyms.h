@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+/* The kernel's symbols: /proc/kallsyms, read once for all addresses that want a name. */
+#ifndef WHYLATE_RECORDER_KALLSYMS_H
+#define WHYLATE_RECORDER_KALLSYMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbol {
+	uint64_t address;
+	uint64_t start; /* of the nearest symbol at or below it */
+	uint32_t id;
+	char name[128]; /* "function+0x12 [module]"; empty: not known */
+};
+
+/* kallsyms_resolve - name symbols, which are sorted by address */
+void kallsyms_resolve(struct symbol *symbols, size_t count);
+
+#endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "names.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kallsyms.h"
+
+#define THREAD_SLOTS  (2u * NAMES_THREADS)
+#define ADDRESS_SLOTS (2u * NAMES_ADDRESSES)
+
+bool names_open(struct names *names, names_sink sink, void *context)
+{
+	memset(names, 0, sizeof(*names));
+	names->sink = sink;
+	names->context = context;
+	names->threads = calloc(THREAD_SLOTS, sizeof(*names->threads));
+	names->thread_ids = calloc(THREAD_SLOTS, sizeof(*names->thread_ids));
+	names->addresses = calloc(ADDRESS_SLOTS, sizeof(*names->addresses));
+	names->address_ids = calloc(ADDRESS_SLOTS, sizeof(*names->address_ids));
+	if (names->threads && names->thread_ids && names->addresses && names->address_ids)
+		return true;
+	names_release(names);
+	return false;
+}
+
+void names_release(struct names *names)
+{
+	free(names->threads);
+	free(names->thread_ids);
+	free(names->addresses);
+	free(names->address_ids);
+	memset(names, 0, sizeof(*names));
+}
+
+static uint32_t hash(uint64_t value)
+{
+	return (uint32_t)((value * 0x9E3779B97F4A7C15u) >> 40);
+}
+
+uint32_t names_thread(struct names *names, uint64_t low, uint64_t high)
+{
+	uint32_t slot = hash(low ^ (high << 7 | high >> 57)) % THREAD_SLOTS;
+	char text[17] = {0};
+
+	while (names->thread_ids[slot]) {
+		if (names->threads[slot][0] == low && names->threads[slot][1] == high)
+			return names->thread_ids[slot];
+		slot = (slot + 1) % THREAD_SLOTS;
+	}
+	if (names->thread_count == NAMES_THREADS)
+		return 0;
+	names->threads[slot][0] = low;
+	names->threads[slot][1] = high;
+	names->thread_ids[slot] = ++names->thread_count;
+	memcpy(text, &low, 8);
+	memcpy(text + 8, &high, 8);
+	names->sink(names->context, NAMES_THREAD, names->thread_count, text);
+	return names->thread_count;
+}
+
+uint32_t names_address(struct names *names, uint64_t address)
+{
+	uint32_t slot = hash(address) % ADDRESS_SLOTS;
+
+	if (!address)
+		return 0;
+	while (names->address_ids[slot]) {
+		if (names->addresses[slot] == address)
+			return names->address_ids[slot];
+		slot = (slot + 1) % ADDRESS_SLOTS;
+	}
+	if (names->address_count == NAMES_ADDRESSES)
+		return 0;
+	names->addresses[slot] = address;
+	names->address_ids[slot] = ++names->address_count;
+	return names->address_count;
+}
+
+void names_interrupt(struct names *names, uint32_t interrupt)
+{
+	for (size_t i = 0; i < names->interrupt_count; i++)
+		if (names->interrupts[i] == interrupt)
+			return;
+	if (names->interrupt_count < NAMES_INTERRUPTS)
+		names->interrupts[names->interrupt_count++] = interrupt;
+}
+
+static int by_address(const void *one, const void *other)
+{
+	uint64_t a = ((const struct symbol *)one)->address;
+	uint64_t b = ((const struct symbol *)other)->address;
+
+	return a < b ? -1 : a > b;
+}
+
+static uint32_t resolve_addresses(struct names *names)
+{
+	struct symbol *symbols = calloc(names->address_count, sizeof(*symbols));
+	size_t count = 0;
+	uint32_t unknown = 0;
+
+	if (!symbols)
+		return names->address_count;
+	for (size_t slot = 0; slot < ADDRESS_SLOTS; slot++)
+		if (names->address_ids[slot])
+			symbols[count++] = (struct symbol){.address = names->addresses[slot],
+							   .id = names->address_ids[slot]};
+	qsort(symbols, count, sizeof(*symbols), by_address);
+	kallsyms_resolve(symbols, count);
+	for (size_t i = 0; i < count; i++) {
+		if (symbols[i].name[0])
+			names->sink(names->context, NAMES_FUNCTION, symbols[i].id, symbols[i].name);
+		else
+			unknown++;
+	}
+	free(symbols);
+	return unknown;
+}
+
+/* interrupt_name - the names of an interrupt's handlers, with commas between them */
+static bool interrupt_name(uint32_t interrupt, char *text, size_t room)
+{
+	char path[80];
+	FILE *file;
+	bool found;
+
+	snprintf(path, sizeof(path), "/sys/kernel/irq/%u/actions", interrupt);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	found = fgets(text, (int)room, file) != NULL;
+	fclose(file);
+	if (found)
+		text[strcspn(text, "\n")] = '\0';
+	return found && text[0];
+}
+
+uint32_t names_resolve(struct names *names)
+{
+	char text[160];
+
+	for (size_t i = 0; i < names->interrupt_count; i++)
+		if (interrupt_name(names->interrupts[i], text, sizeof(text)))
+			names->sink(names->context, NAMES_INTERRUPT, names->interrupts[i], text);
+	return names->address_count ? resolve_addresses(names) : 0;
+}

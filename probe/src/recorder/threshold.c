@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "threshold.h"
+
+#include <string.h>
+
+/* Times as many as were asked for that the edge's own bin may make of them. */
+#define EDGE_AT_MOST 4u
+
+/* The doubling at which a step is 1 ns. */
+#define DOUBLING 6u
+
+static unsigned bin_of(int64_t latency_ns)
+{
+	uint64_t value = latency_ns > 0 ? (uint64_t)latency_ns : 0;
+	unsigned doubling;
+
+	if (value < THRESHOLD_STEPS)
+		return (unsigned)value;
+	doubling = 63u - (unsigned)__builtin_clzll(value);
+	return (doubling - DOUBLING) * THRESHOLD_STEPS + THRESHOLD_STEPS +
+	       (unsigned)(value >> (doubling - DOUBLING) & (THRESHOLD_STEPS - 1));
+}
+
+void threshold_open(struct threshold *threshold, uint64_t limit_ns, uint32_t tail_ppm)
+{
+	memset(threshold, 0, sizeof(*threshold));
+	threshold->limit_ns = limit_ns;
+	threshold->tail_ppm = tail_ppm;
+}
+
+bool threshold_is_late(struct threshold *threshold, int64_t latency_ns)
+{
+	unsigned bin = bin_of(latency_ns), edge = threshold->edge;
+	uint64_t allowed;
+
+	if (threshold->limit_ns)
+		return latency_ns > (int64_t)threshold->limit_ns;
+	threshold->seen++;
+	threshold->bins[bin]++;
+	threshold->above += bin > edge;
+	allowed = threshold->seen * threshold->tail_ppm / 1000000u;
+	/* The edge rises with what lies above it, and falls as more are allowed to. */
+	while (threshold->above > allowed)
+		threshold->above -= threshold->bins[++threshold->edge];
+	while (threshold->edge && threshold->above + threshold->bins[threshold->edge] <= allowed)
+		threshold->above += threshold->bins[threshold->edge--];
+	if (!allowed)
+		return bin > edge;
+	return bin > threshold->edge ||
+	       (bin == threshold->edge &&
+		threshold->above + threshold->bins[bin] <= EDGE_AT_MOST * allowed);
+}

@@ -1,0 +1,158 @@
+"""From a recording to the answer: which activations were late, and where their time went."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whylate.causes.pieces import Cause, cut
+from whylate.causes.population import Accounted, Population, population
+from whylate.recording.events import Window
+from whylate.recording.manifest import Fact, Manifest
+from whylate.recording.samples import CpuSamples
+
+#: Late are the slowest of so many, unless a threshold was given.
+TAIL_OF = 1000
+#: Fewer late episodes say little of what the next ones will be.
+FEW_EPISODES = 10
+_IDLE_EXIT = re.compile(r"state(\d{1,2}) .*: (\d{1,9}) us, ")
+
+
+@dataclass(frozen=True)
+class Story:
+    """One late activation, told by its pieces."""
+
+    accounted: Accounted
+    window: Window
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Why a run's late activations were late.
+
+    threshold_ns: above it an activation counts as late. population None: none was, or nothing
+    was recorded; then `why_not` says so. worst: the stories of the worst episodes that were
+    recorded, the worst first.
+    """
+
+    threshold_ns: int
+    threshold_name: str
+    population: Population | None
+    worst: list[Story]
+    why_not: str | None = None
+
+
+def answer(
+    manifest: Manifest,
+    samples: Sequence[CpuSamples],
+    windows: Iterable[Window],
+    *,
+    threshold_ns: int | None = None,
+    stories: int = 5,
+) -> Answer:
+    """Return the answer for one run.
+
+    threshold_ns None: what the run was recorded with, or the 99.9th percentile. An activation
+    that came due during another's stall belongs to that one's episode and is not counted again.
+    """
+    limit, name = _threshold(manifest, samples, threshold_ns)
+    late = {
+        (one.cpu, int(activation)): int(latency)
+        for one in samples
+        for activation, latency in _late(one, limit)
+    }
+    if (why_not := _why_not(manifest, late)) is not None:
+        return Answer(limit, name, None, [], why_not)
+    idle_exit_ns = _idle_exits(manifest.facts)
+    recorded: dict[tuple[int, int], Accounted] = {}
+    body: list[Accounted] = []
+    worst: list[Story] = []
+    for window in windows:
+        key = window.cpu, window.activation
+        if key not in late and window.why == "tail":
+            # It was among the slowest when it came, and is not by the last count.
+            continue
+        accounted = _account(window, idle_exit_ns)
+        if key in late:
+            recorded[key] = accounted
+            worst = sorted([*worst, Story(accounted, window)],
+                           key=lambda one: -one.accounted.latency_ns)[:stories]  # fmt: skip
+        else:
+            body.append(accounted)
+    starts = {one.cpu: one for one in samples}
+    episodes = [
+        recorded.get(key) or _unrecorded(starts[key[0]], key[1], latency)
+        for key, latency in late.items()
+    ]
+    return Answer(
+        limit,
+        name,
+        population(
+            episodes,
+            body,
+            min(account.start_ns for account in manifest.cpus),
+            max(account.end_ns for account in manifest.cpus),
+        ),
+        worst,
+    )
+
+
+def _threshold(
+    manifest: Manifest, samples: Sequence[CpuSamples], asked: int | None
+) -> tuple[int, str]:
+    plan = manifest.plan.recorder
+    if asked is None and plan is not None:
+        asked = plan.threshold_ns
+    if asked is not None:
+        return asked, "the threshold"
+    latency = np.concatenate([one.latency_ns for one in samples] or [np.empty(0, np.int64)])
+    if not latency.size:
+        return 0, "p99.9"
+    # So many may lie above it: the slowest thousandth, and at least one.
+    above = max(1, latency.size // TAIL_OF)
+    rank = latency.size - above - 1
+    return (int(np.partition(latency, rank)[rank]) if rank >= 0 else -1), "p99.9"
+
+
+def _late(samples: CpuSamples, limit_ns: int) -> Iterable[tuple[int, int]]:
+    rows = np.flatnonzero((samples.latency_ns > limit_ns) & ~samples.overrun)
+    return zip(samples.activation[rows], samples.latency_ns[rows], strict=True)
+
+
+def _account(window: Window, idle_exit_ns: Mapping[int, int]) -> Accounted:
+    pieces = tuple(cut(window, idle_exit_ns))
+    blind = all(piece.cause is Cause.NOT_OBSERVED for piece in pieces)
+    return Accounted(
+        window.cpu, window.activation, window.due_ns, window.latency_ns, None if blind else pieces
+    )
+
+
+def _unrecorded(samples: CpuSamples, activation: int, latency_ns: int) -> Accounted:
+    due_ns = samples.start_ns + activation * samples.interval_ns
+    return Accounted(samples.cpu, activation, due_ns, latency_ns, None)
+
+
+def _idle_exits(facts: Sequence[Fact]) -> dict[int, int]:
+    """Return how long the board says that leaving each idle state takes, ns."""
+    for fact in facts:
+        if fact.name == "idle_states" and isinstance(fact.value, list):
+            found = [_IDLE_EXIT.match(str(line)) for line in fact.value]
+            return {int(m[1]): int(m[2]) * 1000 for m in found if m is not None}
+    return {}
+
+
+def _why_not(manifest: Manifest, late: Mapping[tuple[int, int], int]) -> str | None:
+    report = manifest.recorder
+    if report is None:
+        return (
+            "nothing was recorded beside the samples (--no-recorder, or a recording of an older "
+            "whylate): measure again without it"
+        )
+    if report.engine is None:
+        return f"nothing could be recorded on this board: {report.refused or 'it did not say why'}"
+    if not late:
+        return "no activation was late: there is nothing to explain"
+    return None

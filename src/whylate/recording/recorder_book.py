@@ -1,0 +1,165 @@
+"""What the flight recorder sent, while a journal is read: windows put together and named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from whylate.recording.events import Window
+from whylate.recording.journal import read_journal
+from whylate.recording.manifest import Problem, RecorderReport, SourceReport
+from whylate.recording.raw_events import Names, events_of
+from whylate.recording.windows import WindowsWriter
+from whylate.wire.events import RawEvent, decode_events
+from whylate.wire.messages import (
+    Events,
+    Name,
+    RecorderResult,
+    RecorderSource,
+    RecorderStarted,
+)
+from whylate.wire.messages import Window as WindowMessage
+from whylate.wire.pack import WireError
+
+INT64_MAX = (1 << 63) - 1
+
+
+def read_names(journal: Path) -> Names:
+    """Return all names of a journal: those of addresses come after the events that need them."""
+    names = Names()
+    frames, _ = read_journal(journal)
+    for frame in frames:
+        if frame.kind == Name.KIND:
+            try:
+                message = Name.unpack(frame.payload)
+            except WireError:
+                continue
+            names.add(message.table, message.id, message.text)
+    return names
+
+
+class RecorderBook:
+    """Takes the recorder's messages in order and writes the windows; raises OSError."""
+
+    def __init__(self, directory: Path, names: Names, machine: str) -> None:
+        self._writer = WindowsWriter(directory)
+        self._names = names
+        self._machine = machine
+        self._started: RecorderStarted | None = None
+        self._sources: list[SourceReport] = []
+        self._result: RecorderResult | None = None
+        self._refused: str | None = None
+        self._window: WindowMessage | None = None
+        self._raw: dict[int, list[RawEvent]] = {}
+        #: Windows of which events are missing on the way.
+        self.torn = 0
+
+    def started(self, message: RecorderStarted) -> None:
+        """Take the word that events are recorded."""
+        self._started = message
+
+    def source(self, message: RecorderSource) -> None:
+        """Take what became of a tracepoint."""
+        if len(self._sources) < 200:
+            self._sources.append(SourceReport(message.name[:80], message.error))
+
+    def refused(self, text: str) -> None:
+        """Take why there is none."""
+        if self._started is None:
+            self._refused = text[:400]
+
+    def window(self, message: WindowMessage) -> None:
+        """Take the beginning of a window; raises WireError for what cannot be one."""
+        self.flush()
+        times = (message.due_ns, message.run_ns, message.timer_ns, message.waking_ns,
+                 message.switched_ns, message.observed_ns, message.activation)  # fmt: skip
+        if max(times) > INT64_MAX or message.tid > 0x7FFFFFFF or message.run_ns < message.due_ns:
+            raise WireError("a window at no possible time")
+        self._window = message
+        self._raw = {}
+
+    def events(self, message: Events) -> None:
+        """Take events of the window; raises WireError."""
+        if self._window is None:
+            raise WireError("events of no window")
+        self._raw.setdefault(message.cpu, []).extend(decode_events(message, self._window.due_ns))
+
+    def result(self, message: RecorderResult) -> None:
+        """Take the account."""
+        self.flush()
+        self._result = message
+
+    def flush(self) -> None:
+        """Write the window that is being put together."""
+        message, self._window = self._window, None
+        if message is None:
+            return
+        whole = sum(len(raw) for raw in self._raw.values()) == message.events
+        self.torn += not whole
+        events = [
+            event
+            for cpu, raw in self._raw.items()
+            for event in events_of(_possible(raw), cpu, self._names, self._machine)
+        ]
+        events.sort(key=lambda event: event.time_ns)
+        self._writer.add(
+            Window(
+                cpu=message.cpu,
+                activation=message.activation,
+                pid=message.tid,
+                prio=message.prio,
+                due_ns=message.due_ns,
+                run_ns=message.run_ns,
+                why="tail" if message.late else "body",
+                timer_ns=message.timer_ns or None,
+                waking_ns=message.waking_ns or None,
+                switched_ns=message.switched_ns or None,
+                # What lost a part on the way tells nothing that can be relied on.
+                observed_ns=message.observed_ns if whole and message.events else message.run_ns,
+                events=tuple(events),
+            ),
+            [min(ns, INT64_MAX) for ns in message.sums],
+        )
+
+    def close(self) -> None:
+        """Write what waits and give the files their names."""
+        self.flush()
+        self._writer.close()
+
+    def abandon(self) -> None:
+        """Leave no partial files behind."""
+        self._writer.abandon()
+
+    def report(self) -> RecorderReport:
+        """Return what the recorder did."""
+        started, result = self._started, self._result
+        return RecorderReport(
+            engine=started.engine[:40] if started is not None else None,
+            refused=self._refused,
+            ring_events=started.ring_events if started is not None else 0,
+            sources=self._sources,
+            windows=self._writer.count,
+            passed_over=result.passed_over if result is not None else 0,
+            events=result.events if result is not None else 0,
+            missed=result.missed if result is not None else 0,
+            runs=result.runs if result is not None and result.runs else None,
+            run_ns=result.run_ns if result is not None and result.run_ns else None,
+        )
+
+    def problems(self) -> list[Problem]:
+        """Return what the user should know of it."""
+        if self._started is None:
+            why = self._refused or "the probe did not say why"
+            return [Problem("recorder", f"nothing was recorded beside the samples: {why}",
+                            fatal=False)]  # fmt: skip
+        if self.torn:
+            text = (
+                f"{self.torn} recorded windows lost a part on the way: they count as not observed"
+            )
+            return [Problem("recorder", text, fatal=False)]
+        return []
+
+
+def _possible(raw: Iterable[RawEvent]) -> list[RawEvent]:
+    """Leave out events at times that no file could hold."""
+    return [one for one in raw if 0 <= one.time_ns <= INT64_MAX and one.e <= INT64_MAX]

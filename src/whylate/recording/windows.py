@@ -1,0 +1,205 @@
+"""windows.parquet and events.parquet: what the flight recorder kept of single activations.
+
+windows.parquet has a row for each recorded activation, in the order in which they were copied;
+events.parquet the events of all of them, in the same order (docs/recording.md has the columns).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from whylate.recording.errors import RecordingError
+from whylate.recording.events import Event, Kind, Window
+from whylate.recording.manifest import SCHEMA_VERSION
+from whylate.recording.parquet import create_afresh
+
+WINDOWS = "windows.parquet"
+EVENTS = "events.parquet"
+#: Rows in memory before they are written.
+GROUP_ROWS = 1 << 17
+#: A window of the probe's has no more; a file that says otherwise is not read into memory.
+MOST_EVENTS = 1 << 20
+
+_WINDOW_TYPES = {
+    "window": "uint32", "cpu": "uint16", "activation": "int64", "pid": "int32", "prio": "int16",
+    "why": "string", "due_ns": "int64", "run_ns": "int64", "timer_ns": "int64",
+    "waking_ns": "int64", "switched_ns": "int64", "observed_ns": "int64",
+    "irq_ns": "int64", "softirq_ns": "int64", "nmi_ns": "int64", "idle_ns": "int64",
+    "thread_ns": "int64", "steal_ns": "int64",
+}  # fmt: skip
+_EVENT_TYPES = {
+    "window": "uint32", "cpu": "uint16", "time_ns": "int64", "kind": "string", "id": "int64",
+    "name": "string", "prio": "int16", "prev_id": "int32", "prev_prio": "int16",
+    "prev_state": "string", "target_cpu": "int32", "duration_ns": "int64",
+    "stack": "list", "enabled": "bool",
+}  # fmt: skip
+SUMS = ("irq_ns", "softirq_ns", "nmi_ns", "idle_ns", "thread_ns", "steal_ns")
+_NULLABLE = {"timer_ns", "waking_ns", "switched_ns", "enabled"}
+
+
+def _schema(types: dict[str, str]) -> Any:
+    import pyarrow as pa
+
+    kinds = {"string": pa.dictionary(pa.int32(), pa.string()), "list": pa.list_(pa.string()),
+             "bool": pa.bool_()}  # fmt: skip
+    return pa.schema(
+        [
+            pa.field(name, kinds.get(kind) or getattr(pa, kind)(), nullable=name in _NULLABLE)
+            for name, kind in types.items()
+        ],
+        metadata={b"whylate": str(SCHEMA_VERSION).encode()},
+    )
+
+
+class _Table:
+    """Appends rows to one Parquet file, which appears under its name only when it is whole."""
+
+    def __init__(self, directory: Path, name: str, types: dict[str, str]) -> None:
+        import pyarrow.parquet as pq
+
+        self._types = types
+        self._schema = _schema(types)
+        self._path = directory / name
+        self._partial = directory / (name + ".partial")
+        self._columns: dict[str, list[Any]] = {column: [] for column in types}
+        self._file = create_afresh(self._partial)
+        self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
+
+    def row(self, values: dict[str, Any]) -> None:
+        for name, column in self._columns.items():
+            column.append(values[name])
+        if len(column) >= GROUP_ROWS:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._partial.replace(self._path)
+
+    def abandon(self) -> None:
+        with contextlib.suppress(OSError):
+            self._writer.close()
+        with contextlib.suppress(OSError):
+            self._file.close()
+        self._partial.unlink(missing_ok=True)
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        arrays = [
+            pa.array(column, self._schema.field(name).type)
+            for name, column in self._columns.items()
+        ]
+        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
+        for column in self._columns.values():
+            column.clear()
+
+
+class WindowsWriter:
+    """Writes windows as they come; raises OSError when the disk is full."""
+
+    def __init__(self, directory: Path) -> None:
+        self._windows = _Table(directory, WINDOWS, _WINDOW_TYPES)
+        self._events = _Table(directory, EVENTS, _EVENT_TYPES)
+        self.count = 0
+
+    def add(self, window: Window, sums: Sequence[int]) -> None:
+        """Add a window. sums: ns by SUMS, since the thread was switched away from before."""
+        fields = {name: getattr(window, name, None) for name in _WINDOW_TYPES}
+        spent = dict(zip(SUMS, (*sums, 0, 0, 0, 0, 0, 0), strict=False))
+        self._windows.row({**fields, **spent, "window": self.count})
+        for event in window.events:
+            fields = {name: getattr(event, name, None) for name in _EVENT_TYPES}
+            self._events.row({**fields, "window": self.count, "kind": event.kind.value,
+                              "stack": list(event.stack)})  # fmt: skip
+        self.count += 1
+
+    def close(self) -> None:
+        """Give the files their names."""
+        self._events.close()
+        self._windows.close()
+
+    def abandon(self) -> None:
+        """Leave no partial files behind."""
+        self._windows.abandon()
+        self._events.abandon()
+
+
+def read_windows(directory: Path) -> Iterator[Window]:
+    """Yield the windows of a recording, one at a time; raises RecordingError.
+
+    Nothing where there are no such files. Memory is bounded by a row group of each file.
+    """
+    import pyarrow as pa
+
+    if not (directory / WINDOWS).exists():
+        return
+    try:
+        events = _Rows(directory / EVENTS, _EVENT_TYPES)
+        for row in _rows(directory / WINDOWS, _WINDOW_TYPES):
+            yield _window(row, events.of(row["window"], directory / EVENTS))
+    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise RecordingError(f"{directory}: its windows cannot be read: {line}") from None
+
+
+def _rows(path: Path, types: dict[str, str]) -> Iterator[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        missing = set(types) - set(file.schema_arrow.names)
+        if missing:
+            raise RecordingError(f"{path} was not written by whylate: it lacks {min(missing)}")
+        for batch in file.iter_batches(batch_size=1 << 14, columns=list(types)):
+            yield from batch.to_pylist()
+
+
+class _Rows:
+    """The rows of events.parquet, handed out window by window."""
+
+    def __init__(self, path: Path, types: dict[str, str]) -> None:
+        self._rows = _rows(path, types)
+        self._next = next(self._rows, None)
+
+    def of(self, window: int, path: Path) -> list[dict[str, Any]]:
+        found = []
+        while self._next is not None and self._next["window"] <= window:
+            if self._next["window"] == window:
+                found.append(self._next)
+            if len(found) > MOST_EVENTS:
+                raise RecordingError(f"{path}: window {window} has more events than there can be")
+            self._next = next(self._rows, None)
+        return found
+
+
+def _window(row: dict[str, Any], events: list[dict[str, Any]]) -> Window:
+    why = row["why"]
+    if why not in ("tail", "body"):
+        raise ValueError(f"a window for {why!r}")
+    return Window(
+        cpu=row["cpu"],
+        activation=row["activation"],
+        pid=row["pid"],
+        prio=row["prio"],
+        due_ns=row["due_ns"],
+        run_ns=row["run_ns"],
+        why=why,
+        timer_ns=row["timer_ns"],
+        waking_ns=row["waking_ns"],
+        switched_ns=row["switched_ns"],
+        observed_ns=row["observed_ns"],
+        events=tuple(_event(one) for one in events),
+    )
+
+
+def _event(row: dict[str, Any]) -> Event:
+    row = {**row, "kind": Kind(row["kind"]), "stack": tuple(row["stack"] or ())}
+    del row["window"]
+    return Event(**row)

@@ -1,0 +1,119 @@
+"""Events and stages as they travel: the layouts of probe/src/recorder/pack_events.h and samples.h.
+
+An event is what the recorder keeps of it: a kind and six numbers, whose meaning is in
+probe/src/recorder/event.h. What they mean in words is whylate.recording.raw_events' to say.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.wire.messages import Events, SampleStages
+from whylate.wire.pack import WireError
+from whylate.wire.samples import decode_numbers
+
+#: A stage that was not seen.
+NOT_SEEN = -(1 << 31)
+STAGES = 3
+FIELDS = 6
+
+
+class EventKind(IntEnum):
+    """enum recorder_kind."""
+
+    IRQ_ENTRY = 1
+    IRQ_EXIT = 2
+    VECTOR_ENTRY = 3
+    VECTOR_EXIT = 4
+    SOFTIRQ_RAISE = 5
+    SOFTIRQ_ENTRY = 6
+    SOFTIRQ_EXIT = 7
+    NMI = 8
+    TIMER_ENTRY = 9
+    TIMER_EXIT = 10
+    WAKING = 11
+    SWITCH = 12
+    MIGRATE = 13
+    LOCK_BEGIN = 14
+    LOCK_END = 15
+    IDLE_ENTRY = 16
+    IDLE_EXIT = 17
+    IPI_SEND = 18
+    FAULT = 19
+    STEAL = 20
+    STACK = 21
+    FRAMES = 22
+    CALL_ENTRY = 23
+    CALL_EXIT = 24
+
+
+class RawEvent(NamedTuple):
+    """One event: when, which, and its six numbers; a kind that is not known is kept."""
+
+    time_ns: int
+    kind: int
+    a: int
+    b: int
+    c: int
+    d: int
+    e: int
+    f: int
+
+
+def decode_events(block: Events, due_ns: int) -> list[RawEvent]:
+    """Return the events of a message, whose times are counted from due_ns on.
+
+    Raises WireError for data that is not just so many events.
+    """
+    data = block.data
+    found: list[RawEvent] = []
+    at, time_ns = 0, due_ns
+    for _ in range(block.count):
+        if at + 2 > len(data):
+            raise WireError(f"a block of {block.count} events ends after {len(found)}")
+        kind, mask = data[at], data[at + 1]
+        if mask >> FIELDS:
+            raise WireError("an event has fields that there are not")
+        step, at = _number(data, at + 2)
+        time_ns += (step >> 1) ^ -(step & 1)
+        fields = [0] * FIELDS
+        for index in range(FIELDS):
+            if mask >> index & 1:
+                fields[index], at = _number(data, at)
+        found.append(RawEvent(time_ns, kind, *fields))
+    if at != len(data):
+        raise WireError(f"a block of {block.count} events is longer than they are")
+    return found
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= len(data) or shift > 63:
+            raise WireError("a block of events ends inside a number")
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+    if value >> 64:
+        raise WireError("a block of events holds a number of more than 64 bits")
+    return value, at
+
+
+def decode_stages(block: SampleStages) -> NDArray[np.int64]:
+    """Return the stages of the activations of a block, int64 ns since due, shape (count, 3).
+
+    NOT_SEEN where nobody saw it. Raises WireError for data that is not just so many.
+    """
+    numbers = decode_numbers(block.data)
+    if numbers.size != block.count * STAGES:
+        raise WireError(f"stages of {block.count} activations are {numbers.size} numbers")
+    zigzag = numbers - np.uint64(1)
+    times = (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
+    return np.where(numbers == 0, NOT_SEEN, times).reshape(block.count, STAGES)
