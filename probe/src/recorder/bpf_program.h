@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A BPF program as tools/bpfgen.py writes it down, and loading one. */
+/* A BPF program as tools/bpfgen.py writes it down, and loading it. */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAM_H
 #define WHYLATE_RECORDER_BPF_PROGRAM_H
 
@@ -39,5 +39,23 @@ struct bpf_program {
 	const struct bpf_relocation *relocations;
 	uint32_t relocation_count;
 };
+
+/* What a program is linked with. */
+struct bpf_surroundings {
+	int btf_fd; /* the programs' own */
+	int cpus_fd;
+	int config_fd;
+	uint32_t irq_regs; /* id in the kernel's BTF; 0: not there */
+	char *log;	   /* what the verifier said of the last program that failed */
+	uint32_t log_size;
+};
+
+/* bpf_program_load - returns a descriptor, or -1 with errno; tracepoint is its id in the kernel's
+ * BTF, and is asked for by typed programs alone */
+int bpf_program_load(const struct bpf_program *program, const struct bpf_surroundings *with,
+		     uint32_t tracepoint);
+
+/* bpf_call - the system call, whose arguments are the beginning of a union bpf_attr */
+long bpf_call(int command, void *arguments, size_t size);
 
 #endif

@@ -9,6 +9,10 @@
 struct recorder_config {
 	__u64 ring_mask;      /* events in a ring - 1 */
 	__u64 stack_after_ns; /* 0: no stacks */
+	/* Where there is no __irq_regs: the code by which a timer interrupt is entered, and what
+	 * follows it; 0: not known. */
+	__u64 entry;
+	__u64 entry_end;
 };
 
 #define SUMS_ROOM  8  /* a power of two above RECORDER_SUMS: an index can be masked */

@@ -36,6 +36,18 @@ ALWAYS_INLINE bool is_kernel(__u64 address)
 	return address >> 63;
 }
 
+/* find_frame - the innermost whose address is in a range; the number of frames if none is */
+ALWAYS_INLINE __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 frames, __u64 from,
+			       __u64 to)
+{
+	__u32 i;
+
+	for (i = 0; i < STACK_ROOM && i < frames; i++)
+		if (cpu->frames[i] >= from && cpu->frames[i] <= to)
+			break;
+	return i;
+}
+
 /*
  * record_stack - the stack of the running thread, from the instruction on where that is in it
  *
@@ -47,21 +59,21 @@ ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __
 	__u64 first = 0, frames = 0, code = 0, number, pairs;
 	long bytes = 0;
 
-	if (is_kernel(instruction))
-		bpf_probe_read_kernel(&code, sizeof(code), (void *)(instruction - sizeof(code)));
 	/* User code was interrupted: there is nothing of it on the kernel's stack. */
 	if (!instruction || is_kernel(instruction))
 		bytes = bpf_get_stack(context, cpu->frames, sizeof(cpu->frames), 0);
 	if (bytes > 0)
 		frames = (__u64)bytes / sizeof(cpu->frames[0]);
-	for (__u32 i = 0; instruction && i < STACK_ROOM; i++) {
-		if (i >= frames)
-			break;
-		if (cpu->frames[i] == instruction) {
-			first = i;
-			break;
-		}
-	}
+	if (instruction)
+		first = find_frame(cpu, frames, instruction, instruction);
+	else if (why == STACK_TIMER)
+		first = find_frame(cpu, frames, config.entry, config.entry_end - 1) + 1;
+	if (first >= frames)
+		first = 0;
+	else if (why == STACK_TIMER && !instruction)
+		instruction = cpu->frames[first % STACK_ROOM];
+	if (is_kernel(instruction))
+		bpf_probe_read_kernel(&code, sizeof(code), (void *)(instruction - sizeof(code)));
 	frames = min(frames - first, 2 * FRAME_PAIRS);
 	pairs = (frames + 1) / 2;
 	number = reserve(cpu, 1 + pairs);
