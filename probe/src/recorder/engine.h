@@ -30,6 +30,7 @@ struct recorder_plan {
 	uint16_t cpu_limit;	 /* highest CPU number + 1 */
 	uint64_t ring_bytes;	 /* for the events of one CPU; the engine rounds */
 	uint64_t stack_after_ns; /* a stage that took longer than this gets its stack; 0: none */
+	bool measure_cost;	 /* have the time that recording takes measured, which costs more */
 };
 
 /* Something that is recorded, or would be if the board had it. */
@@ -53,7 +54,7 @@ struct recorder {
 /* What recording cost, as far as the kernel tells. */
 struct recorder_cost {
 	uint64_t runs;	 /* of programs or of events, since the start */
-	uint64_t run_ns; /* time they took; 0: not known */
+	uint64_t run_ns; /* time they took; 0: not known (see measure_cost) */
 	uint64_t missed; /* events that were not kept because one was just being recorded */
 };
 

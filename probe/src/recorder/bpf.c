@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The BPF engine of the flight recorder: programs at tracepoints write into memory that is mapped
+ * here. Nothing runs in the probe meanwhile, and nothing is copied.
+ *
+ * All that the kernel holds for it hangs on descriptors: it is gone when the probe is, however the
+ * probe ended. It needs the kernel's BTF and what came with 5.18: CO-RE done by the kernel.
+ */
+#include "bpf_program.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/btf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bpf/layout.h"
+#include "bpf_sources.h"
+#include "engine.h"
+#include "kernel_btf.h"
+#include "kernel_code.h"
+
+#define LEAST_EVENTS 1024u
+/* 4 MiB: larger elements of an array were refused until 6.2. */
+#define MOST_ELEMENT (UINT64_C(4) << 20)
+#define PAGE	     UINT64_C(4096)
+#define LOG_SIZE     (64u << 10)
+#define PROGRAMS_MOST 32
+
+struct engine {
+	int btf_fd;
+	int cpus_fd;
+	int config_fd;
+	int stats_fd;
+	int programs[PROGRAMS_MOST];
+	int links[RECORDER_SOURCES];
+	char *memory;
+	size_t element;
+	size_t memory_size;
+	struct recorder_config config;
+};
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* fail - say why not; returns the errno */
+__attribute__((format(printf, 3, 4))) static int fail(char *text, int error, const char *format,
+						      ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, RECORDER_MESSAGE, format, arguments);
+	va_end(arguments);
+	return error;
+}
+
+/* refused - the kernel would not do it: say what may be behind that */
+static int refused(char *text, int error, const char *what)
+{
+	char lockdown[64] = "";
+	FILE *file;
+
+	if (error == EPERM && geteuid() != 0)
+		return fail(text, error, "%s: BPF needs root, or CAP_BPF and CAP_PERFMON", what);
+	if (error == EPERM) {
+		file = fopen("/sys/kernel/security/lockdown", "re");
+		if (file) {
+			if (!fgets(lockdown, sizeof(lockdown), file))
+				lockdown[0] = '\0';
+			fclose(file);
+			lockdown[strcspn(lockdown, "\n")] = '\0';
+		}
+		return fail(text, error, "%s: not permitted%s%s", what,
+			    lockdown[0] ? "; lockdown: " : "", lockdown);
+	}
+	if (error == ENOSYS)
+		return fail(text, error, "this kernel has no BPF (CONFIG_BPF_SYSCALL)");
+	if (error == E2BIG)
+		return fail(text, error, "%s: this kernel's BPF is too old; 5.18 is needed", what);
+	return fail(text, error, "%s: %s", what, strerror(error));
+}
+
+static int load_btf(struct engine *engine)
+{
+	union bpf_attr arguments = {
+	    .btf = (uintptr_t)bpf_btf,
+	    .btf_size = (uint32_t)bpf_btf_size,
+	};
+
+	engine->btf_fd = (int)bpf_call(BPF_BTF_LOAD, &arguments, sizeof(arguments));
+	return engine->btf_fd < 0 ? errno : 0;
+}
+
+static int create_array(const char *name, uint64_t value_size, uint32_t count, uint32_t flags)
+{
+	union bpf_attr arguments = {
+	    .map_type = BPF_MAP_TYPE_ARRAY,
+	    .key_size = sizeof(uint32_t),
+	    .value_size = (uint32_t)value_size,
+	    .max_entries = count,
+	    .map_flags = flags,
+	};
+
+	snprintf(arguments.map_name, sizeof(arguments.map_name), "%s", name);
+	return (int)bpf_call(BPF_MAP_CREATE, &arguments, sizeof(arguments));
+}
+
+static uint64_t element_size(uint64_t events)
+{
+	uint64_t size = sizeof(struct recorder_bpf_cpu) + events * sizeof(struct recorder_event);
+
+	return (size + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* create_cpus - the map of all CPUs, with as many events as wanted or as can be had */
+static int create_cpus(struct engine *engine, const struct recorder_plan *plan, uint64_t *events)
+{
+	uint64_t wanted = plan->ring_bytes / sizeof(struct recorder_event);
+
+	*events = LEAST_EVENTS;
+	while (*events * 2 <= wanted && element_size(*events * 2) <= MOST_ELEMENT)
+		*events *= 2;
+	for (;; *events /= 2) {
+		engine->element = (size_t)element_size(*events);
+		engine->cpus_fd = create_array("wl_cpus", engine->element, plan->cpu_limit,
+					       BPF_F_MMAPABLE);
+		if (engine->cpus_fd >= 0)
+			break;
+		if ((errno != ENOMEM && errno != E2BIG) || *events == LEAST_EVENTS)
+			return errno;
+	}
+	engine->memory_size = engine->element * plan->cpu_limit;
+	engine->memory = mmap(NULL, engine->memory_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			      engine->cpus_fd, 0);
+	if (engine->memory == MAP_FAILED) {
+		engine->memory = NULL;
+		return errno;
+	}
+	return 0;
+}
+
+/* create_config - constants: the verifier sees their values once the map is frozen */
+static int create_config(struct engine *engine)
+{
+	uint32_t key = 0;
+	union bpf_attr arguments;
+
+	close_fd(engine->config_fd);
+	engine->config_fd = create_array("wl_config", sizeof(engine->config), 1, BPF_F_RDONLY_PROG);
+	if (engine->config_fd < 0)
+		return errno;
+	memset(&arguments, 0, sizeof(arguments));
+	arguments.map_fd = (uint32_t)engine->config_fd;
+	arguments.key = (uintptr_t)&key;
+	arguments.value = (uintptr_t)&engine->config;
+	if (bpf_call(BPF_MAP_UPDATE_ELEM, &arguments, sizeof(arguments)))
+		return errno;
+	memset(&arguments, 0, sizeof(arguments));
+	arguments.map_fd = (uint32_t)engine->config_fd;
+	return bpf_call(BPF_MAP_FREEZE, &arguments, sizeof(arguments)) ? errno : 0;
+}
+
+static struct recorder_bpf_cpu *cpu_at(const struct engine *engine, uint16_t cpu)
+{
+	return (void *)(engine->memory + engine->element * cpu);
+}
+
+static bool cpu_is_there(uint16_t cpu)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u", cpu);
+	return !access(path, F_OK);
+}
+
+/* share - tell the reader where everything lies, and the programs whom we measure */
+static int share(struct recorder *recorder, const struct recorder_plan *plan, uint64_t events)
+{
+	struct engine *engine = recorder->state;
+
+	recorder->cpu_limit = plan->cpu_limit;
+	recorder->ring_size = events;
+	recorder->cpus = calloc(plan->cpu_limit, sizeof(*recorder->cpus));
+	recorder->events = calloc(plan->cpu_limit, sizeof(*recorder->events));
+	if (!recorder->cpus || !recorder->events)
+		return ENOMEM;
+	for (uint16_t i = 0; i < plan->cpu_limit; i++) {
+		struct recorder_bpf_cpu *cpu = cpu_at(engine, i);
+
+		if (!cpu_is_there(i))
+			continue;
+		recorder->cpus[i] = &cpu->shared;
+		recorder->events[i] = (void *)(cpu + 1);
+	}
+	for (size_t i = 0; i < plan->thread_count; i++)
+		if (plan->threads[i].cpu < plan->cpu_limit)
+			cpu_at(engine, plan->threads[i].cpu)->shared.measured =
+			    plan->threads[i].pid;
+	return 0;
+}
+
+/* last_line - of what the verifier said, what it does not say of every program */
+static const char *last_line(char *log)
+{
+	char *line = log, *last = log;
+
+	for (line = strtok(log, "\n"); line; line = strtok(NULL, "\n"))
+		if (strncmp(line, "processed ", 10) != 0)
+			last = line;
+	return last;
+}
+
+/*
+ * load_without_registers - the kernel has __irq_regs and no address for it (no KALLSYMS_ALL)
+ *
+ * Then the programs look for the interrupt's entry on the stack: below it is what it interrupted.
+ */
+static int load_without_registers(struct engine *engine, const struct bpf_program *program,
+				  struct bpf_surroundings *with, uint32_t tracepoint)
+{
+	struct kernel_code entry = kernel_code_find("asm_sysvec_apic_timer_interrupt");
+
+	engine->config.entry = entry.begin;
+	engine->config.entry_end = entry.end;
+	/* Programs that were loaded keep the constants they have, which differ in nothing else. */
+	errno = create_config(engine);
+	if (errno)
+		return -1;
+	with->config_fd = engine->config_fd;
+	with->irq_regs = 0;
+	return bpf_program_load(program, with, tracepoint);
+}
+
+/* find_tracepoints - in the kernel's BTF, and __irq_regs as the last of names */
+static int find_tracepoints(struct kernel_name *names, char *text)
+{
+	int error;
+
+	for (size_t i = 0; i < bpf_program_count; i++)
+		names[i] = (struct kernel_name){"btf_trace_", bpf_programs[i].tracepoint,
+						BTF_KIND_TYPEDEF, 0};
+	names[bpf_program_count] = (struct kernel_name){"", "__irq_regs", BTF_KIND_VAR, 0};
+	error = kernel_btf_find(names, bpf_program_count + 1);
+	if (error == ENOENT)
+		return fail(text, error, "this kernel has no BTF (/sys/kernel/btf/vmlinux)");
+	if (error)
+		return fail(text, error, "/sys/kernel/btf/vmlinux: %s", strerror(error));
+	return 0;
+}
+
+/* load_programs - each for itself; errors[] says which the kernel would not have */
+static void load_programs(struct engine *engine, const struct kernel_name *names, int *errors,
+			  char *text)
+{
+	struct bpf_surroundings with = {
+	    .btf_fd = engine->btf_fd,
+	    .cpus_fd = engine->cpus_fd,
+	    .config_fd = engine->config_fd,
+	    .irq_regs = names[bpf_program_count].id,
+	    .log = malloc(LOG_SIZE),
+	    .log_size = LOG_SIZE,
+	};
+
+	for (size_t i = 0; i < bpf_program_count; i++) {
+		const struct bpf_program *program = &bpf_programs[i];
+		int *fd = &engine->programs[i];
+
+		if (program->is_typed && !names[i].id) {
+			errors[i] = ENOENT;
+			continue;
+		}
+		*fd = bpf_program_load(program, &with, names[i].id);
+		if (*fd < 0 && errno == ENOENT && with.irq_regs)
+			*fd = load_without_registers(engine, program, &with, names[i].id);
+		if (*fd >= 0)
+			continue;
+		errors[i] = errno;
+		if (!text[0] && with.log && with.log[0])
+			fail(text, 0, "%s: %s", program->name, last_line(with.log));
+	}
+	free(with.log);
+}
+
+static int attach(const struct engine *engine, const struct bpf_source *source)
+{
+	union bpf_attr arguments;
+
+	memset(&arguments, 0, sizeof(arguments));
+	arguments.raw_tracepoint.prog_fd = (uint32_t)engine->programs[source->program];
+	/* A typed program knows where it belongs. */
+	if (!bpf_programs[source->program].is_typed)
+		arguments.raw_tracepoint.name = (uintptr_t)(strchr(source->name, ':') + 1);
+	return (int)bpf_call(BPF_RAW_TRACEPOINT_OPEN, &arguments, sizeof(arguments));
+}
+
+/* attach_all - whatever there is; returns the errno of one that we cannot do without */
+static int attach_all(struct recorder *recorder, const int *errors, char *text)
+{
+	struct engine *engine = recorder->state;
+	bool before = false;
+
+	for (size_t i = 0; i < bpf_source_count; i++) {
+		const struct bpf_source *wanted = &bpf_sources[i];
+		struct recorder_source *source = &recorder->sources[recorder->source_count];
+		int error = errors[wanted->program];
+
+		if (wanted->is_fallback && before)
+			continue;
+		recorder->source_count++;
+		*source = (struct recorder_source){wanted->name, false, error};
+		if (!error) {
+			engine->links[i] = attach(engine, wanted);
+			source->attached = engine->links[i] >= 0;
+			source->error = source->attached ? 0 : errno;
+		}
+		before = source->attached;
+		if (!wanted->is_needed || source->attached)
+			continue;
+		if (source->error == EPERM || !text[0])
+			return refused(text, source->error, wanted->name);
+		return source->error;
+	}
+	text[0] = '\0';
+	return 0;
+}
+
+static void bpf_stop(struct recorder *recorder)
+{
+	struct engine *engine = recorder->state;
+
+	if (engine) {
+		for (size_t i = 0; i < RECORDER_SOURCES; i++)
+			close_fd(engine->links[i]);
+		for (size_t i = 0; i < PROGRAMS_MOST; i++)
+			close_fd(engine->programs[i]);
+		if (engine->memory)
+			munmap(engine->memory, engine->memory_size);
+		close_fd(engine->stats_fd);
+		close_fd(engine->config_fd);
+		close_fd(engine->cpus_fd);
+		close_fd(engine->btf_fd);
+	}
+	free(recorder->cpus);
+	free(recorder->events);
+	free(engine);
+	memset(recorder, 0, sizeof(*recorder));
+}
+
+/* enable_stats - the kernel measures every run of every program for as long as this is open */
+static void enable_stats(struct engine *engine)
+{
+	union bpf_attr arguments;
+
+	memset(&arguments, 0, sizeof(arguments));
+	arguments.enable_stats.type = BPF_STATS_RUN_TIME;
+	engine->stats_fd = (int)bpf_call(BPF_ENABLE_STATS, &arguments, sizeof(arguments));
+}
+
+static int begin(struct recorder *recorder, const struct recorder_plan *plan, char *text)
+{
+	struct engine *engine = recorder->state;
+	struct kernel_name names[PROGRAMS_MOST + 1] = {0};
+	int errors[PROGRAMS_MOST] = {0};
+	uint64_t events;
+	int error = load_btf(engine);
+
+	if (error)
+		return refused(text, error, "BTF");
+	error = create_cpus(engine, plan, &events);
+	if (error)
+		return refused(text, error, "rings");
+	engine->config = (struct recorder_config){
+	    .ring_mask = events - 1,
+	    .stack_after_ns = plan->stack_after_ns,
+	};
+	error = create_config(engine);
+	if (error)
+		return refused(text, error, "configuration");
+	error = share(recorder, plan, events);
+	if (error)
+		return refused(text, error, "rings");
+	error = find_tracepoints(names, text);
+	if (error)
+		return error;
+	load_programs(engine, names, errors, text);
+	if (plan->measure_cost)
+		enable_stats(engine);
+	return attach_all(recorder, errors, text);
+}
+
+static int bpf_start(struct recorder *recorder, const struct recorder_plan *plan, char *text)
+{
+	struct engine *engine = calloc(1, sizeof(*engine));
+	int error;
+
+	text[0] = '\0';
+	memset(recorder, 0, sizeof(*recorder));
+	if (!engine)
+		return refused(text, ENOMEM, "BPF engine");
+	engine->btf_fd = engine->cpus_fd = engine->config_fd = engine->stats_fd = -1;
+	memset(engine->programs, -1, sizeof(engine->programs));
+	memset(engine->links, -1, sizeof(engine->links));
+	recorder->state = engine;
+	recorder->engine = &recorder_bpf;
+	error = begin(recorder, plan, text);
+	if (error)
+		bpf_stop(recorder);
+	return error;
+}
+
+/* The rings are the kernel's own. */
+static void bpf_gather(struct recorder *recorder)
+{
+	(void)recorder;
+}
+
+static void bpf_cost(struct recorder *recorder, struct recorder_cost *cost)
+{
+	struct engine *engine = recorder->state;
+
+	memset(cost, 0, sizeof(*cost));
+	for (size_t i = 0; i < bpf_program_count; i++) {
+		struct bpf_prog_info info;
+		union bpf_attr arguments;
+
+		memset(&info, 0, sizeof(info));
+		memset(&arguments, 0, sizeof(arguments));
+		arguments.info.bpf_fd = (uint32_t)engine->programs[i];
+		arguments.info.info_len = sizeof(info);
+		arguments.info.info = (uintptr_t)&info;
+		if (engine->programs[i] < 0 ||
+		    bpf_call(BPF_OBJ_GET_INFO_BY_FD, &arguments, sizeof(arguments)))
+			continue;
+		cost->runs += info.run_cnt;
+		cost->run_ns += info.run_time_ns;
+		cost->missed += info.recursion_misses;
+	}
+	if (cost->runs)
+		return;
+	/* Runs are counted only while they are measured. */
+	for (uint16_t i = 0; i < recorder->cpu_limit; i++)
+		if (recorder->cpus[i])
+			cost->runs += recorder->cpus[i]->events;
+}
+
+const struct recorder_engine recorder_bpf = {
+    .name = "bpf",
+    .start = bpf_start,
+    .gather = bpf_gather,
+    .cost = bpf_cost,
+    .stop = bpf_stop,
+};

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Recording an event on this CPU, and the books of where its time goes. */
+#ifndef WHYLATE_RECORDER_BPF_CPU_H
+#define WHYLATE_RECORDER_BPF_CPU_H
+
+#include "kernel.h"
+#include "layout.h"
+
+/* Where the measured thread's own time goes: into no sum that anybody reads. */
+#define SUM_OWN RECORDER_SUMS
+
+const volatile struct recorder_config config SECTION(".rodata") = {};
+
+/* Stands for the array of struct recorder_bpf_cpu; the loader puts the map in its place. */
+char cpus SECTION("maps");
+
+ALWAYS_INLINE struct recorder_bpf_cpu *cpu_of(__u32 number)
+{
+	return bpf_map_lookup_elem(&cpus, &number);
+}
+
+ALWAYS_INLINE struct recorder_bpf_cpu *cpu_here(void)
+{
+	return cpu_of(bpf_get_smp_processor_id());
+}
+
+/* reserve - numbers for that many events; whatever interrupts us from now on gets others */
+ALWAYS_INLINE __u64 reserve(struct recorder_bpf_cpu *cpu, __u64 count)
+{
+	return __sync_fetch_and_add(&cpu->shared.events, count);
+}
+
+/* struct recorder_event in words: field by field, the compiler makes single bytes of the zeros. */
+struct event_words {
+	__u64 time_ns;
+	__u32 seq;
+	__u32 kind_a_b;
+	__u64 c_d;
+	__u64 e;
+	__u64 f;
+};
+
+ALWAYS_INLINE void fill(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now, __u8 kind, __u8 a,
+			__u16 b, __u32 c, __u32 d, __u64 e, __u64 f)
+{
+	struct event_words *event = (void *)(cpu + 1);
+
+	event += number & config.ring_mask;
+	/* Else each store gets an address calculated from the map's beginning for itself. */
+	opaque(event);
+	event->time_ns = now;
+	event->kind_a_b = kind | (__u32)a << 8 | (__u32)b << 16;
+	event->c_d = c | (__u64)d << 32;
+	event->e = e;
+	event->f = f;
+	barrier();
+	event->seq = number + 1;
+}
+
+ALWAYS_INLINE void record(struct recorder_bpf_cpu *cpu, __u64 now, __u8 kind, __u8 a, __u16 b,
+			  __u32 c, __u32 d, __u64 e, __u64 f)
+{
+	fill(cpu, reserve(cpu, 1), now, kind, a, b, c, d, e, f);
+}
+
+/* place - what the CPU is doing, as one of the sums */
+ALWAYS_INLINE __u64 place(const struct recorder_bpf_cpu *cpu)
+{
+	if (cpu->interrupts)
+		return SUM_IRQ;
+	return cpu->in_softirq ? SUM_SOFTIRQ : cpu->thread;
+}
+
+/*
+ * account - the time until now went where the CPU was, less the NMIs in it; interrupts are off
+ *
+ * All is modulo 2^64, so that what an NMI adds at an awkward moment is set right by the next call.
+ */
+ALWAYS_INLINE void account(struct recorder_bpf_cpu *cpu, __u64 now)
+{
+	__u64 nmi_ns = cpu->sums[SUM_NMI];
+	__u64 since_ns = cpu->since_ns;
+
+	if (unlikely(!since_ns))
+		return;
+	cpu->sums[place(cpu) % SUMS_ROOM] += now - since_ns - (nmi_ns - cpu->nmi_ns);
+	cpu->nmi_ns = nmi_ns;
+	cpu->since_ns = now;
+}
+
+/*
+ * account_preemptible - the same where an interrupt may come in between
+ *
+ * It may have accounted for a time after our now already. Then the difference is negative and
+ * takes back from this place what the interrupt, or what comes next, counts again.
+ */
+ALWAYS_INLINE void account_preemptible(struct recorder_bpf_cpu *cpu, __u64 now)
+{
+	__u64 nmi_ns = cpu->sums[SUM_NMI];
+	__u64 since_ns, before_ns;
+
+	if (unlikely(!cpu->since_ns))
+		return;
+	since_ns = __sync_lock_test_and_set(&cpu->since_ns, now);
+	before_ns = __sync_lock_test_and_set(&cpu->nmi_ns, nmi_ns);
+	__sync_fetch_and_add(&cpu->sums[place(cpu) % SUMS_ROOM],
+			     now - since_ns - (nmi_ns - before_ns));
+}
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What one CPU asks of others: interprocessor interrupts, and the functions called by them. */
+#ifndef WHYLATE_RECORDER_BPF_IPI_H
+#define WHYLATE_RECORDER_BPF_IPI_H
+
+#include "cpu.h"
+
+#define SENDS 16 /* as many CPUs of one mask get an event of their own */
+#define WORDS 8	 /* as much of a mask is looked through: 512 CPUs */
+
+SECTION("raw_tp/ipi_send_cpu")
+int ipi_send(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+
+	if (cpu)
+		record(cpu, bpf_ktime_get_ns(), EVENT_IPI_SEND, 0, context[0], 0, 0,
+		       context[2] ? context[2] : context[1], 0);
+	return 0;
+}
+
+/* lowest_bit - its number, in a word that has one (this target has no instruction for it) */
+ALWAYS_INLINE __u32 lowest_bit(__u64 word)
+{
+	__u32 number = 0;
+
+	for (__u32 half = 32; half; half /= 2) {
+		if (!(word & ((1ull << half) - 1))) {
+			word >>= half;
+			number += half;
+		}
+	}
+	return number;
+}
+
+/* send_to_mask - an event for each of the first CPUs in a mask */
+ALWAYS_INLINE void send_to_mask(struct recorder_bpf_cpu *cpu, struct cpumask *mask, __u64 cause)
+{
+	__u64 now = bpf_ktime_get_ns(), left = 0;
+	__u32 word = 0;
+
+	for (__u32 i = 0; i < SENDS + WORDS; i++) {
+		if (left) {
+			record(cpu, now, EVENT_IPI_SEND, 0, 64 * (word - 1) + lowest_bit(left), 0,
+			       0, cause, 0);
+			left &= left - 1;
+			continue;
+		}
+		if (word == WORDS || word * sizeof(left) >= kernel_size_of(mask->bits))
+			break;
+		bpf_probe_read_kernel(&left, sizeof(left), &mask->bits[0] + word++);
+	}
+}
+
+SECTION("raw_tp/ipi_send_cpumask")
+int ipi_send_mask(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+
+	if (cpu)
+		send_to_mask(cpu, (void *)context[0], context[2] ? context[2] : context[1]);
+	return 0;
+}
+
+/* What arm and arm64 have instead in kernels before 6.4. */
+SECTION("raw_tp/ipi_raise")
+int ipi_raise(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+
+	if (cpu)
+		send_to_mask(cpu, (void *)context[0], 0);
+	return 0;
+}
+
+SECTION("raw_tp/csd_function_entry")
+int call_entry(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+
+	if (cpu)
+		record(cpu, bpf_ktime_get_ns(), EVENT_CALL_ENTRY, 0, 0, 0, 0, context[0], 0);
+	return 0;
+}
+
+SECTION("raw_tp/csd_function_exit")
+int call_exit(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+
+	if (cpu)
+		record(cpu, bpf_ktime_get_ns(), EVENT_CALL_EXIT, 0, 0, 0, 0, context[0], 0);
+	return 0;
+}
+
+#endif

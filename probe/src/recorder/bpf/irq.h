@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Interrupts of every kind: of devices, vectors and IPIs, NMIs; and softirqs. */
+#ifndef WHYLATE_RECORDER_BPF_IRQ_H
+#define WHYLATE_RECORDER_BPF_IRQ_H
+
+#include "cpu.h"
+
+ALWAYS_INLINE void interrupt_entered(struct recorder_bpf_cpu *cpu, __u64 now)
+{
+	account(cpu, now);
+	if (!cpu->interrupts++)
+		cpu->interrupt_ns = now;
+}
+
+ALWAYS_INLINE void interrupt_left(struct recorder_bpf_cpu *cpu, __u64 now)
+{
+	account(cpu, now);
+	/* The first that we see may have been entered before we began. */
+	if (likely(cpu->interrupts))
+		cpu->interrupts--;
+}
+
+SECTION("raw_tp/irq_handler_entry")
+int irq_entry(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	interrupt_entered(cpu, now);
+	record(cpu, now, EVENT_IRQ_ENTRY, 0, 0, context[0], 0, 0, 0);
+	return 0;
+}
+
+SECTION("raw_tp/irq_handler_exit")
+int irq_exit(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	interrupt_left(cpu, now);
+	record(cpu, now, EVENT_IRQ_EXIT, 0, 0, context[0], 0, 0, 0);
+	return 0;
+}
+
+/* x86_vector - which vector it is, by its number in the kernel's asm/irq_vectors.h */
+ALWAYS_INLINE __u8 x86_vector(__u32 number)
+{
+	switch (number) {
+	case 0xec:
+		return VECTOR_LOCAL_TIMER;
+	case 0xf4:
+		return VECTOR_DEFERRED_ERROR;
+	case 0xf6:
+		return VECTOR_IRQ_WORK;
+	case 0xf7:
+		return VECTOR_PLATFORM_IPI;
+	case 0xf9:
+		return VECTOR_THRESHOLD;
+	case 0xfa:
+		return VECTOR_THERMAL;
+	case 0xfb:
+		return VECTOR_CALL_FUNCTION_SINGLE;
+	case 0xfc:
+		return VECTOR_CALL_FUNCTION;
+	case 0xfd:
+		return VECTOR_RESCHEDULE;
+	case 0xfe:
+		return VECTOR_ERROR;
+	case 0xff:
+		return VECTOR_SPURIOUS;
+	}
+	return VECTOR_OTHER;
+}
+
+/* One program for all of irq_vectors: they all say which one they are. */
+SECTION("raw_tp/local_timer_entry")
+int vector_entry(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	interrupt_entered(cpu, now);
+	record(cpu, now, EVENT_VECTOR_ENTRY, x86_vector(context[0]), 0, 0, 0, 0, 0);
+	return 0;
+}
+
+SECTION("raw_tp/local_timer_exit")
+int vector_exit(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	interrupt_left(cpu, now);
+	record(cpu, now, EVENT_VECTOR_EXIT, x86_vector(context[0]), 0, 0, 0, 0, 0);
+	return 0;
+}
+
+/* start - the first 8 letters of a text, as arm64 has them in memory */
+#define start(a, b, c, d, e, f, g, h)                                                              \
+	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 |   \
+	 (__u64)(f) << 40 | (__u64)(g) << 48 | (__u64)(h) << 56)
+
+/* ipi_vector - which vector an IPI of arm64 is, by its reason as /proc/interrupts spells it */
+ALWAYS_INLINE __u8 ipi_vector(const void *reason)
+{
+	__u64 letters = 0;
+
+	bpf_probe_read_kernel(&letters, sizeof(letters), reason);
+	if (letters == start('R', 'e', 's', 'c', 'h', 'e', 'd', 'u'))
+		return VECTOR_RESCHEDULE;
+	if (letters == start('F', 'u', 'n', 'c', 't', 'i', 'o', 'n'))
+		return VECTOR_CALL_FUNCTION;
+	if (letters == start('C', 'P', 'U', ' ', 's', 't', 'o', 'p'))
+		return VECTOR_CPU_STOP;
+	if (letters == start('T', 'i', 'm', 'e', 'r', ' ', 'b', 'r'))
+		return VECTOR_TIMER_BROADCAST;
+	if (letters == start('I', 'R', 'Q', ' ', 'w', 'o', 'r', 'k'))
+		return VECTOR_IRQ_WORK;
+	return VECTOR_OTHER;
+}
+
+SECTION("raw_tp/ipi_entry")
+int ipi_entry(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	interrupt_entered(cpu, now);
+	record(cpu, now, EVENT_VECTOR_ENTRY, ipi_vector((void *)context[0]), 0, 0, 0, 0, 0);
+	return 0;
+}
+
+SECTION("raw_tp/ipi_exit")
+int ipi_exit(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	interrupt_left(cpu, now);
+	record(cpu, now, EVENT_VECTOR_EXIT, ipi_vector((void *)context[0]), 0, 0, 0, 0, 0);
+	return 0;
+}
+
+/* It comes when the handler is done, and only x86 has it. Nothing is masked that we could mask. */
+SECTION("raw_tp/nmi_handler")
+int nmi(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	cpu->sums[SUM_NMI] += context[1];
+	record(cpu, now, EVENT_NMI, 0, 0, 0, 0, context[1], context[0]);
+	return 0;
+}
+
+SECTION("raw_tp/softirq_raise")
+int softirq_raise(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+
+	if (cpu)
+		record(cpu, bpf_ktime_get_ns(), EVENT_SOFTIRQ_RAISE, context[0], 0, 0, 0, 0, 0);
+	return 0;
+}
+
+/* With PREEMPT_RT a thread that handles softirqs can be switched away from: see sched.h. */
+SECTION("raw_tp/softirq_entry")
+int softirq_entry(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	account_preemptible(cpu, now);
+	cpu->in_softirq = 1;
+	cpu->softirq_thread = 1 + (__u32)bpf_get_current_pid_tgid();
+	record(cpu, now, EVENT_SOFTIRQ_ENTRY, context[0], 0, 0, 0, 0, 0);
+	return 0;
+}
+
+SECTION("raw_tp/softirq_exit")
+int softirq_exit(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	account_preemptible(cpu, now);
+	cpu->in_softirq = 0;
+	cpu->softirq_thread = 0;
+	record(cpu, now, EVENT_SOFTIRQ_EXIT, context[0], 0, 0, 0, 0, 0);
+	return 0;
+}
+
+#endif

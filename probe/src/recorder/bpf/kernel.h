@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What the programs use of the kernel: the few fields they read, the helpers they call.
+ *
+ * Only names count here. Where a field lies, and whether it is there, the kernel that loads the
+ * programs looks up in its own BTF (CO-RE), so that one object serves x86-64 and arm64.
+ */
+#ifndef WHYLATE_RECORDER_BPF_KERNEL_H
+#define WHYLATE_RECORDER_BPF_KERNEL_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef long long __s64;
+typedef _Bool bool;
+
+#define SECTION(name)  __attribute__((section(name), used))
+#define ALWAYS_INLINE  static inline __attribute__((always_inline))
+#define KERNEL	       __attribute__((preserve_access_index))
+#define barrier()      __asm__ volatile("" ::: "memory")
+/* The compiler shall know nothing of how this value came about. */
+#define opaque(value)  __asm__ volatile("" : "+r"(value))
+#define likely(truth)  __builtin_expect(!!(truth), 1)
+#define unlikely(truth) __builtin_expect(!!(truth), 0)
+#define min(a, b)      ((a) < (b) ? (a) : (b))
+
+/* Constants once loaded: the verifier drops what hangs on a field that this kernel lacks. */
+#define kernel_has(field)     __builtin_preserve_field_info(field, 2)
+#define kernel_size_of(field) __builtin_preserve_field_info(field, 1)
+
+struct thread_info {
+	__u32 cpu;
+} KERNEL;
+
+struct rq {
+	__u64 prev_steal_time_rq; /* CONFIG_PARAVIRT_TIME_ACCOUNTING */
+} KERNEL;
+
+struct cfs_rq {
+	struct rq *rq; /* CONFIG_FAIR_GROUP_SCHED */
+} KERNEL;
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq; /* CONFIG_FAIR_GROUP_SCHED */
+} KERNEL;
+
+struct task_struct {
+	struct thread_info thread_info;
+	int prio;
+	struct sched_entity se;
+	int pid;
+	char comm[16];
+} KERNEL;
+
+struct hrtimer {
+	__s64 _softexpires;
+	void *function;
+} KERNEL;
+
+/* The timer is its first member, here and in every kernel since there are hrtimers. */
+struct hrtimer_sleeper {
+	struct hrtimer timer;
+	struct task_struct *task;
+} KERNEL;
+
+struct cpumask {
+	unsigned long bits[1];
+} KERNEL;
+
+struct pt_regs {
+	unsigned long ip; /* x86 */
+} KERNEL;
+
+/* What follows ___ is ours alone: one struct of the kernel, as another architecture has it. */
+struct pt_regs___arm64 {
+	__u64 pc;
+} KERNEL;
+
+/* The registers that the running interrupt found, per CPU; NULL outside of interrupts. */
+extern struct pt_regs *__irq_regs __attribute__((section(".ksyms"), weak));
+
+static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static __u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
+static __u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
+static __u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
+static long (*const bpf_get_stack)(void *context, void *to, __u32 size, __u64 flags) = (void *)67;
+static long (*const bpf_probe_read_kernel)(void *to, __u32 size, const void *from) = (void *)113;
+static void *(*const bpf_this_cpu_ptr)(const void *per_cpu) = (void *)154;
+
+#endif

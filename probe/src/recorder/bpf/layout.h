@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What the programs and the engine that loads them have in common. */
+#ifndef WHYLATE_RECORDER_BPF_LAYOUT_H
+#define WHYLATE_RECORDER_BPF_LAYOUT_H
+
+#include "../event.h"
+
+/* What the programs are told once, before they are loaded; the verifier takes it for constants. */
+struct recorder_config {
+	__u64 ring_mask;      /* events in a ring - 1 */
+	__u64 stack_after_ns; /* 0: no stacks */
+	/* Where there is no __irq_regs: the code by which a timer interrupt is entered, and what
+	 * follows it; 0: not known. */
+	__u64 entry;
+	__u64 entry_end;
+};
+
+#define SUMS_ROOM  8  /* a power of two above RECORDER_SUMS: an index can be masked */
+#define STACK_ROOM 64 /* frames that are looked through for the interrupted one */
+
+/*
+ * One CPU: an element of the map. First what is the programs' own, written on that CPU alone but
+ * for waking_ns and timer_ns; then what the probe reads, and its ring of events.
+ */
+struct recorder_bpf_cpu {
+	/* Where time goes: everything up to since_ns is in the sums. */
+	__u64 since_ns; /* 0: nothing was counted yet */
+	__u64 nmi_ns;	/* sums[SUM_NMI] at since_ns */
+	__u64 sums[SUMS_ROOM];
+	__u64 thread;	      /* where the time of the running thread goes */
+	__u64 in_softirq;     /* the running thread is handling softirqs */
+	__u64 softirq_thread; /* 1 + pid of the thread that began to; 0: none */
+	__u64 interrupts;     /* depth: on arm64 an IPI is an interrupt as well */
+	__u64 interrupt_ns;   /* when the outermost of them was entered */
+	__u64 steal_ns;	      /* rq->prev_steal_time_rq when last looked at */
+
+	/* The measured thread. */
+	__u64 task;	 /* its task_struct's address; 0: it was not switched to yet */
+	__u64 waking_ns; /* its last sched_waking; 0: none since it was switched away from */
+	__u64 timer_ns;	 /* the interrupt that this was in; 0: in none */
+
+	__u64 frames[STACK_ROOM]; /* scratch: too much for the stack of a program */
+	__u64 reserved[5];	  /* to a multiple of 64 bytes */
+
+	struct recorder_cpu shared;
+	/* struct recorder_event event[ring_mask + 1] follows. */
+};
+
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * The programs of the flight recorder: each records one event of one tracepoint.
+ *
+ * A section's name says what a program is: tp_btf/NAME reads the kernel's structures directly and
+ * belongs to that tracepoint, raw_tp/NAME takes numbers only and fits any tracepoint. The loader
+ * loads each for itself, so that one which a kernel lacks costs only its own events.
+ *
+ * They run inside of what they record, with preemption off: no loops but over a bound, no locks,
+ * and an atomic addition to make room. A program that interrupts itself on one CPU is left out by
+ * the kernel, which counts that.
+ */
+#include "irq.h"
+#include "timer.h"
+#include "sched.h"
+#include "ipi.h"
+
+/* A lock that had to be waited for; a semaphore or mutex sleeps meanwhile. */
+SECTION("raw_tp/contention_begin")
+int lock_begin(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+
+	if (cpu)
+		record(cpu, bpf_ktime_get_ns(), EVENT_LOCK_BEGIN, context[1], 0, 0, 0, context[0],
+		       0);
+	return 0;
+}
+
+SECTION("raw_tp/contention_end")
+int lock_end(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+
+	if (cpu)
+		record(cpu, bpf_ktime_get_ns(), EVENT_LOCK_END, 0, 0, 0, 0, context[0], 0);
+	return 0;
+}
+
+#define IDLE_LEFT 0xffffffffu /* the kernel's PWR_EVENT_EXIT */
+
+SECTION("raw_tp/cpu_idle")
+int idle(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	__u64 now = bpf_ktime_get_ns();
+	__u32 state = context[0];
+
+	if (!cpu)
+		return 0;
+	if (state == IDLE_LEFT)
+		record(cpu, now, EVENT_IDLE_EXIT, 0, 0, 0, 0, 0, 0);
+	else
+		record(cpu, now, EVENT_IDLE_ENTRY, 0, state, 0, 0, 0, 0);
+	return 0;
+}
+
+/* Page faults of user code are many; only those of the measured thread say why it was late. */
+SECTION("tp_btf/page_fault_user")
+int fault(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	struct pt_regs *regs = (void *)context[1];
+	__u32 pid;
+
+	if (!cpu || cpu->thread != SUM_OWN)
+		return 0;
+	pid = (__u32)bpf_get_current_pid_tgid();
+	if (pid == cpu->shared.measured)
+		record(cpu, bpf_ktime_get_ns(), EVENT_FAULT, 0, 0, pid, 0, context[0], regs->ip);
+	return 0;
+}

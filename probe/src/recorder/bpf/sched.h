@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The scheduler: who runs, who is woken, and the stages of the measured thread. */
+#ifndef WHYLATE_RECORDER_BPF_SCHED_H
+#define WHYLATE_RECORDER_BPF_SCHED_H
+
+#include "stack.h"
+
+/* look_at_steal - has the hypervisor taken time since it was last looked at? */
+ALWAYS_INLINE void look_at_steal(struct recorder_bpf_cpu *cpu, struct task_struct *next, __u64 now)
+{
+	__u64 steal_ns, before_ns = cpu->steal_ns;
+
+	if (!kernel_has(((struct rq *)0)->prev_steal_time_rq) ||
+	    !kernel_has(((struct sched_entity *)0)->cfs_rq) ||
+	    !kernel_has(((struct cfs_rq *)0)->rq))
+		return;
+	steal_ns = next->se.cfs_rq->rq->prev_steal_time_rq;
+	if (likely(steal_ns == before_ns))
+		return;
+	cpu->steal_ns = steal_ns;
+	/* The first is what was taken since the machine was started. */
+	if (!cpu->since_ns)
+		return;
+	cpu->sums[SUM_STEAL] += steal_ns - before_ns;
+	record(cpu, now, EVENT_STEAL, 0, 0, 0, 0, steal_ns - before_ns, 0);
+}
+
+ALWAYS_INLINE void copy_sums(__u64 *to, const struct recorder_bpf_cpu *cpu)
+{
+	for (int i = 0; i < RECORDER_SUMS; i++)
+		to[i] = cpu->sums[i];
+}
+
+/* switched_to - the measured thread begins to run: one more stage */
+ALWAYS_INLINE void switched_to(__u64 *context, struct recorder_bpf_cpu *cpu,
+			       struct task_struct *next, __u64 now)
+{
+	__u64 number = cpu->shared.stages;
+	struct recorder_stage *stage = &cpu->shared.stage[number % STAGES];
+	__u64 waking_ns = cpu->waking_ns;
+
+	cpu->task = (__u64)next;
+	stage->switched_ns = now;
+	stage->waking_ns = waking_ns;
+	stage->timer_ns = cpu->timer_ns;
+	copy_sums(stage->sums, cpu);
+	barrier();
+	cpu->shared.stages = number + 1;
+	cpu->waking_ns = 0;
+	cpu->timer_ns = 0;
+	/* Still on prev's stack: it is what kept the thread from running. */
+	if (config.stack_after_ns && waking_ns && now - waking_ns > config.stack_after_ns)
+		record_stack(context, cpu, now, STACK_SWITCH, 0);
+}
+
+/* switched_from - the measured thread stops to run */
+ALWAYS_INLINE void switched_from(struct recorder_bpf_cpu *cpu, bool runnable, __u64 now)
+{
+	cpu->shared.left_ns = now;
+	copy_sums(cpu->shared.left_sums, cpu);
+	/* It was woken before it could sleep, and that has nothing to do with the next switch to
+	 * it. One that sleeps may be woken already, by another CPU. */
+	if (runnable) {
+		cpu->waking_ns = 0;
+		cpu->timer_ns = 0;
+	}
+}
+
+SECTION("tp_btf/sched_switch")
+int switch_threads(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	struct task_struct *prev = (void *)context[1], *next = (void *)context[2];
+	__u64 now = bpf_ktime_get_ns();
+	__u32 prev_pid, next_pid, state = context[3];
+	__u64 *comm = (void *)next->comm; /* 16 bytes */
+	__u64 measured;
+	bool runnable;
+
+	if (!cpu)
+		return 0;
+	runnable = context[0] || !state;
+	prev_pid = prev->pid;
+	next_pid = next->pid;
+	measured = cpu->shared.measured;
+	opaque(comm);
+	account(cpu, now);
+	look_at_steal(cpu, next, now);
+	record(cpu, now, EVENT_SWITCH, runnable ? SWITCH_PREEMPTED : state & SWITCH_STATE,
+	       (prev->prio & 0xff) | next->prio << 8, prev_pid, next_pid, comm[0], comm[1]);
+	if (measured && prev_pid == measured)
+		switched_from(cpu, runnable, now);
+	/* No interrupt switches threads: one whose end we missed is over. */
+	cpu->interrupts = 0;
+	cpu->in_softirq = cpu->softirq_thread == 1 + (__u64)next_pid;
+	cpu->thread = next_pid ? SUM_THREAD : SUM_IDLE;
+	if (unlikely(!cpu->since_ns))
+		cpu->since_ns = now;
+	if (measured && next_pid == measured) {
+		cpu->thread = SUM_OWN;
+		switched_to(context, cpu, next, now);
+	}
+	return 0;
+}
+
+SECTION("tp_btf/sched_waking")
+int waking(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here(), *home;
+	struct task_struct *task = (void *)context[0];
+	__u64 now = bpf_ktime_get_ns();
+	__u32 pid, to;
+
+	if (!cpu)
+		return 0;
+	pid = task->pid;
+	to = task->thread_info.cpu;
+	record(cpu, now, EVENT_WAKING, task->prio, to, pid, 0, 0, 0);
+	/* A measured thread is bound to its CPU, wherever it is woken from. */
+	home = cpu_of(to);
+	if (home && home->shared.measured == pid) {
+		home->timer_ns = cpu->interrupts ? cpu->interrupt_ns : 0;
+		home->waking_ns = now;
+	}
+	return 0;
+}
+
+SECTION("tp_btf/sched_migrate_task")
+int migrate(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	struct task_struct *task = (void *)context[0];
+
+	if (cpu)
+		record(cpu, bpf_ktime_get_ns(), EVENT_MIGRATE, 0, context[1], task->pid, 0, 0, 0);
+	return 0;
+}
+
+#endif

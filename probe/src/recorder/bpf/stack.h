@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Stacks: what was running where a measured thread should have run. Taken only when it is late. */
+#ifndef WHYLATE_RECORDER_BPF_STACK_H
+#define WHYLATE_RECORDER_BPF_STACK_H
+
+#include "cpu.h"
+
+#define FRAME_PAIRS 6
+
+/* interrupted - the instruction that the running interrupt interrupted; 0: not known */
+ALWAYS_INLINE __u64 interrupted(void)
+{
+	__u64 instruction = 0;
+	struct pt_regs **here, *regs;
+
+	if (!&__irq_regs)
+		return 0;
+	here = bpf_this_cpu_ptr(&__irq_regs);
+	regs = *here;
+	if (!regs)
+		return 0;
+	if (kernel_has(regs->ip)) {
+		bpf_probe_read_kernel(&instruction, sizeof(instruction), &regs->ip);
+	} else {
+		struct pt_regs___arm64 *arm64 = (void *)regs;
+
+		if (kernel_has(arm64->pc))
+			bpf_probe_read_kernel(&instruction, sizeof(instruction), &arm64->pc);
+	}
+	return instruction;
+}
+
+/* Kernel code lies in the upper half of the addresses on both architectures. */
+ALWAYS_INLINE bool is_kernel(__u64 address)
+{
+	return address >> 63;
+}
+
+/* find_frame - the innermost whose address is in a range; the number of frames if none is */
+ALWAYS_INLINE __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 frames, __u64 from,
+			       __u64 to)
+{
+	__u32 i;
+
+	for (i = 0; i < STACK_ROOM && i < frames; i++)
+		if (cpu->frames[i] >= from && cpu->frames[i] <= to)
+			break;
+	return i;
+}
+
+/*
+ * record_stack - the stack of the running thread, from the instruction on where that is in it
+ *
+ * Above it are the frames of the interrupt's entry and of the tracing itself, which say nothing.
+ */
+ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 now, __u8 why,
+				__u64 instruction)
+{
+	__u64 first = 0, frames = 0, code = 0, number, pairs;
+	long bytes = 0;
+
+	/* User code was interrupted: there is nothing of it on the kernel's stack. */
+	if (!instruction || is_kernel(instruction))
+		bytes = bpf_get_stack(context, cpu->frames, sizeof(cpu->frames), 0);
+	if (bytes > 0)
+		frames = (__u64)bytes / sizeof(cpu->frames[0]);
+	if (instruction)
+		first = find_frame(cpu, frames, instruction, instruction);
+	else if (why == STACK_TIMER)
+		first = find_frame(cpu, frames, config.entry, config.entry_end - 1) + 1;
+	if (first >= frames)
+		first = 0;
+	else if (why == STACK_TIMER && !instruction)
+		instruction = cpu->frames[first % STACK_ROOM];
+	if (is_kernel(instruction))
+		bpf_probe_read_kernel(&code, sizeof(code), (void *)(instruction - sizeof(code)));
+	frames = min(frames - first, 2 * FRAME_PAIRS);
+	pairs = (frames + 1) / 2;
+	number = reserve(cpu, 1 + pairs);
+	fill(cpu, number, now, EVENT_STACK, why, frames, (__u32)bpf_get_current_pid_tgid(), 0,
+	     instruction, code);
+	for (__u32 i = 0; i < FRAME_PAIRS; i++) {
+		__u64 at = first + 2 * i;
+
+		if (i >= pairs)
+			break;
+		fill(cpu, number + 1 + i, now, EVENT_FRAMES, 0, 0, 0, 0,
+		     cpu->frames[at % STACK_ROOM],
+		     2 * i + 1 < frames ? cpu->frames[(at + 1) % STACK_ROOM] : 0);
+	}
+}
+
+#endif

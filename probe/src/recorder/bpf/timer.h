@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* hrtimers, and the one that the measured thread sleeps on. */
+#ifndef WHYLATE_RECORDER_BPF_TIMER_H
+#define WHYLATE_RECORDER_BPF_TIMER_H
+
+#include "stack.h"
+
+/*
+ * wakes_measured - whether this timer is the sleep of this CPU's measured thread
+ *
+ * What follows a timer is read as if it were a sleeper's task. Where it is another timer that is
+ * something else; the address of the measured thread's task_struct it is in no other.
+ */
+ALWAYS_INLINE bool wakes_measured(struct recorder_bpf_cpu *cpu, struct hrtimer *timer)
+{
+	struct hrtimer_sleeper *sleeper = (void *)timer;
+	__u64 task = 0;
+
+	if (!cpu->task)
+		return 0;
+	bpf_probe_read_kernel(&task, sizeof(task), &sleeper->task);
+	return task == cpu->task;
+}
+
+/* late_stack - the thread's timer comes late: what did it interrupt? */
+ALWAYS_INLINE void late_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 now,
+			      struct hrtimer *timer)
+{
+	__s64 timer_now = 0; /* by the timer's own clock */
+
+	bpf_probe_read_kernel(&timer_now, sizeof(timer_now), (void *)context[1]);
+	if (timer_now - timer->_softexpires > (__s64)config.stack_after_ns)
+		record_stack(context, cpu, now, STACK_TIMER, interrupted());
+}
+
+SECTION("tp_btf/hrtimer_expire_entry")
+int timer_entry(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	struct hrtimer *timer = (void *)context[0];
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	record(cpu, now, EVENT_TIMER_ENTRY, 0, 0, 0, 0, (__u64)timer->function, (__u64)timer);
+	if (config.stack_after_ns && wakes_measured(cpu, timer))
+		late_stack(context, cpu, now, timer);
+	return 0;
+}
+
+SECTION("raw_tp/hrtimer_expire_exit")
+int timer_exit(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+
+	if (cpu)
+		record(cpu, bpf_ktime_get_ns(), EVENT_TIMER_EXIT, 0, 0, 0, 0, 0, context[0]);
+	return 0;
+}
+
+#endif

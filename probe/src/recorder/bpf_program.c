@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Loading one BPF program: the kernel fits it to its own structures (CO-RE), we fill in the maps.
+ *
+ * That is all that is left of a loader when the object file was taken apart at build time; with
+ * it the probe needs no library, and can do without any single program.
+ */
+#include "bpf_program.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define INSTRUCTIONS 512
+
+/* The helpers that read the kernel's memory ask for a licence that is compatible with its own. */
+static const char licence[] = "Dual MIT/GPL";
+
+/* The beginning of union bpf_attr for BPF_PROG_LOAD: the headers of a build machine may be older
+ * than CO-RE in the kernel. */
+struct load_arguments {
+	uint32_t prog_type;
+	uint32_t insn_cnt;
+	uint64_t insns;
+	uint64_t license;
+	uint32_t log_level;
+	uint32_t log_size;
+	uint64_t log_buf;
+	uint32_t kern_version;
+	uint32_t prog_flags;
+	char prog_name[16];
+	uint32_t prog_ifindex;
+	uint32_t expected_attach_type;
+	uint32_t prog_btf_fd;
+	uint32_t func_info_rec_size;
+	uint64_t func_info;
+	uint32_t func_info_cnt;
+	uint32_t line_info_rec_size;
+	uint64_t line_info;
+	uint32_t line_info_cnt;
+	uint32_t attach_btf_id;
+	uint32_t attach_prog_fd;
+	uint32_t core_relo_cnt;
+	uint64_t fd_array;
+	uint64_t core_relos;
+	uint32_t core_relo_rec_size;
+	uint32_t log_true_size;
+};
+
+_Static_assert(sizeof(struct load_arguments) == 144, "it is the kernel's");
+
+struct function {
+	uint32_t instruction;
+	uint32_t type;
+};
+
+long bpf_call(int command, void *arguments, size_t size)
+{
+	return syscall(SYS_bpf, command, arguments, size);
+}
+
+/* set_address - what the double instruction that loads a 64-bit number stands for */
+static void set_address(struct bpf_insn *instruction, const struct bpf_surroundings *with,
+			enum bpf_place_kind kind)
+{
+	int32_t value = 0;
+	uint8_t meaning = 0;
+
+	switch (kind) {
+	case PLACE_CPUS:
+		meaning = BPF_PSEUDO_MAP_FD;
+		value = with->cpus_fd;
+		break;
+	case PLACE_CONFIG:
+		/* What the compiler put here is the offset in it. */
+		meaning = BPF_PSEUDO_MAP_VALUE;
+		instruction[1].imm = instruction[0].imm;
+		value = with->config_fd;
+		break;
+	case PLACE_IRQ_REGS:
+		/* Without it the address is 0, as the programs expect. */
+		meaning = with->irq_regs ? BPF_PSEUDO_BTF_ID : 0;
+		value = (int32_t)with->irq_regs;
+		break;
+	}
+	instruction[0].src_reg = meaning & 0xf;
+	instruction[0].imm = value;
+}
+
+int bpf_program_load(const struct bpf_program *program, const struct bpf_surroundings *with,
+		     uint32_t tracepoint)
+{
+	struct bpf_insn instructions[INSTRUCTIONS];
+	struct function function = {0, program->function_type};
+	struct load_arguments arguments = {
+	    .prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+	    .insn_cnt = program->instruction_count,
+	    .insns = (uintptr_t)instructions,
+	    .license = (uintptr_t)licence,
+	    .prog_btf_fd = (uint32_t)with->btf_fd,
+	    /* It says nothing; but only with it does the kernel look at relocations. */
+	    .func_info = (uintptr_t)&function,
+	    .func_info_cnt = 1,
+	    .func_info_rec_size = sizeof(function),
+	    .core_relos = (uintptr_t)program->relocations,
+	    .core_relo_cnt = program->relocation_count,
+	    .core_relo_rec_size = program->relocation_count ? sizeof(struct bpf_relocation) : 0,
+	};
+	long fd;
+
+	if (program->instruction_count > INSTRUCTIONS) {
+		errno = E2BIG;
+		return -1;
+	}
+	memcpy(instructions, program->instructions,
+	       program->instruction_count * sizeof(instructions[0]));
+	for (uint32_t i = 0; i < program->place_count; i++)
+		set_address(&instructions[program->places[i].instruction], with,
+			    program->places[i].kind);
+	if (program->is_typed) {
+		arguments.prog_type = BPF_PROG_TYPE_TRACING;
+		arguments.expected_attach_type = BPF_TRACE_RAW_TP;
+		arguments.attach_btf_id = tracepoint;
+	}
+	snprintf(arguments.prog_name, sizeof(arguments.prog_name), "wl_%.12s", program->name);
+	fd = bpf_call(BPF_PROG_LOAD, &arguments, sizeof(arguments));
+	if (fd >= 0 || errno == EPERM || !with->log)
+		return (int)fd;
+	/* Once more, for what the verifier has to say. */
+	with->log[0] = '\0';
+	arguments.log_level = 1;
+	arguments.log_buf = (uintptr_t)with->log;
+	arguments.log_size = with->log_size;
+	return (int)bpf_call(BPF_PROG_LOAD, &arguments, sizeof(arguments));
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+/* A BPF program as tools/bpfgen.py writes it down, and loading it. */
+#ifndef WHYLATE_RECORDER_BPF_PROGRAM_H
+#define WHYLATE_RECORDER_BPF_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What an address in a program stands for. */
+enum bpf_place_kind {
+	PLACE_CPUS,	/* the map of struct recorder_bpf_cpu */
+	PLACE_CONFIG,	/* struct recorder_config, in its map */
+	PLACE_IRQ_REGS, /* the kernel's per-CPU variable of that name */
+};
+
+struct bpf_place {
+	uint32_t instruction;
+	enum bpf_place_kind kind;
+};
+
+/* struct bpf_core_relo of linux/bpf.h, which has it since 5.17. */
+struct bpf_relocation {
+	uint32_t instruction_offset; /* in bytes */
+	uint32_t type;
+	uint32_t access;
+	uint32_t kind;
+};
+
+struct bpf_program {
+	const char *name;
+	const char *tracepoint; /* without its system */
+	bool is_typed;		/* belongs to that tracepoint; else it fits any */
+	const uint64_t *instructions;
+	uint32_t instruction_count;
+	const struct bpf_place *places;
+	uint32_t place_count;
+	uint32_t function_type; /* in the programs' BTF */
+	const struct bpf_relocation *relocations;
+	uint32_t relocation_count;
+};
+
+/* What a program is linked with. */
+struct bpf_surroundings {
+	int btf_fd; /* the programs' own */
+	int cpus_fd;
+	int config_fd;
+	uint32_t irq_regs; /* id in the kernel's BTF; 0: not there */
+	char *log;	   /* what the verifier said of the last program that failed */
+	uint32_t log_size;
+};
+
+/* bpf_program_load - returns a descriptor, or -1 with errno; tracepoint is its id in the kernel's
+ * BTF, and is asked for by typed programs alone */
+int bpf_program_load(const struct bpf_program *program, const struct bpf_surroundings *with,
+		     uint32_t tracepoint);
+
+/* bpf_call - the system call, whose arguments are the beginning of a union bpf_attr */
+long bpf_call(int command, void *arguments, size_t size);
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+/* Which tracepoint is recorded by which BPF program. */
+#ifndef WHYLATE_RECORDER_BPF_SOURCES_H
+#define WHYLATE_RECORDER_BPF_SOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct bpf_source {
+	const char *name; /* SYSTEM:TRACEPOINT */
+	int program;	  /* PROGRAM_ of bpf/programs.h */
+	bool is_needed;	  /* without it there is nothing to tell */
+	bool is_fallback; /* not wanted where the source before it is attached */
+};
+
+extern const struct bpf_source bpf_sources[];
+extern const size_t bpf_source_count;
+extern const struct bpf_program *const bpf_programs;
+extern const size_t bpf_program_count;
+
+/* The programs' BTF. */
+extern const void *const bpf_btf;
+extern const size_t bpf_btf_size;
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "kernel_btf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/btf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH  "/sys/kernel/btf/vmlinux"
+#define MAGIC 0xeb9f
+
+/* By how many bytes an entry is longer than struct btf_type: always, and for each member. Numbers,
+ * because the headers of a build machine may not know the newer kinds. */
+static const struct {
+	uint8_t fixed;
+	uint8_t each;
+} tails[] = {
+    [1] = {4, 0},  /* INT */
+    [3] = {12, 0}, /* ARRAY */
+    [4] = {0, 12}, /* STRUCT */
+    [5] = {0, 12}, /* UNION */
+    [6] = {0, 8},  /* ENUM */
+    [13] = {0, 8}, /* FUNC_PROTO */
+    [14] = {4, 0}, /* VAR */
+    [15] = {0, 12} /* DATASEC */,
+    [17] = {4, 0},  /* DECL_TAG */
+    [19] = {0, 12}, /* ENUM64: the last there is */
+};
+
+struct text {
+	char *data;
+	size_t size;
+};
+
+/* read_all - its size is known beforehand, and it cannot be mapped in most kernels */
+static int read_all(struct text *text)
+{
+	int fd = open(PATH, O_RDONLY | O_CLOEXEC), error = 0;
+	struct stat status;
+	size_t have = 0;
+
+	if (fd < 0)
+		return errno;
+	if (fstat(fd, &status) || status.st_size <= 0)
+		error = ENOENT;
+	else if (!(text->data = malloc((size_t)status.st_size + 1)))
+		error = ENOMEM;
+	while (!error && have < (size_t)status.st_size) {
+		ssize_t got = read(fd, text->data + have, (size_t)status.st_size - have);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			error = got ? errno : EIO;
+		else
+			have += (size_t)got;
+	}
+	close(fd);
+	if (!error) {
+		text->data[have] = '\0';
+		text->size = have;
+	}
+	return error;
+}
+
+static bool matches(const struct kernel_name *wanted, uint32_t kind, const char *name)
+{
+	size_t prefix = strlen(wanted->prefix);
+
+	return kind == wanted->kind && !strncmp(name, wanted->prefix, prefix) &&
+	       !strcmp(name + prefix, wanted->name);
+}
+
+static int find(const struct text *text, struct kernel_name *names, size_t count)
+{
+	struct btf_header header;
+	uint64_t types, strings;
+	uint32_t id = 0;
+
+	if (text->size < sizeof(header))
+		return EPROTO;
+	memcpy(&header, text->data, sizeof(header));
+	types = (uint64_t)header.hdr_len + header.type_off;
+	strings = (uint64_t)header.hdr_len + header.str_off;
+	if (header.magic != MAGIC || types + header.type_len > text->size ||
+	    strings + header.str_len > text->size)
+		return EPROTO;
+	for (uint64_t at = types; at + sizeof(struct btf_type) <= types + header.type_len;) {
+		struct btf_type type;
+		uint32_t kind, members;
+
+		memcpy(&type, text->data + at, sizeof(type));
+		kind = BTF_INFO_KIND(type.info) & 0x1f;
+		members = BTF_INFO_VLEN(type.info);
+		id++;
+		if (kind >= sizeof(tails) / sizeof(tails[0]))
+			return EPROTO;
+		for (size_t i = 0; type.name_off && i < count; i++)
+			if (type.name_off < header.str_len &&
+			    matches(&names[i], kind, text->data + strings + type.name_off))
+				names[i].id = id;
+		at += sizeof(type) + tails[kind].fixed + (uint64_t)tails[kind].each * members;
+	}
+	return 0;
+}
+
+int kernel_btf_find(struct kernel_name *names, size_t count)
+{
+	struct text text = {0};
+	int error = read_all(&text);
+
+	if (!error)
+		error = find(&text, names, count);
+	free(text.data);
+	return error;
+}

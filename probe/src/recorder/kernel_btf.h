@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+/* What the running kernel says of its own types (BTF): where in it a name is. */
+#ifndef WHYLATE_RECORDER_KERNEL_BTF_H
+#define WHYLATE_RECORDER_KERNEL_BTF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct kernel_name {
+	const char *prefix;
+	const char *name; /* what follows the prefix */
+	uint32_t kind;	  /* BTF_KIND_ of linux/btf.h */
+	uint32_t id;	  /* set; 0: the kernel has no such */
+};
+
+/* kernel_btf_find - look all names up at once; returns 0 or an errno, ENOENT without BTF */
+int kernel_btf_find(struct kernel_name *names, size_t count);
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+/*
+ * recorder_driver ENGINE SECONDS [stack=NS] [ring=BYTES] [cost] [quiet] - run one recorder engine
+ *
+ * On each CPU a SCHED_FIFO thread sleeps to absolute deadlines 1 ms apart. After SECONDS the rings
+ * are printed, one line for each thing:
+ *
+ *	cpu CPU pid PID events N stages N missed N ring N
+ *	source NAME ERRNO
+ *	event CPU TIME_NS SEQ KIND A B C D E F		(not with quiet)
+ *	stage CPU SWITCHED_NS WAKING_NS TIMER_NS SUMS...
+ *	left CPU LEFT_NS SUMS...
+ *	fault CPU TEXT					(what should not be in a ring)
+ *	program NAME RUNS NS				(with cost)
+ *	cost RUNS NS MISSED
+ *
+ * "ready" is printed when the recorder runs. Exits with 1 where it cannot, and says why.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/bpf.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "recorder/engine.h"
+
+#define CPUS	    256
+#define INTERVAL_NS 1000000u
+#define PRIORITY    90
+#define ORDER_NS    1000000u /* a hypervisor may stop a CPU between two instructions */
+
+struct sleeper {
+	pthread_t thread;
+	uint16_t cpu;
+	_Atomic uint32_t pid;
+	_Atomic bool *stop;
+};
+
+static void *sleeper_main(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	struct sched_param priority = {.sched_priority = PRIORITY};
+	uint64_t due;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(sleeper->cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		return NULL;
+	if (sched_setscheduler(0, SCHED_FIFO, &priority))
+		perror("recorder_driver: SCHED_FIFO");
+	sleeper->pid = (uint32_t)syscall(SYS_gettid);
+	for (due = clock_ns() + INTERVAL_NS; !*sleeper->stop; due += INTERVAL_NS) {
+		struct timespec until = clock_timespec(due);
+
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+	}
+	return NULL;
+}
+
+static void print_sums(const uint64_t *sums)
+{
+	for (int i = 0; i < RECORDER_SUMS; i++)
+		printf(" %" PRIu64, sums[i]);
+	printf("\n");
+}
+
+/* What was in the ring of one CPU at one time; it goes on to be written to. */
+struct snapshot {
+	struct recorder_cpu *cpu;
+	struct recorder_event *events;
+	uint64_t first;
+	uint64_t end;
+};
+
+/* take - copy a ring; what was overwritten meanwhile does not count */
+static bool take(const struct recorder *recorder, uint16_t cpu, struct snapshot *snapshot)
+{
+	size_t bytes = recorder->ring_size * sizeof(struct recorder_event);
+	uint64_t now;
+
+	snapshot->cpu = malloc(sizeof(*snapshot->cpu));
+	snapshot->events = malloc(bytes);
+	if (!snapshot->cpu || !snapshot->events)
+		return false;
+	memcpy(snapshot->cpu, recorder->cpus[cpu], sizeof(*snapshot->cpu));
+	atomic_thread_fence(memory_order_seq_cst);
+	memcpy(snapshot->events, recorder->events[cpu], bytes);
+	atomic_thread_fence(memory_order_seq_cst);
+	now = *(volatile uint64_t *)&recorder->cpus[cpu]->events;
+	snapshot->end = snapshot->cpu->events;
+	snapshot->first = now > recorder->ring_size ? now - recorder->ring_size : 0;
+	return true;
+}
+
+static void print_events(const struct snapshot *snapshot, uint64_t ring, uint16_t cpu, bool quiet)
+{
+	uint64_t before_ns = 0;
+
+	for (uint64_t number = snapshot->first; number < snapshot->end; number++) {
+		const struct recorder_event *event = &snapshot->events[number & (ring - 1)];
+
+		if (event->seq != (uint32_t)(number + 1))
+			printf("fault %u seq %u at %" PRIu64 "\n", cpu, event->seq, number);
+		/* A program that is interrupted has read the clock before what interrupts it. */
+		if (event->time_ns + ORDER_NS < before_ns)
+			printf("fault %u time %llu after %" PRIu64 "\n", cpu,
+			       (unsigned long long)event->time_ns, before_ns);
+		before_ns = event->time_ns;
+		if (!quiet)
+			printf("event %u %llu %u %u %u %u %u %u %llu %llu\n", cpu,
+			       (unsigned long long)event->time_ns, event->seq, event->kind,
+			       event->a, event->b, event->c, event->d,
+			       (unsigned long long)event->e, (unsigned long long)event->f);
+	}
+}
+
+static void print_stages(const struct recorder_cpu *cpu, uint16_t number)
+{
+	uint64_t first = cpu->stages > STAGES ? cpu->stages - STAGES : 0;
+
+	for (uint64_t i = first; i < cpu->stages; i++) {
+		const struct recorder_stage *stage = &cpu->stage[i % STAGES];
+
+		printf("stage %u %llu %llu %llu", number, (unsigned long long)stage->switched_ns,
+		       (unsigned long long)stage->waking_ns, (unsigned long long)stage->timer_ns);
+		print_sums((const uint64_t *)stage->sums);
+	}
+	printf("left %u %llu", number, (unsigned long long)cpu->left_ns);
+	print_sums((const uint64_t *)cpu->left_sums);
+}
+
+static void print_cpu(const struct snapshot *snapshot, uint64_t ring, uint16_t number,
+		      const struct sleeper *sleeper, bool quiet)
+{
+	const struct recorder_cpu *cpu = snapshot->cpu;
+
+	printf("cpu %u pid %u events %llu stages %llu missed %llu ring %" PRIu64 "\n", number,
+	       sleeper->pid, (unsigned long long)cpu->events, (unsigned long long)cpu->stages,
+	       (unsigned long long)cpu->missed, ring);
+	print_stages(cpu, number);
+	print_events(snapshot, ring, number, quiet);
+}
+
+/* print_programs - what the kernel counted for each BPF program of a recorder */
+static void print_programs(void)
+{
+	union bpf_attr attr;
+	uint32_t id = 0;
+
+	for (;;) {
+		struct bpf_prog_info info;
+		int fd;
+
+		memset(&attr, 0, sizeof(attr));
+		attr.start_id = id;
+		if (syscall(SYS_bpf, BPF_PROG_GET_NEXT_ID, &attr, sizeof(attr)))
+			return;
+		id = attr.next_id;
+		memset(&attr, 0, sizeof(attr));
+		attr.prog_id = id;
+		fd = (int)syscall(SYS_bpf, BPF_PROG_GET_FD_BY_ID, &attr, sizeof(attr));
+		if (fd < 0)
+			continue;
+		memset(&info, 0, sizeof(info));
+		memset(&attr, 0, sizeof(attr));
+		attr.info.bpf_fd = (uint32_t)fd;
+		attr.info.info_len = sizeof(info);
+		attr.info.info = (uintptr_t)&info;
+		if (!syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) &&
+		    !strncmp(info.name, "wl_", 3))
+			printf("program %s %llu %llu\n", info.name,
+			       (unsigned long long)info.run_cnt,
+			       (unsigned long long)info.run_time_ns);
+		close(fd);
+	}
+}
+
+static int run(const struct recorder_engine *engine, struct recorder_plan *plan,
+	       const struct sleeper *sleepers, double seconds, bool quiet)
+{
+	static struct snapshot snapshots[CPUS];
+	struct recorder recorder;
+	struct recorder_cost cost;
+	char text[RECORDER_MESSAGE];
+	uint64_t began = clock_ns();
+	int error = engine->start(&recorder, plan, text);
+
+	if (error) {
+		fprintf(stderr, "recorder_driver: %s: %s (errno %d)\n", engine->name, text, error);
+		return 1;
+	}
+	fprintf(stderr, "started in %.1f ms\n", (double)(clock_ns() - began) / 1e6);
+	printf("ready\n");
+	fflush(stdout);
+	usleep((useconds_t)(seconds * 1e6));
+	engine->gather(&recorder);
+	engine->cost(&recorder, &cost);
+	for (uint16_t i = 0; i < recorder.cpu_limit; i++)
+		if (recorder.cpus[i] && !take(&recorder, i, &snapshots[i]))
+			return 1;
+	if (plan->measure_cost)
+		print_programs();
+	for (size_t i = 0; i < recorder.source_count; i++)
+		printf("source %s %d\n", recorder.sources[i].name, recorder.sources[i].error);
+	for (uint16_t i = 0; i < recorder.cpu_limit; i++)
+		if (snapshots[i].cpu)
+			print_cpu(&snapshots[i], recorder.ring_size, i, &sleepers[i], quiet);
+	printf("cost %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", cost.runs, cost.run_ns, cost.missed);
+	engine->stop(&recorder);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static struct sleeper sleepers[CPUS];
+	static struct recorder_thread threads[CPUS];
+	struct recorder_plan plan = {.threads = threads, .ring_bytes = 1u << 20};
+	const struct recorder_engine *engine = &recorder_bpf;
+	_Atomic bool stop = false;
+	bool quiet = false;
+	cpu_set_t set;
+	int status;
+
+	if (argc < 3 || strcmp(argv[1], engine->name) != 0 ||
+	    sched_getaffinity(0, sizeof(set), &set)) {
+		fprintf(stderr, "usage: recorder_driver ENGINE SECONDS [stack=NS] [ring=BYTES] "
+				"[cost] [quiet]\n");
+		return 2;
+	}
+	for (int i = 3; i < argc; i++) {
+		if (!strncmp(argv[i], "stack=", 6))
+			plan.stack_after_ns = strtoull(argv[i] + 6, NULL, 10);
+		else if (!strncmp(argv[i], "ring=", 5))
+			plan.ring_bytes = strtoull(argv[i] + 5, NULL, 10);
+		else if (!strcmp(argv[i], "cost"))
+			plan.measure_cost = true;
+		else if (!strcmp(argv[i], "quiet"))
+			quiet = true;
+	}
+	for (uint16_t i = 0; i < CPUS; i++) {
+		if (!CPU_ISSET(i, &set))
+			continue;
+		sleepers[i] = (struct sleeper){.cpu = i, .stop = &stop};
+		if (pthread_create(&sleepers[i].thread, NULL, sleeper_main, &sleepers[i]))
+			return 1;
+		while (!sleepers[i].pid)
+			usleep(1000);
+		threads[plan.thread_count++] = (struct recorder_thread){sleepers[i].pid, i};
+		plan.cpu_limit = (uint16_t)(i + 1);
+	}
+	status = run(engine, &plan, sleepers, strtod(argv[2], NULL), quiet);
+	stop = true;
+	for (size_t i = 0; i < plan.thread_count; i++)
+		pthread_join(sleepers[threads[i].cpu].thread, NULL);
+	return status;
+}

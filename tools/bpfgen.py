@@ -1,0 +1,281 @@
+"""Compile the flight recorder's BPF programs into a header that the probe is built with.
+
+`bpfgen.py` writes probe/src/recorder/bpf/programs.h and needs clang (Debian: clang). The header
+is committed, so that a probe can be built with a C compiler alone. `bpfgen.py --check` only says
+whether it was made from the present sources, by their hash (exit status 1 when it was not).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "probe/src/recorder/bpf"
+MAIN = FOLDER / "recorder.bpf.c"
+TARGET = FOLDER / "programs.h"
+NOTICE = "Written by tools/bpfgen.py from what lies beside it. Do not edit."
+FLAGS = ["-target", "bpf", "-mcpu=v3", "-std=gnu11", "-O2", "-g", "-fno-strict-aliasing"]
+FLAGS += ["-Wall", "-Wextra", "-Werror"]
+COMPILERS = ("clang", "clang-19", "clang-18", "clang-17", "clang-16", "clang-15", "clang-14")
+#: What an address in a program may stand for; the loader puts the thing itself there.
+PLACES = {"cpus": "PLACE_CPUS", "config": "PLACE_CONFIG", "__irq_regs": "PLACE_IRQ_REGS"}
+#: linux/bpf.h
+CORE_RELO = struct.Struct("<IIII")
+#: linux/btf.h: kinds, and by how many bytes a type of that kind goes on (a fixed part, each member)
+BTF_VAR, BTF_DATASEC = 14, 15
+BTF_TAIL = {1: (4, 0), 3: (12, 0), 4: (0, 12), 5: (0, 12), 6: (0, 8), 13: (0, 8)}
+BTF_TAIL |= {BTF_VAR: (4, 0), BTF_DATASEC: (0, 12), 17: (4, 0), 19: (0, 12)}
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section of an ELF file."""
+
+    name: str
+    kind: int
+    info: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """One symbol of an ELF file."""
+
+    name: str
+    section: int
+    is_function: bool
+
+
+@dataclass(frozen=True)
+class Program:
+    """One BPF program, as the kernel wants it."""
+
+    name: str
+    tracepoint: str
+    is_typed: bool
+    instructions: bytes
+    places: list[tuple[int, str]]
+    function_type: int
+    relocations: bytes
+
+
+def text_at(strings: bytes, offset: int) -> str:
+    """Return the string at an offset of a string table."""
+    return strings[offset : strings.index(b"\0", offset)].decode()
+
+
+def sections_of(elf: bytes) -> list[Section]:
+    """Return the sections of a little-endian 64-bit ELF file."""
+    (at,) = struct.unpack_from("<Q", elf, 0x28)
+    size, count, names = struct.unpack_from("<HHH", elf, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", elf, at + i * size) for i in range(count)]
+    strings = elf[headers[names][4] :]
+    return [Section(text_at(strings, h[0]), h[1], h[7], elf[h[4] : h[4] + h[5]]) for h in headers]
+
+
+def symbols_of(sections: list[Section]) -> list[Symbol]:
+    """Return the symbols, in their order."""
+    table = next(s.data for s in sections if s.name == ".symtab")
+    strings = next(s.data for s in sections if s.name == ".strtab")
+    return [
+        Symbol(text_at(strings, name), section, info & 0xF == 2)
+        for name, info, _, section, _, _ in struct.iter_unpack("<IBBHQQ", table)
+    ]
+
+
+def loadable_btf(btf: bytes) -> bytes:
+    """Return the BTF with what a kernel refuses set right: extern variables, sizes of sections."""
+    out = bytearray(btf)
+    (header,) = struct.unpack_from("<I", btf, 4)
+    types, length = struct.unpack_from("<II", btf, 8)
+    at, end = header + types, header + types + length
+    while at < end:
+        info = struct.unpack_from("<I", btf, at + 4)[0]
+        kind, members = info >> 24 & 0x1F, info & 0xFFFF
+        fixed, each = BTF_TAIL.get(kind, (0, 0))
+        if kind == BTF_VAR:
+            struct.pack_into("<I", out, at + 12, 1)
+        elif kind == BTF_DATASEC:
+            offset = 0
+            for member in range(members):
+                entry = at + 12 + 12 * member
+                struct.pack_into("<I", out, entry + 4, offset)
+                offset += struct.unpack_from("<I", btf, entry + 8)[0]
+            struct.pack_into("<I", out, at + 8, offset)
+        at += 12 + fixed + each * members
+    return bytes(out)
+
+
+def by_section(btf: bytes, part: bytes) -> dict[str, tuple[int, bytes]]:
+    """Return the records of a part of .BTF.ext by section: the size of one, and all of them."""
+    (header,) = struct.unpack_from("<I", btf, 4)
+    strings = btf[header + struct.unpack_from("<I", btf, 16)[0] :]
+    found = {}
+    (size,) = struct.unpack_from("<I", part)
+    at = 4
+    while at < len(part):
+        name, count = struct.unpack_from("<II", part, at)
+        found[text_at(strings, name)] = (size, part[at + 8 : at + 8 + size * count])
+        at += 8 + size * count
+    return found
+
+
+def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
+    """Return all programs: each has a section of its own, called TYPE/TRACEPOINT."""
+    symbols = symbols_of(sections)
+    extra = next(s.data for s in sections if s.name == ".BTF.ext")
+    header, functions, functions_size = struct.unpack_from("<III", extra, 4)
+    relocations, relocations_size = struct.unpack_from("<II", extra, 24)
+    functions += header
+    relocations += header
+    types = by_section(btf, extra[functions : functions + functions_size])
+    changes = by_section(btf, extra[relocations : relocations + relocations_size])
+    found = []
+    for index, section in enumerate(sections):
+        kind, _, tracepoint = section.name.partition("/")
+        if kind not in ("tp_btf", "raw_tp"):
+            continue
+        names = [s.name for s in symbols if s.section == index and s.is_function]
+        if len(names) != 1:
+            sys.exit(f"bpfgen: {section.name} must hold one program, and nothing it calls")
+        places = []
+        for table in (s for s in sections if s.kind == 9 and s.info == index):
+            for offset, info in struct.iter_unpack("<QQ", table.data):
+                symbol = symbols[info >> 32].name
+                if symbol not in PLACES:
+                    sys.exit(f"bpfgen: {names[0]} uses {symbol}: the loader does not know it")
+                places.append((offset // 8, PLACES[symbol]))
+        (function,) = struct.unpack_from("<I", types[section.name][1], 4)
+        size, records = changes.get(section.name, (CORE_RELO.size, b""))
+        if size != CORE_RELO.size:
+            sys.exit("bpfgen: this clang writes relocations of another size")
+        found.append(
+            Program(
+                names[0], tracepoint, kind == "tp_btf", section.data, places, function, records
+            )
+        )
+    return found
+
+
+def numbers(values: list[str], indent: str, per_line: int) -> list[str]:
+    """Return an array's content, some values to the line."""
+    return [
+        indent + " ".join(f"{value}," for value in values[i : i + per_line])
+        for i in range(0, len(values), per_line)
+    ]
+
+
+def words(data: bytes) -> list[str]:
+    """Return data as 64-bit numbers, padded with zeros."""
+    padded = data + bytes(-len(data) % 8)
+    return [f"0x{word:016x}" for (word,) in struct.iter_unpack("<Q", padded)]
+
+
+def render(programs: list[Program], btf: bytes, digest: str) -> str:
+    """Return the text of the header."""
+    out = [
+        "/* SPDX-License-Identifier: MIT OR GPL-2.0-only */",
+        f"/* {NOTICE} */",
+        f"/* sources: sha256 {digest} */",
+        "/* clang-format off */",
+        "#ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H",
+        "#define WHYLATE_RECORDER_BPF_PROGRAMS_H",
+        "",
+        '#include "../bpf_program.h"',
+        "",
+        "enum {",
+        *[f"\tPROGRAM_{p.name.upper()}," for p in programs],
+        "\tPROGRAMS,",
+        "};",
+        "",
+        "/* In words of 64 bits: they are to lie as the kernel wants them. */",
+        "static const uint64_t program_btf[] = {",
+        *numbers(words(btf), "\t", 4),
+        "};",
+        f"#define PROGRAM_BTF_SIZE {len(btf)}",
+    ]
+    for p in programs:
+        out += ["", f"static const uint64_t {p.name}_instructions[] = {{"]
+        out += [*numbers(words(p.instructions), "\t", 4), "};"]
+        out.append(f"static const struct bpf_place {p.name}_places[] = {{")
+        out += [*numbers([f"{{{at}, {place}}}" for at, place in p.places], "\t", 4), "};"]
+        if p.relocations:
+            out.append(f"static const struct bpf_relocation {p.name}_relocations[] = {{")
+            entries = [
+                "{" + ", ".join(map(str, r)) + "}" for r in CORE_RELO.iter_unpack(p.relocations)
+            ]
+            out += [*numbers(entries, "\t", 4), "};"]
+    out += ["", "static const struct bpf_program programs[PROGRAMS] = {"]
+    for p in programs:
+        out += [
+            f"\t[PROGRAM_{p.name.upper()}] = {{",
+            f'\t\t.name = "{p.name}", .tracepoint = "{p.tracepoint}",',
+            f"\t\t.is_typed = {'true' if p.is_typed else 'false'},",
+            f"\t\t.instructions = {p.name}_instructions,",
+            f"\t\t.instruction_count = {len(p.instructions) // 8},",
+            f"\t\t.places = {p.name}_places, .place_count = {len(p.places)},",
+            f"\t\t.function_type = {p.function_type},",
+        ]
+        if p.relocations:
+            count = len(p.relocations) // CORE_RELO.size
+            out.append(
+                f"\t\t.relocations = {p.name}_relocations, .relocation_count = {count},"
+            )
+        out.append("\t},")
+    return "\n".join([*out, "};", "", "#endif", ""])
+
+
+def digest_of_sources() -> str:
+    """Return the SHA-256 of all that the programs are made from."""
+    files = sorted({*FOLDER.glob("*.[ch]")} - {TARGET}) + [FOLDER.parent / "event.h"]
+    sha256 = hashlib.sha256()
+    for path in [*files, Path(__file__)]:
+        data = path.read_bytes()
+        sha256.update(f"{path.name} {len(data)}\n".encode() + data)
+    return sha256.hexdigest()
+
+
+def compile_programs() -> bytes:
+    """Return the object that clang makes; raises SystemExit with what it says."""
+    clang = os.environ.get("CLANG") or next(filter(shutil.which, COMPILERS), None)
+    if clang is None:
+        sys.exit("bpfgen: there is no clang here; Debian: apt-get install clang")
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "recorder.o"
+        # Paths are in the debug information: they must not differ from checkout to checkout.
+        done = subprocess.run(
+            [clang, *FLAGS, "-c", MAIN.name, "-o", str(target)], check=False, cwd=FOLDER
+        )
+        if done.returncode:
+            sys.exit("bpfgen: the programs do not compile")
+        return target.read_bytes()
+
+
+def main() -> None:
+    """Write the header, or check it."""
+    digest = digest_of_sources()
+    old = TARGET.read_text() if TARGET.exists() else ""
+    if "--check" in sys.argv[1:]:
+        made_from = re.search(r"sha256 ([0-9a-f]{64})", old)
+        if not made_from or made_from[1] != digest:
+            sys.exit(f"{TARGET.relative_to(ROOT)} is not made from these sources: run make bpf")
+        return
+    sections = sections_of(compile_programs())
+    btf = next(s.data for s in sections if s.name == ".BTF")
+    text = render(programs_of(sections, btf), loadable_btf(btf), digest)
+    if text != old:
+        TARGET.write_text(text)
+        print(f"wrote {TARGET.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
