@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "formats.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control.h"
+#include "recorder/event.h"
+
+/* The longest seen is 3 KiB: sched:sched_switch, for the text that prints its states. */
+#define LONGEST_FORMAT 16384
+#define LONGEST_TEXTS  (256 << 10)
+/* A page may be a sub-buffer of many pages (buffer_subbuf_size_kb), but it has its limits. */
+#define LARGEST_PAGE  (1u << 20)
+#define LARGEST_FIELD 4096
+
+/* One line: "field:int irq;	offset:8;	size:4;	signed:1;" */
+struct described {
+	char declaration[128]; /* type and name */
+	const char *name;
+	uint32_t offset, size;
+};
+
+/* parse_field - false where the line is none. Returns the name without the brackets of arrays. */
+static bool parse_field(const char *line, struct described *field)
+{
+	size_t end;
+
+	if (sscanf(line, " field:%127[^;]; offset:%" SCNu32 "; size:%" SCNu32 ";",
+		   field->declaration, &field->offset, &field->size) != 3)
+		return false;
+	end = strlen(field->declaration);
+	if (end && field->declaration[end - 1] == ']')
+		while (end && field->declaration[end] != '[')
+			end--;
+	/* "char[] name" has them at the type, "char name[16]" at the name. */
+	field->declaration[end] = '\0';
+	while (end && field->declaration[end - 1] != ' ' && field->declaration[end - 1] != '*')
+		end--;
+	field->name = field->declaration + end;
+	return field->offset < LARGEST_FIELD && field->size <= LARGEST_FIELD;
+}
+
+/* next_line - cut one line off a text; NULL at its end */
+static char *next_line(char **text)
+{
+	char *line = *text, *end = strchr(line, '\n');
+
+	if (*line == '\0')
+		return NULL;
+	if (end)
+		*end = '\0';
+	*text = end ? end + 1 : line + strlen(line);
+	return line;
+}
+
+int formats_open(struct formats *formats, int directory)
+{
+	char text[LONGEST_FORMAT], *rest = text, *line;
+	struct described field;
+	uint32_t data_size = 0;
+	int error = control_read(directory, "events/header_page", text, sizeof(text));
+
+	memset(formats, 0, sizeof(*formats));
+	if (error)
+		return error;
+	while ((line = next_line(&rest)) != NULL) {
+		if (!parse_field(line, &field))
+			continue;
+		if (!strcmp(field.name, "timestamp") && (field.offset != 0 || field.size != 8))
+			return EPROTO;
+		if (!strcmp(field.name, "commit")) {
+			formats->commit_offset = field.offset;
+			formats->commit_size = field.size;
+		}
+		if (!strcmp(field.name, "data")) {
+			formats->data_offset = field.offset;
+			data_size = field.size;
+		}
+	}
+	if ((formats->commit_size != 4 && formats->commit_size != 8) ||
+	    formats->commit_offset < 8 ||
+	    formats->data_offset < formats->commit_offset + formats->commit_size || !data_size)
+		return EPROTO;
+	formats->page_size = formats->data_offset + data_size;
+	return 0;
+}
+
+/* fits - is a field of this size what the target can take? */
+static bool fits(const struct described *field, enum target target, bool located)
+{
+	if (target == TARGET_MASK)
+		return located ? field->size == 4 : field->size >= 1;
+	if (target == TARGET_COMM)
+		return !located && field->size == 16;
+	return !located &&
+	       (field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8);
+}
+
+/* take_field - note where a field lies, if the source wants it */
+static int take_field(struct layout *layout, const struct described *field)
+{
+	bool relative = !strncmp(field->declaration, "__rel_loc", 9);
+	bool located = relative || !strncmp(field->declaration, "__data_loc", 10);
+
+	if (!strcmp(field->name, "common_type") && (field->offset != 0 || field->size != 2))
+		return EPROTO;
+	if (!strcmp(field->name, "common_pid")) {
+		if (field->size != 4)
+			return EPROTO;
+		layout->pid = (uint16_t)field->offset;
+	}
+	for (size_t i = 0; i < SOURCE_FIELDS && layout->source->fields[i].name; i++) {
+		const struct source_field *wanted = &layout->source->fields[i];
+
+		if (strcmp(wanted->name, field->name) != 0)
+			continue;
+		if (!fits(field, wanted->target, located))
+			return EPROTO;
+		/* At the place that the source gives it: some depend on the one before. */
+		layout->fields[i] =
+		    (struct layout_field){.offset = (uint16_t)field->offset,
+					  .size = (uint8_t)(field->size > 255 ? 255 : field->size),
+					  .target = (uint8_t)wanted->target,
+					  .located = located,
+					  .relative = relative};
+		if (field->offset + field->size > layout->least)
+			layout->least = (uint16_t)(field->offset + field->size);
+	}
+	return 0;
+}
+
+/* parse_format - the text of one source; returns 0 or EPROTO */
+static int parse_format(char *text, struct layout *layout, unsigned *id)
+{
+	struct described field;
+	char *line;
+	int error;
+
+	*id = 0;
+	layout->least = 8;
+	while ((line = next_line(&text)) != NULL) {
+		if (sscanf(line, "ID: %u", id) == 1 || !parse_field(line, &field))
+			continue;
+		error = take_field(layout, &field);
+		if (error)
+			return error;
+	}
+	for (size_t i = 0; i < SOURCE_FIELDS && layout->source->fields[i].name; i++) {
+		if (layout->fields[i].target == TARGET_NONE)
+			return EPROTO;
+		layout->count = (uint8_t)(i + 1);
+	}
+	return *id == 0 || *id > UINT16_MAX || layout->pid == 0 || layout->pid + 4u > layout->least
+		   ? EPROTO
+		   : 0;
+}
+
+int formats_add(struct formats *formats, int directory, const struct source *source)
+{
+	struct layout *layout = &formats->layouts[formats->layout_count];
+	char text[LONGEST_FORMAT], path[128];
+	const char *event = strchr(source->name, ':');
+	unsigned id;
+	int error;
+
+	if (formats->layout_count == RECORDER_SOURCES)
+		return E2BIG;
+	snprintf(path, sizeof(path), "events/%.*s/%s/format", (int)(event - source->name),
+		 source->name, event + 1);
+	error = control_read(directory, path, text, sizeof(text));
+	if (error)
+		return error;
+	*layout = (struct layout){.source = source};
+	error = parse_format(text, layout, &id);
+	if (error)
+		return error;
+	formats->by_id[id] = (uint8_t)++formats->layout_count;
+	return 0;
+}
+
+/* vector_of - which vector a text of arch/arm{,64}/kernel/smp.c is for */
+static uint8_t vector_of(const char *text)
+{
+	static const struct {
+		const char *text;
+		uint8_t vector;
+	} known[] = {
+	    {"Rescheduling interrupts", VECTOR_RESCHEDULE},
+	    {"Function call interrupts", VECTOR_CALL_FUNCTION},
+	    {"Single function call interrupts", VECTOR_CALL_FUNCTION_SINGLE},
+	    {"CPU stop interrupts", VECTOR_CPU_STOP},
+	    {"CPU stop (for crash dump) interrupts", VECTOR_CPU_STOP},
+	    {"CPU stop NMIs", VECTOR_CPU_STOP},
+	    {"Timer broadcast interrupts", VECTOR_TIMER_BROADCAST},
+	    {"IRQ work interrupts", VECTOR_IRQ_WORK},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(text, known[i].text))
+			return known[i].vector;
+	return VECTOR_OTHER;
+}
+
+int formats_add_reasons(struct formats *formats, int directory)
+{
+	char *texts = malloc(LONGEST_TEXTS), *rest = texts, *line;
+	int error =
+	    texts ? control_read(directory, "printk_formats", texts, LONGEST_TEXTS) : ENOMEM;
+
+	while (!error && formats->reason_count < REASONS && (line = next_line(&rest)) != NULL) {
+		struct reason *reason = &formats->reasons[formats->reason_count];
+		char text[64];
+
+		if (sscanf(line, "%" SCNx64 " : \"%63[^\"]\"", &reason->address, text) != 2)
+			continue;
+		reason->vector = vector_of(text);
+		formats->reason_count += reason->vector != VECTOR_OTHER;
+	}
+	free(texts);
+	return error;
+}

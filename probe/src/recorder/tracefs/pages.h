@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A page of the kernel's ring buffer, as per_cpu/cpuN/trace_pipe_raw gives it (the kernel's
+ * kernel/trace/ring_buffer.c): a time stamp, a commit word, and records that say how much later
+ * than the one before they are.
+ */
+#ifndef WHYLATE_RECORDER_TRACEFS_PAGES_H
+#define WHYLATE_RECORDER_TRACEFS_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats.h"
+
+struct page {
+	const uint8_t *data;
+	uint32_t at, end;
+	uint64_t time_ns; /* of the last record */
+	uint64_t lost;	/* records overwritten before this page; 1 where their number is not said */
+	bool malformed; /* it ended where no record can end */
+};
+
+struct page_record {
+	uint64_t time_ns;
+	const uint8_t *data;
+	uint32_t size;
+};
+
+/* page_open - bytes: what one read gave, at least data_offset of them or there is no record */
+void page_open(struct page *page, const struct formats *formats, const uint8_t *bytes, size_t size);
+
+/* page_next - false at the end; nothing outside the page is ever read */
+bool page_next(struct page *page, struct page_record *record);
+
+#endif
