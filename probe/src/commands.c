@@ -201,7 +201,9 @@ static void do_recorder(struct session *session, uint32_t number,
 	for (size_t i = 0; i < flight->recorder.source_count; i++)
 		SEND(session, recorder_source, RECORDER_SOURCE,
 		     .name = wire_text(flight->recorder.sources[i].name),
-		     .error = flight->recorder.sources[i].error);
+		     .error = flight->recorder.sources[i].attached
+				  ? 0
+				  : flight->recorder.sources[i].error);
 	SEND(session, recorder_started, RECORDER_STARTED,
 	     .engine = wire_text(flight->recorder.engine->name),
 	     .ring_events = flight->recorder.ring_size);

@@ -111,19 +111,21 @@ void flight_measure(struct session *session)
 			__atomic_store_n(&flight->recorder.cpus[cpu]->measured, wakeup->cpus[i].tid,
 					 __ATOMIC_RELEASE);
 	}
-	flight->tokens_ns = clock_ns();
+	flight->tokens = WINDOWS_BURST;
+	flight->refilled_ns = clock_ns();
 }
 
 /* allowed - whether one more window may be copied now */
 static bool allowed(struct flight *flight, uint64_t now_ns)
 {
-	uint64_t saved = (uint64_t)WINDOWS_BURST * TOKEN_NS;
+	uint64_t come = (now_ns - flight->refilled_ns) / TOKEN_NS;
 
-	if (now_ns - flight->tokens_ns > saved)
-		flight->tokens_ns = now_ns - saved;
-	if (now_ns - flight->tokens_ns < TOKEN_NS)
+	flight->refilled_ns += come * TOKEN_NS;
+	flight->tokens =
+	    come < WINDOWS_BURST - flight->tokens ? flight->tokens + (uint32_t)come : WINDOWS_BURST;
+	if (!flight->tokens)
 		return false;
-	flight->tokens_ns += TOKEN_NS;
+	flight->tokens--;
 	return true;
 }
 
@@ -255,8 +257,6 @@ void flight_end(struct session *session)
 	struct flight *flight = &session->flight;
 	struct recorder_cost cost = {0};
 	uint64_t events = 0, missed = 0;
-	uint32_t unknown;
-	char text[160];
 
 	if (!flight->recording)
 		return;
@@ -269,14 +269,10 @@ void flight_end(struct session *session)
 	}
 	flight->recorder.engine->stop(&flight->recorder);
 	flight->recording = false;
-	unknown = names_resolve(&flight->names);
-	if (unknown) {
-		snprintf(text, sizeof(text),
-			 "%u addresses of the kernel have no name: /proc/kallsyms does not show "
-			 "them (kernel.kptr_restrict)",
-			 unknown);
-		KEEP(session, note, NOTE, .code = wire_text("symbols"), .text = wire_text(text));
-	}
+	if (!names_resolve(&flight->names))
+		KEEP(session, note, NOTE, .code = wire_text("symbols"),
+		     .text = wire_text("the functions of the kernel have no names: it hides their "
+				       "addresses (kernel.kptr_restrict)"));
 	KEEP(session, recorder_result, RECORDER_RESULT, .windows = flight->windows,
 	     .passed_over = flight->passed_over, .events = events, .missed = missed + cost.missed,
 	     .runs = cost.runs, .run_ns = cost.run_ns);

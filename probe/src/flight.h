@@ -35,7 +35,8 @@ struct flight {
 	struct window *window;
 	uint32_t body_every;
 	uint64_t random;
-	uint64_t tokens_ns; /* when so many windows would have been allowed */
+	uint32_t tokens; /* windows that may be copied now */
+	uint64_t refilled_ns;
 	uint64_t windows;
 	uint64_t passed_over;
 };

@@ -40,19 +40,20 @@ static void take(struct symbol *symbols, size_t count, uint64_t start, const cha
 		if (symbol->start > start || (symbol->start == start && symbol->name[0]))
 			continue;
 		symbol->start = start;
-		snprintf(symbol->name, sizeof(symbol->name), "%s+0x%" PRIx64 "%s%s", name,
+		snprintf(symbol->name, sizeof(symbol->name), "%.80s+0x%" PRIx64 "%s%.32s", name,
 			 symbol->address - start, module[0] ? " " : "", module);
 	}
 }
 
-void kallsyms_resolve(struct symbol *symbols, size_t count)
+bool kallsyms_resolve(struct symbol *symbols, size_t count)
 {
 	char line[512], type, name[256], module[64];
 	FILE *file = fopen("/proc/kallsyms", "re");
 	uint64_t start;
+	bool shown = false;
 
 	if (!file)
-		return;
+		return false;
 	while (fgets(line, sizeof(line), file)) {
 		module[0] = '\0';
 		if (sscanf(line, "%" SCNx64 " %c %255s %63s", &start, &type, name, module) < 3)
@@ -61,6 +62,8 @@ void kallsyms_resolve(struct symbol *symbols, size_t count)
 		 */
 		if (start && name[0] != '$')
 			take(symbols, count, start, name, module);
+		shown |= start != 0;
 	}
 	fclose(file);
+	return shown;
 }

@@ -3,6 +3,7 @@
 #ifndef WHYLATE_RECORDER_KALLSYMS_H
 #define WHYLATE_RECORDER_KALLSYMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,7 +14,8 @@ struct symbol {
 	char name[128]; /* "function+0x12 [module]"; empty: not known */
 };
 
-/* kallsyms_resolve - name symbols, which are sorted by address */
-void kallsyms_resolve(struct symbol *symbols, size_t count);
+/* kallsyms_resolve - name symbols, which are sorted by address; false where the kernel hides
+ * where its symbols are */
+bool kallsyms_resolve(struct symbol *symbols, size_t count);
 
 #endif

@@ -96,28 +96,25 @@ static int by_address(const void *one, const void *other)
 	return a < b ? -1 : a > b;
 }
 
-static uint32_t resolve_addresses(struct names *names)
+static bool resolve_addresses(struct names *names)
 {
 	struct symbol *symbols = calloc(names->address_count, sizeof(*symbols));
 	size_t count = 0;
-	uint32_t unknown = 0;
+	bool shown;
 
 	if (!symbols)
-		return names->address_count;
+		return false;
 	for (size_t slot = 0; slot < ADDRESS_SLOTS; slot++)
 		if (names->address_ids[slot])
 			symbols[count++] = (struct symbol){.address = names->addresses[slot],
 							   .id = names->address_ids[slot]};
 	qsort(symbols, count, sizeof(*symbols), by_address);
-	kallsyms_resolve(symbols, count);
-	for (size_t i = 0; i < count; i++) {
+	shown = kallsyms_resolve(symbols, count);
+	for (size_t i = 0; i < count; i++)
 		if (symbols[i].name[0])
 			names->sink(names->context, NAMES_FUNCTION, symbols[i].id, symbols[i].name);
-		else
-			unknown++;
-	}
 	free(symbols);
-	return unknown;
+	return shown;
 }
 
 /* interrupt_name - the names of an interrupt's handlers, with commas between them */
@@ -138,12 +135,12 @@ static bool interrupt_name(uint32_t interrupt, char *text, size_t room)
 	return found && text[0];
 }
 
-uint32_t names_resolve(struct names *names)
+bool names_resolve(struct names *names)
 {
 	char text[160];
 
 	for (size_t i = 0; i < names->interrupt_count; i++)
 		if (interrupt_name(names->interrupts[i], text, sizeof(text)))
 			names->sink(names->context, NAMES_INTERRUPT, names->interrupts[i], text);
-	return names->address_count ? resolve_addresses(names) : 0;
+	return !names->address_count || resolve_addresses(names);
 }

@@ -46,9 +46,9 @@ uint32_t names_address(struct names *names, uint64_t address);
 /* names_interrupt - note that an interrupt wants its name */
 void names_interrupt(struct names *names, uint32_t interrupt);
 
-/* names_resolve - tell the names of all addresses and interrupts; returns how many addresses
- * there are whose symbol is not known */
-uint32_t names_resolve(struct names *names);
+/* names_resolve - tell the names of all addresses and interrupts; false where the kernel hides
+ * them. What is at no symbol, as a lock in the middle of memory, has none. */
+bool names_resolve(struct names *names);
 
 void names_release(struct names *names);
 

@@ -5,6 +5,8 @@
 
 /* Slots that the kernel may be writing to while we read. */
 #define GUARD 64u
+/* How far behind a window its thread's next switch is looked for. */
+#define FOLLOWING 64u
 
 static uint64_t load(const uint64_t *value)
 {
@@ -44,13 +46,25 @@ static uint64_t last_until(const struct recorder *recorder, uint16_t cpu, uint64
 	return newest;
 }
 
+/* through_switch - one beyond the next switch, which tells of time stolen until then */
+static uint64_t through_switch(const struct recorder *recorder, uint16_t cpu, uint64_t from,
+			       uint64_t newest)
+{
+	struct recorder_event event;
+
+	for (uint64_t number = from; number < newest && number < from + FOLLOWING; number++)
+		if (take(recorder, cpu, number, &event) && event.kind == EVENT_SWITCH)
+			return number + 1;
+	return from;
+}
+
 void window_copy(struct window *window, const struct recorder *recorder, uint16_t cpu)
 {
 	uint64_t newest = load((const uint64_t *)&recorder->cpus[cpu]->events);
 	uint64_t kept = recorder->ring_size - GUARD;
 	uint64_t oldest = newest > kept ? newest - kept : 0;
 	uint64_t end = last_until(recorder, cpu, oldest, newest, window->run_ns);
-	uint64_t number = end;
+	uint64_t number = through_switch(recorder, cpu, end, newest);
 	size_t first = WINDOW_EVENTS;
 	bool switched = false;
 

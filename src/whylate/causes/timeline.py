@@ -92,7 +92,7 @@ class _Doing:
             _pop(functions)
         elif kind is Kind.LOCK_BEGIN:
             if len(self.locks) < DEEPEST:
-                self.locks.append((event.id, name or f"the lock at {event.id:#x}"))
+                self.locks.append((event.id, name or "one without a name"))
         elif kind is Kind.LOCK_END:
             self.locks = [lock for lock in self.locks if lock[0] != event.id]
 

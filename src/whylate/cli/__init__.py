@@ -18,6 +18,7 @@ from whylate.cli.lazy import LazyVerbs
 VERBS = {
     "measure": ("measure", "How late is a board? Measure it and write a report."),
     "report": ("report", "Show a recording again; recover one whose run was killed."),
+    "explain": ("explain", "Why was it late? Where the late activations spent their time."),
     "diff": ("diff", "Show where two repeatable runs part."),
     "lab": ("lab", "Make the virtual boards, and try known causes of latency."),
     "board": ("board", "List boards, switch them, use their consoles, soak them."),

@@ -1,0 +1,63 @@
+"""The answer for machines: the same figures, with their units in the keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whylate.causes.answer import Answer, Story
+from whylate.causes.population import CauseShare
+
+
+def answer_as_json(answer: Answer, stories: int) -> dict[str, Any]:
+    """Return the answer as one JSON object; `explained` says whether there is one."""
+    found = answer.population
+    told: dict[str, Any] = {
+        "explained": found is not None,
+        "threshold_ns": answer.threshold_ns,
+        "threshold": answer.threshold_name,
+    }
+    if found is None:
+        return {**told, "why_not": answer.why_not}
+    return {
+        **told,
+        "episodes": found.episodes,
+        "episodes_recorded": found.recorded,
+        "ordinary_recorded": found.body,
+        "excess_ns": found.excess_ns,
+        "causes": [_share(one) for one in found.causes],
+        "worst": [_story(one) for one in answer.worst[:stories]],
+    }
+
+
+def _share(one: CauseShare) -> dict[str, Any]:
+    return {
+        "cause": one.cause.value,
+        "detail": one.detail,
+        "located_share": one.share,
+        "low": one.low,
+        "high": one.high,
+        "mean_excess_ns": one.mean_ns,
+        "in_late": one.in_tail,
+        "in_ordinary": one.in_body,
+        "called": one.called,
+    }
+
+
+def _story(one: Story) -> dict[str, Any]:
+    accounted = one.accounted
+    return {
+        "cpu": accounted.cpu,
+        "activation": accounted.activation,
+        "due_ns": accounted.due_ns,
+        "latency_ns": accounted.latency_ns,
+        "pieces": [
+            {
+                "start_ns": piece.start_ns,
+                "length_ns": piece.length_ns,
+                "cause": piece.cause.value,
+                "detail": piece.detail,
+                "stage": piece.stage.value,
+            }
+            for piece in accounted.pieces or ()
+        ],
+    }

@@ -1,0 +1,51 @@
+"""`whylate explain`: why was it late?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from whylate.cli.quantities import Duration
+
+
+@click.command(name="explain")
+@click.argument("directory", type=click.Path(path_type=Path), metavar="RECORDING")
+@click.option("--threshold", "threshold_ns", type=Duration(), metavar="TIME",
+              help="What counts as late.  [default: as recorded, or the 99.9th percentile]",
+              )  # fmt: skip
+@click.option("--worst", "stories", type=click.IntRange(0, 100), default=0, metavar="N",
+              help="Tell the stories of the N worst, piece by piece.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+def command(directory: Path, threshold_ns: int | None, stories: int, as_json: bool) -> None:
+    """Say where the late activations of RECORDING spent their time.
+
+    Of each, the time from due to run is cut into pieces, each with one cause; what nothing shows
+    is unexplained, and what was not recorded is not observed. The shares are of the time that late
+    activations took beyond ordinary ones, and sum to 100 %.
+
+    Exit status 3: it cannot be explained, and why.
+    """
+    from rich.console import Console
+
+    from whylate.causes.answer import answer
+    from whylate.causes.as_json import answer_as_json
+    from whylate.recording.reader import open_recording
+    from whylate.recording.windows import read_windows
+    from whylate.report.causes import print_answer
+
+    recording = open_recording(directory)
+    found = answer(
+        recording.manifest,
+        recording.samples,
+        read_windows(directory),
+        threshold_ns=threshold_ns,
+        stories=max(stories, 1),
+    )
+    if as_json:
+        sys.stdout.write(json.dumps(answer_as_json(found, stories), indent=2) + "\n")
+    else:
+        print_answer(found, Console(highlight=False), stories)
+    sys.exit(0 if found.population is not None else 3)

@@ -1,0 +1,133 @@
+"""Why it was late, on one screen: the causes, the worst first, and the stories of single ones."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from whylate.causes.answer import FEW_EPISODES, Answer, Story
+from whylate.causes.pieces import Cause, Piece
+from whylate.causes.population import CALLED_NS, CALLED_SHARE, CauseShare, Population
+from whylate.report.text import plain
+from whylate.summary.units import ns_text
+
+#: Lines of causes; the rest are one line together.
+SHOWN = 8
+#: Pieces of a story shorter than this part of it are left out.
+SHORTEST_PIECE = 0.01
+
+
+def cause_name(cause: Cause, detail: str) -> str:
+    """Return a cause as a person reads it: `softirq NET_RX`."""
+    return f"{cause.value} {plain(detail, 80)}".strip() if detail else cause.value
+
+
+def print_answer(answer: Answer, console: Console, stories: int = 0) -> None:
+    """Print the answer; what comes from the board is shown as plain text."""
+    if answer.population is None:
+        console.print(Text(answer.why_not or "nothing was late"))
+        return
+    found = answer.population
+    console.print(Text(headline(answer, found), style="bold"))
+    console.print()
+    console.print(_table(found))
+    for line in notes(found):
+        console.print(Text(line, style="dim"))
+    for story in answer.worst[:stories]:
+        console.print()
+        console.print(_story(story))
+
+
+def headline(answer: Answer, found: Population) -> str:
+    """Return what is explained: so many late episodes above a threshold."""
+    return (
+        f"{found.episodes:,} late episodes above {ns_text(answer.threshold_ns)} "
+        f"({answer.threshold_name}), {found.recorded:,} of them recorded; beyond the ordinary they "
+        f"took {ns_text(round(found.excess_ns / found.episodes))} each"
+    )
+
+
+def notes(found: Population) -> list[str]:
+    """Return what to know of the figures."""
+    lines = [
+        "located share: where the time beyond that of ordinary activations was spent; all shares "
+        "sum to 100 %",
+        f"▶ called: surely {CALLED_SHARE:.0%} of it or more, and {ns_text(CALLED_NS)} or more each",
+    ]
+    if any(one.low is None for one in found.causes):
+        lines.append(
+            f"no intervals: {found.episodes} late episodes are too few, or too close together; "
+            "measure longer"
+        )
+    elif found.episodes < FEW_EPISODES:
+        lines.append(f"{found.episodes} episodes say little of what the next ones will be")
+    return lines
+
+
+def _table(found: Population) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("")
+    table.add_column("cause")
+    table.add_column("share", justify="right")
+    table.add_column("95 %", justify="right")
+    table.add_column("each", justify="right")
+    table.add_column("in late", justify="right")
+    table.add_column("in ordinary", justify="right")
+    for one in _shown(found.causes):
+        table.add_row(*_row(one))
+    rest = [one for one in found.causes if one not in _shown(found.causes)]
+    if rest:
+        share = sum(one.share for one in rest)
+        each = ns_text(round(sum(one.mean_ns for one in rest)))
+        table.add_row("", f"{len(rest)} others", f"{share:.1%}", "", each, "", "")
+    return table
+
+
+def _shown(causes: list[CauseShare]) -> list[CauseShare]:
+    """Return the largest, and always what is not known."""
+    unknown = {Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.STEAL}
+    largest = sorted(causes, key=lambda one: -abs(one.share))[:SHOWN]
+    return [
+        one
+        for one in causes
+        if one in largest or (one.cause in unknown and abs(one.share) > 0.0005)
+    ]
+
+
+def _row(one: CauseShare) -> tuple[Text | str, ...]:
+    style = "bold" if one.called else ""
+    interval = "" if one.low is None or one.high is None else f"{one.low:.0%}–{one.high:.0%}"
+    return (
+        "▶" if one.called else " ",
+        Text(cause_name(one.cause, one.detail), style=style),
+        f"{one.share:.1%}",
+        interval,
+        ns_text(round(one.mean_ns)),
+        f"{one.in_tail:.0%}",
+        f"{one.in_body:.0%}",
+    )
+
+
+def _story(story: Story) -> Text:
+    one = story.accounted
+    head = f"cpu {one.cpu} activation {one.activation:,}: {ns_text(one.latency_ns)}"
+    pieces = [
+        f"{cause_name(cause, detail)} {ns_text(length)}"
+        for cause, detail, length in told(one.pieces or (), one.latency_ns)
+    ]
+    return Text.assemble((head, "bold"), " = " + " + ".join(pieces))
+
+
+def told(pieces: tuple[Piece, ...], latency_ns: int) -> list[tuple[Cause, str, int]]:
+    """Return a story in order: neighbours of one cause together, the shortest left out.
+
+    What was left out stands at the end as `…`.
+    """
+    found: list[tuple[Cause, str, int]] = []
+    for piece in pieces:
+        if found and found[-1][:2] == (piece.cause, piece.detail):
+            found[-1] = (piece.cause, piece.detail, found[-1][2] + piece.length_ns)
+        else:
+            found.append((piece.cause, piece.detail, piece.length_ns))
+    return [one for one in found if one[2] >= SHORTEST_PIECE * latency_ns]
