@@ -94,7 +94,7 @@ static bool take(const struct recorder *recorder, uint16_t cpu, struct snapshot 
 	atomic_thread_fence(memory_order_seq_cst);
 	memcpy(snapshot->events, recorder->events[cpu], bytes);
 	atomic_thread_fence(memory_order_seq_cst);
-	now = *(volatile uint64_t *)&recorder->cpus[cpu]->events;
+	now = *(volatile __u64 *)&recorder->cpus[cpu]->events;
 	snapshot->end = snapshot->cpu->events;
 	snapshot->first = now > recorder->ring_size ? now - recorder->ring_size : 0;
 	return true;

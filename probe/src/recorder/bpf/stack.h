@@ -36,16 +36,28 @@ ALWAYS_INLINE bool is_kernel(__u64 address)
 	return address >> 63;
 }
 
-/* find_frame - the innermost whose address is in a range; the number of frames if none is */
-ALWAYS_INLINE __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 frames, __u64 from,
-			       __u64 to)
+/*
+ * find_frame - the innermost whose address is at begin or up to size bytes after it
+ *
+ * Without branches, and always over all of them: the verifier follows each side of every branch,
+ * which is too much for it in a loop. What earlier stacks left behind may be found as well.
+ */
+ALWAYS_INLINE __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 begin, __u64 size)
 {
-	__u32 i;
+	__u64 found = STACK_ROOM;
 
-	for (i = 0; i < STACK_ROOM && i < frames; i++)
-		if (cpu->frames[i] >= from && cpu->frames[i] <= to)
-			break;
-	return i;
+	/* Else the compiler makes comparisons of them, with branches. */
+	opaque(size);
+#pragma clang loop unroll(disable)
+	for (__u32 i = STACK_ROOM; i > 0; i--) {
+		__u64 offset = cpu->frames[i - 1] - begin;
+		/* 1 where neither offset nor size - offset is negative. */
+		__u64 is_it = ~(offset | (size - offset)) >> 63;
+
+		opaque(is_it);
+		found += (i - 1 - found) * is_it;
+	}
+	return found;
 }
 
 /*
@@ -65,9 +77,9 @@ ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __
 	if (bytes > 0)
 		frames = (__u64)bytes / sizeof(cpu->frames[0]);
 	if (instruction)
-		first = find_frame(cpu, frames, instruction, instruction);
+		first = find_frame(cpu, instruction, 0);
 	else if (why == STACK_TIMER)
-		first = find_frame(cpu, frames, config.entry, config.entry_end - 1) + 1;
+		first = 1 + find_frame(cpu, config.entry, config.entry_end - config.entry);
 	if (first >= frames)
 		first = 0;
 	else if (why == STACK_TIMER && !instruction)
