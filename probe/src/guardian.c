@@ -21,12 +21,13 @@
 
 #include "clock.h"
 #include "loads/tree.h"
+#include "recorder/tracefs/instance.h"
 #include "settings.h"
 
 /* Processes that cannot be killed are not waited for any longer than this. */
 #define GIVE_UP_NS (20u * (uint64_t)NS_PER_S)
 
-enum request_kind { REQUEST_LOAD, REQUEST_SET, REQUEST_RESTORE };
+enum request_kind { REQUEST_LOAD, REQUEST_SET, REQUEST_TRACING, REQUEST_RESTORE };
 
 struct request {
 	enum request_kind kind;
@@ -48,6 +49,8 @@ struct state {
 	struct settings settings;
 	pid_t pids[MAX_INSTANCES]; /* of the load in each slot, 0 where there is none */
 	int home;		   /* the directory that the probe was started in, for commands */
+	pid_t probe;
+	bool tracing; /* the probe may have an instance of tracing */
 	struct tree tree;
 	bool tree_open; /* without /proc only direct children are known, and die by themselves */
 };
@@ -215,6 +218,9 @@ static void answer(struct state *state, const struct request *request)
 		reply.error = settings_apply(&state->settings, request->name, request->text,
 					     reply.text, sizeof(reply.text));
 		break;
+	case REQUEST_TRACING:
+		state->tracing = true;
+		break;
 	case REQUEST_RESTORE:
 		reply.error = restore(state, reply.text);
 		break;
@@ -288,6 +294,9 @@ static _Noreturn void guard(struct state *state)
 			break; /* the probe is gone */
 	}
 	restore(state, text);
+	/* The kernel would go on recording into it for nobody. */
+	if (state->tracing)
+		instance_sweep(state->probe);
 	_exit(0);
 }
 
@@ -295,7 +304,7 @@ static _Noreturn void guard(struct state *state)
 
 int guardian_open(struct guardian *guardian)
 {
-	struct state state = {0};
+	struct state state = {.probe = getpid()};
 	int sockets[2];
 	pid_t child;
 
@@ -373,6 +382,13 @@ int guardian_set(struct guardian *guardian, const char *path, const char *value,
 	}
 	snprintf(request.name, sizeof(request.name), "%s", path);
 	snprintf(request.text, sizeof(request.text), "%s", value);
+	return ask(guardian, &request, text);
+}
+
+int guardian_tracing(struct guardian *guardian, char *text)
+{
+	struct request request = {.kind = REQUEST_TRACING};
+
 	return ask(guardian, &request, text);
 }
 

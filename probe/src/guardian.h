@@ -30,12 +30,15 @@ struct guardian {
 int guardian_open(struct guardian *guardian);
 
 /* guardian_load - start one instance of a load in a slot. argv: NUL-separated, for "cmd".
- * All three return 0, or an errno with one line in text (GUARDIAN_MESSAGE bytes). */
+ * All these return 0, or an errno with one line in text (GUARDIAN_MESSAGE bytes). */
 int guardian_load(struct guardian *guardian, size_t slot, const char *kind, const char *argv,
 		  size_t argv_length, char *text);
 
 /* guardian_set - change a setting until the end */
 int guardian_set(struct guardian *guardian, const char *path, const char *value, char *text);
+
+/* guardian_tracing - the recorder is about to make an instance of tracing: see that it goes */
+int guardian_tracing(struct guardian *guardian, char *text);
 
 /* guardian_restore - end all loads and put back all settings */
 int guardian_restore(struct guardian *guardian, char *text);

@@ -57,6 +57,9 @@ void page_open(struct page *page, const struct formats *formats, const uint8_t *
 	if ((commit & LOST_STORED) && room - page->end >= formats->commit_size)
 		page->lost = formats->commit_size == 8 ? load_u64(page->data + page->end)
 						       : load_u32(page->data + page->end);
+	/* More than a kernel can have: believe only that there were some. */
+	if (page->lost > UINT32_MAX || page->lost == 0)
+		page->lost = 1;
 }
 
 /* fail - the rest of the page cannot be found any more */

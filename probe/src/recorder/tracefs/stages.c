@@ -130,8 +130,13 @@ void stages_event(struct stages *stages, struct stages_cpu *cpu, const struct re
 	__u64 *sums = cpu->sums;
 	const struct stages_slot *slot;
 
-	if (!cpu->known_ns) {
+	if (!cpu->known_ns)
 		cpu->known_ns = event->time_ns;
+	if (cpu->current != pid) {
+		/* A switch was not recorded: an interrupt took its time whoever ran, but else it is
+		 * not known who ran until when. */
+		if (!cpu->irqs)
+			cpu->known_ns = event->time_ns;
 		cpu->current = pid;
 	}
 	switch (event->kind) {
