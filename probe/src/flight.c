@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -27,6 +28,12 @@
 #define RING_PART 32u
 /* A stage that takes longer than this is worth a stack. */
 #define STACK_AFTER_NS 20000u
+
+/* How long after one look at the rings the next one comes. */
+#define LOOK_LEAST_NS 4000000u
+#define LOOK_MOST_NS  50000000u
+/* The thread that looks must get to it though loads want the CPU; it is an ordinary one still. */
+#define LOOKING_NICE -20
 
 static const struct recorder_engine *const engines[ENGINES] = {&recorder_bpf, &recorder_tracefs};
 
@@ -78,7 +85,9 @@ int flight_start(struct session *session, unsigned engine, uint64_t ring_bytes, 
 				   .stack_after_ns = STACK_AFTER_NS};
 	flight->plan.ring_bytes = ring_bytes_for(ring_bytes, flight->plan.cpu_limit);
 	flight->window = malloc(sizeof(*flight->window));
-	if (!flight->window || !names_open(&flight->names, send_name, session)) {
+	flight->at_last_look = calloc(flight->plan.cpu_limit, sizeof(*flight->at_last_look));
+	if (!flight->window || !flight->at_last_look ||
+	    !names_open(&flight->names, send_name, session)) {
 		snprintf(text, RECORDER_MESSAGE, "no memory for the flight recorder");
 		free(flight->window);
 		flight->window = NULL;
@@ -92,6 +101,9 @@ int flight_start(struct session *session, unsigned engine, uint64_t ring_bytes, 
 		return error;
 	}
 	flight->recording = true;
+	flight->look_ns = LOOK_LEAST_NS;
+	/* Refused, it is as nice as it was: what is overwritten meanwhile was not observed. */
+	setpriority(PRIO_PROCESS, 0, LOOKING_NICE);
 	flight->windows = flight->passed_over = 0;
 	/* Always the same: what is drawn in virtual time must repeat. */
 	flight->random = 0x9E3779B97F4A7C15u;
@@ -230,13 +242,39 @@ static bool has_room(const struct session *session)
 	return session->spooling || link_has_room(&session->link, WINDOW_ROOM);
 }
 
+/*
+ * pace - look again before a quarter of a ring was written anew
+ *
+ * Late windows are copied while they are still there, and an idle board is left in peace.
+ */
+static void pace(struct flight *flight)
+{
+	uint64_t most = 1, newest;
+
+	for (uint16_t cpu = 0; cpu < flight->recorder.cpu_limit; cpu++) {
+		if (!flight->recorder.cpus[cpu])
+			continue;
+		newest = __atomic_load_n(&flight->recorder.cpus[cpu]->events, __ATOMIC_RELAXED);
+		if (newest - flight->at_last_look[cpu] > most)
+			most = newest - flight->at_last_look[cpu];
+		flight->at_last_look[cpu] = newest;
+	}
+	flight->look_ns = flight->look_ns * (flight->recorder.ring_size / 4) / most;
+	if (flight->look_ns < LOOK_LEAST_NS)
+		flight->look_ns = LOOK_LEAST_NS;
+	if (flight->look_ns > LOOK_MOST_NS)
+		flight->look_ns = LOOK_MOST_NS;
+}
+
 void flight_examine(struct session *session)
 {
 	struct flight *flight = &session->flight;
 	uint64_t now_ns = clock_ns();
 
-	if (flight->recording)
+	if (flight->recording) {
 		flight->recorder.engine->gather(&flight->recorder);
+		pace(flight);
+	}
 	for (size_t i = 0; i < session->wakeup.count; i++) {
 		struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
 		uint64_t written = ring_written(&cpu->ring);
@@ -269,6 +307,7 @@ void flight_end(struct session *session)
 	}
 	flight->recorder.engine->stop(&flight->recorder);
 	flight->recording = false;
+	setpriority(PRIO_PROCESS, 0, 0);
 	if (!names_resolve(&flight->names))
 		KEEP(session, note, NOTE, .code = wire_text("symbols"),
 		     .text = wire_text("the functions of the kernel have no names: it hides their "
@@ -280,5 +319,7 @@ void flight_end(struct session *session)
 	free(flight->window);
 	free(flight->cpus);
 	flight->window = NULL;
+	free(flight->at_last_look);
 	flight->cpus = NULL;
+	flight->at_last_look = NULL;
 }

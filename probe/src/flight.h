@@ -33,6 +33,8 @@ struct flight {
 	struct names names;
 	struct flight_cpu *cpus; /* as in struct wakeup */
 	struct window *window;
+	uint64_t *at_last_look; /* events of each CPU until then */
+	uint64_t look_ns;	/* until the next look */
 	uint32_t body_every;
 	uint64_t random;
 	uint32_t tokens; /* windows that may be copied now */

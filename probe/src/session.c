@@ -91,7 +91,8 @@ static int wait_ms(const struct session *session)
 		return (int)(left_ns < SHIP_NS ? left_ns / 1000000u + 1 : SHIP_NS / 1000000u);
 	}
 	if (session->measuring)
-		return (session->flight.recording ? LOOK_NS : SHIP_NS) / 1000000u;
+		return (int)((session->flight.recording ? session->flight.look_ns : SHIP_NS) /
+			     1000000u);
 	if (!link_idle(&session->link) || session->link.highest >= session->link.expected)
 		return 50;
 	return session->slots_used ? 250 : 1000;

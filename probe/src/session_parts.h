@@ -19,8 +19,6 @@
 #define MAX_CPUS  1024
 /* Samples are taken from the threads this often. */
 #define SHIP_NS 100000000u
-/* Late ones are looked for this often, before what was recorded of them is overwritten. */
-#define LOOK_NS 25000000u
 
 struct load_range {
 	size_t first; /* slot */

@@ -136,8 +136,8 @@ def function_of(symbol: str) -> str:
 
 
 def where(stack: tuple[str, ...], helpers: frozenset[str]) -> str:
-    """Return the innermost function of a stack that is none of the helpers."""
-    names = [function_of(symbol) for symbol in stack]
+    """Return the innermost function of a stack that has a name and is none of the helpers."""
+    names = [name for symbol in stack if (name := function_of(symbol)) != "?"]
     return next((name for name in names if name not in helpers), names[0] if names else "")
 
 
@@ -235,7 +235,7 @@ class _Rule:
         if stack is None or not names or names & PREEMPTED_AT_ONCE:
             return Cause.UNEXPLAINED, f"in {thread.name}"
         function = where(stack.stack, OF_THE_SCHEDULER | OF_UNLOCKING)
-        return Cause.PREEMPTION_OFF, f"{function} in {thread.name}"
+        return Cause.PREEMPTION_OFF, f"{function} in {thread.name}".strip()
 
     def _pending(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Name what ran while the interrupt did not come."""

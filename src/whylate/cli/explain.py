@@ -37,10 +37,12 @@ def command(directory: Path, threshold_ns: int | None, stories: int, as_json: bo
     from whylate.report.causes import print_answer
 
     recording = open_recording(directory)
+    report = recording.manifest.recorder
+    recorded = report is not None and report.engine is not None
     found = answer(
         recording.manifest,
         recording.samples,
-        read_windows(directory),
+        read_windows(directory) if recorded else (),
         threshold_ns=threshold_ns,
         stories=max(stories, 1),
     )

@@ -135,12 +135,10 @@ class WindowsWriter:
 def read_windows(directory: Path) -> Iterator[Window]:
     """Yield the windows of a recording, one at a time; raises RecordingError.
 
-    Nothing where there are no such files. Memory is bounded by a row group of each file.
+    Memory is bounded by a row group of each file.
     """
     import pyarrow as pa
 
-    if not (directory / WINDOWS).exists():
-        return
     try:
         events = _Rows(directory / EVENTS, _EVENT_TYPES)
         for row in _rows(directory / WINDOWS, _WINDOW_TYPES):

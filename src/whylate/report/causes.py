@@ -13,7 +13,7 @@ from whylate.report.text import plain
 from whylate.summary.units import ns_text
 
 #: Lines of causes; the rest are one line together.
-SHOWN = 8
+SHOWN = 7
 #: Pieces of a story shorter than this part of it are left out.
 SHORTEST_PIECE = 0.01
 
@@ -51,8 +51,7 @@ def headline(answer: Answer, found: Population) -> str:
 def notes(found: Population) -> list[str]:
     """Return what to know of the figures."""
     lines = [
-        "located share: where the time beyond that of ordinary activations was spent; all shares "
-        "sum to 100 %",
+        "located share: where the time beyond the ordinary was spent; all sum to 100 %",
         f"▶ called: surely {CALLED_SHARE:.0%} of it or more, and {ns_text(CALLED_NS)} or more each",
     ]
     if any(one.low is None for one in found.causes):
@@ -115,15 +114,12 @@ def _story(story: Story) -> Text:
     pieces = [
         f"{cause_name(cause, detail)} {ns_text(length)}"
         for cause, detail, length in told(one.pieces or (), one.latency_ns)
-    ]
+    ] or [cause_name(Cause.NOT_OBSERVED, "")]
     return Text.assemble((head, "bold"), " = " + " + ".join(pieces))
 
 
 def told(pieces: tuple[Piece, ...], latency_ns: int) -> list[tuple[Cause, str, int]]:
-    """Return a story in order: neighbours of one cause together, the shortest left out.
-
-    What was left out stands at the end as `…`.
-    """
+    """Return a story in order: neighbours of one cause together, the shortest left out."""
     found: list[tuple[Cause, str, int]] = []
     for piece in pieces:
         if found and found[-1][:2] == (piece.cause, piece.detail):
