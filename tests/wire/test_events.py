@@ -81,8 +81,9 @@ def test_the_probe_packs_names_once_and_leaves_out_what_means_nothing_outside(
     if missing := absent(TARGETS[target]):
         pytest.skip(f"needs {missing}")
     sources = [f"recorder/{name}.c" for name in ("pack_events", "names", "kallsyms")]
-    built = compile_c(TARGETS[target].compiler, str(tmp_path / "pack"), sources, tmp_path,
-                      ["-O2", "-static"])  # fmt: skip
+    built = compile_c(
+        TARGETS[target].compiler, "pack_events", sources, tmp_path, ["-O2", "-static"]
+    )
     comm = (int.from_bytes(b"kworker/", "little"), int.from_bytes(b"0:1\0\0\0\0\0", "little"))
     function = 0xFFFFFFFF81000010
     rows = [
