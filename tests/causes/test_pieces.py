@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from windows import DUE, PID, PRIO, event, switch, window
+from windows import DUE, PID, PRIO, event, ordinary, switch, window
 
 from whylate.causes.pieces import Cause, Piece, cut
 from whylate.recording.events import Event, Kind, Window
@@ -18,24 +18,6 @@ IDLE = switch(-400, 0, "swapper/0")
 
 def told(pieces: list[Piece]) -> list[tuple[str, str, int]]:
     return [(piece.cause.value, piece.detail, piece.length_ns) for piece in pieces]
-
-
-def ordinary(*between: Event, prio: int = 120, name: str = "make") -> Window:
-    """An interrupt at 100, the waking in it at 150, its end at 200; the switch at 900."""
-    return window(
-        switch(-400, 20, name, prio),
-        event(100, Kind.VECTOR_ENTRY, name="local_timer"),
-        event(120, Kind.TIMER_ENTRY, id=1, name="hrtimer_wakeup"),
-        event(150, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
-        event(160, Kind.TIMER_EXIT, id=1),
-        event(200, Kind.VECTOR_EXIT, name="local_timer"),
-        *between,
-        switch(900, PID, "whylate", PRIO, prev=20),
-        run=1000,
-        timer=100,
-        waking=150,
-        switched=900,
-    )
 
 
 def test_a_softirq_between_interrupt_and_switch_is_named_and_interrupts_in_it_are_netted_out() -> (

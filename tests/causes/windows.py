@@ -47,3 +47,21 @@ def window(
         observed_ns=DUE + observed,
         events=tuple(events),
     )
+
+
+def ordinary(*between: Event, prio: int = 120, name: str = "make") -> Window:
+    """An interrupt at 100, the waking in it at 150, its end at 200; the switch at 900."""
+    return window(
+        switch(-400, 20, name, prio),
+        event(100, Kind.VECTOR_ENTRY, name="local_timer"),
+        event(120, Kind.TIMER_ENTRY, id=1, name="hrtimer_wakeup"),
+        event(150, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
+        event(160, Kind.TIMER_EXIT, id=1),
+        event(200, Kind.VECTOR_EXIT, name="local_timer"),
+        *between,
+        switch(900, PID, "whylate", PRIO, prev=20),
+        run=1000,
+        timer=100,
+        waking=150,
+        switched=900,
+    )
