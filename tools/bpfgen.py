@@ -159,9 +159,7 @@ def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
         if size != CORE_RELO.size:
             sys.exit("bpfgen: this clang writes relocations of another size")
         found.append(
-            Program(
-                names[0], tracepoint, kind == "tp_btf", section.data, places, function, records
-            )
+            Program(names[0], tracepoint, kind == "tp_btf", section.data, places, function, records)
         )
     return found
 
@@ -227,9 +225,7 @@ def render(programs: list[Program], btf: bytes, digest: str) -> str:
         ]
         if p.relocations:
             count = len(p.relocations) // CORE_RELO.size
-            out.append(
-                f"\t\t.relocations = {p.name}_relocations, .relocation_count = {count},"
-            )
+            out.append(f"\t\t.relocations = {p.name}_relocations, .relocation_count = {count},")
         out.append("\t},")
     return "\n".join([*out, "};", "", "#endif", ""])
 

@@ -26,9 +26,9 @@
 
 #define LEAST_EVENTS 1024u
 /* 4 MiB: larger elements of an array were refused until 6.2. */
-#define MOST_ELEMENT (UINT64_C(4) << 20)
-#define PAGE	     UINT64_C(4096)
-#define LOG_SIZE     (64u << 10)
+#define MOST_ELEMENT  (UINT64_C(4) << 20)
+#define PAGE	      UINT64_C(4096)
+#define LOG_SIZE      (64u << 10)
 #define PROGRAMS_MOST 32
 
 struct engine {
@@ -130,16 +130,16 @@ static int create_cpus(struct engine *engine, const struct recorder_plan *plan, 
 		*events *= 2;
 	for (;; *events /= 2) {
 		engine->element = (size_t)element_size(*events);
-		engine->cpus_fd = create_array("wl_cpus", engine->element, plan->cpu_limit,
-					       BPF_F_MMAPABLE);
+		engine->cpus_fd =
+		    create_array("wl_cpus", engine->element, plan->cpu_limit, BPF_F_MMAPABLE);
 		if (engine->cpus_fd >= 0)
 			break;
 		if ((errno != ENOMEM && errno != E2BIG) || *events == LEAST_EVENTS)
 			return errno;
 	}
 	engine->memory_size = engine->element * plan->cpu_limit;
-	engine->memory = mmap(NULL, engine->memory_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-			      engine->cpus_fd, 0);
+	engine->memory =
+	    mmap(NULL, engine->memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, engine->cpus_fd, 0);
 	if (engine->memory == MAP_FAILED) {
 		engine->memory = NULL;
 		return errno;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 b7dc84b9a728e4d1a526c699360d4dd4ede5b350fa5d6e64875cdd68c5be50d2 */
+/* sources: sha256 b87f92b0ba04e9a94b4e863dc053af5b58ece334d27410e0a35fceb38b693d73 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
