@@ -13,7 +13,7 @@ ARCHS := x86_64 aarch64 armv7
 ARGS :=
 
 .PHONY: help lab setup setup-dev setup-bench native-probe probes run test lint format schema \
-	wheel bench constraints clean distclean
+	bpf wheel bench constraints clean distclean
 
 help: ## this list
 	@sed -nE 's/^([a-z][a-zA-Z_-]*%?):[^#]*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | \
@@ -50,6 +50,7 @@ test: setup-dev probes lab ## all tests (ARGS='-k wheel' for some)
 
 lint: setup-dev probes ## what must be clean before a commit
 	$(PYTHON_IN_VENV) tools/wiregen.py --check
+	$(PYTHON_IN_VENV) tools/bpfgen.py --check
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
@@ -62,6 +63,9 @@ format: setup-dev ## write Python and C as the formatters want them
 
 schema: setup-dev ## write both ends of the wire from schema/wire.toml
 	@$(PYTHON_IN_VENV) tools/wiregen.py
+
+bpf: setup-dev ## compile the flight recorder's BPF programs (needs clang)
+	@$(PYTHON_IN_VENV) tools/bpfgen.py
 
 wheel: setup-dev probes ## dist/whylate-VERSION-py3-none-any.whl with all three probes
 	@$(PYTHON_IN_VENV) -m hatchling build -t wheel -d dist

@@ -117,8 +117,8 @@ static void print_events(const struct snapshot *snapshot, uint64_t ring, uint16_
 		if (!quiet)
 			printf("event %u %llu %u %u %u %u %u %u %llu %llu\n", cpu,
 			       (unsigned long long)event->time_ns, event->seq, event->kind,
-			       event->a, event->b, event->c, event->d,
-			       (unsigned long long)event->e, (unsigned long long)event->f);
+			       event->a, event->b, event->c, event->d, (unsigned long long)event->e,
+			       (unsigned long long)event->f);
 	}
 }
 

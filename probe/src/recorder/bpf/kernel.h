@@ -15,15 +15,15 @@ typedef unsigned long long __u64;
 typedef long long __s64;
 typedef _Bool bool;
 
-#define SECTION(name)  __attribute__((section(name), used))
-#define ALWAYS_INLINE  static inline __attribute__((always_inline))
-#define KERNEL	       __attribute__((preserve_access_index))
-#define barrier()      __asm__ volatile("" ::: "memory")
+#define SECTION(name) __attribute__((section(name), used))
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define KERNEL	      __attribute__((preserve_access_index))
+#define barrier()     __asm__ volatile("" ::: "memory")
 /* The compiler shall know nothing of how this value came about. */
-#define opaque(value)  __asm__ volatile("" : "+r"(value))
-#define likely(truth)  __builtin_expect(!!(truth), 1)
+#define opaque(value)	__asm__ volatile("" : "+r"(value))
+#define likely(truth)	__builtin_expect(!!(truth), 1)
 #define unlikely(truth) __builtin_expect(!!(truth), 0)
-#define min(a, b)      ((a) < (b) ? (a) : (b))
+#define min(a, b)	((a) < (b) ? (a) : (b))
 
 /* Constants once loaded: the verifier drops what hangs on a field that this kernel lacks. */
 #define kernel_has(field)     __builtin_preserve_field_info(field, 2)

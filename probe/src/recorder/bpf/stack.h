@@ -80,9 +80,10 @@ ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __
 		first = find_frame(cpu, instruction, 0);
 	else if (why == STACK_TIMER)
 		first = 1 + find_frame(cpu, config.entry, config.entry_end - config.entry);
-	if (first >= frames)
+	/* Nothing below the entry: it was user code. Not found at all: all of it is better. */
+	if (first > frames)
 		first = 0;
-	else if (why == STACK_TIMER && !instruction)
+	else if (first < frames && why == STACK_TIMER && !instruction)
 		instruction = cpu->frames[first % STACK_ROOM];
 	if (is_kernel(instruction))
 		bpf_probe_read_kernel(&code, sizeof(code), (void *)(instruction - sizeof(code)));

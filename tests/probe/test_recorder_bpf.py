@@ -1,0 +1,359 @@
+"""The flight recorder's BPF engine, on this machine's own kernel.
+
+The driver records one SCHED_FIFO thread on each CPU, which sleeps 1 ms at a time, and prints what
+is in the rings; everything is asserted of that.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+PROBE = Path(__file__).parents[2] / "probe"
+WARNINGS = ["all", "extra", "error", "shadow", "strict-prototypes", "missing-prototypes", "vla"]
+FLAGS = ["-static", "-O2", "-D_GNU_SOURCE", "-std=c11", "-pthread"]
+FLAGS += [f"-W{name}" for name in WARNINGS]
+#: enum recorder_kind
+IRQ_ENTRY, IRQ_EXIT, VECTOR_ENTRY, VECTOR_EXIT = 1, 2, 3, 4
+SOFTIRQ_ENTRY, SOFTIRQ_EXIT, TIMER_ENTRY, TIMER_EXIT, WAKING, SWITCH = 6, 7, 9, 10, 11, 12
+STACK, FRAMES = 21, 22
+#: enum recorder_sum
+STEAL, SUMS = 5, 6
+BPF_PROG_GET_FD_BY_ID = 13
+BPF_CALL = {"x86_64": 321, "aarch64": 280}
+
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="BPF needs root"),
+    pytest.mark.skipif(
+        not Path("/sys/kernel/btf/vmlinux").exists(), reason="this kernel has no BTF"
+    ),
+    pytest.mark.skipif(platform.machine() not in BPF_CALL, reason="no BPF engine for this CPU"),
+]
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event line; the names are those of struct recorder_event."""
+
+    time_ns: int
+    seq: int
+    kind: int
+    a: int
+    b: int
+    c: int
+    d: int
+    e: int
+    f: int
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage line."""
+
+    switched_ns: int
+    waking_ns: int
+    timer_ns: int
+    sums: tuple[int, ...]
+
+
+@dataclass
+class Cpu:
+    """What was recorded of one CPU."""
+
+    pid: int = 0
+    recorded: int = 0
+    ring: int = 0
+    events: list[Event] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+
+
+@dataclass
+class Recording:
+    """What the driver printed."""
+
+    cpus: dict[int, Cpu] = field(default_factory=lambda: defaultdict(Cpu))
+    sources: dict[str, int] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    runs: int = 0
+    run_ns: int = 0
+    missed: int = 0
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the driver with the engine in it."""
+    target = tmp_path_factory.mktemp("recorder") / "recorder_driver"
+    names = ["bpf", "bpf_program", "bpf_sources", "kernel_btf", "kernel_code"]
+    sources = [PROBE / f"src/recorder/{name}.c" for name in names]
+    compiler = shutil.which(os.environ.get("CC", "cc")) or "gcc"
+    subprocess.run(
+        [compiler, *FLAGS, f"-I{PROBE / 'src'}", PROBE / "tests/recorder_driver.c"]
+        + [*sources, "-o", target],
+        check=True,
+    )
+    return target
+
+
+def read(text: str) -> Recording:
+    """Read what the driver prints."""
+    found = Recording()
+    for line in text.splitlines():
+        kind, *words = line.split()
+        if kind == "cpu":
+            cpu = found.cpus[int(words[0])]
+            cpu.pid, cpu.recorded, cpu.ring = int(words[2]), int(words[4]), int(words[10])
+        elif kind == "event":
+            found.cpus[int(words[0])].events.append(Event(*map(int, words[1:])))
+        elif kind == "stage":
+            cpu_number, switched, waking, timer, *sums = map(int, words)
+            found.cpus[cpu_number].stages.append(Stage(switched, waking, timer, tuple(sums)))
+        elif kind == "source":
+            found.sources[words[0]] = int(words[1])
+        elif kind == "fault":
+            found.faults.append(line)
+        elif kind == "cost":
+            found.runs, found.run_ns, found.missed = map(int, words)
+    return found
+
+
+def record(driver: Path, seconds: float, *options: str) -> Recording:
+    """Record for some time."""
+    done = subprocess.run(
+        [driver, "bpf", str(seconds), *options],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return read(done.stdout)
+
+
+@contextmanager
+def switch_storm() -> Iterator[None]:
+    """Have two processes wake each other as fast as they can."""
+    there, back = os.pipe(), os.pipe()
+    children = []
+    for source, target, begins in ((there[0], back[1], False), (back[0], there[1], True)):
+        child = os.fork()
+        if not child:
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+            if begins:
+                os.write(target, b"x")
+            while os.read(source, 1):
+                os.write(target, b"x")
+            os._exit(0)
+        children.append(child)
+    try:
+        yield
+    finally:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        for descriptor in there + back:
+            os.close(descriptor)
+
+
+@pytest.fixture(scope="module")
+def second(driver: Path) -> Recording:
+    """Record one second of whatever this machine does."""
+    return record(driver, 1)
+
+
+def test_what_matters_is_attached(second: Recording) -> None:
+    """A source that is not there has an errno; these are in every kernel with BTF."""
+    needed = ["sched:sched_switch", "sched:sched_waking", "irq:irq_handler_entry"]
+    needed += ["irq:softirq_entry", "timer:hrtimer_expire_entry", "power:cpu_idle"]
+    assert {name: second.sources[name] for name in needed} == dict.fromkeys(needed, 0)
+
+
+def test_rings_are_without_gaps(second: Recording) -> None:
+    """The driver looks at every number and at the order of the times."""
+    assert second.faults == []
+    assert all(cpu.events for cpu in second.cpus.values())
+
+
+def test_stages_are_in_order(second: Recording) -> None:
+    """Interrupt, waking, switch: for every time that a measured thread was woken."""
+    for cpu in second.cpus.values():
+        woken = [stage for stage in cpu.stages if stage.waking_ns]
+        assert len(woken) > 100
+        for stage in woken:
+            assert stage.waking_ns <= stage.switched_ns
+            assert stage.timer_ns <= stage.waking_ns
+        assert sum(stage.timer_ns != 0 for stage in woken) > 0.9 * len(woken)
+
+
+def test_stages_are_what_the_events_say(second: Recording) -> None:
+    """The same switches and wakings are in the ring."""
+    for cpu in second.cpus.values():
+        first_ns = cpu.events[0].time_ns
+        switched = {e.time_ns for e in cpu.events if e.kind == SWITCH and e.d == cpu.pid}
+        waking = {e.time_ns for e in cpu.events if e.kind == WAKING and e.c == cpu.pid}
+        stages = [
+            s for s in cpu.stages if first_ns < min(s.waking_ns or s.switched_ns, s.switched_ns)
+        ]
+        assert {stage.switched_ns for stage in stages} <= switched
+        assert {stage.waking_ns for stage in stages if stage.timer_ns} <= waking | {0}
+
+
+def test_a_wakeup_begins_with_the_entry_of_its_interrupt(second: Recording) -> None:
+    """timer_ns is when an interrupt or vector was entered."""
+    for cpu in second.cpus.values():
+        first_ns = cpu.events[0].time_ns
+        entered = {e.time_ns for e in cpu.events if e.kind in (IRQ_ENTRY, VECTOR_ENTRY)}
+        timers = {stage.timer_ns for stage in cpu.stages if stage.timer_ns > first_ns}
+        assert timers
+        assert timers <= entered
+
+
+@pytest.mark.parametrize(
+    ("entry", "leave", "name"),
+    [
+        (IRQ_ENTRY, IRQ_EXIT, "c"),
+        (VECTOR_ENTRY, VECTOR_EXIT, "a"),
+        (TIMER_ENTRY, TIMER_EXIT, "f"),
+    ],
+)
+def test_what_is_entered_is_left(second: Recording, entry: int, leave: int, name: str) -> None:
+    """With interrupts off nothing of the same kind comes in between."""
+    for cpu in second.cpus.values():
+        both = [event for event in cpu.events if event.kind in (entry, leave)]
+        for first, then in pairwise(both):
+            assert first.kind != then.kind
+            if first.kind == entry:
+                assert getattr(first, name) == getattr(then, name)
+
+
+def test_sums_add_up_to_the_time_between(second: Recording) -> None:
+    """Whatever was not the measured thread's own time is in one of the sums, and in one only."""
+    for cpu in second.cpus.values():
+        first_ns = cpu.events[0].time_ns
+        stages = [stage for stage in cpu.stages if stage.switched_ns > first_ns]
+        begin, end = stages[0], stages[-1]
+        own_ns, since_ns = 0, begin.switched_ns
+        for event in cpu.events:
+            if event.kind != SWITCH or not begin.switched_ns < event.time_ns <= end.switched_ns:
+                continue
+            if event.c == cpu.pid:
+                own_ns += event.time_ns - since_ns
+            if event.d == cpu.pid:
+                since_ns = event.time_ns
+        wall_ns = end.switched_ns - begin.switched_ns
+        summed_ns = sum(end.sums[i] - begin.sums[i] for i in range(SUMS) if i != STEAL)
+        assert summed_ns + own_ns == pytest.approx(wall_ns, rel=0.03)
+        for before, after in pairwise(cpu.stages):
+            assert all(x <= y for x, y in zip(before.sums, after.sums, strict=True))
+
+
+def test_a_switch_storm_loses_nothing(driver: Path) -> None:
+    """The ring is full to the last event, and who runs next is who ran before the next switch."""
+    with switch_storm():
+        found = record(driver, 1, "ring=200000")
+    assert found.faults == []
+    assert found.missed == 0
+    assert max(cpu.recorded for cpu in found.cpus.values()) > 10 * 4096
+    for cpu in found.cpus.values():
+        assert cpu.ring == 4096
+        if cpu.recorded > 2 * cpu.ring:
+            # What was written while the ring was copied is no longer in it.
+            assert len(cpu.events) > 0.5 * cpu.ring
+        switches = [event for event in cpu.events if event.kind == SWITCH]
+        assert all(first.d == then.c for first, then in pairwise(switches))
+
+
+def test_late_wakeups_get_their_stack(driver: Path) -> None:
+    """With a threshold below any latency each timer has the instruction that it interrupted."""
+    found = record(driver, 1, "stack=500")
+    assert found.faults == []
+    stacks = known = 0
+    for cpu in found.cpus.values():
+        for at, event in enumerate(cpu.events):
+            if event.kind != STACK:
+                continue
+            stacks += 1
+            frames = cpu.events[at + 1 : at + 1 + (event.b + 1) // 2]
+            if len(frames) < (event.b + 1) // 2:
+                continue
+            assert all(frame.kind == FRAMES for frame in frames)
+            if event.a == 1 and event.e >> 63:
+                known += 1
+                assert event.f
+                assert not frames or frames[0].e == event.e
+    assert stacks > 100
+    assert known > 10
+
+
+def test_cost_is_told(driver: Path) -> None:
+    """The kernel measures the programs when it is asked to. A hypervisor's pauses are in it."""
+    found = record(driver, 1, "cost", "quiet")
+    assert found.runs > 1000
+    assert 10 < found.run_ns / found.runs < 5000
+
+
+def bpf_program_is_there(number: int) -> bool:
+    """Whether the kernel knows a BPF program of that number."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    attributes = (ctypes.c_uint32 * 3)(number, 0, 0)
+    call = BPF_CALL[platform.machine()]
+    descriptor = libc.syscall(
+        ctypes.c_long(call), BPF_PROG_GET_FD_BY_ID, attributes, ctypes.sizeof(attributes)
+    )
+    if descriptor < 0:
+        assert ctypes.get_errno() == errno.ENOENT
+        return False
+    os.close(descriptor)
+    return True
+
+
+def programs_of(pid: int) -> set[int]:
+    """Return the numbers of the BPF programs that a process holds."""
+    found = set()
+    for path in Path(f"/proc/{pid}/fdinfo").iterdir():
+        for line in path.read_text().splitlines():
+            if line.startswith("prog_id:"):
+                found.add(int(line.split()[1]))
+    return found
+
+
+def test_nothing_is_left_of_a_killed_recorder(driver: Path) -> None:
+    """Programs and rings hang on descriptors alone."""
+    with subprocess.Popen([driver, "bpf", "30"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        numbers = programs_of(process.pid)
+        assert len(numbers) > 10
+        assert all(map(bpf_program_is_there, numbers))
+        process.kill()
+    # The kernel frees them after a grace period.
+    until = time.monotonic() + 10
+    while any(map(bpf_program_is_there, numbers)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not any(map(bpf_program_is_there, numbers))
+
+
+def test_without_privileges_it_says_so(driver: Path, tmp_path: Path) -> None:
+    """One line, and nothing is running."""
+    mine = tmp_path / "driver"
+    shutil.copy(driver, mine)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    done = subprocess.run(
+        [mine, "bpf", "1"], check=False, capture_output=True, text=True, timeout=60, user=65534
+    )
+    assert done.returncode == 1
+    assert "BPF needs root, or CAP_BPF and CAP_PERFMON" in done.stderr
