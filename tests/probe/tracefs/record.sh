@@ -14,7 +14,7 @@ echo mono > trace_clock
 for event in sched/sched_switch sched/sched_waking sched/sched_migrate_task irq/irq_handler_entry \
     irq/irq_handler_exit irq/softirq_raise irq/softirq_entry irq/softirq_exit \
     timer/hrtimer_expire_entry timer/hrtimer_expire_exit lock/contention_begin \
-    lock/contention_end power/cpu_idle nmi/nmi_handler ipi csd irq_vectors/local_timer_entry \
+    lock/contention_end power/cpu_idle nmi/nmi_handler ipi csd/csd_function_entry csd/csd_function_exit irq_vectors/local_timer_entry \
     irq_vectors/local_timer_exit irq_vectors/reschedule_entry irq_vectors/reschedule_exit \
     irq_vectors/call_function_entry irq_vectors/call_function_exit \
     irq_vectors/call_function_single_entry irq_vectors/call_function_single_exit \
