@@ -216,6 +216,8 @@ def code(*at_the_end: int) -> int:
         (code(0x9D), "x86_64", True),  # popf
         (code(0xFB), "x86_64", True),  # sti, within its shadow
         (code(0xFB, 0x90), "x86_64", True),  # sti; nop
+        (code(0xFB, 0x0F, 0x1F, 0x44, 0, 0), "x86_64", True),  # sti; a no-op of 5 bytes
+        (code(0xFB, 0x48, 0x89, 0xC7), "x86_64", False),  # not within the shadow of anything
         (code(0x90, 0x90), "x86_64", False),
         (0xD50342FF << 32, "aarch64", True),  # msr daifclr, #2
         (0xD50344FF << 32, "aarch64", False),  # msr daifclr, #4: not interrupts

@@ -112,7 +112,6 @@ OF_THE_SCHEDULER = frozenset({
     "dynamic_cond_resched",
     "dynamic_preempt_schedule",
     "dynamic_preempt_schedule_notrace",
-    "__traceiter_sched_switch",
 })  # fmt: skip
 #: Helpers in which interrupts are switched on for whoever called them.
 OF_UNLOCKING = frozenset({
@@ -135,9 +134,17 @@ def function_of(symbol: str) -> str:
     return symbol.partition("+")[0].partition(" ")[0].partition(".isra")[0].partition(".part")[0]
 
 
+#: Functions of the recording itself.
+_OF_RECORDING = ("bpf_trace_run", "__bpf_trace_", "__traceiter_", "bpf_prog_", "trace_event_")
+
+
 def where(stack: tuple[str, ...], helpers: frozenset[str]) -> str:
     """Return the innermost function of a stack that has a name and is none of the helpers."""
-    names = [name for symbol in stack if (name := function_of(symbol)) != "?"]
+    names = [
+        name
+        for symbol in stack
+        if (name := function_of(symbol)) != "?" and not name.startswith(_OF_RECORDING)
+    ]
     return next((name for name in names if name not in helpers), names[0] if names else "")
 
 

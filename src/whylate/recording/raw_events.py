@@ -88,18 +88,27 @@ def _stack(one: RawEvent, names: Names, machine: str) -> Event:
     )  # fmt: skip
 
 
+#: POPF, and STI with a no-op of up to 6 bytes behind it.
+_ENABLING = (
+    b"\x9d",
+    *(
+        bytes.fromhex(f"fb{no_op}")
+        for no_op in ("", "90", "6690", "0f1f00", "0f1f4000", "0f1f440000", "660f1f440000")
+    ),
+)
+
+
 def enables(code: int, machine: str) -> bool | None:
     """Return whether the last instruction of 8 bytes of code switches interrupts on.
 
     None where there is no code, or the machine's is not known here. On x86 an interrupt comes
-    only after the instruction that follows STI: one of a single byte or a no-op is looked past.
-    Encodings: Intel SDM volume 2 (STI, POPF), Arm ARM DDI 0487 C5.2 (MSR DAIF, DAIFClr, PMR).
+    only after the instruction that follows STI: where that does nothing it is looked past.
+    Encodings: Intel SDM volume 2 (STI, POPF, NOP), Arm ARM DDI 0487 C5.2 (MSR DAIF, DAIFClr, PMR).
     """
     if not code:
         return None
     if machine in ("x86_64", "i686"):
-        last = code.to_bytes(8, "little")
-        return last[7] in (0x9D, 0xFB) or last[6] == 0xFB or last[5:] in _STI_NOP
+        return code.to_bytes(8, "little").endswith(_ENABLING)
     if machine == "aarch64":
         word = code >> 32
         return (
@@ -107,9 +116,6 @@ def enables(code: int, machine: str) -> bool | None:
             or word & 0xFFFFFFE0 in (0xD51B4220, 0xD5184600)
         )  # fmt: skip
     return None
-
-
-_STI_NOP = (bytes.fromhex("fb6690"),)
 
 
 def _vector(number: int) -> str:
