@@ -232,7 +232,7 @@ def render(programs: list[Program], btf: bytes, digest: str) -> str:
 
 def digest_of_sources() -> str:
     """Return the SHA-256 of all that the programs are made from."""
-    files = sorted({*FOLDER.glob("*.[ch]")} - {TARGET}) + [FOLDER.parent / "event.h"]
+    files = [*sorted({*FOLDER.glob("*.[ch]")} - {TARGET}), FOLDER.parent / "event.h"]
     sha256 = hashlib.sha256()
     for path in [*files, Path(__file__)]:
         data = path.read_bytes()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 b87f92b0ba04e9a94b4e863dc053af5b58ece334d27410e0a35fceb38b693d73 */
+/* sources: sha256 710cb16c9c05eb2621697ab97f60edb978322086f856d006102bd74a99fe4934 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
