@@ -24,6 +24,13 @@
 #include "kernel_btf.h"
 #include "kernel_code.h"
 
+/* The kernel's code by which it is entered for its timer's interrupt. */
+#if defined(__aarch64__)
+#define ENTRY "el1h_64_irq"
+#else
+#define ENTRY "asm_sysvec_apic_timer_interrupt"
+#endif
+
 #define LEAST_EVENTS 1024u
 /* 4 MiB: larger elements of an array were refused until 6.2. */
 #define MOST_ELEMENT  (UINT64_C(4) << 20)
@@ -226,7 +233,7 @@ static const char *last_line(char *log)
 static int load_without_registers(struct engine *engine, const struct bpf_program *program,
 				  struct bpf_surroundings *with, uint32_t tracepoint)
 {
-	struct kernel_code entry = kernel_code_find("asm_sysvec_apic_timer_interrupt");
+	struct kernel_code entry = kernel_code_find(ENTRY);
 
 	engine->config.entry = entry.begin;
 	engine->config.entry_end = entry.end;
