@@ -73,11 +73,11 @@ def softirq(kind: int) -> Callable[[str], list[Row]]:
 
 
 def only(kind: int) -> Callable[[str], list[Row]]:
-    return lambda text: [(kind, 0, 0, 0, 0)]
+    return lambda _: [(kind, 0, 0, 0, 0)]
 
 
 def vector(kind: int, name: str) -> Callable[[str], list[Row]]:
-    return lambda text: [(kind, VECTORS[name], 0, 0, 0)]
+    return lambda _: [(kind, VECTORS[name], 0, 0, 0)]
 
 
 def contention(text: str) -> list[Row]:
@@ -220,7 +220,7 @@ def test_what_was_overwritten_before_is_counted(decoder: Path, board: Path) -> N
 def test_a_page_cut_short_gives_what_is_whole_and_counts_the_rest(
     decoder: Path, board: Path
 ) -> None:
-    raw = sorted(board.glob("cpu*.raw"))[0]
+    raw = min(board.glob("cpu*.raw"))
     whole, cpu = run(decoder, board), int(raw.stem[3:])
     raw.write_bytes(raw.read_bytes()[:1001])
     cut = run(decoder, board)
@@ -241,7 +241,7 @@ def test_a_discarded_record_is_left_out_and_the_times_behind_it_stay(
     decoder: Path, board: Path
 ) -> None:
     """The kernel turns a record that it takes back into padding of the same length."""
-    raw = sorted(board.glob("cpu*.raw"))[-1]
+    raw = max(board.glob("cpu*.raw"))
     cpu, page = int(raw.stem[3:]), bytearray(raw.read_bytes())
     before = decoded(run(decoder, board))[0][cpu]
     header = (board / "events" / "header_page").read_text()
@@ -272,7 +272,7 @@ def test_damaged_pages_and_formats_crash_nothing(
 ) -> None:
     del decoder
     fuzzer = build_driver("fuzz_tracefs", tmp_path_factory.mktemp("fuzzer"), sanitized=True)
-    command = [fuzzer, board, "2", "7"]
+    command = [str(fuzzer), str(board), "2", "7"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert re.match(r"\d{4,} pages \d{4,} events \d+ missed", done.stdout)
