@@ -11,10 +11,10 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-
 from tracefs_builds import build_driver
 
 pytestmark = [
@@ -112,7 +112,7 @@ def tracefs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def recorded(driver: Path) -> Recorded:
     """Return what was recorded without a loss: whoever else is busy here may cause one."""
     for _ in range(TRIES):
-        command = [driver, "3", str(RING_BYTES)]
+        command = [str(driver), "3", str(RING_BYTES)]
         done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
         result = parse(done.stdout)
         if not result.gaps and not any(result.missed.values()):
@@ -230,7 +230,7 @@ def test_a_wakeup_goes_from_timer_to_waking_to_switch(recorded: Recorded) -> Non
             assert stage.timer_ns <= stage.waking_ns <= stage.switched_ns
         # Each has its own waking: none is that of the stage before.
         wakings = [stage.waking_ns for stage in complete]
-        assert all(a < b for a, b in zip(wakings, wakings[1:], strict=False))
+        assert all(a < b for a, b in pairwise(wakings))
 
 
 def test_a_stage_is_at_each_switch_to_the_measured_thread(recorded: Recorded) -> None:
@@ -300,18 +300,20 @@ def test_what_a_killed_guardian_left_goes_at_the_next_start(driver: Path, tracef
     wait_for(tracefs, set())
 
 
-def test_an_ordinary_user_is_refused_in_one_line(driver: Path, tmp_path: Path) -> None:
+def test_an_ordinary_user_is_refused_in_one_line(driver: Path) -> None:
     mounts = Path("/proc/self/mounts").read_text()
-    driver.parent.chmod(0o755)
-    copy = Path("/var/tmp") / f"tracefs_driver.{os.getpid()}"
-    copy.write_bytes(driver.read_bytes())
-    copy.chmod(0o755)
-    try:
+    # By its descriptor: the tests' directories are closed to others.
+    with driver.open("rb") as program:
+        path = f"/proc/self/fd/{program.fileno()}"
         done = subprocess.run(
-            [copy, "1"], check=False, capture_output=True, text=True, user=65534, timeout=60
+            [path, "1"],
+            check=False,
+            capture_output=True,
+            text=True,
+            user=65534,
+            pass_fds=[program.fileno()],
+            timeout=60,
         )
-    finally:
-        copy.unlink()
     assert done.returncode == 3
     assert done.stdout.splitlines()[-1] == "refused 1 tracefs may be opened by root only"
     assert Path("/proc/self/mounts").read_text() == mounts

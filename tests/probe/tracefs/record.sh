@@ -1,7 +1,8 @@
 #!/bin/sh
 # Record a few pages of this kernel's ring buffers with the formats they need, and the kernel's
 # own text of the same events, as a tar file on the standard output. As root; tracefs is mounted
-# at $1; "absolute" as $2 gives every event its time in full (needs histogram triggers).
+# at $1. With "absolute" as $2 events are discarded in the buffer, and what follows one has its time
+# in full: a histogram of times keeps filters from looking before they write.
 set -eu
 top=$1
 out=$(mktemp -d)
@@ -28,6 +29,8 @@ for event in sched/sched_switch sched/sched_waking sched/sched_migrate_task irq/
 done
 if [ "${2:-}" = absolute ]; then
     echo 'hist:keys=next_pid:ts=common_timestamp.usecs' > events/sched/sched_switch/trigger
+    echo 'vec == 99' > events/irq/softirq_raise/filter
+    echo 'prio < 0' > events/sched/sched_waking/filter
 fi
 echo 1 > tracing_on
 sleep 2
