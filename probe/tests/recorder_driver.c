@@ -34,7 +34,7 @@
 #define CPUS	    256
 #define INTERVAL_NS 1000000u
 #define PRIORITY    90
-#define ORDER_NS    1000000u /* a hypervisor may stop a CPU between two instructions */
+#define ORDER_NS    100000000u /* interrupts, and a hypervisor that stops the CPU in one */
 
 struct sleeper {
 	pthread_t thread;

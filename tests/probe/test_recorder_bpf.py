@@ -33,6 +33,9 @@ SOFTIRQ_ENTRY, SOFTIRQ_EXIT, TIMER_ENTRY, TIMER_EXIT, WAKING, SWITCH = 6, 7, 9, 
 STACK, FRAMES = 21, 22
 #: enum recorder_sum
 STEAL, SUMS = 5, 6
+#: A kernel may hide a part of what it does from every tracer, tracefs too: one that we test on
+#: does so while its init runs.
+HIDDEN = 0.01
 BPF_PROG_GET_FD_BY_ID = 13
 BPF_CALL = {"x86_64": 321, "aarch64": 280}
 
@@ -97,7 +100,7 @@ class Recording:
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the driver with the engine in it."""
     target = tmp_path_factory.mktemp("recorder") / "recorder_driver"
-    names = ["bpf", "bpf_program", "bpf_sources", "kernel_btf", "kernel_code"]
+    names = ["bpf", "bpf_maps", "bpf_program", "bpf_sources", "kernel_btf", "kernel_code"]
     sources = [PROBE / f"src/recorder/{name}.c" for name in names]
     compiler = shutil.which(os.environ.get("CC", "cc")) or "gcc"
     command: list[str | Path] = [compiler, *FLAGS, f"-I{PROBE / 'src'}"]
@@ -228,13 +231,22 @@ def test_a_wakeup_begins_with_the_entry_of_its_interrupt(second: Recording) -> N
     ],
 )
 def test_what_is_entered_is_left(second: Recording, entry: int, leave: int, name: str) -> None:
-    """With interrupts off nothing of the same kind comes in between."""
+    """What begins inside of another (a timer of a softirq, say) ends before it."""
     for cpu in second.cpus.values():
-        both = [event for event in cpu.events if event.kind in (entry, leave)]
-        for first, then in pairwise(both):
-            assert first.kind != then.kind
-            if first.kind == entry:
-                assert getattr(first, name) == getattr(then, name)
+        inside: list[int] = []
+        ends = alone = 0
+        for event in cpu.events:
+            if event.kind == entry:
+                inside.append(getattr(event, name))
+            elif event.kind == leave:
+                ends += 1
+                if getattr(event, name) in inside[-1:]:
+                    inside.pop()
+                else:
+                    alone += 1
+                    inside.clear()
+        # One at the ring's beginning; and see HIDDEN.
+        assert alone <= 1 + HIDDEN * ends
 
 
 def test_sums_add_up_to_the_time_between(second: Recording) -> None:
@@ -272,8 +284,7 @@ def test_a_switch_storm_loses_nothing(driver: Path) -> None:
             assert len(cpu.events) > 0.5 * cpu.ring
         switches = [event for event in cpu.events if event.kind == SWITCH]
         breaks = sum(first.d != then.c for first, then in pairwise(switches))
-        # A kernel may hide some from every tracer, tracefs too: ours does while its init runs.
-        assert breaks <= 0.01 * len(switches)
+        assert breaks <= HIDDEN * len(switches)
 
 
 def test_late_wakeups_get_their_stack(driver: Path) -> None:

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "bpf/layout.h"
+#include "bpf_maps.h"
 #include "bpf_sources.h"
 #include "engine.h"
 #include "kernel_btf.h"
@@ -31,31 +32,7 @@
 #define ENTRY "asm_sysvec_apic_timer_interrupt"
 #endif
 
-#define LEAST_EVENTS 1024u
-/* 4 MiB: larger elements of an array were refused until 6.2. */
-#define MOST_ELEMENT  (UINT64_C(4) << 20)
-#define PAGE	      UINT64_C(4096)
-#define LOG_SIZE      (64u << 10)
-#define PROGRAMS_MOST 32
-
-struct engine {
-	int btf_fd;
-	int cpus_fd;
-	int config_fd;
-	int stats_fd;
-	int programs[PROGRAMS_MOST];
-	int links[RECORDER_SOURCES];
-	char *memory;
-	size_t element;
-	size_t memory_size;
-	struct recorder_config config;
-};
-
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
+#define LOG_SIZE (64u << 10)
 
 /* fail - say why not; returns the errno */
 __attribute__((format(printf, 3, 4))) static int fail(char *text, int error, const char *format,
@@ -95,91 +72,6 @@ static int refused(char *text, int error, const char *what)
 	return fail(text, error, "%s: %s", what, strerror(error));
 }
 
-static int load_btf(struct engine *engine)
-{
-	union bpf_attr arguments = {
-	    .btf = (uintptr_t)bpf_btf,
-	    .btf_size = (uint32_t)bpf_btf_size,
-	};
-
-	engine->btf_fd = (int)bpf_call(BPF_BTF_LOAD, &arguments, sizeof(arguments));
-	return engine->btf_fd < 0 ? errno : 0;
-}
-
-static int create_array(const char *name, uint64_t value_size, uint32_t count, uint32_t flags)
-{
-	union bpf_attr arguments = {
-	    .map_type = BPF_MAP_TYPE_ARRAY,
-	    .key_size = sizeof(uint32_t),
-	    .value_size = (uint32_t)value_size,
-	    .max_entries = count,
-	    .map_flags = flags,
-	};
-
-	snprintf(arguments.map_name, sizeof(arguments.map_name), "%s", name);
-	return (int)bpf_call(BPF_MAP_CREATE, &arguments, sizeof(arguments));
-}
-
-static uint64_t element_size(uint64_t events)
-{
-	uint64_t size = sizeof(struct recorder_bpf_cpu) + events * sizeof(struct recorder_event);
-
-	return (size + PAGE - 1) & ~(PAGE - 1);
-}
-
-/* create_cpus - the map of all CPUs, with as many events as wanted or as can be had */
-static int create_cpus(struct engine *engine, const struct recorder_plan *plan, uint64_t *events)
-{
-	uint64_t wanted = plan->ring_bytes / sizeof(struct recorder_event);
-
-	*events = LEAST_EVENTS;
-	while (*events * 2 <= wanted && element_size(*events * 2) <= MOST_ELEMENT)
-		*events *= 2;
-	for (;; *events /= 2) {
-		engine->element = (size_t)element_size(*events);
-		engine->cpus_fd =
-		    create_array("wl_cpus", engine->element, plan->cpu_limit, BPF_F_MMAPABLE);
-		if (engine->cpus_fd >= 0)
-			break;
-		if ((errno != ENOMEM && errno != E2BIG) || *events == LEAST_EVENTS)
-			return errno;
-	}
-	engine->memory_size = engine->element * plan->cpu_limit;
-	engine->memory =
-	    mmap(NULL, engine->memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, engine->cpus_fd, 0);
-	if (engine->memory == MAP_FAILED) {
-		engine->memory = NULL;
-		return errno;
-	}
-	return 0;
-}
-
-/* create_config - constants: the verifier sees their values once the map is frozen */
-static int create_config(struct engine *engine)
-{
-	uint32_t key = 0;
-	union bpf_attr arguments;
-
-	close_fd(engine->config_fd);
-	engine->config_fd = create_array("wl_config", sizeof(engine->config), 1, BPF_F_RDONLY_PROG);
-	if (engine->config_fd < 0)
-		return errno;
-	memset(&arguments, 0, sizeof(arguments));
-	arguments.map_fd = (uint32_t)engine->config_fd;
-	arguments.key = (uintptr_t)&key;
-	arguments.value = (uintptr_t)&engine->config;
-	if (bpf_call(BPF_MAP_UPDATE_ELEM, &arguments, sizeof(arguments)))
-		return errno;
-	memset(&arguments, 0, sizeof(arguments));
-	arguments.map_fd = (uint32_t)engine->config_fd;
-	return bpf_call(BPF_MAP_FREEZE, &arguments, sizeof(arguments)) ? errno : 0;
-}
-
-static struct recorder_bpf_cpu *cpu_at(const struct engine *engine, uint16_t cpu)
-{
-	return (void *)(engine->memory + engine->element * cpu);
-}
-
 static bool cpu_is_there(uint16_t cpu)
 {
 	char path[64];
@@ -191,7 +83,7 @@ static bool cpu_is_there(uint16_t cpu)
 /* share - tell the reader where everything lies, and the programs whom we measure */
 static int share(struct recorder *recorder, const struct recorder_plan *plan, uint64_t events)
 {
-	struct engine *engine = recorder->state;
+	struct bpf_engine *engine = recorder->state;
 
 	recorder->cpu_limit = plan->cpu_limit;
 	recorder->ring_size = events;
@@ -200,7 +92,7 @@ static int share(struct recorder *recorder, const struct recorder_plan *plan, ui
 	if (!recorder->cpus || !recorder->events)
 		return ENOMEM;
 	for (uint16_t i = 0; i < plan->cpu_limit; i++) {
-		struct recorder_bpf_cpu *cpu = cpu_at(engine, i);
+		struct recorder_bpf_cpu *cpu = bpf_cpu_at(engine, i);
 
 		if (!cpu_is_there(i))
 			continue;
@@ -209,7 +101,7 @@ static int share(struct recorder *recorder, const struct recorder_plan *plan, ui
 	}
 	for (size_t i = 0; i < plan->thread_count; i++)
 		if (plan->threads[i].cpu < plan->cpu_limit)
-			cpu_at(engine, plan->threads[i].cpu)->shared.measured =
+			bpf_cpu_at(engine, plan->threads[i].cpu)->shared.measured =
 			    plan->threads[i].pid;
 	return 0;
 }
@@ -230,7 +122,7 @@ static const char *last_line(char *log)
  *
  * Then the programs look for the interrupt's entry on the stack: below it is what it interrupted.
  */
-static int load_without_registers(struct engine *engine, const struct bpf_program *program,
+static int load_without_registers(struct bpf_engine *engine, const struct bpf_program *program,
 				  struct bpf_surroundings *with, uint32_t tracepoint)
 {
 	struct kernel_code entry = kernel_code_find(ENTRY);
@@ -238,7 +130,7 @@ static int load_without_registers(struct engine *engine, const struct bpf_progra
 	engine->config.entry = entry.begin;
 	engine->config.entry_end = entry.end;
 	/* Programs that were loaded keep the constants they have, which differ in nothing else. */
-	errno = create_config(engine);
+	errno = bpf_create_config(engine);
 	if (errno)
 		return -1;
 	with->config_fd = engine->config_fd;
@@ -264,7 +156,7 @@ static int find_tracepoints(struct kernel_name *names, char *text)
 }
 
 /* load_programs - each for itself; errors[] says which the kernel would not have */
-static void load_programs(struct engine *engine, const struct kernel_name *names, int *errors,
+static void load_programs(struct bpf_engine *engine, const struct kernel_name *names, int *errors,
 			  char *text)
 {
 	struct bpf_surroundings with = {
@@ -296,7 +188,7 @@ static void load_programs(struct engine *engine, const struct kernel_name *names
 	free(with.log);
 }
 
-static int attach(const struct engine *engine, const struct bpf_source *source)
+static int attach(const struct bpf_engine *engine, const struct bpf_source *source)
 {
 	union bpf_attr arguments;
 
@@ -311,7 +203,7 @@ static int attach(const struct engine *engine, const struct bpf_source *source)
 /* attach_all - whatever there is; returns the errno of one that we cannot do without */
 static int attach_all(struct recorder *recorder, const int *errors, char *text)
 {
-	struct engine *engine = recorder->state;
+	struct bpf_engine *engine = recorder->state;
 	bool before = false;
 
 	for (size_t i = 0; i < bpf_source_count; i++) {
@@ -339,9 +231,15 @@ static int attach_all(struct recorder *recorder, const int *errors, char *text)
 	return 0;
 }
 
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
 static void bpf_stop(struct recorder *recorder)
 {
-	struct engine *engine = recorder->state;
+	struct bpf_engine *engine = recorder->state;
 
 	if (engine) {
 		for (size_t i = 0; i < RECORDER_SOURCES; i++)
@@ -362,7 +260,7 @@ static void bpf_stop(struct recorder *recorder)
 }
 
 /* enable_stats - the kernel measures every run of every program for as long as this is open */
-static void enable_stats(struct engine *engine)
+static void enable_stats(struct bpf_engine *engine)
 {
 	union bpf_attr arguments;
 
@@ -373,22 +271,22 @@ static void enable_stats(struct engine *engine)
 
 static int begin(struct recorder *recorder, const struct recorder_plan *plan, char *text)
 {
-	struct engine *engine = recorder->state;
+	struct bpf_engine *engine = recorder->state;
 	struct kernel_name names[PROGRAMS_MOST + 1] = {0};
 	int errors[PROGRAMS_MOST] = {0};
 	uint64_t events;
-	int error = load_btf(engine);
+	int error = bpf_load_types(engine);
 
 	if (error)
 		return refused(text, error, "BTF");
-	error = create_cpus(engine, plan, &events);
+	error = bpf_create_rings(engine, plan, &events);
 	if (error)
 		return refused(text, error, "rings");
 	engine->config = (struct recorder_config){
 	    .ring_mask = events - 1,
 	    .stack_after_ns = plan->stack_after_ns,
 	};
-	error = create_config(engine);
+	error = bpf_create_config(engine);
 	if (error)
 		return refused(text, error, "configuration");
 	error = share(recorder, plan, events);
@@ -405,7 +303,7 @@ static int begin(struct recorder *recorder, const struct recorder_plan *plan, ch
 
 static int bpf_start(struct recorder *recorder, const struct recorder_plan *plan, char *text)
 {
-	struct engine *engine = calloc(1, sizeof(*engine));
+	struct bpf_engine *engine = calloc(1, sizeof(*engine));
 	int error;
 
 	text[0] = '\0';
@@ -431,7 +329,7 @@ static void bpf_gather(struct recorder *recorder)
 
 static void bpf_cost(struct recorder *recorder, struct recorder_cost *cost)
 {
-	struct engine *engine = recorder->state;
+	struct bpf_engine *engine = recorder->state;
 
 	memset(cost, 0, sizeof(*cost));
 	for (size_t i = 0; i < bpf_program_count; i++) {

@@ -38,7 +38,8 @@ enum recorder_kind {
 	EVENT_FAULT = 19,      /* page fault of user code. c: pid, e: address, f: instruction */
 	EVENT_STEAL = 20,      /* e: ns that the hypervisor took since the preceding such event,
 				  or since steal was last looked at */
-	EVENT_STACK = 21,      /* a: enum recorder_stack, b: frames that follow, c: pid,
+	EVENT_STACK = 21,      /* a: enum recorder_stack, b: frames that follow, c: pid of whose
+				  stack it is,
 				  e: instruction that was interrupted (0: not known),
 				  f: the 8 bytes of code before it, the first in the lowest byte */
 	EVENT_FRAMES = 22,     /* e, f: addresses of the next two frames, innermost first */
@@ -73,6 +74,13 @@ enum recorder_stack {
 #define SWITCH_PREEMPTED 0x80 /* still runnable */
 #define SWITCH_STATE	 0x7f /* low bits of task_struct.__state; 0 where preempted */
 
+/*
+ * Who reads a ring while it is written to: take the CPU's number of events, copy, take it again.
+ * What lies a ring's size or more behind the second number may have been overwritten; what is in
+ * front of the first, or has another seq than its number, was not complete. The times of events
+ * next to each other may be out of order by as long as an interrupt lasts: a program that is
+ * interrupted has read the clock before.
+ */
 struct recorder_event {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u32 seq;     /* low bits of 1 + its number on that CPU; written last */

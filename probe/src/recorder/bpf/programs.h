@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 710cb16c9c05eb2621697ab97f60edb978322086f856d006102bd74a99fe4934 */
+/* sources: sha256 ffd6b48234c29edbc71cb4bcdbcc4358000d42f446dd46635f4645cae83a3506 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

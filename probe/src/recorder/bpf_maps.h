@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/* What the BPF engine holds of the kernel, and making its maps. */
+#ifndef WHYLATE_RECORDER_BPF_MAPS_H
+#define WHYLATE_RECORDER_BPF_MAPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/layout.h"
+#include "engine.h"
+
+#define PROGRAMS_MOST 32
+
+/* All descriptors, -1 where there is none. */
+struct bpf_engine {
+	int btf_fd;
+	int cpus_fd;
+	int config_fd;
+	int stats_fd;
+	int programs[PROGRAMS_MOST];
+	int links[RECORDER_SOURCES];
+	char *memory; /* cpus_fd, mapped */
+	size_t element;
+	size_t memory_size;
+	struct recorder_config config;
+};
+
+/* These return 0 or an errno. */
+
+/* bpf_load_types - the programs' own BTF */
+int bpf_load_types(struct bpf_engine *engine);
+
+/* bpf_create_rings - the map of all CPUs, with as many events as wanted or as can be had */
+int bpf_create_rings(struct bpf_engine *engine, const struct recorder_plan *plan, uint64_t *events);
+
+/* bpf_create_config - from engine->config, for programs that are loaded from now on */
+int bpf_create_config(struct bpf_engine *engine);
+
+struct recorder_bpf_cpu *bpf_cpu_at(const struct bpf_engine *engine, uint16_t cpu);
+
+#endif
