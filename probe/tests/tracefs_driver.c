@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * tracefs_driver SECONDS [RING_BYTES] - record with the tracefs engine what one thread on each CPU,
- * SCHED_FIFO 90 and woken every millisecond, meets
+ * tracefs_driver SECONDS [RING_BYTES [PERIOD_US]] - record with the tracefs engine what one thread
+ * on each CPU, SCHED_FIFO 90 and woken every millisecond or so, meets
  *
  * Prints "thread CPU PID", "source NAME ERROR" (0: attached) and "recording", and then as they
  * come "event TIME CPU SEQ KIND A B C D E F" (e and f in hexadecimal), "gap CPU EVENTS" for those
@@ -22,7 +22,7 @@
 #include "recorder/engine.h"
 
 #define MOST_CPUS 64
-#define PERIOD_NS 1000000u
+#define STEP_NS	  1000000u
 #define LOOK_NS	  50000000u
 
 static struct sleeper {
@@ -33,6 +33,7 @@ static struct sleeper {
 
 static struct recorder_thread measured[MOST_CPUS];
 static size_t sleeper_count;
+static uint64_t period_ns = 1000000;
 static _Atomic bool ending;
 
 /* What was printed of each CPU, and when it was first and last found to be too late. */
@@ -59,7 +60,7 @@ static void *sleep_often(void *argument)
 		perror("SCHED_FIFO");
 	atomic_store(&sleeper->pid, (uint32_t)gettid());
 	while (!atomic_load(&ending))
-		sleep_until(due_ns += PERIOD_NS);
+		sleep_until(due_ns += period_ns);
 	return NULL;
 }
 
@@ -76,7 +77,7 @@ static void start_sleepers(void)
 		sleeper->cpu = cpu;
 		pthread_create(&sleeper->thread, NULL, sleep_often, sleeper);
 		while (!atomic_load(&sleeper->pid))
-			sleep_until(clock_ns() + PERIOD_NS);
+			sleep_until(clock_ns() + STEP_NS);
 		measured[sleeper_count++] =
 		    (struct recorder_thread){.pid = atomic_load(&sleeper->pid), .cpu = cpu};
 		printf("thread %u %u\n", cpu, atomic_load(&sleeper->pid));
@@ -159,6 +160,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (argc > 2)
 		plan.ring_bytes = strtoull(argv[2], NULL, 10);
+	if (argc > 3)
+		period_ns = strtoull(argv[3], NULL, 10) * 1000;
 	if (guardian_open(&guardian) != 0 || guardian_tracing(&guardian, text) != 0)
 		return 2;
 	start_sleepers();

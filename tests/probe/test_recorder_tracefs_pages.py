@@ -23,7 +23,7 @@ FIXTURES = Path(__file__).parent / "tracefs"
 BOARDS = sorted(path.name.removesuffix(".tar.xz") for path in FIXTURES.glob("*.tar.xz"))
 LINE = re.compile(r"^.{16}-\d+ +\[(\d+)\] \S+ +(\d+)\.(\d{6}): (\w+): (.*)$")
 LOST = re.compile(r"^CPU:(\d+) \[LOST (\d+) EVENTS\]$")
-STATES = {"R": 0, "S": 1, "D": 2, "T": 4, "t": 8, "X": 16, "Z": 32, "P": 64, "I": 2, "R+": 128}
+STATES = {"R": 128, "S": 1, "D": 2, "T": 4, "t": 8, "X": 16, "Z": 32, "P": 64, "I": 2, "R+": 128}
 LOCKS = {"SPIN": 1, "READ": 2, "WRITE": 4, "RT": 8, "PERCPU": 16, "MUTEX": 32}
 IDLE_ENDS = 0xFFFFFFFF
 #: Type of a record that was taken back; the types above it are times.

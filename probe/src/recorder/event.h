@@ -34,7 +34,8 @@ enum recorder_kind {
 	EVENT_LOCK_END = 15,	 /* e: address of the lock */
 	EVENT_IDLE_ENTRY = 16,	 /* b: state */
 	EVENT_IDLE_EXIT = 17,
-	EVENT_IPI_SEND = 18,   /* b: the CPU it goes to, e: address of the callback or caller */
+	EVENT_IPI_SEND = 18,   /* a: enum recorder_vector, 0 where the kernel does not say it,
+				  b: the CPU it goes to, e: address of the callback or caller */
 	EVENT_FAULT = 19,      /* page fault of user code. c: pid, e: address, f: instruction */
 	EVENT_STEAL = 20,      /* e: ns that the hypervisor took since the preceding such event,
 				  or since steal was last looked at */

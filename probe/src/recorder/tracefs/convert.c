@@ -25,14 +25,14 @@ static inline uint64_t load(const uint8_t *bytes, uint8_t size)
 	return value;
 }
 
-/* state_of - why a thread left. The kernel sets one bit above all states where it was preempted:
- * another one in each version, so what counts is that no state is below it. */
+/* state_of - why a thread left. Where it was preempted the kernel sets one bit above all states,
+ * another one in each version; where it gave way by itself, none: it can still run either way. */
 static uint8_t state_of(uint64_t state)
 {
 	/* TASK_IDLE is reported by a bit of its own; it is an uninterruptible sleep. */
 	const uint64_t idle = 0x80, uninterruptible = 0x02;
 
-	if (!(state & 0xFF) && state)
+	if (!(state & 0xFF))
 		return SWITCH_PREEMPTED;
 	return (uint8_t)(state & idle ? uninterruptible : state & SWITCH_STATE);
 }

@@ -69,8 +69,7 @@ static void note_waking(struct stages_cpu *cpu, struct waking waking)
 	cpu->wakings[at % WAKINGS] = waking;
 }
 
-/* publish_one - the oldest stage that is not: its waking is the last before it, if the thread had
- * left by then */
+/* publish_one - the oldest stage that is not: its waking is the last before it that can be */
 static void publish_one(struct stages_cpu *cpu)
 {
 	uint64_t number = cpu->out->stages;
@@ -81,7 +80,7 @@ static void publish_one(struct stages_cpu *cpu)
 
 		if (waking->waking_ns > stage->switched_ns)
 			break;
-		if (waking->waking_ns >= cpu->left_ns[number % STAGES]) {
+		if (waking->waking_ns >= cpu->after_ns[number % STAGES]) {
 			stage->waking_ns = waking->waking_ns;
 			stage->timer_ns = waking->timer_ns;
 		}
@@ -100,7 +99,7 @@ static void begin_stage(struct stages_cpu *cpu, const __u64 *sums, uint64_t now_
 	memset(stage, 0, sizeof(*stage));
 	stage->switched_ns = now_ns;
 	memcpy(stage->sums, sums, sizeof(stage->sums));
-	cpu->left_ns[cpu->begun % STAGES] = cpu->out->left_ns;
+	cpu->after_ns[cpu->begun % STAGES] = cpu->next_after_ns;
 	cpu->begun++;
 }
 
@@ -116,6 +115,7 @@ static void switch_threads(struct stages_cpu *cpu, const struct recorder_event *
 		return;
 	if (event->c == cpu->out->measured) {
 		cpu->out->left_ns = event->time_ns;
+		cpu->next_after_ns = event->a == SWITCH_PREEMPTED ? event->time_ns : 0;
 		memcpy(cpu->out->left_sums, sums, sizeof(cpu->out->left_sums));
 	}
 	if (event->d == cpu->out->measured)

@@ -40,7 +40,11 @@ struct stages_cpu {
 	/* Stages that are filled but not yet published, as long as the waking may still come from
 	 * another CPU's events: out->stages <= begun. */
 	uint64_t begun;
-	uint64_t left_ns[STAGES]; /* when the thread had left before that stage */
+	/* What woke the thread for that stage came after this. One that still could run when it
+	 * left has only what came since; a sleeper may be woken by another CPU before it has left.
+	 */
+	uint64_t after_ns[STAGES];
+	uint64_t next_after_ns;
 
 	uint64_t first_waking, next_waking; /* numbers of those that are kept, in order of time */
 	struct waking wakings[WAKINGS];
