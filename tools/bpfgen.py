@@ -249,7 +249,9 @@ def compile_programs() -> bytes:
         target = Path(folder) / "recorder.o"
         # Paths are in the debug information: they must not differ from checkout to checkout.
         done = subprocess.run(
-            [clang, *FLAGS, "-c", MAIN.name, "-o", str(target)], check=False, cwd=FOLDER
+            [clang, *FLAGS, f"-ffile-prefix-map={FOLDER}=.", "-c", MAIN.name, "-o", str(target)],
+            check=False,
+            cwd=FOLDER,
         )
         if done.returncode:
             sys.exit("bpfgen: the programs do not compile")
