@@ -23,7 +23,8 @@ one switched interrupts on: then they were off until there. Else the interrupt c
 reason that was not seen: unexplained.
 (2) As far as the idle state says that leaving it takes; what goes beyond is unexplained.
 (3) Only where the stack at the switch shows that the thread came to it by itself or at the end of
-such a section. One that was preempted as an interrupt ended held nothing off: unexplained.
+such a section. One that was preempted as an interrupt ended held nothing off: unexplained. Where
+the whole stage was too short for a stack to be taken, it is what switching takes: scheduling.
 (4) Where the less urgent thread was switched to while the activation was runnable: the scheduler
 had its choice, and only throttling makes it choose so.
 (5) From a fault on to the end of the stage.
@@ -89,6 +90,8 @@ class Piece:
         return self.end_ns - self.start_ns
 
 
+#: The recorder takes a stack of what takes longer than this (probe/src/flight.c).
+STACK_AFTER_NS = 20_000
 #: Last functions on the way into schedule() of a thread that an interrupt's end preempted.
 PREEMPTED_AT_ONCE = frozenset({
     "preempt_schedule_irq",
@@ -237,12 +240,21 @@ class _Rule:
         runnable = self._window.waking_ns
         if runnable is not None and segment.chosen_ns > runnable:
             return Cause.THROTTLING, f"{thread.name} ran instead"
+        if not self._was_long_runnable():
+            return Cause.SCHEDULING, f"from {thread.name}"
         stack = self._switch_stack
-        names = {function_of(symbol) for symbol in stack.stack} if stack is not None else set()
-        if stack is None or not names or names & PREEMPTED_AT_ONCE:
+        names = [function_of(symbol) for symbol in stack.stack] if stack is not None else []
+        # What lies within the scheduler is the recording itself.
+        names = names[names.index("__schedule") :] if "__schedule" in names else names
+        if not names or PREEMPTED_AT_ONCE.intersection(names):
             return Cause.UNEXPLAINED, f"in {thread.name}"
-        function = where(stack.stack, OF_THE_SCHEDULER | OF_UNLOCKING)
+        function = where(tuple(names), OF_THE_SCHEDULER | OF_UNLOCKING)
         return Cause.PREEMPTION_OFF, f"{function} in {thread.name}".strip()
+
+    def _was_long_runnable(self) -> bool:
+        """Return whether it waited long enough for the recorder to take a stack."""
+        waking, switched = self._window.waking_ns, self._window.switched_ns
+        return waking is None or switched is None or switched - waking > STACK_AFTER_NS
 
     def _pending(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Name what ran while the interrupt did not come."""
