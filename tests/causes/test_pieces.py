@@ -13,6 +13,13 @@ from windows import DUE, PID, PRIO, event, ordinary, switch, window
 from whylate.causes.pieces import Cause, Piece, cut
 from whylate.recording.events import Event, Kind, Window
 
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The windows here last about a microsecond."""
+    monkeypatch.setattr("whylate.causes.pieces.STACK_AFTER_NS", 500)
+
+
 IDLE = switch(-400, 0, "swapper/0")
 
 
@@ -48,6 +55,13 @@ def test_a_thread_as_urgent_is_why_and_a_less_urgent_one_only_by_what_its_stack_
     stack = ("__schedule+0x1", "preempt_schedule_irq+0x4", "compute+0x40")
     at_once = event(899, Kind.STACK, name="switch", stack=stack)
     assert ("unexplained", "in make", 700) in told(cut(ordinary(at_once)))
+
+
+def test_a_switch_too_short_for_a_stack_is_what_switching_takes() -> None:
+    window = ordinary()
+    assert window.switched_ns is not None
+    soon = replace(window, waking_ns=window.switched_ns - 400)
+    assert ("scheduling", "from make", 400) in told(cut(soon))
 
 
 def test_a_less_urgent_thread_that_is_chosen_meanwhile_is_throttling() -> None:
