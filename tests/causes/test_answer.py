@@ -3,70 +3,22 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
-import numpy as np
 import pytest
+from answers import MS, REPORT, manifest, of, samples, window
 from rich.console import Console
-from windows import PRIO, ordinary
 
-from whylate.causes.answer import Answer, _idle_exits, answer
+from whylate.causes.answer import _idle_exits, answer
 from whylate.causes.as_json import answer_as_json
 from whylate.causes.pieces import Cause
-from whylate.recording.events import Why, Window
-from whylate.recording.manifest import (
-    CpuAccount,
-    Fact,
-    Manifest,
-    Plan,
-    ProbeReport,
-    RecorderPlan,
-    RecorderReport,
-)
+from whylate.recording.manifest import Fact, Manifest, RecorderReport
 from whylate.recording.samples import CpuSamples
-from whylate.report.causes import print_answer
-
-MS = 1_000_000
-REPORT = RecorderReport("bpf", None, 4096, [], 0, 0, 0, 0, None, None)
-
-
-def manifest(count: int, recorder: RecorderReport | None = REPORT, facts: Sequence[Fact] = (),
-             threshold_ns: int | None = None) -> Manifest:  # fmt: skip
-    plan = Plan("wakeup", count * MS, MS, [0], 95, False, False, [], [],
-                recorder=RecorderPlan("best", threshold_ns, 2000, 1000))  # fmt: skip
-    probe = ProbeReport("0", "x86_64", "", None, None, 1, 20, 0, 0, 0, 0)
-    account = CpuAccount(0, 0, count * MS, count, count, 0, 0, "fifo", 95, True)
-    return Manifest("whylate-recording", 3, "complete", "", "0", "b", "CLOCK_MONOTONIC", plan,
-                    [account], [], list(facts), [], probe, [], recorder=recorder)  # fmt: skip
-
-
-def samples(latency_ns: Sequence[int], overrun: Sequence[int] = ()) -> list[CpuSamples]:
-    late = np.zeros(len(latency_ns), bool)
-    late[list(overrun)] = True
-    return [CpuSamples(0, 0, MS, np.arange(len(latency_ns)), np.array(latency_ns), late)]
-
-
-def window(activation: int, latency_ns: int, why: Why = "tail") -> Window:
-    """A window in which a thread as urgent took all but a µs of the time."""
-    due = activation * MS
-    base = ordinary(prio=PRIO)
-    shift = due - base.due_ns
-    events = [replace(event, time_ns=event.time_ns + shift) for event in base.events]
-    events[-1] = replace(events[-1], time_ns=due + latency_ns - 100)
-    return replace(
-        base, activation=activation, due_ns=due, run_ns=due + latency_ns, timer_ns=due + 100,
-        waking_ns=due + 150, switched_ns=due + latency_ns - 100, observed_ns=due - 400,
-        events=tuple(events), why=why,
-    )  # fmt: skip
-
-
-def of(count: int, late: dict[int, int], windows: Sequence[Window], **options: int) -> Answer:
-    latency = [10_000 + i % 100 for i in range(count)]
-    for activation, ns in late.items():
-        latency[activation] = ns
-    return answer(manifest(count), samples(latency), windows, **options)
+from whylate.report.causes import in_a_line, percent, print_answer
+from whylate.report.html import render_html
+from whylate.summary.model import Summary
+from whylate.summary.summarize import summarize
 
 
 def test_the_slowest_thousandth_is_explained_and_what_is_missing_is_not_observed() -> None:
@@ -158,3 +110,57 @@ def test_the_answer_is_printed_with_its_causes_and_stories_and_nothing_acts() ->
     as_json = answer_as_json(found, 2)
     assert sum(one["located_share"] for one in as_json["causes"]) == pytest.approx(1)
     assert sum(piece["length_ns"] for piece in as_json["worst"][0]["pieces"]) == 90_010
+
+
+EVIL = "</title><script>alert(1)</script>"
+
+
+def test_the_page_shows_the_causes_and_runs_nothing_of_what_a_board_says() -> None:
+    late = {i * 997: 90_000 + i for i in range(1, 11)}
+    windows = [window(activation, ns) for activation, ns in late.items()]
+    windows = [
+        replace(one, events=(replace(one.events[0], name=EVIL), *one.events[1:])) for one in windows
+    ]
+    found = of(10_000, late, windows)
+    page = render_html(*summarised(), found)
+    assert "<script>alert" not in page
+    assert "thread &lt;/title&gt;&lt;script&gt;alert(1)" in page
+    assert page.count('class="bar thin"') == 5
+    assert page.count('class="bar thick"') == 1
+    assert "10 late episodes above" in page
+
+
+def test_the_page_says_why_it_cannot_say_why() -> None:
+    found = answer(manifest(10, None), samples([1] * 10), [])
+    page = render_html(*summarised(), found)
+    assert "Why it was late" in page
+    assert "--no-recorder" in page
+
+
+def summarised() -> tuple[Summary, Manifest, list[CpuSamples]]:
+    """A run as the page wants it; which one does not matter here."""
+    recorded = samples([10_000 + i % 100 for i in range(1000)])
+    about = manifest(1000)
+    return summarize(recorded, about, "r", ()), about, recorded
+
+
+def test_the_answer_in_a_line_names_the_largest() -> None:
+    late = {i * 997: 90_000 for i in range(1, 11)}
+    found = of(10_000, late, [window(a, 90_000) for a in list(late)[:8]])
+    line = in_a_line(found, "recordings/x")
+    assert line.startswith("thread make 80%, not observed 20% of what")
+    assert line.endswith("(whylate explain recordings/x)")
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "wanted"),
+    [
+        (0.426, 0, "43%"),
+        (-0.0004, 0, "0%"),
+        (-0.0004, 1, "0.0%"),
+        (-0.12, 0, "−12%"),
+        (0, 1, "0.0%"),
+    ],
+)
+def test_a_share_that_is_nothing_has_no_sign(share: float, digits: int, wanted: str) -> None:
+    assert percent(share, digits) == wanted

@@ -12,7 +12,9 @@ from whylate.causes.pieces import Cause, cut
 from whylate.causes.population import Accounted, Population, population
 from whylate.recording.events import Window
 from whylate.recording.manifest import Fact, Manifest
+from whylate.recording.reader import Recording
 from whylate.recording.samples import CpuSamples
+from whylate.recording.windows import read_windows
 
 #: Late are the slowest of so many, unless a threshold was given.
 TAIL_OF = 1000
@@ -43,6 +45,19 @@ class Answer:
     population: Population | None
     worst: list[Story]
     why_not: str | None = None
+
+
+def answer_of(recording: Recording, *, threshold_ns: int | None = None, stories: int = 5) -> Answer:
+    """Return the answer for a recording, as answer() does; raises RecordingError."""
+    report = recording.manifest.recorder
+    recorded = report is not None and report.engine is not None
+    return answer(
+        recording.manifest,
+        recording.samples,
+        read_windows(recording.directory) if recorded else (),
+        threshold_ns=threshold_ns,
+        stories=stories,
+    )
 
 
 def answer(

@@ -30,22 +30,12 @@ def command(directory: Path, threshold_ns: int | None, stories: int, as_json: bo
     """
     from rich.console import Console
 
-    from whylate.causes.answer import answer
+    from whylate.causes.answer import answer_of
     from whylate.causes.as_json import answer_as_json
     from whylate.recording.reader import open_recording
-    from whylate.recording.windows import read_windows
     from whylate.report.causes import print_answer
 
-    recording = open_recording(directory)
-    report = recording.manifest.recorder
-    recorded = report is not None and report.engine is not None
-    found = answer(
-        recording.manifest,
-        recording.samples,
-        read_windows(directory) if recorded else (),
-        threshold_ns=threshold_ns,
-        stories=max(stories, 1),
-    )
+    found = answer_of(open_recording(directory), threshold_ns=threshold_ns, stories=max(stories, 1))
     if as_json:
         sys.stdout.write(json.dumps(answer_as_json(found, stories), indent=2) + "\n")
     else:

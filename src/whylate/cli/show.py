@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from whylate.causes.answer import Answer
     from whylate.run.several import Outcome
     from whylate.summary.model import Summary
 
@@ -91,7 +92,7 @@ def _outcome(
     summary, status = None, 0
     document: dict[str, object] = {"board": outcome.job.name}
     if outcome.recorded:
-        summary, page, status = _write(outcome.job.directory, requirements)
+        summary, page, status, _ = _write(outcome.job.directory, requirements)
         document = {**to_json(summary), "report": str(page)}
     if outcome.error is not None:
         document["error"] = str(outcome.error)
@@ -101,8 +102,9 @@ def _outcome(
 
 def _write(
     directory: Path, requirements: Sequence[str], page: Path | None = None
-) -> tuple[Summary, Path, int]:
+) -> tuple[Summary, Path, int, Answer]:
     """Summarise a recording and write its HTML page; raises RecordingError."""
+    from whylate.causes.answer import answer_of
     from whylate.recording.errors import RecordingError
     from whylate.recording.reader import open_recording
     from whylate.report.html import write_report
@@ -112,11 +114,12 @@ def _write(
     recording = open_recording(directory)
     summary = summarize(recording.samples, recording.manifest, str(directory), requirements)
     page = page if page is not None else directory / "report.html"
+    answer = answer_of(recording)
     try:
-        write_report(page, summary, recording.manifest, recording.samples)
+        write_report(page, summary, recording.manifest, recording.samples, answer)
     except OSError as error:
         raise RecordingError(f"{page} cannot be written: {error.strerror}") from None
-    return summary, page, STATUS[overall(summary.requirements, summary.trust)]
+    return summary, page, STATUS[overall(summary.requirements, summary.trust)], answer
 
 
 def show(
@@ -133,15 +136,17 @@ def show(
     import msgspec
     from rich.console import Console
 
+    from whylate.report.causes import in_a_line
     from whylate.report.terminal import print_summary
     from whylate.summary.as_json import to_json
 
-    summary, page, status = _write(directory, requirements, page)
+    summary, page, status, answer = _write(directory, requirements, page)
     if as_json:
         document = {**to_json(summary), "report": str(page)}
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2))
         sys.stdout.buffer.write(b"\n")
         sys.stdout.flush()
     else:
-        print_summary(summary, Console(highlight=False), str(page))
+        why = in_a_line(answer, str(directory)) if answer.population is not None else None
+        print_summary(summary, Console(highlight=False), str(page), why)
     return status

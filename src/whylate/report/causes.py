@@ -14,6 +14,9 @@ from whylate.summary.units import ns_text
 
 #: Lines of causes; the rest are one line together.
 SHOWN = 7
+#: Causes in one line, and the share below which one is not told there.
+TOLD = 3
+LEAST_TOLD = 0.05
 #: Pieces of a story shorter than this part of it are left out.
 SHORTEST_PIECE = 0.01
 
@@ -64,6 +67,16 @@ def notes(found: Population) -> list[str]:
     return lines
 
 
+def in_a_line(answer: Answer, recording: str) -> str:
+    """Return the answer in one line, for the end of a summary."""
+    ask = f"whylate explain {plain(recording, 400)}"
+    if answer.population is None:
+        return f"{plain(answer.why_not or 'nothing was late', 300)}"
+    largest = [one for one in answer.population.causes if one.share >= LEAST_TOLD][:TOLD]
+    told = ", ".join(f"{cause_name(one.cause, one.detail)} {one.share:.0%}" for one in largest)
+    return f"{told} of what the late ones took beyond the ordinary ({ask})"
+
+
 def _table(found: Population) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("")
@@ -73,17 +86,17 @@ def _table(found: Population) -> Table:
     table.add_column("each", justify="right")
     table.add_column("in late", justify="right")
     table.add_column("in ordinary", justify="right")
-    for one in _shown(found.causes):
+    for one in shown(found.causes):
         table.add_row(*_row(one))
-    rest = [one for one in found.causes if one not in _shown(found.causes)]
+    rest = [one for one in found.causes if one not in shown(found.causes)]
     if rest:
         share = sum(one.share for one in rest)
         each = ns_text(round(sum(one.mean_ns for one in rest)))
-        table.add_row("", f"{len(rest)} others", f"{share:.1%}", "", each, "", "")
+        table.add_row("", f"{len(rest)} others", percent(share, 1), "", each, "", "")
     return table
 
 
-def _shown(causes: list[CauseShare]) -> list[CauseShare]:
+def shown(causes: list[CauseShare]) -> list[CauseShare]:
     """Return the largest, and always what is not known."""
     unknown = {Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.STEAL}
     largest = sorted(causes, key=lambda one: -abs(one.share))[:SHOWN]
@@ -94,17 +107,25 @@ def _shown(causes: list[CauseShare]) -> list[CauseShare]:
     ]
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """Write a share; what rounds to nothing has no sign."""
+    text = f"{share:.{digits}%}"
+    return text.removeprefix("-") if not text.strip("-0.%") else text.replace("-", "−")
+
+
 def _row(one: CauseShare) -> tuple[Text | str, ...]:
     style = "bold" if one.called else ""
-    interval = "" if one.low is None or one.high is None else f"{one.low:.0%}–{one.high:.0%}"
+    interval = (
+        "" if one.low is None or one.high is None else f"{percent(one.low)} to {percent(one.high)}"
+    )
     return (
         "▶" if one.called else " ",
         Text(cause_name(one.cause, one.detail), style=style),
-        f"{one.share:.1%}",
+        percent(one.share, 1),
         interval,
         ns_text(round(one.mean_ns)),
-        f"{one.in_tail:.0%}",
-        f"{one.in_body:.0%}",
+        percent(one.in_tail),
+        percent(one.in_body),
     )
 
 

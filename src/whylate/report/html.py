@@ -11,20 +11,27 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from whylate.causes.answer import Answer
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import CpuSamples
 from whylate.report import page, sentences
 from whylate.report.payload import plot_data
 from whylate.report.quantities import format_count
 from whylate.report.text import plain
+from whylate.report.why import WIDTH, why
 from whylate.summary.model import Summary
 
 #: Rows of the table before the rest of the CPUs is folded away.
 _OPEN_ROWS = 8
 
 
-def render_html(summary: Summary, manifest: Manifest, samples: Sequence[CpuSamples]) -> str:
-    """Render the report: plots, figures, facts, everything in one string of HTML.
+def render_html(
+    summary: Summary,
+    manifest: Manifest,
+    samples: Sequence[CpuSamples],
+    answer: Answer | None = None,
+) -> str:
+    """Render the report: plots, causes, figures, facts, everything in one string of HTML.
 
     Scripts and styles are admitted by hash alone; the data stands in a block that is parsed as
     JSON and never run. Samples are binned first: the size does not grow with the run.
@@ -43,18 +50,24 @@ def render_html(summary: Summary, manifest: Manifest, samples: Sequence[CpuSampl
         style=Markup(style),  # noqa: S704 (files of this package, no data)
         scripts=[Markup(script) for script in scripts],  # noqa: S704
         data=Markup(_json_block(data)),  # noqa: S704 (escaped by _json_block)
+        why=why(answer) if answer is not None else None,
+        bar_width=WIDTH,
         **_words(summary, manifest),
     )
 
 
 def write_report(
-    path: Path, summary: Summary, manifest: Manifest, samples: Sequence[CpuSamples]
+    path: Path,
+    summary: Summary,
+    manifest: Manifest,
+    samples: Sequence[CpuSamples],
+    answer: Answer | None = None,
 ) -> Path:
     """Write the report to the file `path` and return it. Raises OSError where that fails.
 
     The file appears whole or not at all: a browser that reloads never sees half a page.
     """
-    text = render_html(summary, manifest, samples)
+    text = render_html(summary, manifest, samples, answer)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
         # A lone surrogate, which some file name of the board may hold, has no UTF-8.

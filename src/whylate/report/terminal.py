@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -39,8 +39,10 @@ _VERDICT_STYLE = {
 _FOOTNOTES = "¹²³⁴⁵⁶⁷⁸⁹"
 
 
-def print_summary(summary: Summary, console: Console, report_path: str | None = None) -> None:
-    """Print the summary to `console`.
+def print_summary(
+    summary: Summary, console: Console, report_path: str | None = None, why: str | None = None
+) -> None:
+    """Print the summary to `console`; why: why it was late, in one line.
 
     Whatever comes from the board is printed as plain text: it is never read as markup, and its
     control characters are shown, not sent. Nothing is said by colour alone.
@@ -72,15 +74,22 @@ def print_summary(summary: Summary, console: Console, report_path: str | None = 
     console.print(Text(plain(f"Under each figure: {summary.interval_note}", 200), style="dim"))
     console.print()
     console.print(Text(not_seen(summary.exceedance)))
-    for caution in summary.warnings:
-        console.print(_hanging("warning", plain(caution.text, 300), "yellow"))
-    for requirement in summary.requirements:
-        console.print(_requirement_line(requirement))
-    for line in [*_trust_lines(summary.trust), *_crash_lines(summary)]:
+    for line in _said_of_it(summary, why):
         console.print(line)
     if report_path is not None:
         # A path is copied by hand or by click: it is never folded into two lines.
         console.print(Text(f"report  {plain(report_path, 1000)}"), soft_wrap=True)
+
+
+def _said_of_it(summary: Summary, why: str | None) -> list[RenderableType]:
+    """Return what stands below the figures: why, warnings, requirements, and the trust."""
+    return [
+        *([_hanging("why", why, "bold")] if why is not None else []),
+        *(_hanging("warning", plain(one.text, 300), "yellow") for one in summary.warnings),
+        *(_requirement_line(one) for one in summary.requirements),
+        *_trust_lines(summary.trust),
+        *_crash_lines(summary),
+    ]
 
 
 def _crash_lines(summary: Summary) -> list[Text]:
