@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from whylate.causes.advice import advice
 from whylate.causes.answer import FEW_EPISODES, Answer, Story
 from whylate.causes.pieces import Cause, Piece
 from whylate.causes.population import CALLED_NS, CALLED_SHARE, CauseShare, Population
@@ -40,6 +41,26 @@ def print_answer(answer: Answer, console: Console, stories: int = 0) -> None:
     for story in answer.worst[:stories]:
         console.print()
         console.print(_story(story))
+    for cause in told_of(found):
+        console.print()
+        console.print(_advice(cause))
+
+
+def told_of(found: Population) -> list[Cause]:
+    """Return the causes that are worth a paragraph: those that are called, each once."""
+    return list(dict.fromkeys(one.cause for one in found.called))
+
+
+def _advice(cause: Cause) -> Text:
+    words = advice(cause)
+    return Text.assemble(
+        (f"{cause.value}: ", "bold"),
+        words.what,
+        ("\nCheck: ", "bold"),
+        words.check,
+        ("\nHelps: ", "bold"),
+        words.helps,
+    )
 
 
 def headline(answer: Answer, found: Population) -> str:

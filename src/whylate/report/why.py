@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from whylate.causes.advice import Advice, advice
 from whylate.causes.answer import Answer, Story
 from whylate.causes.pieces import Cause, Piece
 from whylate.causes.population import CauseShare
-from whylate.report.causes import cause_name, headline, notes, percent, shown
+from whylate.report.causes import cause_name, headline, notes, percent, shown, told_of
 from whylate.report.quantities import format_count, format_ns
 from whylate.report.text import plain
 
@@ -66,6 +67,7 @@ class Why:
     rows: tuple[CauseRow, ...] = ()
     notes: tuple[str, ...] = ()
     stories: tuple[StoryBar, ...] = ()
+    advice: tuple[tuple[str, Advice], ...] = ()
 
 
 def why(answer: Answer) -> Why:
@@ -82,6 +84,7 @@ def why(answer: Answer) -> Why:
         tuple(_row(one, colours) for one in rows),
         tuple(notes(found)),
         tuple(_story(story, colours) for story in answer.worst),
+        tuple((cause.value, advice(cause)) for cause in told_of(found)),
     )
 
 
