@@ -80,7 +80,8 @@ def test_a_wakeup_in_an_interrupt_has_all_three_stages(run: Run) -> None:
 
 
 def test_a_wakeup_by_a_thread_has_no_timer(run: Run) -> None:
-    (stage,) = run([waking(0, 120, OTHER, ME), switch(0, 150, OTHER, ME)])[0]
+    before = vector(0, 50, 60, OTHER)
+    (stage,) = run([*before, waking(0, 120, OTHER, ME), switch(0, 150, OTHER, ME)])[0]
     assert (stage.timer_ns, stage.waking_ns) == (0, 120)
 
 
@@ -153,11 +154,9 @@ def test_a_sleeper_may_be_woken_before_it_has_left(run: Run) -> None:
 
 def test_nobody_gets_the_time_in_which_events_were_lost(run: Run) -> None:
     lines = [switch(0, 100, 0, OTHER), event(0, 150, 3, OTHER), "lost 0"]
-    lines += [event(0, 900, 16, 0), switch(0, 950, 0, ME)]
-    (stage,) = run(lines)[0]
-    assert stage.sums[THREAD] == 50
-    assert stage.sums[IRQ] == 0
-    assert stage.sums[IDLE] == 50
+    (stage,) = run([*lines, event(0, 900, 16, OTHER), switch(0, 950, OTHER, ME)])[0]
+    assert stage.sums[THREAD] == 50 + 50
+    assert sum(stage.sums) == 100
 
 
 def test_nobody_gets_the_time_of_a_thread_whose_switch_was_not_told(run: Run) -> None:
