@@ -182,32 +182,32 @@ static size_t spool_limit(void)
 static void do_recorder(struct session *session, uint32_t number,
 			const struct wire_recorder *command)
 {
-	struct flight *flight = &session->flight;
-	char text[RECORDER_MESSAGE];
-	int error;
-
-	if (session->measuring || flight->recording || command->engine > 2 ||
-	    command->tail_ppm > 500000) {
+	if (session->measuring || command->engine > 2 || command->tail_ppm > 500000) {
 		send_failed(session, number, EINVAL, "a recorder that this probe does not have");
 		return;
 	}
-	error = flight_start(session, command->engine, command->ring_bytes, text);
-	if (error) {
-		send_failed(session, number, error, text);
+	session->flight.asked = *command;
+	session->flight.wanted = true;
+	send_done(session, number);
+}
+
+/* start_recorder - record what the threads do from here on, or say why not */
+static void start_recorder(struct session *session)
+{
+	const struct recorder *recorder = &session->flight.recorder;
+	char text[RECORDER_MESSAGE];
+
+	session->flight.wanted = false;
+	if (flight_start(session, text)) {
+		send_note(session, "no-recorder", text);
 		return;
 	}
-	threshold_open(&flight->threshold, command->threshold_ns, command->tail_ppm);
-	flight->body_every = command->body_every;
-	for (size_t i = 0; i < flight->recorder.source_count; i++)
+	for (size_t i = 0; i < recorder->source_count; i++)
 		SEND(session, recorder_source, RECORDER_SOURCE,
-		     .name = wire_text(flight->recorder.sources[i].name),
-		     .error = flight->recorder.sources[i].attached
-				  ? 0
-				  : flight->recorder.sources[i].error);
+		     .name = wire_text(recorder->sources[i].name),
+		     .error = recorder->sources[i].attached ? 0 : recorder->sources[i].error);
 	SEND(session, recorder_started, RECORDER_STARTED,
-	     .engine = wire_text(flight->recorder.engine->name),
-	     .ring_events = flight->recorder.ring_size);
-	send_done(session, number);
+	     .engine = wire_text(recorder->engine->name), .ring_events = recorder->ring_size);
 }
 
 static void do_wakeup(struct session *session, uint32_t number, const struct wire_wakeup *command)
@@ -235,19 +235,19 @@ static void do_wakeup(struct session *session, uint32_t number, const struct wir
 		send_failed(session, number, ENOMEM, "no memory to spool samples in");
 		return;
 	}
-	error = wakeup_start(&session->wakeup, &plan, cpus, command->cpus.count, &step);
+	error = wakeup_prepare(&session->wakeup, &plan, cpus, command->cpus.count, &step);
 	if (error) {
 		if (command->spool)
 			spool_release(&session->spool);
-		flight_end(session);
 		snprintf(text, sizeof(text), "cannot %s: %s", step, strerror(error));
 		send_failed(session, number, error, text);
 		return;
 	}
+	if (session->flight.wanted)
+		start_recorder(session);
+	wakeup_go(&session->wakeup);
 	session->measuring = true;
 	session->phase_ns = 0;
-	if (session->flight.recording)
-		flight_measure(session);
 	session->spooling = command->spool;
 	session->shipped_ns = clock_ns();
 	for (size_t i = 0; i < session->wakeup.count; i++)
@@ -284,9 +284,7 @@ static void do_finish(struct session *session, uint32_t number)
 	char text[GUARDIAN_MESSAGE];
 	int error = guardian_restore(session->guardian, text);
 
-	/* One that was started for a workload that never was. */
-	if (!session->measuring)
-		flight_end(session);
+	session->flight.wanted = false;
 	session->slots_used = 0;
 	memset(session->loads, 0, sizeof(session->loads));
 	send_outcome(session, number, error, text);

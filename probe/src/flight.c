@@ -53,15 +53,21 @@ static uint64_t ring_bytes_for(uint64_t asked, uint16_t cpus)
 	return part < RING_MOST ? part : RING_MOST;
 }
 
-static int start_best(struct flight *flight, unsigned engine, char *text)
+static int start_best(struct session *session, unsigned engine, char *text)
 {
-	char why[RECORDER_MESSAGE] = "";
+	struct flight *flight = &session->flight;
+	char why[RECORDER_MESSAGE] = "", guarded[GUARDIAN_MESSAGE];
 	int error = 0;
 
 	for (unsigned i = 0; i < ENGINES; i++) {
 		if (engine && engine != i + 1)
 			continue;
-		error = engines[i]->start(&flight->recorder, &flight->plan, why);
+		/* Whatever it makes on the board, the guardian removes when the probe is gone. */
+		error = guardian_tracing(session->guardian, guarded);
+		if (error)
+			snprintf(why, sizeof(why), "%.200s", guarded);
+		else
+			error = engines[i]->start(&flight->recorder, &flight->plan, why);
 		if (!error) {
 			flight->recorder.engine = engines[i];
 			return 0;
@@ -73,58 +79,61 @@ static int start_best(struct flight *flight, unsigned engine, char *text)
 	return error ? error : EINVAL;
 }
 
-int flight_start(struct session *session, unsigned engine, uint64_t ring_bytes, char *text)
+/* release - give back what belongs to one workload; returns error */
+static int release(struct flight *flight, int error)
+{
+	names_release(&flight->names);
+	free(flight->window);
+	free(flight->cpus);
+	free(flight->at_last_look);
+	flight->window = NULL;
+	flight->cpus = NULL;
+	flight->at_last_look = NULL;
+	return error;
+}
+
+int flight_start(struct session *session, char *text)
 {
 	struct flight *flight = &session->flight;
+	const struct wakeup *wakeup = &session->wakeup;
+	struct recorder_thread threads[MAX_CPUS];
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	int error;
 
+	for (size_t i = 0; i < wakeup->count; i++)
+		threads[i] = (struct recorder_thread){.pid = wakeup->cpus[i].tid,
+						      .cpu = wakeup->cpus[i].cpu};
 	text[0] = '\0';
 	flight->plan =
-	    (struct recorder_plan){.cpu_limit = (uint16_t)(cpus < MAX_CPUS ? cpus : MAX_CPUS),
+	    (struct recorder_plan){.threads = threads,
+				   .thread_count = wakeup->count,
+				   .cpu_limit = (uint16_t)(cpus < MAX_CPUS ? cpus : MAX_CPUS),
 				   .stack_after_ns = STACK_AFTER_NS};
-	flight->plan.ring_bytes = ring_bytes_for(ring_bytes, flight->plan.cpu_limit);
+	flight->plan.ring_bytes = ring_bytes_for(flight->asked.ring_bytes, flight->plan.cpu_limit);
 	flight->window = malloc(sizeof(*flight->window));
+	flight->cpus = calloc(wakeup->count, sizeof(*flight->cpus));
 	flight->at_last_look = calloc(flight->plan.cpu_limit, sizeof(*flight->at_last_look));
-	if (!flight->window || !flight->at_last_look ||
-	    !names_open(&flight->names, send_name, session)) {
+	if (!names_open(&flight->names, send_name, session) || !flight->window || !flight->cpus ||
+	    !flight->at_last_look) {
 		snprintf(text, RECORDER_MESSAGE, "no memory for the flight recorder");
-		free(flight->window);
-		flight->window = NULL;
-		return ENOMEM;
+		return release(flight, ENOMEM);
 	}
-	error = start_best(flight, engine, text);
-	if (error) {
-		names_release(&flight->names);
-		free(flight->window);
-		flight->window = NULL;
-		return error;
-	}
+	error = start_best(session, flight->asked.engine, text);
+	if (error)
+		return release(flight, error);
 	flight->recording = true;
 	flight->look_ns = LOOK_LEAST_NS;
 	/* Refused, it is as nice as it was: what is overwritten meanwhile was not observed. */
 	setpriority(PRIO_PROCESS, 0, LOOKING_NICE);
+	threshold_open(&flight->threshold, flight->asked.threshold_ns, flight->asked.tail_ppm);
+	flight->body_every = flight->asked.body_every;
 	flight->windows = flight->passed_over = 0;
+	flight->tokens = WINDOWS_BURST;
+	flight->refilled_ns = clock_ns();
+	flight->plan.threads = NULL; /* they were for the start alone */
 	/* Always the same: what is drawn in virtual time must repeat. */
 	flight->random = 0x9E3779B97F4A7C15u;
 	return 0;
-}
-
-void flight_measure(struct session *session)
-{
-	struct flight *flight = &session->flight;
-	struct wakeup *wakeup = &session->wakeup;
-
-	flight->cpus = calloc(wakeup->count, sizeof(*flight->cpus));
-	for (size_t i = 0; i < wakeup->count; i++) {
-		uint16_t cpu = wakeup->cpus[i].cpu;
-
-		if (cpu < flight->recorder.cpu_limit && flight->recorder.cpus[cpu])
-			__atomic_store_n(&flight->recorder.cpus[cpu]->measured, wakeup->cpus[i].tid,
-					 __ATOMIC_RELEASE);
-	}
-	flight->tokens = WINDOWS_BURST;
-	flight->refilled_ns = clock_ns();
 }
 
 /* allowed - whether one more window may be copied now */
@@ -176,6 +185,16 @@ static void send_events(struct session *session, uint16_t cpu, const struct wind
 	}
 }
 
+static uint64_t due_of(const struct wakeup_cpu *cpu, const struct activation *activation)
+{
+	return cpu->start_ns + activation->index * cpu->interval_ns;
+}
+
+static uint64_t run_of(const struct wakeup_cpu *cpu, const struct activation *activation)
+{
+	return due_of(cpu, activation) + (uint64_t)activation->latency_ns;
+}
+
 static void send_window(struct session *session, const struct wakeup_cpu *cpu, bool late,
 			const struct activation *activation, const struct recorder_stage *stage,
 			const struct recorder_stage *before)
@@ -185,8 +204,8 @@ static void send_window(struct session *session, const struct wakeup_cpu *cpu, b
 	uint8_t sums[8 * RECORDER_SUMS] = {0};
 	struct wire_list list = {sums, sizeof(sums), RECORDER_SUMS};
 
-	window->due_ns = cpu->start_ns + activation->index * cpu->interval_ns;
-	window->run_ns = window->due_ns + (uint64_t)activation->latency_ns;
+	window->due_ns = due_of(cpu, activation);
+	window->run_ns = run_of(cpu, activation);
 	window_copy(window, &flight->recorder, cpu->cpu);
 	if (stage->switched_ns && before->switched_ns)
 		for (size_t i = 0; i < RECORDER_SUMS; i++)
@@ -216,8 +235,8 @@ static void examine(struct session *session, size_t i, struct activation *activa
 	const struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
 	const struct recorder_cpu *recorded = flight->recorder.cpus[cpu->cpu];
 	struct flight_cpu *at = &flight->cpus[i];
-	uint64_t due_ns = cpu->start_ns + activation->index * cpu->interval_ns;
-	uint64_t run_ns = due_ns + (uint64_t)activation->latency_ns;
+	uint64_t due_ns = due_of(cpu, activation);
+	uint64_t run_ns = run_of(cpu, activation);
 	struct recorder_stage before = {0};
 	struct recorder_stage stage = stage_find(recorded, &at->stage, at->run_ns, run_ns);
 	bool late = threshold_is_late(&flight->threshold, activation->latency_ns);
@@ -266,28 +285,40 @@ static void pace(struct flight *flight)
 		flight->look_ns = LOOK_MOST_NS;
 }
 
-void flight_examine(struct session *session)
+/* examine_cpu - look at the activations of a CPU until what was recorded does not reach */
+static void examine_cpu(struct session *session, size_t i, bool ended)
 {
 	struct flight *flight = &session->flight;
-	uint64_t now_ns = clock_ns();
+	struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
+	uint64_t written = ring_written(&cpu->ring), now_ns = clock_ns();
 
-	if (flight->recording) {
-		flight->recorder.engine->gather(&flight->recorder);
-		pace(flight);
+	if (cpu->cpu >= flight->recorder.cpu_limit || !flight->recorder.cpus[cpu->cpu]) {
+		cpu->ring.offered = written;
+		return;
 	}
-	for (size_t i = 0; i < session->wakeup.count; i++) {
-		struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
-		uint64_t written = ring_written(&cpu->ring);
-		bool recorded = flight->recording && flight->cpus &&
-				cpu->cpu < flight->recorder.cpu_limit &&
-				flight->recorder.cpus[cpu->cpu];
+	for (; cpu->ring.offered < written && has_room(session); cpu->ring.offered++) {
+		struct activation *activation = ring_at(&cpu->ring, cpu->ring.offered);
 
-		for (; recorded && cpu->ring.offered < written && has_room(session);
-		     cpu->ring.offered++)
-			examine(session, i, ring_at(&cpu->ring, cpu->ring.offered), now_ns);
-		if (!recorded)
-			cpu->ring.offered = written;
+		if (!ended && run_of(cpu, activation) > flight->recorder.gathered_ns)
+			break;
+		examine(session, i, activation, now_ns);
 	}
+}
+
+void flight_examine(struct session *session, bool ended)
+{
+	struct flight *flight = &session->flight;
+
+	if (!flight->recording) {
+		for (size_t i = 0; i < session->wakeup.count; i++)
+			session->wakeup.cpus[i].ring.offered =
+			    ring_written(&session->wakeup.cpus[i].ring);
+		return;
+	}
+	flight->recorder.engine->gather(&flight->recorder);
+	pace(flight);
+	for (size_t i = 0; i < session->wakeup.count; i++)
+		examine_cpu(session, i, ended);
 }
 
 void flight_end(struct session *session)
@@ -315,11 +346,5 @@ void flight_end(struct session *session)
 	KEEP(session, recorder_result, RECORDER_RESULT, .windows = flight->windows,
 	     .passed_over = flight->passed_over, .events = events, .missed = missed + cost.missed,
 	     .runs = cost.runs, .run_ns = cost.run_ns);
-	names_release(&flight->names);
-	free(flight->window);
-	free(flight->cpus);
-	flight->window = NULL;
-	free(flight->at_last_look);
-	flight->cpus = NULL;
-	flight->at_last_look = NULL;
+	release(flight, 0);
 }

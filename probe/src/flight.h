@@ -16,6 +16,7 @@
 #include "recorder/threshold.h"
 #include "recorder/window.h"
 #include "wakeup.h"
+#include "wire/messages.h"
 
 struct session;
 
@@ -26,6 +27,8 @@ struct flight_cpu {
 };
 
 struct flight {
+	bool wanted; /* for the next workload, as asked */
+	struct wire_recorder asked;
 	bool recording;
 	struct recorder recorder;
 	struct recorder_plan plan;
@@ -43,15 +46,13 @@ struct flight {
 	uint64_t passed_over;
 };
 
-/* flight_start - start an engine: 0 the best, 1 BPF, 2 tracefs. Returns 0, or an errno with one
- * line in text (RECORDER_MESSAGE bytes). The measured threads are not there yet. */
-int flight_start(struct session *session, unsigned engine, uint64_t ring_bytes, char *text);
+/* flight_start - record what the threads of the workload do, which wait for their go. Returns 0,
+ * or an errno with one line in text (RECORDER_MESSAGE bytes). */
+int flight_start(struct session *session, char *text);
 
-/* flight_measure - these threads are measured */
-void flight_measure(struct session *session);
-
-/* flight_examine - look at what the threads have put into their rings, and let go of it */
-void flight_examine(struct session *session);
+/* flight_examine - look at what the threads have put into their rings, and let go of it; at the
+ * end of all that there is */
+void flight_examine(struct session *session, bool ended);
 
 /* flight_end - send the names and the account, and stop recording */
 void flight_end(struct session *session);

@@ -49,14 +49,14 @@ void session_keep(struct session *session, uint8_t kind, const struct wire_write
 		spool_put(&session->spool, kind, writer->data, writer->length);
 }
 
-static void ship(struct session *session, uint64_t now_ns)
+static void ship(struct session *session, uint64_t now_ns, bool ended)
 {
 	uint8_t next[8 * MAX_CPUS];
 
 	for (size_t i = 0; i < session->wakeup.count; i++)
 		wire_store_u64(next + 8 * i, atomic_load_explicit(&session->wakeup.cpus[i].next,
 								  memory_order_acquire));
-	flight_examine(session);
+	flight_examine(session, ended);
 	for (size_t i = 0; i < session->wakeup.count; i++)
 		while (ship_block(session, &session->wakeup.cpus[i]))
 			;
@@ -140,11 +140,11 @@ void shipping_tick(struct session *session, uint64_t now_ns)
 
 	if (!ended && now_ns - session->shipped_ns < SHIP_NS) {
 		if (session->flight.recording)
-			flight_examine(session);
+			flight_examine(session, false);
 		return;
 	}
 	session->shipped_ns = now_ns;
-	ship(session, now_ns);
+	ship(session, now_ns, ended);
 	if (!ended || !rings_empty(session))
 		return;
 	if (session->spooling)

@@ -192,10 +192,9 @@ static int prepare_cpu(struct wakeup *wakeup, size_t i, uint16_t number)
 	return 0;
 }
 
-int wakeup_start(struct wakeup *wakeup, const struct wakeup_plan *plan, const uint16_t *cpus,
-		 size_t count, const char **step)
+int wakeup_prepare(struct wakeup *wakeup, const struct wakeup_plan *plan, const uint16_t *cpus,
+		   size_t count, const char **step)
 {
-	uint64_t first_ns;
 	int error = ENOMEM;
 
 	memset(wakeup, 0, sizeof(*wakeup));
@@ -228,15 +227,6 @@ int wakeup_start(struct wakeup *wakeup, const struct wakeup_plan *plan, const ui
 	for (size_t i = 0; i < count; i++)
 		while (sem_wait(&wakeup->ready) == -1)
 			;
-	hurry(plan->priority);
-	first_ns = clock_ns() + HEAD_START_NS + plan->phase_ns;
-	for (size_t i = 0; i < count; i++)
-		wakeup->cpus[i].start_ns = first_ns + i * plan->interval_ns / count;
-	/* The end lies after every first deadline, so that no thread ends before it began. */
-	atomic_store(&wakeup->end_ns, first_ns + plan->duration_ns);
-	for (size_t i = 0; i < count; i++)
-		sem_post(&wakeup->go);
-	hurry(0);
 	return 0;
 
 failed:
@@ -248,6 +238,22 @@ failed:
 	wakeup->started = 0;
 	wakeup_release(wakeup);
 	return error;
+}
+
+void wakeup_go(struct wakeup *wakeup)
+{
+	const struct wakeup_plan *plan = &wakeup->plan;
+	uint64_t first_ns;
+
+	hurry(plan->priority);
+	first_ns = clock_ns() + HEAD_START_NS + plan->phase_ns;
+	for (size_t i = 0; i < wakeup->count; i++)
+		wakeup->cpus[i].start_ns = first_ns + i * plan->interval_ns / wakeup->count;
+	/* The end lies after every first deadline, so that no thread ends before it began. */
+	atomic_store(&wakeup->end_ns, first_ns + plan->duration_ns);
+	for (size_t i = 0; i < wakeup->count; i++)
+		sem_post(&wakeup->go);
+	hurry(0);
 }
 
 void wakeup_stop(struct wakeup *wakeup)

@@ -67,10 +67,13 @@ struct wakeup {
 	int idle_error; /* why not */
 };
 
-/* wakeup_start - lock memory, start the threads and let them go.
+/* wakeup_prepare - lock memory and start the threads, which then wait for the go.
  * Returns 0, or an errno with *step saying what failed; then nothing is left running. */
-int wakeup_start(struct wakeup *wakeup, const struct wakeup_plan *plan, const uint16_t *cpus,
-		 size_t count, const char **step);
+int wakeup_prepare(struct wakeup *wakeup, const struct wakeup_plan *plan, const uint16_t *cpus,
+		   size_t count, const char **step);
+
+/* wakeup_go - let the threads go */
+void wakeup_go(struct wakeup *wakeup);
 
 /* wakeup_stop - let the end be now: what comes due from now on is not measured */
 void wakeup_stop(struct wakeup *wakeup);

@@ -6,6 +6,7 @@
  * All that the kernel holds for it hangs on descriptors: it is gone when the probe is, however the
  * probe ended. It needs the kernel's BTF and what came with 5.18: CO-RE done by the kernel.
  */
+#include "../clock.h"
 #include "bpf_program.h"
 
 #include <errno.h>
@@ -324,7 +325,7 @@ static int bpf_start(struct recorder *recorder, const struct recorder_plan *plan
 /* The rings are the kernel's own. */
 static void bpf_gather(struct recorder *recorder)
 {
-	(void)recorder;
+	recorder->gathered_ns = clock_ns();
 }
 
 static void bpf_cost(struct recorder *recorder, struct recorder_cost *cost)

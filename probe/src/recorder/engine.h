@@ -46,7 +46,8 @@ struct recorder {
 	struct recorder_cpu **cpus;	/* by CPU number; NULL where a CPU is not there */
 	struct recorder_event **events; /* by CPU number: the ring */
 	uint16_t cpu_limit;
-	uint64_t ring_size; /* events in a ring, a power of two */
+	uint64_t ring_size;   /* events in a ring, a power of two */
+	uint64_t gathered_ns; /* all events and stages until then are in the rings */
 	struct recorder_source sources[RECORDER_SOURCES];
 	size_t source_count;
 };

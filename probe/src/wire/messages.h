@@ -124,8 +124,8 @@ struct wire_phase {
 	uint64_t phase_ns;
 };
 
-/* recorder - Record events during the next wakeup workload: answered by recorder_started, then
- * done. */
+/* recorder - Record events during the next wakeup workload, which sends recorder_started or a note.
+ */
 struct wire_recorder {
 	uint8_t engine;
 	uint64_t threshold_ns;

@@ -64,6 +64,8 @@ from whylate.wire.samples import Rows, decode_samples
 MANIFEST = "manifest.json"
 #: Notes of the probe after which its samples do not say what they should.
 FATAL_NOTES = {"late-start", "moved"}
+#: The note that says why nothing can be recorded beside the samples.
+NO_RECORDER = "no-recorder"
 
 
 @dataclass
@@ -157,6 +159,7 @@ class _Reading:
 
     @_message.register
     def _(self, message: Failed) -> None:
+        # A probe that knows no recorder; all else that is refused ends the run.
         if self.recorder is not None and not self.books:
             self.recorder.refused(message.text)
 
@@ -187,6 +190,9 @@ class _Reading:
 
     @_message.register
     def _(self, message: Note) -> None:
+        if message.code == NO_RECORDER and self.recorder is not None:
+            self.recorder.refused(message.text)
+            return
         fatal = message.code in FATAL_NOTES
         self.notes.append(Problem(message.code[:40], message.text[:400], fatal=fatal))
 

@@ -320,7 +320,7 @@ class Phase(Message):
 
 @dataclass(frozen=True, slots=True)
 class Recorder(Message):
-    """Record events during the next wakeup workload: answered by recorder_started, then done."""
+    """Record events during the next wakeup workload, which sends recorder_started or a note."""
 
     KIND: ClassVar[int] = 12
     engine: int

@@ -292,8 +292,10 @@ static void gather(struct recorder *recorder)
 	for (uint16_t i = 0; i < state->cpu_limit; i++)
 		if (state->raw[i] >= 0)
 			all &= read_pages(state, i);
-	if (all)
-		stages_publish(&state->gather.stages, until_ns);
+	if (!all)
+		return;
+	stages_publish(&state->gather.stages, until_ns);
+	recorder->gathered_ns = until_ns;
 }
 
 /* cost - the kernel does not tell how long an event took, and one pair of runs with and without

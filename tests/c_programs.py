@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "schema" / "golden"
 PROBE = ROOT / "probe"
 WIRE = ["frame", "link", "messages", "pack", "xxh64"]

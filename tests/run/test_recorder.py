@@ -1,0 +1,104 @@
+"""The flight recorder in real runs on this machine, by either engine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from whylate.boards.local import LocalBoard
+from whylate.causes.answer import answer_of
+from whylate.causes.pieces import Cause, cut
+from whylate.recording.events import Kind
+from whylate.recording.reader import open_recording
+from whylate.recording.windows import read_windows
+from whylate.run.measure import measure
+from whylate.run.progress import Quiet
+from whylate.run.request import Request, recorder_plan
+
+pytestmark = [
+    pytest.mark.realtime,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
+]
+
+
+def request(engine: str, threshold_ns: int | None = None) -> Request:
+    return Request(3_000_000_000, 1_000_000, None, 95, False, False, (), (),
+                   recorder=recorder_plan(engine, threshold_ns))  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["bpf", "tracefs"])
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("recorded") / "r"
+    plan = recorder_plan(request.param)
+    run = Request(4_000_000_000, 1_000_000, None, 95, False, False, (), (), recorder=plan)
+    manifest = measure(LocalBoard(), run, directory, Quiet())
+    report = manifest.recorder
+    assert report is not None
+    if report.engine is None:
+        pytest.skip(f"no {request.param} here: {report.refused}")
+    assert report.engine == request.param
+    assert report.events > 1000
+    assert any(source.error == 0 for source in report.sources)
+    return directory
+
+
+def test_stages_of_all_activations_come_in_their_order(recorded: Path) -> None:
+    table = pq.read_table(recorded / "samples.parquet")
+    columns = [table[name].to_numpy() for name in ("timer_ns", "waking_ns", "switched_ns")]
+    seen = ~np.isnan(np.stack(columns)).any(axis=0)
+    # One CPU may hide the switches of its idle thread from all tracers.
+    assert seen.mean() > 0.3
+    timer, waking, switched = (column[seen] for column in columns)
+    latency = table["latency_ns"].to_numpy()[seen]
+    assert (timer <= waking).all()
+    assert (waking <= switched).all()
+    assert (switched <= latency).mean() > 0.999
+
+
+def test_windows_are_whole_and_their_pieces_sum_to_the_latency(recorded: Path) -> None:
+    windows = list(read_windows(recorded))
+    assert len(windows) > 5
+    for window in windows:
+        pieces = cut(window)
+        assert sum(piece.length_ns for piece in pieces) == window.latency_ns
+        assert all(event.time_ns <= window.run_ns for event in window.events[:-64])
+    whole = [w for w in windows if w.observed_ns <= w.due_ns and w.switched_ns is not None]
+    assert len(whole) > len(windows) * 0.3
+    switches = [
+        event
+        for window in whole
+        for event in window.events
+        if event.kind is Kind.SWITCH and event.id == window.pid
+    ]
+    assert len(switches) >= len(whole)
+    named = {piece.cause for window in whole for piece in cut(window)}
+    assert Cause.INTERRUPT in named
+    assert Cause.RETURN in named
+
+
+def test_the_answer_sums_to_one(recorded: Path) -> None:
+    found = answer_of(open_recording(recorded))
+    assert found.population is not None
+    assert sum(one.share for one in found.population.causes) == pytest.approx(1)
+    assert found.worst
+
+
+def test_a_threshold_copies_only_what_is_above_it(tmp_path: Path) -> None:
+    manifest = measure(LocalBoard(), request("best", 10_000_000_000), tmp_path / "r", Quiet())
+    assert manifest.recorder is not None
+    if manifest.recorder.engine is None:
+        pytest.skip("nothing can be traced here")
+    assert all(window.why == "body" for window in read_windows(tmp_path / "r"))
+
+
+def test_without_it_nothing_is_recorded_and_explain_says_so(tmp_path: Path) -> None:
+    run = Request(500_000_000, 1_000_000, None, 95, False, False, (), ())
+    manifest = measure(LocalBoard(), run, tmp_path / "r", Quiet())
+    assert manifest.recorder is None
+    found = answer_of(open_recording(tmp_path / "r"))
+    assert found.why_not is not None
+    assert "--no-recorder" in found.why_not
