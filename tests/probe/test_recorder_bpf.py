@@ -13,6 +13,7 @@ import platform
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -357,14 +358,15 @@ def test_nothing_is_left_of_a_killed_recorder(driver: Path) -> None:
     assert not any(map(bpf_program_is_there, numbers))
 
 
-def test_without_privileges_it_says_so(driver: Path, tmp_path: Path) -> None:
+def test_without_privileges_it_says_so(driver: Path) -> None:
     """One line, and nothing is running."""
-    mine = tmp_path / "driver"
-    shutil.copy(driver, mine)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    done = subprocess.run(
-        [mine, "bpf", "1"], check=False, capture_output=True, text=True, timeout=60, user=65534
-    )
+    # Where another user can reach it: the tests' own folders are closed.
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        mine = Path(folder) / "driver"
+        shutil.copy(driver, mine)
+        done = subprocess.run(
+            [mine, "bpf", "1"], check=False, capture_output=True, text=True, timeout=60, user=65534
+        )
     assert done.returncode == 1
     assert "BPF needs root, or CAP_BPF and CAP_PERFMON" in done.stderr
