@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from c_programs import TARGETS, absent, compile_c
 from hypothesis import given
 from hypothesis import strategies as st
 
+from c_programs import TARGETS, absent, compile_c
 from whylate.wire.events import NOT_SEEN, EventKind, RawEvent, decode_events, decode_stages
 from whylate.wire.messages import Events, SampleStages
 from whylate.wire.pack import WireError

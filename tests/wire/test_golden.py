@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 import xxhash
-from c_programs import GOLDEN, TARGETS, absent, compile_c
 
+from c_programs import GOLDEN, TARGETS, absent, compile_c
 from whylate.wire.frame import (
     FrameDecoder,
     cobs_decode,

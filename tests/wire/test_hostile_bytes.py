@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_programs import GOLDEN, WIRE, compile_c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from c_programs import GOLDEN, WIRE, compile_c
 from whylate.wire.frame import Frame, FrameDecoder, encode_frame
 from whylate.wire.messages import MAX_PAYLOAD, UNPACK, Hello, Samples
 from whylate.wire.pack import WireError
