@@ -43,7 +43,7 @@ run: native-probe ## measure this machine for 20 s under load
 		exit $$status; }
 
 lab: setup-dev probes ## fetch kernels and make the images of all virtual boards
-	@$(WHYLATE) lab build $(ARGS)
+	@$(WHYLATE) lab build $(if $(filter lab,$(MAKECMDGOALS)),$(ARGS))
 
 test: setup-dev probes lab ## all tests (ARGS='-k wheel' for some)
 	@$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup $(ARGS)
