@@ -71,8 +71,8 @@ def answer(
     """Return the answer for one run.
 
     threshold_ns None: what the run was recorded with, or what the slowest thousandth of the
-    activations that were seen is above. An activation
-    that came due during another's stall belongs to that one's episode and is not counted again.
+    activations that were seen is above. An activation that came due during another's stall
+    belongs to that one's episode and is not counted again.
     """
     limit, name = _threshold(manifest, samples, threshold_ns)
     late = {

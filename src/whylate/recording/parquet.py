@@ -58,21 +58,48 @@ def create_afresh(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, flags, 0o644), "wb")
 
 
+class WholeFile:
+    """A Parquet file that appears under its name only when it is whole; raises OSError."""
+
+    def __init__(self, directory: Path, name: str, schema: Any, **options: Any) -> None:
+        import pyarrow.parquet as pq
+
+        self._path = directory / name
+        self._partial = directory / (name + ".partial")
+        self._file = create_afresh(self._partial)
+        self._writer = pq.ParquetWriter(self._file, schema, compression="zstd", **options)
+
+    def write(self, table: Any) -> None:
+        """Append a table."""
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        """Give the file its name."""
+        self._writer.close()
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._partial.replace(self._path)
+
+    def abandon(self) -> None:
+        """Leave no partial file behind."""
+        with contextlib.suppress(OSError):
+            self._writer.close()
+        with contextlib.suppress(OSError):
+            self._file.close()
+        self._partial.unlink(missing_ok=True)
+
+
 class SamplesWriter:
     """Writes rows as they come; the file appears under its name only when it is whole."""
 
     def __init__(self, directory: Path) -> None:
-        import pyarrow.parquet as pq
-
-        self._path = directory / NAME
-        self._partial = directory / (NAME + ".partial")
         self._waiting: dict[int, list[tuple[Rows, NDArray[np.int64] | None]]] = {}
         self._rows = 0
-        self._file = create_afresh(self._partial)
-        self._writer = pq.ParquetWriter(
-            self._file,
+        self._file = WholeFile(
+            directory,
+            NAME,
             _schema(),
-            compression="zstd",
             compression_level=3,
             # Consecutive indices and slowly changing latencies: differences are small numbers.
             column_encoding={
@@ -96,19 +123,11 @@ class SamplesWriter:
     def close(self) -> None:
         """Write what waits and give the file its name; raises OSError when the disk is full."""
         self._flush()
-        self._writer.close()
-        self._file.flush()
-        os.fsync(self._file.fileno())
         self._file.close()
-        self._partial.replace(self._path)
 
     def abandon(self) -> None:
         """Leave no partial file behind."""
-        with contextlib.suppress(OSError):
-            self._writer.close()
-        with contextlib.suppress(OSError):
-            self._file.close()
-        self._partial.unlink(missing_ok=True)
+        self._file.abandon()
 
     def _flush(self) -> None:
         if not self._rows:
@@ -128,7 +147,7 @@ class SamplesWriter:
             ],
             schema=_schema(),
         )
-        self._writer.write_table(table)
+        self._file.write(table)
         self._waiting.clear()
         self._rows = 0
 

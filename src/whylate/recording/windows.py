@@ -6,8 +6,6 @@ events.parquet the events of all of them, in the same order (docs/recording.md h
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 from whylate.recording.errors import RecordingError
 from whylate.recording.events import Event, Kind, Window
 from whylate.recording.manifest import SCHEMA_VERSION
-from whylate.recording.parquet import create_afresh
+from whylate.recording.parquet import WholeFile
 
 WINDOWS = "windows.parquet"
 EVENTS = "events.parquet"
@@ -56,18 +54,12 @@ def _schema(types: dict[str, str]) -> Any:
 
 
 class _Table:
-    """Appends rows to one Parquet file, which appears under its name only when it is whole."""
+    """Appends rows to one Parquet file, a group at a time."""
 
     def __init__(self, directory: Path, name: str, types: dict[str, str]) -> None:
-        import pyarrow.parquet as pq
-
-        self._types = types
         self._schema = _schema(types)
-        self._path = directory / name
-        self._partial = directory / (name + ".partial")
         self._columns: dict[str, list[Any]] = {column: [] for column in types}
-        self._file = create_afresh(self._partial)
-        self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
+        self._file = WholeFile(directory, name, self._schema)
 
     def row(self, values: dict[str, Any]) -> None:
         for name, column in self._columns.items():
@@ -77,18 +69,10 @@ class _Table:
 
     def close(self) -> None:
         self._flush()
-        self._writer.close()
-        self._file.flush()
-        os.fsync(self._file.fileno())
         self._file.close()
-        self._partial.replace(self._path)
 
     def abandon(self) -> None:
-        with contextlib.suppress(OSError):
-            self._writer.close()
-        with contextlib.suppress(OSError):
-            self._file.close()
-        self._partial.unlink(missing_ok=True)
+        self._file.abandon()
 
     def _flush(self) -> None:
         import pyarrow as pa
@@ -97,7 +81,7 @@ class _Table:
             pa.array(column, self._schema.field(name).type)
             for name, column in self._columns.items()
         ]
-        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
+        self._file.write(pa.Table.from_arrays(arrays, schema=self._schema))
         for column in self._columns.values():
             column.clear()
 

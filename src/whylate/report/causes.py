@@ -107,9 +107,10 @@ def _table(found: Population) -> Table:
     table.add_column("each", justify="right")
     table.add_column("in late", justify="right")
     table.add_column("in ordinary", justify="right")
-    for one in shown(found.causes):
+    largest = shown(found.causes)
+    for one in largest:
         table.add_row(*_row(one))
-    rest = [one for one in found.causes if one not in shown(found.causes)]
+    rest = [one for one in found.causes if one not in largest]
     if rest:
         share = sum(one.share for one in rest)
         each = ns_text(round(sum(one.mean_ns for one in rest)))
