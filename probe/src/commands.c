@@ -202,6 +202,8 @@ static void start_recorder(struct session *session)
 		send_note(session, "no-recorder", text);
 		return;
 	}
+	if (text[0])
+		send_note(session, "recorder-declined", text);
 	for (size_t i = 0; i < recorder->source_count; i++)
 		SEND(session, recorder_source, RECORDER_SOURCE,
 		     .name = wire_text(recorder->sources[i].name),

@@ -11,7 +11,9 @@
 #include "clock.h"
 #include "loads/room.h"
 #include "recorder/pack_events.h"
+#include "recorder/sample_cost.h"
 #include "session_parts.h"
+#include "symbols.h"
 
 #define ENGINES 2u
 
@@ -98,6 +100,7 @@ int flight_start(struct session *session, char *text)
 	const struct wakeup *wakeup = &session->wakeup;
 	struct recorder_thread threads[MAX_CPUS];
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct symbols_view symbols;
 	int error;
 
 	for (size_t i = 0; i < wakeup->count; i++)
@@ -118,9 +121,14 @@ int flight_start(struct session *session, char *text)
 		snprintf(text, RECORDER_MESSAGE, "no memory for the flight recorder");
 		return release(flight, ENOMEM);
 	}
+	/* One engine looks for the kernel's entry from its timer. */
+	symbols_show(session->guardian, &symbols);
 	error = start_best(session, flight->asked.engine, text);
+	symbols_hide(session->guardian, &symbols);
 	if (error)
 		return release(flight, error);
+	sample_cost(&flight->recorder, &flight->sampled);
+	flight->gather_ns = 0;
 	flight->recording = true;
 	flight->look_ns = LOOK_LEAST_NS;
 	/* Refused, it is as nice as it was: what is overwritten meanwhile was not observed. */
@@ -308,6 +316,7 @@ static void examine_cpu(struct session *session, size_t i, bool ended)
 void flight_examine(struct session *session, bool ended)
 {
 	struct flight *flight = &session->flight;
+	uint64_t before_ns = clock_thread_ns();
 
 	if (!flight->recording) {
 		for (size_t i = 0; i < session->wakeup.count; i++)
@@ -319,6 +328,7 @@ void flight_examine(struct session *session, bool ended)
 	pace(flight);
 	for (size_t i = 0; i < session->wakeup.count; i++)
 		examine_cpu(session, i, ended);
+	flight->gather_ns += clock_thread_ns() - before_ns;
 }
 
 void flight_end(struct session *session)
@@ -330,6 +340,8 @@ void flight_end(struct session *session)
 	if (!flight->recording)
 		return;
 	flight->recorder.engine->cost(&flight->recorder, &cost);
+	cost.runs -= flight->sampled.runs;
+	cost.run_ns -= flight->sampled.run_ns;
 	for (uint16_t cpu = 0; cpu < flight->recorder.cpu_limit; cpu++) {
 		if (!flight->recorder.cpus[cpu])
 			continue;
@@ -339,12 +351,11 @@ void flight_end(struct session *session)
 	flight->recorder.engine->stop(&flight->recorder);
 	flight->recording = false;
 	setpriority(PRIO_PROCESS, 0, 0);
-	if (!names_resolve(&flight->names))
-		KEEP(session, note, NOTE, .code = wire_text("symbols"),
-		     .text = wire_text("the functions of the kernel have no names: it hides their "
-				       "addresses (kernel.kptr_restrict)"));
+	symbols_send(session);
+	KEEP(session, recorder_cost, RECORDER_COST, .sampled_runs = flight->sampled.runs,
+	     .sampled_ns = flight->sampled.run_ns, .gather_ns = flight->gather_ns);
 	KEEP(session, recorder_result, RECORDER_RESULT, .windows = flight->windows,
 	     .passed_over = flight->passed_over, .events = events, .missed = missed + cost.missed,
-	     .runs = cost.runs, .run_ns = cost.run_ns);
+	     .runs = cost.runs ? cost.runs : events, .run_ns = cost.run_ns);
 	release(flight, 0);
 }

@@ -41,6 +41,7 @@ from whylate.wire.events import decode_stages
 from whylate.wire.frame import Frame, FrameCounts
 from whylate.wire.messages import (
     UNPACK,
+    BuildId,
     CpuResult,
     CpuStarted,
     Events,
@@ -50,12 +51,14 @@ from whylate.wire.messages import (
     Message,
     Note,
     Progress,
+    RecorderCost,
     RecorderResult,
     RecorderSource,
     RecorderStarted,
     Result,
     Samples,
     SampleStages,
+    Symbols,
     Window,
 )
 from whylate.wire.pack import WireError
@@ -64,8 +67,6 @@ from whylate.wire.samples import Rows, decode_samples
 MANIFEST = "manifest.json"
 #: Notes of the probe after which its samples do not say what they should.
 FATAL_NOTES = {"late-start", "moved"}
-#: The note that says why nothing can be recorded beside the samples.
-NO_RECORDER = "no-recorder"
 
 
 @dataclass
@@ -133,14 +134,11 @@ class _Reading:
         self.pass_on(message.cpu, stages)
 
     @_message.register
-    def _(self, message: RecorderStarted) -> None:
+    def _(
+        self, message: RecorderStarted | RecorderSource | RecorderCost | Symbols | BuildId
+    ) -> None:
         if self.recorder is not None:
-            self.recorder.started(message)
-
-    @_message.register
-    def _(self, message: RecorderSource) -> None:
-        if self.recorder is not None:
-            self.recorder.source(message)
+            self.recorder.account.take(message)
 
     @_message.register
     def _(self, message: Window) -> None:
@@ -161,7 +159,7 @@ class _Reading:
     def _(self, message: Failed) -> None:
         # A probe that knows no recorder; all else that is refused ends the run.
         if self.recorder is not None and not self.books:
-            self.recorder.refused(message.text)
+            self.recorder.account.refuse(message.text)
 
     @_message.register
     def _(self, message: Progress) -> None:
@@ -190,8 +188,7 @@ class _Reading:
 
     @_message.register
     def _(self, message: Note) -> None:
-        if message.code == NO_RECORDER and self.recorder is not None:
-            self.recorder.refused(message.text)
+        if self.recorder is not None and self.recorder.account.take(message):
             return
         fatal = message.code in FATAL_NOTES
         self.notes.append(Problem(message.code[:40], message.text[:400], fatal=fatal))
