@@ -340,8 +340,6 @@ void flight_end(struct session *session)
 	if (!flight->recording)
 		return;
 	flight->recorder.engine->cost(&flight->recorder, &cost);
-	cost.runs -= flight->sampled.runs;
-	cost.run_ns -= flight->sampled.run_ns;
 	for (uint16_t cpu = 0; cpu < flight->recorder.cpu_limit; cpu++) {
 		if (!flight->recorder.cpus[cpu])
 			continue;
@@ -350,12 +348,15 @@ void flight_end(struct session *session)
 	}
 	flight->recorder.engine->stop(&flight->recorder);
 	flight->recording = false;
+	cost.runs -= flight->sampled.runs;
+	/* Measured for a part of the run by somebody else, it is not known for the whole. */
+	cost.run_ns = cost.runs < events / 2 ? 0 : cost.run_ns - flight->sampled.run_ns;
 	setpriority(PRIO_PROCESS, 0, 0);
 	symbols_send(session);
 	KEEP(session, recorder_cost, RECORDER_COST, .sampled_runs = flight->sampled.runs,
 	     .sampled_ns = flight->sampled.run_ns, .gather_ns = flight->gather_ns);
 	KEEP(session, recorder_result, RECORDER_RESULT, .windows = flight->windows,
 	     .passed_over = flight->passed_over, .events = events, .missed = missed + cost.missed,
-	     .runs = cost.runs ? cost.runs : events, .run_ns = cost.run_ns);
+	     .runs = cost.run_ns ? cost.runs : events, .run_ns = cost.run_ns);
 	release(flight, 0);
 }

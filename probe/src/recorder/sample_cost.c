@@ -22,6 +22,6 @@ void sample_cost(struct recorder *recorder, struct recorder_cost *sampled)
 		return;
 	for (unsigned i = 0; i < SLEEPS && clock_ns() < give_up_ns; i++)
 		nanosleep(&sleep, NULL);
-	recorder->engine->cost(recorder, sampled);
 	recorder->engine->measure(recorder, false);
+	recorder->engine->cost(recorder, sampled);
 }

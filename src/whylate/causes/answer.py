@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from whylate.causes.needs import Sight, sights
 from whylate.causes.pieces import Cause, cut
 from whylate.causes.population import Accounted, Population, population
 from whylate.recording.events import Window
@@ -37,7 +38,7 @@ class Answer:
 
     threshold_ns: above it an activation counts as late. population None: none was, or nothing
     was recorded; then `why_not` says so. worst: the stories of the worst episodes that were
-    recorded, the worst first.
+    recorded, the worst first. sights: which causes could be named on the board.
     """
 
     threshold_ns: int
@@ -45,19 +46,21 @@ class Answer:
     population: Population | None
     worst: list[Story]
     why_not: str | None = None
+    sights: tuple[Sight, ...] = ()
 
 
 def answer_of(recording: Recording, *, threshold_ns: int | None = None, stories: int = 5) -> Answer:
     """Return the answer for a recording, as answer() does; raises RecordingError."""
     report = recording.manifest.recorder
     recorded = report is not None and report.engine is not None
-    return answer(
+    found = answer(
         recording.manifest,
         recording.samples,
         read_windows(recording.directory) if recorded else (),
         threshold_ns=threshold_ns,
         stories=stories,
     )
+    return replace(found, sights=tuple(sights(report, recording.manifest.facts)))
 
 
 def answer(

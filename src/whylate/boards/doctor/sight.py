@@ -37,7 +37,7 @@ def measuring_checks(files: Files, probe: ProbeFacts, known: Known) -> list[Chec
 
 
 def explaining_checks(files: Files, probe: ProbeFacts) -> list[Check]:
-    """Return what finding causes will need; this version only measures."""
+    """Return what finding causes needs, as far as files tell."""
     return [
         _type_format(files),
         _tracefs(files),
@@ -115,13 +115,14 @@ def _steal(files: Files, known: Known) -> list[Check]:
     if guest_of is None:
         return []
     name, wanted = "steal time", "reported: it tells the host's doing from the guest's"
-    stolen = [c for (n, _), c in counters.counters(files).items() if n == "steal"]
-    total_s = sum(c.value / c.per_unit for c in stolen)
-    if total_s > 0:
+    total_s = counters.stolen_s(files)
+    if total_s:
         return [check("measuring", name, "good", f"reported; {total_s:.2f} s since boot", wanted)]
     how = "steal reporting is the host's to grant; on KVM the guest needs CONFIG_PARAVIRT"
-    now = "0 since boot: the host took nothing, or does not say" if stolen else "not reported"
-    state: State = "unknown" if stolen else "missing"
+    now = "not reported"
+    if total_s is not None:
+        now = "0 since boot: the host took nothing, or does not say"
+    state: State = "missing" if total_s is None else "unknown"
     return [check("measuring", name, state, now, wanted, how=how)]
 
 
@@ -144,7 +145,7 @@ def _management_interrupts(files: Files, known: Known) -> list[Check]:
 
 def _type_format(files: Files) -> Check:
     name, wanted = "kernel types (BTF)", "there: the BPF flight recorder needs them"
-    how = "a kernel with CONFIG_DEBUG_INFO_BTF=y; without it there will be the tracefs engine"
+    how = "a kernel with CONFIG_DEBUG_INFO_BTF=y; without it events are recorded through tracefs"
     content = files.content(tracing.BTF)
     if content is None:
         return check("explaining", name, "missing", "not there", wanted, how=how)
@@ -158,7 +159,7 @@ def _type_format(files: Files) -> Check:
 
 
 def _tracefs(files: Files) -> Check:
-    name, wanted = "tracefs", "mounted and readable: tracepoints come through it"
+    name, wanted = "tracefs", "mounted: what else is being traced shows there"
     for mount in tracing.MOUNTS:
         content = files.content(f"{mount}/available_tracers")
         if content is None:
@@ -170,8 +171,8 @@ def _tracefs(files: Files) -> Check:
         systems = [n for n in names if n not in {"enable", "header_event", "header_page"}]
         now = f"{mount}, {len(systems)} event systems"
         return check("explaining", name, "good", now, wanted)
-    how = "mount -t tracefs nodev /sys/kernel/tracing, as root; CONFIG_FTRACE=y"
-    return check("explaining", name, "missing", "not mounted, or closed to us", wanted, how=how)
+    how = "mount -t tracefs nodev /sys/kernel/tracing, as root; the recorder does so for itself"
+    return check("explaining", name, "unknown", "not mounted, or closed to us", wanted, how=how)
 
 
 def _tracers(files: Files) -> Check:
@@ -206,7 +207,7 @@ def _processor_counters(files: Files, probe: ProbeFacts) -> Check:
 
 def _symbols(files: Files) -> Check:
     name, wanted = "kernel symbols", "with addresses: they name the place of a stall"
-    how = "run as root, with kernel.kptr_restrict at 0 or 1"
+    how = "run as root; kernel.kptr_restrict at 2 is lowered while symbols are read"
     data = files.data(tracing.KALLSYMS)
     if not data:
         how = "a kernel with CONFIG_KALLSYMS=y"
