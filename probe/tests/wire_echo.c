@@ -141,10 +141,10 @@ static bool echo(const struct frame *frame, struct wire_writer *writer)
 		ECHO(EVENTS, events, NUMBER(cpu); NUMBER(count); BYTES(data))
 		ECHO(NAME, name, NUMBER(table); NUMBER(id); BYTES(text))
 		ECHO(SYMBOLS, symbols, NUMBER(shown); SIGNED(kptr_restrict); NUMBER(lowered);
-		     NUMBER(addresses); NUMBER(named));
-		ECHO(BUILD_ID, build_id, BYTES(module); BYTES(id));
+		     NUMBER(addresses); NUMBER(named))
+		ECHO(BUILD_ID, build_id, BYTES(module); BYTES(id))
 		ECHO(RECORDER_COST, recorder_cost, NUMBER(sampled_runs); NUMBER(sampled_ns);
-		     NUMBER(gather_ns));
+		     NUMBER(gather_ns))
 		ECHO(RECORDER_RESULT, recorder_result, NUMBER(windows); NUMBER(passed_over);
 		     NUMBER(events); NUMBER(missed); NUMBER(runs); NUMBER(run_ns))
 		ECHO(ACK, ack, NUMBER(next))
