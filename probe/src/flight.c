@@ -336,6 +336,7 @@ void flight_end(struct session *session)
 	struct flight *flight = &session->flight;
 	struct recorder_cost cost = {0};
 	uint64_t events = 0, missed = 0;
+	bool measured;
 
 	if (!flight->recording)
 		return;
@@ -348,15 +349,16 @@ void flight_end(struct session *session)
 	}
 	flight->recorder.engine->stop(&flight->recorder);
 	flight->recording = false;
-	cost.runs -= flight->sampled.runs;
 	/* Measured for a part of the run by somebody else, it is not known for the whole. */
-	cost.run_ns = cost.runs < events / 2 ? 0 : cost.run_ns - flight->sampled.run_ns;
+	measured =
+	    cost.run_ns > flight->sampled.run_ns && cost.runs - flight->sampled.runs > events / 2;
 	setpriority(PRIO_PROCESS, 0, 0);
 	symbols_send(session);
 	KEEP(session, recorder_cost, RECORDER_COST, .sampled_runs = flight->sampled.runs,
 	     .sampled_ns = flight->sampled.run_ns, .gather_ns = flight->gather_ns);
 	KEEP(session, recorder_result, RECORDER_RESULT, .windows = flight->windows,
 	     .passed_over = flight->passed_over, .events = events, .missed = missed + cost.missed,
-	     .runs = cost.run_ns ? cost.runs : events, .run_ns = cost.run_ns);
+	     .runs = measured ? cost.runs - flight->sampled.runs : events,
+	     .run_ns = measured ? cost.run_ns - flight->sampled.run_ns : 0);
 	release(flight, 0);
 }

@@ -119,14 +119,13 @@ def test_every_manifest_has_what_an_event_costs_and_what_gathering_took(recorded
     # Nothing is measured while the run goes on, for that would cost more.
     assert report.run_ns is None
     assert report.runs == report.events
-    if report.engine == "bpf":
-        assert report.sampled_runs is not None
-        assert report.sampled_ns is not None
-        assert report.sampled_runs > 500
-        assert 10 < report.sampled_ns / report.sampled_runs < 20_000
-    else:
-        assert report.sampled_runs is None
-        assert report.sampled_ns is None
+    # Two threads that wake each other may take longer without tracing, on a busy machine.
+    if report.sampled_runs is None:
+        assert report.engine == "tracefs"
+        return
+    assert report.sampled_ns is not None
+    assert report.sampled_runs > 500
+    assert 10 < report.sampled_ns / report.sampled_runs < 20_000
 
 
 @pytest.mark.skipif(not Path(STATISTICS).exists(), reason="this kernel measures no programs")

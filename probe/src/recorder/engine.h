@@ -70,6 +70,9 @@ struct recorder_engine {
 	/* measure - have the kernel measure what an event takes from now on, which makes it take
 	 * longer, or no more; returns 0 or an errno. NULL: it cannot. */
 	int (*measure)(struct recorder *recorder, bool on);
+	/* pause - keep no events until it is called again with false; returns 0 or an errno. Of
+	 * engines that cannot measure. */
+	int (*pause)(struct recorder *recorder, bool paused);
 	/* stop - end recording and give everything back; the rings are gone afterwards */
 	void (*stop)(struct recorder *recorder);
 };

@@ -5,8 +5,14 @@
 
 #include "engine.h"
 
-/* sample_cost - have the kernel measure the programs while this thread sleeps and wakes as the
- * measured ones will; all 0 where it cannot. Takes less than a tenth of a second on an idle CPU. */
+/*
+ * sample_cost - runs of programs, or events, and the time that they took; 0 where it is not known
+ *
+ * Where the kernel measures the programs, it does so while this thread sleeps and wakes as the
+ * measured ones will. Where it cannot, two threads wake each other, in turn with recording and
+ * while it pauses: the CPU time that they take more is that of the events. Both leave out what a
+ * tracepoint costs before anything is recorded. Takes a tenth of a second at the most.
+ */
 void sample_cost(struct recorder *recorder, struct recorder_cost *sampled);
 
 #endif

@@ -195,8 +195,8 @@ class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: measured that (it does only on request, and then they take longer); None: not known.
     runs: int | None
     run_ns: int | None
-    #: Runs before the first activation that the kernel did measure, and the time they took: what
-    #: one takes there times `runs` is about what recording took. None: not known.
+    #: Runs, or events, that were measured before the first activation, and the time they took:
+    #: what one takes there times `runs` is about what recording took. None: not known.
     sampled_runs: int | None = None
     sampled_ns: int | None = None
     #: CPU time of the ordinary thread that looks at activations and copies windows; part of the
