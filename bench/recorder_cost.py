@@ -39,7 +39,7 @@ PRIORITY = 95
 INTERVAL_NS = 1_000_000
 #: QEMU's `-icount shift=1`: each instruction takes 2 ns of virtual time.
 NS_PER_INSTRUCTION = 2
-VIRTUAL_BOARDS = ("virt-arm64", "pc")
+VIRTUAL = (("virt-arm64", "bpf"), ("virt-arm64", "tracefs"), ("pc", "bpf"), ("pc", "tracefs"))
 STATISTICS = Setting("/proc/sys/kernel/bpf_stats_enabled", "1")
 EVENT_LOADS = ("", "switch", "net")
 
@@ -118,25 +118,36 @@ def show_event(book: ResultBook) -> None:
 
 
 def virtual(book: ResultBook) -> None:
-    """Measure each virtual board with and without, in virtual time."""
-    done = {row["board"] for row in book.rows("virtual")}
-    for board in VIRTUAL_BOARDS:
-        if board not in done:
-            on, events = virtual_run(board, recorded=True)
-            off, _ = virtual_run(board, recorded=False)
-            book.add("virtual", {"board": board, "on_ns": on, "off_ns": off, "events": events})
+    """Measure each virtual board with each engine and without, in virtual time."""
+    done = {(row["board"], row["engine"]) for row in book.rows("virtual")}
+    for board, engine in VIRTUAL:
+        if (board, engine) not in done:
+            book.add("virtual", {"board": board, "engine": engine,
+                                 "off_ns": virtual_run(board, None)[0],
+                                 **recorded_run(board, engine)})  # fmt: skip
 
 
-def virtual_run(board: str, *, recorded: bool) -> tuple[float, float]:
-    """Return the median latency, ns of virtual time, and events from due to run in a window."""
+def recorded_run(board: str, engine: str) -> Row:
+    """Return what a run with the recorder gave."""
+    median_ns, row = virtual_run(board, engine)
+    return {"on_ns": median_ns, **row}
+
+
+def virtual_run(board: str, engine: str | None) -> tuple[float, Row]:
+    """Return the median latency, ns of virtual time, and what the recorder says of its events."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "whylate", "measure", board, "--virtual-time", "--for",
                    "1s", "-o", f"{folder}/r"]  # fmt: skip
-        command += [] if recorded else ["--no-recorder"]
+        command += ["--recorder", engine] if engine else ["--no-recorder"]
         subprocess.run(command, check=True, capture_output=True)
         recording = open_recording(Path(folder) / "r")
         latency_ns = np.concatenate([one.latency_ns for one in recording.samples])
-        return float(np.median(latency_ns)), events_in_windows(recording) if recorded else 0.0
+        found = recording.manifest.recorder
+        if found is None:
+            return float(np.median(latency_ns)), {}
+        sampled_ns = (found.sampled_ns or 0) / (found.sampled_runs or 1)
+        row = {"events": events_in_windows(recording), "sampled_ns": sampled_ns}
+        return float(np.median(latency_ns)), row
 
 
 def events_in_windows(recording: Recording) -> float:
@@ -153,10 +164,11 @@ def show_virtual(book: ResultBook) -> None:
     """Print the instructions that recording adds."""
     for row in book.rows("virtual"):
         added = (row["on_ns"] - row["off_ns"]) / NS_PER_INSTRUCTION
-        before = row["off_ns"] / NS_PER_INSTRUCTION
+        before, each = row["off_ns"] / NS_PER_INSTRUCTION, row["sampled_ns"] / NS_PER_INSTRUCTION
         print(
-            f"{row['board']:12} {added:6.0f} instructions more in the median activation "
-            f"({before:.0f} without), {row['events']:g} events"
+            f"{row['board']:12} {row['engine']:8} {added:6.0f} instructions more in the median "
+            f"activation ({before:.0f} without), for {row['events']:g} events of {each:.0f}, as "
+            "sampled before the run"
         )
 
 

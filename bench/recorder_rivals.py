@@ -143,5 +143,8 @@ def show(book: ResultBook) -> None:
             for one, found in ratio.items():
                 print(f"  {one:22} {found}")
             print(f"  {'whylate / runqlat':22} {paired_ratio(times[WHYLATE], times[RUNQLAT])}")
-            part = (ratio[WHYLATE].value - 1) / max(ratio[PERF].value - 1, 1e-9)
-            print(f"  whylate's slow-down is {part:.2f} of that of perf sched record")
+            alone = paired_ratio(times[WHYLATE], times[SAMPLES])
+            print(f"  {'the recorder alone':22} {alone}, which is whylate / {SAMPLES}")
+            perf = max(ratio[PERF].value - 1, 1e-9)
+            print(f"  slow-down beside that of {PERF}: whylate {(ratio[WHYLATE].value - 1) / perf:.2f}, "
+                  f"the recorder alone {(alone.value - 1) / perf:.2f}")  # fmt: skip

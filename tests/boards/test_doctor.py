@@ -17,7 +17,7 @@ from whylate.boards.doctor import Check, examine
 from whylate.boards.facts.snapshot import FileContent, FileRequest, ProbeFacts, Snapshot
 from whylate.cli import doctor as doctor_verb
 from whylate.cli import facts as facts_verb
-from whylate.recording.manifest import RecorderReport, SourceReport
+from whylate.recording.manifest import RecorderReport, SourceReport, SymbolsReport
 
 CPU = "/sys/devices/system/cpu"
 USER = replace(GUEST, effective_uid=1000, capabilities=0)
@@ -83,6 +83,15 @@ def test_hidden_symbols_are_told_from_symbols_at_address_zero() -> None:
     assert state("kernel symbols", {"/proc/kallsyms": zero + "ffffffff81000000 T _text\n"}) == (
         "good"
     )
+
+
+def test_symbols_that_the_recorder_could_show_are_good() -> None:
+    hidden = changed(before(), {"/proc/kallsyms": "0000000000000000 T _text\n" * 3})
+    for shown, state_then in ((True, "good"), (False, "missing")):
+        symbols = SymbolsReport(shown, 2, shown, 1, 1, [])
+        report = RecorderReport("bpf", None, 0, [], 0, 0, 0, 0, None, None, symbols=symbols)
+        checks = {check.name: check for check in examine(hidden, GUEST, report)}
+        assert checks["kernel symbols"].state == state_then
 
 
 @pytest.mark.parametrize(

@@ -80,9 +80,9 @@ _X86_VECTORS = tuple(
 _IPIS = ("ipi:ipi_entry", "ipi:ipi_exit")
 #: Where a tracepoint is to be had, for those that many kernels lack.
 _HAD = {
-    "lock:contention_begin": "Linux has it from 5.19 on",
-    "exceptions:page_fault_user": "on ARM no kernel has it",
-    "nmi:nmi_handler": "x86 alone has it",
+    "lock:contention_begin": "which Linux has from 5.19 on",
+    "exceptions:page_fault_user": "which no kernel has on ARM",
+    "nmi:nmi_handler": "which x86 alone has",
 }
 _X86 = frozenset({"x86_64", "i686", "i586", "i386"})
 #: Of their code it is known what switches interrupts on (whylate.recording.raw_events).
@@ -142,11 +142,11 @@ class _Board:
             error = self._errors.get(name)
             if error is None or error == ENOENT:
                 had = _HAD.get(name)
-                return f"no tracepoint {name}" + (f" ({had})" if had else "")
+                return f"no tracepoint {name}" + (f", {had}" if had else "")
             if error and self._engine == "bpf":
-                return f"a program at {name}, which the kernel refuses ({os.strerror(error)})"
+                return f"a program at {name}, which the kernel refuses: {os.strerror(error)}"
             if error:
-                return f"tracepoint {name} ({os.strerror(error)})"
+                return f"tracepoint {name}: {os.strerror(error)}"
         return ""
 
     def _no_stack(self, cause: Cause) -> str:

@@ -12,7 +12,15 @@ from whylate.causes.advice import Advice, advice
 from whylate.causes.answer import Answer, Story
 from whylate.causes.pieces import Cause, Piece
 from whylate.causes.population import CauseShare
-from whylate.report.causes import cause_name, headline, notes, percent, shown, told_of
+from whylate.report.causes import (
+    cause_name,
+    headline,
+    not_told_apart,
+    notes,
+    percent,
+    shown,
+    told_of,
+)
 from whylate.report.quantities import format_count, format_ns
 from whylate.report.text import plain
 
@@ -82,7 +90,7 @@ def why(answer: Answer) -> Why:
         headline(answer, found),
         tuple(_bar(rows, colours)),
         tuple(_row(one, colours) for one in rows),
-        tuple(notes(found)),
+        tuple(filter(None, [*notes(found), not_told_apart(answer.sights)])),
         tuple(_story(story, colours) for story in answer.worst),
         tuple((cause.value, advice(cause)) for cause in told_of(found)),
     )

@@ -18,8 +18,9 @@ INTERVAL_NS = 10_000_000
 DURATION_NS = 200_000_000
 #: Nobody is measured: the least urgent real-time priority will do.
 PRIORITY = 1
-#: Every activation is late, so that windows are copied and functions get their names.
-THRESHOLD_NS = 1
+#: Some windows are copied, so that functions get their names; not many, for a line may be slow.
+NEVER_LATE_NS = 3_600_000_000_000
+BODY_EVERY = 4
 #: A board that has not come to the end by then, will not.
 PATIENCE_S = 60.0
 _TURN_S = 0.2
@@ -43,7 +44,7 @@ def try_recorder(client: Client, cpus: Sequence[int]) -> RecorderReport:
 
     before, client.on_message = client.on_message, take
     try:
-        client.call(Recorder(0, THRESHOLD_NS, 0, 0, 0))
+        client.call(Recorder(0, NEVER_LATE_NS, 0, BODY_EVERY, 0))
         client.call(Wakeup(INTERVAL_NS, DURATION_NS, PRIORITY, 0, 0, tuple(cpus)))
         deadline = time.monotonic() + PATIENCE_S
         while not ended:

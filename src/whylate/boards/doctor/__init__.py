@@ -29,7 +29,7 @@ def examine(
     return [
         *measuring_checks(files, probe_facts, known),
         *([recorder_check(recorder)] if recorder is not None else []),
-        *explaining_checks(files, probe_facts),
+        *explaining_checks(files, probe_facts, recorder),
         *setting_checks(known),
         *placement_checks(files, known),
     ]

@@ -6,6 +6,7 @@ from whylate.boards.doctor.check import Check, Known, State, check
 from whylate.boards.facts import counters, cpu, tasks, tracing
 from whylate.boards.facts.reading import Files, decode
 from whylate.boards.facts.snapshot import ProbeFacts
+from whylate.recording.manifest import RecorderReport, SymbolsReport
 
 # capability.h
 CAP_IPC_LOCK = 14
@@ -36,14 +37,16 @@ def measuring_checks(files: Files, probe: ProbeFacts, known: Known) -> list[Chec
     ]
 
 
-def explaining_checks(files: Files, probe: ProbeFacts) -> list[Check]:
-    """Return what finding causes needs, as far as files tell."""
+def explaining_checks(
+    files: Files, probe: ProbeFacts, recorder: RecorderReport | None
+) -> list[Check]:
+    """Return what finding causes needs, as far as files tell, and the recorder that was tried."""
     return [
         _type_format(files),
         _tracefs(files),
         _tracers(files),
         _processor_counters(files, probe),
-        _symbols(files),
+        _symbols(files, recorder.symbols if recorder is not None else None),
     ]
 
 
@@ -205,7 +208,7 @@ def _processor_counters(files: Files, probe: ProbeFacts) -> Check:
     return check("explaining", name, "missing", now, wanted, how=how)
 
 
-def _symbols(files: Files) -> Check:
+def _symbols(files: Files, found: SymbolsReport | None) -> Check:
     name, wanted = "kernel symbols", "with addresses: they name the place of a stall"
     how = "run as root; kernel.kptr_restrict at 2 is lowered while symbols are read"
     data = files.data(tracing.KALLSYMS)
@@ -215,4 +218,7 @@ def _symbols(files: Files) -> Check:
     addresses = [line.split(" ")[0] for line in decode(data).split("\n")[:-1]]
     if any(address.strip("0") for address in addresses):
         return check("explaining", name, "good", "with addresses", wanted)
+    if found is not None and found.lowered and found.shown:
+        now = f"hidden (kernel.kptr_restrict={found.kptr_restrict}), shown while they are read"
+        return check("explaining", name, "good", now, wanted)
     return check("explaining", name, "missing", "addresses are hidden (all 0)", wanted, how=how)
