@@ -145,6 +145,9 @@ def show(book: ResultBook) -> None:
             print(f"  {'whylate / runqlat':22} {paired_ratio(times[WHYLATE], times[RUNQLAT])}")
             alone = paired_ratio(times[WHYLATE], times[SAMPLES])
             print(f"  {'the recorder alone':22} {alone}, which is whylate / {SAMPLES}")
-            perf = max(ratio[PERF].value - 1, 1e-9)
-            print(f"  slow-down beside that of {PERF}: whylate {(ratio[WHYLATE].value - 1) / perf:.2f}, "
-                  f"the recorder alone {(alone.value - 1) / perf:.2f}")  # fmt: skip
+            third = [
+                nothing + max(perf - nothing, 0.0) / 3
+                for nothing, perf in zip(times[NOTHING], times[PERF], strict=True)
+            ]
+            bar = paired_ratio(times[WHYLATE], third)
+            print(f"  {'whylate / the bar':22} {bar}, a third of what {PERF} adds")
