@@ -10,7 +10,9 @@
 
 #include "clock.h"
 #include "loads/room.h"
+#include "recorder/chunks.h"
 #include "recorder/pack_events.h"
+#include "recorder/want.h"
 #include "session_parts.h"
 
 #define ENGINES 2u
@@ -92,6 +94,22 @@ static int release(struct flight *flight, int error)
 	return error;
 }
 
+/* tell_threads - which activations to have held; they wait for their go */
+static void tell_threads(struct session *session)
+{
+	struct recorder *recorder = &session->flight.recorder;
+
+	for (size_t i = 0; i < session->wakeup.count; i++) {
+		struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
+
+		if (cpu->cpu >= recorder->cpu_limit || !recorder->cpus[cpu->cpu])
+			continue;
+		cpu->want = &recorder->cpus[cpu->cpu]->want;
+		cpu->want->above_ns = session->flight.asked.threshold_ns;
+		cpu->want->body_every = session->flight.body_every;
+	}
+}
+
 int flight_start(struct session *session, char *text)
 {
 	struct flight *flight = &session->flight;
@@ -131,8 +149,7 @@ int flight_start(struct session *session, char *text)
 	flight->tokens = WINDOWS_BURST;
 	flight->refilled_ns = clock_ns();
 	flight->plan.threads = NULL; /* they were for the start alone */
-	/* Always the same: what is drawn in virtual time must repeat. */
-	flight->random = 0x9E3779B97F4A7C15u;
+	tell_threads(session);
 	return 0;
 }
 
@@ -148,16 +165,6 @@ static bool allowed(struct flight *flight, uint64_t now_ns)
 		return false;
 	flight->tokens--;
 	return true;
-}
-
-/* drawn - whether this activation belongs to the random sample (xorshift64*) */
-static bool drawn(struct flight *flight)
-{
-	flight->random ^= flight->random >> 12;
-	flight->random ^= flight->random << 25;
-	flight->random ^= flight->random >> 27;
-	return flight->body_every &&
-	       (flight->random * 0x2545F4914F6CDD1Du >> 32) % flight->body_every == 0;
 }
 
 static void send_events(struct session *session, uint16_t cpu, const struct window *window)
@@ -248,7 +255,7 @@ static void examine(struct session *session, size_t i, struct activation *activa
 	activation->stages_ns[1] = since(stage.waking_ns, due_ns);
 	activation->stages_ns[2] = since(stage.switched_ns, due_ns);
 	at->run_ns = run_ns;
-	if (!drawn(flight) && !late)
+	if (!late && !want_is_drawn(cpu->cpu, activation->index, flight->body_every))
 		return;
 	if (allowed(flight, now_ns))
 		send_window(session, cpu, late, activation, &stage, &before);
@@ -290,9 +297,16 @@ static void examine_cpu(struct session *session, size_t i, bool ended)
 {
 	struct flight *flight = &session->flight;
 	struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
-	uint64_t written = ring_written(&cpu->ring), now_ns = clock_ns();
+	struct recorder_cpu *recorded = NULL;
+	uint64_t held = 0, written, now_ns = clock_ns();
 
-	if (cpu->cpu >= flight->recorder.cpu_limit || !flight->recorder.cpus[cpu->cpu]) {
+	if (cpu->cpu < flight->recorder.cpu_limit)
+		recorded = flight->recorder.cpus[cpu->cpu];
+	/* First what is held: the activations for which that was done are written by then. */
+	if (recorded)
+		held = __atomic_load_n(&recorded->holds, __ATOMIC_ACQUIRE);
+	written = ring_written(&cpu->ring);
+	if (!recorded) {
 		cpu->ring.offered = written;
 		return;
 	}
@@ -303,6 +317,12 @@ static void examine_cpu(struct session *session, size_t i, bool ended)
 			break;
 		examine(session, i, activation, now_ns);
 	}
+	chunks_release(recorded, held,
+		       cpu->ring.offered < written
+			   ? run_of(cpu, ring_at(&cpu->ring, cpu->ring.offered))
+			   : UINT64_MAX);
+	__atomic_store_n(&recorded->want.above_ns, threshold_below(&flight->threshold),
+			 __ATOMIC_RELAXED);
 }
 
 void flight_examine(struct session *session, bool ended)

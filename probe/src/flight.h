@@ -39,7 +39,6 @@ struct flight {
 	uint64_t *at_last_look; /* events of each CPU until then */
 	uint64_t look_ns;	/* until the next look */
 	uint32_t body_every;
-	uint64_t random;
 	uint32_t tokens; /* windows that may be copied now */
 	uint64_t refilled_ns;
 	uint64_t windows;

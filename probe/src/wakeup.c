@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "recorder/want.h"
 
 /* Time that a thread's ring lasts while the ordinary thread does not get to take from it. */
 #define RING_NS	     (10u * (uint64_t)NS_PER_S)
@@ -60,6 +61,8 @@ static void measure(struct wakeup_cpu *cpu)
 		if (due_ns >= end_ns)
 			break; /* the end was moved while this thread slept */
 
+		if (cpu->want)
+			want(cpu->want, cpu->cpu, index, due_ns, (int64_t)(now_ns - due_ns));
 		overruns = came_due(due_ns, now_ns, end_ns, cpu->interval_ns);
 		if (ring_put(&cpu->ring,
 			     (struct activation){.index = index,

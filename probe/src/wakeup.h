@@ -18,6 +18,8 @@
 
 #include "ring.h"
 
+struct recorder_want;
+
 struct wakeup_plan {
 	uint64_t interval_ns;
 	uint64_t duration_ns;
@@ -41,6 +43,7 @@ struct wakeup_cpu {
 	_Atomic bool ended;
 	_Alignas(64) uint64_t start_ns;
 	uint64_t interval_ns;
+	struct recorder_want *want; /* NULL where nothing is recorded */
 	_Atomic uint64_t *end_ns;
 	sem_t *ready;
 	sem_t *go;

@@ -53,7 +53,8 @@ int bpf_create_rings(struct bpf_engine *engine, const struct recorder_plan *plan
 	uint64_t wanted = plan->ring_bytes / sizeof(struct recorder_event);
 
 	*events = LEAST_EVENTS;
-	while (*events * 2 <= wanted && element_size(*events * 2) <= MOST_ELEMENT)
+	while (*events * 2 <= wanted && *events < CHUNKS_MOST * CHUNK_EVENTS &&
+	       element_size(*events * 2) <= MOST_ELEMENT)
 		*events *= 2;
 	for (;; *events /= 2) {
 		engine->element = (size_t)element_size(*events);

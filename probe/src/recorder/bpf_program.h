@@ -27,6 +27,12 @@ struct bpf_relocation {
 	uint32_t kind;
 };
 
+/* struct bpf_func_info of linux/bpf.h. The first is the program, those that it calls follow. */
+struct bpf_function {
+	uint32_t instruction;
+	uint32_t type; /* in the programs' BTF */
+};
+
 struct bpf_program {
 	const char *name;
 	const char *tracepoint; /* without its system */
@@ -35,7 +41,8 @@ struct bpf_program {
 	uint32_t instruction_count;
 	const struct bpf_place *places;
 	uint32_t place_count;
-	uint32_t function_type; /* in the programs' BTF */
+	const struct bpf_function *functions;
+	uint32_t function_count;
 	const struct bpf_relocation *relocations;
 	uint32_t relocation_count;
 };

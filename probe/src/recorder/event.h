@@ -76,11 +76,10 @@ enum recorder_stack {
 #define SWITCH_STATE	 0x7f /* low bits of task_struct.__state; 0 where preempted */
 
 /*
- * Who reads a ring while it is written to: take the CPU's number of events, copy, take it again.
- * What lies a ring's size or more behind the second number may have been overwritten; what is in
- * front of the first, or has another seq than its number, was not complete. The times of events
- * next to each other may be out of order by as long as an interrupt lasts: a program that is
- * interrupted has read the clock before.
+ * Who reads a ring while it is written to finds events by the numbers of the chunks. An event that
+ * has another seq than its number was not complete, or was overwritten. The times of events next to
+ * each other may be out of order by as long as an interrupt lasts: a program that is interrupted
+ * has read the clock before.
  */
 struct recorder_event {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
@@ -105,6 +104,38 @@ enum recorder_sum {
 	RECORDER_SUMS,
 };
 
+/*
+ * A ring is made of chunks, which are written to one after the other. One in which somebody wants
+ * a window kept is held: it is left out until the reader is done with it. Both sides only count,
+ * each for itself.
+ */
+#define CHUNK_EVENTS 256u
+#define CHUNKS_MOST  256u
+
+struct recorder_chunk {
+	__u64 number;	/* 1 + the number of its first event / CHUNK_EVENTS; 0: never written to */
+	__u32 before;	/* the chunk that was written to before */
+	__u32 held;	/* for so many windows */
+	__u32 released; /* the reader's: done with so many of them */
+	__u32 reserved;
+};
+
+/* A window that is held: so many chunks, the newest and those before it. */
+struct recorder_hold {
+	__u64 upto_ns; /* the thread was switched away from */
+	__u32 newest;
+	__u32 count;
+};
+
+#define HOLDS 64u
+
+/* What a measured thread says to the recorder, which looks when it is switched away from. */
+struct recorder_want {
+	__u64 due_ns;	  /* of the first activation since then that is wanted; 0: none */
+	__u64 above_ns;	  /* latencies above it are wanted, */
+	__u64 body_every; /* and one of so many of the others; 0: none of them */
+};
+
 /* One time that a measured thread was switched to. 0: not seen. */
 struct recorder_stage {
 	__u64 switched_ns;	   /* switched to */
@@ -123,7 +154,15 @@ struct recorder_cpu {
 	__u64 left_ns; /* when the measured thread was last switched away from */
 	__u64 left_sums[RECORDER_SUMS];
 	__u64 measured; /* pid of the measured thread that is bound to this CPU; 0: none */
-	__u64 reserved[5];
+	__u64 frozen;	/* nothing that was recorded is overwritten any more */
+	__u64 holds;	/* since the start; the last is in hold[(holds - 1) % HOLDS] */
+	__u64 not_held; /* windows for which there was no room */
+	struct recorder_want want;
+	/* The reader's: done with so many holds, and so many chunks in them. */
+	__u64 holds_released;
+	__u64 chunks_released;
+	struct recorder_hold hold[HOLDS];
+	struct recorder_chunk chunk[CHUNKS_MOST];
 	struct recorder_stage stage[STAGES];
 	/* struct recorder_event event[a power of two] follows. */
 };

@@ -50,3 +50,18 @@ bool threshold_is_late(struct threshold *threshold, int64_t latency_ns)
 	       (bin == threshold->edge &&
 		threshold->above + threshold->bins[bin] <= EDGE_AT_MOST * allowed);
 }
+
+uint64_t threshold_below(const struct threshold *threshold)
+{
+	unsigned edge = threshold->edge, doubling;
+
+	if (threshold->limit_ns)
+		return threshold->limit_ns;
+	/* A bin's least value; the edge falls by a bin at a time at most. */
+	if (edge)
+		edge--;
+	doubling = edge / THRESHOLD_STEPS;
+	return doubling < 2
+		   ? edge
+		   : (uint64_t)(THRESHOLD_STEPS + edge % THRESHOLD_STEPS) << (doubling - 1);
+}

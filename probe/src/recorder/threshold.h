@@ -30,4 +30,7 @@ void threshold_open(struct threshold *threshold, uint64_t limit_ns, uint32_t tai
  */
 bool threshold_is_late(struct threshold *threshold, int64_t latency_ns);
 
+/* threshold_below - a latency, ns, below which nothing that comes next is late */
+uint64_t threshold_below(const struct threshold *threshold);
+
 #endif

@@ -17,8 +17,10 @@ typedef _Bool bool;
 
 #define SECTION(name) __attribute__((section(name), used))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define KERNEL	      __attribute__((preserve_access_index))
-#define barrier()     __asm__ volatile("" ::: "memory")
+/* Once in each program that calls it, behind the program. */
+#define FUNCTION  static __attribute__((noinline))
+#define KERNEL	  __attribute__((preserve_access_index))
+#define barrier() __asm__ volatile("" ::: "memory")
 /* The compiler shall know nothing of how this value came about. */
 #define opaque(value)	__asm__ volatile("" : "+r"(value))
 #define likely(truth)	__builtin_expect(!!(truth), 1)

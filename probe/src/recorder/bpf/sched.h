@@ -56,8 +56,14 @@ ALWAYS_INLINE void switched_to(__u64 *context, struct recorder_bpf_cpu *cpu,
 /* switched_from - the measured thread stops to run */
 ALWAYS_INLINE void switched_from(struct recorder_bpf_cpu *cpu, bool runnable, __u64 now)
 {
+	__u64 due_ns = cpu->shared.want.due_ns;
+
 	cpu->shared.left_ns = now;
 	copy_sums(cpu->shared.left_sums, cpu);
+	if (unlikely(due_ns)) {
+		cpu->shared.want.due_ns = 0;
+		hold_window(cpu, due_ns, now);
+	}
 	/* It was woken before it could sleep, and that has nothing to do with the next switch to
 	 * it. One that sleeps may be woken already, by another CPU. */
 	if (runnable) {

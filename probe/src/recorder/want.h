@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+/* Which activations a measured thread wants the window of. */
+#ifndef WHYLATE_RECORDER_WANT_H
+#define WHYLATE_RECORDER_WANT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event.h"
+
+/* want_is_drawn - whether an activation is in the random sample: the same whoever asks (the
+ * finalizer of splitmix64, Steele, Lea and Flood 2014) */
+static inline bool want_is_drawn(uint16_t cpu, uint64_t index, uint64_t every)
+{
+	uint64_t mixed = (index + 1) * 0x9E3779B97F4A7C15u + cpu;
+
+	mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9u;
+	mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBu;
+	mixed ^= mixed >> 31;
+	return every && mixed % every == 0;
+}
+
+/* want - called by a measured thread for each of its activations */
+static inline void want(struct recorder_want *want, uint16_t cpu, uint64_t index, uint64_t due_ns,
+			int64_t latency_ns)
+{
+	uint64_t above_ns = __atomic_load_n(&want->above_ns, __ATOMIC_RELAXED);
+
+	/* The first since it slept, where there are several: the window is as long as all. */
+	if (!want->due_ns && ((latency_ns > 0 && (uint64_t)latency_ns > above_ns) ||
+			      want_is_drawn(cpu, index, want->body_every)))
+		__atomic_store_n(&want->due_ns, due_ns, __ATOMIC_RELAXED);
+}
+
+#endif
