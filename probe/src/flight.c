@@ -34,7 +34,8 @@
 /* How long after one look at the rings the next one comes. */
 #define LOOK_LEAST_NS 4000000u
 #define LOOK_MOST_NS  50000000u
-/* The thread that looks must get to it though loads want the CPU; it is an ordinary one still. */
+/* The thread that starts the engine and then looks must get to it though loads want the CPU (with
+ * four of them starting took 35 s once); it is an ordinary one still. */
 #define LOOKING_NICE -20
 
 static const struct recorder_engine *const engines[ENGINES] = {&recorder_bpf, &recorder_tracefs};
@@ -136,13 +137,15 @@ int flight_start(struct session *session, char *text)
 		snprintf(text, RECORDER_MESSAGE, "no memory for the flight recorder");
 		return release(flight, ENOMEM);
 	}
-	error = start_best(session, flight->asked.engine, text);
-	if (error)
-		return release(flight, error);
-	flight->recording = true;
-	flight->look_ns = LOOK_LEAST_NS;
 	/* Refused, it is as nice as it was: what is overwritten meanwhile was not observed. */
 	setpriority(PRIO_PROCESS, 0, LOOKING_NICE);
+	error = start_best(session, flight->asked.engine, text);
+	if (error) {
+		setpriority(PRIO_PROCESS, 0, 0);
+		return release(flight, error);
+	}
+	flight->recording = true;
+	flight->look_ns = LOOK_LEAST_NS;
 	threshold_open(&flight->threshold, flight->asked.threshold_ns, flight->asked.tail_ppm);
 	flight->body_every = flight->asked.body_every;
 	flight->windows = flight->passed_over = 0;
