@@ -18,8 +18,8 @@
 #define ENGINES 2u
 
 /* Windows a second that are copied at the most, and how many at once after a quiet time. */
-#define WINDOWS_PER_S 20u
-#define WINDOWS_BURST 200u
+#define WINDOWS_PER_S 100u
+#define WINDOWS_BURST 400u
 #define TOKEN_NS      (NS_PER_S / WINDOWS_PER_S)
 /* Room that a window should find in the link before it is copied. */
 #define WINDOW_ROOM (64u * 1024)
@@ -98,6 +98,7 @@ static int release(struct flight *flight, int error)
 /* tell_threads - which activations to have held; they wait for their go */
 static void tell_threads(struct session *session)
 {
+	const struct wire_recorder *asked = &session->flight.asked;
 	struct recorder *recorder = &session->flight.recorder;
 
 	for (size_t i = 0; i < session->wakeup.count; i++) {
@@ -106,8 +107,10 @@ static void tell_threads(struct session *session)
 		if (cpu->cpu >= recorder->cpu_limit || !recorder->cpus[cpu->cpu])
 			continue;
 		cpu->want = &recorder->cpus[cpu->cpu]->want;
-		cpu->want->above_ns = session->flight.asked.threshold_ns;
-		cpu->want->body_every = session->flight.body_every;
+		cpu->want->above_ns = UINT64_MAX;
+		cpu->want->body_every = asked->body_every;
+		cpu->late = &session->flight.cpus[i].late;
+		threshold_open(cpu->late, asked->threshold_ns, asked->tail_ppm);
 	}
 }
 

@@ -21,9 +21,10 @@
 struct session;
 
 struct flight_cpu {
-	uint64_t examined; /* activations of the ring that were looked at */
-	uint64_t run_ns;   /* when the last of them ran */
-	uint64_t stage;	   /* where to look for the next one's */
+	uint64_t examined;     /* activations of the ring that were looked at */
+	uint64_t run_ns;       /* when the last of them ran */
+	uint64_t stage;	       /* where to look for the next one's */
+	struct threshold late; /* the measuring thread's */
 };
 
 struct flight {

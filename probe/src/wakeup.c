@@ -62,7 +62,8 @@ static void measure(struct wakeup_cpu *cpu)
 			break; /* the end was moved while this thread slept */
 
 		if (cpu->want)
-			want(cpu->want, cpu->cpu, index, due_ns, (int64_t)(now_ns - due_ns));
+			want(cpu->want, cpu->late, cpu->cpu, index, due_ns,
+			     (int64_t)(now_ns - due_ns));
 		overruns = came_due(due_ns, now_ns, end_ns, cpu->interval_ns);
 		if (ring_put(&cpu->ring,
 			     (struct activation){.index = index,

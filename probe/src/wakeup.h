@@ -19,6 +19,7 @@
 #include "ring.h"
 
 struct recorder_want;
+struct threshold;
 
 struct wakeup_plan {
 	uint64_t interval_ns;
@@ -44,6 +45,7 @@ struct wakeup_cpu {
 	_Alignas(64) uint64_t start_ns;
 	uint64_t interval_ns;
 	struct recorder_want *want; /* NULL where nothing is recorded */
+	struct threshold *late;	    /* the same */
 	_Atomic uint64_t *end_ns;
 	sem_t *ready;
 	sem_t *go;
