@@ -182,7 +182,8 @@ static size_t spool_limit(void)
 static void do_recorder(struct session *session, uint32_t number,
 			const struct wire_recorder *command)
 {
-	if (session->measuring || command->engine > 2 || command->tail_ppm > 500000) {
+	if (session->measuring || command->engine > 2 || command->tail_ppm > 500000 ||
+	    command->stop_above_ns > INT64_MAX) {
 		send_failed(session, number, EINVAL, "a recorder that this probe does not have");
 		return;
 	}
@@ -243,8 +244,10 @@ static void do_wakeup(struct session *session, uint32_t number, const struct wir
 		send_failed(session, number, error, text);
 		return;
 	}
-	if (session->flight.wanted)
+	if (session->flight.wanted) {
 		start_recorder(session);
+		flight_watch(session);
+	}
 	wakeup_go(&session->wakeup);
 	session->measuring = true;
 	session->phase_ns = 0;

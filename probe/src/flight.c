@@ -2,6 +2,7 @@
 #include "flight.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,14 @@
 /* The thread that starts the engine and then looks must get to it though loads want the CPU (with
  * four of them starting took 35 s once); it is an ordinary one still. */
 #define LOOKING_NICE -20
+
+/* Why a window is sent (schema/wire.toml, "window"). */
+enum why {
+	WHY_DRAWN = 0,
+	WHY_LATE = 1,
+	WHY_STOP = 2,
+	WHY_NOT,
+};
 
 static const struct recorder_engine *const engines[ENGINES] = {&recorder_bpf, &recorder_tracefs};
 
@@ -173,6 +182,36 @@ static bool allowed(struct flight *flight, uint64_t now_ns)
 	return true;
 }
 
+/* too_late - a measuring thread is later than the workload may go on after */
+static void too_late(void *context, const struct wakeup_cpu *cpu, uint64_t index)
+{
+	struct session *session = context;
+	struct flight *flight = &session->flight;
+	uint32_t none = 0, place = (uint32_t)(cpu - session->wakeup.cpus) + 1;
+
+	if (!atomic_compare_exchange_strong(&flight->deciding, &none, place))
+		return;
+	if (flight->recording)
+		flight->recorder.engine->freeze(&flight->recorder);
+	flight->stopped_index = index;
+	flight->stopped_ns = clock_ns();
+	atomic_store(&flight->stopped, place);
+}
+
+void flight_watch(struct session *session)
+{
+	struct flight *flight = &session->flight;
+
+	atomic_store(&flight->deciding, 0);
+	atomic_store(&flight->stopped, 0);
+	flight->stop_told = false;
+	for (size_t i = 0; i < session->wakeup.count; i++) {
+		session->wakeup.cpus[i].too_late = too_late;
+		session->wakeup.cpus[i].too_late_context = session;
+		session->wakeup.cpus[i].stop_above_ns = flight->asked.stop_above_ns;
+	}
+}
+
 static void send_events(struct session *session, uint16_t cpu, const struct window *window)
 {
 	uint8_t data[WIRE_MAX_PAYLOAD];
@@ -208,7 +247,21 @@ static uint64_t run_of(const struct wakeup_cpu *cpu, const struct activation *ac
 	return due_of(cpu, activation) + (uint64_t)activation->latency_ns;
 }
 
-static void send_window(struct session *session, const struct wakeup_cpu *cpu, bool late,
+/* send_other - what happened on another CPU until then */
+static void send_other(struct session *session, uint16_t cpu, uint64_t until_ns)
+{
+	struct flight *flight = &session->flight;
+	uint64_t run_ns = flight->window->run_ns;
+
+	if (cpu >= flight->recorder.cpu_limit || !flight->recorder.cpus[cpu])
+		return;
+	flight->window->run_ns = until_ns;
+	window_copy(flight->window, &flight->recorder, cpu);
+	send_events(session, cpu, flight->window);
+	flight->window->run_ns = run_ns;
+}
+
+static void send_window(struct session *session, const struct wakeup_cpu *cpu, enum why why,
 			const struct activation *activation, const struct recorder_stage *stage,
 			const struct recorder_stage *before)
 {
@@ -224,12 +277,19 @@ static void send_window(struct session *session, const struct wakeup_cpu *cpu, b
 		for (size_t i = 0; i < RECORDER_SUMS; i++)
 			wire_store_u64(sums + 8 * i, stage->sums[i] - before->sums[i]);
 	KEEP(session, window, WINDOW, .cpu = cpu->cpu, .tid = cpu->tid,
-	     .prio = (uint8_t)(cpu->priority ? 99 - cpu->priority : 120), .late = late,
+	     .prio = (uint8_t)(cpu->priority ? 99 - cpu->priority : 120), .why = why,
 	     .activation = activation->index, .due_ns = window->due_ns, .run_ns = window->run_ns,
 	     .timer_ns = stage->timer_ns, .waking_ns = stage->waking_ns,
-	     .switched_ns = stage->switched_ns, .observed_ns = window->observed_ns,
-	     .events = (uint32_t)window->count, .sums = list);
+	     .switched_ns = stage->switched_ns,
+	     .waking_cpu = stage->waking_ns ? (uint16_t)stage->waking_cpu : UINT16_MAX,
+	     .observed_ns = window->observed_ns, .events = (uint32_t)window->count, .sums = list);
 	send_events(session, cpu->cpu, window);
+	/* Who woke it from elsewhere; or all, where nothing goes on. */
+	for (uint16_t other = 0; other < flight->recorder.cpu_limit && why == WHY_STOP; other++)
+		if (other != cpu->cpu)
+			send_other(session, other, window->run_ns);
+	if (why != WHY_STOP && stage->waking_ns > window->due_ns && stage->waking_cpu != cpu->cpu)
+		send_other(session, (uint16_t)stage->waking_cpu, stage->waking_ns);
 	flight->windows++;
 }
 
@@ -238,6 +298,22 @@ static int32_t since(uint64_t time_ns, uint64_t due_ns)
 	int64_t ns = (int64_t)(time_ns - due_ns);
 
 	return time_ns && ns > INT32_MIN && ns <= INT32_MAX ? (int32_t)ns : NOT_SEEN;
+}
+
+/* why_recorded - is this activation's window wanted? */
+static enum why why_recorded(struct flight *flight, const struct wakeup_cpu *cpu, size_t i,
+			     const struct activation *activation, bool late)
+{
+	uint32_t stopped = atomic_load(&flight->stopped);
+
+	if (stopped == i + 1 && activation->index == flight->stopped_index)
+		return WHY_STOP;
+	/* What is not recorded any more did not happen without events. */
+	if (stopped && run_of(cpu, activation) > flight->stopped_ns)
+		return WHY_NOT;
+	if (late)
+		return WHY_LATE;
+	return want_is_drawn(cpu->cpu, activation->index, flight->body_every) ? WHY_DRAWN : WHY_NOT;
 }
 
 /* examine - look at one activation: its stages, and whether its window is wanted */
@@ -253,6 +329,7 @@ static void examine(struct session *session, size_t i, struct activation *activa
 	struct recorder_stage before = {0};
 	struct recorder_stage stage = stage_find(recorded, &at->stage, at->run_ns, run_ns);
 	bool late = threshold_is_late(&flight->threshold, activation->latency_ns);
+	enum why why;
 
 	if (stage.switched_ns && at->stage)
 		before = recorded->stage[(at->stage - 1) & (STAGES - 1)];
@@ -261,10 +338,11 @@ static void examine(struct session *session, size_t i, struct activation *activa
 	activation->stages_ns[1] = since(stage.waking_ns, due_ns);
 	activation->stages_ns[2] = since(stage.switched_ns, due_ns);
 	at->run_ns = run_ns;
-	if (!late && !want_is_drawn(cpu->cpu, activation->index, flight->body_every))
+	why = why_recorded(flight, cpu, i, activation, late);
+	if (why == WHY_NOT)
 		return;
-	if (allowed(flight, now_ns))
-		send_window(session, cpu, late, activation, &stage, &before);
+	if (why == WHY_STOP || allowed(flight, now_ns))
+		send_window(session, cpu, why, activation, &stage, &before);
 	else if (late)
 		flight->passed_over++;
 }
@@ -331,10 +409,28 @@ static void examine_cpu(struct session *session, size_t i, bool ended)
 			 __ATOMIC_RELAXED);
 }
 
+/* end_workload - tell that it ends, and which activation does it */
+static void end_workload(struct session *session, uint32_t stopped)
+{
+	struct flight *flight = &session->flight;
+	const struct wakeup_cpu *cpu = &session->wakeup.cpus[stopped - 1];
+	char text[160];
+
+	flight->stop_told = true;
+	wakeup_stop(&session->wakeup);
+	snprintf(text, sizeof(text),
+		 "activation %" PRIu64 " on CPU %u was later than %.1f us: the run was ended there",
+		 flight->stopped_index, cpu->cpu, (double)cpu->stop_above_ns / 1000);
+	KEEP(session, note, NOTE, .code = wire_text("stopped"), .text = wire_text(text));
+}
+
 void flight_examine(struct session *session, bool ended)
 {
 	struct flight *flight = &session->flight;
+	uint32_t stopped = atomic_load(&flight->stopped);
 
+	if (stopped && !flight->stop_told)
+		end_workload(session, stopped);
 	if (!flight->recording) {
 		for (size_t i = 0; i < session->wakeup.count; i++)
 			session->wakeup.cpus[i].ring.offered =

@@ -8,6 +8,7 @@
 #ifndef WHYLATE_FLIGHT_H
 #define WHYLATE_FLIGHT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,11 +45,20 @@ struct flight {
 	uint64_t refilled_ns;
 	uint64_t windows;
 	uint64_t passed_over;
+	/* The activation that ended the workload: 1 + the place of its CPU; 0: none did. */
+	_Atomic uint32_t stopped;
+	_Atomic uint32_t deciding; /* the same, before all of it is known */
+	uint64_t stopped_index;
+	uint64_t stopped_ns; /* what came later may not be recorded any more */
+	bool stop_told;
 };
 
 /* flight_start - record what the threads of the workload do, which wait for their go. Returns 0,
  * or an errno with one line in text (RECORDER_MESSAGE bytes). */
 int flight_start(struct session *session, char *text);
+
+/* flight_watch - let the first activation that is too late end the workload, recorded or not */
+void flight_watch(struct session *session);
 
 /* flight_examine - look at what the threads have put into their rings, and let go of it; at the
  * end of all that there is */

@@ -41,9 +41,9 @@ NAMES = [
     Name(3, 24, "eth0"),
 ]
 WINDOW = Window(
-    cpu=0, tid=7, prio=4, late=1, activation=2, due_ns=DUE, run_ns=DUE + 80_000,
-    timer_ns=DUE + 700, waking_ns=DUE + 900, switched_ns=DUE + 79_000, observed_ns=DUE, events=7,
-    sums=(1000, 2000, 0, 0, 77_000, 0),
+    cpu=0, tid=7, prio=4, why=1, activation=2, due_ns=DUE, run_ns=DUE + 80_000,
+    timer_ns=DUE + 700, waking_ns=DUE + 900, switched_ns=DUE + 79_000, waking_cpu=0,
+    observed_ns=DUE, events=7, sums=(1000, 2000, 0, 0, 77_000, 0),
 )  # fmt: skip
 #: Kind, ns after due, a … f.
 ROWS = [

@@ -328,6 +328,13 @@ static void bpf_gather(struct recorder *recorder)
 	recorder->gathered_ns = clock_ns();
 }
 
+static void bpf_freeze(struct recorder *recorder)
+{
+	for (uint16_t i = 0; i < recorder->cpu_limit; i++)
+		if (recorder->cpus[i])
+			__atomic_store_n(&recorder->cpus[i]->frozen, 1, __ATOMIC_RELAXED);
+}
+
 static void bpf_cost(struct recorder *recorder, struct recorder_cost *cost)
 {
 	struct bpf_engine *engine = recorder->state;
@@ -361,6 +368,7 @@ const struct recorder_engine recorder_bpf = {
     .name = "bpf",
     .start = bpf_start,
     .gather = bpf_gather,
+    .freeze = bpf_freeze,
     .cost = bpf_cost,
     .stop = bpf_stop,
 };

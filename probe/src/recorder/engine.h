@@ -4,7 +4,8 @@
  *
  * An engine fills one struct recorder_cpu and one ring of events for each CPU of the board: by BPF
  * programs, in memory that the kernel and the probe share; or from the buffers of tracefs, in
- * memory of the probe's own. All functions are called by one ordinary thread of the probe.
+ * memory of the probe's own. All functions but freeze are called by one ordinary thread of the
+ * probe.
  */
 #ifndef WHYLATE_RECORDER_ENGINE_H
 #define WHYLATE_RECORDER_ENGINE_H
@@ -66,6 +67,8 @@ struct recorder_engine {
 	int (*start)(struct recorder *recorder, const struct recorder_plan *plan, char *text);
 	/* gather - bring what was recorded until now into the rings; may do nothing */
 	void (*gather)(struct recorder *recorder);
+	/* freeze - let nothing that was recorded be overwritten from now on; of any thread */
+	void (*freeze)(struct recorder *recorder);
 	void (*cost)(struct recorder *recorder, struct recorder_cost *cost);
 	/* stop - end recording and give everything back; the rings are gone afterwards */
 	void (*stop)(struct recorder *recorder);

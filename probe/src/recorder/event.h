@@ -141,6 +141,7 @@ struct recorder_stage {
 	__u64 switched_ns;	   /* switched to */
 	__u64 waking_ns;	   /* its sched_waking, the last before that */
 	__u64 timer_ns;		   /* when the interrupt that woke it was entered */
+	__u64 waking_cpu;	   /* where it was woken */
 	__u64 sums[RECORDER_SUMS]; /* at switched_ns */
 };
 

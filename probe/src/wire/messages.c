@@ -178,6 +178,7 @@ void wire_pack_recorder(struct wire_writer *writer, const struct wire_recorder *
 	wire_write_u32(writer, message->tail_ppm);
 	wire_write_u32(writer, message->body_every);
 	wire_write_u64(writer, message->ring_bytes);
+	wire_write_u64(writer, message->stop_above_ns);
 }
 
 bool wire_unpack_recorder(const uint8_t *payload, size_t length, struct wire_recorder *message)
@@ -189,6 +190,7 @@ bool wire_unpack_recorder(const uint8_t *payload, size_t length, struct wire_rec
 	message->tail_ppm = wire_read_u32(&reader);
 	message->body_every = wire_read_u32(&reader);
 	message->ring_bytes = wire_read_u64(&reader);
+	message->stop_above_ns = wire_read_u64(&reader);
 	return wire_reader_done(&reader);
 }
 
@@ -540,13 +542,14 @@ void wire_pack_window(struct wire_writer *writer, const struct wire_window *mess
 	wire_write_u16(writer, message->cpu);
 	wire_write_u32(writer, message->tid);
 	wire_write_u8(writer, message->prio);
-	wire_write_u8(writer, message->late);
+	wire_write_u8(writer, message->why);
 	wire_write_u64(writer, message->activation);
 	wire_write_u64(writer, message->due_ns);
 	wire_write_u64(writer, message->run_ns);
 	wire_write_u64(writer, message->timer_ns);
 	wire_write_u64(writer, message->waking_ns);
 	wire_write_u64(writer, message->switched_ns);
+	wire_write_u16(writer, message->waking_cpu);
 	wire_write_u64(writer, message->observed_ns);
 	wire_write_u32(writer, message->events);
 	wire_write_list_u64(writer, message->sums);
@@ -559,13 +562,14 @@ bool wire_unpack_window(const uint8_t *payload, size_t length, struct wire_windo
 	message->cpu = wire_read_u16(&reader);
 	message->tid = wire_read_u32(&reader);
 	message->prio = wire_read_u8(&reader);
-	message->late = wire_read_u8(&reader);
+	message->why = wire_read_u8(&reader);
 	message->activation = wire_read_u64(&reader);
 	message->due_ns = wire_read_u64(&reader);
 	message->run_ns = wire_read_u64(&reader);
 	message->timer_ns = wire_read_u64(&reader);
 	message->waking_ns = wire_read_u64(&reader);
 	message->switched_ns = wire_read_u64(&reader);
+	message->waking_cpu = wire_read_u16(&reader);
 	message->observed_ns = wire_read_u64(&reader);
 	message->events = wire_read_u32(&reader);
 	message->sums = wire_read_list_u64(&reader);

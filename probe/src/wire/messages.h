@@ -132,6 +132,7 @@ struct wire_recorder {
 	uint32_t tail_ppm;
 	uint32_t body_every;
 	uint64_t ring_bytes;
+	uint64_t stop_above_ns;
 };
 
 /* welcome - Who the probe is and what it may do. */
@@ -291,13 +292,14 @@ struct wire_window {
 	uint16_t cpu;
 	uint32_t tid;
 	uint8_t prio;
-	uint8_t late;
+	uint8_t why;
 	uint64_t activation;
 	uint64_t due_ns;
 	uint64_t run_ns;
 	uint64_t timer_ns;
 	uint64_t waking_ns;
 	uint64_t switched_ns;
+	uint16_t waking_cpu;
 	uint64_t observed_ns;
 	uint32_t events;
 	struct wire_list sums;

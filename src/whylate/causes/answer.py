@@ -88,7 +88,7 @@ def answer(
     worst: list[Story] = []
     for window in windows:
         key = window.cpu, window.activation
-        if key not in late and window.why == "tail":
+        if key not in late and window.why != "body":
             # It was among the slowest when it came, and is not by the last count.
             continue
         accounted = _account(window, idle_exit_ns)

@@ -58,6 +58,9 @@ from whylate.recording.manifest import CausePlan, LoadPlan, Setting
 @click.option("--threshold", "threshold_ns", type=Duration(), metavar="TIME",
               help="Record what is later than this.  [default: the slowest of 500]",
               )  # fmt: skip
+@click.option("--stop-above", "stop_above_ns", type=Duration(), metavar="TIME",
+              help="End the run at the first activation that is later, and keep what all CPUs did "
+              "meanwhile.")  # fmt: skip
 @click.option("--allow-idle-states", is_flag=True,
               help="Do not hold /dev/cpu_dma_latency at 0.")  # fmt: skip
 @click.option("--spool", is_flag=True,
@@ -85,6 +88,7 @@ def command(
     no_recorder: bool,
     engine: str,
     threshold_ns: int | None,
+    stop_above_ns: int | None,
     allow_idle_states: bool,
     spool: bool,
     output: Path | None,
@@ -110,6 +114,8 @@ def command(
     from whylate.run.several import Job, carry_out, carry_out_rounds
     from whylate.run.several import phases as phases_of
 
+    if no_recorder and stop_above_ns is not None:
+        raise RequestError("--stop-above keeps what was recorded: say it without --no-recorder")
     if phases and not virtual_time:
         raise RequestError("--phases repeats runs in virtual time: say --virtual-time too")
     options = BoardOptions(cpus=smp, environment=environment)
@@ -133,7 +139,7 @@ def command(
             for text in causes
             for one in parse(tuple(text.split()))
         ),
-        recorder=None if no_recorder else recorder_plan(engine, threshold_ns),
+        recorder=None if no_recorder else recorder_plan(engine, threshold_ns, stop_above_ns),
     )
     interrupt = Interrupt()
     with BoardsView(Console(stderr=True, highlight=False), names) as view:

@@ -64,17 +64,18 @@ class Event:
     enabled: bool | None = None
 
 
-#: Why a window was recorded: it was late, or drawn at random of all.
-Why = Literal["tail", "body"]
+#: Why a window was recorded: it was late, or drawn at random of all, or it ended the run.
+Why = Literal["tail", "body", "stop"]
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
     """One activation with all that was recorded of it.
 
-    events: in order of time; of its own CPU from a context switch at or before due_ns on, and of
-    others where they had a part in it. From observed_ns on all events of its CPU are there;
-    where that is later than due_ns, the part before was not observed.
+    events: in order of time; of its own CPU from a context switch at or before due_ns on. Of the
+    CPU that woke it from elsewhere until the waking; of all CPUs where it ended the run. Those of
+    another CPU are all there from their first on. From observed_ns on all events of its own CPU
+    are there; where that is later than due_ns, the part before was not observed.
     """
 
     cpu: int
@@ -89,6 +90,8 @@ class Window:
     timer_ns: int | None
     waking_ns: int | None
     switched_ns: int | None
+    #: Where it was woken; None where waking_ns is.
+    waking_cpu: int | None
     observed_ns: int
     events: tuple[Event, ...]
 

@@ -31,6 +31,7 @@ from whylate.recording.manifest import (
     SCHEMA_VERSION,
     CrashReport,
     Manifest,
+    Plan,
     ProbeReport,
     Problem,
     State,
@@ -66,6 +67,8 @@ MANIFEST = "manifest.json"
 FATAL_NOTES = {"late-start", "moved"}
 #: The note that says why nothing can be recorded beside the samples.
 NO_RECORDER = "no-recorder"
+#: The note of a run that ended at the first activation later than its plan allows.
+STOPPED = "stopped"
 
 
 @dataclass
@@ -375,13 +378,19 @@ def _problems(
         )
     if not reading.books:
         problems.append(Problem("no-start", "the workload was never started", fatal=True))
-    complete = _state(closing, reading) == "complete"
+    complete = _state(closing, reading) == "complete" and not _stopped(opening.plan, reading)
     for book in reading.books.values():
         problems += book.problems()
         problems += book.departures(opening.plan, complete=complete)
     if reading.recorder is not None:
         problems += reading.recorder.problems()
     return problems + reading.notes
+
+
+def _stopped(plan: Plan, reading: _Reading) -> bool:
+    """Return whether the run was to end at a late activation, and did."""
+    wanted = plan.recorder is not None and plan.recorder.stop_above_ns is not None
+    return wanted and any(note.code == STOPPED for note in reading.notes)
 
 
 def newer_schema(directory: Path, version: int) -> str:

@@ -51,6 +51,8 @@ class RecorderPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tail_ppm: int
     #: Of how many activations one is recorded whatever its latency.
     body_every: int
+    #: The first activation later than this ended the run; None: none did.
+    stop_above_ns: int | None = None
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

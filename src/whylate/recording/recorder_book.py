@@ -9,7 +9,7 @@ from whylate.recording.events import Window
 from whylate.recording.journal import read_journal
 from whylate.recording.manifest import Problem, RecorderReport, SourceReport
 from whylate.recording.raw_events import Names, events_of
-from whylate.recording.windows import WindowsWriter
+from whylate.recording.windows import WHY, WindowsWriter
 from whylate.wire.events import RawEvent, decode_events
 from whylate.wire.messages import (
     Events,
@@ -75,6 +75,8 @@ class RecorderBook:
                  message.switched_ns, message.observed_ns, message.activation)  # fmt: skip
         if max(times) > INT64_MAX or message.tid > 0x7FFFFFFF or message.run_ns < message.due_ns:
             raise WireError("a window at no possible time")
+        if message.why >= len(WHY):
+            raise WireError("a window for no known reason")
         self._window = message
         self._raw = {}
 
@@ -94,7 +96,7 @@ class RecorderBook:
         message, self._window = self._window, None
         if message is None:
             return
-        whole = sum(len(raw) for raw in self._raw.values()) == message.events
+        whole = len(self._raw.get(message.cpu, ())) == message.events
         self.torn += not whole
         events = [
             event
@@ -110,10 +112,11 @@ class RecorderBook:
                 prio=message.prio,
                 due_ns=message.due_ns,
                 run_ns=message.run_ns,
-                why="tail" if message.late else "body",
+                why=WHY[message.why],
                 timer_ns=message.timer_ns or None,
                 waking_ns=message.waking_ns or None,
                 switched_ns=message.switched_ns or None,
+                waking_cpu=message.waking_cpu if message.waking_ns else None,
                 # What lost a part on the way tells nothing that can be relied on.
                 observed_ns=message.observed_ns if whole and message.events else message.run_ns,
                 events=tuple(events),

@@ -157,6 +157,7 @@ def recorder_of(plan: RecorderPlan) -> Recorder:
         tail_ppm=plan.tail_ppm,
         body_every=plan.body_every,
         ring_bytes=0,
+        stop_above_ns=plan.stop_above_ns or 0,
     )
 
 

@@ -24,11 +24,19 @@ RECORDED_PPM = 2000
 BODY_EVERY = 1000
 
 
-def recorder_plan(engine: str = "best", threshold_ns: int | None = None) -> RecorderPlan:
+def recorder_plan(
+    engine: str = "best", threshold_ns: int | None = None, stop_above_ns: int | None = None
+) -> RecorderPlan:
     """Return what the flight recorder does unless told otherwise."""
     if engine not in ("best", "bpf", "tracefs"):
         raise RequestError(f"there is no recorder {engine!r}: there are best, bpf and tracefs")
-    return RecorderPlan(engine, threshold_ns, RECORDED_PPM, BODY_EVERY)  # type: ignore[arg-type]
+    return RecorderPlan(
+        engine,  # type: ignore[arg-type]
+        threshold_ns,
+        RECORDED_PPM,
+        BODY_EVERY,
+        stop_above_ns,
+    )
 
 
 class RequestError(Exception):

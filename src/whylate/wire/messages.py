@@ -328,6 +328,7 @@ class Recorder(Message):
     tail_ppm: int
     body_every: int
     ring_bytes: int
+    stop_above_ns: int
 
     def pack(self) -> bytes:
         """Return the payload."""
@@ -337,6 +338,7 @@ class Recorder(Message):
         writer.u32(self.tail_ppm)
         writer.u32(self.body_every)
         writer.u64(self.ring_bytes)
+        writer.u64(self.stop_above_ns)
         return writer.done()
 
     @classmethod
@@ -348,6 +350,7 @@ class Recorder(Message):
             reader.u64(),
             reader.u32(),
             reader.u32(),
+            reader.u64(),
             reader.u64(),
         )
         reader.done()
@@ -941,13 +944,14 @@ class Window(Message):
     cpu: int
     tid: int
     prio: int
-    late: int
+    why: int
     activation: int
     due_ns: int
     run_ns: int
     timer_ns: int
     waking_ns: int
     switched_ns: int
+    waking_cpu: int
     observed_ns: int
     events: int
     sums: tuple[int, ...]
@@ -958,13 +962,14 @@ class Window(Message):
         writer.u16(self.cpu)
         writer.u32(self.tid)
         writer.u8(self.prio)
-        writer.u8(self.late)
+        writer.u8(self.why)
         writer.u64(self.activation)
         writer.u64(self.due_ns)
         writer.u64(self.run_ns)
         writer.u64(self.timer_ns)
         writer.u64(self.waking_ns)
         writer.u64(self.switched_ns)
+        writer.u16(self.waking_cpu)
         writer.u64(self.observed_ns)
         writer.u32(self.events)
         writer.list_u64(self.sums)
@@ -985,6 +990,7 @@ class Window(Message):
             reader.u64(),
             reader.u64(),
             reader.u64(),
+            reader.u16(),
             reader.u64(),
             reader.u32(),
             reader.list_u64(),

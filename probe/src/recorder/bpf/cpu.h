@@ -49,7 +49,8 @@ ALWAYS_INLINE void fill(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now, _
 	__u64 chunk = number / CHUNK_EVENTS;
 
 	if (unlikely(cpu->open[chunk & 1].number != 1 + chunk) && !open_chunk(cpu, chunk)) {
-		__sync_fetch_and_add(&cpu->shared.missed, 1);
+		if (!cpu->shared.frozen)
+			__sync_fetch_and_add(&cpu->shared.missed, 1);
 		return;
 	}
 	event +=

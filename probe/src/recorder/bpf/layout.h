@@ -38,6 +38,7 @@ struct recorder_bpf_cpu {
 	__u64 task;	 /* its task_struct's address; 0: it was not switched to yet */
 	__u64 waking_ns; /* its last sched_waking; 0: none since it was switched away from */
 	__u64 timer_ns;	 /* the interrupt that this was in; 0: in none */
+	__u64 waking_cpu;
 
 	/* The ring: chunks that are open, by the lowest bit of their number; see event.h. */
 	struct {
@@ -48,7 +49,7 @@ struct recorder_bpf_cpu {
 	__u64 chunks_held; /* since the start */
 
 	__u64 frames[STACK_ROOM]; /* scratch: too much for the stack of a program */
-	__u64 reserved[7];	  /* to a multiple of 64 bytes */
+	__u64 reserved[6];	  /* to a multiple of 64 bytes */
 
 	struct recorder_cpu shared;
 	/* struct recorder_event event[ring_mask + 1] follows. */

@@ -43,6 +43,7 @@ ALWAYS_INLINE void switched_to(__u64 *context, struct recorder_bpf_cpu *cpu,
 	stage->switched_ns = now;
 	stage->waking_ns = waking_ns;
 	stage->timer_ns = cpu->timer_ns;
+	stage->waking_cpu = cpu->waking_cpu;
 	copy_sums(stage->sums, cpu);
 	barrier();
 	cpu->shared.stages = number + 1;
@@ -126,6 +127,7 @@ int waking(__u64 *context)
 	home = cpu_of(to);
 	if (home && home->shared.measured == pid) {
 		home->timer_ns = cpu->interrupts ? cpu->interrupt_ns : 0;
+		home->waking_cpu = bpf_get_smp_processor_id();
 		home->waking_ns = now;
 	}
 	return 0;

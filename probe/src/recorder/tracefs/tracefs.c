@@ -298,6 +298,14 @@ static void gather(struct recorder *recorder)
 	recorder->gathered_ns = until_ns;
 }
 
+/* freeze - the kernel's buffers are read to their end afterwards, as ever */
+static void freeze(struct recorder *recorder)
+{
+	const struct tracefs *state = recorder->state;
+
+	control_write(state->instance.directory, "tracing_on", "0");
+}
+
 /* cost - the kernel does not tell how long an event took, and one pair of runs with and without
  * tracing differs by more than that: not known */
 static void cost(struct recorder *recorder, struct recorder_cost *cost)
@@ -320,6 +328,7 @@ const struct recorder_engine recorder_tracefs = {
     .name = "tracefs",
     .start = start,
     .gather = gather,
+    .freeze = freeze,
     .cost = cost,
     .stop = stop,
 };
