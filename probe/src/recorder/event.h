@@ -136,12 +136,25 @@ struct recorder_want {
 	__u64 body_every; /* and one of so many of the others; 0: none of them */
 };
 
+/* What woke a thread of a watched program, and so made it due (and when that was). */
+enum recorder_origin {
+	ORIGIN_TIMER = 1,     /* an hrtimer: its expiry */
+	ORIGIN_INTERRUPT = 2, /* another interrupt: its entry */
+	ORIGIN_SOFTIRQ = 3,   /* a softirq: when it was raised, or its entry where that was not seen */
+	ORIGIN_THREAD = 4,    /* a thread: the waking itself */
+};
+
 /* One time that a measured thread was switched to. 0: not seen. */
 struct recorder_stage {
 	__u64 switched_ns;	   /* switched to */
 	__u64 waking_ns;	   /* its sched_waking, the last before that */
 	__u64 timer_ns;		   /* when the interrupt that woke it was entered */
 	__u64 waking_cpu;	   /* where it was woken */
+	/* Of a watched program's threads alone. */
+	__u64 due_ns;
+	__u32 pid;
+	__u16 prio;
+	__u16 origin; /* enum recorder_origin */
 	__u64 sums[RECORDER_SUMS]; /* at switched_ns */
 };
 

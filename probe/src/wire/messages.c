@@ -194,6 +194,27 @@ bool wire_unpack_recorder(const uint8_t *payload, size_t length, struct wire_rec
 	return wire_reader_done(&reader);
 }
 
+void wire_pack_app(struct wire_writer *writer, const struct wire_app *message)
+{
+	wire_write_u64(writer, message->duration_ns);
+	wire_write_u8(writer, message->spool);
+	wire_write_u32(writer, message->pid);
+	wire_write_bytes(writer, message->comm);
+	wire_write_list_str(writer, message->argv);
+}
+
+bool wire_unpack_app(const uint8_t *payload, size_t length, struct wire_app *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->duration_ns = wire_read_u64(&reader);
+	message->spool = wire_read_u8(&reader);
+	message->pid = wire_read_u32(&reader);
+	message->comm = wire_read_bytes(&reader);
+	message->argv = wire_read_list_str(&reader);
+	return wire_reader_done(&reader);
+}
+
 void wire_pack_welcome(struct wire_writer *writer, const struct wire_welcome *message)
 {
 	wire_write_bytes(writer, message->version);
@@ -607,6 +628,41 @@ bool wire_unpack_name(const uint8_t *payload, size_t length, struct wire_name *m
 	message->table = wire_read_u8(&reader);
 	message->id = wire_read_u64(&reader);
 	message->text = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_sample_threads(struct wire_writer *writer, const struct wire_sample_threads *message)
+{
+	wire_write_u16(writer, message->cpu);
+	wire_write_u16(writer, message->count);
+	wire_write_u64(writer, message->first);
+	wire_write_bytes(writer, message->data);
+}
+
+bool wire_unpack_sample_threads(const uint8_t *payload, size_t length,
+				struct wire_sample_threads *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->cpu = wire_read_u16(&reader);
+	message->count = wire_read_u16(&reader);
+	message->first = wire_read_u64(&reader);
+	message->data = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_app_ended(struct wire_writer *writer, const struct wire_app_ended *message)
+{
+	wire_write_u8(writer, message->status);
+	wire_write_u8(writer, message->signal);
+}
+
+bool wire_unpack_app_ended(const uint8_t *payload, size_t length, struct wire_app_ended *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->status = wire_read_u8(&reader);
+	message->signal = wire_read_u8(&reader);
 	return wire_reader_done(&reader);
 }
 

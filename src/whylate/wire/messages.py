@@ -358,6 +358,42 @@ class Recorder(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class App(Message):
+    """Watch the wakeups of a program's threads, which the recorder that was asked for records."""
+
+    KIND: ClassVar[int] = 13
+    duration_ns: int
+    spool: int
+    pid: int
+    comm: str
+    argv: tuple[str, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u64(self.duration_ns)
+        writer.u8(self.spool)
+        writer.u32(self.pid)
+        writer.text(self.comm)
+        writer.list_str(self.argv)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> App:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u64(),
+            reader.u8(),
+            reader.u32(),
+            reader.text(),
+            reader.list_str(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
 class Welcome(Message):
     """Who the probe is and what it may do."""
 
@@ -1060,6 +1096,66 @@ class Name(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class SampleThreads(Message):
+    """Whose the activations of a block of samples are; `data` as in probe/src/app_samples.h."""
+
+    KIND: ClassVar[int] = 85
+    cpu: int
+    count: int
+    first: int
+    data: bytes
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.cpu)
+        writer.u16(self.count)
+        writer.u64(self.first)
+        writer.blob(self.data)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> SampleThreads:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.u16(),
+            reader.u64(),
+            reader.blob(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class AppEnded(Message):
+    """The program that was started is over. status: what it exited with; signal: what ended it, or 0."""
+
+    KIND: ClassVar[int] = 86
+    status: int
+    signal: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u8(self.status)
+        writer.u8(self.signal)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> AppEnded:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u8(),
+            reader.u8(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
 class RecorderResult(Message):
     """What the recorder did, and what it cost. run_ns: 0 where the kernel does not tell."""
 
@@ -1273,6 +1369,7 @@ AnyMessage = (
     | Pause
     | Phase
     | Recorder
+    | App
     | Welcome
     | Done
     | Failed
@@ -1293,6 +1390,8 @@ AnyMessage = (
     | Window
     | Events
     | Name
+    | SampleThreads
+    | AppEnded
     | RecorderResult
     | Ack
     | Resend
@@ -1315,6 +1414,7 @@ UNPACK = {
     Pause.KIND: Pause.unpack,
     Phase.KIND: Phase.unpack,
     Recorder.KIND: Recorder.unpack,
+    App.KIND: App.unpack,
     Welcome.KIND: Welcome.unpack,
     Done.KIND: Done.unpack,
     Failed.KIND: Failed.unpack,
@@ -1335,6 +1435,8 @@ UNPACK = {
     Window.KIND: Window.unpack,
     Events.KIND: Events.unpack,
     Name.KIND: Name.unpack,
+    SampleThreads.KIND: SampleThreads.unpack,
+    AppEnded.KIND: AppEnded.unpack,
     RecorderResult.KIND: RecorderResult.unpack,
     Ack.KIND: Ack.unpack,
     Resend.KIND: Resend.unpack,
