@@ -40,6 +40,10 @@ class Kind(StrEnum):
     CALL_EXIT = "call_exit"  # name
 
 
+#: In place of a stack, where an interrupt found no kernel code below it.
+USER_CODE = "(user code)"
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One event. Times are int ns on the board's CLOCK_MONOTONIC."""
@@ -57,7 +61,7 @@ class Event:
     prev_state: str = ""
     target_cpu: int = -1
     duration_ns: int = 0
-    #: Functions, innermost first.
+    #: Functions, innermost first; USER_CODE alone where that was interrupted.
     stack: tuple[str, ...] = ()
     #: Of a stack at an interrupt: whether the instruction before the interrupted one is one that
     #: switches interrupts on. None: not known.

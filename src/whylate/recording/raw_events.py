@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from whylate.recording.events import Event, Kind
+from whylate.recording.events import USER_CODE, Event, Kind
 from whylate.wire.events import EventKind, RawEvent
 
 #: Tables of names (probe/src/recorder/names.h).
@@ -81,10 +81,12 @@ def _switch(one: RawEvent, names: Names, machine: str) -> Event:
 
 
 def _stack(one: RawEvent, names: Names, machine: str) -> Event:
-    interrupted = names.function(one.e)
+    # User code cannot switch interrupts off.
+    interrupted = USER_CODE if one.d else names.function(one.e)
     return Event(
         0, 0, Kind.STACK, id=one.c, name=STACKS.get(one.a, "?"),
-        stack=(interrupted,) if interrupted else (), enabled=enables(one.f, machine),
+        stack=(interrupted,) if interrupted else (),
+        enabled=False if one.d else enables(one.f, machine),
     )  # fmt: skip
 
 
