@@ -44,7 +44,6 @@ static void send_events(struct session *session, uint16_t cpu, const struct wind
 
 		while (i < window->count && (!count || length + PACKED_EVENT <= limit)) {
 			const struct recorder_event *event = &window->events[i++];
-
 			length +=
 			    pack_event(data + length, event, before_ns, &session->flight.names);
 			before_ns = event->time_ns;

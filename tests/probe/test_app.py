@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,11 +39,10 @@ from whylate.wire.samples import decode_numbers
 pytestmark = [
     pytest.mark.realtime,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
-    pytest.mark.skipif(
-        not Path("/sys/kernel/btf/vmlinux").exists(), reason="programs are watched by BPF alone"
-    ),
 ]
 
+#: As the command `recorder` has them.
+ENGINES = {"bpf": 1, "tracefs": 2}
 TIMER, INTERRUPT, SOFTIRQ, THREAD = 1, 2, 3, 4
 #: Sleeps 2 ms at a time, under a name of its own.
 SLEEPER = """
@@ -112,7 +112,15 @@ def unzigzag(numbers: np.ndarray) -> np.ndarray:
     return (numbers >> np.uint64(1)).view(np.int64) ^ -(numbers & np.uint64(1)).view(np.int64)
 
 
-def watch(app: App, stop_above_ns: int = 0) -> Heard:
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> int:
+    """Each of the recorder's engines."""
+    if request.param == "bpf" and not Path("/sys/kernel/btf/vmlinux").exists():
+        pytest.skip("this kernel has no BTF")
+    return ENGINES[request.param]
+
+
+def watch(app: App, engine: int = 0, stop_above_ns: int = 0) -> Heard:
     """Watch a program and return what was heard until the end."""
     heard = Heard()
     started = LocalBoard().start_probe(lambda _: None)
@@ -121,7 +129,7 @@ def watch(app: App, stop_above_ns: int = 0) -> Heard:
         client.hello()
         client.keepalive(started.keepalive_s)
         client.on_message = heard.take
-        client.call(Recorder(0, 0, 2000, 100, 0, stop_above_ns))
+        client.call(Recorder(engine, 0, 2000, 100, 0, stop_above_ns))
         client.call(app)
         until = time.monotonic() + 60
         while not heard.done and time.monotonic() < until:
@@ -161,8 +169,8 @@ def is_whole(heard: Heard) -> None:
         assert window.due_ns <= window.waking_ns <= window.switched_ns == window.run_ns
 
 
-def test_a_command_is_started_watched_and_ended() -> None:
-    heard = watch(app(argv=(sys.executable, "-c", SLEEPER)))
+def test_a_command_is_started_watched_and_ended(engine: int) -> None:
+    heard = watch(app(argv=(sys.executable, "-c", SLEEPER)), engine)
     is_whole(heard)
     ((pid, _),) = Counter(pid for pid, _, _ in heard.threads).most_common(1)
     timers = [due for _, due, origin in heard.threads if origin == TIMER]
@@ -177,24 +185,24 @@ def test_a_command_is_started_watched_and_ended() -> None:
     assert {window.why for window in heard.windows} == {0, 1}
 
 
-def test_a_process_that_runs_is_watched_and_left_alone() -> None:
+def test_a_process_that_runs_is_watched_and_left_alone(engine: int) -> None:
     with running(SLEEPER) as pid:
-        heard = watch(app(pid=pid))
+        heard = watch(app(pid=pid), engine)
         assert Path(f"/proc/{pid}").exists()
     is_whole(heard)
     assert {one for one, _, _ in heard.threads} == {pid}
 
 
-def test_threads_are_found_by_their_name() -> None:
+def test_threads_are_found_by_their_name(engine: int) -> None:
     with running(SLEEPER) as first, running(SLEEPER) as second:
-        heard = watch(app(comm="wl-sleeper"))
+        heard = watch(app(comm="wl-sleeper"), engine)
     is_whole(heard)
     assert {pid for pid, _, _ in heard.threads} == {first, second}
 
 
-def test_who_is_woken_by_a_thread_is_due_when_it_is_woken() -> None:
+def test_who_is_woken_by_a_thread_is_due_when_it_is_woken(engine: int) -> None:
     with running(TALKERS) as pid:
-        heard = watch(app(pid=pid))
+        heard = watch(app(pid=pid), engine)
     is_whole(heard)
     origins = Counter(origin for _, _, origin in heard.threads)
     # Each turn it sleeps once, and waits for the other once.
@@ -206,17 +214,38 @@ def test_who_is_woken_by_a_thread_is_due_when_it_is_woken() -> None:
     assert all(window.due_ns == window.waking_ns for window in windows)
 
 
-def test_a_command_that_is_over_ends_the_run() -> None:
+def test_both_engines_tell_the_same_of_the_same_wakeups() -> None:
+    if not Path("/sys/kernel/btf/vmlinux").exists():
+        pytest.skip("this kernel has no BTF")
+    with running(TALKERS) as pid, ThreadPoolExecutor() as pool:
+        runs = [pool.submit(watch, app(pid=pid, seconds=3), engine) for engine in (1, 2)]
+        bpf, tracefs = (run.result() for run in runs)
+    # One begins later than the other.
+    first = max(min(due for _, due, _ in heard.threads) for heard in (bpf, tracefs))
+    last = min(max(due for _, due, _ in heard.threads) for heard in (bpf, tracefs))
+    same: Counter[int] = Counter()
+    for origin in (TIMER, THREAD):
+        ours = np.sort([due for _, due, of in bpf.threads if of == origin and first < due < last])
+        for _, due, of in tracefs.threads:
+            if of == origin and first < due < last:
+                near = ours[max(0, np.searchsorted(ours, due) - 1) :][:2]
+                # Timers expire when they do; a waking is seen by one engine after the other.
+                same[origin] += bool((abs(near - due) < (100, 20_000)[origin == THREAD]).any())
+        assert len(ours) > 50
+        assert same[origin] > 0.95 * len(ours)
+
+
+def test_a_command_that_is_over_ends_the_run(engine: int) -> None:
     began = time.monotonic()
-    heard = watch(app(argv=(sys.executable, "-c", "raise SystemExit(7)"), seconds=30))
+    heard = watch(app(argv=(sys.executable, "-c", "raise SystemExit(7)"), seconds=30), engine)
     assert time.monotonic() - began < 20
     assert heard.ended == [AppEnded(7, 0)]
     assert heard.results[0].end_ns - heard.results[0].start_ns < 20 * 10**9
 
 
-def test_the_first_that_is_too_late_ends_the_run() -> None:
+def test_the_first_that_is_too_late_ends_the_run(engine: int) -> None:
     with running(SLEEPER) as pid:
-        heard = watch(app(pid=pid, seconds=30), stop_above_ns=1_000)
+        heard = watch(app(pid=pid, seconds=30), engine, stop_above_ns=1_000)
     (window,) = [one for one in heard.windows if one.why == 2]
     assert window.run_ns - window.due_ns > 1_000
     assert [note.code for note in heard.notes] == ["stopped"]

@@ -34,18 +34,19 @@ enum recorder_kind {
 	EVENT_LOCK_END = 15,	 /* e: address of the lock */
 	EVENT_IDLE_ENTRY = 16,	 /* b: state */
 	EVENT_IDLE_EXIT = 17,
-	EVENT_IPI_SEND = 18,   /* a: enum recorder_vector, 0 where the kernel does not say it,
-				  b: the CPU it goes to, e: address of the callback or caller */
-	EVENT_FAULT = 19,      /* page fault of user code. c: pid, e: address, f: instruction */
-	EVENT_STEAL = 20,      /* e: ns that the hypervisor took since the preceding such event,
-				  or since steal was last looked at */
-	EVENT_STACK = 21,      /* a: enum recorder_stack, b: frames that follow, c: pid of whose
-				  stack it is, d: 1 where user code was interrupted,
-				  e: instruction that was interrupted (0: not known),
-				  f: the 8 bytes of code before it, the first in the lowest byte */
-	EVENT_FRAMES = 22,     /* e, f: addresses of the next two frames, innermost first */
-	EVENT_CALL_ENTRY = 23, /* a function called from another CPU. e: its address */
-	EVENT_CALL_EXIT = 24,  /* e: the same */
+	EVENT_IPI_SEND = 18,	/* a: enum recorder_vector, 0 where the kernel does not say it,
+				   b: the CPU it goes to, e: address of the callback or caller */
+	EVENT_FAULT = 19,	/* page fault of user code. c: pid, e: address, f: instruction */
+	EVENT_STEAL = 20,	/* e: ns that the hypervisor took since the preceding such event,
+				   or since steal was last looked at */
+	EVENT_STACK = 21,	/* a: enum recorder_stack, b: frames that follow, c: pid of whose
+				   stack it is, d: 1 where user code was interrupted,
+				   e: instruction that was interrupted (0: not known),
+				   f: the 8 bytes of code before it, the first in the lowest byte */
+	EVENT_FRAMES = 22,	/* e, f: addresses of the next two frames, innermost first */
+	EVENT_CALL_ENTRY = 23,	/* a function called from another CPU. e: its address */
+	EVENT_CALL_EXIT = 24,	/* e: the same */
+	EVENT_TIMER_START = 25, /* e: when it is to expire, by its own clock; f: of the hrtimer */
 };
 
 /* Vectors beside the device interrupts; their names are in whylate.wire.events. */

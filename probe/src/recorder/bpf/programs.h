@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 e68cc0671e4e7704444b9071fee32046b513f7437afc04d1a11f0b0d68e54160 */
+/* sources: sha256 73c8826589c3abac0ae530a8db0c7f3197a9ff1fb9c5dc6209887d33fc8a6542 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
