@@ -83,7 +83,7 @@ def _estimate(
 
 def _long(needed_n: int, lanes: Sequence[CpuSamples]) -> str:
     """Say how long a run has so many activations: "50 s"."""
-    per_s = sum(1e9 / lane.interval_ns for lane in lanes if len(lane.latency_ns))
+    per_s = sum(lane.per_s for lane in lanes if len(lane.latency_ns))
     return span_text(needed_n / per_s)
 
 
