@@ -72,7 +72,7 @@ class CpuSamples:
     def watched_ns(self) -> int:
         """The time that the activations stand for, ns: what was dropped is not in it."""
         if self.woken is not None:
-            return self.woken.end_ns - self.start_ns
+            return max(0, self.woken.end_ns - self.start_ns)
         return self.latency_ns.size * self.interval_ns
 
     @property
