@@ -33,11 +33,12 @@ def figures(
         overrun=sum(account.overrun for account in accounts),
         dropped=sum(account.dropped for account in accounts),
         min_ns=ordered.at_least(0) if ordered.n else None,
-        latency_ns=_estimates(lanes, ordered),
+        latency_ns=estimates(lanes, ordered),
     )
 
 
-def _estimates(lanes: Sequence[CpuSamples], ordered: Ordered) -> dict[str, Estimate]:
+def estimates(lanes: Sequence[CpuSamples], ordered: Ordered) -> dict[str, Estimate]:
+    """Estimate every quantile and the maximum of these lanes together, or say why not."""
     if ordered.n == 0:
         nothing = Estimate(None, None, None, reason="no activation was recorded")
         return dict.fromkeys((*QUANTILES, "max"), nothing)
