@@ -27,7 +27,12 @@ FLAGS = ["-target", "bpf", "-mcpu=v3", "-std=gnu11", "-O2", "-g", "-fno-strict-a
 FLAGS += ["-Wall", "-Wextra", "-Werror"]
 COMPILERS = ("clang", "clang-19", "clang-18", "clang-17", "clang-16", "clang-15", "clang-14")
 #: What an address in a program may stand for; the loader puts the thing itself there.
-PLACES = {"cpus": "PLACE_CPUS", "config": "PLACE_CONFIG", "__irq_regs": "PLACE_IRQ_REGS"}
+PLACES = {
+    "cpus": "PLACE_CPUS",
+    "woken": "PLACE_WOKEN",
+    "config": "PLACE_CONFIG",
+    "__irq_regs": "PLACE_IRQ_REGS",
+}
 #: The kind of relocation of a call, and its instruction.
 R_BPF_64_32, CALL = 10, 0x85
 #: linux/bpf.h
@@ -185,18 +190,16 @@ def functions_of(sections: list[Section], types: bytes) -> dict[int, Function]:
 
 
 def link(
-    program: bytes, calls: list[int], functions: dict[int, Function]
+    program: bytes, calls: dict[int, int], functions: dict[int, Function]
 ) -> tuple[bytes, list[tuple[int, str]], list[tuple[int, int]]]:
     """Put the functions that a program calls behind it.
 
-    calls: the offsets of its calls. Returns instructions, places and functions, as in Program.
+    calls: the offsets of its calls, and those of what they call. Returns instructions, places and functions, as in Program.
     """
     code = bytearray(program)
     places: list[tuple[int, str]] = []
     begins: dict[int, int] = {}
-    for at in calls:
-        (distance,) = struct.unpack_from("<i", code, at + 4)
-        target = 8 * (distance + 1)
+    for at, target in calls.items():
         if target not in begins:
             begins[target] = len(code) // 8
             places += [(begins[target] + i, place) for i, place in functions[target].places]
@@ -227,10 +230,10 @@ def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
         if len(names) != 1:
             sys.exit(f"bpfgen: {section.name} must hold one program, and nothing it calls")
         places = []
-        calls = []
+        calls: dict[int, int] = {}
         for offset, kind_of_use, number in relocations_of(sections, index):
             if kind_of_use == R_BPF_64_32:
-                calls.append(offset)
+                calls[offset] = symbols[number].offset
             else:
                 places.append((offset // 8, place_of(symbols[number], names[0])))
         code, more_places, more_functions = link(section.data, calls, called)

@@ -2,7 +2,6 @@
 #include "flight.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,19 +10,10 @@
 
 #include "clock.h"
 #include "loads/room.h"
-#include "recorder/chunks.h"
-#include "recorder/pack_events.h"
-#include "recorder/want.h"
 #include "session_parts.h"
 
 #define ENGINES 2u
 
-/* Windows a second that are copied at the most, and how many at once after a quiet time. */
-#define WINDOWS_PER_S 100u
-#define WINDOWS_BURST 400u
-#define TOKEN_NS      (NS_PER_S / WINDOWS_PER_S)
-/* Room that a window should find in the link before it is copied. */
-#define WINDOW_ROOM (64u * 1024)
 /* Memory for the events of one CPU, where nobody says how much. */
 #define RING_LEAST ((uint64_t)256 * 1024)
 #define RING_MOST  ((uint64_t)4 * 1024 * 1024)
@@ -38,14 +28,6 @@
 /* The thread that starts the engine and then looks must get to it though loads want the CPU (with
  * four of them starting took 35 s once); it is an ordinary one still. */
 #define LOOKING_NICE -20
-
-/* Why a window is sent (schema/wire.toml, "window"). */
-enum why {
-	WHY_DRAWN = 0,
-	WHY_LATE = 1,
-	WHY_STOP = 2,
-	WHY_NOT,
-};
 
 static const struct recorder_engine *const engines[ENGINES] = {&recorder_bpf, &recorder_tracefs};
 
@@ -104,26 +86,7 @@ static int release(struct flight *flight, int error)
 	return error;
 }
 
-/* tell_threads - which activations to have held; they wait for their go */
-static void tell_threads(struct session *session)
-{
-	const struct wire_recorder *asked = &session->flight.asked;
-	struct recorder *recorder = &session->flight.recorder;
-
-	for (size_t i = 0; i < session->wakeup.count; i++) {
-		struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
-
-		if (cpu->cpu >= recorder->cpu_limit || !recorder->cpus[cpu->cpu])
-			continue;
-		cpu->want = &recorder->cpus[cpu->cpu]->want;
-		cpu->want->above_ns = UINT64_MAX;
-		cpu->want->body_every = asked->body_every;
-		cpu->late = &session->flight.cpus[i].late;
-		threshold_open(cpu->late, asked->threshold_ns, asked->tail_ppm);
-	}
-}
-
-int flight_start(struct session *session, char *text)
+int flight_start(struct session *session, const struct recorder_watch *watch, char *text)
 {
 	struct flight *flight = &session->flight;
 	const struct wakeup *wakeup = &session->wakeup;
@@ -138,11 +101,12 @@ int flight_start(struct session *session, char *text)
 	flight->plan =
 	    (struct recorder_plan){.threads = threads,
 				   .thread_count = wakeup->count,
+				   .watch = watch,
 				   .cpu_limit = (uint16_t)(cpus < MAX_CPUS ? cpus : MAX_CPUS),
 				   .stack_after_ns = STACK_AFTER_NS};
 	flight->plan.ring_bytes = ring_bytes_for(flight->asked.ring_bytes, flight->plan.cpu_limit);
 	flight->window = malloc(sizeof(*flight->window));
-	flight->cpus = calloc(wakeup->count, sizeof(*flight->cpus));
+	flight->cpus = calloc(wakeup->count + 1, sizeof(*flight->cpus));
 	flight->at_last_look = calloc(flight->plan.cpu_limit, sizeof(*flight->at_last_look));
 	if (!names_open(&flight->names, send_name, session) || !flight->window || !flight->cpus ||
 	    !flight->at_last_look) {
@@ -161,195 +125,11 @@ int flight_start(struct session *session, char *text)
 	threshold_open(&flight->threshold, flight->asked.threshold_ns, flight->asked.tail_ppm);
 	flight->body_every = flight->asked.body_every;
 	flight->windows = flight->passed_over = 0;
-	flight->tokens = WINDOWS_BURST;
+	flight->tokens = FLIGHT_BURST;
 	flight->refilled_ns = clock_ns();
 	flight->plan.threads = NULL; /* they were for the start alone */
-	tell_threads(session);
+	flight->plan.watch = NULL;
 	return 0;
-}
-
-/* allowed - whether one more window may be copied now */
-static bool allowed(struct flight *flight, uint64_t now_ns)
-{
-	uint64_t come = (now_ns - flight->refilled_ns) / TOKEN_NS;
-
-	flight->refilled_ns += come * TOKEN_NS;
-	flight->tokens =
-	    come < WINDOWS_BURST - flight->tokens ? flight->tokens + (uint32_t)come : WINDOWS_BURST;
-	if (!flight->tokens)
-		return false;
-	flight->tokens--;
-	return true;
-}
-
-/* too_late - a measuring thread is later than the workload may go on after */
-static void too_late(void *context, const struct wakeup_cpu *cpu, uint64_t index)
-{
-	struct session *session = context;
-	struct flight *flight = &session->flight;
-	uint32_t none = 0, place = (uint32_t)(cpu - session->wakeup.cpus) + 1;
-
-	if (!atomic_compare_exchange_strong(&flight->deciding, &none, place))
-		return;
-	if (flight->recording)
-		flight->recorder.engine->freeze(&flight->recorder);
-	flight->stopped_index = index;
-	flight->stopped_ns = clock_ns();
-	atomic_store(&flight->stopped, place);
-}
-
-void flight_watch(struct session *session)
-{
-	struct flight *flight = &session->flight;
-
-	atomic_store(&flight->deciding, 0);
-	atomic_store(&flight->stopped, 0);
-	flight->stop_told = false;
-	for (size_t i = 0; i < session->wakeup.count; i++) {
-		session->wakeup.cpus[i].too_late = too_late;
-		session->wakeup.cpus[i].too_late_context = session;
-		session->wakeup.cpus[i].stop_above_ns = flight->asked.stop_above_ns;
-	}
-}
-
-static void send_events(struct session *session, uint16_t cpu, const struct window *window)
-{
-	uint8_t data[WIRE_MAX_PAYLOAD];
-	size_t limit =
-	    session->link.frame_limit > 256 ? session->link.frame_limit - 64 : LINK_MIN_FRAME * 2;
-	size_t i = 0;
-
-	while (i < window->count) {
-		uint64_t before_ns = window->due_ns;
-		uint16_t count = 0;
-		size_t length = 0;
-
-		while (i < window->count && (!count || length + PACKED_EVENT <= limit)) {
-			const struct recorder_event *event = &window->events[i++];
-
-			length +=
-			    pack_event(data + length, event, before_ns, &session->flight.names);
-			before_ns = event->time_ns;
-			count++;
-		}
-		KEEP(session, events, EVENTS, .cpu = cpu, .count = count,
-		     .data = {data, (uint16_t)length});
-	}
-}
-
-static uint64_t due_of(const struct wakeup_cpu *cpu, const struct activation *activation)
-{
-	return cpu->start_ns + activation->index * cpu->interval_ns;
-}
-
-static uint64_t run_of(const struct wakeup_cpu *cpu, const struct activation *activation)
-{
-	return due_of(cpu, activation) + (uint64_t)activation->latency_ns;
-}
-
-/* send_other - what happened on another CPU until then */
-static void send_other(struct session *session, uint16_t cpu, uint64_t until_ns)
-{
-	struct flight *flight = &session->flight;
-	uint64_t run_ns = flight->window->run_ns;
-
-	if (cpu >= flight->recorder.cpu_limit || !flight->recorder.cpus[cpu])
-		return;
-	flight->window->run_ns = until_ns;
-	window_copy(flight->window, &flight->recorder, cpu);
-	send_events(session, cpu, flight->window);
-	flight->window->run_ns = run_ns;
-}
-
-static void send_window(struct session *session, const struct wakeup_cpu *cpu, enum why why,
-			const struct activation *activation, const struct recorder_stage *stage,
-			const struct recorder_stage *before)
-{
-	struct flight *flight = &session->flight;
-	struct window *window = flight->window;
-	uint8_t sums[8 * RECORDER_SUMS] = {0};
-	struct wire_list list = {sums, sizeof(sums), RECORDER_SUMS};
-
-	window->due_ns = due_of(cpu, activation);
-	window->run_ns = run_of(cpu, activation);
-	window_copy(window, &flight->recorder, cpu->cpu);
-	if (stage->switched_ns && before->switched_ns)
-		for (size_t i = 0; i < RECORDER_SUMS; i++)
-			wire_store_u64(sums + 8 * i, stage->sums[i] - before->sums[i]);
-	KEEP(session, window, WINDOW, .cpu = cpu->cpu, .tid = cpu->tid,
-	     .prio = (uint8_t)(cpu->priority ? 99 - cpu->priority : 120), .why = why,
-	     .activation = activation->index, .due_ns = window->due_ns, .run_ns = window->run_ns,
-	     .timer_ns = stage->timer_ns, .waking_ns = stage->waking_ns,
-	     .switched_ns = stage->switched_ns,
-	     .waking_cpu = stage->waking_ns ? (uint16_t)stage->waking_cpu : UINT16_MAX,
-	     .observed_ns = window->observed_ns, .events = (uint32_t)window->count, .sums = list);
-	send_events(session, cpu->cpu, window);
-	/* Who woke it from elsewhere; or all, where nothing goes on. */
-	for (uint16_t other = 0; other < flight->recorder.cpu_limit && why == WHY_STOP; other++)
-		if (other != cpu->cpu)
-			send_other(session, other, window->run_ns);
-	if (why != WHY_STOP && stage->waking_ns > window->due_ns && stage->waking_cpu != cpu->cpu)
-		send_other(session, (uint16_t)stage->waking_cpu, stage->waking_ns);
-	flight->windows++;
-}
-
-static int32_t since(uint64_t time_ns, uint64_t due_ns)
-{
-	int64_t ns = (int64_t)(time_ns - due_ns);
-
-	return time_ns && ns > INT32_MIN && ns <= INT32_MAX ? (int32_t)ns : NOT_SEEN;
-}
-
-/* why_recorded - is this activation's window wanted? */
-static enum why why_recorded(struct flight *flight, const struct wakeup_cpu *cpu, size_t i,
-			     const struct activation *activation, bool late)
-{
-	uint32_t stopped = atomic_load(&flight->stopped);
-
-	if (stopped == i + 1 && activation->index == flight->stopped_index)
-		return WHY_STOP;
-	/* What is not recorded any more did not happen without events. */
-	if (stopped && run_of(cpu, activation) > flight->stopped_ns)
-		return WHY_NOT;
-	if (late)
-		return WHY_LATE;
-	return want_is_drawn(cpu->cpu, activation->index, flight->body_every) ? WHY_DRAWN : WHY_NOT;
-}
-
-/* examine - look at one activation: its stages, and whether its window is wanted */
-static void examine(struct session *session, size_t i, struct activation *activation,
-		    uint64_t now_ns)
-{
-	struct flight *flight = &session->flight;
-	const struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
-	const struct recorder_cpu *recorded = flight->recorder.cpus[cpu->cpu];
-	struct flight_cpu *at = &flight->cpus[i];
-	uint64_t due_ns = due_of(cpu, activation);
-	uint64_t run_ns = run_of(cpu, activation);
-	struct recorder_stage before = {0};
-	struct recorder_stage stage = stage_find(recorded, &at->stage, at->run_ns, run_ns);
-	bool late = threshold_is_late(&flight->threshold, activation->latency_ns);
-	enum why why;
-
-	if (stage.switched_ns && at->stage)
-		before = recorded->stage[(at->stage - 1) & (STAGES - 1)];
-	/* A waking before it was due is of another time. */
-	activation->stages_ns[0] = since(stage.timer_ns, due_ns);
-	activation->stages_ns[1] = since(stage.waking_ns, due_ns);
-	activation->stages_ns[2] = since(stage.switched_ns, due_ns);
-	at->run_ns = run_ns;
-	why = why_recorded(flight, cpu, i, activation, late);
-	if (why == WHY_NOT)
-		return;
-	if (why == WHY_STOP || allowed(flight, now_ns))
-		send_window(session, cpu, why, activation, &stage, &before);
-	else if (late)
-		flight->passed_over++;
-}
-
-static bool has_room(const struct session *session)
-{
-	return session->spooling || link_has_room(&session->link, WINDOW_ROOM);
 }
 
 /*
@@ -376,71 +156,10 @@ static void pace(struct flight *flight)
 		flight->look_ns = LOOK_MOST_NS;
 }
 
-/* examine_cpu - look at the activations of a CPU until what was recorded does not reach */
-static void examine_cpu(struct session *session, size_t i, bool ended)
+void flight_gather(struct flight *flight)
 {
-	struct flight *flight = &session->flight;
-	struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
-	struct recorder_cpu *recorded = NULL;
-	uint64_t held = 0, written, now_ns = clock_ns();
-
-	if (cpu->cpu < flight->recorder.cpu_limit)
-		recorded = flight->recorder.cpus[cpu->cpu];
-	/* First what is held: the activations for which that was done are written by then. */
-	if (recorded)
-		held = __atomic_load_n(&recorded->holds, __ATOMIC_ACQUIRE);
-	written = ring_written(&cpu->ring);
-	if (!recorded) {
-		cpu->ring.offered = written;
-		return;
-	}
-	for (; cpu->ring.offered < written && has_room(session); cpu->ring.offered++) {
-		struct activation *activation = ring_at(&cpu->ring, cpu->ring.offered);
-
-		if (!ended && run_of(cpu, activation) > flight->recorder.gathered_ns)
-			break;
-		examine(session, i, activation, now_ns);
-	}
-	chunks_release(recorded, held,
-		       cpu->ring.offered < written
-			   ? run_of(cpu, ring_at(&cpu->ring, cpu->ring.offered))
-			   : UINT64_MAX);
-	__atomic_store_n(&recorded->want.above_ns, threshold_below(&flight->threshold),
-			 __ATOMIC_RELAXED);
-}
-
-/* end_workload - tell that it ends, and which activation does it */
-static void end_workload(struct session *session, uint32_t stopped)
-{
-	struct flight *flight = &session->flight;
-	const struct wakeup_cpu *cpu = &session->wakeup.cpus[stopped - 1];
-	char text[160];
-
-	flight->stop_told = true;
-	wakeup_stop(&session->wakeup);
-	snprintf(text, sizeof(text),
-		 "activation %" PRIu64 " on CPU %u was later than %.1f us: the run was ended there",
-		 flight->stopped_index, cpu->cpu, (double)cpu->stop_above_ns / 1000);
-	KEEP(session, note, NOTE, .code = wire_text("stopped"), .text = wire_text(text));
-}
-
-void flight_examine(struct session *session, bool ended)
-{
-	struct flight *flight = &session->flight;
-	uint32_t stopped = atomic_load(&flight->stopped);
-
-	if (stopped && !flight->stop_told)
-		end_workload(session, stopped);
-	if (!flight->recording) {
-		for (size_t i = 0; i < session->wakeup.count; i++)
-			session->wakeup.cpus[i].ring.offered =
-			    ring_written(&session->wakeup.cpus[i].ring);
-		return;
-	}
 	flight->recorder.engine->gather(&flight->recorder);
 	pace(flight);
-	for (size_t i = 0; i < session->wakeup.count; i++)
-		examine_cpu(session, i, ended);
 }
 
 void flight_end(struct session *session)

@@ -21,6 +21,9 @@
 
 struct session;
 
+/* As many windows at once after a quiet time. */
+#define FLIGHT_BURST 400u
+
 struct flight_cpu {
 	uint64_t examined;     /* activations of the ring that were looked at */
 	uint64_t run_ns;       /* when the last of them ran */
@@ -53,9 +56,20 @@ struct flight {
 	bool stop_told;
 };
 
-/* flight_start - record what the threads of the workload do, which wait for their go. Returns 0,
- * or an errno with one line in text (RECORDER_MESSAGE bytes). */
-int flight_start(struct session *session, char *text);
+/* flight_start - record what the threads of the workload do, which wait for their go, or those of a
+ * watched program. Returns 0, or an errno with one line in text (RECORDER_MESSAGE bytes). */
+int flight_start(struct session *session, const struct recorder_watch *watch, char *text);
+
+/* flight_gather - bring what was recorded until now into the rings, and say when to look again */
+void flight_gather(struct flight *flight);
+
+/* flight_end - send the names and the account, and stop recording */
+void flight_end(struct session *session);
+
+/* Of the wakeup workload alone: */
+
+/* flight_tell_threads - tell them which activations to have held, before their go */
+void flight_tell_threads(struct session *session);
 
 /* flight_watch - let the first activation that is too late end the workload, recorded or not */
 void flight_watch(struct session *session);
@@ -63,8 +77,5 @@ void flight_watch(struct session *session);
 /* flight_examine - look at what the threads have put into their rings, and let go of it; at the
  * end of all that there is */
 void flight_examine(struct session *session, bool ended);
-
-/* flight_end - send the names and the account, and stop recording */
-void flight_end(struct session *session);
 
 #endif

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define INSTRUCTIONS 640
+#define INSTRUCTIONS 800
 
 /* The helpers that read the kernel's memory ask for a licence that is compatible with its own. */
 static const char licence[] = "Dual MIT/GPL";
@@ -68,6 +68,10 @@ static void set_address(struct bpf_insn *instruction, const struct bpf_surroundi
 	case PLACE_CPUS:
 		meaning = BPF_PSEUDO_MAP_FD;
 		value = with->cpus_fd;
+		break;
+	case PLACE_WOKEN:
+		meaning = BPF_PSEUDO_MAP_FD;
+		value = with->woken_fd;
 		break;
 	case PLACE_CONFIG:
 		/* What the compiler put here is the offset in it. */

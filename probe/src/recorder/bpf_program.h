@@ -10,6 +10,7 @@
 /* What an address in a program stands for. */
 enum bpf_place_kind {
 	PLACE_CPUS,	/* the map of struct recorder_bpf_cpu */
+	PLACE_WOKEN,	/* the map of struct recorder_woken */
 	PLACE_CONFIG,	/* struct recorder_config, in its map */
 	PLACE_IRQ_REGS, /* the kernel's per-CPU variable of that name */
 };
@@ -51,6 +52,7 @@ struct bpf_program {
 struct bpf_surroundings {
 	int btf_fd; /* the programs' own */
 	int cpus_fd;
+	int woken_fd;
 	int config_fd;
 	uint32_t irq_regs; /* id in the kernel's BTF; 0: not there */
 	char *log;	   /* what the verifier said of the last program that failed */

@@ -25,11 +25,18 @@ struct recorder_thread {
 	uint16_t cpu;
 };
 
+/* A program whose threads' wakings are recorded: those of a process, or those of that name. */
+struct recorder_watch {
+	uint32_t pid; /* 0: by name */
+	char comm[16];
+};
+
 struct recorder_plan {
 	const struct recorder_thread *threads;
 	size_t thread_count;
-	uint16_t cpu_limit;	 /* highest CPU number + 1 */
-	uint64_t ring_bytes;	 /* for the events of one CPU; the engine rounds */
+	const struct recorder_watch *watch; /* instead of threads; NULL */
+	uint16_t cpu_limit;		    /* highest CPU number + 1 */
+	uint64_t ring_bytes;		    /* for the events of one CPU; the engine rounds */
 	uint64_t stack_after_ns; /* a stage that took longer than this gets its stack; 0: none */
 	bool measure_cost;	 /* have the time that recording takes measured, which costs more */
 };

@@ -118,6 +118,7 @@ struct recorder_chunk {
 	__u32 held;	/* for so many windows */
 	__u32 released; /* the reader's: done with so many of them */
 	__u32 reserved;
+	__u64 first_ns; /* when it was begun with */
 };
 
 /* A window that is held: so many chunks, the newest and those before it. */
@@ -128,6 +129,19 @@ struct recorder_hold {
 };
 
 #define HOLDS 64u
+
+/* recorder_is_drawn - whether an activation is in the random sample: the same whoever asks (the
+ * finalizer of splitmix64, Steele, Lea and Flood 2014) */
+static inline __attribute__((always_inline)) int recorder_is_drawn(__u16 cpu, __u64 index,
+								   __u64 every)
+{
+	__u64 mixed = (index + 1) * 0x9E3779B97F4A7C15u + cpu;
+
+	mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9u;
+	mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBu;
+	mixed ^= mixed >> 31;
+	return every && mixed % every == 0;
+}
 
 /* What a measured thread says to the recorder, which looks when it is switched away from. */
 struct recorder_want {
@@ -140,21 +154,22 @@ struct recorder_want {
 enum recorder_origin {
 	ORIGIN_TIMER = 1,     /* an hrtimer: its expiry */
 	ORIGIN_INTERRUPT = 2, /* another interrupt: its entry */
-	ORIGIN_SOFTIRQ = 3,   /* a softirq: when it was raised, or its entry where that was not seen */
-	ORIGIN_THREAD = 4,    /* a thread: the waking itself */
+	ORIGIN_SOFTIRQ =
+	    3,		   /* a softirq: when it was raised, or its entry where that was not seen */
+	ORIGIN_THREAD = 4, /* a thread: the waking itself */
 };
 
 /* One time that a measured thread was switched to. 0: not seen. */
 struct recorder_stage {
-	__u64 switched_ns;	   /* switched to */
-	__u64 waking_ns;	   /* its sched_waking, the last before that */
-	__u64 timer_ns;		   /* when the interrupt that woke it was entered */
-	__u64 waking_cpu;	   /* where it was woken */
+	__u64 switched_ns; /* switched to */
+	__u64 waking_ns;   /* its sched_waking, the last before that */
+	__u64 timer_ns;	   /* when the interrupt that woke it was entered */
+	__u64 waking_cpu;  /* where it was woken */
 	/* Of a watched program's threads alone. */
 	__u64 due_ns;
 	__u32 pid;
 	__u16 prio;
-	__u16 origin; /* enum recorder_origin */
+	__u16 origin;		   /* enum recorder_origin */
 	__u64 sums[RECORDER_SUMS]; /* at switched_ns */
 };
 

@@ -9,18 +9,6 @@
 #include "event.h"
 #include "threshold.h"
 
-/* want_is_drawn - whether an activation is in the random sample: the same whoever asks (the
- * finalizer of splitmix64, Steele, Lea and Flood 2014) */
-static inline bool want_is_drawn(uint16_t cpu, uint64_t index, uint64_t every)
-{
-	uint64_t mixed = (index + 1) * 0x9E3779B97F4A7C15u + cpu;
-
-	mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9u;
-	mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBu;
-	mixed ^= mixed >> 31;
-	return every && mixed % every == 0;
-}
-
 /*
  * want - called by a measured thread for each of its activations
  *
@@ -35,7 +23,7 @@ static inline void want(struct recorder_want *want, struct threshold *own, uint1
 		    (latency_ns > 0 && (uint64_t)latency_ns > above_ns);
 
 	/* The first since it slept, where there are several: the window is as long as all. */
-	if (!want->due_ns && (late || want_is_drawn(cpu, index, want->body_every)))
+	if (!want->due_ns && (late || recorder_is_drawn(cpu, index, want->body_every)))
 		__atomic_store_n(&want->due_ns, due_ns, __ATOMIC_RELAXED);
 }
 

@@ -72,3 +72,10 @@ struct recorder_stage stage_find(const struct recorder_cpu *cpu, uint64_t *from,
 	}
 	return (struct recorder_stage){0};
 }
+
+int32_t stage_since(uint64_t time_ns, uint64_t due_ns)
+{
+	int64_t ns = (int64_t)(time_ns - due_ns);
+
+	return time_ns && ns > INT32_MIN && ns <= INT32_MAX ? (int32_t)ns : INT32_MIN;
+}

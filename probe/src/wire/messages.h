@@ -325,7 +325,8 @@ struct wire_events {
 	struct wire_bytes data;
 };
 
-/* name - What an id in events means. table: 1 name of a thread, 2 function or data, 3 interrupt. */
+/* name - What an id means. table: 1 name of a thread, 2 function or data, 3 interrupt, 4 pid of
+ * sample_threads. */
 struct wire_name {
 	uint8_t table;
 	uint64_t id;

@@ -1067,7 +1067,7 @@ class Events(Message):
 
 @dataclass(frozen=True, slots=True)
 class Name(Message):
-    """What an id in events means. table: 1 name of a thread, 2 function or data, 3 interrupt."""
+    """What an id means. table: 1 name of a thread, 2 function or data, 3 interrupt, 4 pid of sample_threads."""
 
     KIND: ClassVar[int] = 83
     table: int

@@ -11,10 +11,13 @@
  * Whoever makes its first event does it. One that interrupts just that may do it as well; what it
  * wrote is lost then. Returns whether there is one.
  */
-FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number)
+FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now)
 {
-	__u64 index = cpu->newest;
+	__u64 index;
 
+	if (!cpu)
+		return 0;
+	index = cpu->newest;
 	if (cpu->open[number & 1].number == 1 + number)
 		return 1;
 #pragma clang loop unroll(disable)
@@ -29,6 +32,7 @@ FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number)
 			return 0;
 		chunk->number = 1 + number;
 		chunk->before = cpu->newest;
+		chunk->first_ns = now;
 		cpu->newest = index;
 		cpu->open[number & 1].index = index;
 		barrier();
@@ -36,15 +40,6 @@ FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number)
 		return 1;
 	}
 	return 0;
-}
-
-/* first_ns - when the first event of a chunk was */
-ALWAYS_INLINE __u64 first_ns(struct recorder_bpf_cpu *cpu, __u64 index)
-{
-	struct recorder_event *event = (void *)(cpu + 1);
-
-	event += (index * CHUNK_EVENTS) & config.ring_mask;
-	return event->time_ns;
 }
 
 /*
@@ -55,14 +50,19 @@ ALWAYS_INLINE __u64 first_ns(struct recorder_bpf_cpu *cpu, __u64 index)
  */
 FUNCTION int hold_window(struct recorder_bpf_cpu *cpu, __u64 due_ns, __u64 now)
 {
-	__u64 number = (cpu->shared.events - 1) / CHUNK_EVENTS, index = cpu->newest;
-	__u64 most = (CHUNK_MASK + 1) / 2, holds = cpu->shared.holds;
-	__u64 held = cpu->chunks_held - *(volatile __u64 *)&cpu->shared.chunks_released;
-	__u64 released = *(volatile __u64 *)&cpu->shared.holds_released;
-	struct recorder_hold *hold = &cpu->shared.hold[holds % HOLDS];
+	__u64 number, index, most = (CHUNK_MASK + 1) / 2, holds, held, released;
+	struct recorder_hold *hold;
 	__u32 count = 0;
 	bool older = 0;
 
+	if (!cpu)
+		return 0;
+	number = (cpu->shared.events - 1) / CHUNK_EVENTS;
+	index = cpu->newest;
+	holds = cpu->shared.holds;
+	hold = &cpu->shared.hold[holds % HOLDS];
+	held = cpu->chunks_held - *(volatile __u64 *)&cpu->shared.chunks_released;
+	released = *(volatile __u64 *)&cpu->shared.holds_released;
 	if (held >= most || holds - released >= HOLDS) {
 		cpu->shared.not_held++;
 		return 0;
@@ -77,7 +77,7 @@ FUNCTION int hold_window(struct recorder_bpf_cpu *cpu, __u64 due_ns, __u64 now)
 		count++;
 		if (older || held + count >= most)
 			break;
-		older = first_ns(cpu, index) < due_ns;
+		older = chunk->first_ns < due_ns;
 		index = chunk->before;
 		number--;
 	}

@@ -17,8 +17,9 @@ typedef _Bool bool;
 
 #define SECTION(name) __attribute__((section(name), used))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-/* Once in each program that calls it, behind the program. */
-#define FUNCTION  static __attribute__((noinline))
+/* Once in each program that calls it, behind the program. The verifier looks at it by itself, which
+ * is much quicker than at each call; so it must look whether it was given anything. */
+#define FUNCTION  __attribute__((noinline))
 #define KERNEL	  __attribute__((preserve_access_index))
 #define barrier() __asm__ volatile("" ::: "memory")
 /* The compiler shall know nothing of how this value came about. */
@@ -52,6 +53,7 @@ struct task_struct {
 	int prio;
 	struct sched_entity se;
 	int pid;
+	int tgid;
 	char comm[16];
 } KERNEL;
 
@@ -83,6 +85,9 @@ struct pt_regs___arm64 {
 extern struct pt_regs *__irq_regs __attribute__((section(".ksyms"), weak));
 
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value,
+					 __u64 flags) = (void *)2;
+static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static __u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static __u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static __u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;

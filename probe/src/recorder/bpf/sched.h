@@ -3,7 +3,7 @@
 #ifndef WHYLATE_RECORDER_BPF_SCHED_H
 #define WHYLATE_RECORDER_BPF_SCHED_H
 
-#include "stack.h"
+#include "watch.h"
 
 /* look_at_steal - has the hypervisor taken time since it was last looked at? */
 ALWAYS_INLINE void look_at_steal(struct recorder_bpf_cpu *cpu, struct task_struct *next, __u64 now)
@@ -31,9 +31,9 @@ ALWAYS_INLINE void copy_sums(__u64 *to, const struct recorder_bpf_cpu *cpu)
 		to[i] = cpu->sums[i];
 }
 
-/* switched_to - the measured thread begins to run: one more stage */
-ALWAYS_INLINE void switched_to(__u64 *context, struct recorder_bpf_cpu *cpu,
-			       struct task_struct *next, __u64 now)
+/* switched_to - the measured thread begins to run: one more stage. Returns since when it was
+ * runnable; now where that is not known. */
+ALWAYS_INLINE __u64 switched_to(struct recorder_bpf_cpu *cpu, struct task_struct *next, __u64 now)
 {
 	__u64 number = cpu->shared.stages;
 	struct recorder_stage *stage = &cpu->shared.stage[number % STAGES];
@@ -49,9 +49,7 @@ ALWAYS_INLINE void switched_to(__u64 *context, struct recorder_bpf_cpu *cpu,
 	cpu->shared.stages = number + 1;
 	cpu->waking_ns = 0;
 	cpu->timer_ns = 0;
-	/* Still on prev's stack: it is what kept the thread from running. */
-	if (config.stack_after_ns && waking_ns && now - waking_ns > config.stack_after_ns)
-		record_stack(context, cpu, now, STACK_SWITCH, 0);
+	return waking_ns ? waking_ns : now;
 }
 
 /* switched_from - the measured thread stops to run */
@@ -81,7 +79,7 @@ int switch_threads(__u64 *context)
 	__u64 now = bpf_ktime_get_ns();
 	__u32 prev_pid, next_pid, state = context[3];
 	__u64 *comm = (void *)next->comm; /* 16 bytes */
-	__u64 measured;
+	__u64 measured, runnable_ns = now;
 	bool runnable;
 
 	if (!cpu)
@@ -105,8 +103,17 @@ int switch_threads(__u64 *context)
 		cpu->since_ns = now;
 	if (measured && next_pid == measured) {
 		cpu->thread = SUM_OWN;
-		switched_to(context, cpu, next, now);
+		runnable_ns = switched_to(cpu, next, now);
 	}
+	/* Preempted: it was woken before it could sleep, which has nothing to do with what comes.
+	 */
+	if (is_watching() && runnable && is_watched(prev))
+		bpf_map_delete_elem(&woken, &prev_pid);
+	if (is_watching() && is_watched(next))
+		runnable_ns = watched_runs(cpu, next, next_pid, now);
+	/* Still on prev's stack: it is what kept the thread from running. */
+	if (config.stack_after_ns && now - runnable_ns > config.stack_after_ns)
+		record_stack(context, cpu, now, STACK_SWITCH, 0);
 	return 0;
 }
 
@@ -123,6 +130,11 @@ int waking(__u64 *context)
 	pid = task->pid;
 	to = task->thread_info.cpu;
 	record(cpu, now, EVENT_WAKING, task->prio, to, pid, 0, 0, 0);
+	if (is_watching()) {
+		if (is_watched(task))
+			watched_woken(cpu, pid, now);
+		return 0;
+	}
 	/* A measured thread is bound to its CPU, wherever it is woken from. */
 	home = cpu_of(to);
 	if (home && home->shared.measured == pid) {

@@ -239,6 +239,12 @@ static int start(struct recorder *recorder, const struct recorder_plan *plan, ch
 	*text = '\0';
 	if (error)
 		goto failed;
+	if (plan->watch) {
+		free(state);
+		free(present);
+		snprintf(text, RECORDER_MESSAGE, "it does not watch programs, BPF alone does");
+		return ENOTSUP;
+	}
 	recorder->engine = &recorder_tracefs;
 	recorder->state = state;
 	error = make_instance(state, plan, text);
