@@ -65,10 +65,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
         (["board9"], "no board 'board9'"),
         (["--workload", "app"], "say --comm NAME, --pid N or -- COMMAND"),
         (["--workload", "app", "--comm", "a", "--pid", "3"], "watches one program"),
-        (
-            ["--workload", "app", "--comm", "a-very-long-thread-name"],
-            "say --comm 'a-very-long-thr'",
-        ),
+        (["--workload", "app", "--comm", "a-very-long-name"], "say --comm 'a-very-long-nam'"),
         (["--workload", "app", "--comm", "a\nb"], "the name of a thread"),
         (["--workload", "app", "--pid", "0"], "between 1 and"),
         (["--workload", "app", "--pid", "1", "--interval", "1ms"], "--interval is of the wakeup"),

@@ -88,7 +88,7 @@ def test_the_interrupt_that_held_up_both_threads_is_named_once(recording: Path) 
 def test_the_story_says_whose_it_is(recording: Path) -> None:
     done = whylate("explain", str(recording), "--threshold", "1ms", "--worst", "1")
     assert "3 late episodes above 1 ms" in done.stdout
-    assert "cpu 0 activation 100 of pacer/301: 3 ms = interrupt eth0 2.99 ms" in " ".join(
+    assert "cpu 0 activation 300 of pacer/301: 3 ms = interrupt eth0 2.99 ms" in " ".join(
         done.stdout.split()
     )
 
@@ -100,7 +100,7 @@ def test_report_shows_the_run_and_why(recording: Path) -> None:
     assert "400 wakeups = 400 seen + 0 dropped" in done.stdout
     assert "\nwhy  interrupt eth0" in done.stdout
     assert "pacer-io/302" in done.stdout
-    assert "activation 100 of pacer/301" in (recording / "report.html").read_text()
+    assert "activation 300 of pacer/301" in (recording / "report.html").read_text()
     document = json.loads(whylate("report", str(recording), "--json").stdout)
     assert [one["name"] for one in document["per_thread"]] == ["pacer", "pacer-io"]
     assert document["verdict"] == "pass"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 
+import pytest
 from rich.console import Console
 
 from app_runs import SECOND, app_manifest, several_threads, woken_lane
@@ -57,9 +58,20 @@ def test_a_command_is_shown_as_a_shell_would_take_it() -> None:
     assert "wakeups of process 312, 10 s" in printed(several_threads(), AppPlan(pid=312))
 
 
-def test_it_fits_a_narrow_terminal() -> None:
-    text = printed(several_threads(), width=60)
-    assert max(map(len, text.splitlines())) <= 60
+@pytest.mark.parametrize("width", [60, 78, 80, 90, 120])
+def test_no_figure_is_cut_off_by_a_long_name(width: int) -> None:
+    text = printed(several_threads(), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    worst = [f"{ns / 1000:.0f} µs" for ns in slowest(several_threads())]
+    for figure in worst:
+        assert figure in text
+
+
+def slowest(lanes: list[CpuSamples]) -> list[int]:
+    """Return the longest latency of all, and of each of the slowest four threads."""
+    found = summarize(lanes, app_manifest(lanes), "r")
+    threads = [one.latency_ns["max"].value or 0 for one in found.per_thread[:4]]
+    return [found.together.latency_ns["max"].value or 0, *threads]
 
 
 def test_the_page_has_threads_and_then_cpus() -> None:

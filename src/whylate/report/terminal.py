@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -33,6 +33,9 @@ _WORST_SHOWN = 3
 _FRAMES = 8
 #: Columns that a line with all quantiles needs.
 _WIDE = 78
+#: What of that is for a label, and for the figures of a column.
+_SHORT_LABEL = 6
+_COLUMN = 10
 _VERDICT_STYLE = {
     "ok": "bold green",
     "pass": "bold green",
@@ -62,8 +65,8 @@ def print_summary(
     console.print()
     rows, left_out = _rows(summary)
     footnotes = _Footnotes()
-    layout = _wide_table if console.width >= _WIDE else _narrow_table
-    console.print(layout(rows, footnotes))
+    for part in _layout(rows, footnotes, console.width):
+        console.print(part)
     if left_out:
         console.print(Text(left_out, style="dim"))
     for footnote in footnotes.lines():
@@ -176,12 +179,30 @@ class _Footnotes:
         return [f"{self.mark(name, reason)} {reason}" for name, reason in self._reasons.items()]
 
 
-def _wide_table(rows: list[_Row], footnotes: _Footnotes) -> Table:
+def _layout(rows: list[_Row], footnotes: _Footnotes, width: int) -> list[RenderableType]:
+    """Return the table that fits so many columns, or tables whose columns agree."""
+    if width < _WIDE:
+        return [_narrow_table(rows, footnotes)]
+    first, *others = rows
+    longest = max(len(row.label) for row in rows)
+    if width >= _WIDE - _SHORT_LABEL + longest:
+        return [_wide_table(rows, footnotes)]
+    # Names of threads are long: each stands above its figures.
+    parts: list[RenderableType] = [_wide_table([first], footnotes, width=_COLUMN)]
+    for row in others:
+        below = _wide_table([replace(row, label="")], footnotes, width=_COLUMN)
+        below.show_header = False
+        parts += [Text(row.label, style=row.style), below]
+    return parts
+
+
+def _wide_table(rows: list[_Row], footnotes: _Footnotes, *, width: int | None = None) -> Table:
+    """Lay out a line for each row; width: of every column of figures, else as they need."""
     table = Table(box=None, padding=(0, 1), pad_edge=False, show_edge=False)
-    table.add_column("", no_wrap=True)
+    table.add_column("", no_wrap=True, min_width=_SHORT_LABEL - 1 if width else None)
     for name in QUANTILES:
         # A figure that is cut off would lie: one that is too wide is folded.
-        table.add_column(name, justify="right", overflow="fold", min_width=10)
+        table.add_column(name, justify="right", overflow="fold", min_width=10, width=width)
     for row in rows:
         cells = [row.latency_ns.get(name) for name in QUANTILES]
         table.add_row(
