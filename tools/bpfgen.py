@@ -194,7 +194,8 @@ def link(
 ) -> tuple[bytes, list[tuple[int, str]], list[tuple[int, int]]]:
     """Put the functions that a program calls behind it.
 
-    calls: the offsets of its calls, and those of what they call. Returns instructions, places and functions, as in Program.
+    calls: the offsets of its calls, and those of what they call. Returns instructions, places and
+    functions, as in Program.
     """
     code = bytearray(program)
     places: list[tuple[int, str]] = []

@@ -325,8 +325,7 @@ struct wire_events {
 	struct wire_bytes data;
 };
 
-/* name - What an id means. table: 1 name of a thread, 2 function or data, 3 interrupt, 4 pid of
- * sample_threads. */
+/* name - What an id means. table: 1 name of a thread, 2 function or data, 3 interrupt, 4 pid. */
 struct wire_name {
 	uint8_t table;
 	uint64_t id;
@@ -342,8 +341,8 @@ struct wire_sample_threads {
 	struct wire_bytes data;
 };
 
-/* app_ended - The program that was started is over. status: what it exited with; signal: what ended
- * it, or 0. */
+/* app_ended - The program that was started is over: what it exited with, or the signal that ended
+ * it. */
 struct wire_app_ended {
 	uint8_t status;
 	uint8_t signal;

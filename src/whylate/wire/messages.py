@@ -1067,7 +1067,7 @@ class Events(Message):
 
 @dataclass(frozen=True, slots=True)
 class Name(Message):
-    """What an id means. table: 1 name of a thread, 2 function or data, 3 interrupt, 4 pid of sample_threads."""
+    """What an id means. table: 1 name of a thread, 2 function or data, 3 interrupt, 4 pid."""
 
     KIND: ClassVar[int] = 83
     table: int
@@ -1130,7 +1130,7 @@ class SampleThreads(Message):
 
 @dataclass(frozen=True, slots=True)
 class AppEnded(Message):
-    """The program that was started is over. status: what it exited with; signal: what ended it, or 0."""
+    """The program that was started is over: what it exited with, or the signal that ended it."""
 
     KIND: ClassVar[int] = 86
     status: int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 77f0c8f7c5ff089568b070f996b74ad6f28b09b36a56fee84e7f2bfa544a6c59 */
+/* sources: sha256 79b361d536cfaabd1a054a0fff24ec1a37cf87610c5dd4206e1c72168fb6d73b */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
