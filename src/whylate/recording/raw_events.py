@@ -9,7 +9,7 @@ from whylate.recording.events import USER_CODE, Event, Kind
 from whylate.wire.events import EventKind, RawEvent
 
 #: Tables of names (probe/src/recorder/names.h).
-THREADS, FUNCTIONS, INTERRUPTS = 1, 2, 3
+THREADS, FUNCTIONS, INTERRUPTS, PIDS = 1, 2, 3, 4
 #: A symbol or a thread's name; what is longer was not written by a kernel.
 LONGEST_NAME = 160
 MOST_NAMES = 1 << 17
@@ -43,6 +43,10 @@ class Names:
     def thread(self, number: int) -> str:
         """Return the name of a thread."""
         return self.texts.get((THREADS, number), "?")
+
+    def process(self, pid: int) -> str | None:
+        """Return the name of a watched program's thread by its pid; None: it was not told."""
+        return self.texts.get((PIDS, pid))
 
     def function(self, number: int) -> str:
         """Return a symbol with its offset; empty: there was no address."""

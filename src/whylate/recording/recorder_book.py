@@ -124,6 +124,10 @@ class RecorderBook:
             [min(ns, INT64_MAX) for ns in message.sums],
         )
 
+    def process_names(self, pids: Iterable[int]) -> dict[int, str]:
+        """Return the names of those threads of a watched program that have one."""
+        return {pid: name for pid in pids if (name := self._names.process(pid)) is not None}
+
     def close(self) -> None:
         """Write what waits and give the files their names."""
         self.flush()

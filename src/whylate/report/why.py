@@ -12,7 +12,7 @@ from whylate.causes.advice import Advice, advice
 from whylate.causes.answer import Answer, Story
 from whylate.causes.pieces import Cause, Piece
 from whylate.causes.population import CauseShare
-from whylate.report.causes import cause_name, headline, notes, percent, shown, told_of
+from whylate.report.causes import cause_name, headline, notes, of_thread, percent, shown, told_of
 from whylate.report.quantities import format_count, format_ns
 from whylate.report.text import plain
 
@@ -132,7 +132,8 @@ def _row(one: CauseShare, colours: dict[tuple[Cause, str], str]) -> CauseRow:
 
 def _story(story: Story, colours: dict[tuple[Cause, str], str]) -> StoryBar:
     one = story.accounted
-    head = f"CPU {one.cpu}, activation {format_count(one.activation)}: {format_ns(one.latency_ns)}"
+    which = f"CPU {one.cpu}, activation {format_count(one.activation)}{of_thread(story)}"
+    head = f"{which}: {format_ns(one.latency_ns)}"
     pieces = one.pieces or (Piece(one.due_ns, one.due_ns + one.latency_ns, Cause.NOT_OBSERVED),)
     scale = WIDTH / max(one.latency_ns, 1)
     parts = []

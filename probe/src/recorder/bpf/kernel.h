@@ -57,9 +57,14 @@ struct task_struct {
 	char comm[16];
 } KERNEL;
 
+struct hrtimer_clock_base {
+	__s64 offset; /* what its clock is ahead of CLOCK_MONOTONIC */
+} KERNEL;
+
 struct hrtimer {
 	__s64 _softexpires;
 	void *function;
+	struct hrtimer_clock_base *base;
 } KERNEL;
 
 /* The timer is its first member, here and in every kernel since there are hrtimers. */

@@ -43,7 +43,7 @@ int timer_entry(__u64 *context)
 	if (!cpu)
 		return 0;
 	record(cpu, now, EVENT_TIMER_ENTRY, 0, 0, 0, 0, (__u64)timer->function, (__u64)timer);
-	timer_expires(context, cpu, now, timer);
+	timer_expires(cpu, timer);
 	/* Whom a timer wakes shows only when it does: of a watched program, any late one counts. */
 	if (config.stack_after_ns && (is_watching() || wakes_measured(cpu, timer)))
 		late_stack(context, cpu, now, timer);

@@ -16,16 +16,13 @@ ALWAYS_INLINE bool is_watched(struct task_struct *task)
 	       comm[1] == config.watch_comm[1];
 }
 
-/* timer_expires - note when the timer was due whose function begins to run */
-ALWAYS_INLINE void timer_expires(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 now,
-				 struct hrtimer *timer)
+/* timer_expires - note when the timer was due whose function begins to run; one interrupt may run
+ * several, and by its own clock reading only the first of them was due so long ago */
+ALWAYS_INLINE void timer_expires(struct recorder_bpf_cpu *cpu, struct hrtimer *timer)
 {
-	__s64 timer_now = 0; /* by the timer's own clock */
-
 	if (!is_watching())
 		return;
-	bpf_probe_read_kernel(&timer_now, sizeof(timer_now), (void *)context[1]);
-	cpu->expired_ns = now - (timer_now - timer->_softexpires);
+	cpu->expired_ns = timer->_softexpires - timer->base->offset;
 	cpu->expired_in = cpu->interrupts;
 }
 
