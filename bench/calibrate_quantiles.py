@@ -15,7 +15,6 @@ import inspect
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latency_model import simulate_run
+from whylate.recording.samples import CpuSamples
 from whylate.stats.dependence import block_count
 from whylate.stats.lanes import time_blocks
 from whylate.stats.ordered import merge, order
@@ -43,17 +43,6 @@ _HEAD = " truth us   given   covered  missed/runs  low>truth  high<truth  half-w
 Simulate = Callable[..., NDArray[np.float64]]
 
 
-@dataclass(frozen=True)
-class SimulatedLane:
-    """One CPU of a simulated run, as the statistics want it."""
-
-    activation: NDArray[np.int64]
-    latency_ns: NDArray[np.int64]
-    overrun: NDArray[np.bool_]
-    start_ns: int = 0
-    interval_ns: int = INTERVAL_NS
-
-
 def describe(simulate: Simulate, overrides: dict[str, Any]) -> str:
     """Name the model's parameters, defaults and overrides together."""
     parameters = {
@@ -64,23 +53,21 @@ def describe(simulate: Simulate, overrides: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in (parameters | overrides).items())
 
 
-def lane(latency_us: NDArray[np.float64], start_ns: int = 0) -> SimulatedLane:
+def lane(latency_us: NDArray[np.float64], start_ns: int = 0) -> CpuSamples:
     """Turn latencies in microseconds into a lane without overruns."""
     n = len(latency_us)
     latency_ns = np.round(latency_us * 1000).astype(np.int64)
-    return SimulatedLane(np.arange(n), latency_ns, np.zeros(n, dtype=bool), start_ns)
+    return CpuSamples(0, start_ns, INTERVAL_NS, np.arange(n), latency_ns, np.zeros(n, dtype=bool))
 
 
-def one_cpu(
-    simulate: Simulate, rng: np.random.Generator, n: int, **model: Any
-) -> list[SimulatedLane]:
+def one_cpu(simulate: Simulate, rng: np.random.Generator, n: int, **model: Any) -> list[CpuSamples]:
     """Simulate one CPU."""
     return [lane(simulate(rng, n, **CONDITIONAL, **model))]
 
 
 def two_cpus(
     simulate: Simulate, rng: np.random.Generator, n: int, **model: Any
-) -> list[SimulatedLane]:
+) -> list[CpuSamples]:
     """Two CPUs with n / 2 activations each: own noise, and stalls that hit both at once.
 
     A stall comes at 5e-4 per activation, lasts three activations on average and adds a common
@@ -97,7 +84,7 @@ def two_cpus(
     ]
 
 
-CASES: dict[str, tuple[Callable[..., list[SimulatedLane]], dict[str, Any]]] = {
+CASES: dict[str, tuple[Callable[..., list[CpuSamples]], dict[str, Any]]] = {
     "one CPU": (one_cpu, {}),
     "one CPU, no dependence in the body": (one_cpu, {"rho": 0.0}),
     "one CPU, long clusters": (one_cpu, {"cluster_length": 12.0}),
@@ -105,7 +92,7 @@ CASES: dict[str, tuple[Callable[..., list[SimulatedLane]], dict[str, Any]]] = {
 }
 
 
-def intervals(lanes: Sequence[SimulatedLane]) -> dict[str, Quantile]:
+def intervals(lanes: Sequence[CpuSamples]) -> dict[str, Quantile]:
     """Every quantile of one simulated run."""
     ordered = merge([order(one) for one in lanes])
     blocks = time_blocks(lanes, block_count(max(len(one.latency_ns) for one in lanes)))
@@ -144,7 +131,7 @@ def main() -> None:
 
 
 def _truth(
-    run: Callable[..., list[SimulatedLane]],
+    run: Callable[..., list[CpuSamples]],
     simulate: Simulate,
     rng: np.random.Generator,
     rows: int,

@@ -27,7 +27,14 @@ FLAGS = ["-target", "bpf", "-mcpu=v3", "-std=gnu11", "-O2", "-g", "-fno-strict-a
 FLAGS += ["-Wall", "-Wextra", "-Werror"]
 COMPILERS = ("clang", "clang-19", "clang-18", "clang-17", "clang-16", "clang-15", "clang-14")
 #: What an address in a program may stand for; the loader puts the thing itself there.
-PLACES = {"cpus": "PLACE_CPUS", "config": "PLACE_CONFIG", "__irq_regs": "PLACE_IRQ_REGS"}
+PLACES = {
+    "cpus": "PLACE_CPUS",
+    "woken": "PLACE_WOKEN",
+    "config": "PLACE_CONFIG",
+    "__irq_regs": "PLACE_IRQ_REGS",
+}
+#: The kind of relocation of a call, and its instruction.
+R_BPF_64_32, CALL = 10, 0x85
 #: linux/bpf.h
 CORE_RELO = struct.Struct("<IIII")
 #: linux/btf.h: kinds, and by how many bytes a type of that kind goes on (a fixed part, each member)
@@ -53,18 +60,32 @@ class Symbol:
     name: str
     section: int
     is_function: bool
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that programs call: its instructions, places and type are as in Program."""
+
+    instructions: bytes
+    places: list[tuple[int, str]]
+    type: int
 
 
 @dataclass(frozen=True)
 class Program:
-    """One BPF program, as the kernel wants it."""
+    """One BPF program, as the kernel wants it.
+
+    functions: instruction at which each begins, and its type in BTF; the first is the program.
+    """
 
     name: str
     tracepoint: str
     is_typed: bool
     instructions: bytes
     places: list[tuple[int, str]]
-    function_type: int
+    functions: list[tuple[int, int]]
     relocations: bytes
 
 
@@ -87,8 +108,8 @@ def symbols_of(sections: list[Section]) -> list[Symbol]:
     table = next(s.data for s in sections if s.name == ".symtab")
     strings = next(s.data for s in sections if s.name == ".strtab")
     return [
-        Symbol(text_at(strings, name), section, info & 0xF == 2)
-        for name, info, _, section, _, _ in struct.iter_unpack("<IBBHQQ", table)
+        Symbol(text_at(strings, name), section, info & 0xF == 2, offset, size)
+        for name, info, _, section, offset, size in struct.iter_unpack("<IBBHQQ", table)
     ]
 
 
@@ -129,6 +150,65 @@ def by_section(btf: bytes, part: bytes) -> dict[str, tuple[int, bytes]]:
     return found
 
 
+def relocations_of(sections: list[Section], index: int) -> list[tuple[int, int, int]]:
+    """Return offset, kind and number of the symbol of all relocations of a section."""
+    return [
+        (offset, info & 0xFFFFFFFF, info >> 32)
+        for table in sections
+        if table.kind == 9 and table.info == index
+        for offset, info in struct.iter_unpack("<QQ", table.data)
+    ]
+
+
+def place_of(symbol: Symbol, user: str) -> str:
+    """Return what the loader puts where that symbol is used."""
+    if symbol.name not in PLACES:
+        sys.exit(f"bpfgen: {user} uses {symbol.name}: the loader does not know it")
+    return PLACES[symbol.name]
+
+
+def functions_of(sections: list[Section], types: bytes) -> dict[int, Function]:
+    """Return the functions that programs call by their offset; they call no others."""
+    index = next((i for i, s in enumerate(sections) if s.name == ".text"), -1)
+    symbols = symbols_of(sections)
+    found = {}
+    type_at = dict(struct.iter_unpack("<II", types))
+    for symbol in symbols:
+        if symbol.section != index or not symbol.is_function:
+            continue
+        end = symbol.offset + symbol.size
+        places = [
+            ((offset - symbol.offset) // 8, place_of(symbols[number], symbol.name))
+            for offset, _, number in relocations_of(sections, index)
+            if symbol.offset <= offset < end
+        ]
+        code = sections[index].data[symbol.offset : end]
+        if any(code[at] == CALL and code[at + 1] >> 4 == 1 for at in range(0, len(code), 8)):
+            sys.exit(f"bpfgen: {symbol.name} calls another function: only programs can")
+        found[symbol.offset] = Function(code, places, type_at[symbol.offset])
+    return found
+
+
+def link(
+    program: bytes, calls: dict[int, int], functions: dict[int, Function]
+) -> tuple[bytes, list[tuple[int, str]], list[tuple[int, int]]]:
+    """Put the functions that a program calls behind it.
+
+    calls: the offsets of its calls, and those of what they call. Returns instructions, places and
+    functions, as in Program.
+    """
+    code = bytearray(program)
+    places: list[tuple[int, str]] = []
+    begins: dict[int, int] = {}
+    for at, target in calls.items():
+        if target not in begins:
+            begins[target] = len(code) // 8
+            places += [(begins[target] + i, place) for i, place in functions[target].places]
+            code += functions[target].instructions
+        struct.pack_into("<i", code, at + 4, begins[target] - at // 8 - 1)
+    return bytes(code), places, [(at, functions[target].type) for target, at in begins.items()]
+
+
 def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
     """Return all programs: each has a section of its own, called TYPE/TRACEPOINT."""
     symbols = symbols_of(sections)
@@ -139,6 +219,9 @@ def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
     relocations += header
     types = by_section(btf, extra[functions : functions + functions_size])
     changes = by_section(btf, extra[relocations : relocations + relocations_size])
+    called = functions_of(sections, types.get(".text", (8, b""))[1])
+    if ".text" in changes:
+        sys.exit("bpfgen: a function reads the kernel's structures: only programs can")
     found = []
     for index, section in enumerate(sections):
         kind, _, tracepoint = section.name.partition("/")
@@ -148,18 +231,27 @@ def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
         if len(names) != 1:
             sys.exit(f"bpfgen: {section.name} must hold one program, and nothing it calls")
         places = []
-        for table in (s for s in sections if s.kind == 9 and s.info == index):
-            for offset, info in struct.iter_unpack("<QQ", table.data):
-                symbol = symbols[info >> 32].name
-                if symbol not in PLACES:
-                    sys.exit(f"bpfgen: {names[0]} uses {symbol}: the loader does not know it")
-                places.append((offset // 8, PLACES[symbol]))
+        calls: dict[int, int] = {}
+        for offset, kind_of_use, number in relocations_of(sections, index):
+            if kind_of_use == R_BPF_64_32:
+                calls[offset] = symbols[number].offset
+            else:
+                places.append((offset // 8, place_of(symbols[number], names[0])))
+        code, more_places, more_functions = link(section.data, calls, called)
         (function,) = struct.unpack_from("<I", types[section.name][1], 4)
         size, records = changes.get(section.name, (CORE_RELO.size, b""))
         if size != CORE_RELO.size:
             sys.exit("bpfgen: this clang writes relocations of another size")
         found.append(
-            Program(names[0], tracepoint, kind == "tp_btf", section.data, places, function, records)
+            Program(
+                names[0],
+                tracepoint,
+                kind == "tp_btf",
+                code,
+                places + more_places,
+                [(0, function), *more_functions],
+                records,
+            )
         )
     return found
 
@@ -206,6 +298,8 @@ def render(programs: list[Program], btf: bytes, digest: str) -> str:
         out += [*numbers(words(p.instructions), "\t", 4), "};"]
         out.append(f"static const struct bpf_place {p.name}_places[] = {{")
         out += [*numbers([f"{{{at}, {place}}}" for at, place in p.places], "\t", 4), "};"]
+        out.append(f"static const struct bpf_function {p.name}_functions[] = {{")
+        out += [*numbers([f"{{{at}, {kind}}}" for at, kind in p.functions], "\t", 4), "};"]
         if p.relocations:
             out.append(f"static const struct bpf_relocation {p.name}_relocations[] = {{")
             entries = [
@@ -221,7 +315,7 @@ def render(programs: list[Program], btf: bytes, digest: str) -> str:
             f"\t\t.instructions = {p.name}_instructions,",
             f"\t\t.instruction_count = {len(p.instructions) // 8},",
             f"\t\t.places = {p.name}_places, .place_count = {len(p.places)},",
-            f"\t\t.function_type = {p.function_type},",
+            f"\t\t.functions = {p.name}_functions, .function_count = {len(p.functions)},",
         ]
         if p.relocations:
             count = len(p.relocations) // CORE_RELO.size

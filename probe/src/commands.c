@@ -182,13 +182,25 @@ static size_t spool_limit(void)
 static void do_recorder(struct session *session, uint32_t number,
 			const struct wire_recorder *command)
 {
-	if (session->measuring || command->engine > 2 || command->tail_ppm > 500000) {
+	if (session->measuring || command->engine > 2 || command->tail_ppm > 500000 ||
+	    command->stop_above_ns > INT64_MAX) {
 		send_failed(session, number, EINVAL, "a recorder that this probe does not have");
 		return;
 	}
 	session->flight.asked = *command;
 	session->flight.wanted = true;
 	send_done(session, number);
+}
+
+/* send_recorder - what is recorded from now on, and what is not */
+static void send_recorder(struct session *session, const struct recorder *recorder)
+{
+	for (size_t i = 0; i < recorder->source_count; i++)
+		SEND(session, recorder_source, RECORDER_SOURCE,
+		     .name = wire_text(recorder->sources[i].name),
+		     .error = recorder->sources[i].attached ? 0 : recorder->sources[i].error);
+	SEND(session, recorder_started, RECORDER_STARTED,
+	     .engine = wire_text(recorder->engine->name), .ring_events = recorder->ring_size);
 }
 
 /* start_recorder - record what the threads do from here on, or say why not */
@@ -198,18 +210,14 @@ static void start_recorder(struct session *session)
 	char text[RECORDER_MESSAGE];
 
 	session->flight.wanted = false;
-	if (flight_start(session, text)) {
+	if (flight_start(session, NULL, text)) {
 		send_note(session, "no-recorder", text);
 		return;
 	}
 	if (text[0])
 		send_note(session, "recorder-declined", text);
-	for (size_t i = 0; i < recorder->source_count; i++)
-		SEND(session, recorder_source, RECORDER_SOURCE,
-		     .name = wire_text(recorder->sources[i].name),
-		     .error = recorder->sources[i].attached ? 0 : recorder->sources[i].error);
-	SEND(session, recorder_started, RECORDER_STARTED,
-	     .engine = wire_text(recorder->engine->name), .ring_events = recorder->ring_size);
+	flight_tell_threads(session);
+	send_recorder(session, recorder);
 }
 
 static void do_wakeup(struct session *session, uint32_t number, const struct wire_wakeup *command)
@@ -245,8 +253,10 @@ static void do_wakeup(struct session *session, uint32_t number, const struct wir
 		send_failed(session, number, error, text);
 		return;
 	}
-	if (session->flight.wanted)
+	if (session->flight.wanted) {
 		start_recorder(session);
+		flight_watch(session);
+	}
 	wakeup_go(&session->wakeup);
 	session->measuring = true;
 	session->phase_ns = 0;
@@ -259,6 +269,37 @@ static void do_wakeup(struct session *session, uint32_t number, const struct wir
 			 strerror(session->wakeup.idle_error));
 		send_note(session, "idle-states", text);
 	}
+	send_done(session, number);
+}
+
+static void do_app(struct session *session, uint32_t number, const struct wire_app *command)
+{
+	const struct recorder *recorder = &session->flight.recorder;
+	char text[RECORDER_MESSAGE];
+	int error = EINVAL;
+
+	if (session->measuring || !session->flight.wanted || !command->duration_ns ||
+	    command->duration_ns > INT64_MAX / 2) {
+		send_failed(session, number, EINVAL,
+			    "a program can be watched only with the recorder, one at a time");
+		return;
+	}
+	session->flight.wanted = false;
+	if (command->spool && !spool_open(&session->spool, spool_limit())) {
+		send_failed(session, number, ENOMEM, "no memory to spool samples in");
+		return;
+	}
+	error = app_start(session, command, text);
+	if (error) {
+		if (command->spool)
+			spool_release(&session->spool);
+		send_failed(session, number, error, text);
+		return;
+	}
+	session->measuring = true;
+	session->spooling = command->spool;
+	session->shipped_ns = clock_ns();
+	send_recorder(session, recorder);
 	send_done(session, number);
 }
 
@@ -330,6 +371,7 @@ void commands_take(struct session *session, const struct frame *frame)
 		struct wire_pause pause;
 		struct wire_phase phase;
 		struct wire_recorder recorder;
+		struct wire_app app;
 	} u;
 
 	if (frame->kind == WIRE_HELLO && wire_unpack_hello(payload, length, &u.hello)) {
@@ -344,6 +386,8 @@ void commands_take(struct session *session, const struct frame *frame)
 		do_setting(session, frame->number, &u.setting);
 	} else if (frame->kind == WIRE_WAKEUP && wire_unpack_wakeup(payload, length, &u.wakeup)) {
 		do_wakeup(session, frame->number, &u.wakeup);
+	} else if (frame->kind == WIRE_APP && wire_unpack_app(payload, length, &u.app)) {
+		do_app(session, frame->number, &u.app);
 	} else if (frame->kind == WIRE_RECORDER &&
 		   wire_unpack_recorder(payload, length, &u.recorder)) {
 		do_recorder(session, frame->number, &u.recorder);
@@ -359,7 +403,9 @@ void commands_take(struct session *session, const struct frame *frame)
 		session->phase_ns = u.phase.phase_ns;
 		send_done(session, frame->number);
 	} else if (frame->kind == WIRE_STOP) {
-		if (session->measuring)
+		if (session->app.running)
+			app_stop(session);
+		else if (session->measuring)
 			wakeup_stop(&session->wakeup);
 		send_done(session, frame->number);
 	} else if (frame->kind == WIRE_FINISH) {

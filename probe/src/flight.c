@@ -10,19 +10,12 @@
 
 #include "clock.h"
 #include "loads/room.h"
-#include "recorder/pack_events.h"
 #include "recorder/sample_cost.h"
 #include "session_parts.h"
 #include "symbols.h"
 
 #define ENGINES 2u
 
-/* Windows a second that are copied at the most, and how many at once after a quiet time. */
-#define WINDOWS_PER_S 20u
-#define WINDOWS_BURST 200u
-#define TOKEN_NS      (NS_PER_S / WINDOWS_PER_S)
-/* Room that a window should find in the link before it is copied. */
-#define WINDOW_ROOM (64u * 1024)
 /* Memory for the events of one CPU, where nobody says how much. */
 #define RING_LEAST ((uint64_t)256 * 1024)
 #define RING_MOST  ((uint64_t)4 * 1024 * 1024)
@@ -34,7 +27,8 @@
 /* How long after one look at the rings the next one comes. */
 #define LOOK_LEAST_NS 4000000u
 #define LOOK_MOST_NS  50000000u
-/* The thread that looks must get to it though loads want the CPU; it is an ordinary one still. */
+/* The thread that starts the engine and then looks must get to it though loads want the CPU (with
+ * four of them starting took 35 s once); it is an ordinary one still. */
 #define LOOKING_NICE -20
 
 static const struct recorder_engine *const engines[ENGINES] = {&recorder_bpf, &recorder_tracefs};
@@ -94,7 +88,7 @@ static int release(struct flight *flight, int error)
 	return error;
 }
 
-int flight_start(struct session *session, char *text)
+int flight_start(struct session *session, const struct recorder_watch *watch, char *text)
 {
 	struct flight *flight = &session->flight;
 	const struct wakeup *wakeup = &session->wakeup;
@@ -110,163 +104,40 @@ int flight_start(struct session *session, char *text)
 	flight->plan =
 	    (struct recorder_plan){.threads = threads,
 				   .thread_count = wakeup->count,
+				   .watch = watch,
 				   .cpu_limit = (uint16_t)(cpus < MAX_CPUS ? cpus : MAX_CPUS),
 				   .stack_after_ns = STACK_AFTER_NS};
 	flight->plan.ring_bytes = ring_bytes_for(flight->asked.ring_bytes, flight->plan.cpu_limit);
 	flight->window = malloc(sizeof(*flight->window));
-	flight->cpus = calloc(wakeup->count, sizeof(*flight->cpus));
+	flight->cpus = calloc(wakeup->count + 1, sizeof(*flight->cpus));
 	flight->at_last_look = calloc(flight->plan.cpu_limit, sizeof(*flight->at_last_look));
 	if (!names_open(&flight->names, send_name, session) || !flight->window || !flight->cpus ||
 	    !flight->at_last_look) {
 		snprintf(text, RECORDER_MESSAGE, "no memory for the flight recorder");
 		return release(flight, ENOMEM);
 	}
+	/* Refused, it is as nice as it was: what is overwritten meanwhile was not observed. */
+	setpriority(PRIO_PROCESS, 0, LOOKING_NICE);
 	/* One engine looks for the kernel's entry from its timer. */
 	symbols_show(session->guardian, &symbols);
 	error = start_best(session, flight->asked.engine, text);
 	symbols_hide(session->guardian, &symbols);
-	if (error)
+	if (error) {
+		setpriority(PRIO_PROCESS, 0, 0);
 		return release(flight, error);
+	}
 	sample_cost(&flight->recorder, &flight->sampled);
 	flight->gather_ns = 0;
 	flight->recording = true;
 	flight->look_ns = LOOK_LEAST_NS;
-	/* Refused, it is as nice as it was: what is overwritten meanwhile was not observed. */
-	setpriority(PRIO_PROCESS, 0, LOOKING_NICE);
 	threshold_open(&flight->threshold, flight->asked.threshold_ns, flight->asked.tail_ppm);
 	flight->body_every = flight->asked.body_every;
 	flight->windows = flight->passed_over = 0;
-	flight->tokens = WINDOWS_BURST;
+	flight->tokens = FLIGHT_BURST;
 	flight->refilled_ns = clock_ns();
 	flight->plan.threads = NULL; /* they were for the start alone */
-	/* Always the same: what is drawn in virtual time must repeat. */
-	flight->random = 0x9E3779B97F4A7C15u;
+	flight->plan.watch = NULL;
 	return 0;
-}
-
-/* allowed - whether one more window may be copied now */
-static bool allowed(struct flight *flight, uint64_t now_ns)
-{
-	uint64_t come = (now_ns - flight->refilled_ns) / TOKEN_NS;
-
-	flight->refilled_ns += come * TOKEN_NS;
-	flight->tokens =
-	    come < WINDOWS_BURST - flight->tokens ? flight->tokens + (uint32_t)come : WINDOWS_BURST;
-	if (!flight->tokens)
-		return false;
-	flight->tokens--;
-	return true;
-}
-
-/* drawn - whether this activation belongs to the random sample (xorshift64*) */
-static bool drawn(struct flight *flight)
-{
-	flight->random ^= flight->random >> 12;
-	flight->random ^= flight->random << 25;
-	flight->random ^= flight->random >> 27;
-	return flight->body_every &&
-	       (flight->random * 0x2545F4914F6CDD1Du >> 32) % flight->body_every == 0;
-}
-
-static void send_events(struct session *session, uint16_t cpu, const struct window *window)
-{
-	uint8_t data[WIRE_MAX_PAYLOAD];
-	size_t limit =
-	    session->link.frame_limit > 256 ? session->link.frame_limit - 64 : LINK_MIN_FRAME * 2;
-	size_t i = 0;
-
-	while (i < window->count) {
-		uint64_t before_ns = window->due_ns;
-		uint16_t count = 0;
-		size_t length = 0;
-
-		while (i < window->count && (!count || length + PACKED_EVENT <= limit)) {
-			const struct recorder_event *event = &window->events[i++];
-
-			length +=
-			    pack_event(data + length, event, before_ns, &session->flight.names);
-			before_ns = event->time_ns;
-			count++;
-		}
-		KEEP(session, events, EVENTS, .cpu = cpu, .count = count,
-		     .data = {data, (uint16_t)length});
-	}
-}
-
-static uint64_t due_of(const struct wakeup_cpu *cpu, const struct activation *activation)
-{
-	return cpu->start_ns + activation->index * cpu->interval_ns;
-}
-
-static uint64_t run_of(const struct wakeup_cpu *cpu, const struct activation *activation)
-{
-	return due_of(cpu, activation) + (uint64_t)activation->latency_ns;
-}
-
-static void send_window(struct session *session, const struct wakeup_cpu *cpu, bool late,
-			const struct activation *activation, const struct recorder_stage *stage,
-			const struct recorder_stage *before)
-{
-	struct flight *flight = &session->flight;
-	struct window *window = flight->window;
-	uint8_t sums[8 * RECORDER_SUMS] = {0};
-	struct wire_list list = {sums, sizeof(sums), RECORDER_SUMS};
-
-	window->due_ns = due_of(cpu, activation);
-	window->run_ns = run_of(cpu, activation);
-	window_copy(window, &flight->recorder, cpu->cpu);
-	if (stage->switched_ns && before->switched_ns)
-		for (size_t i = 0; i < RECORDER_SUMS; i++)
-			wire_store_u64(sums + 8 * i, stage->sums[i] - before->sums[i]);
-	KEEP(session, window, WINDOW, .cpu = cpu->cpu, .tid = cpu->tid,
-	     .prio = (uint8_t)(cpu->priority ? 99 - cpu->priority : 120), .late = late,
-	     .activation = activation->index, .due_ns = window->due_ns, .run_ns = window->run_ns,
-	     .timer_ns = stage->timer_ns, .waking_ns = stage->waking_ns,
-	     .switched_ns = stage->switched_ns, .observed_ns = window->observed_ns,
-	     .events = (uint32_t)window->count, .sums = list);
-	send_events(session, cpu->cpu, window);
-	flight->windows++;
-}
-
-static int32_t since(uint64_t time_ns, uint64_t due_ns)
-{
-	int64_t ns = (int64_t)(time_ns - due_ns);
-
-	return time_ns && ns > INT32_MIN && ns <= INT32_MAX ? (int32_t)ns : NOT_SEEN;
-}
-
-/* examine - look at one activation: its stages, and whether its window is wanted */
-static void examine(struct session *session, size_t i, struct activation *activation,
-		    uint64_t now_ns)
-{
-	struct flight *flight = &session->flight;
-	const struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
-	const struct recorder_cpu *recorded = flight->recorder.cpus[cpu->cpu];
-	struct flight_cpu *at = &flight->cpus[i];
-	uint64_t due_ns = due_of(cpu, activation);
-	uint64_t run_ns = run_of(cpu, activation);
-	struct recorder_stage before = {0};
-	struct recorder_stage stage = stage_find(recorded, &at->stage, at->run_ns, run_ns);
-	bool late = threshold_is_late(&flight->threshold, activation->latency_ns);
-
-	if (stage.switched_ns && at->stage)
-		before = recorded->stage[(at->stage - 1) & (STAGES - 1)];
-	/* A waking before it was due is of another time. */
-	activation->stages_ns[0] = since(stage.timer_ns, due_ns);
-	activation->stages_ns[1] = since(stage.waking_ns, due_ns);
-	activation->stages_ns[2] = since(stage.switched_ns, due_ns);
-	at->run_ns = run_ns;
-	if (!drawn(flight) && !late)
-		return;
-	if (allowed(flight, now_ns))
-		send_window(session, cpu, late, activation, &stage, &before);
-	else if (late)
-		flight->passed_over++;
-}
-
-static bool has_room(const struct session *session)
-{
-	return session->spooling || link_has_room(&session->link, WINDOW_ROOM);
 }
 
 /*
@@ -293,42 +164,10 @@ static void pace(struct flight *flight)
 		flight->look_ns = LOOK_MOST_NS;
 }
 
-/* examine_cpu - look at the activations of a CPU until what was recorded does not reach */
-static void examine_cpu(struct session *session, size_t i, bool ended)
+void flight_gather(struct flight *flight)
 {
-	struct flight *flight = &session->flight;
-	struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
-	uint64_t written = ring_written(&cpu->ring), now_ns = clock_ns();
-
-	if (cpu->cpu >= flight->recorder.cpu_limit || !flight->recorder.cpus[cpu->cpu]) {
-		cpu->ring.offered = written;
-		return;
-	}
-	for (; cpu->ring.offered < written && has_room(session); cpu->ring.offered++) {
-		struct activation *activation = ring_at(&cpu->ring, cpu->ring.offered);
-
-		if (!ended && run_of(cpu, activation) > flight->recorder.gathered_ns)
-			break;
-		examine(session, i, activation, now_ns);
-	}
-}
-
-void flight_examine(struct session *session, bool ended)
-{
-	struct flight *flight = &session->flight;
-	uint64_t before_ns = clock_thread_ns();
-
-	if (!flight->recording) {
-		for (size_t i = 0; i < session->wakeup.count; i++)
-			session->wakeup.cpus[i].ring.offered =
-			    ring_written(&session->wakeup.cpus[i].ring);
-		return;
-	}
 	flight->recorder.engine->gather(&flight->recorder);
 	pace(flight);
-	for (size_t i = 0; i < session->wakeup.count; i++)
-		examine_cpu(session, i, ended);
-	flight->gather_ns += clock_thread_ns() - before_ns;
 }
 
 void flight_end(struct session *session)

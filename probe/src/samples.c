@@ -7,8 +7,7 @@
 
 #define MAX_OVERRUNS 32 /* stalls in one block */
 
-/* put_stages - three numbers: 0 where a stage was not seen, else 1 + zigzag(since it was due) */
-static size_t put_stages(uint8_t *data, const struct activation *activation)
+size_t samples_put_stages(uint8_t *data, const struct activation *activation)
 {
 	size_t length = 0;
 
@@ -44,7 +43,8 @@ struct sample_block samples_take(struct ring *ring, uint8_t *data, uint8_t *stag
 		    leb128_zigzag((int64_t)((uint64_t)activation->latency_ns - (uint64_t)before)));
 		before = activation->latency_ns;
 		if (stages)
-			block.stages_length += put_stages(stages + block.stages_length, activation);
+			block.stages_length +=
+			    samples_put_stages(stages + block.stages_length, activation);
 		if (activation->overruns) {
 			overruns_length += leb128_put(overruns + overruns_length, block.count);
 			overruns_length +=

@@ -33,4 +33,7 @@ struct sample_block {
  * NULL: they are not wanted. */
 struct sample_block samples_take(struct ring *ring, uint8_t *data, uint8_t *stages, size_t room);
 
+/* samples_put_stages - the three numbers of one activation; returns their bytes */
+size_t samples_put_stages(uint8_t *data, const struct activation *activation);
+
 #endif

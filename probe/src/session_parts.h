@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "app.h"
 #include "flight.h"
 #include "guardian.h"
 #include "spool.h"
@@ -42,6 +43,7 @@ struct session {
 	uint32_t pause_command;
 	uint64_t phase_ns; /* of the next workload */
 	struct flight flight;
+	struct app app;
 	uint64_t frames_heard;
 };
 
@@ -62,6 +64,12 @@ void commands_take(struct session *session, const struct frame *frame);
 
 /* shipping_tick - ship samples, and see whether the workload has ended */
 void shipping_tick(struct session *session, uint64_t now_ns);
+
+/* shipping_unspool - what was kept on the board goes out now that nothing is measured any more */
+void shipping_unspool(struct session *session);
+
+/* shipping_result - the last word of a workload */
+void shipping_result(struct session *session);
 
 /* loads_tick - report the work of the loads, twice a second */
 void loads_tick(struct session *session, uint64_t now_ns);

@@ -98,11 +98,20 @@ static void send_faults(struct session *session)
 	}
 }
 
-static void send_results(struct session *session)
+void shipping_result(struct session *session)
 {
 	struct rusage usage;
 	uint64_t cpu_time_ns;
 
+	getrusage(RUSAGE_SELF, &usage);
+	cpu_time_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S +
+		      (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+	SEND(session, result, RESULT, .cpu_time_ns = cpu_time_ns,
+	     .peak_memory = (uint64_t)usage.ru_maxrss * 1024u);
+}
+
+static void send_results(struct session *session)
+{
 	for (size_t i = 0; i < session->wakeup.count; i++) {
 		const struct wakeup_cpu *cpu = &session->wakeup.cpus[i];
 
@@ -113,20 +122,17 @@ static void send_results(struct session *session)
 		     .overrun = cpu->count.overrun, .dropped = cpu->count.dropped);
 	}
 	send_faults(session);
-	getrusage(RUSAGE_SELF, &usage);
-	cpu_time_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S +
-		      (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
-	SEND(session, result, RESULT, .cpu_time_ns = cpu_time_ns,
-	     .peak_memory = (uint64_t)usage.ru_maxrss * 1024u);
+	shipping_result(session);
 }
 
-/* unspool - what was kept on the board goes out now that nothing is measured any more */
-static void unspool(struct session *session)
+void shipping_unspool(struct session *session)
 {
 	struct spool_reader reader = spool_read(&session->spool);
 	struct wire_writer writer = {0};
 	uint8_t kind;
 
+	if (!session->spooling)
+		return;
 	while (spool_next(&reader, &kind, &writer.data, &writer.length))
 		session_send(session, kind, &writer);
 	spool_release(&session->spool);
@@ -135,8 +141,14 @@ static void unspool(struct session *session)
 
 void shipping_tick(struct session *session, uint64_t now_ns)
 {
+	bool ended;
+
+	if (session->app.running) {
+		app_tick(session, now_ns);
+		return;
+	}
 	/* Asked before shipping: what a thread put last is in its ring when it has ended. */
-	bool ended = wakeup_ended(&session->wakeup);
+	ended = wakeup_ended(&session->wakeup);
 
 	if (!ended && now_ns - session->shipped_ns < SHIP_NS) {
 		if (session->flight.recording)
@@ -147,8 +159,7 @@ void shipping_tick(struct session *session, uint64_t now_ns)
 	ship(session, now_ns, ended);
 	if (!ended || !rings_empty(session))
 		return;
-	if (session->spooling)
-		unspool(session);
+	shipping_unspool(session);
 	flight_end(session);
 	send_results(session);
 	wakeup_release(&session->wakeup);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "recorder/want.h"
 
 /* Time that a thread's ring lasts while the ordinary thread does not get to take from it. */
 #define RING_NS	     (10u * (uint64_t)NS_PER_S)
@@ -45,7 +46,8 @@ static uint64_t came_due(uint64_t due_ns, uint64_t now_ns, uint64_t end_ns, uint
 	return count < UINT32_MAX ? count : UINT32_MAX;
 }
 
-/* measure - the loop: nothing in it but the sleep, the clock and stores to locked memory */
+/* measure - the loop: nothing in it but the sleep, the clock and stores to locked memory; and one
+ * call more when all of it is to end */
 static void measure(struct wakeup_cpu *cpu)
 {
 	uint64_t due_ns = cpu->start_ns;
@@ -60,6 +62,11 @@ static void measure(struct wakeup_cpu *cpu)
 		if (due_ns >= end_ns)
 			break; /* the end was moved while this thread slept */
 
+		if (cpu->stop_above_ns && (int64_t)(now_ns - due_ns) > (int64_t)cpu->stop_above_ns)
+			cpu->too_late(cpu->too_late_context, cpu, index);
+		if (cpu->want)
+			want(cpu->want, cpu->late, cpu->cpu, index, due_ns,
+			     (int64_t)(now_ns - due_ns));
 		overruns = came_due(due_ns, now_ns, end_ns, cpu->interval_ns);
 		if (ring_put(&cpu->ring,
 			     (struct activation){.index = index,

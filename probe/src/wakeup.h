@@ -18,6 +18,9 @@
 
 #include "ring.h"
 
+struct recorder_want;
+struct threshold;
+
 struct wakeup_plan {
 	uint64_t interval_ns;
 	uint64_t duration_ns;
@@ -41,6 +44,13 @@ struct wakeup_cpu {
 	_Atomic bool ended;
 	_Alignas(64) uint64_t start_ns;
 	uint64_t interval_ns;
+	struct recorder_want *want; /* NULL where nothing is recorded */
+	struct threshold *late;	    /* the same */
+	/* The first activation of all that is later than this ends the workload; 0: none does. */
+	uint64_t stop_above_ns;
+	/* Called by the measuring thread at once when it is. */
+	void (*too_late)(void *context, const struct wakeup_cpu *cpu, uint64_t index);
+	void *too_late_context;
 	_Atomic uint64_t *end_ns;
 	sem_t *ready;
 	sem_t *go;

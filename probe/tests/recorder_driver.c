@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * recorder_driver ENGINE SECONDS [stack=NS] [ring=BYTES] [cost] [quiet] - run one recorder engine
+ * recorder_driver ENGINE SECONDS [stack=NS] [ring=BYTES] [want=N] [cost] [quiet] - run an engine
  *
  * On each CPU a SCHED_FIFO thread sleeps to absolute deadlines 1 ms apart. After SECONDS the rings
  * are printed, one line for each thing:
@@ -11,10 +11,14 @@
  *	stage CPU SWITCHED_NS WAKING_NS TIMER_NS SUMS...
  *	left CPU LEFT_NS SUMS...
  *	fault CPU TEXT					(what should not be in a ring)
+ *	window CPU DUE_NS RUN_NS OBSERVED_NS EVENTS	(with want, of those that were held)
+ *	held CPU HOLDS NOT_HELD				(with want)
  *	program NAME RUNS NS				(with cost)
  *	cost RUNS NS MISSED
  *
- * "ready" is printed when the recorder runs. Exits with 1 where it cannot, and says why.
+ * With want each thread wants every Nth of its activations held, and nobody releases them until
+ * half of the time is over. "ready" is printed when the recorder runs. Exits with 1 where it
+ * cannot, and says why.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,11 +33,13 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "recorder/engine.h"
+#include "recorder/chunks.h"
+#include "recorder/window.h"
 
 #define CPUS	    256
 #define INTERVAL_NS 1000000u
 #define PRIORITY    90
+#define WANTED	    4096
 #define ORDER_NS    100000000u /* interrupts, and a hypervisor that stops the CPU in one */
 
 struct sleeper {
@@ -41,13 +47,21 @@ struct sleeper {
 	uint16_t cpu;
 	_Atomic uint32_t pid;
 	_Atomic bool *stop;
+	struct recorder_want *_Atomic want;
+	uint64_t every;
+	/* Of those that it wanted held. */
+	struct {
+		uint64_t due_ns;
+		uint64_t run_ns;
+	} wanted[WANTED];
+	_Atomic size_t wanted_count;
 };
 
 static void *sleeper_main(void *argument)
 {
 	struct sleeper *sleeper = argument;
 	struct sched_param priority = {.sched_priority = PRIORITY};
-	uint64_t due;
+	uint64_t due, count = 0;
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
@@ -61,6 +75,12 @@ static void *sleeper_main(void *argument)
 		struct timespec until = clock_timespec(due);
 
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+		if (sleeper->want && ++count % sleeper->every == 0 &&
+		    sleeper->wanted_count < WANTED) {
+			sleeper->wanted[sleeper->wanted_count].due_ns = due;
+			sleeper->wanted[sleeper->wanted_count++].run_ns = clock_ns();
+			sleeper->want->due_ns = due;
+		}
 	}
 	return NULL;
 }
@@ -76,15 +96,14 @@ static void print_sums(const uint64_t *sums)
 struct snapshot {
 	struct recorder_cpu *cpu;
 	struct recorder_event *events;
-	uint64_t first;
-	uint64_t end;
+	uint64_t first; /* what is before it may have been overwritten meanwhile */
 };
 
 /* take - copy a ring; what was overwritten meanwhile does not count */
 static bool take(const struct recorder *recorder, uint16_t cpu, struct snapshot *snapshot)
 {
 	size_t bytes = recorder->ring_size * sizeof(struct recorder_event);
-	uint64_t now;
+	uint64_t after;
 
 	snapshot->cpu = malloc(sizeof(*snapshot->cpu));
 	snapshot->events = malloc(bytes);
@@ -94,32 +113,83 @@ static bool take(const struct recorder *recorder, uint16_t cpu, struct snapshot 
 	atomic_thread_fence(memory_order_seq_cst);
 	memcpy(snapshot->events, recorder->events[cpu], bytes);
 	atomic_thread_fence(memory_order_seq_cst);
-	now = *(volatile __u64 *)&recorder->cpus[cpu]->events;
-	snapshot->end = snapshot->cpu->events;
-	snapshot->first = now > recorder->ring_size ? now - recorder->ring_size : 0;
+	after = *(volatile __u64 *)&recorder->cpus[cpu]->events / CHUNK_EVENTS + 1;
+	snapshot->first = after * CHUNK_EVENTS > recorder->ring_size
+			      ? after * CHUNK_EVENTS - recorder->ring_size
+			      : 0;
 	return true;
 }
 
 static void print_events(const struct snapshot *snapshot, uint64_t ring, uint16_t cpu, bool quiet)
 {
+	struct recorder_cpu *cpus[] = {snapshot->cpu};
+	struct recorder_event *rings[] = {snapshot->events}, event;
+	struct recorder copy = {.cpus = cpus, .events = rings, .ring_size = ring};
 	uint64_t before_ns = 0;
+	struct chunks chunks;
 
-	for (uint64_t number = snapshot->first; number < snapshot->end; number++) {
-		const struct recorder_event *event = &snapshot->events[number & (ring - 1)];
-
-		if (event->seq != (uint32_t)(number + 1))
-			printf("fault %u seq %u at %" PRIu64 "\n", cpu, event->seq, number);
+	chunks_look(&chunks, &copy, 0);
+	for (uint64_t number = snapshot->first; number < chunks.end; number++) {
+		if (!chunks_take(&chunks, number, &event)) {
+			printf("fault %u nothing at %" PRIu64 "\n", cpu, number);
+			continue;
+		}
 		/* A program that is interrupted has read the clock before what interrupts it. */
-		if (event->time_ns + ORDER_NS < before_ns)
+		if (event.time_ns + ORDER_NS < before_ns)
 			printf("fault %u time %llu after %" PRIu64 "\n", cpu,
-			       (unsigned long long)event->time_ns, before_ns);
-		before_ns = event->time_ns;
+			       (unsigned long long)event.time_ns, before_ns);
+		before_ns = event.time_ns;
 		if (!quiet)
 			printf("event %u %llu %u %u %u %u %u %u %llu %llu\n", cpu,
-			       (unsigned long long)event->time_ns, event->seq, event->kind,
-			       event->a, event->b, event->c, event->d, (unsigned long long)event->e,
-			       (unsigned long long)event->f);
+			       (unsigned long long)event.time_ns, event.seq, event.kind, event.a,
+			       event.b, event.c, event.d, (unsigned long long)event.e,
+			       (unsigned long long)event.f);
 	}
+}
+
+/* print_windows - those that were held of one thread, whatever was recorded since */
+static void print_windows(const struct recorder *recorder, const struct sleeper *sleeper)
+{
+	const struct recorder_cpu *cpu = recorder->cpus[sleeper->cpu];
+	static struct window window;
+
+	for (size_t i = 0; i < sleeper->wanted_count; i++) {
+		window.due_ns = sleeper->wanted[i].due_ns;
+		window.run_ns = sleeper->wanted[i].run_ns;
+		window_copy(&window, recorder, sleeper->cpu);
+		printf("window %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %zu\n", sleeper->cpu,
+		       window.due_ns, window.run_ns, window.observed_ns, window.count);
+	}
+	printf("held %u %llu %llu\n", sleeper->cpu, (unsigned long long)cpu->holds,
+	       (unsigned long long)cpu->not_held);
+}
+
+/* release_all - half-time: what was held until now is not wanted any more */
+static void release_all(const struct recorder *recorder, struct sleeper *sleepers)
+{
+	for (uint16_t i = 0; i < recorder->cpu_limit; i++) {
+		if (!recorder->cpus[i])
+			continue;
+		sleepers[i].wanted_count = 0;
+		chunks_release(recorder->cpus[i], recorder->cpus[i]->holds, UINT64_MAX);
+	}
+}
+
+static void want_some(const struct recorder *recorder, struct sleeper *sleepers, uint64_t every)
+{
+	for (uint16_t i = 0; i < recorder->cpu_limit && every; i++) {
+		sleepers[i].every = every;
+		if (recorder->cpus[i])
+			sleepers[i].want = &recorder->cpus[i]->want;
+	}
+}
+
+static void want_no_more(struct sleeper *sleepers)
+{
+	for (size_t i = 0; i < CPUS; i++)
+		sleepers[i].want = NULL;
+	/* Whoever had begun to is done. */
+	usleep(100 * INTERVAL_NS / 1000);
 }
 
 static void print_stages(const struct recorder_cpu *cpu, uint16_t number)
@@ -184,7 +254,7 @@ static void print_programs(void)
 }
 
 static int run(const struct recorder_engine *engine, struct recorder_plan *plan,
-	       const struct sleeper *sleepers, double seconds, bool quiet)
+	       struct sleeper *sleepers, double seconds, uint64_t every, bool quiet)
 {
 	static struct snapshot snapshots[CPUS];
 	struct recorder recorder;
@@ -200,7 +270,10 @@ static int run(const struct recorder_engine *engine, struct recorder_plan *plan,
 	fprintf(stderr, "started in %.1f ms\n", (double)(clock_ns() - began) / 1e6);
 	printf("ready\n");
 	fflush(stdout);
-	usleep((useconds_t)(seconds * 1e6));
+	want_some(&recorder, sleepers, every);
+	usleep((useconds_t)(seconds * 0.5e6));
+	release_all(&recorder, sleepers);
+	usleep((useconds_t)(seconds * 0.5e6));
 	engine->gather(&recorder);
 	engine->cost(&recorder, &cost);
 	for (uint16_t i = 0; i < recorder.cpu_limit; i++)
@@ -213,6 +286,10 @@ static int run(const struct recorder_engine *engine, struct recorder_plan *plan,
 	for (uint16_t i = 0; i < recorder.cpu_limit; i++)
 		if (snapshots[i].cpu)
 			print_cpu(&snapshots[i], recorder.ring_size, i, &sleepers[i], quiet);
+	want_no_more(sleepers);
+	for (uint16_t i = 0; i < recorder.cpu_limit && every; i++)
+		if (recorder.cpus[i])
+			print_windows(&recorder, &sleepers[i]);
 	printf("cost %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", cost.runs, cost.run_ns, cost.missed);
 	engine->stop(&recorder);
 	return 0;
@@ -225,6 +302,7 @@ int main(int argc, char **argv)
 	struct recorder_plan plan = {.threads = threads, .ring_bytes = 1u << 20};
 	const struct recorder_engine *engine = &recorder_bpf;
 	_Atomic bool stop = false;
+	uint64_t every = 0;
 	bool quiet = false;
 	cpu_set_t set;
 	int status;
@@ -232,7 +310,7 @@ int main(int argc, char **argv)
 	if (argc < 3 || strcmp(argv[1], engine->name) != 0 ||
 	    sched_getaffinity(0, sizeof(set), &set)) {
 		fprintf(stderr, "usage: recorder_driver ENGINE SECONDS [stack=NS] [ring=BYTES] "
-				"[cost] [quiet]\n");
+				"[want=N] [cost] [quiet]\n");
 		return 2;
 	}
 	for (int i = 3; i < argc; i++) {
@@ -240,6 +318,8 @@ int main(int argc, char **argv)
 			plan.stack_after_ns = strtoull(argv[i] + 6, NULL, 10);
 		else if (!strncmp(argv[i], "ring=", 5))
 			plan.ring_bytes = strtoull(argv[i] + 5, NULL, 10);
+		else if (!strncmp(argv[i], "want=", 5))
+			every = strtoull(argv[i] + 5, NULL, 10);
 		else if (!strcmp(argv[i], "cost"))
 			plan.measure_cost = true;
 		else if (!strcmp(argv[i], "quiet"))
@@ -256,7 +336,7 @@ int main(int argc, char **argv)
 		threads[plan.thread_count++] = (struct recorder_thread){sleepers[i].pid, i};
 		plan.cpu_limit = (uint16_t)(i + 1);
 	}
-	status = run(engine, &plan, sleepers, strtod(argv[2], NULL), quiet);
+	status = run(engine, &plan, sleepers, strtod(argv[2], NULL), every, quiet);
 	stop = true;
 	for (size_t i = 0; i < plan.thread_count; i++)
 		pthread_join(sleepers[threads[i].cpu].thread, NULL);

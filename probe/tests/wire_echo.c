@@ -129,15 +129,15 @@ static bool echo(const struct frame *frame, struct wire_writer *writer)
 		ECHO(NOTE, note, BYTES(code); BYTES(text))
 		ECHO(LOAD_STARTED, load_started, NUMBER(load); NUMBER(count); BYTES(unit))
 		ECHO(RECORDER, recorder, NUMBER(engine); NUMBER(threshold_ns); NUMBER(tail_ppm);
-		     NUMBER(body_every); NUMBER(ring_bytes))
+		     NUMBER(body_every); NUMBER(ring_bytes); NUMBER(stop_above_ns))
 		ECHO(RECORDER_STARTED, recorder_started, BYTES(engine); NUMBER(ring_events))
 		ECHO(RECORDER_SOURCE, recorder_source, BYTES(name); SIGNED(error))
 		ECHO(SAMPLE_STAGES, sample_stages, NUMBER(cpu); NUMBER(count); NUMBER(first);
 		     BYTES(data))
-		ECHO(WINDOW, window, NUMBER(cpu); NUMBER(tid); NUMBER(prio); NUMBER(late);
+		ECHO(WINDOW, window, NUMBER(cpu); NUMBER(tid); NUMBER(prio); NUMBER(why);
 		     NUMBER(activation); NUMBER(due_ns); NUMBER(run_ns); NUMBER(timer_ns);
-		     NUMBER(waking_ns); NUMBER(switched_ns); NUMBER(observed_ns); NUMBER(events);
-		     LIST_U64(sums))
+		     NUMBER(waking_ns); NUMBER(switched_ns); NUMBER(waking_cpu);
+		     NUMBER(observed_ns); NUMBER(events); LIST_U64(sums))
 		ECHO(EVENTS, events, NUMBER(cpu); NUMBER(count); BYTES(data))
 		ECHO(NAME, name, NUMBER(table); NUMBER(id); BYTES(text))
 		ECHO(SYMBOLS, symbols, NUMBER(shown); SIGNED(kptr_restrict); NUMBER(lowered);

@@ -44,6 +44,7 @@ def window(
         timer_ns=at(timer),
         waking_ns=at(waking),
         switched_ns=at(switched),
+        waking_cpu=None if waking is None else 0,
         observed_ns=DUE + observed,
         events=tuple(events),
     )

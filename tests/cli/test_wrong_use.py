@@ -63,6 +63,21 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
         (["--set", "/etc/passwd=x"], "PATH=VALUE with a path under"),
         (["--set", "/proc/sys/../../etc/passwd=x"], "PATH=VALUE with a path under"),
         (["board9"], "no board 'board9'"),
+        (["--workload", "app"], "say --comm NAME, --pid N or -- COMMAND"),
+        (["--workload", "app", "--comm", "a", "--pid", "3"], "watches one program"),
+        (["--workload", "app", "--comm", "a-very-long-name"], "say --comm 'a-very-long-nam'"),
+        (["--workload", "app", "--comm", "a\nb"], "the name of a thread"),
+        (["--workload", "app", "--pid", "0"], "between 1 and"),
+        (["--workload", "app", "--pid", "1", "--interval", "1ms"], "--interval is of the wakeup"),
+        (["--workload", "app", "--pid", "1", "--cpus", "0"], "--cpus is of the wakeup"),
+        (["--workload", "app", "--pid", "1", "--priority", "95"], "--priority is of the wakeup"),
+        (["--workload", "app", "--pid", "1", "--no-recorder"], "measured by the recorder"),
+        (["--workload", "app", "--pid", "1", "pc,virt-arm64"], "on one board: for several"),
+        (["--workload", "app", "--pid", "1", "pc", "--virtual-time"], "the board boots first"),
+        (["--workload", "app", "--comm", "a", "--virtual-time", "--phases", "2"], "--phases is of"),
+        (["--workload", "app", "--comm", "a", "--stop-above", "0"], "no time: write it like"),
+        (["--comm", "a"], "say --workload app too"),
+        (["--pid", "1"], "say --workload app too"),
     ],
 )
 def test_what_cannot_be_measured_is_said(arguments: list[str], says: str, tmp_path: Path) -> None:
@@ -71,6 +86,41 @@ def test_what_cannot_be_measured_is_said(arguments: list[str], says: str, tmp_pa
     assert done.returncode == (3 if "board9" in arguments else 2)
     assert not (tmp_path / "r").exists()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "-- is followed by the command"),
+        (["x"] * 65, "more than 64 words"),
+        (["x" * 3001], "or 3000 bytes: put it into a script"),
+    ],
+)
+def test_a_command_that_cannot_be_watched_is_said(
+    words: list[str], says: str, tmp_path: Path
+) -> None:
+    asked = ["measure", "--workload", "app", "-o", str(tmp_path / "r"), "--", *words]
+    done = whylate(*asked)
+    assert says in complaint(done)
+    assert done.returncode == 2
+
+
+def test_a_command_without_the_workload_that_watches_it_is_said(tmp_path: Path) -> None:
+    done = whylate("measure", "-o", str(tmp_path / "r"), "--", "ls", "--json")
+    assert "say --workload app too" in complaint(done)
+    assert done.returncode == 2
+
+
+def test_what_stands_behind_two_dashes_is_the_command_and_no_board() -> None:
+    """Nothing of it is read as an option, whatever stands before."""
+    from whylate.cli.measure import command
+
+    for before in ([], ["local"], ["--json", "local"]):
+        context = command.make_context("measure", [*before, "--", "./prog", "--all", "--", "-o"])
+        assert context.params["boards"] == "local"
+        assert context.params["argv"] == ("./prog", "--all", "--", "-o")
+        assert not context.params["every"]
+    assert command.make_context("measure", ["pc"]).params["argv"] is None
 
 
 def test_a_directory_that_exists_is_never_written_to(tmp_path: Path) -> None:

@@ -43,17 +43,19 @@ def test_by_rank_it_is_the_slowest_part_and_none_of_the_last_thousandth_is_misse
     assert all(later)
 
 
-def test_the_first_ones_are_late_where_none_before_was_as_slow(late: Late) -> None:
-    assert late([100, 90, 200, 150, 400, 399, 10_000]) == [
-        True, False, True, False, True, False, True,
-    ]  # fmt: skip
+def test_stalls_among_the_first_are_late_though_the_first_was_the_worst(late: Late) -> None:
+    stalls = {60 + 20 * i: 5_500_000 - 1000 * i for i in range(15)}
+    latencies = [stalls.get(i, 10_000 + i % 7) for i in range(400)]
+    marked = late(latencies)
+    assert all(marked[at] for at in stalls)
+    assert sum(marked) < 100
 
 
 def test_a_board_that_is_always_as_fast_is_not_always_late(late: Late) -> None:
     marked = late([9_330] * 20_000)
-    assert sum(marked) < 5
+    assert sum(marked) < 100
     marked = late([9_330 if i % 100 else 11_000 for i in range(20_000)])
-    assert sum(marked) < 200
+    assert sum(marked) < 300
 
 
 def test_stalls_that_end_do_not_blind_it(late: Late) -> None:
@@ -72,4 +74,4 @@ def test_above_a_limit_all_are_late_and_nothing_else(late: Late) -> None:
 def test_latencies_of_any_size_are_counted(late: Late) -> None:
     marked = late([0, -1, -(2**63), 2**63 - 1, 63, 64, 65, 127, 128, 2**40])
     assert marked[3]
-    assert not marked[-1]
+    assert marked[-1]

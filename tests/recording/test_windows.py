@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from journals import INTERVAL, LATENCIES, START, journal, leb128, samples, zigzag
 
 from whylate.recording.errors import RecordingError
-from whylate.recording.events import Kind
+from whylate.recording.events import USER_CODE, Kind
 from whylate.recording.finish import finish
 from whylate.recording.raw_events import enables
 from whylate.recording.reader import open_recording
@@ -41,9 +41,9 @@ NAMES = [
     Name(3, 24, "eth0"),
 ]
 WINDOW = Window(
-    cpu=0, tid=7, prio=4, late=1, activation=2, due_ns=DUE, run_ns=DUE + 80_000,
-    timer_ns=DUE + 700, waking_ns=DUE + 900, switched_ns=DUE + 79_000, observed_ns=DUE, events=7,
-    sums=(1000, 2000, 0, 0, 77_000, 0),
+    cpu=0, tid=7, prio=4, why=1, activation=2, due_ns=DUE, run_ns=DUE + 80_000,
+    timer_ns=DUE + 700, waking_ns=DUE + 900, switched_ns=DUE + 79_000, waking_cpu=0,
+    observed_ns=DUE, events=7, sums=(1000, 2000, 0, 0, 77_000, 0),
 )  # fmt: skip
 #: Kind, ns after due, a … f.
 ROWS = [
@@ -113,6 +113,32 @@ def test_a_window_is_put_together_and_named(tmp_path: Path) -> None:
     assert table["timer_ns"].to_pylist() == [None, 100, 700, -5]
     assert table["switched_ns"].to_pylist() == [None, 300, 79_000, 7]
     assert open_recording(tmp_path / "r").samples[0].latency_ns.tolist() == LATENCIES
+
+
+def test_an_interrupt_that_found_user_code_says_so_and_other_cpus_events_are_kept(
+    tmp_path: Path,
+) -> None:
+    rows = [(EventKind.SWITCH, -100, 1, 0, 7, 20, 1, 0),
+            (EventKind.STACK, 720, 1, 0, 20, 1, 0, 0)]  # fmt: skip
+    elsewhere = [(EventKind.WAKING, 800, 4, 0, 7, 0, 0, 0)]
+    message = replace(WINDOW, events=2, why=2, waking_cpu=1)
+    finish(
+        journal(tmp_path / "r", STARTED, samples(), message, events(rows),
+                events(elsewhere, cpu=1), *NAMES)
+    )  # fmt: skip
+    (window,) = read_windows(tmp_path / "r")
+    assert (window.why, window.waking_cpu) == ("stop", 1)
+    # It lost nothing: another CPU's events are not among those that were announced.
+    assert window.observed_ns == DUE
+    stack, waking = window.events[1:]
+    assert (stack.stack, stack.enabled) == ((USER_CODE,), False)
+    assert (waking.cpu, waking.kind) == (1, Kind.WAKING)
+
+
+def test_a_window_for_no_reason_is_refused(tmp_path: Path) -> None:
+    manifest = finish(journal(tmp_path / "r", STARTED, samples(), replace(WINDOW, why=3), events()))
+    assert list(read_windows(tmp_path / "r")) == []
+    assert manifest.problems
 
 
 def test_without_stages_the_columns_are_there_and_empty(tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +97,48 @@ def test_a_threshold_copies_only_what_is_above_it(tmp_path: Path) -> None:
     if manifest.recorder.engine is None:
         pytest.skip("nothing can be traced here")
     assert all(window.why == "body" for window in read_windows(tmp_path / "r"))
+
+
+@pytest.mark.parametrize("engine", ["bpf", "tracefs"])
+def test_the_first_that_is_too_late_ends_the_run_and_shows_all_cpus(
+    tmp_path: Path, engine: str
+) -> None:
+    plan = recorder_plan(engine, stop_above_ns=1_000)
+    run = Request(20_000_000_000, 1_000_000, None, 95, False, False, (), (), recorder=plan)
+    manifest = measure(LocalBoard(), run, tmp_path / "r", Quiet())
+    report = manifest.recorder
+    assert report is not None
+    if report.engine is None:
+        pytest.skip(f"no {engine} here: {report.refused}")
+    assert manifest.state == "complete"
+    assert [problem.code for problem in manifest.problems] == ["stopped"]
+    # It was over soon after it had begun.
+    assert all(cpu.end_ns - cpu.start_ns < 10_000_000_000 for cpu in manifest.cpus)
+    (window,) = [one for one in read_windows(tmp_path / "r") if one.why == "stop"]
+    assert f"activation {window.activation} on CPU {window.cpu} was" in manifest.problems[0].text
+    assert window.latency_ns > 1_000
+    assert window.observed_ns == window.due_ns
+    assert {event.cpu for event in window.events} == {cpu.cpu for cpu in manifest.cpus}
+    # All that happened while it waited is there, of whichever CPU.
+    for cpu in {event.cpu for event in window.events}:
+        times = [event.time_ns for event in window.events if event.cpu == cpu]
+        assert min(times) <= window.run_ns
+    assert sum(piece.length_ns for piece in cut(window)) == window.latency_ns
+
+
+def test_it_ends_the_run_where_nothing_can_be_recorded_too(tmp_path: Path) -> None:
+    """As root without the rights to trace, in a process of its own."""
+    command = ["setpriv", "--bounding-set", "-sys_admin,-bpf,-perfmon", "--inh-caps",
+               "-sys_admin,-bpf,-perfmon", sys.executable, "-m", "whylate", "measure", "local",
+               "--for", "20s", "--stop-above", "1us", "--recorder", "bpf",
+               "-o", str(tmp_path / "r")]  # fmt: skip
+    began = time.monotonic()
+    subprocess.run(command, check=False, capture_output=True, timeout=60)
+    assert time.monotonic() - began < 15
+    manifest = open_recording(tmp_path / "r").manifest
+    assert manifest.recorder is not None
+    assert manifest.recorder.engine is None
+    assert "stopped" in [problem.code for problem in manifest.problems]
 
 
 def test_without_it_nothing_is_recorded_and_explain_says_so(tmp_path: Path) -> None:

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from whylate.recording.samples import CpuSamples
 from whylate.stats.dependence import block_count
 from whylate.stats.lanes import TimeBlocks, time_blocks
 from whylate.stats.ordered import Ordered, merge, order
 
 MS = 1_000_000
-
-
-@dataclass(frozen=True)
-class ArrayLane:
-    activation: NDArray[np.int64]
-    latency_ns: NDArray[np.int64]
-    overrun: NDArray[np.bool_]
-    start_ns: int = 0
-    interval_ns: int = MS
 
 
 def lane(
@@ -31,19 +22,19 @@ def lane(
     activation: ArrayLike | None = None,
     start_ns: int = 0,
     interval_ns: int = MS,
-) -> ArrayLane:
+) -> CpuSamples:
     values = np.asarray(latency_ns, dtype=np.int64)
     censored = np.zeros(len(values), dtype=bool)
     censored[list(overrun)] = True
     numbers = np.arange(len(values)) if activation is None else np.asarray(activation)
-    return ArrayLane(numbers.astype(np.int64), values, censored, start_ns, interval_ns)
+    return CpuSamples(0, start_ns, interval_ns, numbers.astype(np.int64), values, censored)
 
 
-def ordered(*lanes: ArrayLane) -> Ordered:
+def ordered(*lanes: CpuSamples) -> Ordered:
     return merge([order(one) for one in lanes])
 
 
-def blocks(*lanes: ArrayLane) -> TimeBlocks:
+def blocks(*lanes: CpuSamples) -> TimeBlocks:
     return time_blocks(lanes, block_count(max(len(one.latency_ns) for one in lanes)))
 
 

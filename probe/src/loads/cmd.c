@@ -19,13 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exec.h"
 #include "kinds.h"
 #include "tree.h"
 
 /* How often the process tree is read: that costs some microseconds for each process there is. */
 #define SAMPLE_MS 200
-/* Descriptors that may have come down from the probe; it opens far fewer. */
-#define MOST_INHERITED 1024
 
 struct command {
 	pid_t pid;
@@ -47,35 +46,6 @@ static uint64_t ms_since(const struct timespec *then)
 			  (now.tv_nsec - then->tv_nsec) / 1000000);
 }
 
-/*
- * child_main - become the command, or tell through the pipe why not
- *
- * Signals are set back to what a program expects, and nothing of the probe's stays open in it: a
- * command that held the wire open would keep the host from seeing that the probe is gone.
- */
-static _Noreturn void child_main(char *const *argv, int failure, pid_t parent)
-{
-	sigset_t none;
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127);
-	if (null >= 0 && dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(null, 2) == 2) {
-		for (int fd = 3; fd < MOST_INHERITED; fd++)
-			fcntl(fd, F_SETFD, FD_CLOEXEC);
-		for (int signal_number = 1; signal_number < SIGRTMIN; signal_number++)
-			signal(signal_number, SIG_DFL);
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		execvp(argv[0], argv);
-	}
-	int error = errno;
-	while (write(failure, &error, sizeof(error)) < 0 && errno == EINTR)
-		;
-	_exit(127);
-}
-
 /* start - fork and exec; 0, or the errno of what went wrong */
 static int start(struct command *command, char *const *argv)
 {
@@ -94,7 +64,7 @@ static int start(struct command *command, char *const *argv)
 	clock_gettime(CLOCK_MONOTONIC, &command->started);
 	command->pid = fork();
 	if (!command->pid)
-		child_main(argv, failure, parent);
+		exec_command(argv, failure, parent);
 	if (command->pid < 0)
 		error = errno;
 	command->is_running = command->pid > 0;

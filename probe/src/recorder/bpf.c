@@ -163,6 +163,7 @@ static void load_programs(struct bpf_engine *engine, const struct kernel_name *n
 	struct bpf_surroundings with = {
 	    .btf_fd = engine->btf_fd,
 	    .cpus_fd = engine->cpus_fd,
+	    .woken_fd = engine->woken_fd,
 	    .config_fd = engine->config_fd,
 	    .irq_regs = names[bpf_program_count].id,
 	    .log = malloc(LOG_SIZE),
@@ -251,6 +252,7 @@ static void bpf_stop(struct recorder *recorder)
 			munmap(engine->memory, engine->memory_size);
 		close_fd(engine->stats_fd);
 		close_fd(engine->config_fd);
+		close_fd(engine->woken_fd);
 		close_fd(engine->cpus_fd);
 		close_fd(engine->btf_fd);
 	}
@@ -293,9 +295,18 @@ static int begin(struct recorder *recorder, const struct recorder_plan *plan, ch
 	    .ring_mask = events - 1,
 	    .stack_after_ns = plan->stack_after_ns,
 	};
+	if (plan->watch) {
+		engine->config.watch_pid = plan->watch->pid;
+		if (!plan->watch->pid)
+			memcpy(engine->config.watch_comm, plan->watch->comm,
+			       sizeof(plan->watch->comm));
+	}
 	error = bpf_create_config(engine);
 	if (error)
 		return refused(text, error, "configuration");
+	error = bpf_create_woken(engine);
+	if (error)
+		return refused(text, error, "table of threads");
 	error = share(recorder, plan, events);
 	if (error)
 		return refused(text, error, "rings");
@@ -317,7 +328,8 @@ static int bpf_start(struct recorder *recorder, const struct recorder_plan *plan
 	memset(recorder, 0, sizeof(*recorder));
 	if (!engine)
 		return refused(text, ENOMEM, "BPF engine");
-	engine->btf_fd = engine->cpus_fd = engine->config_fd = engine->stats_fd = -1;
+	engine->btf_fd = engine->cpus_fd = engine->woken_fd = engine->config_fd = engine->stats_fd =
+	    -1;
 	memset(engine->programs, -1, sizeof(engine->programs));
 	memset(engine->links, -1, sizeof(engine->links));
 	recorder->state = engine;
@@ -332,6 +344,13 @@ static int bpf_start(struct recorder *recorder, const struct recorder_plan *plan
 static void bpf_gather(struct recorder *recorder)
 {
 	recorder->gathered_ns = clock_ns();
+}
+
+static void bpf_freeze(struct recorder *recorder)
+{
+	for (uint16_t i = 0; i < recorder->cpu_limit; i++)
+		if (recorder->cpus[i])
+			__atomic_store_n(&recorder->cpus[i]->frozen, 1, __ATOMIC_RELAXED);
 }
 
 static void bpf_cost(struct recorder *recorder, struct recorder_cost *cost)
@@ -361,6 +380,7 @@ const struct recorder_engine recorder_bpf = {
     .name = "bpf",
     .start = bpf_start,
     .gather = bpf_gather,
+    .freeze = bpf_freeze,
     .cost = bpf_cost,
     .measure = bpf_measure,
     .stop = bpf_stop,

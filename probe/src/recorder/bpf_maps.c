@@ -27,12 +27,13 @@ int bpf_load_types(struct bpf_engine *engine)
 	return engine->btf_fd < 0 ? errno : 0;
 }
 
-static int create_array(const char *name, uint64_t value_size, uint32_t count, uint32_t flags)
+static int create_map(enum bpf_map_type type, const char *name, uint64_t value_size, uint32_t count,
+		      uint32_t flags)
 {
 	union bpf_attr arguments;
 
 	memset(&arguments, 0, sizeof(arguments));
-	arguments.map_type = BPF_MAP_TYPE_ARRAY;
+	arguments.map_type = type;
 	arguments.key_size = sizeof(uint32_t);
 	arguments.value_size = (uint32_t)value_size;
 	arguments.max_entries = count;
@@ -53,12 +54,13 @@ int bpf_create_rings(struct bpf_engine *engine, const struct recorder_plan *plan
 	uint64_t wanted = plan->ring_bytes / sizeof(struct recorder_event);
 
 	*events = LEAST_EVENTS;
-	while (*events * 2 <= wanted && element_size(*events * 2) <= MOST_ELEMENT)
+	while (*events * 2 <= wanted && *events < CHUNKS_MOST * CHUNK_EVENTS &&
+	       element_size(*events * 2) <= MOST_ELEMENT)
 		*events *= 2;
 	for (;; *events /= 2) {
 		engine->element = (size_t)element_size(*events);
-		engine->cpus_fd =
-		    create_array("wl_cpus", engine->element, plan->cpu_limit, BPF_F_MMAPABLE);
+		engine->cpus_fd = create_map(BPF_MAP_TYPE_ARRAY, "wl_cpus", engine->element,
+					     plan->cpu_limit, BPF_F_MMAPABLE);
 		if (engine->cpus_fd >= 0)
 			break;
 		if ((errno != ENOMEM && errno != E2BIG) || *events == LEAST_EVENTS)
@@ -74,6 +76,13 @@ int bpf_create_rings(struct bpf_engine *engine, const struct recorder_plan *plan
 	return 0;
 }
 
+int bpf_create_woken(struct bpf_engine *engine)
+{
+	engine->woken_fd =
+	    create_map(BPF_MAP_TYPE_HASH, "wl_woken", sizeof(struct recorder_woken), WOKEN_MOST, 0);
+	return engine->woken_fd < 0 ? errno : 0;
+}
+
 /* create_config - constants: the verifier sees their values once the map is frozen */
 int bpf_create_config(struct bpf_engine *engine)
 {
@@ -82,7 +91,8 @@ int bpf_create_config(struct bpf_engine *engine)
 
 	if (engine->config_fd >= 0)
 		close(engine->config_fd);
-	engine->config_fd = create_array("wl_config", sizeof(engine->config), 1, BPF_F_RDONLY_PROG);
+	engine->config_fd = create_map(BPF_MAP_TYPE_ARRAY, "wl_config", sizeof(engine->config), 1,
+				       BPF_F_RDONLY_PROG);
 	if (engine->config_fd < 0)
 		return errno;
 	memset(&arguments, 0, sizeof(arguments));

@@ -15,6 +15,7 @@
 struct bpf_engine {
 	int btf_fd;
 	int cpus_fd;
+	int woken_fd;
 	int config_fd;
 	int stats_fd;
 	int programs[PROGRAMS_MOST];
@@ -32,6 +33,9 @@ int bpf_load_types(struct bpf_engine *engine);
 
 /* bpf_create_rings - the map of all CPUs, with as many events as wanted or as can be had */
 int bpf_create_rings(struct bpf_engine *engine, const struct recorder_plan *plan, uint64_t *events);
+
+/* bpf_create_woken - the map of the watched threads that were woken */
+int bpf_create_woken(struct bpf_engine *engine);
 
 /* bpf_create_config - from engine->config, for programs that are loaded from now on */
 int bpf_create_config(struct bpf_engine *engine);

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define INSTRUCTIONS 512
+#define INSTRUCTIONS 800
 
 /* The helpers that read the kernel's memory ask for a licence that is compatible with its own. */
 static const char licence[] = "Dual MIT/GPL";
@@ -52,11 +52,6 @@ struct load_arguments {
 
 _Static_assert(sizeof(struct load_arguments) == 144, "it is the kernel's");
 
-struct function {
-	uint32_t instruction;
-	uint32_t type;
-};
-
 long bpf_call(int command, void *arguments, size_t size)
 {
 	return syscall(SYS_bpf, command, arguments, size);
@@ -73,6 +68,10 @@ static void set_address(struct bpf_insn *instruction, const struct bpf_surroundi
 	case PLACE_CPUS:
 		meaning = BPF_PSEUDO_MAP_FD;
 		value = with->cpus_fd;
+		break;
+	case PLACE_WOKEN:
+		meaning = BPF_PSEUDO_MAP_FD;
+		value = with->woken_fd;
 		break;
 	case PLACE_CONFIG:
 		/* What the compiler put here is the offset in it. */
@@ -94,7 +93,6 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_surroun
 		     uint32_t tracepoint)
 {
 	struct bpf_insn instructions[INSTRUCTIONS];
-	struct function function = {0, program->function_type};
 	struct load_arguments arguments = {
 	    .prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 	    .insn_cnt = program->instruction_count,
@@ -102,9 +100,9 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_surroun
 	    .license = (uintptr_t)licence,
 	    .prog_btf_fd = (uint32_t)with->btf_fd,
 	    /* It says nothing; but only with it does the kernel look at relocations. */
-	    .func_info = (uintptr_t)&function,
-	    .func_info_cnt = 1,
-	    .func_info_rec_size = sizeof(function),
+	    .func_info = (uintptr_t)program->functions,
+	    .func_info_cnt = program->function_count,
+	    .func_info_rec_size = sizeof(struct bpf_function),
 	    .core_relos = (uintptr_t)program->relocations,
 	    .core_relo_cnt = program->relocation_count,
 	    .core_relo_rec_size = program->relocation_count ? sizeof(struct bpf_relocation) : 0,

@@ -10,6 +10,7 @@
 /* What an address in a program stands for. */
 enum bpf_place_kind {
 	PLACE_CPUS,	/* the map of struct recorder_bpf_cpu */
+	PLACE_WOKEN,	/* the map of struct recorder_woken */
 	PLACE_CONFIG,	/* struct recorder_config, in its map */
 	PLACE_IRQ_REGS, /* the kernel's per-CPU variable of that name */
 };
@@ -27,6 +28,12 @@ struct bpf_relocation {
 	uint32_t kind;
 };
 
+/* struct bpf_func_info of linux/bpf.h. The first is the program, those that it calls follow. */
+struct bpf_function {
+	uint32_t instruction;
+	uint32_t type; /* in the programs' BTF */
+};
+
 struct bpf_program {
 	const char *name;
 	const char *tracepoint; /* without its system */
@@ -35,7 +42,8 @@ struct bpf_program {
 	uint32_t instruction_count;
 	const struct bpf_place *places;
 	uint32_t place_count;
-	uint32_t function_type; /* in the programs' BTF */
+	const struct bpf_function *functions;
+	uint32_t function_count;
 	const struct bpf_relocation *relocations;
 	uint32_t relocation_count;
 };
@@ -44,6 +52,7 @@ struct bpf_program {
 struct bpf_surroundings {
 	int btf_fd; /* the programs' own */
 	int cpus_fd;
+	int woken_fd;
 	int config_fd;
 	uint32_t irq_regs; /* id in the kernel's BTF; 0: not there */
 	char *log;	   /* what the verifier said of the last program that failed */

@@ -4,7 +4,8 @@
  *
  * An engine fills one struct recorder_cpu and one ring of events for each CPU of the board: by BPF
  * programs, in memory that the kernel and the probe share; or from the buffers of tracefs, in
- * memory of the probe's own. All functions are called by one ordinary thread of the probe.
+ * memory of the probe's own. All functions but freeze are called by one ordinary thread of the
+ * probe.
  */
 #ifndef WHYLATE_RECORDER_ENGINE_H
 #define WHYLATE_RECORDER_ENGINE_H
@@ -24,11 +25,18 @@ struct recorder_thread {
 	uint16_t cpu;
 };
 
+/* A program whose threads' wakings are recorded: those of a process, or those of that name. */
+struct recorder_watch {
+	uint32_t pid; /* 0: by name */
+	char comm[16];
+};
+
 struct recorder_plan {
 	const struct recorder_thread *threads;
 	size_t thread_count;
-	uint16_t cpu_limit;	 /* highest CPU number + 1 */
-	uint64_t ring_bytes;	 /* for the events of one CPU; the engine rounds */
+	const struct recorder_watch *watch; /* instead of threads; NULL */
+	uint16_t cpu_limit;		    /* highest CPU number + 1 */
+	uint64_t ring_bytes;		    /* for the events of one CPU; the engine rounds */
 	uint64_t stack_after_ns; /* a stage that took longer than this gets its stack; 0: none */
 	bool measure_cost;	 /* have the time that recording takes measured, which costs more */
 };
@@ -66,6 +74,8 @@ struct recorder_engine {
 	int (*start)(struct recorder *recorder, const struct recorder_plan *plan, char *text);
 	/* gather - bring what was recorded until now into the rings; may do nothing */
 	void (*gather)(struct recorder *recorder);
+	/* freeze - let nothing that was recorded be overwritten from now on; of any thread */
+	void (*freeze)(struct recorder *recorder);
 	void (*cost)(struct recorder *recorder, struct recorder_cost *cost);
 	/* measure - have the kernel measure what an event takes from now on, which makes it take
 	 * longer, or no more; returns 0 or an errno. NULL: it cannot. */

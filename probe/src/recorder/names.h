@@ -14,7 +14,8 @@
 
 #include "kallsyms.h"
 
-enum names_table { NAMES_THREAD = 1, NAMES_FUNCTION = 2, NAMES_INTERRUPT = 3 };
+/* Threads are numbered by their names, those of a watched program by their pids as well. */
+enum names_table { NAMES_THREAD = 1, NAMES_FUNCTION = 2, NAMES_INTERRUPT = 3, NAMES_PID = 4 };
 
 /* Beyond that, ids are 0: without a name. */
 #define NAMES_THREADS	 16384u

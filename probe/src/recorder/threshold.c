@@ -6,6 +6,9 @@
 /* Times as many as were asked for that the edge's own bin may make of them. */
 #define EDGE_AT_MOST 4u
 
+/* So many more than the part that was asked for: a stall among the first counts as much. */
+#define EVEN_IF_FEW 16u
+
 /* The doubling at which a step is 1 ns. */
 #define DOUBLING 6u
 
@@ -30,23 +33,36 @@ void threshold_open(struct threshold *threshold, uint64_t limit_ns, uint32_t tai
 
 bool threshold_is_late(struct threshold *threshold, int64_t latency_ns)
 {
-	unsigned bin = bin_of(latency_ns), edge = threshold->edge;
+	unsigned bin = bin_of(latency_ns);
 	uint64_t allowed;
 
 	if (threshold->limit_ns)
 		return latency_ns > (int64_t)threshold->limit_ns;
 	threshold->seen++;
 	threshold->bins[bin]++;
-	threshold->above += bin > edge;
-	allowed = threshold->seen * threshold->tail_ppm / 1000000u;
+	threshold->above += bin > threshold->edge;
+	allowed = EVEN_IF_FEW + threshold->seen * threshold->tail_ppm / 1000000u;
 	/* The edge rises with what lies above it, and falls as more are allowed to. */
 	while (threshold->above > allowed)
 		threshold->above -= threshold->bins[++threshold->edge];
 	while (threshold->edge && threshold->above + threshold->bins[threshold->edge] <= allowed)
 		threshold->above += threshold->bins[threshold->edge--];
-	if (!allowed)
-		return bin > edge;
 	return bin > threshold->edge ||
 	       (bin == threshold->edge &&
 		threshold->above + threshold->bins[bin] <= EDGE_AT_MOST * allowed);
+}
+
+uint64_t threshold_below(const struct threshold *threshold)
+{
+	unsigned edge = threshold->edge, doubling;
+
+	if (threshold->limit_ns)
+		return threshold->limit_ns;
+	/* A bin's least value; the edge falls by a bin at a time at most. */
+	if (edge)
+		edge--;
+	doubling = edge / THRESHOLD_STEPS;
+	return doubling < 2
+		   ? edge
+		   : (uint64_t)(THRESHOLD_STEPS + edge % THRESHOLD_STEPS) << (doubling - 1);
 }

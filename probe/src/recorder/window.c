@@ -3,77 +3,45 @@
 
 #include <string.h>
 
-/* Slots that the kernel may be writing to while we read. */
-#define GUARD 64u
+#include "chunks.h"
+
 /* How far behind a window its thread's next switch is looked for. */
 #define FOLLOWING 64u
-
-static uint64_t load(const uint64_t *value)
-{
-	return __atomic_load_n(value, __ATOMIC_ACQUIRE);
-}
-
-/* take - copy one event; false where it was overwritten, or is not yet whole */
-static bool take(const struct recorder *recorder, uint16_t cpu, uint64_t number,
-		 struct recorder_event *event)
-{
-	const struct recorder_event *slot =
-	    &recorder->events[cpu][number & (recorder->ring_size - 1)];
-	uint32_t seq = (uint32_t)(number + 1);
-
-	if (__atomic_load_n(&slot->seq, __ATOMIC_ACQUIRE) != seq)
-		return false;
-	*event = *slot;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return __atomic_load_n(&slot->seq, __ATOMIC_RELAXED) == seq;
-}
-
-/* last_until - one beyond the last event at or before a time; times are nearly in order */
-static uint64_t last_until(const struct recorder *recorder, uint16_t cpu, uint64_t oldest,
-			   uint64_t newest, uint64_t time_ns)
-{
-	struct recorder_event event;
-
-	while (oldest < newest) {
-		uint64_t middle = oldest + (newest - oldest) / 2;
-
-		/* One that cannot be read is taken for old: it was overwritten by a newer one. */
-		if (take(recorder, cpu, middle, &event) && event.time_ns > time_ns)
-			newest = middle;
-		else
-			oldest = middle + 1;
-	}
-	return newest;
-}
+/* Events that may just be written: of interrupts within interrupts. */
+#define WRITING 64u
 
 /* through_switch - one beyond the next switch, which tells of time stolen until then */
-static uint64_t through_switch(const struct recorder *recorder, uint16_t cpu, uint64_t from,
-			       uint64_t newest)
+static uint64_t through_switch(const struct chunks *chunks, uint64_t from)
 {
 	struct recorder_event event;
 
-	for (uint64_t number = from; number < newest && number < from + FOLLOWING; number++)
-		if (take(recorder, cpu, number, &event) && event.kind == EVENT_SWITCH)
+	for (uint64_t number = from; number < chunks->end && number < from + FOLLOWING; number++)
+		if (chunks_take(chunks, number, &event) && event.kind == EVENT_SWITCH)
 			return number + 1;
 	return from;
 }
 
 void window_copy(struct window *window, const struct recorder *recorder, uint16_t cpu)
 {
-	uint64_t newest = load((const uint64_t *)&recorder->cpus[cpu]->events);
-	uint64_t kept = recorder->ring_size - GUARD;
-	uint64_t oldest = newest > kept ? newest - kept : 0;
-	uint64_t end = last_until(recorder, cpu, oldest, newest, window->run_ns);
-	uint64_t number = through_switch(recorder, cpu, end, newest);
+	struct chunks chunks;
+	uint64_t number;
 	size_t first = WINDOW_EVENTS;
 	bool switched = false;
 
+	chunks_look(&chunks, recorder, cpu);
+	number = chunks_until(&chunks, window->run_ns);
 	window->count = 0;
+	window->observed_ns = window->run_ns;
+	/* Where what followed is gone, what preceded the thread's running may be as well; the very
+	 * last ones may just be written. */
+	if (number + WRITING < chunks.end && !chunks_take(&chunks, number, &window->events[0]))
+		return;
+	number = through_switch(&chunks, number);
 	/* Backwards, into the end of the buffer: how many there are shows only at the switch. */
-	while (number > oldest && first > 0 && !switched) {
+	while (number > 0 && first > 0 && !switched) {
 		struct recorder_event *event = &window->events[first - 1];
 
-		if (!take(recorder, cpu, number - 1, event))
+		if (!chunks_take(&chunks, number - 1, event))
 			break;
 		number--;
 		first--;
@@ -81,18 +49,16 @@ void window_copy(struct window *window, const struct recorder *recorder, uint16_
 	}
 	window->count = WINDOW_EVENTS - first;
 	memmove(window->events, window->events + first, window->count * sizeof(window->events[0]));
-	if (!window->count)
-		window->observed_ns = window->run_ns;
-	else if (switched || window->events[0].time_ns < window->due_ns)
+	if (window->count && (switched || window->events[0].time_ns < window->due_ns))
 		window->observed_ns = window->due_ns;
-	else
+	else if (window->count)
 		window->observed_ns = window->events[0].time_ns;
 }
 
 struct recorder_stage stage_find(const struct recorder_cpu *cpu, uint64_t *from, uint64_t after_ns,
 				 uint64_t upto_ns)
 {
-	uint64_t newest = load((const uint64_t *)&cpu->stages);
+	uint64_t newest = __atomic_load_n((const uint64_t *)&cpu->stages, __ATOMIC_ACQUIRE);
 
 	if (newest > STAGES - 2 && *from < newest - (STAGES - 2))
 		*from = newest - (STAGES - 2);
@@ -105,4 +71,11 @@ struct recorder_stage stage_find(const struct recorder_cpu *cpu, uint64_t *from,
 			return stage;
 	}
 	return (struct recorder_stage){0};
+}
+
+int32_t stage_since(uint64_t time_ns, uint64_t due_ns)
+{
+	int64_t ns = (int64_t)(time_ns - due_ns);
+
+	return time_ns && ns > INT32_MIN && ns <= INT32_MAX ? (int32_t)ns : INT32_MIN;
 }

@@ -178,6 +178,7 @@ void wire_pack_recorder(struct wire_writer *writer, const struct wire_recorder *
 	wire_write_u32(writer, message->tail_ppm);
 	wire_write_u32(writer, message->body_every);
 	wire_write_u64(writer, message->ring_bytes);
+	wire_write_u64(writer, message->stop_above_ns);
 }
 
 bool wire_unpack_recorder(const uint8_t *payload, size_t length, struct wire_recorder *message)
@@ -189,6 +190,28 @@ bool wire_unpack_recorder(const uint8_t *payload, size_t length, struct wire_rec
 	message->tail_ppm = wire_read_u32(&reader);
 	message->body_every = wire_read_u32(&reader);
 	message->ring_bytes = wire_read_u64(&reader);
+	message->stop_above_ns = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_app(struct wire_writer *writer, const struct wire_app *message)
+{
+	wire_write_u64(writer, message->duration_ns);
+	wire_write_u8(writer, message->spool);
+	wire_write_u32(writer, message->pid);
+	wire_write_bytes(writer, message->comm);
+	wire_write_list_str(writer, message->argv);
+}
+
+bool wire_unpack_app(const uint8_t *payload, size_t length, struct wire_app *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->duration_ns = wire_read_u64(&reader);
+	message->spool = wire_read_u8(&reader);
+	message->pid = wire_read_u32(&reader);
+	message->comm = wire_read_bytes(&reader);
+	message->argv = wire_read_list_str(&reader);
 	return wire_reader_done(&reader);
 }
 
@@ -540,13 +563,14 @@ void wire_pack_window(struct wire_writer *writer, const struct wire_window *mess
 	wire_write_u16(writer, message->cpu);
 	wire_write_u32(writer, message->tid);
 	wire_write_u8(writer, message->prio);
-	wire_write_u8(writer, message->late);
+	wire_write_u8(writer, message->why);
 	wire_write_u64(writer, message->activation);
 	wire_write_u64(writer, message->due_ns);
 	wire_write_u64(writer, message->run_ns);
 	wire_write_u64(writer, message->timer_ns);
 	wire_write_u64(writer, message->waking_ns);
 	wire_write_u64(writer, message->switched_ns);
+	wire_write_u16(writer, message->waking_cpu);
 	wire_write_u64(writer, message->observed_ns);
 	wire_write_u32(writer, message->events);
 	wire_write_list_u64(writer, message->sums);
@@ -559,13 +583,14 @@ bool wire_unpack_window(const uint8_t *payload, size_t length, struct wire_windo
 	message->cpu = wire_read_u16(&reader);
 	message->tid = wire_read_u32(&reader);
 	message->prio = wire_read_u8(&reader);
-	message->late = wire_read_u8(&reader);
+	message->why = wire_read_u8(&reader);
 	message->activation = wire_read_u64(&reader);
 	message->due_ns = wire_read_u64(&reader);
 	message->run_ns = wire_read_u64(&reader);
 	message->timer_ns = wire_read_u64(&reader);
 	message->waking_ns = wire_read_u64(&reader);
 	message->switched_ns = wire_read_u64(&reader);
+	message->waking_cpu = wire_read_u16(&reader);
 	message->observed_ns = wire_read_u64(&reader);
 	message->events = wire_read_u32(&reader);
 	message->sums = wire_read_list_u64(&reader);
@@ -603,6 +628,41 @@ bool wire_unpack_name(const uint8_t *payload, size_t length, struct wire_name *m
 	message->table = wire_read_u8(&reader);
 	message->id = wire_read_u64(&reader);
 	message->text = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_sample_threads(struct wire_writer *writer, const struct wire_sample_threads *message)
+{
+	wire_write_u16(writer, message->cpu);
+	wire_write_u16(writer, message->count);
+	wire_write_u64(writer, message->first);
+	wire_write_bytes(writer, message->data);
+}
+
+bool wire_unpack_sample_threads(const uint8_t *payload, size_t length,
+				struct wire_sample_threads *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->cpu = wire_read_u16(&reader);
+	message->count = wire_read_u16(&reader);
+	message->first = wire_read_u64(&reader);
+	message->data = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_app_ended(struct wire_writer *writer, const struct wire_app_ended *message)
+{
+	wire_write_u8(writer, message->status);
+	wire_write_u8(writer, message->signal);
+}
+
+bool wire_unpack_app_ended(const uint8_t *payload, size_t length, struct wire_app_ended *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->status = wire_read_u8(&reader);
+	message->signal = wire_read_u8(&reader);
 	return wire_reader_done(&reader);
 }
 

@@ -27,6 +27,7 @@ enum wire_kind {
 	WIRE_PAUSE = 10,
 	WIRE_PHASE = 11,
 	WIRE_RECORDER = 12,
+	WIRE_APP = 13,
 	WIRE_WELCOME = 64,
 	WIRE_DONE = 65,
 	WIRE_FAILED = 66,
@@ -47,9 +48,11 @@ enum wire_kind {
 	WIRE_WINDOW = 81,
 	WIRE_EVENTS = 82,
 	WIRE_NAME = 83,
+	WIRE_SAMPLE_THREADS = 85,
+	WIRE_APP_ENDED = 86,
 	WIRE_RECORDER_RESULT = 84,
-	WIRE_SYMBOLS = 85,
-	WIRE_BUILD_ID = 86,
+	WIRE_SYMBOLS = 88,
+	WIRE_BUILD_ID = 89,
 	WIRE_RECORDER_COST = 87,
 	WIRE_ACK = 240,
 	WIRE_RESEND = 241,
@@ -135,6 +138,16 @@ struct wire_recorder {
 	uint32_t tail_ppm;
 	uint32_t body_every;
 	uint64_t ring_bytes;
+	uint64_t stop_above_ns;
+};
+
+/* app - Watch the wakeups of a program's threads, which the recorder that was asked for records. */
+struct wire_app {
+	uint64_t duration_ns;
+	uint8_t spool;
+	uint32_t pid;
+	struct wire_bytes comm;
+	struct wire_list argv;
 };
 
 /* welcome - Who the probe is and what it may do. */
@@ -294,13 +307,14 @@ struct wire_window {
 	uint16_t cpu;
 	uint32_t tid;
 	uint8_t prio;
-	uint8_t late;
+	uint8_t why;
 	uint64_t activation;
 	uint64_t due_ns;
 	uint64_t run_ns;
 	uint64_t timer_ns;
 	uint64_t waking_ns;
 	uint64_t switched_ns;
+	uint16_t waking_cpu;
 	uint64_t observed_ns;
 	uint32_t events;
 	struct wire_list sums;
@@ -314,11 +328,27 @@ struct wire_events {
 	struct wire_bytes data;
 };
 
-/* name - What an id in events means. table: 1 name of a thread, 2 function or data, 3 interrupt. */
+/* name - What an id means. table: 1 name of a thread, 2 function or data, 3 interrupt, 4 pid. */
 struct wire_name {
 	uint8_t table;
 	uint64_t id;
 	struct wire_bytes text;
+};
+
+/* sample_threads - Whose the activations of a block of samples are; `data` as in
+ * probe/src/app_samples.h. */
+struct wire_sample_threads {
+	uint16_t cpu;
+	uint16_t count;
+	uint64_t first;
+	struct wire_bytes data;
+};
+
+/* app_ended - The program that was started is over: what it exited with, or the signal that ended
+ * it. */
+struct wire_app_ended {
+	uint8_t status;
+	uint8_t signal;
 };
 
 /* recorder_result - What the recorder did, and what it cost. run_ns: 0 where the kernel does not
@@ -418,6 +448,8 @@ void wire_pack_phase(struct wire_writer *writer, const struct wire_phase *messag
 bool wire_unpack_phase(const uint8_t *payload, size_t length, struct wire_phase *message);
 void wire_pack_recorder(struct wire_writer *writer, const struct wire_recorder *message);
 bool wire_unpack_recorder(const uint8_t *payload, size_t length, struct wire_recorder *message);
+void wire_pack_app(struct wire_writer *writer, const struct wire_app *message);
+bool wire_unpack_app(const uint8_t *payload, size_t length, struct wire_app *message);
 void wire_pack_welcome(struct wire_writer *writer, const struct wire_welcome *message);
 bool wire_unpack_welcome(const uint8_t *payload, size_t length, struct wire_welcome *message);
 void wire_pack_done(struct wire_writer *writer, const struct wire_done *message);
@@ -466,6 +498,12 @@ void wire_pack_events(struct wire_writer *writer, const struct wire_events *mess
 bool wire_unpack_events(const uint8_t *payload, size_t length, struct wire_events *message);
 void wire_pack_name(struct wire_writer *writer, const struct wire_name *message);
 bool wire_unpack_name(const uint8_t *payload, size_t length, struct wire_name *message);
+void wire_pack_sample_threads(struct wire_writer *writer,
+			      const struct wire_sample_threads *message);
+bool wire_unpack_sample_threads(const uint8_t *payload, size_t length,
+				struct wire_sample_threads *message);
+void wire_pack_app_ended(struct wire_writer *writer, const struct wire_app_ended *message);
+bool wire_unpack_app_ended(const uint8_t *payload, size_t length, struct wire_app_ended *message);
 void wire_pack_recorder_result(struct wire_writer *writer,
 			       const struct wire_recorder_result *message);
 bool wire_unpack_recorder_result(const uint8_t *payload, size_t length,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from whylate.causes.episodes import episodes
 from whylate.causes.needs import Sight, sights
 from whylate.causes.pieces import Cause, cut
 from whylate.causes.population import Accounted, Population, population
@@ -26,10 +27,14 @@ _IDLE_EXIT = re.compile(r"state(\d{1,2}) .*: (\d{1,9}) us, ")
 
 @dataclass(frozen=True)
 class Story:
-    """One late activation, told by its pieces."""
+    """One late activation, told by its pieces.
+
+    thread: of a watched program, which of its threads it was; None of another workload.
+    """
 
     accounted: Accounted
     window: Window
+    thread: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,42 +80,41 @@ def answer(
 
     threshold_ns None: what the run was recorded with, or what the slowest thousandth of the
     activations that were seen is above. An activation that came due during another's stall
-    belongs to that one's episode and is not counted again.
+    belongs to that one's episode and its time is not counted again.
     """
     limit, name = _threshold(manifest, samples, threshold_ns)
     late = {
-        (one.cpu, int(activation)): int(latency)
+        (one.cpu, activation): (due_ns, latency_ns)
         for one in samples
-        for activation, latency in _late(one, limit)
+        for activation, due_ns, latency_ns in _late(one, limit)
     }
     if (why_not := _why_not(manifest, late)) is not None:
         return Answer(limit, name, None, [], why_not)
     idle_exit_ns = _idle_exits(manifest.facts)
+    threads = _threads(manifest)
     recorded: dict[tuple[int, int], Accounted] = {}
     body: list[Accounted] = []
     worst: list[Story] = []
     for window in windows:
         key = window.cpu, window.activation
-        if key not in late and window.why == "tail":
+        if key not in late and window.why != "body":
             # It was among the slowest when it came, and is not by the last count.
             continue
         accounted = _account(window, idle_exit_ns)
         if key in late:
             recorded[key] = accounted
-            worst = sorted([*worst, Story(accounted, window)],
+            worst = sorted([*worst, Story(accounted, window, threads(window.pid))],
                            key=lambda one: -one.accounted.latency_ns)[:stories]  # fmt: skip
         else:
             body.append(accounted)
-    starts = {one.cpu: one for one in samples}
-    episodes = [
-        recorded.get(key) or _unrecorded(starts[key[0]], key[1], latency)
-        for key, latency in late.items()
+    accounted_for = [
+        recorded.get(key) or Accounted(*key, *times, None) for key, times in late.items()
     ]
     return Answer(
         limit,
         name,
         population(
-            episodes,
+            episodes(accounted_for),
             body,
             min(account.start_ns for account in manifest.cpus),
             max(account.end_ns for account in manifest.cpus),
@@ -138,9 +142,11 @@ def _threshold(
     return (int(np.partition(latency, rank)[rank]) if rank >= 0 else -1), "the slowest thousandth"
 
 
-def _late(samples: CpuSamples, limit_ns: int) -> Iterable[tuple[int, int]]:
+def _late(samples: CpuSamples, limit_ns: int) -> Iterable[tuple[int, int, int]]:
+    """Return number, due time and latency of the late ones."""
     rows = np.flatnonzero((samples.latency_ns > limit_ns) & ~samples.overrun)
-    return zip(samples.activation[rows], samples.latency_ns[rows], strict=True)
+    columns = samples.activation[rows], samples.due_of(rows), samples.latency_ns[rows]
+    return zip(*(column.tolist() for column in columns), strict=True)
 
 
 def _account(window: Window, idle_exit_ns: Mapping[int, int]) -> Accounted:
@@ -151,9 +157,12 @@ def _account(window: Window, idle_exit_ns: Mapping[int, int]) -> Accounted:
     )
 
 
-def _unrecorded(samples: CpuSamples, activation: int, latency_ns: int) -> Accounted:
-    due_ns = samples.start_ns + activation * samples.interval_ns
-    return Accounted(samples.cpu, activation, due_ns, latency_ns, None)
+def _threads(manifest: Manifest) -> Callable[[int], str | None]:
+    """Return what names a thread of a watched program by its pid: "jackd/312"."""
+    if manifest.plan.app is None:
+        return lambda _: None
+    names = {one.pid: one.name for one in manifest.threads}
+    return lambda pid: f"{names[pid]}/{pid}" if pid in names else f"pid {pid}"
 
 
 def _idle_exits(facts: Sequence[Fact]) -> dict[int, int]:
@@ -165,7 +174,7 @@ def _idle_exits(facts: Sequence[Fact]) -> dict[int, int]:
     return {}
 
 
-def _why_not(manifest: Manifest, late: Mapping[tuple[int, int], int]) -> str | None:
+def _why_not(manifest: Manifest, late: Mapping[tuple[int, int], object]) -> str | None:
     report = manifest.recorder
     if report is None:
         return (

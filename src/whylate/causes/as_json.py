@@ -60,6 +60,7 @@ def _story(one: Story) -> dict[str, Any]:
     return {
         "cpu": accounted.cpu,
         "activation": accounted.activation,
+        **({"thread": one.thread} if one.thread is not None else {}),
         "due_ns": accounted.due_ns,
         "latency_ns": accounted.latency_ns,
         "pieces": [

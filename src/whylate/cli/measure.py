@@ -10,11 +10,12 @@ from pathlib import Path
 
 import click
 
+from whylate.cli.app_options import WithCommand, app_of
 from whylate.cli.quantities import Cpus, Duration, Load, RequirementType, SettingType
 from whylate.recording.manifest import CausePlan, LoadPlan, Setting
 
 
-@click.command(name="measure")
+@click.command(name="measure", cls=WithCommand)
 @click.argument("boards", default="local", metavar="[BOARD[,BOARD...]]")
 @click.option("--all", "every", is_flag=True,
               help="Measure every board that there is but this machine, side by side.")  # fmt: skip
@@ -29,6 +30,11 @@ from whylate.recording.manifest import CausePlan, LoadPlan, Setting
               )  # fmt: skip
 @click.option("--phases", type=click.IntRange(2, 1000), metavar="N",
               help="Repeat in virtual time over N start phases and seeds.")  # fmt: skip
+@click.option("--workload", type=click.Choice(["wakeup", "app"]), default="wakeup",
+              show_default=True,
+              help="What is timed: the probe's own threads, or those of a program.")  # fmt: skip
+@click.option("--comm", metavar="NAME", help="app: the threads of this name.")
+@click.option("--pid", type=int, metavar="N", help="app: the threads of this process.")
 @click.option("--for", "duration_ns", type=Duration(), default="30s", show_default=True,
               help="How long to measure.")  # fmt: skip
 @click.option("--interval", "interval_ns", type=Duration(), default="1ms", show_default=True,
@@ -58,6 +64,9 @@ from whylate.recording.manifest import CausePlan, LoadPlan, Setting
 @click.option("--threshold", "threshold_ns", type=Duration(), metavar="TIME",
               help="Record what is later than this.  [default: the slowest of 500]",
               )  # fmt: skip
+@click.option("--stop-above", "stop_above_ns", type=Duration(), metavar="TIME",
+              help="End the run at the first activation that is later, and keep what all CPUs did "
+              "meanwhile.")  # fmt: skip
 @click.option("--allow-idle-states", is_flag=True,
               help="Do not hold /dev/cpu_dma_latency at 0.")  # fmt: skip
 @click.option("--spool", is_flag=True,
@@ -66,7 +75,9 @@ from whylate.recording.manifest import CausePlan, LoadPlan, Setting
               help="The recording's directory.  [default: recordings/TIME-BOARD]",
               )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+@click.pass_context
 def command(
+    ctx: click.Context,
     boards: str,
     every: bool,
     environment: Path | None,
@@ -74,6 +85,10 @@ def command(
     virtual_time: bool,
     seed: int,
     phases: int | None,
+    workload: str,
+    comm: str | None,
+    pid: int | None,
+    argv: tuple[str, ...] | None,
     duration_ns: int,
     interval_ns: int,
     cpus: tuple[int, ...] | None,
@@ -85,6 +100,7 @@ def command(
     no_recorder: bool,
     engine: str,
     threshold_ns: int | None,
+    stop_above_ns: int | None,
     allow_idle_states: bool,
     spool: bool,
     output: Path | None,
@@ -98,6 +114,10 @@ def command(
     A real-time thread on each CPU sleeps to absolute deadlines and reads the clock when it runs.
     Every activation is kept in DIR: exact, negative ones too, and those that came due during a
     stall are counted as overruns. Ctrl-C ends the run early and keeps what there is.
+
+    With --workload app a program is watched instead: each time that one of its threads is woken is
+    an activation, due when the timer or the interrupt came, or the thread called, that woke it.
+    COMMAND is started for the run and ended with it. Nothing in the program is changed.
     """
     from rich.console import Console
 
@@ -110,16 +130,19 @@ def command(
     from whylate.run.several import Job, carry_out, carry_out_rounds
     from whylate.run.several import phases as phases_of
 
+    if no_recorder and stop_above_ns is not None:
+        raise RequestError("--stop-above keeps what was recorded: say it without --no-recorder")
     if phases and not virtual_time:
         raise RequestError("--phases repeats runs in virtual time: say --virtual-time too")
     options = BoardOptions(cpus=smp, environment=environment)
     names = all_boards(options) if every else [name for name in boards.split(",") if name]
     if not names or len(set(names)) != len(names):
         raise RequestError("name each board once, with commas between them")
+    app = app_of(ctx, workload, comm, pid, argv, names)
     directory = output if output is not None else _new_directory("+".join(names))
     request = Request(
         duration_ns=duration_ns,
-        interval_ns=interval_ns,
+        interval_ns=interval_ns if app is None else 0,
         cpus=cpus,
         priority=priority,
         allow_idle_states=allow_idle_states,
@@ -133,7 +156,8 @@ def command(
             for text in causes
             for one in parse(tuple(text.split()))
         ),
-        recorder=None if no_recorder else recorder_plan(engine, threshold_ns),
+        recorder=None if no_recorder else recorder_plan(engine, threshold_ns, stop_above_ns),
+        app=app,
     )
     interrupt = Interrupt()
     with BoardsView(Console(stderr=True, highlight=False), names) as view:

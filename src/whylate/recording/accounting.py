@@ -68,12 +68,14 @@ class CpuBook:
         known = max(self.next, min(self.progress, self.planned))
         return self.started.start_ns + known * self.started.interval_ns
 
+    def expected(self) -> int:
+        """Return how many activations there should be, up to the end."""
+        return expected_activations(self.started.start_ns, self.end_ns(), self.started.interval_ns)
+
     def account(self) -> CpuAccount:
         """Close the account. Rows are taken to lie before the end: problems() says otherwise."""
         started = self.result or self.started
-        expected = expected_activations(
-            self.started.start_ns, self.end_ns(), self.started.interval_ns
-        )
+        expected = self.expected()
         return CpuAccount(
             cpu=self.started.cpu,
             start_ns=self.started.start_ns,

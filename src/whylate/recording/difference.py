@@ -73,12 +73,12 @@ def _parting(
     if not where.size:
         return None
     at = int(where[0])
-    interval_ns = next(lane.interval_ns for lane in (first, second) if lane is not None)
+    due_ns = np.where(left.there, left.due_ns, right.due_ns)
 
     def activation(i: int) -> Activation:
         return Activation(
             int(numbers[i]),
-            int(numbers[i]) * interval_ns,
+            int(due_ns[i]),
             int(left.latency_ns[i]) if left.there[i] else None,
             int(right.latency_ns[i]) if right.there[i] else None,
         )
@@ -92,6 +92,8 @@ class _Rows:
     """The rows of one CPU on a line of activation numbers; `there` says which it has."""
 
     number: NDArray[np.int64]
+    #: Since the CPU's first was due; of a program's activations since the CPU was watched.
+    due_ns: NDArray[np.int64]
     latency_ns: NDArray[np.int64]
     overrun: NDArray[np.bool_]
     there: NDArray[np.bool_]
@@ -100,17 +102,19 @@ class _Rows:
 def _rows(lane: CpuSamples | None) -> _Rows:
     if lane is None:
         none = np.empty(0, np.int64)
-        return _Rows(none, none, none.astype(bool), none.astype(bool))
+        return _Rows(none, none, none, none.astype(bool), none.astype(bool))
     there = np.ones(lane.activation.size, bool)
-    return _Rows(lane.activation, lane.latency_ns, lane.overrun, there)
+    due_ns = lane.due_ns - lane.start_ns
+    return _Rows(lane.activation, due_ns, lane.latency_ns, lane.overrun, there)
 
 
 def _aligned(rows: _Rows, numbers: NDArray[np.int64]) -> _Rows:
     at = np.searchsorted(numbers, rows.number)
-    latency_ns = np.zeros(numbers.size, np.int64)
+    due_ns, latency_ns = np.zeros(numbers.size, np.int64), np.zeros(numbers.size, np.int64)
     overrun, there = np.zeros(numbers.size, bool), np.zeros(numbers.size, bool)
-    latency_ns[at], overrun[at], there[at] = rows.latency_ns, rows.overrun, True
-    return _Rows(numbers, latency_ns, overrun, there)
+    due_ns[at], latency_ns[at] = rows.due_ns, rows.latency_ns
+    overrun[at], there[at] = rows.overrun, True
+    return _Rows(numbers, due_ns, latency_ns, overrun, there)
 
 
 def differing_facts(first: Manifest, second: Manifest) -> list[tuple[str, str, str]]:

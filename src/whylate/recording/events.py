@@ -40,6 +40,10 @@ class Kind(StrEnum):
     CALL_EXIT = "call_exit"  # name
 
 
+#: In place of a stack, where an interrupt found no kernel code below it.
+USER_CODE = "(user code)"
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One event. Times are int ns on the board's CLOCK_MONOTONIC."""
@@ -57,24 +61,25 @@ class Event:
     prev_state: str = ""
     target_cpu: int = -1
     duration_ns: int = 0
-    #: Functions, innermost first.
+    #: Functions, innermost first; USER_CODE alone where that was interrupted.
     stack: tuple[str, ...] = ()
     #: Of a stack at an interrupt: whether the instruction before the interrupted one is one that
     #: switches interrupts on. None: not known.
     enabled: bool | None = None
 
 
-#: Why a window was recorded: it was late, or drawn at random of all.
-Why = Literal["tail", "body"]
+#: Why a window was recorded: it was late, or drawn at random of all, or it ended the run.
+Why = Literal["tail", "body", "stop"]
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
     """One activation with all that was recorded of it.
 
-    events: in order of time; of its own CPU from a context switch at or before due_ns on, and of
-    others where they had a part in it. From observed_ns on all events of its CPU are there;
-    where that is later than due_ns, the part before was not observed.
+    events: in order of time; of its own CPU from a context switch at or before due_ns on. Of the
+    CPU that woke it from elsewhere until the waking; of all CPUs where it ended the run. Those of
+    another CPU are all there from their first on. From observed_ns on all events of its own CPU
+    are there; where that is later than due_ns, the part before was not observed.
     """
 
     cpu: int
@@ -89,6 +94,8 @@ class Window:
     timer_ns: int | None
     waking_ns: int | None
     switched_ns: int | None
+    #: Where it was woken; None where waking_ns is.
+    waking_cpu: int | None
     observed_ns: int
     events: tuple[Event, ...]
 

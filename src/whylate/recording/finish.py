@@ -3,200 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import singledispatchmethod
 from pathlib import Path
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from whylate.recording import journal as journal_file
-from whylate.recording.accounting import CpuBook
 from whylate.recording.console import ConsoleAccount, read_account, read_console
 from whylate.recording.crashes import find_crashes
-from whylate.recording.digest import SamplesDigest
 from whylate.recording.errors import DiskError, RecordingError
-from whylate.recording.journal import (
-    CLOSING,
-    OPENING,
-    Closing,
-    Opening,
-    read_journal,
-    sync_directory,
-)
-from whylate.recording.load_rates import LoadBook
+from whylate.recording.journal import OPENING, Closing, Opening, read_journal, sync_directory
 from whylate.recording.manifest import (
     SCHEMA_VERSION,
+    AppEnd,
     CrashReport,
     Manifest,
+    Plan,
     ProbeReport,
     Problem,
     State,
+    ThreadName,
 )
 from whylate.recording.parquet import SamplesWriter, create_afresh
+from whylate.recording.reading import Reading
 from whylate.recording.recorder_book import RecorderBook, read_names
-from whylate.wire.events import decode_stages
-from whylate.wire.frame import Frame, FrameCounts
-from whylate.wire.messages import (
-    UNPACK,
-    BuildId,
-    CpuResult,
-    CpuStarted,
-    Events,
-    Failed,
-    LoadStarted,
-    LoadWork,
-    Message,
-    Note,
-    Progress,
-    RecorderCost,
-    RecorderResult,
-    RecorderSource,
-    RecorderStarted,
-    Result,
-    Samples,
-    SampleStages,
-    Symbols,
-    Window,
-)
-from whylate.wire.pack import WireError
-from whylate.wire.samples import Rows, decode_samples
+from whylate.wire.frame import FrameCounts
 
 MANIFEST = "manifest.json"
-#: Notes of the probe after which its samples do not say what they should.
-FATAL_NOTES = {"late-start", "moved"}
-
-
-@dataclass
-class _Reading:
-    """What was found in a journal so far."""
-
-    rows: Callable[[int, Rows, NDArray[np.int64] | None], None]
-    recorder: RecorderBook | None = None
-    opening: Opening | None = None
-    closing: Closing | None = None
-    books: dict[int, CpuBook] = field(default_factory=dict)
-    result: Result | None = None
-    loads: list[LoadBook] = field(default_factory=list)
-    notes: list[Problem] = field(default_factory=list)
-    malformed: int = 0
-    digest: SamplesDigest = field(default_factory=SamplesDigest)
-    #: The last rows of each CPU: their stages come behind them.
-    waiting: dict[int, tuple[Samples, Rows]] = field(default_factory=dict)
-
-    def take(self, frame: Frame) -> None:
-        """Take one frame; what cannot be understood is counted."""
-        try:
-            if frame.kind == OPENING:
-                self.opening = msgspec.json.decode(frame.payload, type=Opening)
-                self.loads = [LoadBook(plan) for plan in self.opening.plan.loads]
-            elif frame.kind == CLOSING:
-                self.closing = msgspec.json.decode(frame.payload, type=Closing)
-            elif frame.kind in UNPACK:
-                self._message(UNPACK[frame.kind](frame.payload))
-        except (WireError, msgspec.ValidationError, msgspec.DecodeError):
-            self.malformed += 1
-
-    @singledispatchmethod
-    def _message(self, message: Message) -> None:
-        """Take a message; those that are not named below say nothing that is kept."""
-
-    @_message.register
-    def _(self, message: CpuStarted) -> None:
-        if message.interval_ns and message.cpu not in self.books:
-            self.books[message.cpu] = CpuBook(message)
-
-    @_message.register
-    def _(self, message: Samples) -> None:
-        book = self.books.get(message.cpu)
-        if book is None:
-            self.malformed += 1
-            return
-        rows = decode_samples(message, book.started.interval_ns, book.planned)
-        self.pass_on(message.cpu)
-        if book.take(rows):
-            self.digest.take(message.cpu, rows)
-            self.waiting[message.cpu] = message, rows
-
-    def pass_on(self, cpu: int, stages: NDArray[np.int64] | None = None) -> None:
-        """Let go of the rows of a CPU that wait for their stages."""
-        if cpu in self.waiting:
-            self.rows(cpu, self.waiting.pop(cpu)[1], stages)
-
-    @_message.register
-    def _(self, message: SampleStages) -> None:
-        stages = decode_stages(message)
-        samples, _ = self.waiting.get(message.cpu, (None, None))
-        if samples is None or (samples.first, samples.count) != (message.first, message.count):
-            raise WireError("stages of no block of samples")
-        self.pass_on(message.cpu, stages)
-
-    @_message.register
-    def _(
-        self, message: RecorderStarted | RecorderSource | RecorderCost | Symbols | BuildId
-    ) -> None:
-        if self.recorder is not None:
-            self.recorder.account.take(message)
-
-    @_message.register
-    def _(self, message: Window) -> None:
-        if self.recorder is not None:
-            self.recorder.window(message)
-
-    @_message.register
-    def _(self, message: Events) -> None:
-        if self.recorder is not None:
-            self.recorder.events(message)
-
-    @_message.register
-    def _(self, message: RecorderResult) -> None:
-        if self.recorder is not None:
-            self.recorder.result(message)
-
-    @_message.register
-    def _(self, message: Failed) -> None:
-        # A probe that knows no recorder; all else that is refused ends the run.
-        if self.recorder is not None and not self.books:
-            self.recorder.account.refuse(message.text)
-
-    @_message.register
-    def _(self, message: Progress) -> None:
-        for book, upto in zip(self.books.values(), message.next, strict=False):
-            book.progress = upto
-
-    @_message.register
-    def _(self, message: LoadStarted) -> None:
-        if message.load < len(self.loads):
-            self.loads[message.load].unit = message.unit[:40]
-
-    @_message.register
-    def _(self, message: LoadWork) -> None:
-        # After the result the loads are being ended: what they do then is no rate.
-        if message.load < len(self.loads) and self.result is None:
-            self.loads[message.load].take(message, measuring=bool(self.books))
-
-    @_message.register
-    def _(self, message: CpuResult) -> None:
-        if message.cpu in self.books:
-            self.books[message.cpu].result = message
-
-    @_message.register
-    def _(self, message: Result) -> None:
-        self.result = message
-
-    @_message.register
-    def _(self, message: Note) -> None:
-        if self.recorder is not None and self.recorder.account.take(message):
-            return
-        fatal = message.code in FATAL_NOTES
-        self.notes.append(Problem(message.code[:40], message.text[:400], fatal=fatal))
-
-    @property
-    def whole(self) -> bool:
-        """Whether the run came to the end of its workload."""
-        return self.result is not None and all(b.result for b in self.books.values())
+#: The note of a run that ended at the first activation later than its plan allows.
+STOPPED = "stopped"
 
 
 def finish(directory: Path) -> Manifest:
@@ -207,17 +41,17 @@ def finish(directory: Path) -> Manifest:
     journal is not one, DiskError when the disk is full.
     """
     journal = directory / journal_file.NAME
+    opening = _opening(directory)
     frames, counts = read_journal(journal)
     try:
-        writer = SamplesWriter(directory)
+        writer = SamplesWriter(directory, app=opening.plan.workload == "app")
     except OSError as error:
         raise _unwritable(directory, error) from None
-    reading = _Reading(writer.rows)
+    reading = Reading(writer.rows, opening)
     try:
+        reading.recorder = _recorder_book(directory, opening)
         for frame in frames:
             reading.take(frame)
-            if frame.kind == OPENING and reading.recorder is None:
-                reading.recorder = _recorder_book(directory, reading.opening)
         for cpu in list(reading.waiting):
             reading.pass_on(cpu)
         if reading.recorder is not None:
@@ -235,14 +69,32 @@ def finish(directory: Path) -> Manifest:
     return manifest
 
 
-def _recorder_book(directory: Path, opening: Opening | None) -> RecorderBook | None:
-    if opening is None or opening.plan.recorder is None:
+def _opening(directory: Path) -> Opening:
+    """Return the first record of a journal: what is known before the run; raises RecordingError."""
+    journal = directory / journal_file.NAME
+    for frame in read_journal(journal)[0]:
+        if frame.kind == OPENING:
+            try:
+                opening = msgspec.json.decode(frame.payload, type=Opening)
+            except (msgspec.ValidationError, msgspec.DecodeError):
+                continue
+            if opening.schema_version > SCHEMA_VERSION:
+                raise RecordingError(newer_schema(directory, opening.schema_version))
+            return opening
+    raise RecordingError(
+        f"{journal} is not a journal of whylate, or it was cut before the run began: there is "
+        "nothing in it to recover"
+    )
+
+
+def _recorder_book(directory: Path, opening: Opening) -> RecorderBook | None:
+    if opening.plan.recorder is None:
         return None
     machine = {"armv7": "armv7l"}.get(opening.probe_arch, opening.probe_arch)
     return RecorderBook(directory, read_names(directory / journal_file.NAME), machine)
 
 
-def _abandon(writer: SamplesWriter, reading: _Reading) -> None:
+def _abandon(writer: SamplesWriter, reading: Reading) -> None:
     writer.abandon()
     if reading.recorder is not None:
         reading.recorder.abandon()
@@ -266,15 +118,8 @@ def _write_manifest(directory: Path, manifest: Manifest) -> None:
     sync_directory(directory)
 
 
-def _manifest(directory: Path, reading: _Reading, counts: FrameCounts) -> Manifest:
+def _manifest(directory: Path, reading: Reading, counts: FrameCounts) -> Manifest:
     opening, closing = reading.opening, reading.closing
-    if opening is None:
-        raise RecordingError(
-            f"{directory / journal_file.NAME} is not a journal of whylate, or it was cut before "
-            "the run began: there is nothing in it to recover"
-        )
-    if opening.schema_version > SCHEMA_VERSION:
-        raise RecordingError(newer_schema(directory, opening.schema_version))
     account = read_account(directory)
     crashes = _crashes(directory, account)
     return Manifest(
@@ -296,6 +141,8 @@ def _manifest(directory: Path, reading: _Reading, counts: FrameCounts) -> Manife
         samples_sha256=reading.digest.hexdigest(),
         crashes=crashes,
         recorder=reading.recorder.report() if reading.recorder is not None else None,
+        threads=_thread_names(reading),
+        app_end=reading.app_end,
     )
 
 
@@ -329,13 +176,13 @@ def _crash_problems(crashes: list[CrashReport], account: ConsoleAccount | None) 
     return problems
 
 
-def _state(closing: Closing | None, reading: _Reading) -> State:
+def _state(closing: Closing | None, reading: Reading) -> State:
     if closing is None:
         return "recovered"
     return closing.state if reading.whole else "cut"
 
 
-def _probe_report(opening: Opening, closing: Closing | None, reading: _Reading) -> ProbeReport:
+def _probe_report(opening: Opening, closing: Closing | None, reading: Reading) -> ProbeReport:
     return ProbeReport(
         version=opening.probe_version,
         arch=opening.probe_arch,
@@ -351,8 +198,16 @@ def _probe_report(opening: Opening, closing: Closing | None, reading: _Reading) 
     )
 
 
+def _thread_names(reading: Reading) -> list[ThreadName]:
+    """Return the names of a watched program's threads, as far as the probe told them."""
+    if reading.recorder is None:
+        return []
+    named = reading.recorder.process_names(reading.threads)
+    return [ThreadName(pid, name) for pid, name in sorted(named.items())]
+
+
 def _problems(
-    opening: Opening, closing: Closing | None, reading: _Reading, counts: FrameCounts
+    opening: Opening, closing: Closing | None, reading: Reading, counts: FrameCounts
 ) -> list[Problem]:
     problems = list(opening.problems)
     if closing is not None:
@@ -372,13 +227,30 @@ def _problems(
         )
     if not reading.books:
         problems.append(Problem("no-start", "the workload was never started", fatal=True))
-    complete = _state(closing, reading) == "complete"
+    complete = (
+        _state(closing, reading) == "complete"
+        and not _stopped(opening.plan, reading)
+        and reading.app_end is None
+    )
     for book in reading.books.values():
         problems += book.problems()
         problems += book.departures(opening.plan, complete=complete)
     if reading.recorder is not None:
         problems += reading.recorder.problems()
+    if reading.app_end is not None:
+        problems.append(Problem("app-ended", _ended(reading.app_end), fatal=False))
     return problems + reading.notes
+
+
+def _ended(end: AppEnd) -> str:
+    how = f"by signal {end.signal}" if end.signal else f"with status {end.status}"
+    return f"the program ended by itself, {how}, and the run with it"
+
+
+def _stopped(plan: Plan, reading: Reading) -> bool:
+    """Return whether the run was to end at a late activation, and did."""
+    wanted = plan.recorder is not None and plan.recorder.stop_above_ns is not None
+    return wanted and any(note.code == STOPPED for note in reading.notes)
 
 
 def newer_schema(directory: Path, version: int) -> str:

@@ -51,13 +51,27 @@ class RecorderPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tail_ppm: int
     #: Of how many activations one is recorded whatever its latency.
     body_every: int
+    #: The first activation later than this ended the run; None: none did.
+    stop_above_ns: int | None = None
+
+
+class AppPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The program whose threads' wakeups are the activations; exactly one of the three is set."""
+
+    #: The threads of this name.
+    comm: str | None = None
+    #: The threads of this process.
+    pid: int | None = None
+    #: Those of this program, which is started for the run, and what it starts.
+    command: list[str] | None = None
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was asked for, complete with the defaults that were filled in."""
 
-    workload: Literal["wakeup"]
+    workload: Literal["wakeup", "app"]
     duration_ns: int
+    #: 0 of the app workload, and so is the priority: its threads have their own.
     interval_ns: int
     cpus: list[int]
     priority: int
@@ -75,13 +89,16 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     causes: list[CausePlan] = []
     #: None: nothing was recorded beside the samples.
     recorder: RecorderPlan | None = None
+    #: Of the app workload alone.
+    app: AppPlan | None = None
 
 
 class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The account of one measuring thread: expected = seen + overrun + dropped.
+    """The account of one CPU: expected = seen + overrun + dropped.
 
-    `expected` comes from `start_ns`, `end_ns` and the interval alone: the activations due in
-    [start_ns, end_ns). Activation i was due at start_ns + i * interval_ns.
+    Of the wakeup workload, `expected` comes from `start_ns`, `end_ns` and the interval alone: the
+    activations due in [start_ns, end_ns); activation i was due at start_ns + i * interval_ns. Of
+    the app workload it is what the probe counted between the two, and no overruns are.
     """
 
     cpu: int
@@ -91,7 +108,8 @@ class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seen: int
     overrun: int
     dropped: int
-    #: The policy that the thread really had ("fifo", "other", ...), read back after it started.
+    #: The policy that the measuring thread really had ("fifo", "other", ...), read back after it
+    #: started; without a meaning where there is none, as of the app workload.
     policy: str
     priority: int
     memory_locked: bool
@@ -232,6 +250,20 @@ class CrashReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fatal: bool
 
 
+class ThreadName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The name that a thread of a watched program had last."""
+
+    pid: int
+    name: str
+
+
+class AppEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a program that was started ended by itself: its exit status, or the signal, else 0."""
+
+    status: int
+    signal: int
+
+
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """manifest.json."""
 
@@ -254,3 +286,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     crashes: list[CrashReport] = []
     #: None where no recorder was asked for.
     recorder: RecorderReport | None = None
+    #: Of the app workload: the names of threads, as far as windows tell of them.
+    threads: list[ThreadName] = []
+    #: None where the program was not started, or did not end before the run did.
+    app_end: AppEnd | None = None

@@ -2,8 +2,9 @@
 
 Columns: cpu (uint16), activation (int64), latency_ns (int64), overrun (bool), and timer_ns,
 waking_ns, switched_ns (int32, null where it was not seen). Activation i of a CPU was due at
-start_ns + i * interval_ns (manifest.json). Row groups follow each other in time; within one the
-rows are sorted by CPU and activation.
+start_ns + i * interval_ns (manifest.json); where a program's threads were watched, it says so
+itself, in the columns due_ns (int64), pid (int32) and origin (string). Row groups follow each
+other in time; within one the rows are sorted by CPU and activation.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.manifest import SCHEMA_VERSION, CpuAccount
-from whylate.recording.samples import CpuSamples
+from whylate.recording.samples import CpuSamples, Int64s, Woken
+from whylate.wire.app_samples import ORIGINS, Threads
 from whylate.wire.events import NOT_SEEN
 from whylate.wire.samples import Rows
 
@@ -32,9 +34,18 @@ COLUMNS = ["cpu", "activation", "latency_ns", "overrun"]
 STAGES = ["timer_ns", "waking_ns", "switched_ns"]
 
 
-def _schema() -> Any:
+#: Of a program's activations: when each was due, whose it is, and what made it due.
+OWN_COLUMNS = ["due_ns", "pid", "origin"]
+
+
+def _schema(*, app: bool = False) -> Any:
     import pyarrow as pa
 
+    own = [
+        pa.field("due_ns", pa.int64(), nullable=False),
+        pa.field("pid", pa.int32(), nullable=False),
+        pa.field("origin", pa.dictionary(pa.int8(), pa.string()), nullable=False),
+    ]
     return pa.schema(
         [
             pa.field("cpu", pa.uint16(), nullable=False),
@@ -42,6 +53,7 @@ def _schema() -> Any:
             pa.field("latency_ns", pa.int64(), nullable=False),
             pa.field("overrun", pa.bool_(), nullable=False),
             *(pa.field(name, pa.int32()) for name in STAGES),
+            *(own if app else []),
         ],
         metadata={b"whylate": str(SCHEMA_VERSION).encode()},
     )
@@ -90,32 +102,49 @@ class WholeFile:
         self._partial.unlink(missing_ok=True)
 
 
-class SamplesWriter:
-    """Writes rows as they come; the file appears under its name only when it is whole."""
+@dataclass(frozen=True)
+class _Part:
+    """Rows of one CPU as they came."""
 
-    def __init__(self, directory: Path) -> None:
-        self._waiting: dict[int, list[tuple[Rows, NDArray[np.int64] | None]]] = {}
+    rows: Rows
+    stages: Int64s | None
+    threads: Threads | None
+
+
+class SamplesWriter:
+    """Writes rows as they come; the file appears under its name only when it is whole.
+
+    app: the rows are of a program's threads, and each says when it was due.
+    """
+
+    def __init__(self, directory: Path, *, app: bool = False) -> None:
+        self._waiting: dict[int, list[_Part]] = {}
         self._rows = 0
+        self._app = app
+        encoding = {"cpu": "PLAIN", "activation": "DELTA_BINARY_PACKED", "latency_ns": "PLAIN"}
         self._file = WholeFile(
             directory,
             NAME,
-            _schema(),
+            _schema(app=app),
             compression_level=3,
             # Consecutive indices and slowly changing latencies: differences are small numbers.
-            column_encoding={
-                "cpu": "PLAIN",
-                "activation": "DELTA_BINARY_PACKED",
-                "latency_ns": "PLAIN",
-            },
-            use_dictionary=["overrun"],
+            column_encoding=encoding | ({"due_ns": "DELTA_BINARY_PACKED"} if app else {}),
+            use_dictionary=["overrun", *(["pid", "origin"] if app else [])],
         )
 
-    def rows(self, cpu: int, rows: Rows, stages: NDArray[np.int64] | None = None) -> None:
+    def rows(
+        self,
+        cpu: int,
+        rows: Rows,
+        stages: Int64s | None = None,
+        threads: Threads | None = None,
+    ) -> None:
         """Add rows that follow those already added for this CPU.
 
         stages: int64, shape (rows that are no overruns, 3), NOT_SEEN where nobody saw them.
+        threads: of all rows of a program's threads, and of no others.
         """
-        self._waiting.setdefault(cpu, []).append((rows, stages))
+        self._waiting.setdefault(cpu, []).append(_Part(rows, stages, threads))
         self._rows += rows.activation.size
         if self._rows >= GROUP_ROWS:
             self._flush()
@@ -136,75 +165,86 @@ class SamplesWriter:
 
         cpus = sorted(self._waiting)
         parts = [part for cpu in cpus for part in self._waiting[cpu]]
-        sizes = [sum(part.activation.size for part, _ in self._waiting[cpu]) for cpu in cpus]
+        sizes = [sum(part.rows.activation.size for part in self._waiting[cpu]) for cpu in cpus]
         table = pa.table(
             [
                 np.repeat(np.array(cpus, np.uint16), sizes),
-                np.concatenate([part.activation for part, _ in parts]),
-                np.concatenate([part.latency_ns for part, _ in parts]),
-                np.concatenate([part.overrun for part, _ in parts]),
+                np.concatenate([part.rows.activation for part in parts]),
+                np.concatenate([part.rows.latency_ns for part in parts]),
+                np.concatenate([part.rows.overrun for part in parts]),
                 *_stage_columns(parts),
+                *(_own_columns(parts) if self._app else []),
             ],
-            schema=_schema(),
+            schema=_schema(app=self._app),
         )
         self._file.write(table)
         self._waiting.clear()
         self._rows = 0
 
 
-def _stage_columns(parts: Sequence[tuple[Rows, NDArray[np.int64] | None]]) -> list[Any]:
+def _stage_columns(parts: Sequence[_Part]) -> list[Any]:
     """Return the columns of the stages: null for overruns, and where nobody looked."""
     import pyarrow as pa
 
-    if all(stages is None for _, stages in parts):
-        rows = sum(part.activation.size for part, _ in parts)
+    if all(part.stages is None for part in parts):
+        rows = sum(part.rows.activation.size for part in parts)
         return [pa.nulls(rows, pa.int32())] * len(STAGES)
     whole = []
-    for part, stages in parts:
-        filled = np.full((part.activation.size, len(STAGES)), NOT_SEEN)
-        if stages is not None:
-            filled[~part.overrun] = stages
+    for part in parts:
+        filled = np.full((part.rows.activation.size, len(STAGES)), NOT_SEEN)
+        if part.stages is not None:
+            filled[~part.rows.overrun] = part.stages
         whole.append(filled)
     table = np.concatenate(whole)
+    # What took longer than the column holds has no place in it; the latency tells how long.
+    unknown = (table <= NOT_SEEN) | (table > -(NOT_SEEN + 1))
     return [
-        pa.array(column.astype(np.int32), pa.int32(), mask=column == NOT_SEEN) for column in table.T
+        pa.array(np.where(null, 0, column).astype(np.int32), pa.int32(), mask=null)
+        for column, null in zip(table.T, unknown.T, strict=True)
     ]
 
 
-def read_samples(path: Path, accounts: Sequence[CpuAccount], interval_ns: int) -> list[CpuSamples]:
+def _own_columns(parts: Sequence[_Part]) -> list[Any]:
+    """Return when each activation was due, whose it is, and what made it due."""
+    import pyarrow as pa
+
+    threads = [part.threads for part in parts if part.threads is not None]
+    origin = np.concatenate([one.origin for one in threads])
+    return [
+        np.concatenate([one.due_ns for one in threads]),
+        np.concatenate([one.pid for one in threads]),
+        pa.DictionaryArray.from_arrays(pa.array(origin, pa.int8()), pa.array(ORIGINS)),
+    ]
+
+
+def read_samples(
+    path: Path, accounts: Sequence[CpuAccount], interval_ns: int, *, app: bool = False
+) -> list[CpuSamples]:
     """Return the samples of each CPU of a recording; raises RecordingError.
 
-    Raises for a file that is not Parquet, that whylate did not write, or that does not hold the
-    rows that the manifest counts.
+    app: of a program's threads, whose activations say themselves when they were due; they are
+    put in that order. Raises for a file that is not Parquet, that whylate did not write, or that
+    does not hold the rows that the manifest counts.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     filling: dict[int, _Filling] = {}
+    columns = [*COLUMNS, *(OWN_COLUMNS if app else [])]
     try:
         with pq.ParquetFile(path) as file:
-            _check_columns(path, file.schema_arrow)
+            _check_columns(path, file.schema_arrow, columns, app=app)
             _check_size(path, file.metadata.num_rows, accounts)
-            filling = {account.cpu: _Filling(account) for account in accounts}
+            filling = {account.cpu: _Filling(account, app=app) for account in accounts}
             # A group at a time: the file's own copy of ten million rows is never held whole.
             for group in range(file.num_row_groups):
-                _fill(path, filling, file.read_row_group(group, columns=COLUMNS))
+                _fill(path, filling, file.read_row_group(group, columns=columns), columns)
     except (pa.ArrowException, OSError) as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RecordingError(f"{path} is not a Parquet file that can be read: {line}") from None
     for one in filling.values():
         one.check(path)
-    return [
-        CpuSamples(
-            cpu=account.cpu,
-            start_ns=account.start_ns,
-            interval_ns=interval_ns,
-            activation=filling[account.cpu].activation,
-            latency_ns=filling[account.cpu].latency_ns,
-            overrun=filling[account.cpu].overrun,
-        )
-        for account in accounts
-    ]
+    return [filling[account.cpu].samples(interval_ns) for account in accounts]
 
 
 def _check_size(path: Path, rows: int, accounts: Sequence[CpuAccount]) -> None:
@@ -216,20 +256,45 @@ def _check_size(path: Path, rows: int, accounts: Sequence[CpuAccount]) -> None:
         )
 
 
+_TYPES: dict[str, Any] = {
+    "activation": np.int64, "latency_ns": np.int64, "overrun": np.bool_,
+    "due_ns": np.int64, "pid": np.int32, "origin": np.int8,
+}  # fmt: skip
+
+
 class _Filling:
     """The arrays of one CPU, as long as the manifest says, while groups are copied in."""
 
-    def __init__(self, account: CpuAccount) -> None:
+    def __init__(self, account: CpuAccount, *, app: bool) -> None:
         self.account = account
         self.rows = account.seen + account.overrun
         self.filled = 0
-        self.activation = np.empty(self.rows, np.int64)
-        self.latency_ns = np.empty(self.rows, np.int64)
-        self.overrun = np.empty(self.rows, np.bool_)
+        self.columns = {
+            name: np.empty(self.rows, kind)
+            for name, kind in _TYPES.items()
+            if app or name not in OWN_COLUMNS
+        }
+
+    def samples(self, interval_ns: int) -> CpuSamples:
+        """Return what was filled in, in the order in which it was due."""
+        account, columns, woken = self.account, self.columns, None
+        if "due_ns" in columns:
+            order = np.argsort(columns["due_ns"], kind="stable")
+            columns = {name: column[order] for name, column in columns.items()}
+            woken = Woken(columns["due_ns"], columns["pid"], columns["origin"], account.end_ns)
+        return CpuSamples(
+            cpu=account.cpu,
+            start_ns=account.start_ns,
+            interval_ns=interval_ns,
+            activation=columns["activation"],
+            latency_ns=columns["latency_ns"],
+            overrun=columns["overrun"],
+            woken=woken,
+        )
 
     def check(self, path: Path) -> None:
         """Raise RecordingError unless the rows are those that the manifest counts."""
-        account, overruns = self.account, int(self.overrun[: self.filled].sum())
+        account, overruns = self.account, int(self.columns["overrun"][: self.filled].sum())
         seen = self.filled - overruns
         if (seen, overruns) != (account.seen, account.overrun):
             raise RecordingError(
@@ -237,14 +302,14 @@ class _Filling:
                 f"{account.cpu}, manifest.json says {account.seen} and {account.overrun}: "
                 "they are not of one run"
             )
-        if (np.diff(self.activation) <= 0).any():
+        if (np.diff(self.columns["activation"]) <= 0).any():
             raise RecordingError(f"{path}: activations of CPU {account.cpu} are not in order")
 
 
-def _fill(path: Path, filling: dict[int, _Filling], table: Any) -> None:
+def _fill(path: Path, filling: dict[int, _Filling], table: Any, names: Sequence[str]) -> None:
     """Copy one row group to where its rows belong."""
     cpu = table["cpu"].to_numpy()
-    columns = [table[name].to_numpy() for name in COLUMNS[1:]]
+    columns = {name: _column(path, table, name) for name in names[1:]}
     # Runs of one CPU: within a group the rows are sorted by it.
     edges = np.concatenate(([0], np.flatnonzero(np.diff(cpu)) + 1, [cpu.size]))
     for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
@@ -259,19 +324,31 @@ def _fill(path: Path, filling: dict[int, _Filling], table: Any) -> None:
                 f"{path} holds more activations of CPU {one.account.cpu} than the "
                 f"{one.rows} that manifest.json says: they are not of one run"
             )
-        for target, source in zip((one.activation, one.latency_ns, one.overrun), columns,
-                                  strict=True):  # fmt: skip
-            target[one.filled : to] = source[start:end]
+        for name, source in columns.items():
+            one.columns[name][one.filled : to] = source[start:end]
         one.filled = to
 
 
-def _check_columns(path: Path, schema: Any) -> None:
-    if (schema.metadata or {}).get(b"whylate") is None or not set(COLUMNS) <= set(schema.names):
+def _column(path: Path, table: Any, name: str) -> Any:
+    """Return a column as numbers; an origin as its index into ORIGINS."""
+    if name != "origin":
+        return table[name].to_numpy()
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.index_in(table[name].cast(pa.string()), value_set=pa.array(ORIGINS))
+    if found.null_count:
+        raise RecordingError(f"{path}: column origin names none of {', '.join(ORIGINS[1:])}")
+    return found.to_numpy()
+
+
+def _check_columns(path: Path, schema: Any, columns: Sequence[str], *, app: bool) -> None:
+    if (schema.metadata or {}).get(b"whylate") is None or not set(columns) <= set(schema.names):
         raise RecordingError(
-            f"{path} was not written by whylate: it lacks the columns {', '.join(COLUMNS)}"
+            f"{path} was not written by whylate: it lacks the columns {', '.join(columns)}"
         )
-    wanted = _schema()
-    for name in COLUMNS:
+    wanted = _schema(app=app)
+    for name in columns:
         if schema.field(name).type != wanted.field(name).type:
             raise RecordingError(
                 f"{path}: column {name} is {schema.field(name).type}, "

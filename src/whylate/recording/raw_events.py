@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from whylate.recording.events import Event, Kind
+from whylate.recording.events import USER_CODE, Event, Kind
 from whylate.wire.events import EventKind, RawEvent
 
 #: Tables of names (probe/src/recorder/names.h).
-THREADS, FUNCTIONS, INTERRUPTS = 1, 2, 3
+THREADS, FUNCTIONS, INTERRUPTS, PIDS = 1, 2, 3, 4
 #: A symbol or a thread's name; what is longer was not written by a kernel.
 LONGEST_NAME = 160
 MOST_NAMES = 1 << 17
@@ -43,6 +43,10 @@ class Names:
     def thread(self, number: int) -> str:
         """Return the name of a thread."""
         return self.texts.get((THREADS, number), "?")
+
+    def process(self, pid: int) -> str | None:
+        """Return the name of a watched program's thread by its pid; None: it was not told."""
+        return self.texts.get((PIDS, pid))
 
     def function(self, number: int) -> str:
         """Return a symbol with its offset; empty: there was no address."""
@@ -81,10 +85,12 @@ def _switch(one: RawEvent, names: Names, machine: str) -> Event:
 
 
 def _stack(one: RawEvent, names: Names, machine: str) -> Event:
-    interrupted = names.function(one.e)
+    # User code cannot switch interrupts off.
+    interrupted = USER_CODE if one.d else names.function(one.e)
     return Event(
         0, 0, Kind.STACK, id=one.c, name=STACKS.get(one.a, "?"),
-        stack=(interrupted,) if interrupted else (), enabled=enables(one.f, machine),
+        stack=(interrupted,) if interrupted else (),
+        enabled=False if one.d else enables(one.f, machine),
     )  # fmt: skip
 
 

@@ -33,7 +33,10 @@ class Recording:
         path = self.directory / parquet.NAME
         if not path.exists():
             raise RecordingError(f"{self.directory} has no {parquet.NAME}: it is incomplete")
-        return parquet.read_samples(path, self.manifest.cpus, self.manifest.plan.interval_ns)
+        plan = self.manifest.plan
+        return parquet.read_samples(
+            path, self.manifest.cpus, plan.interval_ns, app=plan.workload == "app"
+        )
 
 
 def open_recording(directory: Path) -> Recording:

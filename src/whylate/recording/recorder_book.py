@@ -10,7 +10,7 @@ from whylate.recording.journal import read_journal
 from whylate.recording.manifest import Problem, RecorderReport
 from whylate.recording.raw_events import Names, events_of
 from whylate.recording.recorder_account import RecorderAccount
-from whylate.recording.windows import WindowsWriter
+from whylate.recording.windows import WHY, WindowsWriter
 from whylate.wire.events import RawEvent, decode_events
 from whylate.wire.messages import (
     Events,
@@ -58,6 +58,8 @@ class RecorderBook:
                  message.switched_ns, message.observed_ns, message.activation)  # fmt: skip
         if max(times) > INT64_MAX or message.tid > 0x7FFFFFFF or message.run_ns < message.due_ns:
             raise WireError("a window at no possible time")
+        if message.why >= len(WHY):
+            raise WireError("a window for no known reason")
         self._window = message
         self._raw = {}
 
@@ -77,7 +79,7 @@ class RecorderBook:
         message, self._window = self._window, None
         if message is None:
             return
-        whole = sum(len(raw) for raw in self._raw.values()) == message.events
+        whole = len(self._raw.get(message.cpu, ())) == message.events
         self.torn += not whole
         events = [
             event
@@ -93,16 +95,21 @@ class RecorderBook:
                 prio=message.prio,
                 due_ns=message.due_ns,
                 run_ns=message.run_ns,
-                why="tail" if message.late else "body",
+                why=WHY[message.why],
                 timer_ns=message.timer_ns or None,
                 waking_ns=message.waking_ns or None,
                 switched_ns=message.switched_ns or None,
+                waking_cpu=message.waking_cpu if message.waking_ns else None,
                 # What lost a part on the way tells nothing that can be relied on.
                 observed_ns=message.observed_ns if whole and message.events else message.run_ns,
                 events=tuple(events),
             ),
             [min(ns, INT64_MAX) for ns in message.sums],
         )
+
+    def process_names(self, pids: Iterable[int]) -> dict[int, str]:
+        """Return the names of those threads of a watched program that have one."""
+        return {pid: name for pid in pids if (name := self._names.process(pid)) is not None}
 
     def close(self) -> None:
         """Write what waits and give the files their names."""

@@ -2,30 +2,100 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+Int64s = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Woken:
+    """What samples of a program's threads carry, for no schedule says when they were due.
+
+    due_ns: int64, shape (n,), not decreasing; on the board's CLOCK_MONOTONIC.
+    pid:    int32, shape (n,): the thread.
+    origin: int8, shape (n,): what made it due, an index into `whylate.wire.app_samples.ORIGINS`.
+    end_ns: until then the CPU was watched.
+    """
+
+    due_ns: Int64s
+    pid: NDArray[np.int32]
+    origin: NDArray[np.int8]
+    end_ns: int
+
 
 @dataclass(frozen=True)
 class CpuSamples:
-    """Activations of one measuring thread, in order of activation.
+    """Activations of one CPU, in the order in which they were due.
 
-    activation: int64, shape (n,), strictly increasing; dropped ones are absent.
+    activation: int64, shape (n,), each once; dropped ones are absent.
     latency_ns: int64, shape (n,); for an overrun the lower bound wake - due.
     overrun:    bool, shape (n,); True where latency_ns is only a lower bound.
-    Activation i was due at start_ns + i * interval_ns on the board's CLOCK_MONOTONIC.
+    woken:      None for the wakeup workload: there `activation` is strictly increasing, and
+                activation i was due at start_ns + i * interval_ns on the board's CLOCK_MONOTONIC.
+                A program's activations come when they come, and interval_ns is 0.
     """
 
     cpu: int
     start_ns: int
     interval_ns: int
-    activation: NDArray[np.int64]
-    latency_ns: NDArray[np.int64]
+    activation: Int64s
+    latency_ns: Int64s
     overrun: NDArray[np.bool_]
+    woken: Woken | None = None
 
     @property
-    def due_ns(self) -> NDArray[np.int64]:
+    def due_ns(self) -> Int64s:
         """When each activation was due, int64 ns, shape (n,)."""
+        if self.woken is not None:
+            return self.woken.due_ns
         return self.start_ns + self.activation * self.interval_ns
+
+    def due_of(self, rows: Int64s) -> Int64s:
+        """Return when the activations in these rows were due, int64 ns; the others are not made."""
+        if self.woken is not None:
+            return self.woken.due_ns[rows]
+        return self.start_ns + self.activation[rows] * self.interval_ns
+
+    def rows_due(self, times_ns: Int64s) -> Int64s:
+        """Return the first row that was due at or after each time, int64; n where none was."""
+        if self.woken is not None:
+            found = np.searchsorted(self.woken.due_ns, times_ns)
+        else:
+            first = -((self.start_ns - times_ns) // self.interval_ns)
+            found = np.searchsorted(self.activation, first)
+        return found.astype(np.int64)
+
+    @property
+    def watched_ns(self) -> int:
+        """The time that the activations stand for, ns: what was dropped is not in it."""
+        if self.woken is not None:
+            return max(0, self.woken.end_ns - self.start_ns)
+        return self.latency_ns.size * self.interval_ns
+
+    @property
+    def per_s(self) -> float:
+        """Activations that come each second; 0 where there were none."""
+        if self.woken is None:
+            return 1e9 / self.interval_ns
+        return self.latency_ns.size * 1e9 / max(self.watched_ns, 1)
+
+    def of_thread(self, pid: int) -> CpuSamples:
+        """Return the activations of one thread of a program; all of another workload's."""
+        if self.woken is None:
+            return self
+        own = self.woken.pid == pid
+        return replace(
+            self,
+            activation=self.activation[own],
+            latency_ns=self.latency_ns[own],
+            overrun=self.overrun[own],
+            woken=replace(
+                self.woken,
+                due_ns=self.woken.due_ns[own],
+                pid=self.woken.pid[own],
+                origin=self.woken.origin[own],
+            ),
+        )

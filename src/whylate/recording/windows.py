@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from whylate.recording.errors import RecordingError
-from whylate.recording.events import Event, Kind, Window
+from whylate.recording.events import Event, Kind, Why, Window
 from whylate.recording.manifest import SCHEMA_VERSION
 from whylate.recording.parquet import WholeFile
 
@@ -25,7 +25,7 @@ MOST_EVENTS = 1 << 20
 _WINDOW_TYPES = {
     "window": "uint32", "cpu": "uint16", "activation": "int64", "pid": "int32", "prio": "int16",
     "why": "string", "due_ns": "int64", "run_ns": "int64", "timer_ns": "int64",
-    "waking_ns": "int64", "switched_ns": "int64", "observed_ns": "int64",
+    "waking_ns": "int64", "switched_ns": "int64", "waking_cpu": "int32", "observed_ns": "int64",
     "irq_ns": "int64", "softirq_ns": "int64", "nmi_ns": "int64", "idle_ns": "int64",
     "thread_ns": "int64", "steal_ns": "int64",
 }  # fmt: skip
@@ -35,8 +35,10 @@ _EVENT_TYPES = {
     "prev_state": "string", "target_cpu": "int32", "duration_ns": "int64",
     "stack": "list", "enabled": "bool",
 }  # fmt: skip
+#: By the number that the probe sends.
+WHY: tuple[Why, ...] = ("body", "tail", "stop")
 SUMS = ("irq_ns", "softirq_ns", "nmi_ns", "idle_ns", "thread_ns", "steal_ns")
-_NULLABLE = {"timer_ns", "waking_ns", "switched_ns", "enabled"}
+_NULLABLE = {"timer_ns", "waking_ns", "switched_ns", "waking_cpu", "enabled"}
 
 
 def _schema(types: dict[str, str]) -> Any:
@@ -163,7 +165,7 @@ class _Rows:
 
 def _window(row: dict[str, Any], events: list[dict[str, Any]]) -> Window:
     why = row["why"]
-    if why not in ("tail", "body"):
+    if why not in WHY:
         raise ValueError(f"a window for {why!r}")
     return Window(
         cpu=row["cpu"],
@@ -176,6 +178,7 @@ def _window(row: dict[str, Any], events: list[dict[str, Any]]) -> Window:
         timer_ns=row["timer_ns"],
         waking_ns=row["waking_ns"],
         switched_ns=row["switched_ns"],
+        waking_cpu=row["waking_cpu"],
         observed_ns=row["observed_ns"],
         events=tuple(_event(one) for one in events),
     )

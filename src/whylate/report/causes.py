@@ -168,12 +168,18 @@ def _row(one: CauseShare) -> tuple[Text | str, ...]:
 
 def _story(story: Story) -> Text:
     one = story.accounted
-    head = f"cpu {one.cpu} activation {one.activation:,}: {ns_text(one.latency_ns)}"
+    head = f"cpu {one.cpu} activation {one.activation:,}{of_thread(story)}: "
+    head += ns_text(one.latency_ns)
     pieces = [
         f"{cause_name(cause, detail)} {ns_text(length)}"
         for cause, detail, length in told(one.pieces or (), one.latency_ns)
     ] or [cause_name(Cause.NOT_OBSERVED, "")]
     return Text.assemble((head, "bold"), " = " + " + ".join(pieces))
+
+
+def of_thread(story: Story) -> str:
+    """Say whose the activation was: " of jackd/312"; nothing where the probe measured itself."""
+    return f" of {plain(story.thread, 60)}" if story.thread is not None else ""
 
 
 def told(pieces: tuple[Piece, ...], latency_ns: int) -> list[tuple[Cause, str, int]]:

@@ -21,9 +21,6 @@ from whylate.report.text import plain
 from whylate.report.why import WIDTH, why
 from whylate.summary.model import Summary
 
-#: Rows of the table before the rest of the CPUs is folded away.
-_OPEN_ROWS = 8
-
 
 def render_html(
     summary: Summary,
@@ -79,10 +76,9 @@ def write_report(
 
 
 def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
-    rows = [page.row_of(f) for f in summary.per_cpu]
-    many = len(rows) > _OPEN_ROWS
-    worst = [page.row_of(f) for f in sentences.worst_first(summary.per_cpu)[:_OPEN_ROWS]]
-    together = page.row_of(summary.together)
+    app = summary.app is not None
+    together = page.row_of(summary.together, overruns=not app)
+    table = page.figures_table(summary)
     changes, changes_left_out = page.change_rows(manifest.changes)
     return {
         "title": f"{plain(summary.board, 80)} · {plain(summary.workload, 40)} latency",
@@ -100,11 +96,11 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "cells": {c.name: c for c in together.cells},
         "worst_cpu": page.worst_cpu(summary),
         "expected": format_count(summary.together.expected),
-        "account_sum": sentences.account_sum(summary.together),
-        "cpu_count": len(rows),
-        "rows": [] if len(rows) == 1 else (worst if many else rows),
-        "all_rows": rows if many else [],
-        "missing": page.missing_figures([together, *rows]),
+        "account_noun": sentences.account_noun(summary),
+        "account_sum": sentences.account_sum(summary),
+        "app": app,
+        "table": table,
+        "missing": page.missing_figures([together, *table.rows, *table.folded]),
         "interval_note": plain(summary.interval_note, 300),
         "not_seen": page.unbroken(sentences.not_seen(summary.exceedance)),
         "behind_not_seen": sentences.behind_not_seen(summary.exceedance),
@@ -124,7 +120,7 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "changes": changes,
         "changes_left_out": changes_left_out,
         "probe": page.probe_rows(manifest.probe, manifest, summary.elapsed_ns),
-        "threads": page.thread_rows(manifest),
+        "threads": [] if app else page.thread_rows(manifest),
         "whylate": plain(manifest.whylate, 40),
     }
 

@@ -28,15 +28,17 @@ from whylate.report.quantities import (
     format_rate,
     format_span_ns,
 )
-from whylate.report.sentences import QUANTILES, value
+from whylate.report.sentences import QUANTILES, thread_label, threads_shown, value, worst_first
 from whylate.report.text import plain, plain_lines
-from whylate.summary.model import Estimate, Figures, Summary
+from whylate.summary.model import Estimate, Figures, Summary, ThreadFigures
 
 #: Facts and changes are the board's to choose; a page stays a page. The rest is in manifest.json.
 _MOST_FACT_BYTES = 400_000
 _MOST_CHANGES = 300
 _MOST_CRASHES = 20
 _MOST_FRAMES = 60
+#: Rows of the table before the rest of the CPUs is folded away.
+_OPEN_ROWS = 8
 #: Bytes of markup round one fact.
 _FACT_MARKUP = 140
 
@@ -79,19 +81,56 @@ class Facts:
     left_out: int
 
 
-def row_of(figures: Figures) -> Row:
-    """Write one line of the table of quantiles."""
+def row_of(figures: Figures, *, overruns: bool = True) -> Row:
+    """Write one line of the table of quantiles; overruns: whether there can be any."""
+    counts = [
+        ("seen", format_count(figures.seen)),
+        ("overrun", format_count(figures.overrun)),
+        ("dropped", format_count(figures.dropped)),
+    ]
     return Row(
         label="all" if figures.cpu is None else f"CPU {figures.cpu}",
         together=figures.cpu is None,
-        counts=(
-            ("seen", format_count(figures.seen)),
-            ("overrun", format_count(figures.overrun)),
-            ("dropped", format_count(figures.dropped)),
-        ),
+        counts=tuple(one for one in counts if overruns or one[0] != "overrun"),
         lowest="–" if figures.min_ns is None else format_ns(figures.min_ns),
         cells=tuple(_cell(name, figures.latency_ns.get(name)) for name in QUANTILES),
     )
+
+
+def thread_row(thread: ThreadFigures) -> Row:
+    """Write the line of a program's thread; what was dropped is known by CPU alone."""
+    return Row(
+        label=thread_label(thread),
+        together=False,
+        counts=(("seen", format_count(thread.seen)), ("dropped", "")),
+        lowest=format_ns(thread.min_ns),
+        cells=tuple(_cell(name, thread.latency_ns.get(name)) for name in QUANTILES),
+    )
+
+
+@dataclass(frozen=True)
+class FiguresTable:
+    """The tables of quantiles: `rows` are open, `folded` are not. unit: "CPU" or "thread"."""
+
+    unit: str
+    caption: str
+    rows: list[Row]
+    folded: list[Row]
+
+
+def figures_table(summary: Summary) -> FiguresTable:
+    """Choose what stands in the tables: CPUs, or the threads of a program and then CPUs."""
+    rows = [row_of(f, overruns=summary.app is None) for f in summary.per_cpu]
+    if summary.app is not None:
+        threads = [thread_row(one) for one in summary.per_thread]
+        said = threads_shown(summary, len(threads))
+        return FiguresTable("thread", f"All threads together, and {said}" if said else "",
+                            [] if summary.threads == 1 else threads, rows)  # fmt: skip
+    if len(rows) <= _OPEN_ROWS:
+        return FiguresTable("CPU", "", [] if len(rows) == 1 else rows, [])
+    worst = [row_of(f) for f in worst_first(summary.per_cpu)[:_OPEN_ROWS]]
+    caption = f"All CPUs together, and the worst {len(worst)} of {len(rows)}"
+    return FiguresTable("CPU", caption, worst, rows)
 
 
 def _cell(name: str, estimate: Estimate | None) -> Cell:
@@ -114,10 +153,12 @@ def missing_figures(rows: Iterable[Row]) -> list[str]:
 
 
 def worst_cpu(summary: Summary) -> str:
-    """Say where the worst latency was, if it was on one CPU alone."""
+    """Say where the worst latency was, if it was on one CPU alone, or whose it was."""
     worst = summary.together.latency_ns.get("max")
     if worst is None or worst.value is None:
         return plain(worst.reason or "", 200) if worst else ""
+    if summary.per_thread:
+        return thread_label(summary.per_thread[0])
     where = [
         f.cpu
         for f in summary.per_cpu

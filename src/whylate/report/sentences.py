@@ -2,41 +2,74 @@
 
 from __future__ import annotations
 
-from whylate.recording.manifest import CausePlan
+import shlex
+
+from whylate.recording.manifest import AppPlan, CausePlan
 from whylate.report.quantities import format_count, format_ns, format_seconds, format_span_ns
 from whylate.report.text import plain
 from whylate.summary import ladder
-from whylate.summary.model import Estimate, Exceedance, Figures, Summary
+from whylate.summary.model import Estimate, Exceedance, Figures, Summary, ThreadFigures
 
 #: The columns of every table of quantiles, in order.
 QUANTILES = (*ladder.QUANTILES, "max")
 
 
-def account(figures: Figures) -> str:
+def account(summary: Summary) -> str:
     """Say where every expected activation went; ≠ where the numbers do not add up."""
-    return f"{format_count(figures.expected)} expected {account_sum(figures)}"
+    expected = format_count(summary.together.expected)
+    return f"{expected} {account_noun(summary)} {account_sum(summary)}"
 
 
-def account_sum(figures: Figures) -> str:
+def account_noun(summary: Summary) -> str:
+    """Say what is accounted for: no schedule says how often a program should wake."""
+    return "expected" if summary.app is None else "wakeups"
+
+
+def account_sum(summary: Summary) -> str:
     """Write the right-hand side of the account, with its sign."""
+    figures = summary.together
     adds_up = figures.expected == figures.seen + figures.overrun + figures.dropped
-    return (
-        f"{'=' if adds_up else '≠'} {format_count(figures.seen)} seen + "
-        f"{format_count(figures.overrun)} overrun + {format_count(figures.dropped)} dropped"
-    )
+    parts = [f"{format_count(figures.seen)} seen", f"{format_count(figures.overrun)} overrun",
+             f"{format_count(figures.dropped)} dropped"]  # fmt: skip
+    if summary.app is not None and not figures.overrun:
+        del parts[1]
+    return f"{'=' if adds_up else '≠'} {' + '.join(parts)}"
+
+
+def watched(app: AppPlan) -> str:
+    """Say which program was watched: "threads named jackd", "process 312", "./control --fast"."""
+    if app.comm is not None:
+        return f"threads named {plain(app.comm, 40)}"
+    if app.pid is not None:
+        return f"process {app.pid}"
+    return plain(shlex.join(app.command or []), 80)
+
+
+def thread_label(thread: ThreadFigures) -> str:
+    """Name a thread: "jackd/312"."""
+    return f"{plain(thread.name, 40)}/{thread.pid}" if thread.name else f"pid {thread.pid}"
+
+
+def threads_shown(summary: Summary, shown: int) -> str:
+    """Say how many threads woke: "the slowest 4 of 12 threads"; empty where all are shown."""
+    if shown >= summary.threads:
+        return ""
+    return f"the slowest {shown} of {format_count(summary.threads)} threads"
 
 
 def workload(summary: Summary) -> str:
-    """Say what was timed: workload, interval, CPUs, priority, time."""
+    """Say what was timed: workload, interval, CPUs, priority, time; or which program."""
+    elapsed, planned = format_span_ns(summary.elapsed_ns), format_span_ns(summary.planned_ns)
+    # A run is late by its last wakeup and more; less than 1 % is not worth a word.
+    short = summary.elapsed_ns < 0.99 * summary.planned_ns
+    time = f"{elapsed} of {planned} planned" if short else planned
+    if summary.app is not None:
+        return f"wakeups of {watched(summary.app)}, {time}"
     cpus = len(summary.per_cpu)
     where = f"on {cpus} CPUs" if cpus != 1 else f"on CPU {summary.per_cpu[0].cpu}"
     how = (
         f"at priority {summary.priority}" if summary.priority > 0 else "without real-time priority"
     )
-    elapsed, planned = format_span_ns(summary.elapsed_ns), format_span_ns(summary.planned_ns)
-    # A run is late by its last wakeup and more; less than 1 % is not worth a word.
-    short = summary.elapsed_ns < 0.99 * summary.planned_ns
-    time = f"{elapsed} of {planned} planned" if short else planned
     interval = format_span_ns(summary.interval_ns)
     return f"{plain(summary.workload, 40)} every {interval} {where} {how}, {time}"
 

@@ -22,7 +22,8 @@ def print_runs(board: str, summaries: Sequence[Summary], console: Console) -> No
     console.print(Text.assemble((plain(board, 60), "bold"), rest))
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("run")
-    for heading in ("seen", "overrun", *NAMES):
+    counts = ("seen", "overrun") if first.app is None else ("seen",)
+    for heading in (*counts, *NAMES):
         table.add_column(heading, justify="right")
     if first.virtual_time:
         table.add_column("samples")
@@ -32,7 +33,8 @@ def print_runs(board: str, summaries: Sequence[Summary], console: Console) -> No
             _value(figures[name].value, at_least=figures[name].at_least) if name in figures else ""
             for name in NAMES
         ]
-        row = [plain(_name(one), 30), f"{one.together.seen:,}", f"{one.together.overrun:,}", *cells]
+        row = [plain(_name(one), 30), *(f"{getattr(one.together, name):,}" for name in counts)]
+        row += cells
         if first.virtual_time:
             row.append((one.samples_sha256 or "")[:12])
         table.add_row(*row)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -14,6 +16,8 @@ from whylate.report.sentences import (
     account,
     known_cause,
     not_seen,
+    thread_label,
+    threads_shown,
     value,
     virtual_time,
     workload,
@@ -29,6 +33,9 @@ _WORST_SHOWN = 3
 _FRAMES = 8
 #: Columns that a line with all quantiles needs.
 _WIDE = 78
+#: What of that is for a label, and for the figures of a column.
+_SHORT_LABEL = 6
+_COLUMN = 10
 _VERDICT_STYLE = {
     "ok": "bold green",
     "pass": "bold green",
@@ -54,21 +61,14 @@ def print_summary(
         console.print(Text(known_cause(cause), style="yellow"))
     if summary.virtual_time:
         console.print(Text(virtual_time(summary)))
-    console.print(Text(account(summary.together)), style="bold")
+    console.print(Text(account(summary)), style="bold")
     console.print()
-    shown = _shown_cpus(summary.per_cpu)
+    rows, left_out = _rows(summary)
     footnotes = _Footnotes()
-    layout = _wide_table if console.width >= _WIDE else _narrow_table
-    console.print(layout([summary.together, *shown], footnotes))
-    if shown and len(shown) < len(summary.per_cpu):
-        rest = len(summary.per_cpu) - len(shown)
-        console.print(
-            Text(
-                f"the worst {len(shown)} of {len(summary.per_cpu)} CPUs; "
-                f"the other {rest} are in the report",
-                style="dim",
-            )
-        )
+    for part in _layout(rows, footnotes, console.width):
+        console.print(part)
+    if left_out:
+        console.print(Text(left_out, style="dim"))
     for footnote in footnotes.lines():
         console.print(Text(footnote, style="dim"))
     console.print(Text(plain(f"Under each figure: {summary.interval_note}", 200), style="dim"))
@@ -125,6 +125,35 @@ def _load_line(load: LoadReport) -> Text:
     return line
 
 
+@dataclass(frozen=True)
+class _Row:
+    """A line of figures: of all together, of a CPU, or of a program's thread."""
+
+    label: str
+    style: str
+    latency_ns: dict[str, Estimate]
+
+
+def _rows(summary: Summary) -> tuple[list[_Row], str]:
+    """Return the lines, and what to say of those that are left out."""
+    together = _Row("all", "bold", summary.together.latency_ns)
+    if summary.app is not None:
+        threads = [] if summary.threads == 1 else summary.per_thread[:_ALL_SHOWN]
+        left_out = threads_shown(summary, len(threads)) if threads else ""
+        return [
+            together,
+            *(_Row(thread_label(one), "", one.latency_ns) for one in threads),
+        ], f"{left_out}; more are in the report" if left_out else ""
+    cpus = _shown_cpus(summary.per_cpu)
+    rest = len(summary.per_cpu) - len(cpus)
+    left_out = (
+        f"the worst {len(cpus)} of {len(summary.per_cpu)} CPUs; the other {rest} are in the report"
+    )
+    return [together, *(_Row(f"cpu {one.cpu}", "", one.latency_ns) for one in cpus)], (
+        left_out if cpus and rest else ""
+    )
+
+
 def _shown_cpus(per_cpu: list[Figures]) -> list[Figures]:
     if len(per_cpu) == 1:
         return []  # it would repeat the line of all together
@@ -150,19 +179,36 @@ class _Footnotes:
         return [f"{self.mark(name, reason)} {reason}" for name, reason in self._reasons.items()]
 
 
-def _wide_table(rows: list[Figures], footnotes: _Footnotes) -> Table:
+def _layout(rows: list[_Row], footnotes: _Footnotes, width: int) -> list[RenderableType]:
+    """Return the table that fits so many columns, or tables whose columns agree."""
+    if width < _WIDE:
+        return [_narrow_table(rows, footnotes)]
+    first, *others = rows
+    longest = max(len(row.label) for row in rows)
+    if width >= _WIDE - _SHORT_LABEL + longest:
+        return [_wide_table(rows, footnotes)]
+    # Names of threads are long: each stands above its figures.
+    parts: list[RenderableType] = [_wide_table([first], footnotes, width=_COLUMN)]
+    for row in others:
+        below = _wide_table([replace(row, label="")], footnotes, width=_COLUMN)
+        below.show_header = False
+        parts += [Text(row.label, style=row.style), below]
+    return parts
+
+
+def _wide_table(rows: list[_Row], footnotes: _Footnotes, *, width: int | None = None) -> Table:
+    """Lay out a line for each row; width: of every column of figures, else as they need."""
     table = Table(box=None, padding=(0, 1), pad_edge=False, show_edge=False)
-    table.add_column("", no_wrap=True)
+    table.add_column("", no_wrap=True, min_width=_SHORT_LABEL - 1 if width else None)
     for name in QUANTILES:
         # A figure that is cut off would lie: one that is too wide is folded.
-        table.add_column(name, justify="right", overflow="fold", min_width=10)
+        table.add_column(name, justify="right", overflow="fold", min_width=10, width=width)
     for row in rows:
-        bold = "bold" if row.cpu is None else ""
         cells = [row.latency_ns.get(name) for name in QUANTILES]
         table.add_row(
-            Text(_label(row), style=bold),
+            Text(row.label, style=row.style),
             *(
-                Text(_value_cell(name, cell, footnotes), style=bold)
+                Text(_value_cell(name, cell, footnotes), style=row.style)
                 for name, cell in zip(QUANTILES, cells, strict=True)
             ),
         )
@@ -172,19 +218,14 @@ def _wide_table(rows: list[Figures], footnotes: _Footnotes) -> Table:
     return table
 
 
-def _narrow_table(rows: list[Figures], footnotes: _Footnotes) -> Table:
+def _narrow_table(rows: list[_Row], footnotes: _Footnotes) -> Table:
     table = Table(box=None, padding=(0, 1), pad_edge=False, show_edge=False, show_header=False)
     for row in rows:
         for name in QUANTILES:
             cell = row.latency_ns.get(name)
-            style = "bold" if row.cpu is None else ""
-            figure = Text(_value_cell(name, cell, footnotes), style=style)
-            table.add_row(_label(row), name, figure, Text(_interval_cell(cell), style="dim"))
+            figure = Text(_value_cell(name, cell, footnotes), style=row.style)
+            table.add_row(Text(row.label), name, figure, Text(_interval_cell(cell), style="dim"))
     return table
-
-
-def _label(row: Figures) -> str:
-    return "all" if row.cpu is None else f"cpu {row.cpu}"
 
 
 def _value_cell(name: str, estimate: Estimate | None, footnotes: _Footnotes) -> str:

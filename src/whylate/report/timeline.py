@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.samples import CpuSamples
+from whylate.stats.lanes import due_span
 
 #: A quantile q needs 10 expected exceedances: the median 20 samples, p99 a thousand.
 _NEEDED_FOR_P50 = 20
@@ -57,33 +58,26 @@ class Timeline:
 
 
 def timeline(samples: Sequence[CpuSamples], max_bins: int = 2000) -> Timeline:
-    """Cut the run into at most `max_bins` bins, none shorter than the interval.
+    """Cut the run into at most `max_bins` bins, none shorter than the interval, where there is one.
 
     Every sample is in exactly one bin of its CPU, by the time at which it was due. Raises
     ValueError if max_bins is not positive.
     """
     if max_bins < 1:
         raise ValueError(f"max_bins is {max_bins}: it must be at least 1")
-    filled = [s for s in samples if s.activation.size]
-    if not filled:
+    span = due_span(samples)
+    if span is None:
         empty = tuple(_empty(s.cpu, 1) for s in samples)
         return Timeline(0, 1, 1, empty, None)
-    start = min(s.start_ns + int(s.activation[0]) * s.interval_ns for s in filled)
-    end = max(s.start_ns + int(s.activation[-1]) * s.interval_ns for s in filled) + 1
-    shortest = max(s.interval_ns for s in filled)
+    start, end = span[0], span[1] + 1
+    shortest = max(s.interval_ns for s in samples if s.activation.size)
     width = max(shortest, -(-(end - start) // max_bins))
     bins = -(-(end - start) // width)
-    edges = [_first_sample_of_bins(s, start, width, bins) for s in samples]
+    edges_ns = start + np.arange(bins + 1, dtype=np.int64) * width
+    # The first sample of each bin and, last, the end: int64, shape (bins + 1,).
+    edges = [s.rows_due(edges_ns) for s in samples]
     cpus = tuple(_cpu_timeline(s, e) for s, e in zip(samples, edges, strict=True))
     return Timeline(start, width, bins, cpus, _band(samples, edges, bins))
-
-
-def _first_sample_of_bins(cpu: CpuSamples, start: int, width: int, bins: int) -> NDArray[np.int64]:
-    """Index of the first sample of each bin and, last, of the end; int64, shape (bins + 1,)."""
-    due = start + np.arange(bins + 1, dtype=np.int64) * width
-    # The first activation due at or after the edge; due times themselves are never made.
-    activation = -((cpu.start_ns - due) // cpu.interval_ns)
-    return np.searchsorted(cpu.activation, activation, side="left").astype(np.int64)
 
 
 def _cpu_timeline(cpu: CpuSamples, first: NDArray[np.int64]) -> CpuTimeline:

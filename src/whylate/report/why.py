@@ -17,6 +17,7 @@ from whylate.report.causes import (
     headline,
     not_told_apart,
     notes,
+    of_thread,
     percent,
     shown,
     told_of,
@@ -140,7 +141,8 @@ def _row(one: CauseShare, colours: dict[tuple[Cause, str], str]) -> CauseRow:
 
 def _story(story: Story, colours: dict[tuple[Cause, str], str]) -> StoryBar:
     one = story.accounted
-    head = f"CPU {one.cpu}, activation {format_count(one.activation)}: {format_ns(one.latency_ns)}"
+    which = f"CPU {one.cpu}, activation {format_count(one.activation)}{of_thread(story)}"
+    head = f"{which}: {format_ns(one.latency_ns)}"
     pieces = one.pieces or (Piece(one.due_ns, one.due_ns + one.latency_ns, Cause.NOT_OBSERVED),)
     scale = WIDTH / max(one.latency_ns, 1)
     parts = []

@@ -1,4 +1,4 @@
-"""One run of the wakeup workload, from the first word to the probe to a finished recording."""
+"""One run of a workload, from the first word to the probe to a finished recording."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from whylate.run.console import console_kept
 from whylate.run.progress import Observer, Tally
 from whylate.run.record import TELL_S, WARM_UP_S, Run, closing, must_be_new, opening
 from whylate.run.request import Request, check, plan_for
-from whylate.wire.messages import LoadStart, Recorder, Setting, Stop, Wakeup
+from whylate.wire.messages import App, LoadStart, Recorder, Setting, Stop, Wakeup
 
 #: A workload that has not ended this long after it should have will not.
 OVERTIME_S = 30.0
@@ -138,7 +138,7 @@ def refuse_dead_loads(run: Run) -> None:
 
 
 def wakeup_of(plan: Plan) -> Wakeup:
-    """Return the command that starts the workload of a plan."""
+    """Return the command that starts the wakeup workload of a plan."""
     return Wakeup(
         interval_ns=plan.interval_ns,
         duration_ns=plan.duration_ns,
@@ -146,6 +146,19 @@ def wakeup_of(plan: Plan) -> Wakeup:
         hold_idle=int(not plan.allow_idle_states),
         spool=int(plan.spool),
         cpus=tuple(plan.cpus),
+    )
+
+
+def workload_of(plan: Plan) -> Wakeup | App:
+    """Return the command that starts the workload of a plan."""
+    if plan.app is None:
+        return wakeup_of(plan)
+    return App(
+        duration_ns=plan.duration_ns,
+        spool=int(plan.spool),
+        pid=plan.app.pid or 0,
+        comm=plan.app.comm or "",
+        argv=tuple(plan.app.command or ()),
     )
 
 
@@ -157,6 +170,7 @@ def recorder_of(plan: RecorderPlan) -> Recorder:
         tail_ppm=plan.tail_ppm,
         body_every=plan.body_every,
         ring_bytes=0,
+        stop_above_ns=plan.stop_above_ns or 0,
     )
 
 
@@ -165,10 +179,11 @@ def _workload(run: Run) -> None:
     run.observer.phase("measuring")
     plan = run.plan
     if plan.recorder is not None:
-        # Refused, it is said in the recording: what can be measured without it is.
+        # Refused, it is said in the recording: what can be measured without it is. A program's
+        # wakeups cannot, and then the workload is refused too.
         with contextlib.suppress(ProbeRefusedError):
             run.client.call(recorder_of(plan.recorder))
-    run.client.call(wakeup_of(plan))
+    run.client.call(workload_of(plan))
     started = told = time.monotonic()
     deadline = started + plan.duration_ns / 1e9 + OVERTIME_S
     while not run.ended:

@@ -7,10 +7,11 @@ from typing import Protocol
 
 from whylate.recording.load_rates import STOPPED
 from whylate.recording.manifest import LoadPlan, Plan
+from whylate.wire.app_samples import decode_app_samples
 from whylate.wire.messages import CpuStarted, LoadStarted, LoadWork, Message, Samples
 from whylate.wire.messages import Progress as ProbeProgress
 from whylate.wire.pack import WireError
-from whylate.wire.samples import decode_samples
+from whylate.wire.samples import Rows, decode_samples
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,14 @@ class Quiet:
         """Ignore it."""
 
 
+def _rows(block: Samples, started: CpuStarted) -> Rows:
+    """Return the rows of a block; raises WireError."""
+    if not started.interval_ns:
+        return decode_app_samples(block)
+    end = (started.end_ns - started.start_ns) // started.interval_ns + 1
+    return decode_samples(block, started.interval_ns, end)
+
+
 @dataclass
 class Tally:
     """Follows a run's messages for the live line; it decides nothing and is kept nowhere."""
@@ -76,7 +85,8 @@ class Tally:
 
     def take(self, message: Message) -> None:
         """Follow one message."""
-        if isinstance(message, CpuStarted) and message.interval_ns:
+        app = self.plan.workload == "app"
+        if isinstance(message, CpuStarted) and (app or message.interval_ns):
             self._started[message.cpu] = message
         elif isinstance(message, Samples):
             self._samples(message)
@@ -110,9 +120,8 @@ class Tally:
         started = self._started.get(block.cpu)
         if started is None or not block.count:
             return
-        end = (started.end_ns - started.start_ns) // started.interval_ns + 1
         try:
-            rows = decode_samples(block, started.interval_ns, end)
+            rows = _rows(block, started)
         except WireError:
             return  # whoever keeps the account counts it
         overruns = int(rows.overrun.sum())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whylate.recording.manifest import CausePlan, LoadPlan, Plan, RecorderPlan, Setting
+from whylate.recording.manifest import AppPlan, CausePlan, LoadPlan, Plan, RecorderPlan, Setting
+from whylate.wire.app_samples import MAX_PID
 
 MIN_INTERVAL_NS = 50_000
 MAX_INTERVAL_NS = 10_000_000_000
@@ -12,6 +13,11 @@ MAX_DURATION_NS = 30 * 86_400 * 1_000_000_000
 #: Kinds of loads in the probe (probe/src/loads/loads.c); `cmd` takes a command.
 LOAD_KINDS = ("memory", "switch", "net", "fork", "mmap", "timer", "disk", "cmd")
 MAX_LOAD_COUNT = 64
+#: What the kernel keeps of a thread's name, in bytes.
+MAX_COMM = 15
+#: A command travels in one message.
+MAX_COMMAND_WORDS = 64
+MAX_COMMAND_BYTES = 3000
 
 
 #: As in the probe (probe/src/commands.c).
@@ -24,11 +30,19 @@ RECORDED_PPM = 2000
 BODY_EVERY = 1000
 
 
-def recorder_plan(engine: str = "best", threshold_ns: int | None = None) -> RecorderPlan:
+def recorder_plan(
+    engine: str = "best", threshold_ns: int | None = None, stop_above_ns: int | None = None
+) -> RecorderPlan:
     """Return what the flight recorder does unless told otherwise."""
     if engine not in ("best", "bpf", "tracefs"):
         raise RequestError(f"there is no recorder {engine!r}: there are best, bpf and tracefs")
-    return RecorderPlan(engine, threshold_ns, RECORDED_PPM, BODY_EVERY)  # type: ignore[arg-type]
+    return RecorderPlan(
+        engine,  # type: ignore[arg-type]
+        threshold_ns,
+        RECORDED_PPM,
+        BODY_EVERY,
+        stop_above_ns,
+    )
 
 
 class RequestError(Exception):
@@ -37,7 +51,11 @@ class RequestError(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """A run of the wakeup workload as asked for. cpus None: all that the board has."""
+    """A run as asked for. cpus None: all that the board has.
+
+    app: the program that is watched; None: the wakeup workload. Of interval, CPUs, priority and
+    idle states a watched program has its own.
+    """
 
     duration_ns: int
     interval_ns: int
@@ -54,15 +72,18 @@ class Request:
     causes: tuple[CausePlan, ...] = ()
     #: None: nothing is recorded beside the samples.
     recorder: RecorderPlan | None = None
+    app: AppPlan | None = None
 
 
 def check(request: Request) -> None:
     """Raise RequestError for what no board could do."""
-    if not MIN_INTERVAL_NS <= request.interval_ns <= MAX_INTERVAL_NS:
+    if request.app is not None:
+        check_app(request.app, request)
+    elif not MIN_INTERVAL_NS <= request.interval_ns <= MAX_INTERVAL_NS:
         raise RequestError("--interval must lie between 50us and 10s")
     if not request.interval_ns <= request.duration_ns <= MAX_DURATION_NS:
         raise RequestError("--for must be at least one interval and at most 30 days")
-    if not 1 <= request.priority <= 99:
+    if request.app is None and not 1 <= request.priority <= 99:
         raise RequestError("--priority must lie between 1 and 99 (SCHED_FIFO)")
     if request.causes and not request.virtual_time:
         raise RequestError(
@@ -72,6 +93,49 @@ def check(request: Request) -> None:
         raise RequestError("the start phase must lie between 0 and 10s")
     if request.cpus is not None and len(set(request.cpus)) != len(request.cpus):
         raise RequestError("--cpus names a CPU twice")
+
+
+def check_app(app: AppPlan, request: Request) -> None:
+    """Raise RequestError for what no board could watch."""
+    named = [one for one in (app.comm, app.pid, app.command) if one is not None]
+    if len(named) != 1:
+        raise RequestError(
+            "--workload app watches one program: say --comm NAME, --pid N or -- COMMAND"
+        )
+    if request.recorder is None:
+        raise RequestError(
+            "--workload app is measured by the recorder: say it without --no-recorder"
+        )
+    if request.virtual_time and app.pid is not None:
+        raise RequestError(
+            "--pid is of a program that runs already, and in virtual time the board boots first: "
+            "say --comm NAME or -- COMMAND"
+        )
+    if app.comm is not None:
+        _check_comm(app.comm)
+    if app.pid is not None and not 1 <= app.pid <= MAX_PID:
+        raise RequestError(f"--pid must lie between 1 and {MAX_PID}")
+    if app.command is not None:
+        size = sum(len(word.encode(errors="surrogateescape")) for word in app.command)
+        if not app.command or not app.command[0]:
+            raise RequestError("-- is followed by the command to watch")
+        if len(app.command) > MAX_COMMAND_WORDS or size > MAX_COMMAND_BYTES:
+            raise RequestError(
+                f"the command has more than {MAX_COMMAND_WORDS} words or {MAX_COMMAND_BYTES} "
+                "bytes: put it into a script"
+            )
+
+
+def _check_comm(comm: str) -> None:
+    size = len(comm.encode(errors="surrogateescape"))
+    if not comm or not comm.isprintable():
+        raise RequestError("--comm is the name of a thread, as ps -L -o comm shows it")
+    if size > MAX_COMM:
+        cut = comm.encode(errors="surrogateescape")[:MAX_COMM].decode(errors="ignore")
+        raise RequestError(
+            f"--comm {comm}: the kernel keeps {MAX_COMM} bytes of a thread's name, say "
+            f"--comm '{cut}'"
+        )
 
 
 def plan_for(request: Request, available: tuple[int, ...]) -> Plan:
@@ -86,11 +150,11 @@ def plan_for(request: Request, available: tuple[int, ...]) -> Plan:
     if not cpus:
         raise RequestError("the board offers no CPU to measure")
     return Plan(
-        workload="wakeup",
+        workload="wakeup" if request.app is None else "app",
         duration_ns=request.duration_ns,
-        interval_ns=request.interval_ns,
+        interval_ns=request.interval_ns if request.app is None else 0,
         cpus=sorted(cpus),
-        priority=request.priority,
+        priority=request.priority if request.app is None else 0,
         allow_idle_states=request.allow_idle_states,
         spool=request.spool,
         loads=list(request.loads),
@@ -100,6 +164,7 @@ def plan_for(request: Request, available: tuple[int, ...]) -> Plan:
         phase_ns=request.phase_ns,
         causes=list(request.causes),
         recorder=request.recorder,
+        app=request.app,
     )
 
 

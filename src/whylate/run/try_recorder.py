@@ -44,7 +44,7 @@ def try_recorder(client: Client, cpus: Sequence[int]) -> RecorderReport:
 
     before, client.on_message = client.on_message, take
     try:
-        client.call(Recorder(0, NEVER_LATE_NS, 0, BODY_EVERY, 0))
+        client.call(Recorder(0, NEVER_LATE_NS, 0, BODY_EVERY, 0, 0))
         client.call(Wakeup(INTERVAL_NS, DURATION_NS, PRIORITY, 0, 0, tuple(cpus)))
         deadline = time.monotonic() + PATIENCE_S
         while not ended:

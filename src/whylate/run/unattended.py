@@ -32,7 +32,7 @@ from whylate.recording.finish import finish
 from whylate.recording.journal import JournalWriter
 from whylate.recording.manifest import Change, Manifest, Plan, Problem, State
 from whylate.run.console import console_kept
-from whylate.run.measure import recorder_of, refuse_dead_loads, start_of, wakeup_of
+from whylate.run.measure import recorder_of, refuse_dead_loads, start_of, workload_of
 from whylate.run.progress import Observer, Tally
 from whylate.run.record import TELL_S, Run, closing, must_be_new, opening
 from whylate.run.request import Request, check, plan_for
@@ -114,10 +114,11 @@ def script_of(plan: Plan, release: str, placed: Sequence[PlacedCause] = ()) -> S
         script.say(Pause(WARM_UP_MS), script.preparing)
     script.say(Pause(settling_ms(plan.seed)), script.preparing)
     script.read(WANTED_AFTER, script.before)
-    script.say(Phase(plan.phase_ns), script.workload)
+    if plan.app is None:
+        script.say(Phase(plan.phase_ns), script.workload)
     if plan.recorder is not None:
         script.say(recorder_of(plan.recorder), script.recorder)
-    script.say(wakeup_of(plan), script.workload)
+    script.say(workload_of(plan), script.workload)
     script.read(WANTED_AFTER, script.after)
     script.read([FileRequest(one.log, LOG_LIMIT) for one in placed], script.logs)
     script.say(Finish(), script.logs)

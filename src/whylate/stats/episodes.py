@@ -18,12 +18,7 @@ def episode_starts(lanes: Sequence[Lane], limit_ns: int) -> list[Int64s]:
     late = [np.flatnonzero(lane.latency_ns > limit_ns) for lane in lanes]
     if not any(index.size for index in late):
         return late
-    due_ns = np.concatenate(
-        [
-            lane.start_ns + lane.activation[index] * lane.interval_ns
-            for lane, index in zip(lanes, late, strict=True)
-        ]
-    )
+    due_ns = np.concatenate([lane.due_of(index) for lane, index in zip(lanes, late, strict=True)])
     latency_ns = np.concatenate(
         [lane.latency_ns[index] for lane, index in zip(lanes, late, strict=True)]
     )

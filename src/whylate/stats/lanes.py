@@ -18,24 +18,11 @@ Bools = NDArray[np.bool_]
 
 
 class Lane(Protocol):
-    """Activations of one measuring thread.
+    """Activations of one CPU, in the order in which they were due, on a clock that all lanes share.
 
-    activation: int64, shape (n,), strictly increasing. latency_ns: int64, shape (n,).
-    overrun: bool, shape (n,), True where latency_ns is only a lower bound.
-    Activation i was due at start_ns + i * interval_ns on a clock that all lanes share.
+    latency_ns: int64, shape (n,). overrun: bool, shape (n,), True where latency_ns is only a lower
+    bound. When they were due, a schedule says or the lane itself: due times are asked for by row.
     """
-
-    @property
-    def start_ns(self) -> int:
-        """When activation 0 was due, ns."""
-
-    @property
-    def interval_ns(self) -> int:
-        """Time between two activations, ns, at least 1."""
-
-    @property
-    def activation(self) -> Int64s:
-        """Number of each activation."""
 
     @property
     def latency_ns(self) -> Int64s:
@@ -45,6 +32,16 @@ class Lane(Protocol):
     def overrun(self) -> Bools:
         """True where latency_ns is a lower bound."""
 
+    @property
+    def watched_ns(self) -> int:
+        """Time that the activations stand for, ns."""
+
+    def due_of(self, rows: Int64s) -> Int64s:
+        """Return when the activations in these rows were due, int64 ns, in the rows' shape."""
+
+    def rows_due(self, times_ns: Int64s) -> Int64s:
+        """Return the first row that was due at or after each time, int64; n where none was."""
+
 
 def rows(lanes: Sequence[Lane]) -> int:
     """Activations in all lanes together."""
@@ -52,10 +49,22 @@ def rows(lanes: Sequence[Lane]) -> int:
 
 
 def observed_s(lanes: Sequence[Lane]) -> float:
-    """Time that was watched, s: the mean over the lanes of rows times interval."""
+    """Time that was watched, s: the mean over the lanes."""
     if not lanes:
         return 0.0
-    return sum(len(lane.latency_ns) * lane.interval_ns for lane in lanes) / len(lanes) / 1e9
+    return sum(lane.watched_ns for lane in lanes) / len(lanes) / 1e9
+
+
+def due_span(lanes: Sequence[Lane]) -> tuple[int, int] | None:
+    """Return when the first and the last activation of any lane were due; None without a row."""
+    ends = [
+        lane.due_of(np.array([0, len(lane.latency_ns) - 1]))
+        for lane in lanes
+        if lane.latency_ns.size
+    ]
+    if not ends:
+        return None
+    return min(int(first) for first, _ in ends), max(int(last) for _, last in ends)
 
 
 @dataclass(frozen=True)
@@ -85,19 +94,16 @@ def time_blocks(lanes: Sequence[Lane], blocks: int) -> TimeBlocks:
 
     Raises ValueError where no lane has a row.
     """
-    filled = [lane for lane in lanes if len(lane.activation)]
-    if not filled:
+    span = due_span(lanes)
+    if span is None:
         raise ValueError("time_blocks needs at least one activation")
-    first_ns = min(lane.start_ns + int(lane.activation[0]) * lane.interval_ns for lane in filled)
-    last_ns = max(lane.start_ns + int(lane.activation[-1]) * lane.interval_ns for lane in filled)
+    first_ns, last_ns = span
     span_ns = last_ns + 1 - first_ns
     edges_ns = np.array([first_ns + span_ns * k // blocks for k in range(blocks + 1)])
     edges: list[Int64s] = []
     totals = np.zeros(blocks, dtype=np.int64)
     for lane in lanes:
-        # The first activation due at or after each edge.
-        first = -((lane.start_ns - edges_ns) // lane.interval_ns)
-        rows_at = np.searchsorted(lane.activation, first).astype(np.int64)
+        rows_at = lane.rows_due(edges_ns)
         edges.append(rows_at)
         totals += np.diff(rows_at)
     return TimeBlocks(tuple(edges), totals)
@@ -111,18 +117,12 @@ def positions(lanes: Sequence[Lane], events: Sequence[Bools]) -> Int64s:
     found: list[Int64s] = []
     for own, (lane, mask) in enumerate(zip(lanes, events, strict=True)):
         index = np.flatnonzero(mask)
-        due_ns = lane.start_ns + lane.activation[index] * lane.interval_ns
+        due_ns = lane.due_of(index)
         place = index.astype(np.int64)
         for other, neighbour in enumerate(lanes):
-            if other == own:
-                continue
-            offset_ns = due_ns - neighbour.start_ns
-            # Rows of the neighbour that came before: due earlier, or as early in a lower lane.
-            if other < own:
-                first = offset_ns // neighbour.interval_ns + 1
-            else:
-                first = -(-offset_ns // neighbour.interval_ns)
-            place += np.searchsorted(neighbour.activation, first)
+            if other != own:
+                # Rows of the neighbour that came before: due earlier, or as early in a lower lane.
+                place += neighbour.rows_due(due_ns + 1 if other < own else due_ns)
         found.append(place)
     if not found:
         return np.empty(0, dtype=np.int64)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from whylate.summary.model import Estimate, Figures, Summary
+from whylate.summary.model import Estimate, Figures, Summary, ThreadFigures
 from whylate.summary.verdicts import overall
 
 #: Version of the object's keys; keys are only added within one version.
@@ -37,6 +37,9 @@ def to_json(summary: Summary) -> dict[str, Any]:
         "trust_reasons": list(summary.trust.reasons),
         **_figures(summary.together),
         "per_cpu": [{"cpu": one.cpu, **_figures(one)} for one in summary.per_cpu],
+        "app": msgspec.to_builtins(summary.app),
+        "threads": summary.threads,
+        "per_thread": [_thread(one) for one in summary.per_thread],
         "exceedance": msgspec.to_builtins(summary.exceedance),
         "loads": msgspec.to_builtins(summary.loads),
         "warnings": msgspec.to_builtins(summary.warnings),
@@ -48,6 +51,16 @@ def to_json(summary: Summary) -> dict[str, Any]:
         "crashes": msgspec.to_builtins(summary.crashes),
         "causes": msgspec.to_builtins(summary.causes),
         "interval_note": summary.interval_note,
+    }
+
+
+def _thread(one: ThreadFigures) -> dict[str, Any]:
+    return {
+        "pid": one.pid,
+        "name": one.name,
+        "seen": one.seen,
+        "min_ns": one.min_ns,
+        "latency_ns": {name: _estimate(found) for name, found in one.latency_ns.items()},
     }
 
 

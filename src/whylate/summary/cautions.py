@@ -144,6 +144,9 @@ def _firmware(manifest: Manifest) -> list[Caution]:
 
 
 def _rivals(manifest: Manifest) -> list[Caution]:
+    if manifest.plan.workload == "app":
+        # What runs before a program's threads is for `whylate explain` to say.
+        return []
     priority = manifest.plan.priority
     listed = next((fact.value for fact in manifest.facts if fact.name == "rt_tasks"), None)
     tasks = listed if isinstance(listed, list) else []
@@ -172,7 +175,7 @@ def _clock(manifest: Manifest) -> list[Caution]:
     resolution_ns = manifest.probe.clock_resolution_ns
     if resolution_ns is None:
         return []
-    if manifest.plan.interval_ns < resolution_ns:
+    if 0 < manifest.plan.interval_ns < resolution_ns:
         return [
             Caution(
                 "interval",

@@ -33,11 +33,12 @@ def figures(
         overrun=sum(account.overrun for account in accounts),
         dropped=sum(account.dropped for account in accounts),
         min_ns=ordered.at_least(0) if ordered.n else None,
-        latency_ns=_estimates(lanes, ordered),
+        latency_ns=estimates(lanes, ordered),
     )
 
 
-def _estimates(lanes: Sequence[CpuSamples], ordered: Ordered) -> dict[str, Estimate]:
+def estimates(lanes: Sequence[CpuSamples], ordered: Ordered) -> dict[str, Estimate]:
+    """Estimate every quantile and the maximum of these lanes together, or say why not."""
     if ordered.n == 0:
         nothing = Estimate(None, None, None, reason="no activation was recorded")
         return dict.fromkeys((*QUANTILES, "max"), nothing)
@@ -83,7 +84,7 @@ def _estimate(
 
 def _long(needed_n: int, lanes: Sequence[CpuSamples]) -> str:
     """Say how long a run has so many activations: "50 s"."""
-    per_s = sum(1e9 / lane.interval_ns for lane in lanes if len(lane.latency_ns))
+    per_s = sum(lane.per_s for lane in lanes if len(lane.latency_ns))
     return span_text(needed_n / per_s)
 
 

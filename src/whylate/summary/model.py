@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from whylate.recording.manifest import CausePlan, CrashReport, LoadReport
+from whylate.recording.manifest import AppPlan, CausePlan, CrashReport, LoadReport
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -53,6 +53,21 @@ class Figures(msgspec.Struct, frozen=True):
     dropped: int
     min_ns: int | None
     #: Keys "p50", "p90", "p99", "p99.9", "p99.99", "max", in that order.
+    latency_ns: dict[str, Estimate]
+
+
+class ThreadFigures(msgspec.Struct, frozen=True):
+    """The distribution of one thread of a watched program, wherever it ran.
+
+    What was dropped is known by CPU alone.
+    """
+
+    pid: int
+    #: None where it was not told.
+    name: str | None
+    seen: int
+    min_ns: int
+    #: As in Figures.
     latency_ns: dict[str, Estimate]
 
 
@@ -110,3 +125,8 @@ class Summary(msgspec.Struct, frozen=True):
     crashes: list[CrashReport] = []
     #: Known causes of latency that acted on a virtual board.
     causes: list[CausePlan] = []
+    #: The program that was watched; None of another workload.
+    app: AppPlan | None = None
+    #: How many of its threads woke, and the figures of the slowest of them, the slowest first.
+    threads: int = 0
+    per_thread: list[ThreadFigures] = []

@@ -13,6 +13,7 @@ from whylate.summary.cautions import cautions
 from whylate.summary.figures import exceedance, figures
 from whylate.summary.model import Summary
 from whylate.summary.requirements import parse_requirement
+from whylate.summary.threads import slowest_threads, thread_count
 from whylate.summary.trust import assess
 from whylate.summary.verdicts import Evidence, judge
 
@@ -79,6 +80,9 @@ def summarize(
         phase_ns=manifest.plan.phase_ns,
         crashes=list(manifest.crashes),
         causes=list(manifest.plan.causes),
+        app=manifest.plan.app,
+        threads=thread_count(lanes),
+        per_thread=slowest_threads(manifest, lanes),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whylate.recording.manifest import CpuAccount, LoadPlan, LoadReport, Manifest
+from whylate.recording.manifest import AppPlan, CpuAccount, LoadPlan, LoadReport, Manifest
 from whylate.recording.samples import CpuSamples
 from whylate.summary.model import Trust
 from whylate.summary.units import count_text
@@ -36,6 +36,8 @@ def assess(manifest: Manifest, samples: Sequence[CpuSamples]) -> Assessment:
 
 
 def _measuring(manifest: Manifest) -> list[str]:
+    if manifest.plan.workload == "app":
+        return _watching(manifest)
     reasons: list[str] = []
     accounts = manifest.cpus
     planned = manifest.plan.priority
@@ -60,6 +62,16 @@ def _measuring(manifest: Manifest) -> list[str]:
     return reasons
 
 
+def _watching(manifest: Manifest) -> list[str]:
+    """Return why a program's wakeups cannot be told from what was recorded."""
+    report = manifest.recorder
+    if report is not None and report.engine is not None:
+        return []
+    why = report.refused if report is not None else None
+    why = (why or "the probe did not say why").rstrip(".")
+    return [f"Nothing was recorded, and a program's wakeups are known by nothing else: {why}."]
+
+
 def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
     reasons = [
         f"CPU {account.cpu}: the account does not add up: {count_text(account.expected)} "
@@ -78,6 +90,9 @@ def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
                 f"CPU {lane.cpu}: the samples do not match the manifest's account: "
                 "the recording was changed or is damaged; measure again."
             )
+    if manifest.plan.workload == "app":
+        # A CPU on which no thread of the program woke is none that is missing.
+        return reasons
     missing = sorted(
         set(manifest.plan.cpus) - {lane.cpu for lane in samples if len(lane.activation)}
     )
@@ -89,13 +104,19 @@ def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
 def _losses(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
     reasons: list[str] = []
     if not any(len(lane.activation) for lane in samples):
-        reasons.append("No activation was recorded: measure for longer than a few intervals.")
+        reasons.append(
+            "No activation was recorded: measure for longer than a few intervals."
+            if manifest.plan.app is None
+            else f"No thread of {_watched(manifest.plan.app)} was woken: is it the right one, and "
+            "did it run meanwhile?"
+        )
     dropped = sum(account.dropped for account in manifest.cpus)
     if dropped:
         expected = sum(account.expected for account in manifest.cpus)
+        less = " or with a longer --interval" if manifest.plan.app is None else ""
         reasons.append(
             f"{count_text(dropped)} of {count_text(expected)} activations were dropped: measure "
-            "again, for a shorter time or with a longer --interval."
+            f"again, for a shorter time{less}."
         )
     if manifest.state == "interrupted":
         reasons.append(
@@ -129,6 +150,12 @@ def _loads(manifest: Manifest) -> list[str]:
         if (plan.kind, plan.command) not in reported
     ]
     return reasons
+
+
+def _watched(app: AppPlan) -> str:
+    if app.comm is not None:
+        return f'"{app.comm}"'
+    return f"process {app.pid}" if app.pid is not None else _word((app.command or ["?"])[0])
 
 
 def _load_name(load: LoadReport | LoadPlan) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from whylate.wire.messages import Events, SampleStages
 from whylate.wire.pack import WireError
-from whylate.wire.samples import decode_numbers
+from whylate.wire.samples import decode_numbers, signed
 
 #: A stage that was not seen.
 NOT_SEEN = -(1 << 31)
@@ -114,6 +114,5 @@ def decode_stages(block: SampleStages) -> NDArray[np.int64]:
     numbers = decode_numbers(block.data)
     if numbers.size != block.count * STAGES:
         raise WireError(f"stages of {block.count} activations are {numbers.size} numbers")
-    zigzag = numbers - np.uint64(1)
-    times = (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
+    times = signed(numbers - np.uint64(1))
     return np.where(numbers == 0, NOT_SEEN, times).reshape(block.count, STAGES)

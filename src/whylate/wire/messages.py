@@ -328,6 +328,7 @@ class Recorder(Message):
     tail_ppm: int
     body_every: int
     ring_bytes: int
+    stop_above_ns: int
 
     def pack(self) -> bytes:
         """Return the payload."""
@@ -337,6 +338,7 @@ class Recorder(Message):
         writer.u32(self.tail_ppm)
         writer.u32(self.body_every)
         writer.u64(self.ring_bytes)
+        writer.u64(self.stop_above_ns)
         return writer.done()
 
     @classmethod
@@ -349,6 +351,43 @@ class Recorder(Message):
             reader.u32(),
             reader.u32(),
             reader.u64(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class App(Message):
+    """Watch the wakeups of a program's threads, which the recorder that was asked for records."""
+
+    KIND: ClassVar[int] = 13
+    duration_ns: int
+    spool: int
+    pid: int
+    comm: str
+    argv: tuple[str, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u64(self.duration_ns)
+        writer.u8(self.spool)
+        writer.u32(self.pid)
+        writer.text(self.comm)
+        writer.list_str(self.argv)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> App:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u64(),
+            reader.u8(),
+            reader.u32(),
+            reader.text(),
+            reader.list_str(),
         )
         reader.done()
         return message
@@ -941,13 +980,14 @@ class Window(Message):
     cpu: int
     tid: int
     prio: int
-    late: int
+    why: int
     activation: int
     due_ns: int
     run_ns: int
     timer_ns: int
     waking_ns: int
     switched_ns: int
+    waking_cpu: int
     observed_ns: int
     events: int
     sums: tuple[int, ...]
@@ -958,13 +998,14 @@ class Window(Message):
         writer.u16(self.cpu)
         writer.u32(self.tid)
         writer.u8(self.prio)
-        writer.u8(self.late)
+        writer.u8(self.why)
         writer.u64(self.activation)
         writer.u64(self.due_ns)
         writer.u64(self.run_ns)
         writer.u64(self.timer_ns)
         writer.u64(self.waking_ns)
         writer.u64(self.switched_ns)
+        writer.u16(self.waking_cpu)
         writer.u64(self.observed_ns)
         writer.u32(self.events)
         writer.list_u64(self.sums)
@@ -985,6 +1026,7 @@ class Window(Message):
             reader.u64(),
             reader.u64(),
             reader.u64(),
+            reader.u16(),
             reader.u64(),
             reader.u32(),
             reader.list_u64(),
@@ -1025,7 +1067,7 @@ class Events(Message):
 
 @dataclass(frozen=True, slots=True)
 class Name(Message):
-    """What an id in events means. table: 1 name of a thread, 2 function or data, 3 interrupt."""
+    """What an id means. table: 1 name of a thread, 2 function or data, 3 interrupt, 4 pid."""
 
     KIND: ClassVar[int] = 83
     table: int
@@ -1048,6 +1090,66 @@ class Name(Message):
             reader.u8(),
             reader.u64(),
             reader.text(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class SampleThreads(Message):
+    """Whose the activations of a block of samples are; `data` as in probe/src/app_samples.h."""
+
+    KIND: ClassVar[int] = 85
+    cpu: int
+    count: int
+    first: int
+    data: bytes
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.cpu)
+        writer.u16(self.count)
+        writer.u64(self.first)
+        writer.blob(self.data)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> SampleThreads:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.u16(),
+            reader.u64(),
+            reader.blob(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class AppEnded(Message):
+    """The program that was started is over: what it exited with, or the signal that ended it."""
+
+    KIND: ClassVar[int] = 86
+    status: int
+    signal: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u8(self.status)
+        writer.u8(self.signal)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> AppEnded:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u8(),
+            reader.u8(),
         )
         reader.done()
         return message
@@ -1096,7 +1198,7 @@ class RecorderResult(Message):
 class Symbols(Message):
     """How functions in events came by their names. shown: the kernel says where they are."""
 
-    KIND: ClassVar[int] = 85
+    KIND: ClassVar[int] = 88
     shown: int
     kptr_restrict: int
     lowered: int
@@ -1132,7 +1234,7 @@ class Symbols(Message):
 class BuildId(Message):
     """Of which build the kernel is, or a module of which a function was named; module: its name."""
 
-    KIND: ClassVar[int] = 86
+    KIND: ClassVar[int] = 89
     module: str
     id: bytes
 
@@ -1360,6 +1462,7 @@ AnyMessage = (
     | Pause
     | Phase
     | Recorder
+    | App
     | Welcome
     | Done
     | Failed
@@ -1380,6 +1483,8 @@ AnyMessage = (
     | Window
     | Events
     | Name
+    | SampleThreads
+    | AppEnded
     | RecorderResult
     | Symbols
     | BuildId
@@ -1405,6 +1510,7 @@ UNPACK = {
     Pause.KIND: Pause.unpack,
     Phase.KIND: Phase.unpack,
     Recorder.KIND: Recorder.unpack,
+    App.KIND: App.unpack,
     Welcome.KIND: Welcome.unpack,
     Done.KIND: Done.unpack,
     Failed.KIND: Failed.unpack,
@@ -1425,6 +1531,8 @@ UNPACK = {
     Window.KIND: Window.unpack,
     Events.KIND: Events.unpack,
     Name.KIND: Name.unpack,
+    SampleThreads.KIND: SampleThreads.unpack,
+    AppEnded.KIND: AppEnded.unpack,
     RecorderResult.KIND: RecorderResult.unpack,
     Symbols.KIND: Symbols.unpack,
     BuildId.KIND: BuildId.unpack,

@@ -51,6 +51,11 @@ def decode_numbers(data: bytes) -> NDArray[np.uint64]:
     return numbers
 
 
+def signed(zigzag: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the numbers that zigzag made unsigned, int64."""
+    return (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
+
+
 def decode_samples(block: Samples, interval_ns: int, end: int) -> Rows:
     """Return the rows of a block.
 
@@ -65,9 +70,7 @@ def decode_samples(block: Samples, interval_ns: int, end: int) -> Rows:
     count = block.count
     if numbers.size < count or (numbers.size - count) % 2:
         raise WireError(f"a block of {count} samples holds {numbers.size} numbers")
-    zigzag = numbers[:count]
-    deltas = (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
-    latency_ns = np.cumsum(deltas, dtype=np.int64)
+    latency_ns = np.cumsum(signed(numbers[:count]), dtype=np.int64)
     positions = numbers[count::2]
     overruns = numbers[count + 1 :: 2]
     if block.first + count > end or (overruns.size and int(overruns.max()) > end):

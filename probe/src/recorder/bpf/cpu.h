@@ -13,6 +13,8 @@ const volatile struct recorder_config config SECTION(".rodata") = {};
 
 /* Stands for the array of struct recorder_bpf_cpu; the loader puts the map in its place. */
 char cpus SECTION("maps");
+/* The same for the hash of struct recorder_woken. */
+char woken SECTION("maps");
 
 ALWAYS_INLINE struct recorder_bpf_cpu *cpu_of(__u32 number)
 {
@@ -23,6 +25,8 @@ ALWAYS_INLINE struct recorder_bpf_cpu *cpu_here(void)
 {
 	return cpu_of(bpf_get_smp_processor_id());
 }
+
+#include "chunks.h"
 
 /* reserve - numbers for that many events; whatever interrupts us from now on gets others */
 ALWAYS_INLINE __u64 reserve(struct recorder_bpf_cpu *cpu, __u64 count)
@@ -44,8 +48,15 @@ ALWAYS_INLINE void fill(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now, _
 			__u16 b, __u32 c, __u32 d, __u64 e, __u64 f)
 {
 	struct event_words *event = (void *)(cpu + 1);
+	__u64 chunk = number / CHUNK_EVENTS;
 
-	event += number & config.ring_mask;
+	if (unlikely(cpu->open[chunk & 1].number != 1 + chunk) && !open_chunk(cpu, chunk, now)) {
+		if (!cpu->shared.frozen)
+			__sync_fetch_and_add(&cpu->shared.missed, 1);
+		return;
+	}
+	event +=
+	    (cpu->open[chunk & 1].index * CHUNK_EVENTS + number % CHUNK_EVENTS) & config.ring_mask;
 	/* Else each store gets an address calculated from the map's beginning for itself. */
 	opaque(event);
 	event->time_ns = now;
@@ -61,6 +72,13 @@ ALWAYS_INLINE void record(struct recorder_bpf_cpu *cpu, __u64 now, __u8 kind, __
 			  __u32 c, __u32 d, __u64 e, __u64 f)
 {
 	fill(cpu, reserve(cpu, 1), now, kind, a, b, c, d, e, f);
+}
+
+/* is_watching - is it a program's threads that are recorded? Else all of that is not even loaded.
+ */
+ALWAYS_INLINE bool is_watching(void)
+{
+	return config.watch_pid || config.watch_comm[0];
 }
 
 /* place - what the CPU is doing, as one of the sums */

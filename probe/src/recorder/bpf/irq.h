@@ -3,7 +3,7 @@
 #ifndef WHYLATE_RECORDER_BPF_IRQ_H
 #define WHYLATE_RECORDER_BPF_IRQ_H
 
-#include "cpu.h"
+#include "watch.h"
 
 ALWAYS_INLINE void interrupt_entered(struct recorder_bpf_cpu *cpu, __u64 now)
 {
@@ -171,9 +171,12 @@ SECTION("raw_tp/softirq_raise")
 int softirq_raise(__u64 *context)
 {
 	struct recorder_bpf_cpu *cpu = cpu_here();
+	__u64 now = bpf_ktime_get_ns();
 
-	if (cpu)
-		record(cpu, bpf_ktime_get_ns(), EVENT_SOFTIRQ_RAISE, context[0], 0, 0, 0, 0, 0);
+	if (!cpu)
+		return 0;
+	softirq_raised(cpu, context[0], now);
+	record(cpu, now, EVENT_SOFTIRQ_RAISE, context[0], 0, 0, 0, 0, 0);
 	return 0;
 }
 
@@ -187,6 +190,7 @@ int softirq_entry(__u64 *context)
 	if (!cpu)
 		return 0;
 	account_preemptible(cpu, now);
+	softirq_begins(cpu, context[0], now);
 	cpu->in_softirq = 1;
 	cpu->softirq_thread = 1 + (__u32)bpf_get_current_pid_tgid();
 	record(cpu, now, EVENT_SOFTIRQ_ENTRY, context[0], 0, 0, 0, 0, 0);

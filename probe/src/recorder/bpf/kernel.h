@@ -17,8 +17,11 @@ typedef _Bool bool;
 
 #define SECTION(name) __attribute__((section(name), used))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define KERNEL	      __attribute__((preserve_access_index))
-#define barrier()     __asm__ volatile("" ::: "memory")
+/* Once in each program that calls it, behind the program. The verifier looks at it by itself, which
+ * is much quicker than at each call; so it must look whether it was given anything. */
+#define FUNCTION  __attribute__((noinline))
+#define KERNEL	  __attribute__((preserve_access_index))
+#define barrier() __asm__ volatile("" ::: "memory")
 /* The compiler shall know nothing of how this value came about. */
 #define opaque(value)	__asm__ volatile("" : "+r"(value))
 #define likely(truth)	__builtin_expect(!!(truth), 1)
@@ -50,12 +53,18 @@ struct task_struct {
 	int prio;
 	struct sched_entity se;
 	int pid;
+	int tgid;
 	char comm[16];
+} KERNEL;
+
+struct hrtimer_clock_base {
+	__s64 offset; /* what its clock is ahead of CLOCK_MONOTONIC */
 } KERNEL;
 
 struct hrtimer {
 	__s64 _softexpires;
 	void *function;
+	struct hrtimer_clock_base *base;
 } KERNEL;
 
 /* The timer is its first member, here and in every kernel since there are hrtimers. */
@@ -81,6 +90,9 @@ struct pt_regs___arm64 {
 extern struct pt_regs *__irq_regs __attribute__((section(".ksyms"), weak));
 
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value,
+					 __u64 flags) = (void *)2;
+static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static __u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static __u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static __u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;

@@ -13,7 +13,22 @@ struct recorder_config {
 	 * follows it; 0: not known. */
 	__u64 entry;
 	__u64 entry_end;
+	/* Threads whose wakings are watched: of a process, or of a name; see watched(). */
+	__u64 watch_pid;
+	__u64 watch_comm[2];
 };
+
+/* A watched thread that was woken and was not switched to yet; by pid. */
+struct recorder_woken {
+	__u64 waking_ns;
+	__u64 due_ns;
+	__u64 timer_ns;
+	__u32 cpu;
+	__u32 origin;
+};
+
+#define WOKEN_MOST   4096
+#define SOFTIRQ_ROOM 16 /* a power of two above the vectors there are */
 
 #define SUMS_ROOM  8  /* a power of two above RECORDER_SUMS: an index can be masked */
 #define STACK_ROOM 64 /* frames that are looked through for the interrupted one */
@@ -38,9 +53,24 @@ struct recorder_bpf_cpu {
 	__u64 task;	 /* its task_struct's address; 0: it was not switched to yet */
 	__u64 waking_ns; /* its last sched_waking; 0: none since it was switched away from */
 	__u64 timer_ns;	 /* the interrupt that this was in; 0: in none */
+	__u64 waking_cpu;
+
+	/* Why threads are due, where a program is watched. */
+	__u64 expired_ns; /* when the timer was due whose function runs; 0: none does */
+	__u64 expired_in; /* interrupts when it began to */
+	__u64 softirq_ns; /* when the softirq was raised that is handled */
+	__u64 raised_ns[SOFTIRQ_ROOM]; /* 0: not since it was handled */
+
+	/* The ring: chunks that are open, by the lowest bit of their number; see event.h. */
+	struct {
+		__u64 number;
+		__u64 index;
+	} open[2];
+	__u64 newest;	   /* the chunk that was opened last */
+	__u64 chunks_held; /* since the start */
 
 	__u64 frames[STACK_ROOM]; /* scratch: too much for the stack of a program */
-	__u64 reserved[5];	  /* to a multiple of 64 bytes */
+	__u64 reserved[3];	  /* to a multiple of 64 bytes */
 
 	struct recorder_cpu shared;
 	/* struct recorder_event event[ring_mask + 1] follows. */

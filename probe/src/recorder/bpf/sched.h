@@ -3,7 +3,7 @@
 #ifndef WHYLATE_RECORDER_BPF_SCHED_H
 #define WHYLATE_RECORDER_BPF_SCHED_H
 
-#include "stack.h"
+#include "watch.h"
 
 /* look_at_steal - has the hypervisor taken time since it was last looked at? */
 ALWAYS_INLINE void look_at_steal(struct recorder_bpf_cpu *cpu, struct task_struct *next, __u64 now)
@@ -31,9 +31,9 @@ ALWAYS_INLINE void copy_sums(__u64 *to, const struct recorder_bpf_cpu *cpu)
 		to[i] = cpu->sums[i];
 }
 
-/* switched_to - the measured thread begins to run: one more stage */
-ALWAYS_INLINE void switched_to(__u64 *context, struct recorder_bpf_cpu *cpu,
-			       struct task_struct *next, __u64 now)
+/* switched_to - the measured thread begins to run: one more stage. Returns since when it was
+ * runnable; now where that is not known. */
+ALWAYS_INLINE __u64 switched_to(struct recorder_bpf_cpu *cpu, struct task_struct *next, __u64 now)
 {
 	__u64 number = cpu->shared.stages;
 	struct recorder_stage *stage = &cpu->shared.stage[number % STAGES];
@@ -43,21 +43,26 @@ ALWAYS_INLINE void switched_to(__u64 *context, struct recorder_bpf_cpu *cpu,
 	stage->switched_ns = now;
 	stage->waking_ns = waking_ns;
 	stage->timer_ns = cpu->timer_ns;
+	stage->waking_cpu = cpu->waking_cpu;
 	copy_sums(stage->sums, cpu);
 	barrier();
 	cpu->shared.stages = number + 1;
 	cpu->waking_ns = 0;
 	cpu->timer_ns = 0;
-	/* Still on prev's stack: it is what kept the thread from running. */
-	if (config.stack_after_ns && waking_ns && now - waking_ns > config.stack_after_ns)
-		record_stack(context, cpu, now, STACK_SWITCH, 0);
+	return waking_ns ? waking_ns : now;
 }
 
 /* switched_from - the measured thread stops to run */
 ALWAYS_INLINE void switched_from(struct recorder_bpf_cpu *cpu, bool runnable, __u64 now)
 {
+	__u64 due_ns = cpu->shared.want.due_ns;
+
 	cpu->shared.left_ns = now;
 	copy_sums(cpu->shared.left_sums, cpu);
+	if (unlikely(due_ns)) {
+		cpu->shared.want.due_ns = 0;
+		hold_window(cpu, due_ns, now);
+	}
 	/* It was woken before it could sleep, and that has nothing to do with the next switch to
 	 * it. One that sleeps may be woken already, by another CPU. */
 	if (runnable) {
@@ -74,7 +79,7 @@ int switch_threads(__u64 *context)
 	__u64 now = bpf_ktime_get_ns();
 	__u32 prev_pid, next_pid, state = context[3];
 	__u64 *comm = (void *)next->comm; /* 16 bytes */
-	__u64 measured;
+	__u64 measured, runnable_ns = now;
 	bool runnable;
 
 	if (!cpu)
@@ -98,8 +103,17 @@ int switch_threads(__u64 *context)
 		cpu->since_ns = now;
 	if (measured && next_pid == measured) {
 		cpu->thread = SUM_OWN;
-		switched_to(context, cpu, next, now);
+		runnable_ns = switched_to(cpu, next, now);
 	}
+	/* Preempted: it was woken before it could sleep, which has nothing to do with what comes.
+	 */
+	if (is_watching() && runnable && is_watched(prev))
+		bpf_map_delete_elem(&woken, &prev_pid);
+	if (is_watching() && is_watched(next))
+		runnable_ns = watched_runs(cpu, next, next_pid, now);
+	/* Still on prev's stack: it is what kept the thread from running. */
+	if (config.stack_after_ns && now - runnable_ns > config.stack_after_ns)
+		record_stack(context, cpu, now, STACK_SWITCH, 0);
 	return 0;
 }
 
@@ -116,10 +130,16 @@ int waking(__u64 *context)
 	pid = task->pid;
 	to = task->thread_info.cpu;
 	record(cpu, now, EVENT_WAKING, task->prio, to, pid, 0, 0, 0);
+	if (is_watching()) {
+		if (is_watched(task))
+			watched_woken(cpu, pid, now);
+		return 0;
+	}
 	/* A measured thread is bound to its CPU, wherever it is woken from. */
 	home = cpu_of(to);
 	if (home && home->shared.measured == pid) {
 		home->timer_ns = cpu->interrupts ? cpu->interrupt_ns : 0;
+		home->waking_cpu = bpf_get_smp_processor_id();
 		home->waking_ns = now;
 	}
 	return 0;

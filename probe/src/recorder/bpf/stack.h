@@ -68,11 +68,12 @@ ALWAYS_INLINE __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 begin, 
 ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 now, __u8 why,
 				__u64 instruction)
 {
+	bool user = instruction && !is_kernel(instruction);
 	__u64 first = 0, frames = 0, code = 0, number, pairs;
 	long bytes = 0;
 
-	/* User code was interrupted: there is nothing of it on the kernel's stack. */
-	if (!instruction || is_kernel(instruction))
+	/* There is nothing of user code on the kernel's stack. */
+	if (!user)
 		bytes = bpf_get_stack(context, cpu->frames, sizeof(cpu->frames), 0);
 	if (bytes > 0)
 		frames = (__u64)bytes / sizeof(cpu->frames[0]);
@@ -90,8 +91,8 @@ ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __
 	frames = min(frames - first, 2 * FRAME_PAIRS);
 	pairs = (frames + 1) / 2;
 	number = reserve(cpu, 1 + pairs);
-	fill(cpu, number, now, EVENT_STACK, why, frames, (__u32)bpf_get_current_pid_tgid(), 0,
-	     instruction, code);
+	fill(cpu, number, now, EVENT_STACK, why, frames, (__u32)bpf_get_current_pid_tgid(), user,
+	     user ? 0 : instruction, code);
 	for (__u32 i = 0; i < FRAME_PAIRS; i++) {
 		__u64 at = first + 2 * i;
 

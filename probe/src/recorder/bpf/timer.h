@@ -3,7 +3,7 @@
 #ifndef WHYLATE_RECORDER_BPF_TIMER_H
 #define WHYLATE_RECORDER_BPF_TIMER_H
 
-#include "stack.h"
+#include "watch.h"
 
 /*
  * wakes_measured - whether this timer is the sleep of this CPU's measured thread
@@ -43,7 +43,9 @@ int timer_entry(__u64 *context)
 	if (!cpu)
 		return 0;
 	record(cpu, now, EVENT_TIMER_ENTRY, 0, 0, 0, 0, (__u64)timer->function, (__u64)timer);
-	if (config.stack_after_ns && wakes_measured(cpu, timer))
+	timer_expires(cpu, timer);
+	/* Whom a timer wakes shows only when it does: of a watched program, any late one counts. */
+	if (config.stack_after_ns && (is_watching() || wakes_measured(cpu, timer)))
 		late_stack(context, cpu, now, timer);
 	return 0;
 }
@@ -53,8 +55,10 @@ int timer_exit(__u64 *context)
 {
 	struct recorder_bpf_cpu *cpu = cpu_here();
 
-	if (cpu)
-		record(cpu, bpf_ktime_get_ns(), EVENT_TIMER_EXIT, 0, 0, 0, 0, 0, context[0]);
+	if (!cpu)
+		return 0;
+	cpu->expired_ns = 0;
+	record(cpu, bpf_ktime_get_ns(), EVENT_TIMER_EXIT, 0, 0, 0, 0, 0, context[0]);
 	return 0;
 }
 

@@ -20,6 +20,13 @@ static void put_each(struct gather *gather, uint16_t cpu, struct converted *conv
 		}
 }
 
+static void lost(struct gather *gather, struct stages_cpu *stages)
+{
+	stages_lost(stages);
+	if (gather->watch)
+		watch_lost(gather->watch);
+}
+
 void gather_page(struct gather *gather, uint16_t cpu, const uint8_t *bytes, size_t size,
 		 uint64_t now_ns)
 {
@@ -32,7 +39,7 @@ void gather_page(struct gather *gather, uint16_t cpu, const uint8_t *bytes, size
 	page_open(&page, &gather->formats, bytes, size);
 	if (page.lost) {
 		state->missed += page.lost;
-		stages_lost(stages);
+		lost(gather, stages);
 	}
 	while (page_next(&page, &record)) {
 		/* No clock goes back or ahead of us: what says so is not what it seems. */
@@ -50,6 +57,6 @@ void gather_page(struct gather *gather, uint16_t cpu, const uint8_t *bytes, size
 	}
 	if (page.malformed) {
 		state->missed++;
-		stages_lost(stages);
+		lost(gather, stages);
 	}
 }

@@ -9,12 +9,14 @@
 #include "formats.h"
 #include "recorder/engine.h"
 #include "stages.h"
+#include "watch.h"
 
 struct gather {
 	struct recorder *recorder; /* whose rings are filled */
 	struct formats formats;
 	struct stages stages;
-	uint64_t *last_ns; /* of the last event, by CPU number */
+	struct watch *watch; /* NULL where no program is watched */
+	uint64_t *last_ns;   /* of the last event, by CPU number */
 };
 
 /* gather_page - all of one page. now_ns: a time after all that can be in it. What cannot be

@@ -23,7 +23,7 @@ int rings_open(struct recorder *recorder, const bool *present, uint16_t cpu_limi
 	recorder->ring_size = LEAST_EVENTS;
 	/* As far as it can be addressed, too. */
 	most = most < SIZE_MAX / 64 ? most : SIZE_MAX / 64;
-	while (recorder->ring_size <= most / 2)
+	while (recorder->ring_size <= most / 2 && recorder->ring_size < CHUNKS_MOST * CHUNK_EVENTS)
 		recorder->ring_size *= 2;
 	recorder->cpu_limit = cpu_limit;
 	recorder->cpus = calloc(cpu_limit, sizeof(*recorder->cpus));
@@ -57,6 +57,10 @@ void rings_put(struct recorder *recorder, uint16_t cpu, const struct recorder_ev
 	uint64_t number = state->events;
 	struct recorder_event *slot = &recorder->events[cpu][number & (recorder->ring_size - 1)];
 
+	/* One after the other: who reads is who writes, and holds nothing. */
+	if (number % CHUNK_EVENTS == 0)
+		state->chunk[number / CHUNK_EVENTS % (recorder->ring_size / CHUNK_EVENTS)].number =
+		    1 + number / CHUNK_EVENTS;
 	*slot = *event;
 	__atomic_store_n(&slot->seq, (uint32_t)(number + 1), __ATOMIC_RELEASE);
 	__atomic_store_n(&state->events, number + 1, __ATOMIC_RELEASE);

@@ -42,6 +42,7 @@ struct source {
 	uint8_t kind;	    /* enum recorder_kind */
 	uint8_t vector;	    /* enum recorder_vector, for entry and exit of vectors */
 	bool only_measured; /* filtered in the kernel by the pids of the measured threads */
+	bool only_watching; /* wanted where a program is watched */
 	uint8_t where;	    /* enum source_where */
 	struct source_field fields[SOURCE_FIELDS];
 };

@@ -83,6 +83,7 @@ static void publish_one(struct stages_cpu *cpu)
 		if (waking->waking_ns >= cpu->after_ns[number % STAGES]) {
 			stage->waking_ns = waking->waking_ns;
 			stage->timer_ns = waking->timer_ns;
+			stage->waking_cpu = waking->cpu;
 		}
 		cpu->first_waking++;
 	}
@@ -170,7 +171,8 @@ void stages_event(struct stages *stages, struct stages_cpu *cpu, const struct re
 		slot = find_slot(stages, event->c);
 		if (slot->cpu)
 			note_waking(stages->cpus[slot->cpu - 1],
-				    (struct waking){event->time_ns, cpu->irqs ? cpu->irq_ns : 0});
+				    (struct waking){event->time_ns, cpu->irqs ? cpu->irq_ns : 0,
+						    cpu->number});
 		break;
 	default:
 		break;
@@ -226,7 +228,7 @@ int stages_open(struct stages *stages, struct recorder_cpu **out, uint16_t cpu_l
 			continue;
 		stages->cpus[i] = calloc(1, sizeof(struct stages_cpu));
 		if (stages->cpus[i])
-			stages->cpus[i]->out = out[i];
+			*stages->cpus[i] = (struct stages_cpu){.out = out[i], .number = i};
 		else
 			error = ENOMEM;
 	}

@@ -23,11 +23,13 @@
 struct waking {
 	uint64_t waking_ns;
 	uint64_t timer_ns;
+	uint16_t cpu; /* that it happened on */
 };
 
 /* One CPU, and the thread that is measured on it. */
 struct stages_cpu {
 	struct recorder_cpu *out;
+	uint16_t number;
 
 	__u64 sums[RECORDER_SUMS];
 	uint64_t known_ns; /* until here is known where time went; 0: what runs is not known */

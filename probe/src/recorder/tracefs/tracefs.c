@@ -103,7 +103,8 @@ static int enable_all(struct recorder *recorder, const struct recorder_plan *pla
 	for (size_t i = 0; i < source_count && i < RECORDER_SOURCES; i++) {
 		int error;
 
-		if (!source_is_for_us(&sources[i]))
+		if (!source_is_for_us(&sources[i]) || (sources[i].only_watching && !plan->watch) ||
+		    (sources[i].only_measured && plan->watch))
 			continue;
 		error = enable(state, &sources[i], plan);
 		recorder->sources[recorder->source_count++] = (struct recorder_source){
@@ -186,6 +187,11 @@ static int allocate(struct recorder *recorder, const struct recorder_plan *plan,
 	state->cpu_limit = plan->cpu_limit;
 	for (uint16_t i = 0; i < state->cpu_limit; i++)
 		state->raw[i] = -1;
+	if (plan->watch) {
+		state->gather.watch = watch_open(plan->watch, plan->cpu_limit);
+		if (!state->gather.watch)
+			return ENOMEM;
+	}
 	error = rings_open(recorder, present, plan->cpu_limit, plan->ring_bytes);
 	if (error)
 		return error;
@@ -204,6 +210,7 @@ static void give_back(struct recorder *recorder)
 	if (state->instance.name[0])
 		instance_remove(&state->instance);
 	stages_close(&state->gather.stages);
+	watch_close(state->gather.watch);
 	rings_close(recorder);
 	free(state->raw);
 	free(state->page);
@@ -294,8 +301,19 @@ static void gather(struct recorder *recorder)
 			all &= read_pages(state, i);
 	if (!all)
 		return;
-	stages_publish(&state->gather.stages, until_ns);
+	if (state->gather.watch)
+		watch_publish(state->gather.watch, recorder, until_ns);
+	else
+		stages_publish(&state->gather.stages, until_ns);
 	recorder->gathered_ns = until_ns;
+}
+
+/* freeze - the kernel's buffers are read to their end afterwards, as ever */
+static void freeze(struct recorder *recorder)
+{
+	const struct tracefs *state = recorder->state;
+
+	control_write(state->instance.directory, "tracing_on", "0");
 }
 
 /* cost - the kernel does not tell how long an event took: see sample_cost.h */
@@ -326,6 +344,7 @@ const struct recorder_engine recorder_tracefs = {
     .name = "tracefs",
     .start = start,
     .gather = gather,
+    .freeze = freeze,
     .cost = cost,
     .pause = pause_tracing,
     .stop = stop,

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "app_target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "loads/exec.h"
+#include "wire/pack.h"
+
+#define MOST_WORDS   64
+#define MOST_LETTERS 4096
+/* From the polite end to the other one. */
+#define PATIENCE_MS 2000
+
+/* process_of - the process that a thread belongs to; 0: there is none */
+static uint32_t process_of(uint32_t pid)
+{
+	char path[64], line[256];
+	uint32_t process = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (!process && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Tgid: %" SCNu32, &process) != 1)
+			process = 0;
+	fclose(file);
+	return process;
+}
+
+static int open_process(struct app_target *target, uint32_t pid, char *text, size_t room)
+{
+	uint32_t process = process_of(pid);
+
+	if (!process) {
+		snprintf(text, room, "there is no process %" PRIu32, pid);
+		return ESRCH;
+	}
+	if (process != pid) {
+		snprintf(text, room,
+			 "%" PRIu32 " is a thread of the process %" PRIu32 ": name that", pid,
+			 process);
+		return EINVAL;
+	}
+	target->watch.pid = pid;
+	return 0;
+}
+
+/* child_main - wait for the go, then become the command */
+static _Noreturn void child_main(char *const *argv, int go, int failure, pid_t parent)
+{
+	char byte;
+	ssize_t got;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0);
+	do
+		got = read(go, &byte, 1);
+	while (got < 0 && errno == EINTR);
+	if (got != 1)
+		_exit(127);
+	exec_command(argv, failure, parent);
+}
+
+static int fork_command(struct app_target *target, char *const *argv)
+{
+	int go[2], failure[2];
+	pid_t parent = getpid();
+	int error = 0;
+
+	if (pipe2(go, O_CLOEXEC))
+		return errno;
+	if (pipe2(failure, O_CLOEXEC)) {
+		error = errno;
+		close(go[0]);
+		close(go[1]);
+		return error;
+	}
+	target->child = fork();
+	if (!target->child) {
+		close(go[1]);
+		close(failure[0]);
+		/* Above 2, where /dev/null comes to lie. */
+		child_main(argv, go[0], fcntl(failure[1], F_DUPFD_CLOEXEC, 3), parent);
+	}
+	if (target->child < 0) {
+		error = errno;
+		target->child = 0;
+	}
+	close(go[0]);
+	close(failure[1]);
+	target->go = go[1];
+	target->failure = failure[0];
+	target->watch.pid = (uint32_t)target->child;
+	return error;
+}
+
+static int open_command(struct app_target *target, struct wire_list words, char *text, size_t room)
+{
+	char *argv[MOST_WORDS + 1] = {NULL}, letters[MOST_LETTERS];
+	size_t used = 0, count = 0;
+	int error;
+
+	while (words.count) {
+		struct wire_bytes word = wire_list_next_str(&words);
+
+		if (count == MOST_WORDS ||
+		    !wire_copy_text(word, letters + used, sizeof(letters) - used)) {
+			snprintf(text, room, "a command longer than the probe takes");
+			return E2BIG;
+		}
+		argv[count++] = letters + used;
+		used += word.length + 1u;
+	}
+	/* The child has a copy of all of it. */
+	error = fork_command(target, argv);
+	if (error)
+		snprintf(text, room, "cannot start %.80s: %s", argv[0], strerror(error));
+	return error;
+}
+
+int target_open(struct app_target *target, const struct wire_app *app, char *text, size_t room)
+{
+	*target = (struct app_target){.go = -1, .failure = -1};
+	if ((app->pid != 0) + (app->comm.length != 0) + (app->argv.count != 0) != 1) {
+		snprintf(text, room, "one program to watch: a process, a name or a command");
+		return EINVAL;
+	}
+	if (app->pid)
+		return open_process(target, app->pid, text, room);
+	if (app->argv.count)
+		return open_command(target, app->argv, text, room);
+	if (!wire_copy_text(app->comm, target->watch.comm, sizeof(target->watch.comm))) {
+		snprintf(text, room, "a thread's name has 15 letters at the most");
+		return EINVAL;
+	}
+	return 0;
+}
+
+int target_go(struct app_target *target)
+{
+	int error = 0;
+	ssize_t got;
+
+	if (!target->child)
+		return 0;
+	if (write(target->go, "", 1) != 1)
+		return errno;
+	/* A successful exec closes the pipe with nothing in it. */
+	do
+		got = read(target->failure, &error, sizeof(error));
+	while (got < 0 && errno == EINTR);
+	return error;
+}
+
+bool target_is_over(struct app_target *target)
+{
+	if (target->is_over)
+		return true;
+	if (target->child)
+		target->is_over = waitpid(target->child, &target->status, WNOHANG) == target->child;
+	else if (target->watch.pid)
+		target->is_over = kill((pid_t)target->watch.pid, 0) && errno == ESRCH;
+	return target->is_over;
+}
+
+void target_close(struct app_target *target)
+{
+	const struct timespec step = {.tv_nsec = 10000000};
+
+	if (target->go >= 0)
+		close(target->go);
+	if (target->failure >= 0)
+		close(target->failure);
+	target->go = target->failure = -1;
+	if (!target->child)
+		return;
+	/* Its children too; one that was never let go has become no leader of a group yet. */
+	if (kill(-target->child, SIGTERM))
+		kill(target->child, SIGKILL);
+	for (int ms = 0; ms < PATIENCE_MS && !target_is_over(target); ms += 10)
+		nanosleep(&step, NULL);
+	kill(-target->child, SIGKILL);
+	if (!target->is_over)
+		waitpid(target->child, &target->status, 0);
+	target->is_over = true;
+	target->child = 0;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+/* The program whose wakeups are watched: one that runs, or one that is started for it. */
+#ifndef WHYLATE_APP_TARGET_H
+#define WHYLATE_APP_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "recorder/engine.h"
+#include "wire/messages.h"
+
+struct app_target {
+	struct recorder_watch watch;
+	pid_t child; /* that we started; 0: none */
+	int go;	     /* written to, it becomes the command; -1 */
+	int failure; /* to be read from; -1 */
+	bool is_over;
+	int status; /* of a child that is over, as of waitpid */
+};
+
+/* target_open - find it, or fork it: then it waits for its go. Returns 0, or an errno with one line
+ * in text. */
+int target_open(struct app_target *target, const struct wire_app *app, char *text, size_t room);
+
+/* target_go - let it become its command; returns 0, or an errno */
+int target_go(struct app_target *target);
+
+/* target_is_over - whether there is nothing to watch any more; by name there always may be */
+bool target_is_over(struct app_target *target);
+
+/* target_close - end what we started, with all of its process group */
+void target_close(struct app_target *target);
+
+#endif

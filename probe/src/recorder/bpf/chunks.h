@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The ring's chunks: which is written to next, and which are held. Part of cpu.h. */
+#ifndef WHYLATE_RECORDER_BPF_CHUNKS_H
+#define WHYLATE_RECORDER_BPF_CHUNKS_H
+
+#define CHUNK_MASK (config.ring_mask / CHUNK_EVENTS)
+
+/*
+ * open_chunk - let the chunk of that number begin in the next one that nobody holds
+ *
+ * Whoever makes its first event does it. One that interrupts just that may do it as well; what it
+ * wrote is lost then. Returns whether there is one.
+ */
+FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now)
+{
+	__u64 index;
+
+	if (!cpu)
+		return 0;
+	index = cpu->newest;
+	if (cpu->open[number & 1].number == 1 + number)
+		return 1;
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < CHUNKS_MOST; i++) {
+		struct recorder_chunk *chunk;
+
+		index = (index + 1) & CHUNK_MASK;
+		chunk = &cpu->shared.chunk[index % CHUNKS_MOST];
+		if (chunk->held != *(volatile __u32 *)&chunk->released)
+			continue;
+		if (cpu->shared.frozen && chunk->number)
+			return 0;
+		chunk->number = 1 + number;
+		chunk->before = cpu->newest;
+		chunk->first_ns = now;
+		cpu->newest = index;
+		cpu->open[number & 1].index = index;
+		barrier();
+		cpu->open[number & 1].number = 1 + number;
+		return 1;
+	}
+	return 0;
+}
+
+/*
+ * hold_window - let nothing be overwritten of what was recorded since due_ns, and some before it
+ *
+ * One chunk more than begins before due_ns: what ran then is told by the switch before it. Half of
+ * all chunks can be held; of a window that needs more the end is.
+ */
+FUNCTION int hold_window(struct recorder_bpf_cpu *cpu, __u64 due_ns, __u64 now)
+{
+	__u64 number, index, most = (CHUNK_MASK + 1) / 2, holds, held, released;
+	struct recorder_hold *hold;
+	__u32 count = 0;
+	bool older = 0;
+
+	if (!cpu)
+		return 0;
+	number = (cpu->shared.events - 1) / CHUNK_EVENTS;
+	index = cpu->newest;
+	holds = cpu->shared.holds;
+	hold = &cpu->shared.hold[holds % HOLDS];
+	held = cpu->chunks_held - *(volatile __u64 *)&cpu->shared.chunks_released;
+	released = *(volatile __u64 *)&cpu->shared.holds_released;
+	if (held >= most || holds - released >= HOLDS) {
+		cpu->shared.not_held++;
+		return 0;
+	}
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < CHUNKS_MOST / 2; i++) {
+		struct recorder_chunk *chunk = &cpu->shared.chunk[index % CHUNKS_MOST];
+
+		if (chunk->number != 1 + number)
+			break;
+		__sync_fetch_and_add(&chunk->held, 1);
+		count++;
+		if (older || held + count >= most)
+			break;
+		older = chunk->first_ns < due_ns;
+		index = chunk->before;
+		number--;
+	}
+	hold->upto_ns = now;
+	hold->newest = cpu->newest;
+	hold->count = count;
+	cpu->chunks_held += count;
+	barrier();
+	cpu->shared.holds = holds + 1;
+	return 1;
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The wakings of a watched program's threads: what made them due, and when they ran. */
+#ifndef WHYLATE_RECORDER_BPF_WATCH_H
+#define WHYLATE_RECORDER_BPF_WATCH_H
+
+#include "stack.h"
+
+ALWAYS_INLINE bool is_watched(struct task_struct *task)
+{
+	__u64 *comm = (void *)task->comm; /* 16 bytes, zeros behind the name */
+
+	if (config.watch_pid)
+		return (__u32)task->tgid == config.watch_pid;
+	opaque(comm);
+	return config.watch_comm[0] && comm[0] == config.watch_comm[0] &&
+	       comm[1] == config.watch_comm[1];
+}
+
+/* timer_expires - note when the timer was due whose function begins to run; one interrupt may run
+ * several, and by its own clock reading only the first of them was due so long ago */
+ALWAYS_INLINE void timer_expires(struct recorder_bpf_cpu *cpu, struct hrtimer *timer)
+{
+	if (!is_watching())
+		return;
+	cpu->expired_ns = timer->_softexpires - timer->base->offset;
+	cpu->expired_in = cpu->interrupts;
+}
+
+/* softirq_raised, softirq_begins - since when does it wait? */
+ALWAYS_INLINE void softirq_raised(struct recorder_bpf_cpu *cpu, __u64 vector, __u64 now)
+{
+	__u64 *raised_ns = &cpu->raised_ns[vector % SOFTIRQ_ROOM];
+
+	if (is_watching() && !*raised_ns)
+		*raised_ns = now;
+}
+
+ALWAYS_INLINE void softirq_begins(struct recorder_bpf_cpu *cpu, __u64 vector, __u64 now)
+{
+	__u64 *raised_ns = &cpu->raised_ns[vector % SOFTIRQ_ROOM];
+
+	if (!is_watching())
+		return;
+	cpu->softirq_ns = *raised_ns ? *raised_ns : now;
+	*raised_ns = 0;
+}
+
+/* watched_woken - a watched thread is woken on this CPU: what by, and since when was it due? */
+ALWAYS_INLINE void watched_woken(struct recorder_bpf_cpu *cpu, __u32 pid, __u64 now)
+{
+	struct recorder_woken entry = {.waking_ns = now, .cpu = bpf_get_smp_processor_id()};
+
+	if (cpu->expired_ns && cpu->expired_in == cpu->interrupts) {
+		entry.origin = ORIGIN_TIMER;
+		entry.due_ns = cpu->expired_ns;
+		entry.timer_ns = cpu->interrupts ? cpu->interrupt_ns : cpu->softirq_ns;
+	} else if (cpu->interrupts) {
+		entry.origin = ORIGIN_INTERRUPT;
+		entry.due_ns = cpu->interrupt_ns;
+		entry.timer_ns = cpu->interrupt_ns;
+	} else if (cpu->in_softirq) {
+		entry.origin = ORIGIN_SOFTIRQ;
+		entry.due_ns = cpu->softirq_ns;
+		entry.timer_ns = cpu->softirq_ns;
+	} else {
+		entry.origin = ORIGIN_THREAD;
+		entry.due_ns = now;
+	}
+	bpf_map_update_elem(&woken, &pid, &entry, 0);
+}
+
+/* watched_runs - a watched thread is switched to: one more stage, where it had been woken. Returns
+ * since when it was runnable; now where that is not known. */
+ALWAYS_INLINE __u64 watched_runs(struct recorder_bpf_cpu *cpu, struct task_struct *next, __u32 pid,
+				 __u64 now)
+{
+	struct recorder_woken *entry = bpf_map_lookup_elem(&woken, &pid);
+	__u64 number = cpu->shared.stages, latency_ns, due_ns, waking_ns;
+	struct recorder_stage *stage = &cpu->shared.stage[number % STAGES];
+
+	/* It was preempted and goes on. */
+	if (!entry)
+		return now;
+	due_ns = entry->due_ns;
+	waking_ns = entry->waking_ns;
+	stage->switched_ns = now;
+	stage->waking_ns = waking_ns;
+	stage->timer_ns = entry->timer_ns;
+	stage->waking_cpu = entry->cpu;
+	stage->due_ns = due_ns;
+	stage->pid = pid;
+	stage->prio = next->prio;
+	stage->origin = entry->origin;
+	bpf_map_delete_elem(&woken, &pid);
+	barrier();
+	cpu->shared.stages = number + 1;
+	latency_ns = now - due_ns;
+	if (latency_ns > cpu->shared.want.above_ns ||
+	    recorder_is_drawn(bpf_get_smp_processor_id(), number, cpu->shared.want.body_every))
+		hold_window(cpu, due_ns, now);
+	return waking_ns;
+}
+
+#endif

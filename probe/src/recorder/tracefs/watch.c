@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+#include "watch.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WOKEN	 8192u /* threads that were woken and did not run yet; a power of two */
+#define WAYS	 8u    /* places where one of them is looked for */
+#define TIMERS	 8192u
+#define THREADS	 4096u /* of one process */
+#define SOFTIRQS 16u
+/* By another clock than ours a timer expires at quite another time. */
+#define LATEST_NS 10000000000
+
+struct woken {
+	uint32_t pid; /* 0: nobody */
+	uint16_t cpu;
+	uint16_t origin;
+	uint64_t waking_ns;
+	uint64_t due_ns;
+	uint64_t timer_ns;
+};
+
+struct watch_cpu {
+	uint64_t next; /* number of the event to look at */
+	uint32_t interrupts;
+	uint64_t interrupt_ns;	 /* when the outermost was entered */
+	uint32_t softirq_thread; /* 1 + pid of the thread that is in one; 0: none */
+	bool in_softirq;
+	uint64_t softirq_ns;
+	uint64_t raised_ns[SOFTIRQS];
+	uint64_t expired_ns; /* when the timer was due whose function runs; 0: none does */
+	uint32_t expired_in;
+	uint32_t current;
+};
+
+struct watch {
+	struct recorder_watch wanted;
+	struct watch_cpu *cpus;
+	uint16_t cpu_limit;
+	bool lost;
+	uint32_t threads[THREADS];
+	size_t thread_count;
+	struct woken woken[WOKEN];
+	struct {
+		uint64_t timer;
+		uint64_t expires_ns;
+	} timers[TIMERS];
+};
+
+struct watch *watch_open(const struct recorder_watch *wanted, uint16_t cpu_limit)
+{
+	struct watch *watch = calloc(1, sizeof(*watch));
+
+	if (!watch)
+		return NULL;
+	watch->wanted = *wanted;
+	watch->cpu_limit = cpu_limit;
+	watch->cpus = calloc(cpu_limit, sizeof(*watch->cpus));
+	if (!watch->cpus) {
+		free(watch);
+		return NULL;
+	}
+	return watch;
+}
+
+void watch_close(struct watch *watch)
+{
+	if (!watch)
+		return;
+	free(watch->cpus);
+	free(watch);
+}
+
+void watch_lost(struct watch *watch)
+{
+	watch->lost = true;
+}
+
+/* forget - all that is open, and who was woken; not what was looked at already */
+static void forget(struct watch *watch)
+{
+	memset(watch->woken, 0, sizeof(watch->woken));
+	memset(watch->timers, 0, sizeof(watch->timers));
+	for (uint16_t i = 0; i < watch->cpu_limit; i++)
+		watch->cpus[i] = (struct watch_cpu){.next = watch->cpus[i].next};
+}
+
+/* ---------------------------------------------------------------- who is watched */
+
+/* read_threads - those that the process has now; one that is gone keeps those it had */
+static void read_threads(struct watch *watch)
+{
+	char path[64];
+	struct dirent *entry;
+	size_t count = 0;
+	DIR *tasks;
+
+	if (!watch->wanted.pid)
+		return;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", watch->wanted.pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return;
+	while (count < THREADS && (entry = readdir(tasks)))
+		if (entry->d_name[0] != '.')
+			watch->threads[count++] = (uint32_t)strtoul(entry->d_name, NULL, 10);
+	closedir(tasks);
+	watch->thread_count = count;
+}
+
+/* is_watched - the thread that is switched to */
+static bool is_watched(const struct watch *watch, const struct recorder_event *event)
+{
+	char comm[16];
+
+	if (!watch->wanted.pid) {
+		memcpy(comm, &event->e, sizeof(event->e));
+		memcpy(comm + sizeof(event->e), &event->f, sizeof(event->f));
+		return !strncmp(comm, watch->wanted.comm, sizeof(comm));
+	}
+	for (size_t i = 0; i < watch->thread_count; i++)
+		if (watch->threads[i] == event->d)
+			return true;
+	return false;
+}
+
+/* ---------------------------------------------------------------- who was woken */
+
+/* find_woken - its entry, or NULL */
+static struct woken *find_woken(struct watch *watch, uint32_t pid)
+{
+	for (uint32_t i = 0; i < WAYS; i++)
+		if (watch->woken[(pid + i) % WOKEN].pid == pid)
+			return &watch->woken[(pid + i) % WOKEN];
+	return NULL;
+}
+
+/* keep_woken - in its entry, in an empty one, or in place of the oldest */
+static void keep_woken(struct watch *watch, struct woken woken)
+{
+	struct woken *place = find_woken(watch, woken.pid), *other;
+
+	/* An empty one has woken nobody since for ever. */
+	for (uint32_t i = 0; i < WAYS && (!place || place->pid != woken.pid); i++) {
+		other = &watch->woken[(woken.pid + i) % WOKEN];
+		if (!place || other->waking_ns < place->waking_ns)
+			place = other;
+	}
+	*place = woken;
+}
+
+static void waking(struct watch *watch, uint16_t number, const struct recorder_event *event)
+{
+	const struct watch_cpu *cpu = &watch->cpus[number];
+	struct woken woken = {.pid = event->c, .cpu = number, .waking_ns = event->time_ns};
+
+	if (cpu->expired_ns && cpu->expired_in == cpu->interrupts) {
+		woken.origin = ORIGIN_TIMER;
+		woken.due_ns = cpu->expired_ns;
+		woken.timer_ns = cpu->interrupts ? cpu->interrupt_ns : cpu->softirq_ns;
+	} else if (cpu->interrupts) {
+		woken.origin = ORIGIN_INTERRUPT;
+		woken.due_ns = woken.timer_ns = cpu->interrupt_ns;
+	} else if (cpu->in_softirq) {
+		woken.origin = ORIGIN_SOFTIRQ;
+		woken.due_ns = woken.timer_ns = cpu->softirq_ns;
+	} else {
+		woken.origin = ORIGIN_THREAD;
+		woken.due_ns = event->time_ns;
+	}
+	keep_woken(watch, woken);
+}
+
+/* ---------------------------------------------------------------- events */
+
+static void timer_starts(struct watch *watch, const struct recorder_event *event)
+{
+	uint64_t slot = (event->f * 0x9E3779B97F4A7C15u >> 40) % TIMERS;
+
+	watch->timers[slot].timer = event->f;
+	watch->timers[slot].expires_ns = event->e;
+}
+
+/* timer_expires - by when it was started for, or as late as its interrupt where that is not known
+ */
+static void timer_expires(struct watch *watch, struct watch_cpu *cpu,
+			  const struct recorder_event *event)
+{
+	uint64_t slot = (event->f * 0x9E3779B97F4A7C15u >> 40) % TIMERS;
+	uint64_t expires_ns = watch->timers[slot].expires_ns;
+
+	cpu->expired_in = cpu->interrupts;
+	cpu->expired_ns = cpu->interrupts ? cpu->interrupt_ns : event->time_ns;
+	if (watch->timers[slot].timer == event->f && expires_ns <= event->time_ns &&
+	    event->time_ns - expires_ns < LATEST_NS)
+		cpu->expired_ns = expires_ns;
+}
+
+static void switch_threads(struct watch *watch, struct recorder *recorder, uint16_t number,
+			   const struct recorder_event *event)
+{
+	struct watch_cpu *cpu = &watch->cpus[number];
+	struct recorder_cpu *out = recorder->cpus[number];
+	struct woken *woken;
+
+	cpu->interrupts = 0;
+	cpu->expired_ns = 0;
+	cpu->in_softirq = cpu->softirq_thread == 1 + event->d;
+	cpu->current = event->d;
+	/* Preempted: it was woken before it could sleep, which has nothing to do with what comes.
+	 */
+	woken = event->a == SWITCH_PREEMPTED ? find_woken(watch, event->c) : NULL;
+	if (woken)
+		*woken = (struct woken){0};
+	woken = event->d ? find_woken(watch, event->d) : NULL;
+	if (!woken)
+		return;
+	if (is_watched(watch, event)) {
+		out->stage[out->stages % STAGES] = (struct recorder_stage){
+		    .switched_ns = event->time_ns,
+		    .waking_ns = woken->waking_ns,
+		    .timer_ns = woken->timer_ns,
+		    .waking_cpu = woken->cpu,
+		    .due_ns = woken->due_ns,
+		    .pid = event->d,
+		    .prio = event->b >> 8,
+		    .origin = woken->origin,
+		};
+		__atomic_store_n(&out->stages, out->stages + 1, __ATOMIC_RELEASE);
+	}
+	*woken = (struct woken){0};
+}
+
+static void take(struct watch *watch, struct recorder *recorder, uint16_t number,
+		 const struct recorder_event *event)
+{
+	struct watch_cpu *cpu = &watch->cpus[number];
+	uint64_t *raised_ns = &cpu->raised_ns[event->a % SOFTIRQS];
+
+	switch (event->kind) {
+	case EVENT_IRQ_ENTRY:
+	case EVENT_VECTOR_ENTRY:
+		if (!cpu->interrupts++)
+			cpu->interrupt_ns = event->time_ns;
+		break;
+	case EVENT_IRQ_EXIT:
+	case EVENT_VECTOR_EXIT:
+		cpu->interrupts -= cpu->interrupts > 0;
+		break;
+	case EVENT_SOFTIRQ_RAISE:
+		*raised_ns = *raised_ns ? *raised_ns : event->time_ns;
+		break;
+	case EVENT_SOFTIRQ_ENTRY:
+		cpu->softirq_ns = *raised_ns ? *raised_ns : event->time_ns;
+		*raised_ns = 0;
+		cpu->in_softirq = true;
+		cpu->softirq_thread = 1 + cpu->current;
+		break;
+	case EVENT_SOFTIRQ_EXIT:
+		cpu->in_softirq = false;
+		cpu->softirq_thread = 0;
+		break;
+	case EVENT_TIMER_START:
+		timer_starts(watch, event);
+		break;
+	case EVENT_TIMER_ENTRY:
+		timer_expires(watch, cpu, event);
+		break;
+	case EVENT_TIMER_EXIT:
+		cpu->expired_ns = 0;
+		break;
+	case EVENT_WAKING:
+		waking(watch, number, event);
+		break;
+	case EVENT_SWITCH:
+		switch_threads(watch, recorder, number, event);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---------------------------------------------------------------- all CPUs, in order */
+
+/* next_of - the next event of a CPU that was not looked at, until that time; NULL: there is none */
+static const struct recorder_event *next_of(struct watch *watch, const struct recorder *recorder,
+					    uint16_t number, uint64_t until_ns)
+{
+	struct watch_cpu *cpu = &watch->cpus[number];
+	const struct recorder_event *event;
+	uint64_t written;
+
+	if (!recorder->cpus[number])
+		return NULL;
+	written = recorder->cpus[number]->events;
+	/* More came than the ring holds. */
+	if (written - cpu->next > recorder->ring_size) {
+		cpu->next = written - recorder->ring_size;
+		watch->lost = true;
+	}
+	if (cpu->next == written)
+		return NULL;
+	event = &recorder->events[number][cpu->next & (recorder->ring_size - 1)];
+	return event->time_ns <= until_ns ? event : NULL;
+}
+
+void watch_publish(struct watch *watch, struct recorder *recorder, uint64_t until_ns)
+{
+	bool was_lost = watch->lost;
+
+	read_threads(watch);
+	if (was_lost)
+		forget(watch);
+	for (;;) {
+		const struct recorder_event *first = NULL;
+		uint16_t number = 0;
+
+		for (uint16_t i = 0; i < watch->cpu_limit; i++) {
+			const struct recorder_event *event = next_of(watch, recorder, i, until_ns);
+
+			if (event && (!first || event->time_ns < first->time_ns)) {
+				first = event;
+				number = i;
+			}
+		}
+		if (!first)
+			break;
+		take(watch, recorder, number, first);
+		watch->cpus[number].next++;
+	}
+	/* What was lost lay somewhere among these: who was woken then may have run already. */
+	if (was_lost || watch->lost)
+		forget(watch);
+	watch->lost = false;
+}

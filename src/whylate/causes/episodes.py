@@ -1,0 +1,57 @@
+"""Late activations of one CPU whose windows overlap are one episode: its time is counted once.
+
+Activations of the wakeup workload that come due during another's stall are overruns, and belong
+to it already. Threads of a program wake as they do: a stall that holds up three of them is one
+episode, from when the first was due until the last one ran.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from whylate.causes.pieces import Cause, Piece
+from whylate.causes.population import Accounted
+
+
+def episodes(late: Iterable[Accounted]) -> list[Accounted]:
+    """Return one for each episode, in order for each CPU.
+
+    What several waited for is told by the one that was due first; what was not recorded of an
+    episode is not observed. An episode has the number of its latest activation.
+    """
+    by_cpu: dict[int, list[Accounted]] = defaultdict(list)
+    for one in late:
+        by_cpu[one.cpu].append(one)
+    found = []
+    for own in by_cpu.values():
+        together: list[Accounted] = []
+        end_ns = 0
+        for one in sorted(own, key=lambda one: (one.due_ns, -one.latency_ns)):
+            if together and one.due_ns >= end_ns:
+                found.append(_joined(together))
+                together = []
+            together.append(one)
+            run_ns = one.due_ns + one.latency_ns
+            end_ns = max(end_ns, run_ns) if len(together) > 1 else run_ns
+        found.append(_joined(together))
+    return found
+
+
+def _joined(together: Sequence[Accounted]) -> Accounted:
+    """Return activations that overlap, in the order in which they were due, as one."""
+    if len(together) == 1:
+        return together[0]
+    pieces: list[Piece] = []
+    start_ns = at = together[0].due_ns
+    for one in together:
+        run_ns = one.due_ns + one.latency_ns
+        own = one.pieces or (Piece(one.due_ns, run_ns, Cause.NOT_OBSERVED),)
+        pieces += [replace(p, start_ns=max(p.start_ns, at)) for p in own if p.end_ns > at]
+        at = max(at, run_ns)
+    latest = max(together, key=lambda one: one.latency_ns)
+    recorded = any(one.pieces is not None for one in together)
+    return Accounted(
+        latest.cpu, latest.activation, start_ns, at - start_ns, tuple(pieces) if recorded else None
+    )

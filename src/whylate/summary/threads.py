@@ -1,0 +1,54 @@
+"""The figures of a watched program's threads: the slowest few, each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.recording.manifest import Manifest
+from whylate.recording.samples import CpuSamples
+from whylate.stats.ordered import merge, order
+from whylate.summary.figures import estimates
+from whylate.summary.model import ThreadFigures
+
+#: Threads that have figures of their own.
+MOST_THREADS = 12
+
+
+def thread_count(lanes: Sequence[CpuSamples]) -> int:
+    """Return how many threads woke."""
+    return _worst(lanes)[0].size
+
+
+def slowest_threads(manifest: Manifest, lanes: Sequence[CpuSamples]) -> list[ThreadFigures]:
+    """Return the figures of the threads with the longest latencies, the longest first."""
+    pids, worst_ns = _worst(lanes)
+    slowest = np.lexsort((pids, -worst_ns))[:MOST_THREADS]
+    names = {one.pid: one.name for one in manifest.threads}
+    return [_figures(pid, names.get(pid), lanes) for pid in pids[slowest].tolist()]
+
+
+def _worst(lanes: Sequence[CpuSamples]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the threads, int32, sorted, and the longest latency of each, int64 ns."""
+    woken = [(lane.woken.pid, lane.latency_ns) for lane in lanes if lane.woken is not None]
+    if not woken:
+        return np.empty(0, np.int32), np.empty(0, np.int64)
+    pid = np.concatenate([one for one, _ in woken])
+    pids, thread = np.unique(pid, return_inverse=True)
+    worst_ns = np.full(pids.size, np.iinfo(np.int64).min)
+    np.maximum.at(worst_ns, thread, np.concatenate([latency_ns for _, latency_ns in woken]))
+    return pids, worst_ns
+
+
+def _figures(pid: int, name: str | None, lanes: Sequence[CpuSamples]) -> ThreadFigures:
+    own = [lane.of_thread(pid) for lane in lanes]
+    ordered = merge([order(lane) for lane in own])
+    return ThreadFigures(
+        pid=pid,
+        name=name,
+        seen=ordered.n,
+        min_ns=ordered.at_least(0),
+        latency_ns=estimates(own, ordered),
+    )

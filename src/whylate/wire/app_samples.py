@@ -1,0 +1,66 @@
+"""Blocks of activations of a program's threads. The layout is in probe/src/app_samples.h."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.wire.messages import Samples, SampleThreads
+from whylate.wire.pack import WireError
+from whylate.wire.samples import INT64_MAX, Rows, decode_numbers, signed
+
+#: What made a thread due, by the number that the probe sends (enum recorder_origin).
+ORIGINS = ("?", "timer", "interrupt", "softirq", "thread")
+#: The kernel gives no process a larger number (PID_MAX_LIMIT).
+MAX_PID = 1 << 22
+NUMBERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Whose the activations of a block are, and what made them due.
+
+    pid: int32, shape (n,). due_ns: int64, shape (n,), in any order. origin: int8, shape (n,), an
+    index into ORIGINS.
+    """
+
+    pid: NDArray[np.int32]
+    due_ns: NDArray[np.int64]
+    origin: NDArray[np.int8]
+
+
+def decode_app_samples(block: Samples) -> Rows:
+    """Return the rows of a block, which tells of no overruns; raises WireError."""
+    numbers = decode_numbers(block.data)
+    if numbers.size != block.count:
+        raise WireError(f"a block of {block.count} activations holds {numbers.size} numbers")
+    if block.first > INT64_MAX - block.count:
+        raise WireError(f"a block begins with activation {block.first}")
+    latency_ns = np.cumsum(signed(numbers), dtype=np.int64)
+    return Rows(
+        activation=block.first + np.arange(block.count, dtype=np.int64),
+        latency_ns=latency_ns,
+        overrun=np.zeros(block.count, np.bool_),
+    )
+
+
+def decode_threads(block: SampleThreads, start_ns: int) -> Threads:
+    """Return whose the activations of a block are; start_ns: of their CPU.
+
+    Raises WireError for data that is not just so many, and for what no thread of a board can be:
+    without a pid, due at no time, or due to nothing that is known.
+    """
+    numbers = decode_numbers(block.data)
+    if numbers.size != block.count * NUMBERS:
+        raise WireError(f"threads of {block.count} activations are {numbers.size} numbers")
+    pid, step, origin = numbers.reshape(block.count, NUMBERS).T
+    due_ns = start_ns + np.cumsum(signed(step), dtype=np.int64)
+    if block.count and (pid.min() < 1 or pid.max() > MAX_PID):
+        raise WireError("an activation of no possible thread")
+    if block.count and (origin.min() < 1 or origin.max() >= len(ORIGINS)):
+        raise WireError("an activation due to nothing that is known")
+    if (due_ns < 0).any():
+        raise WireError("an activation that was due at no possible time")
+    return Threads(pid.astype(np.int32), due_ns, origin.astype(np.int8))

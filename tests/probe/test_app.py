@@ -1,0 +1,298 @@
+"""The app workload on this machine: what the probe tells of the wakeups of other programs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from whylate.boards.local import LocalBoard
+from whylate.probe.client import Client, ProbeRefusedError
+from whylate.wire.frame import Frame
+from whylate.wire.messages import (
+    App,
+    AppEnded,
+    CpuResult,
+    CpuStarted,
+    Message,
+    Name,
+    Note,
+    Recorder,
+    Result,
+    Samples,
+    SampleThreads,
+    Window,
+)
+from whylate.wire.samples import decode_numbers
+
+pytestmark = [
+    pytest.mark.realtime,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
+]
+
+#: As the command `recorder` has them.
+ENGINES = {"bpf": 1, "tracefs": 2}
+TIMER, INTERRUPT, SOFTIRQ, THREAD = 1, 2, 3, 4
+#: Sleeps 2 ms at a time, under a name of its own.
+SLEEPER = """
+import ctypes, time
+ctypes.CDLL(None).prctl(15, b"wl-sleeper", 0, 0, 0)
+while True:
+    time.sleep(0.002)
+"""
+#: Two processes that wake each other through pipes, every 2 ms.
+TALKERS = """
+import os, time
+there, back = os.pipe(), os.pipe()
+if not os.fork():
+    while os.read(there[0], 1):
+        os.write(back[1], b"x")
+while True:
+    time.sleep(0.002)
+    os.write(there[1], b"x")
+    os.read(back[0], 1)
+"""
+
+
+@dataclass
+class Heard:
+    """All that the probe said."""
+
+    started: dict[int, CpuStarted] = field(default_factory=dict)
+    results: list[CpuResult] = field(default_factory=list)
+    latency_ns: list[int] = field(default_factory=list)
+    rows: Counter[int] = field(default_factory=Counter)
+    #: pid, due, origin
+    threads: list[tuple[int, int, int]] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+    ended: list[AppEnded] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    done: bool = False
+
+    def take(self, _: Frame, message: Message) -> None:
+        """Take one message."""
+        match message:
+            case CpuStarted():
+                self.started[message.cpu] = message
+            case CpuResult():
+                self.results.append(message)
+            case Samples():
+                self.latency_ns += unzigzag(decode_numbers(message.data)).cumsum().tolist()
+                self.rows[message.cpu] += message.count
+            case SampleThreads():
+                numbers = decode_numbers(message.data).reshape(-1, 3)
+                due = self.started[message.cpu].start_ns + unzigzag(numbers[:, 1]).cumsum()
+                pids, origins = numbers[:, 0].tolist(), numbers[:, 2].tolist()
+                self.threads += zip(pids, due.tolist(), origins, strict=True)
+            case Window():
+                self.windows.append(message)
+            case Name() if message.table == 4:
+                self.names[message.id] = message.text
+            case AppEnded():
+                self.ended.append(message)
+            case Note():
+                self.notes.append(message)
+            case Result():
+                self.done = True
+
+
+def unzigzag(numbers: np.ndarray) -> np.ndarray:
+    return (numbers >> np.uint64(1)).view(np.int64) ^ -(numbers & np.uint64(1)).view(np.int64)
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> int:
+    """Each of the recorder's engines."""
+    if request.param == "bpf" and not Path("/sys/kernel/btf/vmlinux").exists():
+        pytest.skip("this kernel has no BTF")
+    return ENGINES[request.param]
+
+
+def watch(app: App, engine: int = 0, stop_above_ns: int = 0) -> Heard:
+    """Watch a program and return what was heard until the end."""
+    heard = Heard()
+    started = LocalBoard().start_probe(lambda _: None)
+    with closing(started.stream) as stream:
+        client = Client(stream)
+        client.hello()
+        client.keepalive(started.keepalive_s)
+        client.on_message = heard.take
+        client.call(Recorder(engine, 0, 2000, 100, 0, stop_above_ns))
+        client.call(app)
+        until = time.monotonic() + 60
+        while not heard.done and time.monotonic() < until:
+            client.pump(0.1)
+        client.finish()
+    assert heard.done
+    return heard
+
+
+def app(pid: int = 0, comm: str = "", argv: tuple[str, ...] = (), seconds: float = 1.5) -> App:
+    return App(int(seconds * 1e9), 0, pid, comm, argv)
+
+
+@contextmanager
+def running(program: str) -> Iterator[int]:
+    """A Python program that runs meanwhile, in a process group of its own."""
+    with subprocess.Popen([sys.executable, "-c", program], process_group=0) as process:
+        try:
+            time.sleep(0.3)
+            yield process.pid
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def is_whole(heard: Heard) -> None:
+    """Assert that what is counted is there, and in its order."""
+    assert len(heard.latency_ns) == len(heard.threads) > 0
+    for result in heard.results:
+        assert heard.rows[result.cpu] == result.seen
+        assert result.dropped == 0
+    start = min(one.start_ns for one in heard.started.values())
+    assert all(one.interval_ns == 0 for one in heard.started.values())
+    assert all(start <= due < start + 3 * 10**9 for _, due, _ in heard.threads)
+    assert all(ns > 0 for ns in heard.latency_ns)
+    assert {window.tid for window in heard.windows} <= {pid for pid, _, _ in heard.threads}
+    for window in heard.windows:
+        assert window.due_ns <= window.waking_ns <= window.switched_ns == window.run_ns
+
+
+def test_a_command_is_started_watched_and_ended(engine: int) -> None:
+    heard = watch(app(argv=(sys.executable, "-c", SLEEPER)), engine)
+    is_whole(heard)
+    ((pid, _),) = Counter(pid for pid, _, _ in heard.threads).most_common(1)
+    timers = [due for _, due, origin in heard.threads if origin == TIMER]
+    # It slept 2 ms at a time; what it waited for while it started may be anything.
+    assert len(timers) > 100
+    gaps = np.diff(sorted(timers))
+    assert np.median(gaps) > 2_000_000
+    assert heard.names[pid] == "wl-sleeper"
+    assert not Path(f"/proc/{pid}").exists()
+    assert heard.ended == []
+    # The slowest part and a sample of the others.
+    assert {window.why for window in heard.windows} == {0, 1}
+
+
+def test_a_process_that_runs_is_watched_and_left_alone(engine: int) -> None:
+    with running(SLEEPER) as pid:
+        heard = watch(app(pid=pid), engine)
+        assert Path(f"/proc/{pid}").exists()
+    is_whole(heard)
+    assert {one for one, _, _ in heard.threads} == {pid}
+
+
+def test_threads_are_found_by_their_name(engine: int) -> None:
+    with running(SLEEPER) as first, running(SLEEPER) as second:
+        heard = watch(app(comm="wl-sleeper"), engine)
+    is_whole(heard)
+    assert {pid for pid, _, _ in heard.threads} == {first, second}
+
+
+def test_who_is_woken_by_a_thread_is_due_when_it_is_woken(engine: int) -> None:
+    with running(TALKERS) as pid:
+        heard = watch(app(pid=pid), engine)
+    is_whole(heard)
+    origins = Counter(origin for _, _, origin in heard.threads)
+    # Each turn it sleeps once, and waits for the other once.
+    assert origins[TIMER] > 50
+    assert origins[THREAD] > 0.2 * origins[TIMER]
+    of_threads = {due for _, due, origin in heard.threads if origin == THREAD}
+    windows = [window for window in heard.windows if window.due_ns in of_threads]
+    assert windows
+    assert all(window.due_ns == window.waking_ns for window in windows)
+
+
+def test_both_engines_tell_the_same_of_the_same_wakeups() -> None:
+    if not Path("/sys/kernel/btf/vmlinux").exists():
+        pytest.skip("this kernel has no BTF")
+    with running(TALKERS) as pid, ThreadPoolExecutor() as pool:
+        runs = [pool.submit(watch, app(pid=pid, seconds=3), engine) for engine in (1, 2)]
+        bpf, tracefs = (run.result() for run in runs)
+    # One begins later than the other.
+    first = max(min(due for _, due, _ in heard.threads) for heard in (bpf, tracefs))
+    last = min(max(due for _, due, _ in heard.threads) for heard in (bpf, tracefs))
+    same: Counter[int] = Counter()
+    for origin in (TIMER, THREAD):
+        ours = np.sort([due for _, due, of in bpf.threads if of == origin and first < due < last])
+        for _, due, of in tracefs.threads:
+            if of == origin and first < due < last:
+                near = ours[max(0, np.searchsorted(ours, due) - 1) :][:2]
+                # Timers expire when they do; a waking is seen by one engine after the other.
+                same[origin] += bool((abs(near - due) < (100, 20_000)[origin == THREAD]).any())
+        assert len(ours) > 50
+        assert same[origin] > 0.95 * len(ours)
+
+
+def test_a_command_that_is_over_ends_the_run(engine: int) -> None:
+    began = time.monotonic()
+    heard = watch(app(argv=(sys.executable, "-c", "raise SystemExit(7)"), seconds=30), engine)
+    assert time.monotonic() - began < 20
+    assert heard.ended == [AppEnded(7, 0)]
+    assert heard.results[0].end_ns - heard.results[0].start_ns < 20 * 10**9
+
+
+def test_the_first_that_is_too_late_ends_the_run(engine: int) -> None:
+    with running(SLEEPER) as pid:
+        heard = watch(app(pid=pid, seconds=30), engine, stop_above_ns=1_000)
+    (window,) = [one for one in heard.windows if one.why == 2]
+    assert window.run_ns - window.due_ns > 1_000
+    assert [note.code for note in heard.notes] == ["stopped"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (app(argv=("/nonexistent/program",)), "cannot be run: No such file"),
+        (app(pid=2**22 + 1), "there is no process 4194305"),
+        (app(comm="a name of more than 15"), "15 letters at the most"),
+        (app(), "one program to watch"),
+        (app(pid=1, comm="init"), "one program to watch"),
+    ],
+)
+def test_what_cannot_be_watched_is_refused_in_one_line(wrong: App, text: str) -> None:
+    with pytest.raises(ProbeRefusedError, match=text):
+        watch(wrong)
+
+
+def test_a_thread_is_no_process() -> None:
+    program = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()"
+    with running(program) as pid:
+        (thread,) = [int(t.name) for t in Path(f"/proc/{pid}/task").iterdir() if t.name != str(pid)]
+        with pytest.raises(ProbeRefusedError, match=f"{thread} is a thread of the process {pid}"):
+            watch(app(pid=thread))
+
+
+@pytest.mark.parametrize("how", ["killed", "left"])
+def test_the_command_dies_with_its_probe(how: str) -> None:
+    started = LocalBoard().start_probe(lambda _: None)
+    heard = Heard()
+    with closing(started.stream) as stream:
+        client = Client(stream)
+        client.hello()
+        client.on_message = heard.take
+        client.call(Recorder(0, 0, 2000, 100, 0, 0))
+        client.call(app(argv=(sys.executable, "-c", SLEEPER), seconds=60))
+        until = time.monotonic() + 30
+        while not heard.threads and time.monotonic() < until:
+            client.pump(0.1)
+        pid = heard.threads[0][0]
+        probe = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        if how == "killed":
+            os.kill(probe, signal.SIGKILL)
+        else:
+            stream.close()
+        while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not Path(f"/proc/{pid}").exists()

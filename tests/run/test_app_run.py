@@ -1,0 +1,188 @@
+"""`whylate measure --workload app` on this machine, with programs that know when they were due."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from c_programs import FLAGS
+from whylate.causes.answer import answer_of
+from whylate.causes.pieces import cut
+from whylate.recording.reader import Recording, open_recording
+from whylate.recording.samples import CpuSamples
+from whylate.recording.windows import read_windows
+from whylate.wire.app_samples import ORIGINS
+
+pytestmark = [
+    pytest.mark.realtime,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
+    pytest.mark.skipif(
+        not Path("/sys/kernel/btf/vmlinux").exists(), reason="programs are watched by BPF alone"
+    ),
+]
+
+#: A thread that waits at a pipe, into which the other writes every 2 ms.
+WAITER = """
+import os, threading, time
+there, here = os.pipe()
+def wait():
+    while os.read(there, 1) == b"x":
+        pass
+thread = threading.Thread(target=wait)
+thread.start()
+for _ in range(300):
+    time.sleep(0.002)
+    os.write(here, b"x")
+os.write(here, b".")
+thread.join()
+"""
+
+
+def measured(directory: Path, *arguments: str) -> tuple[dict[str, Any], Recording]:
+    """Measure, and return the JSON that was printed and the recording."""
+    done = subprocess.run(
+        [sys.executable, "-m", "whylate", "measure", "--workload", "app", "--json",
+         "-o", str(directory), *arguments],
+        capture_output=True, text=True, timeout=150, check=False,
+    )  # fmt: skip
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout), open_recording(directory)
+
+
+def woken(recording: Recording) -> dict[int, dict[str, NDArray[Any]]]:
+    """Return due times, latencies and origins of each thread."""
+    found: dict[int, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for lane in recording.samples:
+        assert lane.woken is not None
+        columns = lane.woken.pid, lane.due_ns, lane.latency_ns, lane.woken.origin
+        for pid, due, latency, origin in zip(*(c.tolist() for c in columns), strict=True):
+            for name, value in (("due", due), ("latency", latency), ("origin", ORIGINS[origin])):
+                found[pid][name].append(value)
+    return {
+        pid: {name: np.array(values) for name, values in columns.items()}
+        for pid, columns in found.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def pacer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pacer")
+    source = Path(__file__).with_name("pacer.c")
+    subprocess.run(["cc", *FLAGS, "-pthread", str(source), "-o", str(folder / "pacer")], check=True)
+    return folder / "pacer"
+
+
+@pytest.fixture(scope="module")
+def paced(
+    pacer: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Any], Recording, dict[int, NDArray[np.int64]]]:
+    """Return the run of a program that ends by itself, and its own log of when it was due."""
+    folder = tmp_path_factory.mktemp("paced")
+    log = folder / "log"
+    found = measured(folder / "r", "--for", "60s", "--", str(pacer), str(log))
+    own: dict[int, list[int]] = defaultdict(list)
+    for line in log.read_text().splitlines():
+        pid, due_ns = line.split()
+        own[int(pid)].append(int(due_ns))
+    return *found, {pid: np.array(due_ns) for pid, due_ns in own.items()}
+
+
+def test_each_thread_was_due_when_it_says_itself(paced: Any) -> None:
+    _, recording, own = paced
+    assert len(own) == 2
+    for pid, due_ns in own.items():
+        thread = woken(recording)[pid]
+        timed = np.sort(thread["due"][thread["origin"] == "timer"])
+        # To the nanosecond. A deadline that had passed already is none that was slept to.
+        assert np.isin(timed, due_ns).all()
+        assert np.unique(timed).size == timed.size > due_ns.size / 2
+
+
+def test_the_account_closes_and_the_threads_are_named(paced: Any) -> None:
+    told, recording, own = paced
+    manifest = recording.manifest
+    assert not [one.text for one in manifest.problems if one.fatal]
+    assert manifest.app_end is not None
+    assert (manifest.app_end.status, manifest.app_end.signal) == (7, 0)
+    assert manifest.state == "complete"
+    for account, lane in zip(manifest.cpus, recording.samples, strict=True):
+        assert account.expected == account.seen + account.dropped
+        assert account.seen == lane.latency_ns.size
+    names = {one.pid: one.name for one in manifest.threads}
+    assert {names[pid] for pid in own} == {"pacer", "wl-fast"}
+    assert {one["pid"] for one in told["per_thread"]} == set(woken(recording))
+    assert sum(one["seen"] for one in told["per_thread"]) == told["seen"]
+
+
+def test_what_was_recorded_is_explained_by_the_same_accounting(paced: Any) -> None:
+    _, recording, own = paced
+    windows = list(read_windows(recording.directory))
+    assert windows
+    rows: dict[tuple[int, int], tuple[int, int, int]] = {}
+    for lane in recording.samples:
+        rows |= rows_of(lane)
+    for window in windows:
+        assert rows[window.cpu, window.activation] == (
+            window.pid, window.due_ns, window.latency_ns
+        )  # fmt: skip
+        pieces = cut(window)
+        assert sum(piece.length_ns for piece in pieces) == max(window.latency_ns, 0)
+    assert {window.pid for window in windows} <= set(woken(recording))
+    found = answer_of(recording)
+    assert found.population is not None
+    assert sum(one.share for one in found.population.causes) == pytest.approx(1)
+    assert all(story.thread for story in found.worst)
+    assert set(own) & {story.window.pid for story in found.worst}
+
+
+def rows_of(lane: CpuSamples) -> dict[tuple[int, int], tuple[int, int, int]]:
+    assert lane.woken is not None
+    columns = lane.activation, lane.woken.pid, lane.due_ns, lane.latency_ns
+    return {
+        (lane.cpu, number): (pid, due, latency)
+        for number, pid, due, latency in zip(*(c.tolist() for c in columns), strict=True)
+    }
+
+
+def test_a_thread_that_waits_at_a_pipe_is_due_when_it_is_written_to(tmp_path: Path) -> None:
+    _, recording = measured(tmp_path / "r", "--for", "60s", "--", sys.executable, "-c", WAITER)
+    threads = woken(recording)
+    by_origin = {
+        origin: max(threads, key=lambda pid: (threads[pid]["origin"] == origin).sum())
+        for origin in ("timer", "thread")
+    }
+    assert by_origin["timer"] != by_origin["thread"]
+    waiter = threads[by_origin["thread"]]
+    assert (waiter["origin"] == "thread").sum() > 200
+    assert (waiter["latency"] >= 0).all()
+
+
+def test_a_run_without_a_thread_of_that_name_has_no_verdict(tmp_path: Path) -> None:
+    told, recording = measured(tmp_path / "r", "--for", "1s", "--comm", "wl-nobody")
+    assert told["verdict"] == "no verdict"
+    assert told["trust_reasons"] == [
+        'No thread of "wl-nobody" was woken: is it the right one, and did it run meanwhile?'
+    ]
+    assert recording.manifest.state == "complete"
+
+
+def test_a_program_that_is_not_there_leaves_no_recording(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "whylate", "measure", "--workload", "app", "-o",
+         str(tmp_path / "r"), "--", "/nowhere/prog"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1] == (
+        "whylate: the program cannot be run: No such file or directory"
+    )
+    assert list(tmp_path.iterdir()) == []
