@@ -119,7 +119,7 @@ def test_an_interrupt_that_found_user_code_says_so_and_other_cpus_events_are_kep
     tmp_path: Path,
 ) -> None:
     rows = [(EventKind.SWITCH, -100, 1, 0, 7, 20, 1, 0),
-            (EventKind.STACK, 720, 1, 0, 20, 1, 0, 0)]  # fmt: skip
+            (EventKind.STACK, 720, 0x81, 0, 20, 0, 0, 0)]  # fmt: skip
     elsewhere = [(EventKind.WAKING, 800, 4, 0, 7, 0, 0, 0)]
     message = replace(WINDOW, events=2, why=2, waking_cpu=1)
     finish(

@@ -67,6 +67,8 @@ enum recorder_vector {
 	VECTOR_TIMER_BROADCAST = 13,
 };
 
+#define STACK_OF_USER 0x80 /* beside one of these: it was user code, which has no stack here */
+
 enum recorder_stack {
 	STACK_TIMER = 1,  /* what the late timer interrupt of a measured thread interrupted */
 	STACK_SWITCH = 2, /* what ran until a measured thread, runnable for long, was switched to */
