@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 e976a0fd0adecad7c1acf93117b33e6e4bd2baa4e6f08fea14c74ab768b459ff */
+/* sources: sha256 104e6481563e42c69501e87874e144724d761cc3f6b23096d43e2ca1f8e998f6 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
