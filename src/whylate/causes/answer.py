@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from whylate.causes.pieces import Cause, cut
+from whylate.causes.pieces import Cause, cut, stack_after_ns
 from whylate.causes.population import Accounted, Population, population
+from whylate.causes.switching import less_switching, ordinary_switching_ns
 from whylate.recording.events import Window
 from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.reader import Recording
@@ -83,6 +84,8 @@ def answer(
     if (why_not := _why_not(manifest, late)) is not None:
         return Answer(limit, name, None, [], why_not)
     idle_exit_ns = _idle_exits(manifest.facts)
+    plan = manifest.plan.recorder
+    stacks_after_ns = stack_after_ns(plan.threshold_ns if plan is not None else None)
     recorded: dict[tuple[int, int], Accounted] = {}
     body: list[Accounted] = []
     worst: list[Story] = []
@@ -91,13 +94,16 @@ def answer(
         if key not in late and window.why == "tail":
             # It was among the slowest when it came, and is not by the last count.
             continue
-        accounted = _account(window, idle_exit_ns)
+        accounted = _account(window, idle_exit_ns, stacks_after_ns)
         if key in late:
             recorded[key] = accounted
             worst = sorted([*worst, Story(accounted, window)],
                            key=lambda one: -one.accounted.latency_ns)[:stories]  # fmt: skip
         else:
             body.append(accounted)
+    switching_ns = ordinary_switching_ns(body)
+    recorded = {key: less_switching(one, switching_ns) for key, one in recorded.items()}
+    worst = [replace(one, accounted=less_switching(one.accounted, switching_ns)) for one in worst]
     starts = {one.cpu: one for one in samples}
     episodes = [
         recorded.get(key) or _unrecorded(starts[key[0]], key[1], latency)
@@ -140,8 +146,8 @@ def _late(samples: CpuSamples, limit_ns: int) -> Iterable[tuple[int, int]]:
     return zip(samples.activation[rows], samples.latency_ns[rows], strict=True)
 
 
-def _account(window: Window, idle_exit_ns: Mapping[int, int]) -> Accounted:
-    pieces = tuple(cut(window, idle_exit_ns))
+def _account(window: Window, idle_exit_ns: Mapping[int, int], stacks_after_ns: int) -> Accounted:
+    pieces = tuple(cut(window, idle_exit_ns, stacks_after_ns))
     blind = all(piece.cause is Cause.NOT_OBSERVED for piece in pieces)
     return Accounted(
         window.cpu, window.activation, window.due_ns, window.latency_ns, None if blind else pieces
