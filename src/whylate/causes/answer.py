@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from whylate.causes.episodes import episodes
-from whylate.causes.pieces import Cause, cut
+from whylate.causes.pieces import Cause, cut, stack_after_ns
 from whylate.causes.population import Accounted, Population, population
+from whylate.causes.switching import less_switching, ordinary_switching_ns
 from whylate.recording.events import Window
 from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.reader import Recording
@@ -89,6 +90,8 @@ def answer(
         return Answer(limit, name, None, [], why_not)
     idle_exit_ns = _idle_exits(manifest.facts)
     threads = _threads(manifest)
+    plan = manifest.plan.recorder
+    stacks_after_ns = stack_after_ns(plan.threshold_ns if plan is not None else None)
     recorded: dict[tuple[int, int], Accounted] = {}
     body: list[Accounted] = []
     worst: list[Story] = []
@@ -97,13 +100,16 @@ def answer(
         if key not in late and window.why != "body":
             # It was among the slowest when it came, and is not by the last count.
             continue
-        accounted = _account(window, idle_exit_ns)
+        accounted = _account(window, idle_exit_ns, stacks_after_ns)
         if key in late:
             recorded[key] = accounted
             worst = sorted([*worst, Story(accounted, window, threads(window.pid))],
                            key=lambda one: -one.accounted.latency_ns)[:stories]  # fmt: skip
         else:
             body.append(accounted)
+    switching_ns = ordinary_switching_ns(body)
+    recorded = {key: less_switching(one, switching_ns) for key, one in recorded.items()}
+    worst = [replace(one, accounted=less_switching(one.accounted, switching_ns)) for one in worst]
     accounted_for = [
         recorded.get(key) or Accounted(*key, *times, None) for key, times in late.items()
     ]
@@ -146,8 +152,8 @@ def _late(samples: CpuSamples, limit_ns: int) -> Iterable[tuple[int, int, int]]:
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
-def _account(window: Window, idle_exit_ns: Mapping[int, int]) -> Accounted:
-    pieces = tuple(cut(window, idle_exit_ns))
+def _account(window: Window, idle_exit_ns: Mapping[int, int], stacks_after_ns: int) -> Accounted:
+    pieces = tuple(cut(window, idle_exit_ns, stacks_after_ns))
     blind = all(piece.cause is Cause.NOT_OBSERVED for piece in pieces)
     return Accounted(
         window.cpu, window.activation, window.due_ns, window.latency_ns, None if blind else pieces

@@ -24,7 +24,8 @@ reason that was not seen: unexplained.
 (2) As far as the idle state says that leaving it takes; what goes beyond is unexplained.
 (3) Only where the stack at the switch shows that the thread came to it by itself or at the end of
 such a section. One that was preempted as an interrupt ended held nothing off: unexplained. Where
-the whole stage was too short for a stack to be taken, it is what switching takes: scheduling.
+the whole stage was too short for a stack to be taken, it is what switching takes: scheduling. So
+is, at its end, what switching takes ordinarily (whylate.causes.switching).
 (4) Where the less urgent thread was switched to while the activation was runnable: the scheduler
 had its choice, and only throttling makes it choose so.
 (5) From a fault on to the end of the stage.
@@ -90,7 +91,8 @@ class Piece:
         return self.end_ns - self.start_ns
 
 
-#: The recorder takes a stack of what takes longer than this (probe/src/flight.c).
+#: The recorder takes a stack of what takes longer than this (probe/src/flight.c), or than half of
+#: the threshold that it was given, if that is less.
 STACK_AFTER_NS = 20_000
 #: Last functions on the way into schedule() of a thread that an interrupt's end preempted.
 PREEMPTED_AT_ONCE = frozenset({
@@ -151,15 +153,25 @@ def where(stack: tuple[str, ...], helpers: frozenset[str]) -> str:
     return next((name for name in names if name not in helpers), names[0] if names else "")
 
 
-def cut(window: Window, idle_exit_ns: Mapping[int, int] | None = None) -> list[Piece]:
+def stack_after_ns(threshold_ns: int | None) -> int:
+    """Return what a stage took at least of which there is a stack, by the threshold asked for."""
+    return min(STACK_AFTER_NS, threshold_ns // 2) if threshold_ns else STACK_AFTER_NS
+
+
+def cut(
+    window: Window,
+    idle_exit_ns: Mapping[int, int] | None = None,
+    stacks_after_ns: int = STACK_AFTER_NS,
+) -> list[Piece]:
     """Cut a window into pieces by the rule above.
 
-    idle_exit_ns: by idle state, how long the board says that leaving it takes. Returns at least
-    one piece, or none where nothing lies between due and run.
+    idle_exit_ns: by idle state, how long the board says that leaving it takes. stacks_after_ns:
+    what stack_after_ns() says of the recording. Returns at least one piece, or none where nothing
+    lies between due and run.
     """
     if window.run_ns <= window.due_ns:
         return []
-    rule = _Rule(window, idle_exit_ns or {})
+    rule = _Rule(window, idle_exit_ns or {}, stacks_after_ns)
     pieces: list[Piece] = []
     observed = min(max(window.observed_ns, window.due_ns), window.run_ns)
     if observed > window.due_ns:
@@ -197,8 +209,11 @@ def _stages(window: Window, segment: Segment) -> list[tuple[int, int, Stage]]:
 class _Rule:
     """The table above for one window."""
 
-    def __init__(self, window: Window, idle_exit_ns: Mapping[int, int]) -> None:
+    def __init__(
+        self, window: Window, idle_exit_ns: Mapping[int, int], stacks_after_ns: int
+    ) -> None:
         self._window = window
+        self._stacks_after_ns = stacks_after_ns
         self._idle_exit_ns = idle_exit_ns
         events = [event for event in window.events if event.cpu == window.cpu]
         stacks = [event for event in events if event.kind is Kind.STACK]
@@ -240,9 +255,9 @@ class _Rule:
         runnable = self._window.waking_ns
         if runnable is not None and segment.chosen_ns > runnable:
             return Cause.THROTTLING, f"{thread.name} ran instead"
-        if not self._was_long_runnable():
-            return Cause.SCHEDULING, f"from {thread.name}"
         stack = self._switch_stack
+        if stack is None and not self._was_long_runnable():
+            return Cause.SCHEDULING, f"from {thread.name}"
         names = [function_of(symbol) for symbol in stack.stack] if stack is not None else []
         # What lies within the scheduler is the recording itself.
         names = names[names.index("__schedule") :] if "__schedule" in names else names
@@ -254,7 +269,7 @@ class _Rule:
     def _was_long_runnable(self) -> bool:
         """Return whether it waited long enough for the recorder to take a stack."""
         waking, switched = self._window.waking_ns, self._window.switched_ns
-        return waking is None or switched is None or switched - waking > STACK_AFTER_NS
+        return waking is None or switched is None or switched - waking > self._stacks_after_ns
 
     def _pending(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Name what ran while the interrupt did not come."""
