@@ -92,6 +92,7 @@ def answer(
     threads = _threads(manifest)
     plan = manifest.plan.recorder
     stacks_after_ns = stack_after_ns(plan.threshold_ns if plan is not None else None)
+    guest = any(fact.name == "hypervisor" and fact.value for fact in manifest.facts)
     recorded: dict[tuple[int, int], Accounted] = {}
     body: list[Accounted] = []
     worst: list[Story] = []
@@ -100,7 +101,7 @@ def answer(
         if key not in late and window.why != "body":
             # It was among the slowest when it came, and is not by the last count.
             continue
-        accounted = _account(window, idle_exit_ns, stacks_after_ns)
+        accounted = _account(window, idle_exit_ns, stacks_after_ns, guest=guest)
         if key in late:
             recorded[key] = accounted
             worst = sorted([*worst, Story(accounted, window, threads(window.pid))],
@@ -152,8 +153,10 @@ def _late(samples: CpuSamples, limit_ns: int) -> Iterable[tuple[int, int, int]]:
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
-def _account(window: Window, idle_exit_ns: Mapping[int, int], stacks_after_ns: int) -> Accounted:
-    pieces = tuple(cut(window, idle_exit_ns, stacks_after_ns))
+def _account(
+    window: Window, idle_exit_ns: Mapping[int, int], stacks_after_ns: int, *, guest: bool
+) -> Accounted:
+    pieces = tuple(cut(window, idle_exit_ns, stacks_after_ns, guest=guest))
     blind = all(piece.cause is Cause.NOT_OBSERVED for piece in pieces)
     return Accounted(
         window.cpu, window.activation, window.due_ns, window.latency_ns, None if blind else pieces

@@ -19,9 +19,11 @@ stages. A piece is a stretch in which neither changes; it is named
 |                        |                      |             |                    | fault (5)   |
 
 (1) Only where the stack at the timer interrupt shows that the instruction before the interrupted
-one switched interrupts on: then they were off until there. Else the interrupt came late for a
-reason that was not seen: unexplained.
-(2) As far as the idle state says that leaving it takes; what goes beyond is unexplained.
+one switched interrupts on: then they were off until there. Where it shows that they were on (user
+code, or any other instruction), the board's kernel held nothing up: its timer came late, which in a
+guest is its host's doing (6). Else the interrupt came late for a reason that was not seen:
+unexplained.
+(2) As far as the idle state says that leaving it takes; what goes beyond is as in (1).
 (3) Only where the stack at the switch shows that the thread came to it by itself or at the end of
 such a section. One that was preempted as an interrupt ended held nothing off: unexplained. Where
 the whole stage was too short for a stack to be taken, it is what switching takes: scheduling. So
@@ -29,6 +31,8 @@ is, at its end, what switching takes ordinarily (whylate.causes.switching).
 (4) Where the less urgent thread was switched to while the activation was runnable: the scheduler
 had its choice, and only throttling makes it choose so.
 (5) From a fault on to the end of the stage.
+(6) `steal`; on a machine that is no guest it is firmware or hardware, of which nothing was seen:
+unexplained.
 
 Time that the hypervisor says it took is named `steal`, out of what is unexplained first.
 
@@ -103,6 +107,8 @@ PREEMPTED_AT_ONCE = frozenset({
     "arm64_preempt_schedule_irq",
     "__irq_svc",
 })  # fmt: skip
+#: Detail of `steal` where the host did not say that it took time, and yet did.
+LATE_TIMER = "its timer came late"
 #: Functions that stand on every stack and say nothing of where a section was.
 OF_THE_SCHEDULER = frozenset({
     "__schedule",
@@ -161,17 +167,21 @@ def stack_after_ns(threshold_ns: int | None) -> int:
 def cut(
     window: Window,
     idle_exit_ns: Mapping[int, int] | None = None,
-    stacks_after_ns: int = STACK_AFTER_NS,
+    stacks_after_ns: int | None = None,
+    *,
+    guest: bool = False,
 ) -> list[Piece]:
     """Cut a window into pieces by the rule above.
 
     idle_exit_ns: by idle state, how long the board says that leaving it takes. stacks_after_ns:
-    what stack_after_ns() says of the recording. Returns at least one piece, or none where nothing
-    lies between due and run.
+    what stack_after_ns() says of the recording, else STACK_AFTER_NS. guest: the board is a virtual
+    machine. Returns at least one piece, or none where nothing lies between due and run.
     """
     if window.run_ns <= window.due_ns:
         return []
-    rule = _Rule(window, idle_exit_ns or {}, stacks_after_ns)
+    if stacks_after_ns is None:
+        stacks_after_ns = STACK_AFTER_NS
+    rule = _Rule(window, idle_exit_ns or {}, stacks_after_ns, guest=guest)
     pieces: list[Piece] = []
     observed = min(max(window.observed_ns, window.due_ns), window.run_ns)
     if observed > window.due_ns:
@@ -210,9 +220,15 @@ class _Rule:
     """The table above for one window."""
 
     def __init__(
-        self, window: Window, idle_exit_ns: Mapping[int, int], stacks_after_ns: int
+        self,
+        window: Window,
+        idle_exit_ns: Mapping[int, int],
+        stacks_after_ns: int,
+        *,
+        guest: bool,
     ) -> None:
         self._window = window
+        self._guest = guest
         self._stacks_after_ns = stacks_after_ns
         self._idle_exit_ns = idle_exit_ns
         events = [event for event in window.events if event.cpu == window.cpu]
@@ -285,7 +301,14 @@ class _Rule:
             return [Piece(segment.start_ns, segment.end_ns, Cause.RETURN, "did not sleep", stage)]
         inside = segment.name if segment.level is Level.SOFTIRQ else thread.name if thread else ""
         detail = f"in {inside}" if inside else ""
-        return [Piece(segment.start_ns, segment.end_ns, Cause.UNEXPLAINED, detail, stage)]
+        return [self._late_timer(segment.start_ns, segment.end_ns, detail, stage)]
+
+    def _late_timer(self, start_ns: int, end_ns: int, detail: str, stage: Stage) -> Piece:
+        """Name a stretch in which the interrupt did not come, and interrupts were not seen off."""
+        stack = self._timer_stack
+        if self._guest and stack is not None and stack.enabled is False:
+            return Piece(start_ns, end_ns, Cause.STEAL, LATE_TIMER, stage)
+        return Piece(start_ns, end_ns, Cause.UNEXPLAINED, detail, stage)
 
     def _idle_exit(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Name what the idle state answers for, counted from when it could have been left."""
@@ -297,7 +320,7 @@ class _Rule:
             pieces.append(Piece(at, until, Cause.IDLE_EXIT, f"state {state}", stage))
             at = until
         if segment.end_ns > at:
-            pieces.append(Piece(at, segment.end_ns, Cause.UNEXPLAINED, "while idle", stage))
+            pieces.append(self._late_timer(at, segment.end_ns, "while idle", stage))
         return pieces
 
     def _its_own(self, segment: Segment, stage: Stage) -> list[Piece]:
