@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -20,7 +21,7 @@ from whylate.recording.manifest import (
     ProbeReport,
     Setting,
 )
-from whylate.recording.samples import CpuSamples
+from whylate.recording.samples import CpuSamples, CpuStages
 from whylate.summary.model import (
     Caution,
     Estimate,
@@ -30,6 +31,8 @@ from whylate.summary.model import (
     Summary,
     Trust,
 )
+from whylate.summary.summarize import summarize
+from whylate.wire.events import NOT_SEEN
 
 INTERVAL_NS = 1_000_000
 START_NS = 1_234_567_890_123
@@ -220,6 +223,18 @@ def run_of(
     samples = [cpu_samples(c, n, seed, stall if c == cpus - 1 else 0, early) for c in range(cpus)]
     summary = summary_of(samples)
     return summary, manifest_of(samples, summary), samples
+
+
+def staged_run() -> tuple[Summary, Manifest, list[CpuSamples]]:
+    """Interrupts at a third of the latency, the CPU at nine tenths; every 50th was not seen."""
+    _, manifest, samples = run_of(n=20_000)
+    staged = []
+    for one in samples:
+        unseen = one.overrun | (one.activation % 50 == 0)
+        times = [np.where(unseen, NOT_SEEN, one.latency_ns * part).astype(np.int32)
+                 for part in (0.33, 0.9)]  # fmt: skip
+        staged.append(replace(one, stages=CpuStages(*times)))
+    return summarize(staged, manifest, "runs/staged"), manifest, staged
 
 
 HOSTILE = (

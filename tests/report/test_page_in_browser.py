@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from report_examples import hostile_run, run_of
+from report_examples import hostile_run, run_of, staged_run
 
 from whylate.report.html import write_report
 
@@ -83,6 +83,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "many": run_of(64, 3_000),
         "hostile": hostile_run(),
         "short": run_of(1, 40, stall=0),
+        "staged": staged_run(),
     }
     return {name: write_report(folder / f"{name}.html", *run) for name, run in runs.items()}
 
@@ -103,17 +104,18 @@ def opened(
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["two", "many", "hostile", "short"])
-def test_both_plots_are_drawn_quietly_and_nothing_overflows(
+@pytest.mark.parametrize("name", ["two", "many", "hostile", "short", "staged"])
+def test_all_plots_are_drawn_quietly_and_nothing_overflows(
     browser: Browser, reports: dict[str, Path], name: str, scheme: str, size: tuple[int, int]
 ) -> None:
     watched = opened(browser, reports[name], size, scheme)
-    for plot in ("histogram", "timeline"):
+    plots = ["histogram", "timeline", *(["interrupt", "thread"] if name == "staged" else [])]
+    for plot in plots:
         if name != "many":  # many CPUs take their colours from a ramp, not from variables
             assert watched.pixels(plot, "--cpu0") > 20
         assert watched.pixels(plot, "--grid") > 100
     assert watched.page.evaluate("document.documentElement.scrollWidth") <= size[0]
-    assert watched.page.evaluate("document.querySelectorAll('.u-over').length") == 2
+    assert watched.page.evaluate("document.querySelectorAll('.u-over').length") == len(plots)
     assert watched.complaints == []
     assert watched.requests == [reports[name].as_uri()]
     watched.page.close()
@@ -221,6 +223,24 @@ def test_the_pointer_reads_the_counts_of_a_bin(browser: Browser, reports: dict[s
     assert "µs" in text
     assert "CPU 0" in text
     assert "CPU 1" in text
+    watched.page.close()
+
+
+def test_the_stages_have_one_switch_and_one_legend_for_both_plots(
+    browser: Browser, reports: dict[str, Path]
+) -> None:
+    watched = opened(browser, reports["staged"])
+    plots = ("interrupt", "thread")
+    before = [watched.range_of(plot) for plot in plots]
+    pressed = watched.page.locator("#stages button[data-scale][aria-pressed=false]")
+    pressed.click()
+    watched.page.wait_for_timeout(80)
+    assert all(watched.range_of(plot) != old for plot, old in zip(plots, before, strict=True))
+    watched.page.click("#stages-legend button:has-text('CPU 0')")
+    watched.page.wait_for_timeout(80)
+    for plot in (*plots, "histogram"):
+        assert watched.pixels(plot, "--cpu0") == 0
+        assert watched.pixels(plot, "--cpu1") > 20
     watched.page.close()
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.manifest import SCHEMA_VERSION, CpuAccount
-from whylate.recording.samples import CpuSamples
+from whylate.recording.samples import CpuSamples, CpuStages
 from whylate.wire.events import NOT_SEEN
 from whylate.wire.samples import Rows
 
@@ -30,6 +30,8 @@ COLUMNS = ["cpu", "activation", "latency_ns", "overrun"]
 #: When the interrupt that woke the thread began, when it was woken, and when it was switched to,
 #: since the activation was due.
 STAGES = ["timer_ns", "waking_ns", "switched_ns"]
+#: Those of them that samples in memory have.
+READ_STAGES = ["timer_ns", "switched_ns"]
 
 
 def _schema() -> Any:
@@ -183,12 +185,14 @@ def read_samples(path: Path, accounts: Sequence[CpuAccount], interval_ns: int) -
     filling: dict[int, _Filling] = {}
     try:
         with pq.ParquetFile(path) as file:
-            _check_columns(path, file.schema_arrow)
+            columns = _check_columns(path, file.schema_arrow)
             _check_size(path, file.metadata.num_rows, accounts)
-            filling = {account.cpu: _Filling(account) for account in accounts}
+            staged = set(READ_STAGES) <= set(columns) and _any_stage(file.metadata)
+            columns = columns if staged else COLUMNS
+            filling = {account.cpu: _Filling(account, staged) for account in accounts}
             # A group at a time: the file's own copy of ten million rows is never held whole.
             for group in range(file.num_row_groups):
-                _fill(path, filling, file.read_row_group(group, columns=COLUMNS))
+                _fill(path, filling, file.read_row_group(group, columns=columns))
     except (pa.ArrowException, OSError) as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RecordingError(f"{path} is not a Parquet file that can be read: {line}") from None
@@ -202,6 +206,7 @@ def read_samples(path: Path, accounts: Sequence[CpuAccount], interval_ns: int) -
             activation=filling[account.cpu].activation,
             latency_ns=filling[account.cpu].latency_ns,
             overrun=filling[account.cpu].overrun,
+            stages=filling[account.cpu].stages(),
         )
         for account in accounts
     ]
@@ -219,13 +224,25 @@ def _check_size(path: Path, rows: int, accounts: Sequence[CpuAccount]) -> None:
 class _Filling:
     """The arrays of one CPU, as long as the manifest says, while groups are copied in."""
 
-    def __init__(self, account: CpuAccount) -> None:
+    def __init__(self, account: CpuAccount, staged: bool) -> None:
         self.account = account
         self.rows = account.seen + account.overrun
         self.filled = 0
         self.activation = np.empty(self.rows, np.int64)
         self.latency_ns = np.empty(self.rows, np.int64)
         self.overrun = np.empty(self.rows, np.bool_)
+        self.columns: dict[str, NDArray[Any]] = {
+            "activation": self.activation,
+            "latency_ns": self.latency_ns,
+            "overrun": self.overrun,
+        }
+        if staged:
+            self.columns |= {name: np.empty(self.rows, np.int32) for name in READ_STAGES}
+
+    def stages(self) -> CpuStages | None:
+        """Return the stages, if any were recorded."""
+        columns = [self.columns[name] for name in READ_STAGES if name in self.columns]
+        return CpuStages(*columns) if columns else None
 
     def check(self, path: Path) -> None:
         """Raise RecordingError unless the rows are those that the manifest counts."""
@@ -244,7 +261,7 @@ class _Filling:
 def _fill(path: Path, filling: dict[int, _Filling], table: Any) -> None:
     """Copy one row group to where its rows belong."""
     cpu = table["cpu"].to_numpy()
-    columns = [table[name].to_numpy() for name in COLUMNS[1:]]
+    columns = {name: _array(table[name]) for name in table.column_names[1:]}
     # Runs of one CPU: within a group the rows are sorted by it.
     edges = np.concatenate(([0], np.flatnonzero(np.diff(cpu)) + 1, [cpu.size]))
     for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
@@ -259,21 +276,47 @@ def _fill(path: Path, filling: dict[int, _Filling], table: Any) -> None:
                 f"{path} holds more activations of CPU {one.account.cpu} than the "
                 f"{one.rows} that manifest.json says: they are not of one run"
             )
-        for target, source in zip((one.activation, one.latency_ns, one.overrun), columns,
-                                  strict=True):  # fmt: skip
-            target[one.filled : to] = source[start:end]
+        for name, target in one.columns.items():
+            target[one.filled : to] = columns[name][start:end]
         one.filled = to
 
 
-def _check_columns(path: Path, schema: Any) -> None:
+def _array(column: Any) -> NDArray[Any]:
+    """Return a column as an array: NOT_SEEN where it is null."""
+    import pyarrow.compute as pc
+
+    if column.null_count:
+        column = pc.fill_null(column, NOT_SEEN)
+    array: NDArray[Any] = column.to_numpy()
+    return array
+
+
+def _any_stage(metadata: Any) -> bool:
+    """Whether any stage of any activation was seen: the file says how many are null."""
+    for group in range(metadata.num_row_groups):
+        rows = metadata.row_group(group)
+        for index in range(rows.num_columns):
+            column = rows.column(index)
+            if column.path_in_schema in READ_STAGES and not (
+                column.is_stats_set and column.statistics.null_count == rows.num_rows
+            ):
+                return True
+    return False
+
+
+def _check_columns(path: Path, schema: Any) -> list[str]:
+    """Return the columns to read; raise RecordingError for a file that is none of ours."""
     if (schema.metadata or {}).get(b"whylate") is None or not set(COLUMNS) <= set(schema.names):
         raise RecordingError(
             f"{path} was not written by whylate: it lacks the columns {', '.join(COLUMNS)}"
         )
     wanted = _schema()
-    for name in COLUMNS:
+    # Recordings of an older schema have no stages.
+    columns = [*COLUMNS, *(name for name in READ_STAGES if name in schema.names)]
+    for name in columns:
         if schema.field(name).type != wanted.field(name).type:
             raise RecordingError(
                 f"{path}: column {name} is {schema.field(name).type}, "
                 f"not {wanted.field(name).type}: it was changed after the recording"
             )
+    return columns

@@ -11,9 +11,11 @@ from whylate.recording.manifest import LoadReport
 from whylate.report.quantities import format_interval_ns, format_rate
 from whylate.report.sentences import (
     QUANTILES,
+    STAGE_NAMES,
     account,
     known_cause,
     not_seen,
+    stages_said,
     value,
     virtual_time,
     workload,
@@ -72,6 +74,8 @@ def print_summary(
     for footnote in footnotes.lines():
         console.print(Text(footnote, style="dim"))
     console.print(Text(plain(f"Under each figure: {summary.interval_note}", 200), style="dim"))
+    for said in stages_said(summary.together):
+        console.print(Text(said, style="dim"))
     console.print()
     console.print(Text(not_seen(summary.exceedance)))
     for line in _said_of_it(summary, why):
@@ -169,6 +173,17 @@ def _wide_table(rows: list[Figures], footnotes: _Footnotes) -> Table:
         intervals = [_interval_cell(c) for c in cells]
         if any(intervals):
             table.add_row("", *(Text(i, style="dim") for i in intervals))
+        if row.cpu is None:
+            # Their intervals are in the report: here they are beside those of the whole latency.
+            for stage, figures in row.stages.items():
+                found = [figures.latency_ns.get(name) for name in QUANTILES]
+                table.add_row(
+                    STAGE_NAMES[stage],
+                    *(
+                        _value_cell(name, cell, footnotes)
+                        for name, cell in zip(QUANTILES, found, strict=True)
+                    ),
+                )
     return table
 
 
@@ -180,6 +195,13 @@ def _narrow_table(rows: list[Figures], footnotes: _Footnotes) -> Table:
             style = "bold" if row.cpu is None else ""
             figure = Text(_value_cell(name, cell, footnotes), style=style)
             table.add_row(_label(row), name, figure, Text(_interval_cell(cell), style="dim"))
+        for stage, figures in row.stages.items() if row.cpu is None else ():
+            for name in QUANTILES:
+                cell = figures.latency_ns.get(name)
+                interval = Text(_interval_cell(cell), style="dim")
+                table.add_row(
+                    STAGE_NAMES[stage], name, _value_cell(name, cell, footnotes), interval
+                )
     return table
 
 

@@ -1,0 +1,88 @@
+"""Interrupt and thread latency: how long an activation took to each stage on its way.
+
+From when it was due:
+- interrupt latency: until the interrupt that woke its thread began;
+- thread latency: until the CPU was given to its thread;
+- user latency: until its thread ran. That is the latency.
+
+These are timerlat's words, and its IRQ, thread and user latency. What it skips counts here: a stage
+that was not seen (the recorder had lost it, the thread was still awake and did not sleep, or the
+activation is an overrun) came no later than the activation ran. It stands at 0 where a quantile
+takes it at the least that it can be, and at the activation's latency where it takes it at the
+most; that of an overrun has no upper bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.recording.samples import CpuSamples, CpuStages
+from whylate.stats.lanes import Bools, Int64s
+from whylate.stats.ordered import Ordered, merge, order
+from whylate.summary.figures import estimates
+from whylate.summary.model import StageFigures
+from whylate.wire.events import NOT_SEEN
+
+#: In the order in which they pass.
+STAGES = ("interrupt", "thread")
+
+
+def stage_ns(stages: CpuStages, name: str) -> NDArray[np.int32]:
+    """Return a stage by its name, int32 ns since due, shape (n,), NOT_SEEN where it was not."""
+    return stages.timer_ns if name == "interrupt" else stages.switched_ns
+
+
+@dataclass(frozen=True)
+class _Lane:
+    """A lane (whylate.stats.lanes) whose latency is that of a stage."""
+
+    start_ns: int
+    interval_ns: int
+    activation: Int64s
+    latency_ns: Int64s
+    overrun: Bools
+
+
+@dataclass(frozen=True)
+class StageLane:
+    """One stage of the activations of a CPU, at the least and at the most that it can be."""
+
+    least: _Lane
+    most: _Lane
+    ordered: Ordered
+    seen: int
+
+
+def stage_lane(samples: CpuSamples, name: str) -> StageLane:
+    """Return a stage of one CPU's activations; those without any stages were not seen."""
+    n = samples.latency_ns.size
+    stages = samples.stages
+    found = np.full(n, NOT_SEEN, np.int32) if stages is None else stage_ns(stages, name)
+    seen = found != NOT_SEEN
+    endless = samples.overrun & ~seen
+
+    def lane(otherwise: Int64s) -> _Lane:
+        latency_ns = np.where(seen, found, otherwise)
+        return _Lane(samples.start_ns, samples.interval_ns, samples.activation, latency_ns, endless)
+
+    # A latency below zero is one of a thread that ran before it was due: so did its stages.
+    least, most = lane(np.minimum(samples.latency_ns, 0)), lane(samples.latency_ns)
+    return StageLane(least, most, order(least, most), int(seen.sum()))
+
+
+def stage_figures(parts: Sequence[StageLane]) -> StageFigures:
+    """Summarise a stage of some CPUs, as their latency is."""
+    seen = sum(part.seen for part in parts)
+    return StageFigures(
+        seen=seen,
+        not_seen=sum(len(part.least.latency_ns) for part in parts) - seen,
+        latency_ns=estimates(
+            [part.least for part in parts],
+            merge([part.ordered for part in parts]),
+            [part.most for part in parts],
+        ),
+    )
