@@ -175,7 +175,7 @@ def test_rows_that_are_vague_in_bursts_leave_a_wider_upper_end_than_scattered_on
     values = independent(40_000)
     scattered = np.arange(40_000) % 10 == 0
     bursts = np.arange(40_000) // 400 % 10 == 0
-    found = []
+    found: list[Any] = []
     for vague in (scattered, bursts):
         least, most = lane(np.where(vague, 0, values)), lane(np.where(vague, 60_000, values))
         both = order(least, most)
