@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whylate.causes.families import Families, families
 from whylate.causes.pieces import Cause, cut
 from whylate.causes.population import Accounted, Population, population
 from whylate.recording.events import Window
@@ -37,7 +38,7 @@ class Answer:
 
     threshold_ns: above it an activation counts as late. population None: none was, or nothing
     was recorded; then `why_not` says so. worst: the stories of the worst episodes that were
-    recorded, the worst first.
+    recorded, the worst first. families: what late episodes have in common.
     """
 
     threshold_ns: int
@@ -45,6 +46,7 @@ class Answer:
     population: Population | None
     worst: list[Story]
     why_not: str | None = None
+    families: Families | None = None
 
 
 def answer_of(recording: Recording, *, threshold_ns: int | None = None, stories: int = 5) -> Answer:
@@ -113,6 +115,7 @@ def answer(
             max(account.end_ns for account in manifest.cpus),
         ),
         worst,
+        families=families(episodes, body),
     )
 
 
