@@ -159,3 +159,9 @@ def test_every_episode_is_in_one_family_whose_rule_it_satisfies(
     random.shuffle(episodes)
     random.shuffle(ordinary)
     assert families(episodes, ordinary) == found
+
+
+def test_of_two_that_are_as_late_the_first_is_the_worst_in_any_order() -> None:
+    late = [softirq(4, 200), softirq(3, 200)]
+    assert families(late, []) == families(late[::-1], [])
+    assert families(late, []).families[0].worst == (0, 3)
