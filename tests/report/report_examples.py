@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -34,6 +35,8 @@ from whylate.summary.model import (
 from whylate.summary.summarize import summarize
 from whylate.wire.events import NOT_SEEN
 
+#: A recording with windows; test_perfetto.py says how it was made.
+RECORDED = Path(__file__).parent / "data" / "pc-three-causes"
 INTERVAL_NS = 1_000_000
 START_NS = 1_234_567_890_123
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,19 +10,8 @@ from report_examples import hostile_run, run_of, staged_run
 from whylate.report.html import write_report
 
 pytest.importorskip("playwright")
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SIZES = [(1280, 800), (390, 844)]
 
 #: How many pixels of a plot's canvas have (nearly) the colour that a CSS variable names.
@@ -63,16 +51,6 @@ class Watched:
     def range_of(self, plot: str) -> str:
         """The canvas as an image: it changes when and only when what is drawn changes."""
         return str(self.page.evaluate(f"document.querySelector('#{plot} canvas').toDataURL()"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if not CHROMIUM.exists():
-        pytest.skip(f"{CHROMIUM} is not installed")
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

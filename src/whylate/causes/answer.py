@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,6 +60,16 @@ def answer_of(recording: Recording, *, threshold_ns: int | None = None, stories:
         threshold_ns=threshold_ns,
         stories=stories,
     )
+
+
+def stories_of(recording: Recording) -> Iterator[Story]:
+    """Yield all that was recorded, late and ordinary, in its order; raises RecordingError."""
+    report = recording.manifest.recorder
+    if report is None or report.engine is None:
+        return
+    idle_exit_ns = _idle_exits(recording.manifest.facts)
+    for window in read_windows(recording.directory):
+        yield Story(_account(window, idle_exit_ns), window)
 
 
 def answer(

@@ -41,6 +41,7 @@ def _families(found: Families | None) -> list[dict[str, Any]]:
             "cause": None if one.cause is None else one.cause.value,
             "detail": one.detail,
             "at_least_ns": one.at_least_ns,
+            "median_ns": one.median_ns,
             "episodes": one.episodes,
             "in_ordinary": one.ordinary / found.body if found.body and one.cause else None,
             "excess_ns": one.excess_ns,

@@ -40,15 +40,16 @@ class Family:
     """Episodes that have one thing in common: at least at_least_ns of one cause.
 
     letter: A is the family with the largest excess; "" for the rest, whose cause is None.
-    episodes: its members. ordinary: recorded ordinary activations that have as much of the
-    cause. detail None: they have various ones, which count together. worst: the member with the
-    longest latency, and that latency.
+    median_ns: what half of the members have of it at the most. episodes: its members.
+    ordinary: recorded ordinary activations that satisfy the rule as well. detail None: they have
+    various ones, which count together. worst: the member with the longest latency, and that.
     """
 
     letter: str
     cause: Cause | None
     detail: str | None
     at_least_ns: int
+    median_ns: int
     episodes: int
     ordinary: int
     excess_ns: float
@@ -97,11 +98,14 @@ def families(late: Iterable[Accounted], body: Sequence[Accounted]) -> Families:
     of: dict[Name, str] = {}
     for index, (common, group) in enumerate(ranked[:MOST_FAMILIES]):
         letter = chr(ord("A") + index)
-        least = _rounded_down(min(_took(one.spent, common) for one in group))
-        found.append(_family(letter, common, least, group, ordinary.with_as_much(common, least)))
+        took = sorted(_took(one.spent, common) for one in group)
+        least, median = _rounded_down(took[0]), took[(len(took) - 1) // 2]
+        found.append(
+            _family(letter, common, (least, median), group, ordinary.with_as_much(common, least))
+        )
         of |= {(one.episode.cpu, one.episode.activation): letter for one in group}
     if rest:
-        found.append(_family("", None, 0, rest, 0))
+        found.append(_family("", None, (0, 0), rest, 0))
     return Families(tuple(found), unrecorded, ordinary.count, of)
 
 
@@ -130,12 +134,16 @@ def _grouped(members: Iterable[_Member]) -> tuple[dict[Common, list[_Member]], l
 
 
 def _family(
-    letter: str, common: Common | None, least: int, group: Sequence[_Member], ordinary: int
+    letter: str,
+    common: Common | None,
+    took_ns: tuple[int, int],
+    group: Sequence[_Member],
+    ordinary: int,
 ) -> Family:
     worst = max(group, key=lambda one: one.episode.latency_ns).episode
     cause, detail = common or (None, None)
     return Family(
-        letter, cause, detail, least, len(group), ordinary, _excess(group),
+        letter, cause, detail, *took_ns, len(group), ordinary, _excess(group),
         (worst.cpu, worst.activation), worst.latency_ns,
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ from whylate.causes.answer import FEW_EPISODES, Answer, Story
 from whylate.causes.families import Families, Family
 from whylate.causes.pieces import Cause, Piece
 from whylate.causes.population import CALLED_NS, CALLED_SHARE, CauseShare, Population
+from whylate.report.quantities import format_ns
 from whylate.report.text import plain
 from whylate.summary.units import ns_text
 
@@ -171,15 +172,19 @@ def families_said(answer: Answer) -> list[tuple[str, str]]:
 
 def family_rule(one: Family, found: Families) -> str:
     """Say what a family has in common: "41 episodes, all with ≥ 200 µs of softirq NET_RX"."""
-    worst = f"the worst {ns_text(one.worst_ns)}"
+    worst = f"the worst {format_ns(one.worst_ns)}"
     if one.cause is None:
         return f"{_episodes(one.episodes)} with no one thing in common; {worst}"
     name = cause_name(one.cause, one.detail or "")
     if one.cause not in (Cause.UNEXPLAINED, Cause.NOT_OBSERVED):
         name = f"of {name}" if one.detail is not None else f"of {name}, various"
-    rule = f"{_episodes(one.episodes)}, all with ≥ {ns_text(one.at_least_ns)} {name}"
-    ordinary = f" ({one.ordinary:,} of {found.body:,} ordinary ones)" if found.body else ""
-    return f"{rule}{ordinary}; {worst}"
+    common = [f"median {format_ns(one.median_ns)}"]
+    if found.body:
+        common.append(f"ordinary ones: {one.ordinary:,} of {found.body:,}")
+    return (
+        f"{_episodes(one.episodes)}, all with ≥ {format_ns(one.at_least_ns, 2)} {name} "
+        f"({'; '.join(common)}); {worst}"
+    )
 
 
 def _episodes(count: int) -> str:

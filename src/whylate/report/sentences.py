@@ -93,7 +93,8 @@ def stages_said(figures: Figures) -> list[str]:
         if stage.not_seen
     ]
     if lacking:
-        lines.append(f"not seen: {', '.join(lacking)}, overruns among them; ≥ takes those as 0")
+        overruns = ", overruns among them" if figures.overrun else ""
+        lines.append(f"not seen: {', '.join(lacking)}{overruns}; ≥ takes those as 0")
     return lines
 
 
