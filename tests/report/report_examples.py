@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from whylate.causes.answer import Answer, answer, answer_of, stories_of
 from whylate.recording.manifest import (
     CausePlan,
     Change,
@@ -22,6 +23,7 @@ from whylate.recording.manifest import (
     ProbeReport,
     Setting,
 )
+from whylate.recording.reader import open_recording
 from whylate.recording.samples import CpuSamples, CpuStages
 from whylate.summary.model import (
     Caution,
@@ -238,6 +240,24 @@ def staged_run() -> tuple[Summary, Manifest, list[CpuSamples]]:
                  for part in (0.33, 0.9)]  # fmt: skip
         staged.append(replace(one, stages=CpuStages(*times)))
     return summarize(staged, manifest, "runs/staged"), manifest, staged
+
+
+def recorded_run() -> tuple[Summary, Manifest, list[CpuSamples], Answer]:
+    """A recording of a virtual board on which three known causes acted, with its answer."""
+    recording = open_recording(RECORDED)
+    summary = summarize(recording.samples, recording.manifest, "runs/recorded")
+    return summary, recording.manifest, recording.samples, answer_of(recording)
+
+
+def hostile_answer() -> Answer:
+    """The same, with every name that a board could choose an attack."""
+    recording = open_recording(RECORDED)
+    windows = [
+        replace(story.window, events=tuple(replace(one, name=HOSTILE, stack=(HOSTILE,) * 3)
+                                           for one in story.window.events))
+        for story in stories_of(recording)
+    ]  # fmt: skip
+    return answer(recording.manifest, recording.samples, windows)
 
 
 HOSTILE = (

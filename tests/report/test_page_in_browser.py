@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from report_examples import hostile_run, run_of, staged_run
+from report_examples import hostile_answer, hostile_run, recorded_run, run_of, staged_run
 
 from whylate.report.html import write_report
 
@@ -56,12 +57,13 @@ class Watched:
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
-    runs = {
+    runs: dict[str, Any] = {
         "two": run_of(early=12),
         "many": run_of(64, 3_000),
-        "hostile": hostile_run(),
+        "hostile": (*hostile_run(), hostile_answer()),
         "short": run_of(1, 40, stall=0),
         "staged": staged_run(),
+        "recorded": recorded_run(),
     }
     return {name: write_report(folder / f"{name}.html", *run) for name, run in runs.items()}
 
@@ -82,12 +84,16 @@ def opened(
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["two", "many", "hostile", "short", "staged"])
+@pytest.mark.parametrize("name", ["two", "many", "hostile", "short", "staged", "recorded"])
 def test_all_plots_are_drawn_quietly_and_nothing_overflows(
     browser: Browser, reports: dict[str, Path], name: str, scheme: str, size: tuple[int, int]
 ) -> None:
     watched = opened(browser, reports[name], size, scheme)
-    plots = ["histogram", "timeline", *(["interrupt", "thread"] if name == "staged" else [])]
+    plots = [
+        "histogram",
+        "timeline",
+        *(["interrupt", "thread"] if name in ("staged", "recorded") else []),
+    ]
     for plot in plots:
         if name != "many":  # many CPUs take their colours from a ramp, not from variables
             assert watched.pixels(plot, "--cpu0") > 20
@@ -106,6 +112,52 @@ def test_hostile_text_is_shown_and_runs_nothing(browser: Browser, reports: dict[
     shown = watched.page.locator("h1").inner_text()
     assert shown.startswith('</script><img src=x onerror="window.hit=1">')
     assert "\\x1b[2J" in shown
+    # The names of what ran, in the drawings.
+    assert watched.page.locator("figure.story svg svg text").first.text_content() is not None
+    watched.page.close()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_worst_are_drawn_with_their_names_in_their_rows(
+    browser: Browser, reports: dict[str, Path], size: tuple[int, int]
+) -> None:
+    watched = opened(browser, reports["recorded"], size)
+    figures = watched.page.locator("figure.story")
+    assert figures.count() == 5
+    first = figures.first
+    assert "family" in first.locator("figcaption").inner_text()
+    names = first.locator(".names span").all_inner_texts()
+    assert names[:3] == ["pieces", "CPU 0", "threads"]
+    # A name stands at the height of its row, and what is in the row beside it.
+    for index, name in enumerate(names):
+        if name not in ("pieces", "threads"):
+            continue
+        label = first.locator(".names span").nth(index).bounding_box()
+        assert label is not None
+        rows = first.locator("svg svg").evaluate_all(
+            "(all) => all.map((e) => e.querySelector('rect').getBoundingClientRect().y)"
+        )
+        assert any(abs(y - label["y"]) < 3 for y in rows), name
+    # The marks' names are whole: nothing is cut off at the edges.
+    frame = first.locator(".lanes > svg").bounding_box()
+    assert frame is not None
+    for text in first.locator(".mark text").all():
+        box = text.bounding_box()
+        assert box is not None
+        assert frame["x"] <= box["x"]
+        assert box["x"] + box["width"] <= frame["x"] + frame["width"]
+    watched.page.close()
+
+
+def test_families_stand_in_the_page_with_their_causes(
+    browser: Browser, reports: dict[str, Path]
+) -> None:
+    watched = opened(browser, reports["recorded"])
+    rows = watched.page.locator("table[aria-label='Families of late episodes'] tbody tr")
+    texts = rows.all_inner_texts()
+    assert texts[0].startswith("A")
+    assert any("softirq TASKLET" in text for text in texts)
+    assert any("thread rt_task" in text for text in texts)
     watched.page.close()
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from whylate.causes.answer import Answer
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import CpuSamples
-from whylate.report import page, sentences
+from whylate.report import drawing, page, sentences
 from whylate.report.payload import plot_data
 from whylate.report.quantities import format_count
 from whylate.report.text import plain
@@ -52,6 +52,9 @@ def render_html(
         data=Markup(_json_block(data)),  # noqa: S704 (escaped by _json_block)
         why=why(answer) if answer is not None else None,
         bar_width=WIDTH,
+        head=drawing.HEAD,
+        axis=drawing.AXIS,
+        block_height=drawing.BLOCK,
         **_words(summary, manifest),
     )
 
