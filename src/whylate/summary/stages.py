@@ -48,7 +48,7 @@ class _Lane:
 
 
 @dataclass(frozen=True)
-class StageLane:
+class _Part:
     """One stage of the activations of a CPU, at the least and at the most that it can be."""
 
     least: _Lane
@@ -57,7 +57,22 @@ class StageLane:
     seen: int
 
 
-def stage_lane(samples: CpuSamples, name: str) -> StageLane:
+def stage_figures(lanes: Sequence[CpuSamples]) -> dict[int | None, dict[str, StageFigures]]:
+    """Summarise the stages of each CPU by its number, and of all together by None.
+
+    One stage after the other, for each takes as much memory as the latencies. Empty where no
+    stage was recorded.
+    """
+    found: dict[int | None, dict[str, StageFigures]] = {}
+    for name in STAGES if any(lane.stages is not None for lane in lanes) else ():
+        parts = {lane.cpu: _part(lane, name) for lane in lanes}
+        for cpu, part in parts.items():
+            found.setdefault(cpu, {})[name] = _figures([part])
+        found.setdefault(None, {})[name] = _figures(list(parts.values()))
+    return found
+
+
+def _part(samples: CpuSamples, name: str) -> _Part:
     """Return a stage of one CPU's activations; those without any stages were not seen."""
     n = samples.latency_ns.size
     stages = samples.stages
@@ -65,24 +80,28 @@ def stage_lane(samples: CpuSamples, name: str) -> StageLane:
     seen = found != NOT_SEEN
     endless = samples.overrun & ~seen
 
-    def lane(otherwise: Int64s) -> _Lane:
-        latency_ns = np.where(seen, found, otherwise)
+    def lane(latency_ns: Int64s) -> _Lane:
         return _Lane(samples.start_ns, samples.interval_ns, samples.activation, latency_ns, endless)
 
+    if seen.all():
+        exact = lane(found.astype(np.int64))
+        return _Part(exact, exact, order(exact), n)
     # A latency below zero is one of a thread that ran before it was due: so did its stages.
-    least, most = lane(np.minimum(samples.latency_ns, 0)), lane(samples.latency_ns)
-    return StageLane(least, most, order(least, most), int(seen.sum()))
+    least = lane(np.where(seen, found, np.minimum(samples.latency_ns, 0)))
+    most = lane(np.where(seen, found, samples.latency_ns))
+    return _Part(least, most, order(least, most), int(seen.sum()))
 
 
-def stage_figures(parts: Sequence[StageLane]) -> StageFigures:
+def _figures(parts: Sequence[_Part]) -> StageFigures:
     """Summarise a stage of some CPUs, as their latency is."""
     seen = sum(part.seen for part in parts)
+    n = sum(len(part.least.latency_ns) for part in parts)
     return StageFigures(
         seen=seen,
-        not_seen=sum(len(part.least.latency_ns) for part in parts) - seen,
+        not_seen=n - seen,
         latency_ns=estimates(
             [part.least for part in parts],
             merge([part.ordered for part in parts]),
-            [part.most for part in parts],
+            [part.most for part in parts] if seen < n else None,
         ),
     )

@@ -13,7 +13,7 @@ from whylate.summary.cautions import cautions
 from whylate.summary.figures import exceedance, figures
 from whylate.summary.model import Summary
 from whylate.summary.requirements import parse_requirement
-from whylate.summary.stages import STAGES, stage_figures, stage_lane
+from whylate.summary.stages import stage_figures
 from whylate.summary.trust import assess
 from whylate.summary.verdicts import Evidence, judge
 
@@ -35,8 +35,7 @@ def summarize(
     demands = [parse_requirement(text) for text in requirements]
     lanes = sorted(samples, key=lambda lane: lane.cpu)
     ordered = [order(lane) for lane in lanes]
-    staged = [lane for lane in lanes if lane.stages is not None]
-    stages = {name: [stage_lane(lane, name) for lane in lanes] for name in STAGES if staged}
+    stages = stage_figures(lanes)
     of_cpu = {lane.cpu: number for number, lane in enumerate(lanes)}
     per_cpu = []
     for cpu in sorted({*of_cpu, *(account.cpu for account in manifest.cpus)}):
@@ -47,15 +46,11 @@ def summarize(
                 [lanes[number] for number in own],
                 merge([ordered[number] for number in own]),
                 cpu,
-                {
-                    name: stage_figures([found[number] for number in own])
-                    for name, found in stages.items()
-                },
+                stages.get(cpu, {}),
             )
         )
     everything = merge(ordered)
-    of_stages = {name: stage_figures(found) for name, found in stages.items()}
-    together = figures(manifest.cpus, lanes, everything, None, of_stages)
+    together = figures(manifest.cpus, lanes, everything, None, stages.get(None, {}))
     of_episodes = extremal_index(everything, lanes, "episodes")
     unseen = no_exceedance(everything, lanes, extremal_index(everything, lanes), of_episodes)
     assessment = assess(manifest, lanes)
