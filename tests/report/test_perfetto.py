@@ -211,3 +211,8 @@ def test_a_file_that_failed_is_not_left_behind(stories: list[Story], tmp_path: P
     with pytest.raises(OSError, match="disk full"):
         write_perfetto(tmp_path / "x", failing)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_window_there_is_no_file(tmp_path: Path) -> None:
+    assert write_perfetto(tmp_path / "x", list) == perfetto.Written(0, 0)
+    assert list(tmp_path.iterdir()) == []

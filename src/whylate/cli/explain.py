@@ -65,6 +65,10 @@ def _write_trace(trace: Path, stories: Callable[[], Iterable[Story]]) -> None:
         written = write_perfetto(trace, stories)
     except OSError as error:
         raise RecordingError(f"{trace} cannot be written: {error.strerror}") from None
+    if not written.windows:
+        click.echo(f"whylate: no window was recorded: {plain(str(trace), 400)} was not written",
+                   err=True)  # fmt: skip
+        return
     rest = f", {written.left_out:,} more were too many" if written.left_out else ""
     click.echo(
         f"whylate: {plain(str(trace), 400)} has {written.windows:,} windows{rest}: open it at "

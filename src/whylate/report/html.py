@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -18,6 +17,7 @@ from whylate.report import drawing, page, sentences
 from whylate.report.payload import plot_data
 from whylate.report.quantities import format_count
 from whylate.report.text import plain
+from whylate.report.whole import whole_file
 from whylate.report.why import WIDTH, why
 from whylate.summary.model import Summary
 
@@ -71,13 +71,9 @@ def write_report(
     The file appears whole or not at all: a browser that reloads never sees half a page.
     """
     text = render_html(summary, manifest, samples, answer)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    try:
+    with whole_file(path) as unfinished:
         # A lone surrogate, which some file name of the board may hold, has no UTF-8.
         unfinished.write_text(text, encoding="utf-8", errors="replace", newline="\n")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
     return path
 
 

@@ -8,7 +8,6 @@ cause has one. Times are the board's CLOCK_MONOTONIC.
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from whylate.recording.events import Event, Kind
 from whylate.report.causes import cause_name
 from whylate.report.quantities import format_count, format_ns
 from whylate.report.text import plain
+from whylate.report.whole import whole_file
 
 #: Events that are written: Perfetto's UI holds a trace in memory. The worst windows come first.
 MOST_EVENTS = 2_000_000
@@ -46,19 +46,15 @@ def write_perfetto(path: Path, stories: Callable[[], Iterable[Story]]) -> Writte
     """Write windows to a file; raises OSError where that fails, and what stories() raises.
 
     stories: called twice, so that only what is known of one window is in memory. The file
-    appears whole or not at all.
+    appears whole or not at all, and not where there is no window.
     """
     chosen, left_out = _chosen(stories())
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    try:
-        with unfinished.open("wb") as file:
+    if chosen:
+        with whole_file(path) as unfinished, unfinished.open("wb") as file:
             trace = _Trace(file)
             for index, story in enumerate(stories()):
                 if index in chosen:
                     trace.add(story)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
     return Written(len(chosen), left_out)
 
 
