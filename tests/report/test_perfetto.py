@@ -170,6 +170,24 @@ def test_a_waking_from_another_cpu_is_drawn_there(
     assert ("waker", "threads", "CPU 3") in {(row[2], row[4], row[5]) for row in rows}
 
 
+def test_what_a_cpus_own_window_says_comes_before_what_another_does(
+    browser: Browser, stories: list[Story], tmp_path: Path
+) -> None:
+    """The first window has a switch on the CPU of the second: it adds nothing there."""
+    first = next(story.window for story in stories if story.window.cpu == 0)
+    second = replace(first, cpu=1, activation=99,
+                     events=tuple(replace(one, cpu=1) for one in first.events))  # fmt: skip
+    foreign = Event(first.due_ns + 10, 1, Kind.SWITCH, 44, "foreign")
+    first = replace(first, events=tuple(sorted([*first.events, foreign],
+                                               key=lambda event: event.time_ns)))  # fmt: skip
+    both = [_story(first), _story(second)]
+    with loaded(browser, written(tmp_path / "trace", both)) as processor:
+        threads = [row for row in processor.rows(SLICES) if row[4] == "threads"]
+    assert "foreign" not in {row[2] for row in threads}
+    per_cpu = [[row[:3] for row in threads if row[5] == cpu] for cpu in ("CPU 0", "CPU 1")]
+    assert per_cpu[0] == per_cpu[1]
+
+
 def test_hostile_names_are_names(browser: Browser, stories: list[Story], tmp_path: Path) -> None:
     window = stories[0].window
     events = tuple(replace(event, name=HOSTILE + "\ud800") for event in window.events)

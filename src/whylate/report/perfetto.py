@@ -16,8 +16,8 @@ from typing import IO, Any
 
 from whylate.causes.answer import Story
 from whylate.causes.pieces import Cause
-from whylate.causes.tracks import Track, began_ns, cpus_of, spans
-from whylate.recording.events import Event, Kind
+from whylate.causes.tracks import Track, What, began_ns, cpus_of, spans
+from whylate.recording.events import Event, Kind, Window
 from whylate.report.causes import cause_name
 from whylate.report.quantities import format_count, format_ns
 from whylate.report.text import plain
@@ -45,32 +45,37 @@ class Written:
 def write_perfetto(path: Path, stories: Callable[[], Iterable[Story]]) -> Written:
     """Write windows to a file; raises OSError where that fails, and what stories() raises.
 
-    stories: called twice, so that only what is known of one window is in memory. The file
-    appears whole or not at all, and not where there is no window.
+    stories: called two or three times, so that only what is known of one window is in memory.
+    The file appears whole or not at all, and not where there is no window.
     """
-    chosen, left_out = _chosen(stories())
+    chosen, left_out, others = _chosen(stories())
     if chosen:
         with whole_file(path) as unfinished, unfinished.open("wb") as file:
             trace = _Trace(file)
             for index, story in enumerate(stories()):
                 if index in chosen:
                     trace.add(story)
+            # What a CPU's own windows say of it comes before what others do.
+            for index, story in enumerate(stories() if others else ()):
+                if index in chosen:
+                    trace.add_others(story)
     return Written(len(chosen), left_out)
 
 
-def _chosen(stories: Iterable[Story]) -> tuple[set[int], int]:
-    """Return which windows fit, the worst first, and how many do not."""
-    sizes = [
-        (-story.accounted.latency_ns, index, len(story.window.events))
-        for index, story in enumerate(stories)
-    ]
+def _chosen(stories: Iterable[Story]) -> tuple[set[int], int, bool]:
+    """Return which windows fit, the worst first, how many do not, and if any has other CPUs."""
+    sizes = []
+    others = False
+    for index, story in enumerate(stories):
+        sizes.append((-story.accounted.latency_ns, index, len(story.window.events)))
+        others = others or len(cpus_of(story.window)) > 1
     chosen: set[int] = set()
     room = MOST_EVENTS
     for _, index, size in sorted(sizes):
         if size <= room:
             room -= size
             chosen.add(index)
-    return chosen, len(sizes) - len(chosen)
+    return chosen, len(sizes) - len(chosen), others
 
 
 @dataclass
@@ -110,18 +115,25 @@ class _Trace:
         self._flow = 0
 
     def add(self, story: Story) -> None:
-        """Write an activation, its moments, and what ran on the CPUs of its window."""
-        window = story.window
-        for cpu in cpus_of(window):
-            covered = self._covered.setdefault(self._track(cpu, ""), _Covered())
-            free = list(covered.free(began_ns(window, cpu), window.run_ns))
-            for start_ns, end_ns in free:
-                for span in spans(window, cpu, start_ns, end_ns):
-                    track = self._track(cpu, span.track)
-                    self._slice(track, span.start_ns, span.end_ns, plain(span.name, 80), span.what)
-                covered.take(start_ns, end_ns)
+        """Write an activation, its moments, and what ran on its CPU."""
+        self._ran(story.window, story.window.cpu)
         self._activation(story)
         self._moments(story)
+
+    def add_others(self, story: Story) -> None:
+        """Write what ran on the other CPUs of an activation's window."""
+        for cpu in cpus_of(story.window)[1:]:
+            self._ran(story.window, cpu)
+
+    def _ran(self, window: Window, cpu: int) -> None:
+        covered = self._covered.setdefault(self._track(cpu, ""), _Covered())
+        for start_ns, end_ns in list(covered.free(began_ns(window, cpu), window.run_ns)):
+            for span in spans(window, cpu, start_ns, end_ns):
+                if span.what is What.UNKNOWN and cpu != window.cpu:
+                    continue
+                track = self._track(cpu, span.track)
+                self._slice(track, span.start_ns, span.end_ns, plain(span.name, 80), span.what)
+            covered.take(start_ns, end_ns)
 
     def _activation(self, story: Story) -> None:
         one, window = story.accounted, story.window
