@@ -14,7 +14,7 @@ most; that of an overrun has no upper bound.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,13 +38,38 @@ def stage_ns(stages: CpuStages, name: str) -> NDArray[np.int32]:
 
 @dataclass(frozen=True)
 class _Lane:
-    """A lane (whylate.stats.lanes) whose latency is that of a stage."""
+    """A lane (whylate.stats.lanes) whose latency is that of a stage.
 
-    start_ns: int
-    interval_ns: int
-    activation: Int64s
-    latency_ns: Int64s
-    overrun: Bools
+    found: int32, NOT_SEEN where it was not seen; there it is what `otherwise` says of the
+    activation's latency. The latencies are made when they are asked for: ten million take as much
+    memory as the samples.
+    """
+
+    samples: CpuSamples
+    found: NDArray[np.int32]
+    otherwise: Callable[[Int64s], Int64s]
+
+    @property
+    def start_ns(self) -> int:
+        return self.samples.start_ns
+
+    @property
+    def interval_ns(self) -> int:
+        return self.samples.interval_ns
+
+    @property
+    def activation(self) -> Int64s:
+        return self.samples.activation
+
+    @property
+    def latency_ns(self) -> Int64s:
+        seen = self.found != NOT_SEEN
+        return np.where(seen, self.found, self.otherwise(self.samples.latency_ns))
+
+    @property
+    def overrun(self) -> Bools:
+        unseen: Bools = self.found == NOT_SEEN
+        return self.samples.overrun & unseen
 
 
 @dataclass(frozen=True)
@@ -74,28 +99,28 @@ def stage_figures(lanes: Sequence[CpuSamples]) -> dict[int | None, dict[str, Sta
 
 def _part(samples: CpuSamples, name: str) -> _Part:
     """Return a stage of one CPU's activations; those without any stages were not seen."""
-    n = samples.latency_ns.size
     stages = samples.stages
-    found = np.full(n, NOT_SEEN, np.int32) if stages is None else stage_ns(stages, name)
-    seen = found != NOT_SEEN
-    endless = samples.overrun & ~seen
+    unseen = np.full(samples.latency_ns.size if stages is None else 0, NOT_SEEN, np.int32)
+    found = unseen if stages is None else stage_ns(stages, name)
+    least, most = _Lane(samples, found, _at_the_least), _Lane(samples, found, _at_the_most)
+    seen = int(np.count_nonzero(found != NOT_SEEN))
+    ordered = order(least) if seen == found.size else order(least, most)
+    return _Part(least, most, ordered, seen)
 
-    def lane(latency_ns: Int64s) -> _Lane:
-        return _Lane(samples.start_ns, samples.interval_ns, samples.activation, latency_ns, endless)
 
-    if seen.all():
-        exact = lane(found.astype(np.int64))
-        return _Part(exact, exact, order(exact), n)
+def _at_the_least(latency_ns: Int64s) -> Int64s:
     # A latency below zero is one of a thread that ran before it was due: so did its stages.
-    least = lane(np.where(seen, found, np.minimum(samples.latency_ns, 0)))
-    most = lane(np.where(seen, found, samples.latency_ns))
-    return _Part(least, most, order(least, most), int(seen.sum()))
+    return np.minimum(latency_ns, 0)
+
+
+def _at_the_most(latency_ns: Int64s) -> Int64s:
+    return latency_ns
 
 
 def _figures(parts: Sequence[_Part]) -> StageFigures:
     """Summarise a stage of some CPUs, as their latency is."""
     seen = sum(part.seen for part in parts)
-    n = sum(len(part.least.latency_ns) for part in parts)
+    n = sum(part.ordered.n for part in parts)
     return StageFigures(
         seen=seen,
         not_seen=n - seen,

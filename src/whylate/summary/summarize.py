@@ -34,8 +34,9 @@ def summarize(
     """
     demands = [parse_requirement(text) for text in requirements]
     lanes = sorted(samples, key=lambda lane: lane.cpu)
-    ordered = [order(lane) for lane in lanes]
+    # Before the latencies are sorted, which take as much memory again.
     stages = stage_figures(lanes)
+    ordered = [order(lane) for lane in lanes]
     of_cpu = {lane.cpu: number for number, lane in enumerate(lanes)}
     per_cpu = []
     for cpu in sorted({*of_cpu, *(account.cpu for account in manifest.cpus)}):
