@@ -14,7 +14,7 @@ from whylate.causes.pieces import Cause, cut
 from whylate.causes.population import Accounted
 from whylate.recording.events import Event, Kind, Window
 from whylate.recording.reader import open_recording
-from whylate.report.drawing import BLOCK, HEAD, ROW, Block, Drawing, drawing
+from whylate.report.drawing import BLOCK, HEAD, MOST_BLOCKS, ROW, Block, Drawing, drawing
 
 DUE = 50_000_000
 PID = 7
@@ -123,6 +123,18 @@ def test_thousands_of_short_ones_are_drawn_together_and_counted() -> None:
     (together,) = row(found, "softirqs")
     assert together.title == "3000 short ones (TIMER, NET_RX): 600 µs"
     assert len(found.blocks) < 20
+
+
+def test_a_row_has_no_more_blocks_than_a_page_can_bear() -> None:
+    """Each as wide as is seen, with as wide a gap behind it."""
+    wide = []
+    for index in range(310):
+        at = 210_000 + 2_200 * index
+        end = at + (2_150 if index % 2 else 50)
+        wide += [event(at, Kind.SOFTIRQ_ENTRY, name="RCU"),
+                 event(end, Kind.SOFTIRQ_EXIT, name="RCU")]  # fmt: skip
+    found = drawn(window([*PLAIN, *wide]))
+    assert 1 <= len(row(found, "softirqs")) <= MOST_BLOCKS
 
 
 def test_names_stand_only_where_there_is_room() -> None:

@@ -25,6 +25,8 @@ HEAD, ROW, BLOCK, AXIS = 18, 24, 20, 20
 MOST_OTHERS = 2
 #: Parts of the width: narrower blocks are drawn together, and names stand in wider ones alone.
 _TOGETHER, _NAMED, _NAMED_ON_A_PHONE = 0.0015, 0.045, 0.2
+#: Blocks of a row: a page stays a page, whatever a window holds.
+MOST_BLOCKS = 250
 #: Names that are told of blocks that are drawn together.
 _MOST_NAMES = 4
 
@@ -178,26 +180,30 @@ def _of_span(span: Span) -> _Stretch:
     return _Stretch(span.start_ns, span.end_ns, colour_of(span.what), name)
 
 
-def _blocks(stretches: Iterable[_Stretch], scale: _Scale, y: int) -> list[Block]:
+def _blocks(stretches: Sequence[_Stretch], scale: _Scale, y: int) -> list[Block]:
     """Place the stretches of a row; the shortest, side by side, are drawn as one."""
-    blocks: list[Block] = []
-    short: list[_Stretch] = []
+    shortest = _TOGETHER
+    groups = _grouped(stretches, scale, shortest)
+    while len(groups) > MOST_BLOCKS:
+        shortest *= 2
+        groups = _grouped(stretches, scale, shortest)
+    return [_together(group, scale, y) for group in groups]
 
-    def draw_together() -> None:
-        if short:
-            blocks.append(_together(short, scale, y))
-            short.clear()
 
+def _grouped(stretches: Iterable[_Stretch], scale: _Scale, shortest: float) -> list[list[_Stretch]]:
+    """Put stretches shorter than a part of the width with their neighbours of that kind."""
+    groups: list[list[_Stretch]] = []
+    last_is_short = False
     for one in stretches:
-        if scale.part(one.end_ns - one.start_ns) >= _TOGETHER:
-            draw_together()
-            blocks.append(_block(one, one.name, scale, y))
-            continue
-        if short and scale.part(one.start_ns - short[-1].end_ns) > _TOGETHER:
-            draw_together()
-        short.append(one)
-    draw_together()
-    return blocks
+        short = scale.part(one.end_ns - one.start_ns) < shortest
+        if short and last_is_short and (
+            scale.part(one.start_ns - groups[-1][-1].end_ns) <= shortest
+        ):  # fmt: skip
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+        last_is_short = short
+    return groups
 
 
 def _block(one: _Stretch, title: str, scale: _Scale, y: int) -> Block:
@@ -211,6 +217,7 @@ def _block(one: _Stretch, title: str, scale: _Scale, y: int) -> Block:
 
 
 def _together(short: Sequence[_Stretch], scale: _Scale, y: int) -> Block:
+    """Place stretches as one block, which says how many they are."""
     if len(short) == 1:
         return _block(short[0], short[0].name, scale, y)
     names = list(dict.fromkeys(one.name for one in short))
