@@ -23,8 +23,8 @@ from whylate.report.quantities import format_count, format_ns
 from whylate.report.text import plain
 from whylate.report.whole import whole_file
 
-#: Events that are written: Perfetto's UI holds a trace in memory. The worst windows come first.
-MOST_EVENTS = 2_000_000
+#: Events that are written, the worst windows first: some 20 s of work, 40 MB for the UI to load.
+MOST_EVENTS = 500_000
 #: Activations of a CPU that are shown one below the other where they overlap.
 _LANES = 4
 #: All packets are of one writer.
