@@ -2,8 +2,8 @@
 
 `python bench/ten_million.py [--rows 10000000]`
 
-The latencies are made up (log-normal body, heavy tail, stalls with overruns), the manifest is
-that of a short real run with its counts put right; what is timed is `whylate report` as a
+Latencies and stages are made up (log-normal body, heavy tail, stalls with overruns), the manifest
+is that of a short real run with its counts put right; what is timed is `whylate report` as a
 process, three times.
 """
 
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from whylate.boards.local import LocalBoard
 from whylate.recording.finish import MANIFEST
@@ -46,6 +47,12 @@ def made_up(chance: np.random.Generator, rows: int) -> Rows:
     return Rows(np.arange(rows, dtype=np.int64), latency, overrun)
 
 
+def stages_of(rows: Rows) -> NDArray[np.int64]:
+    """Return the stages of those that are no overruns: parts of the latency."""
+    seen = rows.latency_ns[~rows.overrun]
+    return np.stack([seen * 3 // 10, seen * 4 // 10, seen * 9 // 10], axis=1)
+
+
 def make_recording(directory: Path, rows: int) -> None:
     """Make the recording."""
     request = Request(1_000_000_000, INTERVAL_NS, None, 95, False, False, (), ())
@@ -56,7 +63,7 @@ def make_recording(directory: Path, rows: int) -> None:
     accounts = []
     for account in manifest.cpus:
         made = made_up(chance, each)
-        writer.rows(account.cpu, made)
+        writer.rows(account.cpu, made, stages_of(made))
         overruns = int(made.overrun.sum())
         accounts.append(
             msgspec.structs.replace(

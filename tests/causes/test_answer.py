@@ -125,8 +125,8 @@ def test_the_page_shows_the_causes_and_runs_nothing_of_what_a_board_says() -> No
     page = render_html(*summarised(), found)
     assert "<script>alert" not in page
     assert "thread &lt;/title&gt;&lt;script&gt;alert(1)" in page
-    assert page.count('class="bar thin"') == 5
-    assert page.count('class="bar thick"') == 1
+    assert page.count('<figure class="story">') == 5
+    assert page.count('<svg class="bar"') == 1
     assert "10 late episodes above" in page
 
 

@@ -57,6 +57,48 @@ def test_a_thread_as_urgent_is_why_and_a_less_urgent_one_only_by_what_its_stack_
     assert ("unexplained", "in make", 700) in told(cut(ordinary(at_once)))
 
 
+def late_timer(enabled: bool | None, *, idle: bool = False) -> Window:
+    """Its interrupt came 400 ns late, and interrupted one instruction or another."""
+    before = [switch(-400, 0, "swapper/0", 120), event(-390, Kind.IDLE_ENTRY, id=1)]
+    return window(
+        *(before if idle else [switch(-400, 20, "make", 120)]),
+        event(400, Kind.VECTOR_ENTRY, name="local_timer"),
+        event(420, Kind.STACK, name="timer", stack=("walk+0x1",), enabled=enabled),
+        event(450, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
+        event(500, Kind.VECTOR_EXIT, name="local_timer"),
+        switch(900, PID, "whylate", PRIO, prev=0 if idle else 20),
+        run=1000, timer=400, waking=450, switched=900,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("enabled", "guest", "named"),
+    [
+        (True, False, ("interrupts off", "walk", 400)),
+        (True, True, ("interrupts off", "walk", 400)),
+        # Interrupts were on: nothing of the kernel's held the timer up.
+        (False, True, ("steal", "its timer came late", 400)),
+        (False, False, ("unexplained", "in make", 400)),
+        (None, True, ("unexplained", "in make", 400)),
+    ],
+)
+def test_a_late_timer_is_the_kernels_doing_the_hosts_or_not_known(
+    enabled: bool | None, guest: bool, named: tuple[str, str, int]
+) -> None:
+    assert told(cut(late_timer(enabled), guest=guest))[0] == named
+
+
+def test_a_guest_that_is_idle_is_woken_late_by_its_host() -> None:
+    pieces = cut(late_timer(False, idle=True), {1: 100}, guest=True)
+    assert told(pieces)[:2] == [
+        ("idle exit", "state 1", 100),
+        ("steal", "its timer came late", 300),
+    ]
+    # After an idle state that is left with interrupts off.
+    pieces = cut(late_timer(True, idle=True), {1: 100}, guest=True)
+    assert told(pieces)[1] == ("unexplained", "while idle", 300)
+
+
 def test_a_switch_too_short_for_a_stack_is_what_switching_takes() -> None:
     window = ordinary()
     assert window.switched_ns is not None

@@ -109,9 +109,14 @@ def test_a_kernel_module_is_refused_on_a_board_that_is_not_virtual() -> None:
 
 
 def test_a_log_is_read_with_leading_zeros_and_zeros_behind_it() -> None:
-    events, dropped = parse_log(HEADER + b"0000000000000001000 0000000000300 003\n" + bytes(99))
-    assert events == [Event(1000, 300, 3)]
-    assert dropped == 2
+    line = b"0000000000000001000 0000000000300 003\n"
+    events, taken, dropped = parse_log(HEADER + line + bytes(99))
+    assert (events, taken, dropped) == ([Event(1000, 300, 3)], [], 2)
+
+
+def test_what_others_took_out_of_an_act_is_no_act() -> None:
+    events, taken, _ = parse_log(HEADER + b"1100 20 -03\n1000 300 003\n")
+    assert (events, taken) == ([Event(1000, 300, 3)], [Event(1100, 20, 3)])
 
 
 def test_a_last_line_that_was_being_written_is_left_out() -> None:

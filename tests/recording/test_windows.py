@@ -18,7 +18,7 @@ from whylate.recording.finish import finish
 from whylate.recording.raw_events import enables
 from whylate.recording.reader import open_recording
 from whylate.recording.windows import EVENTS, WINDOWS, read_windows
-from whylate.wire.events import EventKind
+from whylate.wire.events import NOT_SEEN, EventKind
 from whylate.wire.messages import (
     Events,
     Failed,
@@ -112,14 +112,18 @@ def test_a_window_is_put_together_and_named(tmp_path: Path) -> None:
     table = pq.read_table(tmp_path / "r" / "samples.parquet")
     assert table["timer_ns"].to_pylist() == [None, 100, 700, -5]
     assert table["switched_ns"].to_pylist() == [None, 300, 79_000, 7]
-    assert open_recording(tmp_path / "r").samples[0].latency_ns.tolist() == LATENCIES
+    (read,) = open_recording(tmp_path / "r").samples
+    assert read.latency_ns.tolist() == LATENCIES
+    assert read.stages is not None
+    assert read.stages.timer_ns.tolist() == [NOT_SEEN, 100, 700, -5]
+    assert read.stages.switched_ns.tolist() == [NOT_SEEN, 300, 79_000, 7]
 
 
 def test_an_interrupt_that_found_user_code_says_so_and_other_cpus_events_are_kept(
     tmp_path: Path,
 ) -> None:
     rows = [(EventKind.SWITCH, -100, 1, 0, 7, 20, 1, 0),
-            (EventKind.STACK, 720, 1, 0, 20, 1, 0, 0)]  # fmt: skip
+            (EventKind.STACK, 720, 0x81, 0, 20, 0, 0, 0)]  # fmt: skip
     elsewhere = [(EventKind.WAKING, 800, 4, 0, 7, 0, 0, 0)]
     message = replace(WINDOW, events=2, why=2, waking_cpu=1)
     finish(
@@ -145,6 +149,7 @@ def test_without_stages_the_columns_are_there_and_empty(tmp_path: Path) -> None:
     finish(journal(tmp_path / "r", samples()))
     table = pq.read_table(tmp_path / "r" / "samples.parquet")
     assert table["waking_ns"].null_count == len(LATENCIES)
+    assert open_recording(tmp_path / "r").samples[0].stages is None
 
 
 def test_a_refusal_is_kept_with_its_reason(tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import numpy as np
 
+from whylate.causes.answer import Answer, answer, answer_of, stories_of
 from whylate.recording.manifest import (
     CausePlan,
     Change,
@@ -20,7 +23,8 @@ from whylate.recording.manifest import (
     ProbeReport,
     Setting,
 )
-from whylate.recording.samples import CpuSamples
+from whylate.recording.reader import open_recording
+from whylate.recording.samples import CpuSamples, CpuStages
 from whylate.summary.model import (
     Caution,
     Estimate,
@@ -30,7 +34,11 @@ from whylate.summary.model import (
     Summary,
     Trust,
 )
+from whylate.summary.summarize import summarize
+from whylate.wire.events import NOT_SEEN
 
+#: A recording with windows; test_perfetto.py says how it was made.
+RECORDED = Path(__file__).parent / "data" / "pc-three-causes"
 INTERVAL_NS = 1_000_000
 START_NS = 1_234_567_890_123
 
@@ -220,6 +228,36 @@ def run_of(
     samples = [cpu_samples(c, n, seed, stall if c == cpus - 1 else 0, early) for c in range(cpus)]
     summary = summary_of(samples)
     return summary, manifest_of(samples, summary), samples
+
+
+def staged_run() -> tuple[Summary, Manifest, list[CpuSamples]]:
+    """Interrupts at a third of the latency, the CPU at nine tenths; every 50th was not seen."""
+    _, manifest, samples = run_of(n=20_000)
+    staged = []
+    for one in samples:
+        unseen = one.overrun | (one.activation % 50 == 0)
+        times = [np.where(unseen, NOT_SEEN, one.latency_ns * part).astype(np.int32)
+                 for part in (0.33, 0.9)]  # fmt: skip
+        staged.append(replace(one, stages=CpuStages(*times)))
+    return summarize(staged, manifest, "runs/staged"), manifest, staged
+
+
+def recorded_run() -> tuple[Summary, Manifest, list[CpuSamples], Answer]:
+    """A recording of a virtual board on which three known causes acted, with its answer."""
+    recording = open_recording(RECORDED)
+    summary = summarize(recording.samples, recording.manifest, "runs/recorded")
+    return summary, recording.manifest, recording.samples, answer_of(recording)
+
+
+def hostile_answer() -> Answer:
+    """The same, with every name that a board could choose an attack."""
+    recording = open_recording(RECORDED)
+    windows = [
+        replace(story.window, events=tuple(replace(one, name=HOSTILE, stack=(HOSTILE,) * 3)
+                                           for one in story.window.events))
+        for story in stories_of(recording)
+    ]  # fmt: skip
+    return answer(recording.manifest, recording.samples, windows)
 
 
 HOSTILE = (

@@ -16,9 +16,12 @@ from report_examples import (
     HOSTILE,
     INTERVAL_NS,
     START_NS,
+    hostile_answer,
     hostile_run,
     manifest_of,
+    recorded_run,
     run_of,
+    staged_run,
     summary_of,
 )
 from rich.console import Console
@@ -59,7 +62,10 @@ def test_nothing_is_fetched_from_anywhere() -> None:
 
 
 def test_hostile_text_is_escaped_wherever_it_stands() -> None:
-    page = render_html(*hostile_run())
+    page = render_html(*hostile_run(), hostile_answer())
+    # In the facts and words of the run, and in causes, families and drawings.
+    assert page.count("&lt;/script&gt;&lt;img src=x onerror=") > 150
+    assert not re.search(r"\sstyle=", re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
     assert "<img" not in page
     assert page.count("</script>") == 4
     assert "&lt;/script&gt;&lt;img src=x onerror=" in page
@@ -102,6 +108,30 @@ def test_virtual_time_is_said_with_the_digest_by_which_runs_are_told_apart() -> 
     page = render_html(virtual, manifest, samples)
     assert "no measure of hardware" in page
     assert "abababab" in page
+
+
+def test_the_stages_plots_hold_every_activation_whose_stage_was_seen() -> None:
+    summary, manifest, samples = staged_run()
+    data = data_of(render_html(summary, manifest, samples))
+    for name, part in (("interrupt", 0.33), ("thread", 0.9)):
+        plot, figures = data["stages"][name], summary.together.stages[name]
+        counted = sum(sum(column) for column in plot["linear"]["count"])
+        assert counted == figures.seen
+        assert counted + figures.not_seen == 40_000
+        assert sum(map(sum, plot["log"]["count"])) + sum(plot["log"]["below"]) == counted
+        longest = max(
+            int(one.latency_ns[(one.activation % 50 != 0) & ~one.overrun].max() * part)
+            for one in samples
+        )
+        assert next(mark["ns"] for mark in plot["marks"] if mark["name"] == "max") == longest
+    assert data_of(render_html(*run_of(n=5_000)))["stages"] == {}
+
+
+def test_shares_in_the_table_of_causes_sum_to_all_with_the_others() -> None:
+    page = render_html(*recorded_run())
+    shares = re.findall(r'data-label="located share">(−?[\d.]+)%', page)
+    assert sum(float(share.replace("−", "-")) for share in shares) == pytest.approx(100, abs=0.5)
+    assert re.search(r"\d+ others", page)
 
 
 def test_the_plots_hold_every_sample() -> None:

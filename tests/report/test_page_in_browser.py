@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from report_examples import hostile_run, run_of
+from report_examples import hostile_answer, hostile_run, recorded_run, run_of, staged_run
 
 from whylate.report.html import write_report
 
 pytest.importorskip("playwright")
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SIZES = [(1280, 800), (390, 844)]
 
 #: How many pixels of a plot's canvas have (nearly) the colour that a CSS variable names.
@@ -66,23 +55,15 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if not CHROMIUM.exists():
-        pytest.skip(f"{CHROMIUM} is not installed")
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield found
-        found.close()
-
-
-@pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
-    runs = {
+    runs: dict[str, Any] = {
         "two": run_of(early=12),
         "many": run_of(64, 3_000),
-        "hostile": hostile_run(),
+        "hostile": (*hostile_run(), hostile_answer()),
         "short": run_of(1, 40, stall=0),
+        "staged": staged_run(),
+        "recorded": recorded_run(),
     }
     return {name: write_report(folder / f"{name}.html", *run) for name, run in runs.items()}
 
@@ -103,17 +84,22 @@ def opened(
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["two", "many", "hostile", "short"])
-def test_both_plots_are_drawn_quietly_and_nothing_overflows(
+@pytest.mark.parametrize("name", ["two", "many", "hostile", "short", "staged", "recorded"])
+def test_all_plots_are_drawn_quietly_and_nothing_overflows(
     browser: Browser, reports: dict[str, Path], name: str, scheme: str, size: tuple[int, int]
 ) -> None:
     watched = opened(browser, reports[name], size, scheme)
-    for plot in ("histogram", "timeline"):
+    plots = [
+        "histogram",
+        "timeline",
+        *(["interrupt", "thread"] if name in ("staged", "recorded") else []),
+    ]
+    for plot in plots:
         if name != "many":  # many CPUs take their colours from a ramp, not from variables
             assert watched.pixels(plot, "--cpu0") > 20
         assert watched.pixels(plot, "--grid") > 100
     assert watched.page.evaluate("document.documentElement.scrollWidth") <= size[0]
-    assert watched.page.evaluate("document.querySelectorAll('.u-over').length") == 2
+    assert watched.page.evaluate("document.querySelectorAll('.u-over').length") == len(plots)
     assert watched.complaints == []
     assert watched.requests == [reports[name].as_uri()]
     watched.page.close()
@@ -126,6 +112,52 @@ def test_hostile_text_is_shown_and_runs_nothing(browser: Browser, reports: dict[
     shown = watched.page.locator("h1").inner_text()
     assert shown.startswith('</script><img src=x onerror="window.hit=1">')
     assert "\\x1b[2J" in shown
+    # The names of what ran, in the drawings.
+    assert watched.page.locator("figure.story svg svg text").first.text_content() is not None
+    watched.page.close()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_worst_are_drawn_with_their_names_in_their_rows(
+    browser: Browser, reports: dict[str, Path], size: tuple[int, int]
+) -> None:
+    watched = opened(browser, reports["recorded"], size)
+    figures = watched.page.locator("figure.story")
+    assert figures.count() == 5
+    first = figures.first
+    assert "family" in first.locator("figcaption").inner_text()
+    names = first.locator(".names span").all_inner_texts()
+    assert names[:3] == ["pieces", "CPU 0", "threads"]
+    # A name stands at the height of its row, and what is in the row beside it.
+    for index, name in enumerate(names):
+        if name not in ("pieces", "threads"):
+            continue
+        label = first.locator(".names span").nth(index).bounding_box()
+        assert label is not None
+        rows = first.locator("svg svg").evaluate_all(
+            "(all) => all.map((e) => e.querySelector('rect').getBoundingClientRect().y)"
+        )
+        assert any(abs(y - label["y"]) < 3 for y in rows), name
+    # The marks' names are whole: nothing is cut off at the edges.
+    frame = first.locator(".lanes > svg").bounding_box()
+    assert frame is not None
+    for text in first.locator(".mark text").all():
+        box = text.bounding_box()
+        assert box is not None
+        assert frame["x"] <= box["x"]
+        assert box["x"] + box["width"] <= frame["x"] + frame["width"]
+    watched.page.close()
+
+
+def test_families_stand_in_the_page_with_their_causes(
+    browser: Browser, reports: dict[str, Path]
+) -> None:
+    watched = opened(browser, reports["recorded"])
+    rows = watched.page.locator("table[aria-label='Families of late episodes'] tbody tr")
+    texts = rows.all_inner_texts()
+    assert texts[0].startswith("A")
+    assert any("softirq TASKLET" in text for text in texts)
+    assert any("thread rt_task" in text for text in texts)
     watched.page.close()
 
 
@@ -221,6 +253,24 @@ def test_the_pointer_reads_the_counts_of_a_bin(browser: Browser, reports: dict[s
     assert "µs" in text
     assert "CPU 0" in text
     assert "CPU 1" in text
+    watched.page.close()
+
+
+def test_the_stages_have_one_switch_and_one_legend_for_both_plots(
+    browser: Browser, reports: dict[str, Path]
+) -> None:
+    watched = opened(browser, reports["staged"])
+    plots = ("interrupt", "thread")
+    before = [watched.range_of(plot) for plot in plots]
+    pressed = watched.page.locator("#stages button[data-scale][aria-pressed=false]")
+    pressed.click()
+    watched.page.wait_for_timeout(80)
+    assert all(watched.range_of(plot) != old for plot, old in zip(plots, before, strict=True))
+    watched.page.click("#stages-legend button:has-text('CPU 0')")
+    watched.page.wait_for_timeout(80)
+    for plot in (*plots, "histogram"):
+        assert watched.pixels(plot, "--cpu0") == 0
+        assert watched.pixels(plot, "--cpu1") > 20
     watched.page.close()
 
 

@@ -5,7 +5,7 @@ import re
 
 import msgspec
 import pytest
-from report_examples import hostile_run, run_of
+from report_examples import hostile_run, run_of, staged_run
 from rich.console import Console
 
 from whylate.report.terminal import print_summary
@@ -121,3 +121,19 @@ def test_a_narrow_terminal_loses_no_figure() -> None:
     for figure in ("9.34", "12.4", "15.8", "19.9", "18.4", "30.4"):
         assert figure in text
     assert "…" not in text
+
+
+def test_interrupt_and_thread_latency_stand_below_all_with_what_was_not_seen() -> None:
+    text = printed(staged_run()[0])
+    lines = text.splitlines()
+    row = next(i for i, line in enumerate(lines) if line.startswith("all "))
+    assert lines[row + 2].startswith("irq ")
+    assert lines[row + 3].startswith("thread ")
+    assert "irq: from due to its interrupt; thread: to having the CPU; all: to running" in text
+    assert "not seen: irq of 830, thread of 830, overruns among them" in text
+    assert max(map(len, lines)) <= 80
+    assert "thread  p50" in printed(staged_run()[0], width=50)
+
+
+def test_without_stages_nothing_is_said_of_them() -> None:
+    assert "irq" not in printed(run_of()[0])

@@ -61,3 +61,8 @@ def test_few_blocks_widen_the_interval() -> None:
 def test_block_counts_grow_with_the_root_of_the_rows() -> None:
     counts = [block_count(n) for n in (1, 15, 100, 10_000, 10**7)]
     assert counts == [1, 7, 8, 64, 1024]
+
+
+def test_events_that_are_the_same_part_of_every_block_are_independent() -> None:
+    found = dependence(np.full(256, 8), np.full(256, 16))
+    assert found.design_effect == 1

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from stats_examples import blocks, clustered, independent, lane, ordered
 
+from whylate.stats.ordered import merge, order
 from whylate.stats.quantiles import quantile
 
 P50, P99, P999 = Fraction(1, 2), Fraction(99, 100), Fraction(999, 1000)
@@ -149,3 +150,36 @@ def test_below_and_above_a_tie_both_show_dependence() -> None:
     assert np.median(values) == 2_000
     found = _quantile(P50, lane(values))
     assert found.value_ns is None or found.effective_n < 100
+
+
+def test_rows_known_by_two_bounds_widen_the_interval_to_hold_both() -> None:
+    values = independent(20_000)
+    vague = np.random.default_rng(5).random(20_000) < 0.1
+    least, most = lane(np.where(vague, 0, values)), lane(np.where(vague, 2 * values, values))
+    both = merge([order(least, most)])
+    found = quantile(both, [least], blocks(least), P50, most=[most])
+    alone = [_quantile(P50, one) for one in (least, most)]
+    assert found.value_ns == alone[0].value_ns
+    assert found.low_ns <= alone[0].low_ns
+    assert found.high_ns >= alone[1].high_ns
+    assert found.at_least
+
+
+def test_bounds_that_are_the_same_make_no_difference() -> None:
+    values = lane(independent(20_000))
+    both = order(values, values)
+    assert quantile(both, [values], blocks(values), P99, most=[values]) == _quantile(P99, values)
+
+
+def test_rows_that_are_vague_in_bursts_leave_a_wider_upper_end_than_scattered_ones() -> None:
+    values = independent(40_000)
+    scattered = np.arange(40_000) % 10 == 0
+    bursts = np.arange(40_000) // 400 % 10 == 0
+    found: list[Any] = []
+    for vague in (scattered, bursts):
+        least, most = lane(np.where(vague, 0, values)), lane(np.where(vague, 60_000, values))
+        both = order(least, most)
+        found.append(quantile(both, [least], blocks(least), Fraction(4, 5), most=[most]))
+    even, uneven = found
+    assert even.value_ns == pytest.approx(uneven.value_ns, rel=0.05)
+    assert uneven.high_ns > 1.1 * even.high_ns

@@ -9,6 +9,9 @@
 
 #include "cause_module.h"
 
+static uint one_in = 1;
+module_param(one_in, uint, 0444);
+
 static bool pending(void)
 {
 	int i;
@@ -29,12 +32,13 @@ static __cpuidle int shallow(struct cpuidle_device *device, struct cpuidle_drive
 
 static __cpuidle int deep(struct cpuidle_device *device, struct cpuidle_driver *driver, int index)
 {
+	static unsigned int left;
 	u64 start_ns;
 
 	while (!need_resched() && !pending())
 		cpu_relax();
 	start_ns = ktime_get_ns();
-	if (smp_processor_id() == cpu)
+	if (smp_processor_id() == cpu && ++left % one_in == 0)
 		cause_log(start_ns, cause_spin(start_ns + cause_size_ns()), cpu);
 	return index;
 }
@@ -54,7 +58,7 @@ static int __init late_idle_init(void)
 {
 	int error;
 
-	if (!size_us || cpu >= nr_cpu_ids || !cpu_online(cpu))
+	if (!size_us || !one_in || cpu >= nr_cpu_ids || !cpu_online(cpu))
 		return -EINVAL;
 	cause_events = vzalloc(CAUSE_EVENTS * sizeof(*cause_events));
 	if (!cause_events)

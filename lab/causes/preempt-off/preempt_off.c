@@ -8,7 +8,7 @@ static void act(void)
 
 	preempt_disable();
 	start_ns = ktime_get_ns();
-	end_ns = cause_spin(start_ns + cause_size_ns());
+	end_ns = cause_busy(start_ns + cause_size_ns(), cpu);
 	preempt_enable();
 	cause_log(start_ns, end_ns, cpu);
 }

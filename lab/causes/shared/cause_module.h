@@ -40,10 +40,14 @@ module_param(cpu, uint, 0444);
 static uint seconds;
 module_param(seconds, uint, 0444);
 
+/* By so much longer than usual two readings of the clock are apart if something came between. */
+#define CAUSE_GAP_NS 1000
+
 struct cause_event {
 	u64 start_ns;
 	u64 length_ns;
 	u32 cpu;
+	bool taken; /* by something else, out of an act */
 };
 
 static struct cause_event *cause_events;
@@ -52,8 +56,8 @@ static u64 cause_dropped;
 static struct dentry *cause_file;
 static struct task_struct *cause_task;
 
-/* cause_log - one writer at a time; a reader sees whole events only */
-static inline void cause_log(u64 start_ns, u64 end_ns, u32 on_cpu)
+/* cause_keep - one writer at a time; a reader sees whole events only */
+static inline void cause_keep(u64 start_ns, u64 end_ns, u32 on_cpu, bool taken)
 {
 	unsigned int n = cause_count;
 
@@ -61,8 +65,13 @@ static inline void cause_log(u64 start_ns, u64 end_ns, u32 on_cpu)
 		cause_dropped++;
 		return;
 	}
-	cause_events[n] = (struct cause_event){start_ns, end_ns - start_ns, on_cpu};
+	cause_events[n] = (struct cause_event){start_ns, end_ns - start_ns, on_cpu, taken};
 	smp_store_release(&cause_count, n + 1);
+}
+
+static inline void cause_log(u64 start_ns, u64 end_ns, u32 on_cpu)
+{
+	cause_keep(start_ns, end_ns, on_cpu, false);
 }
 
 /* cause_spin - until that time; udelay() counts loops, which lie in virtual time */
@@ -77,6 +86,22 @@ static inline u64 cause_spin(u64 end_ns)
 	return now_ns;
 }
 
+/* cause_busy - the same where interrupts may come: what they take is logged, and is not ours */
+static inline u64 cause_busy(u64 end_ns, u32 on_cpu)
+{
+	u64 before_ns = ktime_get_ns(), now_ns = before_ns, least_ns = U64_MAX;
+
+	while (now_ns < end_ns) {
+		cpu_relax();
+		now_ns = ktime_get_ns();
+		least_ns = min(least_ns, now_ns - before_ns);
+		if (now_ns - before_ns > least_ns + CAUSE_GAP_NS)
+			cause_keep(before_ns, now_ns - least_ns, on_cpu, true);
+		before_ns = now_ns;
+	}
+	return now_ns;
+}
+
 static inline u64 cause_size_ns(void)
 {
 	return (u64)size_us * NSEC_PER_USEC;
@@ -88,8 +113,9 @@ static int cause_show(struct seq_file *file, void *unused)
 
 	seq_printf(file, "whylate-cause-log 1 dropped %010llu\n", READ_ONCE(cause_dropped));
 	for (i = 0; i < count; i++)
-		seq_printf(file, "%llu %llu %u\n", cause_events[i].start_ns,
-			   cause_events[i].length_ns, cause_events[i].cpu);
+		seq_printf(file, "%llu %llu %s%u\n", cause_events[i].start_ns,
+			   cause_events[i].length_ns, cause_events[i].taken ? "-" : "",
+			   cause_events[i].cpu);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(cause);

@@ -31,6 +31,8 @@
 #define CAUSE_LINE   38
 #define CAUSE_NS     1000ull
 #define CAUSE_S	     1000000000ull
+/* By so much longer than usual two readings of the clock are apart if something came between. */
+#define CAUSE_GAP_NS 1000ull
 
 struct cause_parameter {
 	const char *name;
@@ -97,8 +99,9 @@ static inline void cause_number(char *field, int width, uint64_t value)
 	}
 }
 
-/* cause_log - one thread at a time */
-static inline void cause_log(struct cause *cause, uint64_t start_ns, uint64_t end_ns, uint64_t cpu)
+/* cause_keep - one thread at a time; taken: by something else, out of an act */
+static inline void cause_keep(struct cause *cause, uint64_t start_ns, uint64_t end_ns, uint64_t cpu,
+			      bool taken)
 {
 	char line[CAUSE_LINE + 1] = "0000000000000000000 0000000000000 000\n";
 	char *at = cause->log + sizeof(CAUSE_HEADER) - 1 + cause->count * CAUSE_LINE;
@@ -110,11 +113,34 @@ static inline void cause_log(struct cause *cause, uint64_t start_ns, uint64_t en
 	cause_number(line, 19, start_ns);
 	cause_number(line + 20, 13, end_ns - start_ns);
 	cause_number(line + 34, 3, cpu);
+	if (taken)
+		line[34] = '-';
 	/* The first digit comes last: a reader ends at the first zero byte. */
 	memcpy(at + 1, line + 1, CAUSE_LINE - 1);
 	atomic_thread_fence(memory_order_release);
 	*at = line[0];
 	cause->count++;
+}
+
+static inline void cause_log(struct cause *cause, uint64_t start_ns, uint64_t end_ns, uint64_t cpu)
+{
+	cause_keep(cause, start_ns, end_ns, cpu, false);
+}
+
+/* cause_busy - until that time; what interrupts take meanwhile is logged, and is not ours */
+static inline uint64_t cause_busy(struct cause *cause, uint64_t end_ns, uint64_t cpu)
+{
+	uint64_t before_ns = cause_now(), now_ns = before_ns, least_ns = UINT64_MAX;
+
+	while (now_ns < end_ns) {
+		now_ns = cause_now();
+		if (now_ns - before_ns < least_ns)
+			least_ns = now_ns - before_ns;
+		if (now_ns - before_ns > least_ns + CAUSE_GAP_NS)
+			cause_keep(cause, before_ns, now_ns - least_ns, cpu, true);
+		before_ns = now_ns;
+	}
+	return now_ns;
 }
 
 /* cause_random - of the numbers below `below`; SplitMix64 as in cause_module.h */

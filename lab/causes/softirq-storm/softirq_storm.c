@@ -17,7 +17,7 @@ static void tasklet(struct tasklet_struct *unused)
 {
 	u64 start_ns = ktime_get_ns();
 
-	cause_log(start_ns, cause_spin(start_ns + cause_size_ns() / TASKLETS), cpu);
+	cause_log(start_ns, cause_busy(start_ns + cause_size_ns() / TASKLETS, cpu), cpu);
 }
 
 static enum hrtimer_restart queue(struct hrtimer *unused)

@@ -28,9 +28,11 @@
 
 /* The kernel's code by which it is entered for its timer's interrupt. */
 #if defined(__aarch64__)
-#define ENTRY "el1h_64_irq"
+#define ENTRY	   "el1h_64_irq"
+#define USER_ENTRY "el0t_64_irq"
 #else
-#define ENTRY "asm_sysvec_apic_timer_interrupt"
+#define ENTRY	   "asm_sysvec_apic_timer_interrupt"
+#define USER_ENTRY NULL
 #endif
 
 #define LOG_SIZE (64u << 10)
@@ -130,6 +132,11 @@ static int load_without_registers(struct bpf_engine *engine, const struct bpf_pr
 
 	engine->config.entry = entry.begin;
 	engine->config.entry_end = entry.end;
+	if (USER_ENTRY) {
+		entry = kernel_code_find(USER_ENTRY);
+		engine->config.user_entry = entry.begin;
+		engine->config.user_entry_end = entry.end;
+	}
 	/* Programs that were loaded keep the constants they have, which differ in nothing else. */
 	errno = bpf_create_config(engine);
 	if (errno)

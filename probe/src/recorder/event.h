@@ -40,7 +40,7 @@ enum recorder_kind {
 	EVENT_STEAL = 20,	/* e: ns that the hypervisor took since the preceding such event,
 				   or since steal was last looked at */
 	EVENT_STACK = 21,	/* a: enum recorder_stack, b: frames that follow, c: pid of whose
-				   stack it is, d: 1 where user code was interrupted,
+				   stack it is,
 				   e: instruction that was interrupted (0: not known),
 				   f: the 8 bytes of code before it, the first in the lowest byte */
 	EVENT_FRAMES = 22,	/* e, f: addresses of the next two frames, innermost first */
@@ -66,6 +66,8 @@ enum recorder_vector {
 	VECTOR_CPU_STOP = 12,
 	VECTOR_TIMER_BROADCAST = 13,
 };
+
+#define STACK_OF_USER 0x80 /* beside one of these: it was user code, which has no stack here */
 
 enum recorder_stack {
 	STACK_TIMER = 1,  /* what the late timer interrupt of a measured thread interrupted */

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from whylate.causes.episodes import episodes
+from whylate.causes.families import Families, families
 from whylate.causes.needs import Sight, sights
-from whylate.causes.pieces import Cause, cut
+from whylate.causes.pieces import Cause, cut, stack_after_ns
 from whylate.causes.population import Accounted, Population, population
+from whylate.causes.switching import less_switching, ordinary_switching_ns
 from whylate.recording.events import Window
 from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.reader import Recording
@@ -43,7 +45,8 @@ class Answer:
 
     threshold_ns: above it an activation counts as late. population None: none was, or nothing
     was recorded; then `why_not` says so. worst: the stories of the worst episodes that were
-    recorded, the worst first. sights: which causes could be named on the board.
+    recorded, the worst first. families: what late episodes have in common. sights: which causes
+    could be named on the board.
     """
 
     threshold_ns: int
@@ -51,6 +54,7 @@ class Answer:
     population: Population | None
     worst: list[Story]
     why_not: str | None = None
+    families: Families | None = None
     sights: tuple[Sight, ...] = ()
 
 
@@ -66,6 +70,16 @@ def answer_of(recording: Recording, *, threshold_ns: int | None = None, stories:
         stories=stories,
     )
     return replace(found, sights=tuple(sights(report, recording.manifest.facts)))
+
+
+def stories_of(recording: Recording) -> Iterator[Story]:
+    """Yield all that was recorded, late and ordinary, in its order; raises RecordingError."""
+    report = recording.manifest.recorder
+    if report is None or report.engine is None:
+        return
+    tell = _Teller(recording.manifest)
+    for window in read_windows(recording.directory):
+        yield tell.story(window)
 
 
 def answer(
@@ -90,8 +104,7 @@ def answer(
     }
     if (why_not := _why_not(manifest, late)) is not None:
         return Answer(limit, name, None, [], why_not)
-    idle_exit_ns = _idle_exits(manifest.facts)
-    threads = _threads(manifest)
+    tell = _Teller(manifest)
     recorded: dict[tuple[int, int], Accounted] = {}
     body: list[Accounted] = []
     worst: list[Story] = []
@@ -100,26 +113,30 @@ def answer(
         if key not in late and window.why != "body":
             # It was among the slowest when it came, and is not by the last count.
             continue
-        accounted = _account(window, idle_exit_ns)
+        story = tell.story(window)
         if key in late:
-            recorded[key] = accounted
-            worst = sorted([*worst, Story(accounted, window, threads(window.pid))],
+            recorded[key] = story.accounted
+            worst = sorted([*worst, story],
                            key=lambda one: -one.accounted.latency_ns)[:stories]  # fmt: skip
         else:
-            body.append(accounted)
-    accounted_for = [
+            body.append(story.accounted)
+    switching_ns = ordinary_switching_ns(body)
+    recorded = {key: less_switching(one, switching_ns) for key, one in recorded.items()}
+    worst = [replace(one, accounted=less_switching(one.accounted, switching_ns)) for one in worst]
+    late_episodes = episodes(
         recorded.get(key) or Accounted(*key, *times, None) for key, times in late.items()
-    ]
+    )
     return Answer(
         limit,
         name,
         population(
-            episodes(accounted_for),
+            late_episodes,
             body,
             min(account.start_ns for account in manifest.cpus),
             max(account.end_ns for account in manifest.cpus),
         ),
         worst,
+        families=families(late_episodes, body),
     )
 
 
@@ -149,12 +166,28 @@ def _late(samples: CpuSamples, limit_ns: int) -> Iterable[tuple[int, int, int]]:
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
-def _account(window: Window, idle_exit_ns: Mapping[int, int]) -> Accounted:
-    pieces = tuple(cut(window, idle_exit_ns))
-    blind = all(piece.cause is Cause.NOT_OBSERVED for piece in pieces)
-    return Accounted(
-        window.cpu, window.activation, window.due_ns, window.latency_ns, None if blind else pieces
-    )
+class _Teller:
+    """Cuts the windows of a run into pieces, by what its manifest says of the board."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        plan = manifest.plan.recorder
+        self._idle_exit_ns = _idle_exits(manifest.facts)
+        self._stacks_after_ns = stack_after_ns(plan.threshold_ns if plan is not None else None)
+        self._guest = any(fact.name == "hypervisor" and fact.value for fact in manifest.facts)
+        self._thread = _threads(manifest)
+
+    def story(self, window: Window) -> Story:
+        """Tell one activation."""
+        pieces = tuple(cut(window, self._idle_exit_ns, self._stacks_after_ns, guest=self._guest))
+        blind = all(piece.cause is Cause.NOT_OBSERVED for piece in pieces)
+        accounted = Accounted(
+            window.cpu,
+            window.activation,
+            window.due_ns,
+            window.latency_ns,
+            None if blind else pieces,
+        )
+        return Story(accounted, window, self._thread(window.pid))
 
 
 def _threads(manifest: Manifest) -> Callable[[int], str | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whylate.causes.answer import Answer, Story
+from whylate.causes.families import Families
 from whylate.causes.needs import Sight
 from whylate.causes.population import CauseShare
 
@@ -27,7 +28,8 @@ def answer_as_json(answer: Answer, stories: int) -> dict[str, Any]:
         "ordinary_recorded": found.body,
         "excess_ns": found.excess_ns,
         "causes": [_share(one) for one in found.causes],
-        "worst": [_story(one) for one in answer.worst[:stories]],
+        "families": _families(answer.families),
+        "worst": [_story(one, answer.families) for one in answer.worst[:stories]],
     }
 
 
@@ -39,6 +41,26 @@ def sight_as_json(one: Sight) -> dict[str, str]:
         "missing": one.missing,
         "counts_as": one.counts_as,
     }
+
+
+def _families(found: Families | None) -> list[dict[str, Any]]:
+    """Return the families, and how many ordinary activations satisfy the rule of each."""
+    if found is None:
+        return []
+    return [
+        {
+            "family": one.letter or "other",
+            "cause": None if one.cause is None else one.cause.value,
+            "detail": one.detail,
+            "at_least_ns": one.at_least_ns,
+            "median_ns": one.median_ns,
+            "episodes": one.episodes,
+            "in_ordinary": one.ordinary / found.body if found.body and one.cause else None,
+            "excess_ns": one.excess_ns,
+            "worst": {"cpu": one.worst[0], "activation": one.worst[1], "latency_ns": one.worst_ns},
+        }
+        for one in found.families
+    ]
 
 
 def _share(one: CauseShare) -> dict[str, Any]:
@@ -55,14 +77,16 @@ def _share(one: CauseShare) -> dict[str, Any]:
     }
 
 
-def _story(one: Story) -> dict[str, Any]:
+def _story(one: Story, families: Families | None) -> dict[str, Any]:
     accounted = one.accounted
+    of = families.of if families is not None else {}
     return {
         "cpu": accounted.cpu,
         "activation": accounted.activation,
         **({"thread": one.thread} if one.thread is not None else {}),
         "due_ns": accounted.due_ns,
         "latency_ns": accounted.latency_ns,
+        "family": of.get((accounted.cpu, accounted.activation), "other"),
         "pieces": [
             {
                 "start_ns": piece.start_ns,

@@ -19,15 +19,20 @@ stages. A piece is a stretch in which neither changes; it is named
 |                        |                      |             |                    | fault (5)   |
 
 (1) Only where the stack at the timer interrupt shows that the instruction before the interrupted
-one switched interrupts on: then they were off until there. Else the interrupt came late for a
-reason that was not seen: unexplained.
-(2) As far as the idle state says that leaving it takes; what goes beyond is unexplained.
+one switched interrupts on: then they were off until there. Where it shows that they were on (user
+code, or any other instruction), the board's kernel held nothing up: its timer came late, which in a
+guest is its host's doing (6). Else the interrupt came late for a reason that was not seen:
+unexplained.
+(2) As far as the idle state says that leaving it takes; what goes beyond is as in (1).
 (3) Only where the stack at the switch shows that the thread came to it by itself or at the end of
 such a section. One that was preempted as an interrupt ended held nothing off: unexplained. Where
-the whole stage was too short for a stack to be taken, it is what switching takes: scheduling.
+the whole stage was too short for a stack to be taken, it is what switching takes: scheduling. So
+is, at its end, what switching takes ordinarily (whylate.causes.switching).
 (4) Where the less urgent thread was switched to while the activation was runnable: the scheduler
 had its choice, and only throttling makes it choose so.
 (5) From a fault on to the end of the stage.
+(6) `steal`; on a machine that is no guest it is firmware or hardware, of which nothing was seen:
+unexplained.
 
 Time that the hypervisor says it took is named `steal`, out of what is unexplained first.
 
@@ -90,7 +95,8 @@ class Piece:
         return self.end_ns - self.start_ns
 
 
-#: The recorder takes a stack of what takes longer than this (probe/src/flight.c).
+#: The recorder takes a stack of what takes longer than this (probe/src/flight.c), or than half of
+#: the threshold that it was given, if that is less.
 STACK_AFTER_NS = 20_000
 #: Last functions on the way into schedule() of a thread that an interrupt's end preempted.
 PREEMPTED_AT_ONCE = frozenset({
@@ -101,6 +107,8 @@ PREEMPTED_AT_ONCE = frozenset({
     "arm64_preempt_schedule_irq",
     "__irq_svc",
 })  # fmt: skip
+#: Detail of `steal` where the host did not say that it took time, and yet did.
+LATE_TIMER = "its timer came late"
 #: Functions that stand on every stack and say nothing of where a section was.
 OF_THE_SCHEDULER = frozenset({
     "__schedule",
@@ -151,15 +159,29 @@ def where(stack: tuple[str, ...], helpers: frozenset[str]) -> str:
     return next((name for name in names if name not in helpers), names[0] if names else "")
 
 
-def cut(window: Window, idle_exit_ns: Mapping[int, int] | None = None) -> list[Piece]:
+def stack_after_ns(threshold_ns: int | None) -> int:
+    """Return what a stage took at least of which there is a stack, by the threshold asked for."""
+    return min(STACK_AFTER_NS, threshold_ns // 2) if threshold_ns else STACK_AFTER_NS
+
+
+def cut(
+    window: Window,
+    idle_exit_ns: Mapping[int, int] | None = None,
+    stacks_after_ns: int | None = None,
+    *,
+    guest: bool = False,
+) -> list[Piece]:
     """Cut a window into pieces by the rule above.
 
-    idle_exit_ns: by idle state, how long the board says that leaving it takes. Returns at least
-    one piece, or none where nothing lies between due and run.
+    idle_exit_ns: by idle state, how long the board says that leaving it takes. stacks_after_ns:
+    what stack_after_ns() says of the recording, else STACK_AFTER_NS. guest: the board is a virtual
+    machine. Returns at least one piece, or none where nothing lies between due and run.
     """
     if window.run_ns <= window.due_ns:
         return []
-    rule = _Rule(window, idle_exit_ns or {})
+    if stacks_after_ns is None:
+        stacks_after_ns = STACK_AFTER_NS
+    rule = _Rule(window, idle_exit_ns or {}, stacks_after_ns, guest=guest)
     pieces: list[Piece] = []
     observed = min(max(window.observed_ns, window.due_ns), window.run_ns)
     if observed > window.due_ns:
@@ -197,8 +219,17 @@ def _stages(window: Window, segment: Segment) -> list[tuple[int, int, Stage]]:
 class _Rule:
     """The table above for one window."""
 
-    def __init__(self, window: Window, idle_exit_ns: Mapping[int, int]) -> None:
+    def __init__(
+        self,
+        window: Window,
+        idle_exit_ns: Mapping[int, int],
+        stacks_after_ns: int,
+        *,
+        guest: bool,
+    ) -> None:
         self._window = window
+        self._guest = guest
+        self._stacks_after_ns = stacks_after_ns
         self._idle_exit_ns = idle_exit_ns
         events = [event for event in window.events if event.cpu == window.cpu]
         stacks = [event for event in events if event.kind is Kind.STACK]
@@ -240,9 +271,9 @@ class _Rule:
         runnable = self._window.waking_ns
         if runnable is not None and segment.chosen_ns > runnable:
             return Cause.THROTTLING, f"{thread.name} ran instead"
-        if not self._was_long_runnable():
-            return Cause.SCHEDULING, f"from {thread.name}"
         stack = self._switch_stack
+        if stack is None and not self._was_long_runnable():
+            return Cause.SCHEDULING, f"from {thread.name}"
         names = [function_of(symbol) for symbol in stack.stack] if stack is not None else []
         # What lies within the scheduler is the recording itself.
         names = names[names.index("__schedule") :] if "__schedule" in names else names
@@ -254,7 +285,7 @@ class _Rule:
     def _was_long_runnable(self) -> bool:
         """Return whether it waited long enough for the recorder to take a stack."""
         waking, switched = self._window.waking_ns, self._window.switched_ns
-        return waking is None or switched is None or switched - waking > STACK_AFTER_NS
+        return waking is None or switched is None or switched - waking > self._stacks_after_ns
 
     def _pending(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Name what ran while the interrupt did not come."""
@@ -270,7 +301,14 @@ class _Rule:
             return [Piece(segment.start_ns, segment.end_ns, Cause.RETURN, "did not sleep", stage)]
         inside = segment.name if segment.level is Level.SOFTIRQ else thread.name if thread else ""
         detail = f"in {inside}" if inside else ""
-        return [Piece(segment.start_ns, segment.end_ns, Cause.UNEXPLAINED, detail, stage)]
+        return [self._late_timer(segment.start_ns, segment.end_ns, detail, stage)]
+
+    def _late_timer(self, start_ns: int, end_ns: int, detail: str, stage: Stage) -> Piece:
+        """Name a stretch in which the interrupt did not come, and interrupts were not seen off."""
+        stack = self._timer_stack
+        if self._guest and stack is not None and stack.enabled is False:
+            return Piece(start_ns, end_ns, Cause.STEAL, LATE_TIMER, stage)
+        return Piece(start_ns, end_ns, Cause.UNEXPLAINED, detail, stage)
 
     def _idle_exit(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Name what the idle state answers for, counted from when it could have been left."""
@@ -282,7 +320,7 @@ class _Rule:
             pieces.append(Piece(at, until, Cause.IDLE_EXIT, f"state {state}", stage))
             at = until
         if segment.end_ns > at:
-            pieces.append(Piece(at, segment.end_ns, Cause.UNEXPLAINED, "while idle", stage))
+            pieces.append(self._late_timer(at, segment.end_ns, "while idle", stage))
         return pieces
 
     def _its_own(self, segment: Segment, stage: Stage) -> list[Piece]:

@@ -20,8 +20,12 @@ BLOCKS = 60
 #: More causes than that are not told apart: the rest are summed up as "other".
 MOST_CAUSES = 200
 OTHER = "other"
+#: An event is stamped somewhere within the code that it tells of: where one piece ends and the next
+#: begins is known to so much. Added to the intervals at both ends, for each episode with the cause.
+RESOLUTION_NS = 1_000
 #: Pieces of these say nothing by their detail in a population.
-_WITHOUT_DETAIL = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED})
+_WITHOUT_DETAIL = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.SCHEDULING})
+_UNNAMED = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED})
 
 Key = tuple[Cause, str]
 _LOST: Key = (Cause.NOT_OBSERVED, "")
@@ -178,7 +182,10 @@ def _share(
     share, low, high = (float(a[column]) for a in (shares.share, shares.low, shares.high))
     bounded = np.isfinite(low) and np.isfinite(high)
     mean_ns = share * shares.excess_ns / episodes
-    named = key[0] not in _WITHOUT_DETAIL
+    if bounded:
+        blur = RESOLUTION_NS * in_tail * episodes / shares.excess_ns
+        low, high = low - blur, high + blur
+    named = key[0] not in _UNNAMED
     return CauseShare(
         cause=key[0],
         detail=key[1],

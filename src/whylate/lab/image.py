@@ -40,6 +40,8 @@ class Image:
     release: str
     #: Changes when anything in it changes.
     sha256: str
+    #: The same kernel as an ELF file that need not unpack itself, where there is one.
+    plain_kernel: Path | None = None
 
 
 class _Kernel(msgspec.Struct, frozen=True):
@@ -49,6 +51,7 @@ class _Kernel(msgspec.Struct, frozen=True):
     kernel: str
     dtb: str | None
     modules: list[str]
+    plain: bool
 
 
 def is_fetched(board: VirtualBoard) -> bool:
@@ -79,7 +82,7 @@ def _unpack_kernel(
     """Take the kernel, the device tree and the modules out of a package, once."""
     wanted = board.description
     key = hashlib.sha256(
-        f"{sha256_of(package)} {wanted.dtb} {wanted.dtb_disable} {wanted.modules}".encode()
+        f"{sha256_of(package)} {wanted.dtb} {wanted.dtb_disable} {wanted.modules} plain".encode()
     ).hexdigest()[:16]
     here = directory / key
     note = here / "kernel.json"
@@ -100,6 +103,7 @@ def _unpack_kernel(
         sha256_of(fresh / "vmlinuz"),
         sha256_of(fresh / "board.dtb") if wanted.dtb else None,
         [m for m in wanted.modules if m in taken.modules],
+        taken.plain,
     )
     (fresh / "kernel.json").write_bytes(msgspec.json.encode(kernel))
     shutil.rmtree(here, ignore_errors=True)
@@ -114,6 +118,7 @@ class _Taken:
     wanted: Description
     directory: Path
     release: str = ""
+    plain: bool = False
     tree: bool = False
     modules: set[str] = field(default_factory=set)
     builtin: set[str] = field(default_factory=set)
@@ -123,7 +128,12 @@ class _Taken:
         path = PurePosixPath(member.name)
         if path.match("boot/vmlinuz-*"):
             self.release = path.name.removeprefix("vmlinuz-")
-            (self.directory / "vmlinuz").write_bytes(_data(tar, member))
+            data = _data(tar, member)
+            (self.directory / "vmlinuz").write_bytes(data)
+            plain = elf_of(data) if self.wanted.arch == "x86_64" else None
+            if plain is not None:
+                (self.directory / "vmlinux").write_bytes(plain)
+                self.plain = True
         elif path.name == "modules.builtin":
             lines = _data(tar, member).decode().splitlines()
             self.builtin = {_module(PurePosixPath(line)) for line in lines}
@@ -150,6 +160,22 @@ class _Taken:
             raise LabError(
                 f"{package} has no {what}: the description of {machine} does not fit this version"
             )
+
+
+def elf_of(packed: bytes) -> bytes | None:
+    """Return the ELF file that an x86 kernel would unpack itself to; None: there is none in xz.
+
+    Unpacking takes an emulated processor longer than all the rest of a boot. QEMU starts such a
+    file by its PVH note (Linux: arch/x86/platform/pvh).
+    """
+    start = packed.find(b"\xfd7zXZ\0")
+    if start < 0:
+        return None
+    try:
+        found = lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(packed[start:], MAX_FILE)
+    except lzma.LZMAError:
+        return None
+    return found if found.startswith(b"\x7fELF") and b"Xen\0" in found else None
 
 
 def _module(path: PurePosixPath) -> str:
@@ -210,7 +236,8 @@ def _make(
         archive.file("lib/modules/order", "".join(f"{m}\n" for m in kernel.modules).encode())
         _replace_images(initrd, gzip.compress(archive.pack(), 6, mtime=0))
     dtb = here / "board.dtb" if kernel.dtb else None
-    return Image(here / "vmlinuz", initrd, dtb, kernel.release, key)
+    plain = here / "vmlinux" if kernel.plain else None
+    return Image(here / "vmlinuz", initrd, dtb, kernel.release, key, plain)
 
 
 def _replace_images(initrd: Path, data: bytes) -> None:

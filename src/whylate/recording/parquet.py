@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.manifest import SCHEMA_VERSION, CpuAccount
-from whylate.recording.samples import CpuSamples, Int64s, Woken
+from whylate.recording.samples import CpuSamples, CpuStages, Int64s, Woken
 from whylate.wire.app_samples import ORIGINS, Threads
 from whylate.wire.events import NOT_SEEN
 from whylate.wire.samples import Rows
@@ -32,6 +33,8 @@ COLUMNS = ["cpu", "activation", "latency_ns", "overrun"]
 #: When the interrupt that woke the thread began, when it was woken, and when it was switched to,
 #: since the activation was due.
 STAGES = ["timer_ns", "waking_ns", "switched_ns"]
+#: Those of them that samples in memory have.
+READ_STAGES = ["timer_ns", "switched_ns"]
 
 
 #: Of a program's activations: when each was due, whose it is, and what made it due.
@@ -233,9 +236,11 @@ def read_samples(
     columns = [*COLUMNS, *(OWN_COLUMNS if app else [])]
     try:
         with pq.ParquetFile(path) as file:
-            _check_columns(path, file.schema_arrow, columns, app=app)
+            columns = _check_columns(path, file.schema_arrow, columns, app=app)
             _check_size(path, file.metadata.num_rows, accounts)
-            filling = {account.cpu: _Filling(account, app=app) for account in accounts}
+            staged = set(READ_STAGES) <= set(columns) and _any_stage(file.metadata)
+            columns = [name for name in columns if staged or name not in READ_STAGES]
+            filling = {account.cpu: _Filling(account, columns) for account in accounts}
             # A group at a time: the file's own copy of ten million rows is never held whole.
             for group in range(file.num_row_groups):
                 _fill(path, filling, file.read_row_group(group, columns=columns), columns)
@@ -258,6 +263,7 @@ def _check_size(path: Path, rows: int, accounts: Sequence[CpuAccount]) -> None:
 
 _TYPES: dict[str, Any] = {
     "activation": np.int64, "latency_ns": np.int64, "overrun": np.bool_,
+    "timer_ns": np.int32, "switched_ns": np.int32,
     "due_ns": np.int64, "pid": np.int32, "origin": np.int8,
 }  # fmt: skip
 
@@ -265,14 +271,12 @@ _TYPES: dict[str, Any] = {
 class _Filling:
     """The arrays of one CPU, as long as the manifest says, while groups are copied in."""
 
-    def __init__(self, account: CpuAccount, *, app: bool) -> None:
+    def __init__(self, account: CpuAccount, names: Sequence[str]) -> None:
         self.account = account
         self.rows = account.seen + account.overrun
         self.filled = 0
-        self.columns = {
-            name: np.empty(self.rows, kind)
-            for name, kind in _TYPES.items()
-            if app or name not in OWN_COLUMNS
+        self.columns: dict[str, NDArray[Any]] = {
+            name: np.empty(self.rows, _TYPES[name]) for name in names if name in _TYPES
         }
 
     def samples(self, interval_ns: int) -> CpuSamples:
@@ -282,6 +286,7 @@ class _Filling:
             order = np.argsort(columns["due_ns"], kind="stable")
             columns = {name: column[order] for name, column in columns.items()}
             woken = Woken(columns["due_ns"], columns["pid"], columns["origin"], account.end_ns)
+        staged = set(READ_STAGES) <= set(columns)
         return CpuSamples(
             cpu=account.cpu,
             start_ns=account.start_ns,
@@ -290,6 +295,7 @@ class _Filling:
             latency_ns=columns["latency_ns"],
             overrun=columns["overrun"],
             woken=woken,
+            stages=CpuStages(*(columns[name] for name in READ_STAGES)) if staged else None,
         )
 
     def check(self, path: Path) -> None:
@@ -329,28 +335,48 @@ def _fill(path: Path, filling: dict[int, _Filling], table: Any, names: Sequence[
         one.filled = to
 
 
-def _column(path: Path, table: Any, name: str) -> Any:
-    """Return a column as numbers; an origin as its index into ORIGINS."""
-    if name != "origin":
-        return table[name].to_numpy()
+def _column(path: Path, table: Any, name: str) -> NDArray[Any]:
+    """Return a column as numbers: NOT_SEEN where it is null; an origin as its index in ORIGINS."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = pc.index_in(table[name].cast(pa.string()), value_set=pa.array(ORIGINS))
-    if found.null_count:
-        raise RecordingError(f"{path}: column origin names none of {', '.join(ORIGINS[1:])}")
-    return found.to_numpy()
+    column = table[name]
+    if name == "origin":
+        column = pc.index_in(column.cast(pa.string()), value_set=pa.array(ORIGINS))
+        if column.null_count:
+            raise RecordingError(f"{path}: column origin names none of {', '.join(ORIGINS[1:])}")
+    elif column.null_count:
+        column = pc.fill_null(column, NOT_SEEN)
+    array: NDArray[Any] = column.to_numpy()
+    return array
 
 
-def _check_columns(path: Path, schema: Any, columns: Sequence[str], *, app: bool) -> None:
+def _any_stage(metadata: Any) -> bool:
+    """Whether any stage of any activation was seen: the file says how many are null."""
+    for group in range(metadata.num_row_groups):
+        rows = metadata.row_group(group)
+        for index in range(rows.num_columns):
+            column = rows.column(index)
+            if column.path_in_schema in READ_STAGES and not (
+                column.is_stats_set and column.statistics.null_count == rows.num_rows
+            ):
+                return True
+    return False
+
+
+def _check_columns(path: Path, schema: Any, columns: Sequence[str], *, app: bool) -> list[str]:
+    """Return the columns to read; raise RecordingError for a file that is none of ours."""
     if (schema.metadata or {}).get(b"whylate") is None or not set(columns) <= set(schema.names):
         raise RecordingError(
             f"{path} was not written by whylate: it lacks the columns {', '.join(columns)}"
         )
     wanted = _schema(app=app)
+    # Recordings of an older schema have no stages.
+    columns = [*columns, *(name for name in READ_STAGES if name in schema.names)]
     for name in columns:
         if schema.field(name).type != wanted.field(name).type:
             raise RecordingError(
                 f"{path}: column {name} is {schema.field(name).type}, "
                 f"not {wanted.field(name).type}: it was changed after the recording"
             )
+    return columns

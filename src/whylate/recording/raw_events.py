@@ -23,6 +23,7 @@ SOFTIRQS = (
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
 )  # fmt: skip
 STACKS = {1: "timer", 2: "switch"}
+STACK_OF_USER = 0x80
 PREEMPTED = 0x80
 #: Bits of task_struct.__state, as the kernel's own trace writes them.
 STATES = ((0x01, "S"), (0x02, "D"), (0x04, "T"), (0x08, "t"), (0x10, "X"), (0x20, "Z"), (0x40, "P"))
@@ -86,11 +87,12 @@ def _switch(one: RawEvent, names: Names, machine: str) -> Event:
 
 def _stack(one: RawEvent, names: Names, machine: str) -> Event:
     # User code cannot switch interrupts off.
-    interrupted = USER_CODE if one.d else names.function(one.e)
+    user = one.a & STACK_OF_USER
+    interrupted = USER_CODE if user else names.function(one.e)
     return Event(
-        0, 0, Kind.STACK, id=one.c, name=STACKS.get(one.a, "?"),
+        0, 0, Kind.STACK, id=one.c, name=STACKS.get(one.a & ~STACK_OF_USER, "?"),
         stack=(interrupted,) if interrupted else (),
-        enabled=False if one.d else enables(one.f, machine),
+        enabled=False if user else enables(one.f, machine),
     )  # fmt: skip
 
 

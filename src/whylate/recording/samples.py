@@ -27,6 +27,19 @@ class Woken:
 
 
 @dataclass(frozen=True)
+class CpuStages:
+    """When the activations of one CPU came how far: what the flight recorder saw of each.
+
+    timer_ns:    int32, shape (n,); from due to when the interrupt that woke the thread began.
+    switched_ns: int32, shape (n,); from due to when the CPU was given to the thread.
+    Both are NOT_SEEN (whylate.wire.events) where nobody saw it, as for every overrun.
+    """
+
+    timer_ns: NDArray[np.int32]
+    switched_ns: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
 class CpuSamples:
     """Activations of one CPU, in the order in which they were due.
 
@@ -36,6 +49,7 @@ class CpuSamples:
     woken:      None for the wakeup workload: there `activation` is strictly increasing, and
                 activation i was due at start_ns + i * interval_ns on the board's CLOCK_MONOTONIC.
                 A program's activations come when they come, and interval_ns is 0.
+    stages:     of the same rows; None where no stage of any activation was recorded.
     """
 
     cpu: int
@@ -45,6 +59,7 @@ class CpuSamples:
     latency_ns: Int64s
     overrun: NDArray[np.bool_]
     woken: Woken | None = None
+    stages: CpuStages | None = None
 
     @property
     def due_ns(self) -> Int64s:
@@ -92,6 +107,8 @@ class CpuSamples:
             activation=self.activation[own],
             latency_ns=self.latency_ns[own],
             overrun=self.overrun[own],
+            stages=self.stages
+            and CpuStages(self.stages.timer_ns[own], self.stages.switched_ns[own]),
             woken=replace(
                 self.woken,
                 due_ns=self.woken.due_ns[own],

@@ -38,6 +38,8 @@ _EVENT_TYPES = {
 #: By the number that the probe sends.
 WHY: tuple[Why, ...] = ("body", "tail", "stop")
 SUMS = ("irq_ns", "softirq_ns", "nmi_ns", "idle_ns", "thread_ns", "steal_ns")
+#: Columns that the first recordings with windows had not.
+_LATER = {"waking_cpu"}
 _NULLABLE = {"timer_ns", "waking_ns", "switched_ns", "waking_cpu", "enabled"}
 
 
@@ -138,10 +140,11 @@ def _rows(path: Path, types: dict[str, str]) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
-        missing = set(types) - set(file.schema_arrow.names)
+        columns = [name for name in types if name in file.schema_arrow.names]
+        missing = set(types) - set(columns) - _LATER
         if missing:
             raise RecordingError(f"{path} was not written by whylate: it lacks {min(missing)}")
-        for batch in file.iter_batches(batch_size=1 << 14, columns=list(types)):
+        for batch in file.iter_batches(batch_size=1 << 14, columns=columns):
             yield from batch.to_pylist()
 
 
@@ -178,7 +181,7 @@ def _window(row: dict[str, Any], events: list[dict[str, Any]]) -> Window:
         timer_ns=row["timer_ns"],
         waking_ns=row["waking_ns"],
         switched_ns=row["switched_ns"],
-        waking_cpu=row["waking_cpu"],
+        waking_cpu=row.get("waking_cpu"),
         observed_ns=row["observed_ns"],
         events=tuple(_event(one) for one in events),
     )

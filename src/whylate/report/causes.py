@@ -10,9 +10,11 @@ from rich.text import Text
 
 from whylate.causes.advice import advice
 from whylate.causes.answer import FEW_EPISODES, Answer, Story
+from whylate.causes.families import Families, Family
 from whylate.causes.needs import Sees, Sight
 from whylate.causes.pieces import Cause, Piece
 from whylate.causes.population import CALLED_NS, CALLED_SHARE, CauseShare, Population
+from whylate.report.quantities import format_ns
 from whylate.report.text import plain
 from whylate.summary.units import ns_text
 
@@ -39,13 +41,16 @@ def print_answer(answer: Answer, console: Console, stories: int = 0) -> None:
     console.print(Text(headline(answer, found), style="bold"))
     console.print()
     console.print(_table(found))
+    if families_said(answer):
+        console.print()
+        console.print(_families(answer))
     for line in notes(found):
         console.print(Text(line, style="dim"))
     if unseen := not_told_apart(answer.sights):
         console.print(Text(unseen, style="dim"))
     for story in answer.worst[:stories]:
         console.print()
-        console.print(_story(story))
+        console.print(_story(story, answer))
     for cause in told_of(found):
         console.print()
         console.print(_advice(cause))
@@ -166,10 +171,54 @@ def _row(one: CauseShare) -> tuple[Text | str, ...]:
     )
 
 
-def _story(story: Story) -> Text:
+def families_said(answer: Answer) -> list[tuple[str, str]]:
+    """Say what late episodes have in common: a letter and a rule for each family.
+
+    Nothing where there is only one: it would repeat the table.
+    """
+    found = answer.families
+    if found is None or len(found.families) < 2:
+        return []
+    told = [(one.letter, family_rule(one, found)) for one in found.families]
+    if found.unrecorded:
+        told.append(("", f"{_episodes(found.unrecorded)} of which nothing was recorded"))
+    return told
+
+
+def family_rule(one: Family, found: Families) -> str:
+    """Say what a family has in common: "41 episodes, all with ≥ 200 µs of softirq NET_RX"."""
+    worst = f"the worst {format_ns(one.worst_ns)}"
+    if one.cause is None:
+        return f"{_episodes(one.episodes)} with no one thing in common; {worst}"
+    name = cause_name(one.cause, one.detail or "")
+    if one.cause not in (Cause.UNEXPLAINED, Cause.NOT_OBSERVED):
+        name = f"of {name}" if one.detail is not None else f"of {name}, various"
+    common = [f"median {format_ns(one.median_ns)}"]
+    if found.body:
+        common.append(f"ordinary ones: {one.ordinary:,} of {found.body:,}")
+    return (
+        f"{_episodes(one.episodes)}, all with ≥ {format_ns(one.at_least_ns, 2)} {name} "
+        f"({'; '.join(common)}); {worst}"
+    )
+
+
+def _episodes(count: int) -> str:
+    return f"{count:,} episode{'' if count == 1 else 's'}"
+
+
+def _families(answer: Answer) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for letter, rule in families_said(answer):
+        grid.add_row(Text(letter, style="bold"), Text(rule))
+    return grid
+
+
+def _story(story: Story, answer: Answer) -> Text:
     one = story.accounted
+    letter = answer.families.of.get((one.cpu, one.activation)) if answer.families else None
+    of = f" ({letter})" if letter and families_said(answer) else ""
     head = f"cpu {one.cpu} activation {one.activation:,}{of_thread(story)}: "
-    head += ns_text(one.latency_ns)
+    head += f"{ns_text(one.latency_ns)}{of}"
     pieces = [
         f"{cause_name(cause, detail)} {ns_text(length)}"
         for cause, detail, length in told(one.pieces or (), one.latency_ns)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -14,10 +13,11 @@ from typing import Any
 from whylate.causes.answer import Answer
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import CpuSamples
-from whylate.report import page, sentences
+from whylate.report import drawing, page, sentences
 from whylate.report.payload import plot_data
 from whylate.report.quantities import format_count
 from whylate.report.text import plain
+from whylate.report.whole import whole_file
 from whylate.report.why import WIDTH, why
 from whylate.summary.model import Summary
 
@@ -49,6 +49,9 @@ def render_html(
         data=Markup(_json_block(data)),  # noqa: S704 (escaped by _json_block)
         why=why(answer) if answer is not None else None,
         bar_width=WIDTH,
+        head=drawing.HEAD,
+        axis=drawing.AXIS,
+        block_height=drawing.BLOCK,
         **_words(summary, manifest),
     )
 
@@ -65,13 +68,9 @@ def write_report(
     The file appears whole or not at all: a browser that reloads never sees half a page.
     """
     text = render_html(summary, manifest, samples, answer)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    try:
+    with whole_file(path) as unfinished:
         # A lone surrogate, which some file name of the board may hold, has no UTF-8.
         unfinished.write_text(text, encoding="utf-8", errors="replace", newline="\n")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
     return path
 
 
@@ -99,6 +98,9 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "account_noun": sentences.account_noun(summary),
         "account_sum": sentences.account_sum(summary),
         "app": app,
+        "stages": list(summary.together.stages),
+        "stage_rows": page.stage_rows([summary.together]),
+        "stage_cpu_rows": page.stage_rows(summary.per_cpu) if len(summary.per_cpu) > 1 else [],
         "table": table,
         "missing": page.missing_figures([together, *table.rows, *table.folded]),
         "interval_note": plain(summary.interval_note, 300),

@@ -133,6 +133,24 @@ def figures_table(summary: Summary) -> FiguresTable:
     return FiguresTable("CPU", caption, worst, rows)
 
 
+def stage_rows(figures: Sequence[Figures]) -> list[Row]:
+    """Write a line for each stage of each of these figures; none where no stage was recorded."""
+    return [
+        Row(
+            label=f"{name} latency" if one.cpu is None else f"{name}, CPU {one.cpu}",
+            together=one.cpu is None,
+            counts=(
+                ("seen", format_count(stage.seen)),
+                ("not seen", format_count(stage.not_seen)),
+            ),
+            lowest="",
+            cells=tuple(_cell(quantile, stage.latency_ns.get(quantile)) for quantile in QUANTILES),
+        )
+        for one in figures
+        for name, stage in one.stages.items()
+    ]
+
+
 def _cell(name: str, estimate: Estimate | None) -> Cell:
     if estimate is None:
         return Cell(name, "–", "", "not computed")

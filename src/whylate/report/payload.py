@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from whylate.recording.samples import CpuSamples
 from whylate.report.histogram import linear_bins, log_bins, sketch_ns
 from whylate.report.timeline import Band, CpuTimeline, timeline
 from whylate.summary.model import Estimate, Summary
+from whylate.summary.stages import stage_ns
+from whylate.wire.events import NOT_SEEN
 
 #: Numbers that all CPUs share, so that 64 CPUs make no larger a page than 8.
 _LINEAR_BINS = 32_000
@@ -27,12 +30,34 @@ def plot_data(
 ) -> dict[str, Any]:
     """Bin the samples for the plots; all values are JSON numbers, latencies in ns.
 
-    Bin indices are stored as differences, which are short to write. About 1 MB at the most.
+    Bin indices are stored as differences, which are short to write. About 1 MB at the most for
+    each plot.
     """
+    cpus = max(1, len(samples))
+    time = timeline(samples, _bins_each(2000, _TIME_BINS, cpus))
+    return {
+        **_histogram(samples, summary.together.latency_ns, resolution_ns),
+        "time": {
+            "width": time.width_ns,
+            "bins": time.bins,
+            "max": [_worst(c) for c in time.cpus],
+            "overrun": [_sparse(c.overrun) for c in time.cpus],
+            "band": None if time.band is None else _band(time.band),
+        },
+        "stages": {
+            name: _histogram(_seen(samples, name), stage.latency_ns, resolution_ns)
+            for name, stage in summary.together.stages.items()
+        },
+    }
+
+
+def _histogram(
+    samples: Sequence[CpuSamples], figures: Mapping[str, Estimate], resolution_ns: int
+) -> dict[str, Any]:
+    """Bin latencies, or the times to a stage, for one plot."""
     cpus = max(1, len(samples))
     linear = linear_bins(samples, _bins_each(4000, _LINEAR_BINS, cpus), resolution_ns)
     log = log_bins(samples, _bins_each(1500, _LOG_BINS, cpus), resolution_ns=resolution_ns)
-    time = timeline(samples, _bins_each(2000, _TIME_BINS, cpus))
     return {
         "cpus": [s.cpu for s in samples],
         "linear": {
@@ -47,21 +72,28 @@ def plot_data(
             "overrun": [_sparse(o) for o in log.overrun],
             "below": list(log.below),
         },
-        "time": {
-            "width": time.width_ns,
-            "bins": time.bins,
-            "max": [_worst(c) for c in time.cpus],
-            "overrun": [_sparse(c.overrun) for c in time.cpus],
-            "band": None if time.band is None else _band(time.band),
-        },
         "marks": [
             {"name": name, "ns": estimate.value, "atLeast": estimate.at_least}
             for name in ("p50", "p99.9", "max")
-            if (estimate := summary.together.latency_ns.get(name)) and estimate.value is not None
+            if (estimate := figures.get(name)) and estimate.value is not None
         ],
         "body": _body_end(samples),
-        "startLog": _wants_log(summary),
+        "startLog": _wants_log(figures),
     }
+
+
+def _seen(samples: Sequence[CpuSamples], stage: str) -> list[CpuSamples]:
+    """Return the times to a stage as if they were latencies, of those activations that have one."""
+    found = []
+    for one in samples:
+        times = None if one.stages is None else stage_ns(one.stages, stage)
+        rows = np.zeros(0, np.int64) if times is None else np.flatnonzero(times != NOT_SEEN)
+        latency_ns = np.zeros(0, np.int64) if times is None else times[rows].astype(np.int64)
+        found.append(
+            replace(one, activation=one.activation[rows], latency_ns=latency_ns,
+                    overrun=np.zeros(rows.size, np.bool_), stages=None)
+        )  # fmt: skip
+    return found
 
 
 def _bins_each(most: int, together: int, cpus: int) -> int:
@@ -92,9 +124,8 @@ def _body_end(samples: Sequence[CpuSamples]) -> list[int]:
     return [int(some[int(q * (some.size - 1))]) for q in (0.001, 0.999)]
 
 
-def _wants_log(summary: Summary) -> bool:
-    found: dict[str, Estimate] = summary.together.latency_ns
-    median, worst = found.get("p50"), found.get("max")
+def _wants_log(figures: Mapping[str, Estimate]) -> bool:
+    median, worst = figures.get("p50"), figures.get("max")
     if median is None or worst is None or median.value is None or worst.value is None:
         return False
     return worst.value > _LOG_FROM_RATIO * max(median.value, 1)

@@ -12,6 +12,8 @@ from whylate.summary.model import Estimate, Exceedance, Figures, Summary, Thread
 
 #: The columns of every table of quantiles, in order.
 QUANTILES = (*ladder.QUANTILES, "max")
+#: Of the stages of whylate.summary.stages, as short as their column is.
+STAGE_NAMES = {"interrupt": "irq", "thread": "thread"}
 
 
 def account(summary: Summary) -> str:
@@ -111,6 +113,22 @@ def value(estimate: Estimate | None) -> str:
     if estimate is None or estimate.value is None:
         return "–"
     return f"{'≥ ' if estimate.at_least else ''}{format_ns(estimate.value)}"
+
+
+def stages_said(figures: Figures) -> list[str]:
+    """Say what interrupt and thread latency are, and how many of them nobody saw."""
+    if not figures.stages:
+        return []
+    lines = ["irq: from due to its interrupt; thread: to having the CPU; all: to running"]
+    lacking = [
+        f"{STAGE_NAMES[name]} of {format_count(stage.not_seen)}"
+        for name, stage in figures.stages.items()
+        if stage.not_seen
+    ]
+    if lacking:
+        overruns = ", overruns among them" if figures.overrun else ""
+        lines.append(f"not seen: {', '.join(lacking)}{overruns}; ≥ takes those as 0")
+    return lines
 
 
 def worst_first(rows: list[Figures]) -> list[Figures]:

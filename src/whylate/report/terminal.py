@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -13,9 +13,11 @@ from whylate.recording.manifest import LoadReport
 from whylate.report.quantities import format_interval_ns, format_rate
 from whylate.report.sentences import (
     QUANTILES,
+    STAGE_NAMES,
     account,
     known_cause,
     not_seen,
+    stages_said,
     thread_label,
     threads_shown,
     value,
@@ -24,7 +26,7 @@ from whylate.report.sentences import (
     worst_first,
 )
 from whylate.report.text import plain
-from whylate.summary.model import Estimate, Figures, Requirement, Summary, Trust
+from whylate.summary.model import Estimate, Figures, Requirement, StageFigures, Summary, Trust
 
 #: More CPUs than this do not fit on one screen: the worst few stand for them.
 _ALL_SHOWN = 4
@@ -72,6 +74,8 @@ def print_summary(
     for footnote in footnotes.lines():
         console.print(Text(footnote, style="dim"))
     console.print(Text(plain(f"Under each figure: {summary.interval_note}", 200), style="dim"))
+    for said in stages_said(summary.together):
+        console.print(Text(said, style="dim"))
     console.print()
     console.print(Text(not_seen(summary.exceedance)))
     for line in _said_of_it(summary, why):
@@ -132,11 +136,12 @@ class _Row:
     label: str
     style: str
     latency_ns: dict[str, Estimate]
+    stages: dict[str, StageFigures] = field(default_factory=dict)
 
 
 def _rows(summary: Summary) -> tuple[list[_Row], str]:
     """Return the lines, and what to say of those that are left out."""
-    together = _Row("all", "bold", summary.together.latency_ns)
+    together = _Row("all", "bold", summary.together.latency_ns, summary.together.stages)
     if summary.app is not None:
         threads = [] if summary.threads == 1 else summary.per_thread[:_ALL_SHOWN]
         left_out = threads_shown(summary, len(threads)) if threads else ""
@@ -215,6 +220,16 @@ def _wide_table(rows: list[_Row], footnotes: _Footnotes, *, width: int | None = 
         intervals = [_interval_cell(c) for c in cells]
         if any(intervals):
             table.add_row("", *(Text(i, style="dim") for i in intervals))
+        # Their intervals are in the report: here they are beside those of the whole latency.
+        for stage, figures in row.stages.items():
+            found = [figures.latency_ns.get(name) for name in QUANTILES]
+            table.add_row(
+                STAGE_NAMES[stage],
+                *(
+                    _value_cell(name, cell, footnotes)
+                    for name, cell in zip(QUANTILES, found, strict=True)
+                ),
+            )
     return table
 
 
@@ -225,6 +240,13 @@ def _narrow_table(rows: list[_Row], footnotes: _Footnotes) -> Table:
             cell = row.latency_ns.get(name)
             figure = Text(_value_cell(name, cell, footnotes), style=row.style)
             table.add_row(Text(row.label), name, figure, Text(_interval_cell(cell), style="dim"))
+        for stage, figures in row.stages.items():
+            for name in QUANTILES:
+                cell = figures.latency_ns.get(name)
+                interval = Text(_interval_cell(cell), style="dim")
+                table.add_row(
+                    STAGE_NAMES[stage], name, _value_cell(name, cell, footnotes), interval
+                )
     return table
 
 

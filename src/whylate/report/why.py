@@ -1,19 +1,20 @@
-"""Why it was late, for the page: causes as one bar and a table, the worst episodes as bars of time.
+"""Why it was late, for the page: causes as one bar and a table, families, the worst drawn.
 
 Nothing here is escaped for HTML: the template does that, for everything, by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from whylate.causes.advice import Advice, advice
 from whylate.causes.answer import Answer, Story
-from whylate.causes.pieces import Cause, Piece
+from whylate.causes.pieces import Cause
 from whylate.causes.population import CauseShare
 from whylate.report.causes import (
     cause_name,
+    families_said,
     headline,
     not_told_apart,
     notes,
@@ -22,6 +23,7 @@ from whylate.report.causes import (
     shown,
     told_of,
 )
+from whylate.report.drawing import WHATS, Drawing, colour_of, drawing
 from whylate.report.quantities import format_count, format_ns
 from whylate.report.text import plain
 
@@ -59,11 +61,17 @@ class CauseRow:
 
 
 @dataclass(frozen=True)
-class StoryBar:
-    """One of the worst episodes as a bar from due to run."""
+class FamilyRow:
+    """A line of the table of families; what its members have in common, and the class of that."""
 
-    head: str
-    parts: tuple[Part, ...]
+    letter: str
+    common: str
+    colour: str
+    episodes: str
+    at_least: str
+    median: str
+    in_ordinary: str
+    worst: str
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,10 @@ class Why:
     bar: tuple[Part, ...] = ()
     rows: tuple[CauseRow, ...] = ()
     notes: tuple[str, ...] = ()
-    stories: tuple[StoryBar, ...] = ()
+    families: tuple[FamilyRow, ...] = ()
+    unrecorded: str = ""
+    stories: tuple[Drawing, ...] = ()
+    whats: tuple[tuple[str, str], ...] = ()
     advice: tuple[tuple[str, Advice], ...] = ()
 
 
@@ -86,13 +97,18 @@ def why(answer: Answer) -> Why:
         return Why(plain(answer.why_not or "nothing was late", 500))
     rows = shown(found.causes)
     colours = _colours(rows)
+    stories = tuple(_drawing(story, answer, colours) for story in answer.worst)
+    unseen = filter(None, [not_told_apart(answer.sights)])
     return Why(
         "",
         headline(answer, found),
-        tuple(_bar(rows, colours)),
-        tuple(_row(one, colours) for one in rows),
-        tuple(filter(None, [*notes(found), not_told_apart(answer.sights)])),
-        tuple(_story(story, colours) for story in answer.worst),
+        tuple(_bar(found.causes, colours)),
+        (*(_row(one, colours) for one in rows), *_others(found.causes, rows)),
+        tuple(note.removeprefix("▶ ") for note in [*notes(found), *unseen]),
+        tuple(_families(answer, colours)),
+        _unrecorded(answer),
+        stories,
+        tuple(_whats(stories)),
         tuple((cause.value, advice(cause)) for cause in told_of(found)),
     )
 
@@ -110,17 +126,32 @@ def _colours(rows: Sequence[CauseShare]) -> dict[tuple[Cause, str], str]:
 
 
 def _bar(rows: Sequence[CauseShare], colours: dict[tuple[Cause, str], str]) -> list[Part]:
-    """Return the shares side by side; negative ones, and the rest, are in the table alone."""
+    """Return the shares side by side, the rest together; negative ones are in the table alone."""
     parts = []
     x = 0.0
-    whole = max(1.0, sum(max(one.share, 0) for one in rows))
-    for one in rows:
-        width = max(one.share, 0) / whole * WIDTH
+    named = [one for one in rows if (one.cause, one.detail) in colours]
+    others = [one for one in rows if (one.cause, one.detail) not in colours]
+    shares = [(one.share, colours[one.cause, one.detail], cause_name(one.cause, one.detail))
+              for one in named]  # fmt: skip
+    shares.append((sum(one.share for one in others), "rest", f"{len(others)} others"))
+    whole = max(1.0, sum(max(share, 0) for share, _, _ in shares))
+    for share, colour, name in shares:
+        width = max(share, 0) / whole * WIDTH
         if width >= _NARROWEST:
-            title = f"{cause_name(one.cause, one.detail)}: {one.share:.1%}"
-            parts.append(Part(round(x, 1), round(width, 1), colours[one.cause, one.detail], title))
+            title = f"{name}: {share:.1%}"
+            parts.append(Part(round(x, 1), round(width, 1), colour, title))
         x += width
     return parts
+
+
+def _others(causes: Sequence[CauseShare], rows: Sequence[CauseShare]) -> list[CauseRow]:
+    """Return a line for the causes that have none of their own, so that all of it is there."""
+    others = [one for one in causes if one not in rows]
+    if not others:
+        return []
+    share = percent(sum(one.share for one in others), 1)
+    each = format_ns(round(sum(one.mean_ns for one in others)))
+    return [CauseRow(f"{len(others)} others", "rest", False, share, "", each, "", "")]
 
 
 def _row(one: CauseShare, colours: dict[tuple[Cause, str], str]) -> CauseRow:
@@ -139,20 +170,57 @@ def _row(one: CauseShare, colours: dict[tuple[Cause, str], str]) -> CauseRow:
     )
 
 
-def _story(story: Story, colours: dict[tuple[Cause, str], str]) -> StoryBar:
+def _families(answer: Answer, colours: dict[tuple[Cause, str], str]) -> list[FamilyRow]:
+    """Write the families; none where there is only one, which the table above tells as well."""
+    found = answer.families
+    if found is None or len(found.families) < 2:
+        return []
+    rows = []
+    for one in found.families:
+        common, colour = "no one thing", ""
+        if one.cause is not None:
+            common = cause_name(one.cause, one.detail if one.detail is not None else "of any name")
+            known = _UNKNOWN.get(one.cause)
+            colour = known or colours.get((one.cause, one.detail or ""), "rest")
+        named = one.cause is not None
+        rows.append(
+            FamilyRow(
+                one.letter or "other",
+                common,
+                colour,
+                format_count(one.episodes),
+                f"≥ {format_ns(one.at_least_ns, 2)}" if named else "",
+                format_ns(one.median_ns) if named else "",
+                f"{one.ordinary:,} of {found.body:,}" if named and found.body else "",
+                format_ns(one.worst_ns),
+            )
+        )
+    return rows
+
+
+def _unrecorded(answer: Answer) -> str:
+    found = answer.families
+    if found is None or not found.unrecorded:
+        return ""
+    return f"Of {format_count(found.unrecorded)} late episodes nothing was recorded."
+
+
+def _whats(stories: Iterable[Drawing]) -> list[tuple[str, str]]:
+    """Return the colours of what ran that are in the drawings, and what they mean."""
+    used = {block.colour for story in stories for block in story.blocks}
+    return [(colour_of(what), name) for what, name in WHATS.items() if colour_of(what) in used]
+
+
+def _drawing(story: Story, answer: Answer, colours: dict[tuple[Cause, str], str]) -> Drawing:
     one = story.accounted
     which = f"CPU {one.cpu}, activation {format_count(one.activation)}{of_thread(story)}"
     head = f"{which}: {format_ns(one.latency_ns)}"
-    pieces = one.pieces or (Piece(one.due_ns, one.due_ns + one.latency_ns, Cause.NOT_OBSERVED),)
-    scale = WIDTH / max(one.latency_ns, 1)
-    parts = []
-    for piece in pieces:
-        width = piece.length_ns * scale
-        if width < _NARROWEST:
-            continue
-        detail = "" if piece.cause in _UNKNOWN else piece.detail
-        colour = _UNKNOWN.get(piece.cause) or colours.get((piece.cause, detail), "rest")
-        title = f"{cause_name(piece.cause, piece.detail)}: {format_ns(piece.length_ns)}"
-        x = (piece.start_ns - one.due_ns) * scale
-        parts.append(Part(round(x, 1), round(width, 1), colour, title))
-    return StoryBar(head, tuple(parts))
+    letter = answer.families.of.get((one.cpu, one.activation)) if answer.families else None
+    if letter and families_said(answer):
+        head += f", family {letter}"
+
+    def colour(cause: Cause, detail: str) -> str:
+        known = "" if cause in _UNKNOWN else detail
+        return _UNKNOWN.get(cause) or colours.get((cause, known), "rest")
+
+    return drawing(story, head, colour)

@@ -70,6 +70,8 @@ class Request:
     phase_ns: int = 0
     #: Known causes that act meanwhile, in virtual time.
     causes: tuple[CausePlan, ...] = ()
+    #: Any text gives the causes names that say nothing (whylate.lab.causes.alias).
+    disguise: str = ""
     #: None: nothing is recorded beside the samples.
     recorder: RecorderPlan | None = None
     app: AppPlan | None = None

@@ -139,7 +139,7 @@ def measure_unattended(
     check(request)
     must_be_new(directory)
     plan = plan_for(request, tuple(range(board.cpus)))
-    placed = _place(board, plan, observer)
+    placed = _place(board, plan, request.disguise, observer)
     script = script_of(plan, board.release, placed)
     files = services(placed) if placed else ()
     started = board.carry_out(bytes(script.frames), plan.seed, observer.phase, files)
@@ -171,7 +171,7 @@ def measure_unattended(
             return finish(directory)
 
 
-def _place(board: PlannedBoard, plan: Plan, observer: Observer) -> list[PlacedCause]:
+def _place(board: PlannedBoard, plan: Plan, disguise: str, observer: Observer) -> list[PlacedCause]:
     """Build the known causes of a plan for the board; raises LabError."""
     if not plan.causes:
         return []
@@ -181,6 +181,7 @@ def _place(board: PlannedBoard, plan: Plan, observer: Observer) -> list[PlacedCa
         board=board.virtual,
         cpus=board.cpus,
         tell=observer.phase,
+        disguise=disguise,
     )
 
 

@@ -82,6 +82,8 @@ def dependence(events: Int64s, totals: Int64s) -> Dependence:
             break
         square = residual * residual
         total = float(square.sum())
+        if not total:
+            break  # every block has just its part of the events, and so has every longer one
         effect = max(1.0, total * blocks / (blocks - 1) / independent)
         kurtosis = float((square * square).mean()) * blocks * blocks / (total * total)
         degrees = min(blocks - 1.0, 2 * blocks / max(kurtosis - 1, 1e-9))

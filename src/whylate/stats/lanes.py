@@ -36,6 +36,10 @@ class Lane(Protocol):
     def watched_ns(self) -> int:
         """Time that the activations stand for, ns."""
 
+    @property
+    def per_s(self) -> float:
+        """Activations that come each second; 0 where there were none."""
+
     def due_of(self, rows: Int64s) -> Int64s:
         """Return when the activations in these rows were due, int64 ns, in the rows' shape."""
 

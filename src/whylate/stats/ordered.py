@@ -1,4 +1,4 @@
-"""Latencies in order of size, twice: overruns at their bound, and overruns unknown."""
+"""Latencies in order of size, twice: each at the least and at the most that it can be."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class Ordered:
 
     bound_ns: int64, shape (n,), ascending; overruns stand at their lower bound.
     known_ns: int64, shape (n - overruns,), ascending; overruns left out. As they count as
-    infinite they come after its end.
+    infinite they come after its end. Where rows are known by two bounds, bound_ns has the lower
+    ones and known_ns the upper ones.
     """
 
     bound_ns: Int64s
@@ -52,12 +53,16 @@ class Ordered:
         return value_ns - 1 if too_few and self.n - first <= 4 * events else value_ns
 
 
-def order(lane: Lane) -> Ordered:
-    """Sort one lane: O(n log n) time, 8 bytes a row, 16 where there are overruns."""
+def order(lane: Lane, most: Lane | None = None) -> Ordered:
+    """Sort one lane: O(n log n) time, 8 bytes a row, 16 where there are overruns.
+
+    most: the same rows at the most that each can be, where that is not what lane has.
+    """
     bound_ns = np.sort(lane.latency_ns)
-    if not lane.overrun.any():
+    if most is None and not lane.overrun.any():
         return Ordered(bound_ns, bound_ns)
-    return Ordered(bound_ns, np.sort(lane.latency_ns[~lane.overrun]))
+    most = lane if most is None else most
+    return Ordered(bound_ns, np.sort(most.latency_ns[~most.overrun]))
 
 
 def merge(parts: Sequence[Ordered]) -> Ordered:
@@ -65,7 +70,7 @@ def merge(parts: Sequence[Ordered]) -> Ordered:
     if len(parts) == 1:
         return parts[0]
     bound_ns = _merged([part.bound_ns for part in parts])
-    if not any(part.overruns for part in parts):
+    if all(part.known_ns is part.bound_ns for part in parts):
         return Ordered(bound_ns, bound_ns)
     return Ordered(bound_ns, _merged([part.known_ns for part in parts]))
 

@@ -55,6 +55,7 @@ def quantile(
     blocks: TimeBlocks,
     q: Fraction,
     confidence: float = 0.95,
+    most: Sequence[Lane] | None = None,
 ) -> Quantile:
     """Estimate the q-quantile of latency (0 < q < 1) of these lanes together.
 
@@ -64,6 +65,9 @@ def quantile(
     activations above it (Woodruff 1952, JASA 47): Clopper-Pearson on effective counts (Korn
     and Graubard 1998), mapped back through the order statistics. The lower end takes overruns
     at their bound, the upper end takes them as infinite.
+
+    most: the same rows at the most that each can be, where some are known by two bounds; the
+    lower end takes the rows of lanes, the upper end these.
 
     Refused: fewer than 10 expected exceedances ("few"), or so few independent ones that an
     upper limit would lie beyond the largest value ("dependent").
@@ -79,11 +83,13 @@ def quantile(
     high_value = ordered.at_most(index)
     low_found = _dependence_at(blocks, lanes, ordered, low_value, overruns_exceed=False)
     high_found = low_found
-    if ordered.overruns:
+    if ordered.overruns or most is not None:
         # An unknown order statistic lies above all known ones: overruns are what exceeds them.
         threshold = int(ordered.known_ns[-1]) if ordered.known_ns.size else low_value
         threshold = threshold if high_value is None else high_value
-        high_found = _dependence_at(blocks, lanes, ordered, threshold, overruns_exceed=True)
+        high_found = _dependence_at(
+            blocks, lanes if most is None else most, ordered, threshold, overruns_exceed=True
+        )
 
     for near in _neighbours(n, q):
         # Ten events can look independent by chance: they are held to what more events show,

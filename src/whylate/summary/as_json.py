@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from whylate.summary.model import Estimate, Figures, Summary, ThreadFigures
+from whylate.summary.model import Estimate, Figures, StageFigures, Summary, ThreadFigures
 from whylate.summary.verdicts import overall
 
 #: Version of the object's keys; keys are only added within one version.
@@ -72,6 +72,15 @@ def _figures(figures: Figures) -> dict[str, Any]:
         "dropped": figures.dropped,
         "min_ns": figures.min_ns,
         "latency_ns": {name: _estimate(one) for name, one in figures.latency_ns.items()},
+        **{f"{name}_latency": _stage(one) for name, one in figures.stages.items()},
+    }
+
+
+def _stage(stage: StageFigures) -> dict[str, Any]:
+    return {
+        "seen": stage.seen,
+        "not_seen": stage.not_seen,
+        "latency_ns": {name: _estimate(one) for name, one in stage.latency_ns.items()},
     }
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from whylate.recording.manifest import CpuAccount
 from whylate.recording.samples import CpuSamples
 from whylate.stats.dependence import block_count
 from whylate.stats.extremes import NoExceedance
-from whylate.stats.lanes import time_blocks
+from whylate.stats.lanes import Lane, time_blocks
 from whylate.stats.ordered import Ordered
 from whylate.stats.quantiles import EXCEEDANCES, Quantile, quantile
 from whylate.summary.ladder import QUANTILES
-from whylate.summary.model import Estimate, Exceedance, Figures
+from whylate.summary.model import Estimate, Exceedance, Figures, StageFigures
 from whylate.summary.units import count_text, ns_text, span_text
 
 
@@ -21,6 +21,7 @@ def figures(
     lanes: Sequence[CpuSamples],
     ordered: Ordered,
     cpu: int | None,
+    stages: Mapping[str, StageFigures],
 ) -> Figures:
     """Summarise these lanes: quantiles with intervals, the maximum, the account.
 
@@ -34,27 +35,32 @@ def figures(
         dropped=sum(account.dropped for account in accounts),
         min_ns=ordered.at_least(0) if ordered.n else None,
         latency_ns=estimates(lanes, ordered),
+        stages=dict(stages),
     )
 
 
-def estimates(lanes: Sequence[CpuSamples], ordered: Ordered) -> dict[str, Estimate]:
-    """Estimate every quantile and the maximum of these lanes together, or say why not."""
+def estimates(
+    lanes: Sequence[Lane], ordered: Ordered, most: Sequence[Lane] | None = None
+) -> dict[str, Estimate]:
+    """Return every quantile that is printed, and the maximum; each is given or has its reason.
+
+    most: as for whylate.stats.quantiles.quantile.
+    """
     if ordered.n == 0:
         nothing = Estimate(None, None, None, reason="no activation was recorded")
         return dict.fromkeys((*QUANTILES, "max"), nothing)
     blocks = time_blocks(lanes, block_count(max(len(lane.latency_ns) for lane in lanes)))
     found = {
-        name: _estimate(name, quantile(ordered, lanes, blocks, q), ordered, lanes)
+        name: _estimate(name, quantile(ordered, lanes, blocks, q, most=most), ordered, lanes)
         for name, q in QUANTILES.items()
     }
     longest_ns = ordered.at_least(ordered.n - 1)
-    found["max"] = Estimate(longest_ns, None, None, at_least=ordered.overruns > 0)
+    exact = ordered.at_most(ordered.n - 1) == longest_ns
+    found["max"] = Estimate(longest_ns, None, None, at_least=not exact)
     return found
 
 
-def _estimate(
-    name: str, found: Quantile, ordered: Ordered, lanes: Sequence[CpuSamples]
-) -> Estimate:
+def _estimate(name: str, found: Quantile, ordered: Ordered, lanes: Sequence[Lane]) -> Estimate:
     reason = None
     if found.lacking == "few" and found.needed_n is not None:
         reason = (
@@ -82,7 +88,7 @@ def _estimate(
     )
 
 
-def _long(needed_n: int, lanes: Sequence[CpuSamples]) -> str:
+def _long(needed_n: int, lanes: Sequence[Lane]) -> str:
     """Say how long a run has so many activations: "50 s"."""
     per_s = sum(lane.per_s for lane in lanes if len(lane.latency_ns))
     return span_text(needed_n / per_s)

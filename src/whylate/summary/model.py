@@ -43,6 +43,19 @@ class Exceedance(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
+class StageFigures(msgspec.Struct, frozen=True):
+    """Distribution of the time from due to a stage on the way to running.
+
+    seen: activations whose stage was seen. not_seen: all others, overruns among them; what is
+    known of those is that it took no longer than their latency.
+    """
+
+    seen: int
+    not_seen: int
+    #: Keys as those of Figures.latency_ns.
+    latency_ns: dict[str, Estimate]
+
+
 class Figures(msgspec.Struct, frozen=True):
     """Accounting and distribution of one CPU, or of all together (cpu None)."""
 
@@ -54,6 +67,9 @@ class Figures(msgspec.Struct, frozen=True):
     min_ns: int | None
     #: Keys "p50", "p90", "p99", "p99.9", "p99.99", "max", in that order.
     latency_ns: dict[str, Estimate]
+    #: Interrupt and thread latency by the names of whylate.summary.stages; none where nothing
+    #: but the latency was recorded.
+    stages: dict[str, StageFigures] = {}
 
 
 class ThreadFigures(msgspec.Struct, frozen=True):

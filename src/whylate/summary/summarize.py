@@ -13,6 +13,7 @@ from whylate.summary.cautions import cautions
 from whylate.summary.figures import exceedance, figures
 from whylate.summary.model import Summary
 from whylate.summary.requirements import parse_requirement
+from whylate.summary.stages import stage_figures
 from whylate.summary.threads import slowest_threads, thread_count
 from whylate.summary.trust import assess
 from whylate.summary.verdicts import Evidence, judge
@@ -34,6 +35,8 @@ def summarize(
     """
     demands = [parse_requirement(text) for text in requirements]
     lanes = sorted(samples, key=lambda lane: lane.cpu)
+    # Before the latencies are sorted, which take as much memory again.
+    stages = stage_figures(lanes)
     ordered = [order(lane) for lane in lanes]
     of_cpu = {lane.cpu: number for number, lane in enumerate(lanes)}
     per_cpu = []
@@ -45,10 +48,11 @@ def summarize(
                 [lanes[number] for number in own],
                 merge([ordered[number] for number in own]),
                 cpu,
+                stages.get(cpu, {}),
             )
         )
     everything = merge(ordered)
-    together = figures(manifest.cpus, lanes, everything, None)
+    together = figures(manifest.cpus, lanes, everything, None, stages.get(None, {}))
     of_episodes = extremal_index(everything, lanes, "episodes")
     unseen = no_exceedance(everything, lanes, extremal_index(everything, lanes), of_episodes)
     assessment = assess(manifest, lanes)

@@ -13,6 +13,9 @@ struct recorder_config {
 	 * follows it; 0: not known. */
 	__u64 entry;
 	__u64 entry_end;
+	/* The same for user code, where that has an entry of its own. */
+	__u64 user_entry;
+	__u64 user_entry_end;
 	/* Threads whose wakings are watched: of a process, or of a name; see watched(). */
 	__u64 watch_pid;
 	__u64 watch_comm[2];

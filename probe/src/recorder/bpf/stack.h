@@ -86,13 +86,18 @@ ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __
 		first = 0;
 	else if (first < frames && why == STACK_TIMER && !instruction)
 		instruction = cpu->frames[first % STACK_ROOM];
+	else if (first && first == frames && !instruction)
+		user = 1;
+	if (!first && !instruction && why == STACK_TIMER && config.user_entry)
+		user = find_frame(cpu, config.user_entry,
+				  config.user_entry_end - config.user_entry) < frames;
 	if (is_kernel(instruction))
 		bpf_probe_read_kernel(&code, sizeof(code), (void *)(instruction - sizeof(code)));
-	frames = min(frames - first, 2 * FRAME_PAIRS);
+	frames = user ? 0 : min(frames - first, 2 * FRAME_PAIRS);
 	pairs = (frames + 1) / 2;
 	number = reserve(cpu, 1 + pairs);
-	fill(cpu, number, now, EVENT_STACK, why, frames, (__u32)bpf_get_current_pid_tgid(), user,
-	     user ? 0 : instruction, code);
+	fill(cpu, number, now, EVENT_STACK, user ? why | STACK_OF_USER : why, frames,
+	     (__u32)bpf_get_current_pid_tgid(), 0, user ? 0 : instruction, code);
 	for (__u32 i = 0; i < FRAME_PAIRS; i++) {
 		__u64 at = first + 2 * i;
 

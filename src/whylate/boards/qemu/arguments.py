@@ -53,7 +53,7 @@ def arguments(
         *qemu.command,
         *machine.machine,
         *("-smp", str(start.cpus), "-m", machine.memory),
-        *("-kernel", str(image.kernel), "-initrd", str(initrd)),
+        *("-kernel", str(_kernel(image, virtual=virtual)), "-initrd", str(initrd)),
         *(("-dtb", str(image.dtb)) if image.dtb else ()),
         *("-append", " ".join([*kernel, *start.kernel_args])),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
@@ -67,6 +67,11 @@ def arguments(
     for line in machine.serials:
         command += ["-serial", f"chardev:{line}"]
     return command + machine.port_args
+
+
+def _kernel(image: Image, *, virtual: bool) -> Path:
+    # In real time it puts itself at a random address (KASLR) as it unpacks itself.
+    return image.plain_kernel if virtual and image.plain_kernel is not None else image.kernel
 
 
 def _console(directory: Path, virtual: bool) -> str:

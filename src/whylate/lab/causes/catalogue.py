@@ -28,6 +28,9 @@ Class = Literal[
     "none",
 ]  # fmt: skip
 Value = int | str
+#: What its log tells. acts: from when to when whoever is due waits for it. begins: when it began
+#: alone. bursts: from when to when it did many things that are shorter.
+Log = Literal["acts", "begins", "bursts"]
 _FILE = re.compile(r"/[A-Za-z0-9/_.+-]{1,200}")
 
 
@@ -36,6 +39,10 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"k
 
     kind: Class
     detail: str
+    #: What the account of a late activation calls it (whylate.causes.pieces): a cause and, behind
+    #: it, what the detail contains; {alias} is the name that it goes by. One of them; none where
+    #: nothing is late.
+    pieces: list[str]
 
 
 class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,6 +65,7 @@ class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str = ""
     #: The right answer where the kernel has PREEMPT_RT, if it is another one there.
     answer_rt: Answer | None = None
+    log: Log = "acts"
     #: As few CPUs as it needs.
     cpus: int = 1
     #: What uname calls the machines on which it does something; none: all.

@@ -12,7 +12,7 @@ from whylate.lab.errors import LabError
 #: More than the longest log: what the probe reads of a file at most.
 LOG_LIMIT = 1 << 20
 _HEADER = re.compile(rb"whylate-cause-log 1 dropped (\d{1,20})")
-_LINE = re.compile(rb"(\d{1,20}) (\d{1,20}) (\d{1,4})")
+_LINE = re.compile(rb"(\d{1,20}) (\d{1,20}) (-?)(\d{1,4})")
 
 
 class Event(msgspec.Struct, frozen=True, array_like=True):
@@ -32,10 +32,12 @@ class CauseLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dropped: int = 0
     #: The name that it went by on the board: another than its own where it was disguised.
     alias: str = ""
+    #: What others took out of the time in which it acted, as far as it could see that.
+    taken: list[Event] = []
 
 
-def parse_log(data: bytes) -> tuple[list[Event], int]:
-    """Return the events in a log and how many it could not hold.
+def parse_log(data: bytes) -> tuple[list[Event], list[Event], int]:
+    """Return the events in a log, what others took out of them, and how many it could not hold.
 
     Raises LabError where it is none. A last line that is not whole is left out: it was being
     written.
@@ -45,23 +47,24 @@ def parse_log(data: bytes) -> tuple[list[Event], int]:
     header = _HEADER.fullmatch(lines[0])
     if header is None:
         raise LabError("what the cause wrote is not a cause's log")
-    events = []
+    events: list[Event] = []
+    taken: list[Event] = []
     for line in lines[1:-1]:
         found = _LINE.fullmatch(line)
         if found is None:
             raise LabError("the cause's log has a line that is none")
-        start, length, cpu = (int(number) for number in found.groups())
-        events.append(Event(start, length, cpu))
-    return events, int(header[1])
+        one = Event(int(found[1]), int(found[2]), int(found[4]))
+        (taken if found[3] else events).append(one)
+    return events, taken, int(header[1])
 
 
 def cause_log(used: CauseUse, data: bytes, alias: str = "") -> CauseLog:
     """Return what a cause did, of the bytes of its log; raises LabError."""
     try:
-        events, dropped = parse_log(data)
+        events, taken, dropped = parse_log(data)
     except LabError as error:
         raise LabError(f"{used.name}: {error}") from None
-    return CauseLog(used, events, dropped, alias)
+    return CauseLog(used, events, dropped, alias, taken)
 
 
 def pack(logs: list[CauseLog]) -> bytes:

@@ -7,21 +7,27 @@
 	const cpus = data.cpus.length;
 	const theme = WhylatePlots.readTheme(cpus);
 	const shown = data.cpus.map(() => true);
+	const histogram = (data) => ({ data, draw: WhylatePlots.histogram,
+		log: data.startLog && data.log.edges.length > 1 });
 	const plots = {
-		histogram: { draw: WhylatePlots.histogram, log: data.startLog && data.log.edges.length > 1 },
-		timeline: { draw: WhylatePlots.timeline, log: data.startLog },
+		histogram: histogram(data),
+		timeline: { data, draw: WhylatePlots.timeline, log: data.startLog },
 	};
+	for (const [name, stage] of Object.entries(data.stages)) plots[name] = histogram(stage);
 
 	for (const [name, plot] of Object.entries(plots)) {
+		plot.name = name;
 		plot.host = document.getElementById(name);
-		plot.legend = document.getElementById(name + "-legend");
-		plot.buttons = [...document.querySelectorAll(`button[data-plot="${name}"]`)];
+		/* The stages stand side by side and share a legend: the first of them has it. */
+		plot.legend = document.getElementById(
+			(name === Object.keys(data.stages)[0] ? "stages" : name) + "-legend");
+		plot.buttons = [...document.querySelectorAll(`button[data-plot~="${name}"]`)];
 	}
 
 	function build(plot) {
 		if (plot.u) plot.u.destroy();
 		plot.host.replaceChildren();
-		plot.u = plot.draw(plot.host, data, { log: plot.log, shown }, theme);
+		plot.u = plot.draw(plot.host, plot.data, { log: plot.log, shown }, theme);
 		const edges = plot.u.data[0];
 		plot.limits = [edges[0], edges[edges.length - 1]];
 		for (const button of plot.buttons)
@@ -38,7 +44,7 @@
 
 	function showRange(plot, which) {
 		const [first, last] = plot.limits;
-		const [from, to] = data.body.map((ns) => ns / 1000);
+		const [from, to] = plot.data.body.map((ns) => ns / 1000);
 		if (which === "body") zoom(plot, from - (to - from) * 0.15, to + (to - from) * 0.1);
 		else if (which === "tail") zoom(plot, to, last);
 		else zoom(plot, first, last);
@@ -50,7 +56,7 @@
 			ArrowLeft: [-0.2, -0.2], ArrowRight: [0.2, 0.2] }[event.key];
 		if (event.key === "0" || event.key === "Escape") showRange(plot, "all");
 		else if (by && !event.ctrlKey && !event.metaKey && !event.altKey) {
-			const ratio = plot.log && plot === plots.histogram;
+			const ratio = plot.log && plot !== plots.timeline;
 			const to = ratio ? Math.log : (x) => x, back = ratio ? Math.exp : (x) => x;
 			const { min, max } = plot.u.scales.x;
 			const size = to(max) - to(min), [first, last] = plot.limits.map(to);
@@ -94,7 +100,7 @@
 			made.append(element("span", className, sign), text);
 			plot.legend.append(made);
 		};
-		if (data.time.overrun.some(([at]) => at.length))
+		if (plot.data.time && data.time.overrun.some(([at]) => at.length))
 			key("late", "▲", plot === plots.histogram ? "holds overruns" : "overruns: at least this");
 		if (plot === plots.timeline && data.time.band) key("band", "", "p50 to p99, all CPUs");
 	}
@@ -110,7 +116,7 @@
 
 	function paintLegends() {
 		for (const plot of Object.values(plots))
-			plot.swatches.forEach(({ button, swatch }, i) => {
+			plot.swatches?.forEach(({ button, swatch }, i) => {
 				button.setAttribute("aria-pressed", String(shown[i]));
 				swatch.style.background = theme.cpu[i];
 			});
@@ -129,19 +135,23 @@
 		}
 	}
 
-	function writeNotes() {
-		const histogram = plots.histogram;
-		const hint = matchMedia("(pointer: coarse)").matches ? " Tap to read."
-			: " Drag to zoom, double-click to reset.";
+	function writeNotesOf({ name, log, data }, hint) {
 		const width = grouped(data.linear.width / 1000);
-		document.getElementById("histogram-caption").textContent = "Activations per bin, " +
-			(histogram.log ? "bins of equal ratio" : `bins of ${width} µs`) +
+		document.getElementById(name + "-caption").textContent = "Activations per bin, " +
+			(log ? "bins of equal ratio" : `bins of ${width} µs`) +
 			"." + hint;
 		const below = data.log.below.reduce((a, b) => a + b, 0);
-		document.getElementById("histogram-note").textContent = histogram.log && below
+		document.getElementById(name + "-note").textContent = log && below
 			? `${grouped(below, 0)} activation${below === 1 ? " lies" : "s lie"} left of this axis, at zero, ` +
 				"below it or nearly so: the linear axis shows them."
 			: "";
+	}
+
+	function writeNotes() {
+		const hint = matchMedia("(pointer: coarse)").matches ? " Tap to read."
+			: " Drag to zoom, double-click to reset.";
+		for (const plot of Object.values(plots))
+			if (plot !== plots.timeline) writeNotesOf(plot, plot === plots.histogram ? hint : "");
 		const never = data.time.max.reduce((n, column) => n + column.filter((ns) => ns != null && ns <= 0).length, 0);
 		document.getElementById("timeline-note").textContent = plots.timeline.log && never
 			? `${grouped(never, 0)} stretches whose worst latency is zero or negative stand only on the linear axis.`
@@ -182,13 +192,13 @@
 
 	for (const plot of Object.values(plots)) {
 		build(plot);
-		buildLegend(plot);
+		if (plot.legend) buildLegend(plot);
 		plot.host.addEventListener("keydown", (event) => onKey(plot, event));
 		for (const button of plot.buttons)
 			button.addEventListener("click", () => {
 				if (button.dataset.range) return showRange(plot, button.dataset.range);
 				plot.log = button.dataset.scale === "log";
-				if (plot === plots.histogram && !data.log.edges.length) plot.log = false;
+				if (plot !== plots.timeline && !plot.data.log.edges.length) plot.log = false;
 				build(plot);
 				writeNotes();
 			});

@@ -1,0 +1,129 @@
+"""One case of the truth test: a board, what is done to it, and the request that this becomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from whylate.lab.causes.catalogue import CauseUse, cause, use
+from whylate.lab.description import virtual_board
+from whylate.recording.manifest import CausePlan, RecorderPlan
+from whylate.run.request import BODY_EVERY, RECORDED_PPM, Request
+
+Engine = Literal["bpf", "tracefs"]
+CPU = 0
+PRIORITY = 95
+#: A run is short: the ordinary activations that it takes to know them come closer together.
+INJECTED_BODY_EVERY = 200
+#: A period is at least so many sizes long, and so long that windows are not passed over.
+SIZES_IN_A_PERIOD = 12
+#: Late activations that a run is planned to have, as far as their number can be told before.
+EPISODES = 70
+
+
+@dataclass(frozen=True)
+class Rig:
+    """A board as it is set up, with or without causes."""
+
+    board: str
+    cpus: int
+    engine: Engine
+    idle_states: bool = False
+
+    @property
+    def name(self) -> str:
+        """A word for it: `pc-rt.2.bpf`."""
+        return f"{self.board}.{self.cpus}.{self.engine}" + (".idle" if self.idle_states else "")
+
+    @property
+    def rt(self) -> bool:
+        """Whether its kernel has PREEMPT_RT."""
+        return virtual_board(self.board).rt
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run to be made.
+
+    causes: none for a clean run. size: of each cause, in multiples of the rig's clean p99.9; 0
+    where the cause has no size of its own. reference: the clean run that p99.9 is taken from.
+    """
+
+    rig: Rig
+    causes: tuple[str, ...]
+    size: float
+    seed: int
+    reference: bool = False
+
+    @property
+    def name(self) -> str:
+        """A word for it, by which it is kept: `pc.1.bpf/irqs-off/x2/s1`."""
+        what = "+".join(self.causes) or ("reference" if self.reference else "clean")
+        size = f"/x{self.size:g}" if self.size else ""
+        return f"{self.rig.name}/{what}{size}/s{self.seed}"
+
+
+#: A clean run is what a user would do; the reference has 20 activations beyond p99.9.
+INTERVAL_NS = 250_000
+REFERENCE_NS = 5_000_000_000
+DURATION_NS = 4_000_000_000
+
+
+def threshold_ns(case: Case, clean_ns: int) -> int:
+    """Return what is late in a run with causes: later than p99.9 by half of what is injected."""
+    return round(clean_ns * (1 + (case.size or 1) / 2))
+
+
+def request_of(case: Case, clean_ns: int) -> Request:
+    """Return what is run. clean_ns: p99.9 of the rig without a cause; not used by clean runs."""
+    plain = Request(
+        duration_ns=REFERENCE_NS if case.reference else DURATION_NS,
+        interval_ns=INTERVAL_NS,
+        cpus=(CPU,),
+        priority=PRIORITY,
+        allow_idle_states=case.rig.idle_states,
+        spool=False,
+        loads=(),
+        settings=(),
+        virtual_time=True,
+        seed=case.seed,
+        phase_ns=case.seed * 37_000 % INTERVAL_NS,
+        recorder=RecorderPlan(case.rig.engine, None, RECORDED_PPM, BODY_EVERY),
+    )
+    if not case.causes:
+        return plain
+    uses = [_use(name, number, case, clean_ns) for number, name in enumerate(case.causes)]
+    return replace(
+        plain,
+        causes=tuple(CausePlan(one.name, dict(one.parameters)) for one in uses),
+        disguise=f"truth {case.seed % 3}",
+        recorder=RecorderPlan(
+            case.rig.engine, threshold_ns(case, clean_ns), RECORDED_PPM, INJECTED_BODY_EVERY
+        ),
+    )
+
+
+def _use(name: str, number: int, case: Case, clean_ns: int) -> CauseUse:
+    """Return a cause with parameters by which about EPISODES activations are late in a run."""
+    entry = cause(name)
+    words: dict[str, str | int] = {}
+    size_us = max(1, round(case.size * clean_ns / 1000)) if case.size else 0
+    if size_us and "size_us" in entry.takes:
+        words["size_us"] = size_us
+    if "period_us" in entry.takes and not case_keeps_period(name):
+        # Of its times, so many meet an activation.
+        met = min(1.0, (size_us / 2 or 1000) / (INTERVAL_NS / 1000))
+        wanted = EPISODES / max(1, len(case.causes))
+        period_us = int(DURATION_NS / 1000 * met / wanted)
+        words["period_us"] = period_us = max(period_us, SIZES_IN_A_PERIOD * size_us, 1000)
+        words["jitter_us"] = period_us // 3
+    if "phase_us" in entry.takes:
+        words["phase_us"] = case.seed * 131 % 1000 + number * 613
+    if "seed" in entry.takes:
+        words["seed"] = 100 * case.seed + number + 1
+    return use(name, words)
+
+
+def case_keeps_period(name: str) -> bool:
+    """Whether a cause's own period is kept: the kernel's periods bound how often it can act."""
+    return "period_us" in cause(name).defaults

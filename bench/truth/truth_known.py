@@ -1,0 +1,99 @@
+"""What is true of a run, from the log of its causes and from its samples alone.
+
+Nothing here looks at what was recorded round an activation, or at what `explain` makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.lab.causes.log import CauseLog, Event
+from whylate.recording.samples import CpuSamples
+
+#: What lies between the acts of one burst is the burst's as well.
+TOGETHER_NS = 2_000
+
+Int64s = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Acts:
+    """When a cause acted on a CPU: stretches [start, end) in order that do not overlap."""
+
+    start_ns: Int64s
+    end_ns: Int64s
+
+    @classmethod
+    def of(cls, events: Sequence[Event], cpu: int, together_ns: int = 0) -> Acts:
+        """Return those of a log; what overlaps, or is no further apart, is one stretch."""
+        found: list[list[int]] = []
+        for event in sorted(
+            (one for one in events if one.cpu == cpu), key=lambda one: one.start_ns
+        ):
+            end = event.start_ns + event.length_ns
+            if found and event.start_ns <= found[-1][1] + together_ns:
+                found[-1][1] = max(found[-1][1], end)
+            else:
+                found.append([event.start_ns, end])
+        both = np.array(found, np.int64).reshape(-1, 2)
+        return cls(both[:, 0], both[:, 1])
+
+    def within(self, start_ns: Int64s, end_ns: Int64s) -> Int64s:
+        """Return for how long it acted in each of [start, end); int64 ns, shape (n,)."""
+        return self._until(np.maximum(end_ns, start_ns)) - self._until(start_ns)
+
+    def _until(self, time_ns: Int64s) -> Int64s:
+        """Return for how long it had acted up to a time."""
+        length = self.end_ns - self.start_ns
+        before = np.concatenate([[0], np.cumsum(length)])
+        index = np.searchsorted(self.start_ns, time_ns, side="right")
+        open_ns = np.zeros_like(time_ns)
+        begun = index > 0
+        last = index[begun] - 1
+        open_ns[begun] = np.minimum(time_ns[begun] - self.start_ns[last], length[last])
+        return np.where(begun, before[np.maximum(index - 1, 0)], 0) + open_ns
+
+
+@dataclass(frozen=True)
+class Known:
+    """The truth of one cause in one run.
+
+    share: Σ_late (acted − ordinary acted) / Σ_late (latency − ordinary latency), the ordinary
+    ones being the means over all activations that were seen and were not late. mean_ns: the
+    numerator for each late one. acted_ns: in the window of each late activation.
+    """
+
+    share: float
+    mean_ns: float
+    acted_ns: dict[int, int]
+
+
+def late_rows(samples: CpuSamples, threshold_ns: int) -> NDArray[np.bool_]:
+    """Return which activations were late; as whylate.causes.answer has it."""
+    return (samples.latency_ns > threshold_ns) & ~samples.overrun
+
+
+def known(log: CauseLog, samples: CpuSamples, threshold_ns: int) -> Known:
+    """Return what a cause really had of the tail of a CPU; raises ValueError without a tail."""
+    acts = Acts.of(log.events, samples.cpu, TOGETHER_NS)
+    taken = Acts.of(log.taken, samples.cpu)
+    late = late_rows(samples, threshold_ns)
+    ordinary = ~late & ~samples.overrun
+    if not late.any():
+        raise ValueError("no activation was late")
+    due = samples.due_ns
+    run = due + np.maximum(samples.latency_ns, 0)
+    acted = acts.within(due, run) - taken.within(due, run)
+    usual = acted[ordinary].mean() if ordinary.any() else 0.0
+    usual_latency = samples.latency_ns[ordinary].mean() if ordinary.any() else 0.0
+    excess = float((samples.latency_ns[late] - usual_latency).sum())
+    its = float((acted[late] - usual).sum())
+    return Known(
+        share=its / excess,
+        mean_ns=its / int(late.sum()),
+        acted_ns=dict(zip(samples.activation[late].tolist(), acted[late].tolist(), strict=True)),
+    )

@@ -1,0 +1,208 @@
+"""What `explain` answers to a case, marked against what is known of it.
+
+A right answer is one of the pieces that the catalogue names for a cause (cause.toml). Kept is all
+that the tables are made of; nothing is decided here about a whole plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from truth_case import Case
+from truth_known import known
+from truth_runs import open_made, place_of
+
+from whylate.causes.answer import Answer as Explained
+from whylate.causes.answer import answer_of
+from whylate.causes.pieces import Cause as Named
+from whylate.causes.population import Accounted, CauseShare, Population
+from whylate.lab.causes.catalogue import cause
+from whylate.lab.causes.log import CauseLog, unpack
+from whylate.recording.reader import Recording
+from whylate.run.unattended import CAUSES
+
+#: What of a window is right: within a part of the truth, or so much.
+WINDOW_PART = 0.05
+WINDOW_NS = 2_000
+#: What is an activation's own way or not known, and no cause that somebody could do away with.
+OWN_WAY = frozenset({Named.SCHEDULING, Named.RETURN, Named.UNEXPLAINED, Named.NOT_OBSERVED})
+
+
+class Share(msgspec.Struct, frozen=True):
+    """A line of the answer."""
+
+    cause: str
+    detail: str
+    share: float
+    low: float | None
+    high: float | None
+    mean_ns: float
+    called: bool
+
+
+class TrueCause(msgspec.Struct, frozen=True):
+    """A cause that was injected, and how it was marked.
+
+    expected: whether it makes anything late, by the catalogue; false where the right answer is
+    that nothing is. place: among the causes called, 0 the first; None: not called. right: the
+    answer's lines that name it. share: the true one, None where its log does not tell. windows,
+    windows_right: those that were recorded whole, and those of them in which the time located is
+    right; their number is 0 where the log does not tell.
+    """
+
+    name: str
+    expected: bool
+    acted: int
+    place: int | None
+    right: list[int]
+    share: float | None
+    mean_ns: float | None
+    windows: int
+    windows_right: int
+    worst_ns: int
+
+
+class Marked(msgspec.Struct, frozen=True):
+    """A case with its answer."""
+
+    case: str
+    rig: str
+    board: str
+    rt: bool
+    size: float
+    digest: str
+    threshold_ns: int
+    episodes: int
+    recorded: int
+    body: int
+    shares: list[Share]
+    causes: list[TrueCause]
+    unexplained: float
+    unexplained_p95: float
+    why_not: str | None = None
+
+    @property
+    def called(self) -> list[Share]:
+        """What is called that somebody could do away with, the largest share first."""
+        return [one for one in self.shares if is_called(one)]
+
+
+def is_called(one: Share) -> bool:
+    """Whether a line calls a cause that is more than an activation's own way."""
+    return one.called and Named(one.cause) not in OWN_WAY
+
+
+def mark(case: Case) -> Marked:
+    """Explain a case that was made, and mark the answer; raises RunFailedError."""
+    recording = open_made(case)
+    explained = answer_of(recording, stories=1 << 30)
+    logs = unpack((place_of(case) / CAUSES).read_bytes()) if case.causes else []
+    shares = [_share(one) for one in explained.population.causes] if explained.population else []
+    weighted, p95 = _unexplained(explained)
+    found = explained.population
+    return Marked(
+        case=case.name,
+        rig=case.rig.name,
+        board=case.rig.board,
+        rt=case.rig.rt,
+        size=case.size,
+        digest=recording.manifest.samples_sha256 or "",
+        threshold_ns=explained.threshold_ns,
+        episodes=found.episodes if found else 0,
+        recorded=found.recorded if found else 0,
+        body=found.body if found else 0,
+        shares=shares,
+        causes=[_true(case, log, recording, explained, shares) for log in logs],
+        unexplained=weighted,
+        unexplained_p95=p95,
+        why_not=explained.why_not,
+    )
+
+
+def _share(one: CauseShare) -> Share:
+    return Share(one.cause.value, one.detail, one.share, one.low, one.high, one.mean_ns, one.called)
+
+
+def names_it(pieces: Sequence[str], alias: str, cause: str, detail: str) -> bool:
+    """Whether a piece with that cause and detail is one of a right answer's."""
+    for piece in pieces:
+        kind = next((k for k in Named if piece == k or piece.startswith(f"{k} ")), None)
+        within = piece[len(kind) + 1 :].replace("{alias}", alias) if kind else ""
+        if kind == cause and within in detail:
+            return True
+    return False
+
+
+def _true(
+    case: Case,
+    log: CauseLog,
+    recording: Recording,
+    explained: Explained,
+    shares: Sequence[Share],
+) -> TrueCause:
+    entry = cause(log.cause.name)
+    pieces = entry.right_answer(rt=case.rig.rt).pieces
+    called = [one for one in shares if is_called(one)]
+    right = [
+        i for i, one in enumerate(shares) if names_it(pieces, log.alias, one.cause, one.detail)
+    ]
+    place = next(
+        (i for i, one in enumerate(called) if names_it(pieces, log.alias, one.cause, one.detail)),
+        None,
+    )
+    told = entry.log == "acts" and bool(pieces) and explained.population is not None
+    truth = known(log, recording.samples[0], explained.threshold_ns) if told else None
+    errors = []
+    if truth is not None:
+        for story in explained.worst:
+            one = story.accounted
+            acted = truth.acted_ns.get(one.activation)
+            if acted is not None and _is_whole(one):
+                errors.append((_located(one, pieces, log.alias) - acted, acted))
+    wrong = [abs(error) > max(WINDOW_PART * acted, WINDOW_NS) for error, acted in errors]
+    return TrueCause(
+        name=entry.name,
+        expected=bool(pieces),
+        acted=len(log.events),
+        place=place,
+        right=right,
+        share=truth.share if truth else None,
+        mean_ns=truth.mean_ns if truth else None,
+        windows=len(errors),
+        windows_right=len(errors) - sum(wrong),
+        worst_ns=max((abs(error) for error, _ in errors), default=0),
+    )
+
+
+def _is_whole(one: Accounted) -> bool:
+    return one.pieces is not None and all(
+        piece.cause is not Named.NOT_OBSERVED for piece in one.pieces
+    )
+
+
+def _located(one: Accounted, pieces: Sequence[str], alias: str) -> int:
+    return sum(
+        piece.length_ns
+        for piece in one.pieces or ()
+        if names_it(pieces, alias, piece.cause, piece.detail)
+    )
+
+
+def _unexplained(explained: Explained) -> tuple[float, float]:
+    """Return the unexplained part of the excess, and its 95th percentile over episodes.
+
+    The latter is of the latency of each recorded episode.
+    """
+    found: Population | None = explained.population
+    if found is None:
+        return 0.0, 0.0
+    weighted = sum(one.share for one in found.causes if one.cause is Named.UNEXPLAINED)
+    parts = [
+        sum(p.length_ns for p in story.accounted.pieces or () if p.cause is Named.UNEXPLAINED)
+        / max(story.accounted.latency_ns, 1)
+        for story in explained.worst
+        if story.accounted.pieces is not None
+    ]
+    return weighted, float(np.quantile(parts, 0.95)) if parts else 0.0

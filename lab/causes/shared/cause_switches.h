@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When a thread really had its CPU, as the kernel's perf events tell it: from when it was switched
+ * to until it was switched from, which its own clock readings cannot say. What it does on its way
+ * out of the kernel and into it delays others as well.
+ */
+#ifndef WHYLATE_CAUSE_SWITCHES_H
+#define WHYLATE_CAUSE_SWITCHES_H
+
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+
+#include "cause_program.h"
+
+#define CAUSE_SWITCH_PAGES 8u
+
+struct cause_switches {
+	struct perf_event_mmap_page *page; /* NULL: the kernel does not tell */
+	size_t page_bytes;
+	uint64_t in_ns;
+};
+
+/* PERF_RECORD_SWITCH with the time as its only sample. */
+struct cause_switch {
+	struct perf_event_header header;
+	uint64_t time_ns;
+};
+
+/* cause_switches_open - of the calling thread */
+static inline void cause_switches_open(struct cause_switches *switches)
+{
+	struct perf_event_attr attr = {
+	    .type = PERF_TYPE_SOFTWARE,
+	    .size = sizeof(attr),
+	    .config = PERF_COUNT_SW_DUMMY,
+	    .sample_type = PERF_SAMPLE_TIME,
+	    .context_switch = 1,
+	    .sample_id_all = 1,
+	    .use_clockid = 1,
+	    .clockid = CLOCK_MONOTONIC,
+	};
+	void *map;
+	int fd;
+
+	switches->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	switches->page = NULL;
+	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return;
+	map = mmap(NULL, (1 + CAUSE_SWITCH_PAGES) * switches->page_bytes, PROT_READ | PROT_WRITE,
+		   MAP_SHARED, fd, 0);
+	if (map != MAP_FAILED)
+		switches->page = map;
+}
+
+/* cause_switches_log - each stretch that is over, those that are not long enough left out */
+static inline void cause_switches_log(struct cause_switches *switches, struct cause *cause,
+				      uint64_t least_ns, uint64_t cpu)
+{
+	const char *data = (const char *)switches->page + switches->page_bytes;
+	uint64_t mask = CAUSE_SWITCH_PAGES * switches->page_bytes - 1;
+	uint64_t head = __atomic_load_n(&switches->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t at = switches->page->data_tail;
+
+	while (at < head) {
+		const struct perf_event_header *header = (const void *)(data + (at & mask));
+		uint64_t time_ns;
+
+		/* Records are multiples of 8 bytes: neither header nor time is ever split. */
+		memcpy(&time_ns, data + ((at + sizeof(*header)) & mask), sizeof(time_ns));
+		if (header->type == PERF_RECORD_SWITCH) {
+			if (!(header->misc & PERF_RECORD_MISC_SWITCH_OUT))
+				switches->in_ns = time_ns;
+			else if (switches->in_ns && time_ns - switches->in_ns >= least_ns)
+				cause_log(cause, switches->in_ns, time_ns, cpu);
+		}
+		at += header->size;
+	}
+	__atomic_store_n(&switches->page->data_tail, at, __ATOMIC_RELEASE);
+}
+
+#endif

@@ -1,0 +1,202 @@
+"""Late episodes in families: which of them have one thing in common.
+
+The rule. What a cause took of an episode beyond what it takes of an ordinary activation of that
+CPU, on average, is its excess there. An episode is put to the cause with the largest excess, if
+that is at least half of the excess of the whole episode. Two or more episodes that are put to the
+same cause and detail are a family; of the others, two or more that are put to the same cause with
+various details. The family says how much of its cause all of its members have at the least, and
+how many ordinary activations have as much.
+
+At most so many families are named; the rest, and what nothing holds together, is one family of
+`other`. Every recorded episode is in one family and no more. Nothing is looked for in how causes
+vary together among late activations: such patterns come from having selected late ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from whylate.causes.pieces import Cause
+from whylate.causes.population import Accounted, Key
+
+#: Families with a name; one more is `other`.
+MOST_FAMILIES = 5
+#: Fewer episodes have nothing in common.
+FEWEST_MEMBERS = 2
+#: What one cause must have of an episode's excess.
+PART = 0.5
+
+#: An activation: its CPU and its number.
+Name = tuple[int, int]
+#: What a family has in common; detail None: various ones.
+Common = tuple[Cause, str | None]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Episodes that have one thing in common: at least at_least_ns of one cause.
+
+    letter: A is the family with the largest excess; "" for the rest, whose cause is None.
+    median_ns: what half of the members have of it at the most. episodes: its members.
+    ordinary: recorded ordinary activations that satisfy the rule as well. detail None: they have
+    various ones, which count together. worst: the member with the longest latency, and that.
+    """
+
+    letter: str
+    cause: Cause | None
+    detail: str | None
+    at_least_ns: int
+    median_ns: int
+    episodes: int
+    ordinary: int
+    excess_ns: float
+    worst: Name
+    worst_ns: int
+
+
+@dataclass(frozen=True)
+class Families:
+    """All families of a run: those with a letter, the largest excess first, then the rest.
+
+    unrecorded: late episodes of which nothing was recorded; they are in no family. body: ordinary
+    activations that were recorded. of: the letter of each recorded episode.
+    """
+
+    families: tuple[Family, ...]
+    unrecorded: int
+    body: int
+    of: Mapping[Name, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A recorded episode, and the cause it is put to, if to any."""
+
+    episode: Accounted
+    spent: Mapping[Key, int]
+    excess_ns: float
+    key: Key | None
+
+
+def families(late: Iterable[Accounted], body: Sequence[Accounted]) -> Families:
+    """Put late episodes into families by the rule above; the order of both does not matter."""
+    ordinary = _Ordinary([one for one in body if one.pieces is not None])
+    members, unrecorded = [], 0
+    for episode in late:
+        if episode.pieces is None:
+            unrecorded += 1
+        else:
+            members.append(ordinary.member(episode))
+    members.sort(key=lambda one: (one.episode.cpu, one.episode.activation))
+    groups, rest = _grouped(members)
+    ranked = sorted(groups.items(), key=lambda one: (-_excess(one[1]), one[0][0], one[0][1] or ""))
+    rest += [one for _, group in ranked[MOST_FAMILIES:] for one in group]
+    found: list[Family] = []
+    of: dict[Name, str] = {}
+    for index, (common, group) in enumerate(ranked[:MOST_FAMILIES]):
+        letter = chr(ord("A") + index)
+        took = sorted(_took(one.spent, common) for one in group)
+        least, median = _rounded_down(took[0]), took[(len(took) - 1) // 2]
+        found.append(
+            _family(letter, common, (least, median), group, ordinary.with_as_much(common, least))
+        )
+        of |= {(one.episode.cpu, one.episode.activation): letter for one in group}
+    if rest:
+        found.append(_family("", None, (0, 0), rest, 0))
+    return Families(tuple(found), unrecorded, ordinary.count, of)
+
+
+def _grouped(members: Iterable[_Member]) -> tuple[dict[Common, list[_Member]], list[_Member]]:
+    """Return the groups by cause and detail, those of various details, and who is in none."""
+    by_key: dict[Key, list[_Member]] = defaultdict(list)
+    rest = []
+    for one in members:
+        if one.key is None:
+            rest.append(one)
+        else:
+            by_key[one.key].append(one)
+    groups: dict[Common, list[_Member]] = {
+        key: group for key, group in by_key.items() if len(group) >= FEWEST_MEMBERS
+    }
+    various: dict[Cause, list[_Member]] = defaultdict(list)
+    for (cause, _), group in by_key.items():
+        if len(group) < FEWEST_MEMBERS:
+            various[cause] += group
+    for cause, group in various.items():
+        if len(group) >= FEWEST_MEMBERS:
+            groups[cause, None] = group
+        else:
+            rest += group
+    return groups, rest
+
+
+def _family(
+    letter: str,
+    common: Common | None,
+    took_ns: tuple[int, int],
+    group: Sequence[_Member],
+    ordinary: int,
+) -> Family:
+    worst = max(group, key=lambda one: one.episode.latency_ns).episode
+    cause, detail = common or (None, None)
+    return Family(
+        letter, cause, detail, *took_ns, len(group), ordinary, _excess(group),
+        (worst.cpu, worst.activation), worst.latency_ns,
+    )  # fmt: skip
+
+
+def _excess(group: Iterable[_Member]) -> float:
+    return math.fsum(one.excess_ns for one in group)
+
+
+def _took(spent: Mapping[Key, int], common: Common) -> int:
+    """Return what a cause took: of one detail, or of all where they are various."""
+    cause, detail = common
+    if detail is not None:
+        return spent.get((cause, detail), 0)
+    return sum(ns for (other, _), ns in spent.items() if other is cause)
+
+
+def _rounded_down(ns: int) -> int:
+    """Two digits: a rule that is simple to say, and holds for all members."""
+    step = int(10 ** max(0, len(str(ns)) - 2))
+    return ns // step * step
+
+
+class _Ordinary:
+    """What ordinary activations spend, by CPU; one without any of its own has that of all."""
+
+    def __init__(self, body: Sequence[Accounted]) -> None:
+        self.count = len(body)
+        self._spent = [one.by_cause() for one in body]
+        by_cpu: dict[int | None, list[Mapping[Key, int]]] = defaultdict(list)
+        for one, spent in zip(body, self._spent, strict=True):
+            by_cpu[one.cpu].append(spent)
+            by_cpu[None].append(spent)
+        self._mean = {cpu: _mean(rows) for cpu, rows in by_cpu.items()}
+
+    def member(self, episode: Accounted) -> _Member:
+        """Find the cause that an episode is put to."""
+        mean = self._mean.get(episode.cpu) or self._mean.get(None) or {}
+        spent = episode.by_cause()
+        excess = {key: ns - mean.get(key, 0.0) for key, ns in spent.items()}
+        whole = episode.latency_ns - math.fsum(mean.values())
+        key = min(excess, key=lambda one: (-excess[one], one), default=None)
+        if key is not None and not 0 < excess[key] >= PART * whole:
+            key = None
+        return _Member(episode, spent, whole, key)
+
+    def with_as_much(self, common: Common, least: int) -> int:
+        """Count the ordinary activations that satisfy a family's rule."""
+        return sum(_took(spent, common) >= least for spent in self._spent)
+
+
+def _mean(rows: Sequence[Mapping[Key, int]]) -> dict[Key, float]:
+    total: dict[Key, int] = defaultdict(int)
+    for row in rows:
+        for key, ns in row.items():
+            total[key] += ns
+    return {key: ns / len(rows) for key, ns in total.items()}

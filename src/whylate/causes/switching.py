@@ -1,0 +1,43 @@
+"""What switching takes in any case is no part of the section that it had to wait for.
+
+Nothing is recorded between the end of a non-preemptible section and the switch that follows: the
+scheduler's own way there would be counted as the section's. How long that way is, ordinary
+activations tell.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+
+from whylate.causes.pieces import Cause, Piece, Stage
+from whylate.causes.population import Accounted
+
+
+def ordinary_switching_ns(body: Sequence[Accounted]) -> int:
+    """Return the median over ordinary activations of what the scheduler took; 0 without any."""
+    spent = [
+        sum(piece.length_ns for piece in one.pieces if _is_switching(piece))
+        for one in body
+        if one.pieces is not None
+    ]
+    return round(statistics.median(spent)) if spent else 0
+
+
+def less_switching(one: Accounted, switching_ns: int) -> Accounted:
+    """Return the same with the end of the section before its switch given to the scheduler."""
+    pieces = list(one.pieces or ())
+    last = max((i for i, p in enumerate(pieces) if p.stage is Stage.RUNNABLE), default=-1)
+    if last < 0 or pieces[last].cause is not Cause.PREEMPTION_OFF or switching_ns <= 0:
+        return one
+    section = pieces[last]
+    middle = max(section.start_ns, section.end_ns - switching_ns)
+    way = Piece(middle, section.end_ns, Cause.SCHEDULING, "", Stage.RUNNABLE)
+    cut = [replace(section, end_ns=middle)] if middle > section.start_ns else []
+    pieces[last : last + 1] = [*cut, way]
+    return replace(one, pieces=tuple(pieces))
+
+
+def _is_switching(piece: Piece) -> bool:
+    return piece.cause is Cause.SCHEDULING and piece.stage is Stage.RUNNABLE

@@ -1,0 +1,138 @@
+"""What a person sees of a CPU: who had it, and what interrupted them, each in a track of its own.
+
+The segments of whylate.causes.timeline say what was innermost. Here a thread that is interrupted
+goes on in its track, as it has the CPU again when the interrupt is over; softirqs, interrupts and
+waiting for locks are in tracks beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from whylate.causes.timeline import Level, Segment, segments
+from whylate.recording.events import Window
+
+
+class Track(StrEnum):
+    """The tracks of a CPU, in the order in which they are shown."""
+
+    THREADS = "threads"
+    SOFTIRQS = "softirqs"
+    INTERRUPTS = "interrupts"
+    LOCKS = "locks"
+
+
+class What(StrEnum):
+    """What a span is, for its colour."""
+
+    MEASURED = "measured"
+    THREAD = "thread"
+    IDLE = "idle"
+    SOFTIRQ = "softirq"
+    INTERRUPT = "interrupt"
+    NMI = "nmi"
+    LOCK = "lock"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch [start_ns, end_ns) of a track. name: as the board has it; not made harmless."""
+
+    start_ns: int
+    end_ns: int
+    track: Track
+    what: What
+    name: str
+    #: Tells two threads of one name, or two turns of one thread, apart.
+    turn: int = 0
+
+    @property
+    def length_ns(self) -> int:
+        """Its length."""
+        return self.end_ns - self.start_ns
+
+
+def cpus_of(window: Window) -> list[int]:
+    """Return the CPUs that a window has events of: its own first, then in order."""
+    others = sorted({event.cpu for event in window.events} - {window.cpu})
+    return [window.cpu, *others]
+
+
+def began_ns(window: Window, cpu: int) -> int:
+    """Return from when on events of a CPU are in a window, at the latest when it was due."""
+    first = min((event.time_ns for event in window.events if event.cpu == cpu),
+                default=window.due_ns)  # fmt: skip
+    return min(first, window.due_ns)
+
+
+def spans(window: Window, cpu: int, start_ns: int, end_ns: int) -> list[Span]:
+    """Return what was in the tracks of a CPU in [start_ns, end_ns), in order of time.
+
+    Spans of one track do not overlap. What was not recorded is What.UNKNOWN in the threads' track.
+    """
+    found = segments(window.events, cpu, start_ns, end_ns)
+    if cpu == window.cpu:
+        found = [part for segment in found for part in _observed(segment, window)]
+    every = [span for segment in found for span in (_thread(segment, window), *_inner(segment))]
+    joined = [
+        span for track in Track for span in _joined(one for one in every if one.track is track)
+    ]
+    return sorted(joined, key=lambda span: (span.start_ns, span.end_ns))
+
+
+def _observed(segment: Segment, window: Window) -> Iterable[Segment]:
+    """Cut a segment where events begin to be complete: before that, nobody knows."""
+    observed = window.observed_ns
+    if observed <= window.due_ns or segment.start_ns >= observed:
+        yield segment
+        return
+    cut = min(segment.end_ns, observed)
+    yield Segment(segment.start_ns, cut, Level.UNKNOWN)
+    if cut < segment.end_ns:
+        yield replace(segment, start_ns=cut)
+
+
+def _thread(segment: Segment, window: Window) -> Span:
+    thread = segment.thread
+    what, name, turn = What.UNKNOWN, "not recorded", 0
+    if thread is not None and thread.idle:
+        what, name, turn = What.IDLE, "idle", segment.chosen_ns
+    elif thread is not None:
+        own = thread.pid == window.pid
+        what, name, turn = (
+            What.MEASURED if own else What.THREAD,
+            thread.name or f"pid {thread.pid}",
+            segment.chosen_ns,
+        )
+    return Span(segment.start_ns, segment.end_ns, Track.THREADS, what, name, turn)
+
+
+def _inner(segment: Segment) -> Iterable[Span]:
+    """Return what ran on top of the thread, and what was spun for."""
+    name = f"{segment.name}: {segment.within}" if segment.within else segment.name
+    if segment.level is Level.SOFTIRQ:
+        yield Span(segment.start_ns, segment.end_ns, Track.SOFTIRQS, What.SOFTIRQ, name)
+    elif segment.level is Level.INTERRUPT:
+        yield Span(segment.start_ns, segment.end_ns, Track.INTERRUPTS, What.INTERRUPT, name)
+    elif segment.level is Level.NMI:
+        yield Span(
+            segment.start_ns, segment.end_ns, Track.INTERRUPTS, What.NMI, f"NMI {name}".strip()
+        )
+    if segment.lock:
+        yield Span(segment.start_ns, segment.end_ns, Track.LOCKS, What.LOCK, segment.lock)
+
+
+def _joined(found: Iterable[Span]) -> list[Span]:
+    """Join spans that adjoin and differ in nothing but their times."""
+    joined: list[Span] = []
+    for span in found:
+        if joined and joined[-1] == replace(
+            span, start_ns=joined[-1].start_ns, end_ns=span.start_ns
+        ):
+            joined[-1] = replace(joined[-1], end_ns=span.end_ns)
+        else:
+            joined.append(span)
+    return joined

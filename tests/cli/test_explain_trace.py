@@ -1,0 +1,47 @@
+"""`whylate explain --perfetto FILE`: the file, what is said of it, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+RECORDED = Path(__file__).parent.parent / "report" / "data" / "pc-three-causes"
+
+
+def explain(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "whylate", "explain", str(RECORDED), *arguments],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_the_trace_is_written_beside_the_answer_and_json_stays_json(tmp_path: Path) -> None:
+    trace = tmp_path / "windows.pftrace"
+    done = explain("--json", "--worst", "2", "--perfetto", str(trace))
+    assert done.returncode == 0
+    answer = json.loads(done.stdout)
+    assert trace.stat().st_size > 10_000
+    assert "has 138 windows: open it at ui.perfetto.dev" in done.stderr
+    families = {one["family"]: one for one in answer["families"]}
+    assert sum(one["episodes"] for one in families.values()) == answer["episodes_recorded"]
+    named = {(one["cause"], one["detail"]) for one in families.values()}
+    assert {("softirq", "TASKLET"), ("thread", "rt_task")} <= named
+    assert answer["worst"][0]["family"] in families
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    done = explain("--perfetto", str(tmp_path / "none" / "x"))
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("cannot be written: No such file or directory")
+
+
+def test_the_ten_line_answer_has_the_families() -> None:
+    text = explain().stdout
+    assert re.search(r"^A +\d+ episodes, all with ≥ \S+ µs of softirq TASKLET", text, re.MULTILINE)
+    assert re.search(
+        r"^[B-D] +\d+ episodes, all with ≥ \S+ µs of thread rt_task", text, re.MULTILINE
+    )
