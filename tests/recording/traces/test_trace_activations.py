@@ -189,3 +189,33 @@ def test_among_ordinary_threads_one_that_runs_instead_is_no_throttling() -> None
         400_000,
         200_000,
     )
+
+
+def test_stacks_of_two_cpus_that_follow_each_other_are_not_taken_for_one() -> None:
+    lines = [
+        _switch("000000", 0, "z:7 [120]", "S", "low:8 [120]"),
+        b"  c-3  [001] d... 1.000100: sched_waking: comm=a pid=1 prio=9 target_cpu=000",
+        _switch("000500", 0, "low:8 [120]", "R", "a:1 [9]"),
+        _switch("000501", 1, "c:3 [120]", "S", "d:4 [120]"),
+        b"  c-3  [001] d... 1.000502: <stack trace>",
+        b" => __schedule", b" => other_cpu",
+        b"low-8  [000] d... 1.000503: <stack trace>",
+        b" => __schedule", b" => preempt_schedule", b" => walk_cache",
+    ]  # fmt: skip
+    _, found = follow(lines, Watch(pids=frozenset({1})))
+    assert found[0].spent("preemption off", "walk_cache in low") == 400_000
+
+
+def test_the_stack_of_another_thread_that_ran_later_says_nothing_of_the_first() -> None:
+    lines = [
+        _switch("000000", 0, "z:7 [120]", "S", "low:8 [120]"),
+        b"  c-3  [001] d... 1.000100: sched_waking: comm=a pid=1 prio=9 target_cpu=000",
+        _switch("000500", 0, "low:8 [120]", "R", "high:9 [4]"),
+        b" => __schedule", b" => preempt_schedule", b" => walk_cache",
+        _switch("000700", 0, "high:9 [4]", "S", "a:1 [9]"),
+        b" => __schedule", b" => do_nanosleep",
+    ]  # fmt: skip
+    _, found = follow(lines, Watch(pids=frozenset({1})))
+    assert found[0].spent("preemption off", "walk_cache in low") == 400_000
+    assert found[0].spent("thread", "high") == 200_000
+    assert found[0].spent("preemption off", "do_nanosleep") == 0

@@ -36,31 +36,43 @@ def is_header(line: bytes, seen: Seen) -> bool:
 
 
 class Stacks:
-    """Puts the stacks of a trace where they belong: behind the events that they were taken at."""
+    """Puts the stacks of a trace where they belong: behind the events that they were taken at.
+
+    below: the CPU whose event was the last; frames that follow without a line of their own that
+    says whose they are belong to that one.
+    """
 
     def __init__(self) -> None:
+        self.below: Cpu | None = None
         self._frames: list[str] = []
         #: Whose the frames are that come: the CPU, and the time and kind of its event.
-        self._of: tuple[Cpu, int, Kind] | None = None
+        self._of: tuple[Cpu, int, Kind | None] | None = None
+
+    @property
+    def reading(self) -> bool:
+        """Whether a stack has begun and not ended."""
+        return self._of is not None
 
     def begins(self, cpu: Cpu, time_ns: int, kind: Kind | None) -> None:
         """Take it that frames that follow belong to this event; kind None: they say nothing."""
-        self._of = (cpu, time_ns, kind) if kind is not None else None
+        self.ends()
+        self._of = cpu, time_ns, kind
 
     def take(self, line: bytes) -> None:
         """Take a line with a frame."""
-        if self._of is not None and len(self._frames) < MOST_FRAMES:
+        if self._of is None and self.below is not None:
+            self._of = self.below, self.below.last_ns, self.below.last_kind
+        if self._of is not None and self._of[2] is not None and len(self._frames) < MOST_FRAMES:
             name = frame(line)
             if name is not None:
                 self._frames.append(name)
 
     def ends(self) -> None:
         """Keep the stack that was read, where it shows what an activation waited for."""
-        if self._frames and self._of is not None:
-            cpu, time_ns, kind = self._of
+        if self._frames and self._of is not None and self._of[2] is not None:
+            cpu, time_ns, kind = self._of[0], self._of[1], self._of[2]
             event = stack_event(time_ns, cpu.cpu, kind, self._frames)
             if event is not None:
                 cpu.ring.append((time_ns, Kind.STACK, event, 0))
-        if self._frames:
-            self._frames = []
+        self._frames = []
         self._of = None

@@ -11,7 +11,7 @@ from whylate.recording.traces.cpu import MERGED_NS, Cpu
 from whylate.recording.traces.fields import TIMER_EXPIRE, TIMER_START, TRACEPOINTS, text
 from whylate.recording.traces.layouts import Layout
 from whylate.recording.traces.noise import Noise, Timerlat
-from whylate.recording.traces.seen import MOST_NAMES, Seen
+from whylate.recording.traces.seen import Seen
 from whylate.recording.traces.stacks import is_frame
 from whylate.recording.traces.timers import Timers
 from whylate.recording.traces.wakeups import Found, Wakeups
@@ -20,6 +20,8 @@ from whylate.recording.traces.watch import Watch
 #: Records that are kept, of all CPUs together, and of each at least.
 ROOM = 1 << 17
 LEAST_ROOM = 256
+#: Tracepoints that are counted by name; a trace has a few dozen.
+MOST_NAMES = 512
 #: Softirqs that were raised and did not begin.
 MOST_RAISED = 32
 #: No time of a trace is larger: it would not fit a column of ours.
@@ -65,14 +67,15 @@ class Follower:
         if kind is None and name == b"kernel_stack":
             self._stacks.begins(cpu, cpu.last_ns, cpu.last_kind)
             return
-        self._stacks.ends()
+        if self._stacks.reading:
+            self._stacks.ends()
         if cpu.awaited:
             self._wakeups.tell(cpu)
-        self._stacks.begins(cpu, time_ns, kind)
+        self._stacks.below = cpu
         cpu.goes_on(time_ns, kind)
-        self._count(name)
+        self._counts[name] = self._counts.get(name, 0) + 1
         if kind is None:
-            self._not_kept(cpu, time_ns, name, rest, match)
+            self._not_kept(cpu, time_ns, name, match)
         elif kind is Kind.SWITCH or kind is Kind.WAKING:
             self._of_threads(cpu, time_ns, kind, rest)
         else:
@@ -89,11 +92,6 @@ class Follower:
         seen.last_ns = max((cpu.last_ns for cpu in self._cpus.values()), default=0)
         for name, count in self._counts.items():
             seen.events[text(name)] += count
-
-    def _count(self, name: bytes) -> None:
-        count = self._counts.get(name, 0)
-        if count or len(self._counts) < MOST_NAMES:
-            self._counts[name] = count + 1
 
     def _of_threads(self, cpu: Cpu, time_ns: int, kind: Kind, rest: bytes) -> None:
         """Take a switch or a waking."""
@@ -185,10 +183,12 @@ class Follower:
         late_ns = self._timers.late(found[1], now_ns)
         return 0 if late_ns is None else max(1, told_ns - late_ns)
 
-    def _not_kept(
-        self, cpu: Cpu, time_ns: int, name: bytes, rest: bytes, match: re.Match[bytes]
-    ) -> None:
+    def _not_kept(self, cpu: Cpu, time_ns: int, name: bytes, match: re.Match[bytes]) -> None:
         """Take what is no event of ours: the start of a timer, a late waking, noise."""
+        rest = match[8]
+        if len(self._counts) > MOST_NAMES:
+            # Whoever writes that many names writes no tracepoints.
+            del self._counts[name]
         if name == b"hrtimer_start":
             found = TIMER_START.search(rest)
             if found is not None:

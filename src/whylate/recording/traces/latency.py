@@ -137,7 +137,7 @@ def _step(line: bytes, trace: LatencyTrace, seen: Seen) -> str:
         seen.odd += 1
         return ""
     task, pid, cpu, flags, us, _, what = found.groups()
-    seen.count("function" if b" <-" in what else "step")
+    seen.events["function" if b" <-" in what else "step"] += 1
     if b"<stack trace" in what:
         return "stack"
     if len(trace.steps) == MOST_STEPS:

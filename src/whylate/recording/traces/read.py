@@ -18,7 +18,7 @@ from whylate.recording.traces.wakeups import Found
 from whylate.recording.traces.watch import Watch
 
 #: Of the beginning, by which the layout is known and the threads are chosen.
-HEAD_BYTES = 16 << 20
+HEAD_BYTES = 8 << 20
 LAYOUT_LINES = 2000
 
 

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 
 from whylate.recording.activation import Waker
 
-#: Tracepoints that are counted by name; a trace has a few dozen.
-MOST_NAMES = 512
-
 
 @dataclass
 class Seen:
@@ -72,11 +69,6 @@ class Seen:
         if not self.backwards:
             self.backwards_line, self.backwards_cpu, self.backwards_ns = self.lines, cpu, by_ns
         self.backwards += 1
-
-    def count(self, name: str) -> None:
-        """Count an event."""
-        if name in self.events or len(self.events) < MOST_NAMES:
-            self.events[name] += 1
 
     def any_of(self, *names: str) -> bool:
         """Return whether any of these tracepoints had an event."""

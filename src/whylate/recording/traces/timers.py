@@ -8,10 +8,12 @@ What was learned goes out of date, for two clocks drift apart.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 #: Timers that are known at a time; one that was never seen to expire makes room for another.
 MOST_TIMERS = 1 << 16
-#: After this the least distance is learned again: at 100 ppm two clocks drift by 2 µs meanwhile.
-FORGET_NS = 20_000_000
+#: The least distance is that of the last 10 to 20 ms: at 100 ppm clocks drift by 2 µs meanwhile.
+FORGET_NS = 10_000_000
 #: A distance that differs by more is that of another clock (CLOCK_REALTIME beside _MONOTONIC).
 SAME_CLOCK_NS = 100_000_000
 #: Clocks that timers are set by.
@@ -48,26 +50,39 @@ class Timers:
         self._due.clear()
 
 
+@dataclass
+class _Clock:
+    """The least distances of one clock of timers: of the time since `since_ns`, and before."""
+
+    since_ns: int
+    least: int
+    before: int
+
+    def take(self, time_ns: int, distance: int) -> int:
+        """Take a distance; return the least of late."""
+        away = time_ns - self.since_ns
+        if away > FORGET_NS:
+            self.before = self.least if away <= 2 * FORGET_NS else distance
+            self.since_ns, self.least = time_ns, distance
+        self.least = min(self.least, distance)
+        return min(self.least, self.before)
+
+
 class Distance:
     """How far a CPU's trace clock is from the clocks of timers."""
 
     def __init__(self) -> None:
-        #: Least distance and when it was seen, of each clock.
-        self._least: list[tuple[int, int]] = []
+        self._clocks: list[_Clock] = []
 
     def told(self, time_ns: int, now_ns: int) -> int:
         """Return when it was `now_ns`, on the clock of the trace; time_ns: of the event."""
         distance = time_ns - now_ns
-        for index, (least, at) in enumerate(self._least):
-            if abs(distance - least) < SAME_CLOCK_NS:
-                if distance > least and time_ns - at <= FORGET_NS:
-                    distance = least
-                else:
-                    self._least[index] = distance, time_ns
-                return now_ns if _is_same(distance) else now_ns + distance
-        self._least = [*self._least[-MOST_CLOCKS + 1 :], (distance, time_ns)]
-        return now_ns if _is_same(distance) else time_ns
-
-
-def _is_same(distance_ns: int) -> bool:
-    return -ROUNDED_NS <= distance_ns <= SAME_NS
+        for clock in self._clocks:
+            if abs(distance - clock.least) < SAME_CLOCK_NS:
+                distance = clock.take(time_ns, distance)
+                break
+        else:
+            clock = _Clock(time_ns, distance, distance)
+            self._clocks = [*self._clocks[-MOST_CLOCKS + 1 :], clock]
+        same = -ROUNDED_NS <= distance <= SAME_NS
+        return now_ns if same else now_ns + distance
