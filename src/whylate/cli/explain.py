@@ -20,7 +20,7 @@ from whylate.cli.quantities import Duration
 @click.option("--comm", "names", multiple=True, metavar="NAME",
               help="With --import: whose wakeups, by name. May be repeated.  [default: what was "
               "obviously measured]")  # fmt: skip
-@click.option("--pid", "pids", type=click.IntRange(1, 2**31 - 1), multiple=True, metavar="N",
+@click.option("--pid", "pids", type=click.IntRange(min=1), multiple=True, metavar="N",
               help="With --import: whose wakeups, by thread number. May be repeated.",
               )  # fmt: skip
 @click.option("--threshold", "threshold_ns", type=Duration(), metavar="TIME",
