@@ -101,6 +101,13 @@ def test_what_stays_in_memory_is_bounded_however_many_are_late() -> None:
     assert len(tail._body) == tail_module.BODY
 
 
+def test_the_body_is_drawn_evenly_from_all_of_the_trace() -> None:
+    tail = _fed(range(20_000))
+    numbers = [accounted.activation for _, accounted in tail._body]
+    assert 9500 < np.mean(numbers) < 10_500
+    assert len(set(numbers)) == tail_module.BODY
+
+
 def test_late_ones_that_overlap_on_a_cpu_are_one_episode_and_on_two_cpus_two() -> None:
     tail = Tail(_account, 10_000)
     for one in (_activation(0, 90_000), _activation(20_000, 50_000), _activation(0, 60_000, cpu=1),

@@ -117,6 +117,15 @@ def test_a_timers_expiry_is_found_on_a_clock_that_is_not_the_timers() -> None:
     assert abs(until_interrupt(by_timer) - until_interrupt(others)) < 5000
 
 
+def test_interrupts_of_x86_have_the_names_of_their_vectors() -> None:
+    _, found = follow("trace-cmd.txt", CYCLICTEST)
+    assert any(one.spent("interrupt", "local_timer: hrtimer_wakeup") for one in found)
+    names = {event.name for one in found for event in one.cut.window.events
+             if event.kind is Kind.VECTOR_ENTRY}  # fmt: skip
+    assert "local_timer" in names
+    assert not any(name.endswith("_entry") or "=" in name for name in names)
+
+
 def test_on_arm_the_calls_between_cpus_and_the_timers_interrupt_are_known() -> None:
     _, found = follow("virt-arm64-rt-events.txt")
     names = {event.name for one in found for event in one.cut.window.events}
@@ -134,6 +143,44 @@ def test_who_is_explained_is_chosen_by_name_or_priority_or_asked_for() -> None:
     assert read.chosen is not None
     assert read.chosen.why == "the most urgent real-time threads that timers woke"
     assert {one.activation.prio for one in found} == {min(one.activation.prio for one in found)}
+
+
+def test_one_that_a_softirq_wakes_waits_from_its_raise_on_for_whoever_has_the_cpu() -> None:
+    lines = [
+        _switch("000000", 0, "z:7 [120]", "S", "low:8 [120]"),
+        b"  x-8  [000] d... 1.000100: irq_handler_entry: irq=9 name=eth0",
+        b"  x-8  [000] d... 1.000110: softirq_raise: vec=3 [action=NET_RX]",
+        b"  x-8  [000] d... 1.000120: irq_handler_exit: irq=9 ret=handled",
+        b"  x-8  [000] d... 1.000150: softirq_entry: vec=3 [action=NET_RX]",
+        b"  x-8  [000] d... 1.000200: sched_waking: comm=a pid=1 prio=9 target_cpu=000",
+        b"  x-8  [000] d... 1.000260: softirq_exit: vec=3 [action=NET_RX]",
+        _switch("000300", 0, "low:8 [120]", "R", "a:1 [9]"),
+    ]
+    _, found = follow(lines, Watch(pids=frozenset({1})))
+    (one,) = found
+    assert (one.activation.woken.by, one.activation.due_ns) == (Waker.SOFTIRQ, 1_000_110_000)
+    assert one.spent("interrupt", "eth0") == 10_000
+    assert one.spent("thread", "low") == 30_000
+    assert one.spent("softirq", "NET_RX") == 110_000
+
+
+def test_of_periodic_real_time_threads_the_most_urgent_are_explained() -> None:
+    lines = []
+    for index in range(10):
+        for pid, name, prio in ((1, "fast", 9), (2, "slow", 49), (3, "irq/9-eth", 4)):
+            at = f"{index}{pid}0000"
+            lines += [
+                f"  x-9  [000] d... 1.{at}: local_timer_entry: vector=236".encode(),
+                f"  x-9  [000] d... 1.{at}: hrtimer_expire_entry: hrtimer=1 now=1".encode(),
+                f"  x-9  [000] d... 1.{at}: sched_waking: {name}:{pid} [{prio}] CPU:000".encode(),
+                f"  x-9  [000] d... 1.{at}: local_timer_exit: vector=236".encode(),
+                _switch(at, 0, "x:9 [120]", "R", f"{name}:{pid} [{prio}]"),
+                _switch(at, 0, f"{name}:{pid} [{prio}]", "S", "x:9 [120]"),
+            ]
+    read, found = follow(lines, None)
+    assert {one.activation.name for one in found} == {"fast"}
+    assert read.chosen is not None
+    assert read.chosen.why == "the most urgent real-time threads that timers woke"
 
 
 def _switch(at: str, cpu: int, prev: str, state: str, name: str) -> bytes:

@@ -63,6 +63,58 @@ def test_lost_events_leave_the_time_there_unobserved() -> None:
             assert not due < resumes_ns - 1_000_000 < run
 
 
+def _line(at: str, fields: str, cpu: int = 0) -> bytes:
+    return f"  x-1  [{cpu:03}] d... 1.{at}: {fields}".encode()
+
+
+def test_nothing_that_began_before_a_loss_goes_on_behind_it() -> None:
+    waking = "sched_waking: comm=a pid=1 prio=9 target_cpu=000"
+    to_it = "sched_switch: low:8 [120] R ==> a:1 [9]"
+    lines = [
+        _line("000000", "sched_switch: z:7 [120] S ==> low:8 [120]"),
+        _line("000100", "irq_handler_entry: irq=9 name=lost"),
+        _line("000110", waking),
+        b"CPU:0 [LOST 5 EVENTS]",
+        # It may have run and slept again in between.
+        _line("000500", to_it),
+        _line("000600", "sched_switch: a:1 [9] S ==> low:8 [120]"),
+        _line("000700", waking),
+        _line("000800", to_it),
+    ]
+    _, found = follow(lines, EVERYBODY)
+    assert [one.activation.due_ns for one in found] == [1_000_700_000]
+    lines[4:6] = [_line("000490", "softirq_raise: vec=3 [action=NET_RX]")]
+    _, found = follow(lines, EVERYBODY)
+    (one,) = found
+    # The interrupt that began before is not what woke it, and who had the CPU is not known.
+    assert one.activation.due_ns == 1_000_700_000
+    assert one.spent("interrupt") == 0
+    assert one.spent("not observed") == 100_000
+    assert one.cut.window.observed_ns == 1_000_700_000
+
+
+def test_a_window_begins_where_events_were_lost() -> None:
+    lines = [
+        _line("000000", "sched_switch: z:7 [120] S ==> low:8 [120]"),
+        _line("000100", "hrtimer_start: hrtimer=1 softexpires=1000600000"),
+        b"CPU:1 [LOST 5 EVENTS]",
+        _line("000200", "hrtimer_start: hrtimer=1 softexpires=1000300000"),
+        b"CPU:0 [LOST 5 EVENTS]",
+        _line("000210", "hrtimer_start: hrtimer=1 softexpires=1000205000"),
+        _line("000300", "local_timer_entry: vector=236"),
+        _line("000300", "hrtimer_expire_entry: hrtimer=1 function=hrtimer_wakeup now=1000300000"),
+        _line("000310", "sched_waking: comm=a pid=1 prio=9 target_cpu=000"),
+        _line("000400", "sched_switch: low:8 [120] R ==> a:1 [9]"),
+    ]
+    _, found = follow(lines, EVERYBODY)
+    (one,) = found
+    assert one.activation.due_ns == 1_000_205_000
+    assert one.cut.window.observed_ns == 1_000_210_000
+    # Who had the CPU before the first switch is not known, the interrupt is.
+    assert one.spent("not observed") == 95_000
+    assert one.spent("interrupt", "local_timer: hrtimer_wakeup") == 100_000
+
+
 def test_cpus_that_cannot_be_there_are_left_out_and_told() -> None:
     lines = lines_of("trace-cmd.txt")
     read, _ = follow([*lines, *(line.replace(b"[000]", b"[4096]") for line in lines[20:30])])
@@ -194,6 +246,28 @@ def test_memory_does_not_grow_with_the_trace(monkeypatch: pytest.MonkeyPatch) ->
     # The head is kept whole, and the last records up to their number.
     few, many = peak(20), peak(60)
     assert many < few * 1.1
+
+
+class _WithoutEnd(io.RawIOBase):
+    """A line of 64 MiB."""
+
+    def __init__(self) -> None:
+        self._left = 64
+
+    def read(self, size: int = -1) -> bytes:
+        del size
+        self._left -= 1
+        return b"x" * (1 << 20) if self._left >= 0 else b""
+
+
+def test_a_line_as_large_as_the_file_is_not_kept() -> None:
+    tracemalloc.start()
+    lines = Lines(_WithoutEnd(), "t")  # type: ignore[arg-type]
+    assert list(lines) == []
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 8 << 20
+    assert (lines.torn, lines.too_long) == (True, 1)
 
 
 def test_a_line_without_end_is_left_out_in_bounded_memory() -> None:

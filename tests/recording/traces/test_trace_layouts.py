@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from of_traces import OF_EVENTS, follow, lines_of
 
-from whylate.recording.traces.fields import switch_of, waking_of
+from whylate.recording.traces.fields import switch_of, text, waking_of
 from whylate.recording.traces.layouts import FTRACE, LAYOUTS, NARROW, PERF, layout_of
 
 NAMES = st.binary(min_size=1, max_size=15).filter(lambda name: b"\n" not in name)
@@ -77,3 +77,10 @@ def test_both_names_of_a_switch_are_read_as_written(
     )
     fields = prev, prev_pid, prev_prio, name, pid, prio
     assert switch_of(kernels % fields) == (prev, prev_pid, prev_prio, b"R+", name, pid, prio)
+
+
+@given(st.binary(max_size=300))
+def test_names_are_short_and_without_control_characters(raw: bytes) -> None:
+    shown = text(raw)
+    assert shown.isprintable()
+    assert len(shown) <= 160

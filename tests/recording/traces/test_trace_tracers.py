@@ -50,6 +50,22 @@ def test_noise_is_put_where_it_was_although_its_start_is_on_another_clock() -> N
     assert one.spent("unexplained") + one.spent("scheduling") == 39_585 - 12_000
 
 
+def test_what_interrupted_something_in_turn_is_added_to_how_long_it_lay_there() -> None:
+    lines = [
+        BEFORE,
+        b"    cc1-87  [005] d..h... 548.771000: #4 context    irq timer_latency      1000 ns",
+        b"    cc1-87  [005] d..h... 548.771020: irq_noise: eth:9 start 9.1 duration 5000 ns",
+        b"    cc1-87  [005] ..s.... 548.771030: softirq_noise: NET_RX:3 start 9 duration 20000 ns",
+        b"timerlat-35 [005] ....... 548.771050: #4 context thread timer_latency     51000 ns",
+    ]  # fmt: skip
+    _, found = follow(lines, None)
+    entries = {event.name: event.time_ns for event in found[0].cut.window.events
+               if event.kind in (Kind.VECTOR_ENTRY, Kind.SOFTIRQ_ENTRY)}  # fmt: skip
+    assert entries == {"eth": 548_771_015_000, "NET_RX": 548_771_005_000}
+    assert found[0].spent("softirq", "NET_RX") == 20_000
+    assert found[0].spent("interrupt", "eth") == 5000
+
+
 def test_a_thread_that_ran_while_timerlats_waited_is_named_and_one_interrupted_is_not() -> None:
     lines = [
         BEFORE,
@@ -109,6 +125,13 @@ def test_a_latency_tracers_episode_has_its_latency_and_several_may_follow_each_o
     assert answer.population is not None
     assert answer.population.episodes == 3
     assert abs(sum(cause.share for cause in answer.population.causes) - 1) < 1e-9
+
+
+def test_lines_that_are_kept_are_bounded_over_all_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whylate.recording.traces.latency.MOST_STEPS", 50)
+    traces = _traces("pc-rt-wakeup_rt.txt", "virt-arm64-rt-wakeup_rt.txt")
+    assert sum(len(one.steps) for one in traces) == 50
+    assert all(one.left_out > 0 for one in traces)
 
 
 def test_without_lines_in_between_nothing_is_said_of_what_ran() -> None:

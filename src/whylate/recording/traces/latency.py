@@ -14,8 +14,8 @@ from whylate.recording.traces.fields import text
 from whylate.recording.traces.seen import Seen
 from whylate.recording.traces.stacks import MOST_FRAMES, frame, is_frame
 
-#: Lines of an episode that are kept, and episodes of a file.
-MOST_STEPS = 1 << 16
+#: Lines and episodes of a file that are kept.
+MOST_STEPS = 1 << 18
 MOST_EPISODES = 1000
 
 _TRACER = re.compile(rb"^# (\w{1,32}) latency trace v\S{1,16} on (.{1,160})")
@@ -140,9 +140,10 @@ def _step(line: bytes, trace: LatencyTrace, seen: Seen) -> str:
     seen.events["function" if b" <-" in what else "step"] += 1
     if b"<stack trace" in what:
         return "stack"
-    if len(trace.steps) == MOST_STEPS:
+    if seen.kept == MOST_STEPS:
         trace.left_out += 1
         return "step"
+    seen.kept += 1
     trace.steps.append(
         Step(
             int(us) * 1000, int(cpu), int(pid), text(task.strip()), text(flags), text(what.strip())

@@ -52,6 +52,8 @@ class Seen:
     unswitched_cpu: int = -1
     #: Activations that a tracer itself measured (timerlat), or noise that it did (osnoise).
     traced: int = 0
+    #: Lines of latency tracers that are in memory.
+    kept: int = 0
     without_waking: bool = False
     #: Whether there are switches of threads.
     switches: bool = False
