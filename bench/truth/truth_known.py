@@ -31,7 +31,9 @@ class Acts:
     def of(cls, events: Sequence[Event], cpu: int, together_ns: int = 0) -> Acts:
         """Return those of a log; what overlaps, or is no further apart, is one stretch."""
         found: list[list[int]] = []
-        for event in sorted((one for one in events if one.cpu == cpu), key=lambda one: one.start_ns):
+        for event in sorted(
+            (one for one in events if one.cpu == cpu), key=lambda one: one.start_ns
+        ):
             end = event.start_ns + event.length_ns
             if found and event.start_ns <= found[-1][1] + together_ns:
                 found[-1][1] = max(found[-1][1], end)

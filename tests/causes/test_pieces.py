@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from windows import DUE, PID, PRIO, event, ordinary, switch, window
 
-from whylate.causes.pieces import Cause, Piece, cut
+from whylate.causes.pieces import Cause, Piece, cut, stack_after_ns
 from whylate.recording.events import Event, Kind, Window
 
 
@@ -62,6 +62,25 @@ def test_a_switch_too_short_for_a_stack_is_what_switching_takes() -> None:
     assert window.switched_ns is not None
     soon = replace(window, waking_ns=window.switched_ns - 400)
     assert ("scheduling", "from make", 400) in told(cut(soon))
+
+
+def test_a_stack_is_taken_of_what_takes_half_of_the_threshold_and_never_later() -> None:
+    assert stack_after_ns(None) == stack_after_ns(1_000_000)
+    assert stack_after_ns(800) == 400
+
+
+def test_what_taking_a_stack_took_is_whylates_own() -> None:
+    shows = event(850, Kind.STACK, name="switch", duration_ns=90,
+                  stack=("__schedule+0x1", "preempt_schedule+0x4", "walk_cache+0x40/0x90 [drv]"),
+                  )  # fmt: skip
+    pieces = told(cut(ordinary(shows)))
+    # It began in the section and ended on the way back.
+    assert pieces[-4:] == [
+        ("preemption off", "walk_cache in make", 650),
+        ("recording", "its stack", 50),
+        ("recording", "its stack", 40),
+        ("return", "", 60),
+    ]
 
 
 def test_a_less_urgent_thread_that_is_chosen_meanwhile_is_throttling() -> None:

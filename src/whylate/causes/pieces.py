@@ -30,7 +30,8 @@ is, at its end, what switching takes ordinarily (whylate.causes.switching).
 had its choice, and only throttling makes it choose so.
 (5) From a fault on to the end of the stage.
 
-Time that the hypervisor says it took is named `steal`, out of what is unexplained first.
+Whatever ran while the recorder took a stack: recording. Time that the hypervisor says it took is
+named `steal`, out of what is unexplained first.
 
 The pieces are disjoint, in order, and their lengths sum to the latency.
 """
@@ -62,6 +63,8 @@ class Cause(StrEnum):
     #: The activation's own way: the scheduler's work, and the way back to user code.
     SCHEDULING = "scheduling"
     RETURN = "return"
+    #: What whylate itself took, to see why it was late.
+    RECORDING = "recording"
     UNEXPLAINED = "unexplained"
     NOT_OBSERVED = "not observed"
 
@@ -161,16 +164,18 @@ def stack_after_ns(threshold_ns: int | None) -> int:
 def cut(
     window: Window,
     idle_exit_ns: Mapping[int, int] | None = None,
-    stacks_after_ns: int = STACK_AFTER_NS,
+    stacks_after_ns: int | None = None,
 ) -> list[Piece]:
     """Cut a window into pieces by the rule above.
 
     idle_exit_ns: by idle state, how long the board says that leaving it takes. stacks_after_ns:
-    what stack_after_ns() says of the recording. Returns at least one piece, or none where nothing
-    lies between due and run.
+    what stack_after_ns() says of the recording, else STACK_AFTER_NS. Returns at least one piece,
+    or none where nothing lies between due and run.
     """
     if window.run_ns <= window.due_ns:
         return []
+    if stacks_after_ns is None:
+        stacks_after_ns = STACK_AFTER_NS
     rule = _Rule(window, idle_exit_ns or {}, stacks_after_ns)
     pieces: list[Piece] = []
     observed = min(max(window.observed_ns, window.due_ns), window.run_ns)
@@ -180,7 +185,7 @@ def cut(
     for segment in segments(own, window.cpu, observed, window.run_ns):
         for start, end, stage in _stages(window, segment):
             pieces += rule.named(replace(segment, start_ns=start, end_ns=end), stage)
-    return _joined(_stolen(pieces, own))
+    return _joined(_stolen(_recorded(pieces, own), own))
 
 
 def _stages(window: Window, segment: Segment) -> list[tuple[int, int, Stage]]:
@@ -357,6 +362,22 @@ def _stolen(pieces: list[Piece], events: list[Event]) -> list[Piece]:
                     taken.append(replace(piece, start_ns=end - some, end_ns=end,
                                          cause=Cause.STEAL, detail=""))  # fmt: skip
         pieces = _put_over(pieces, taken)
+    return pieces
+
+
+def _recorded(pieces: list[Piece], events: list[Event]) -> list[Piece]:
+    """Name what the recorder itself took."""
+    for event in events:
+        if event.kind is Kind.STACK and event.duration_ns:
+            start, end = event.time_ns, event.time_ns + event.duration_ns
+            over = [
+                replace(piece, start_ns=max(start, piece.start_ns), end_ns=min(end, piece.end_ns),
+                        cause=Cause.RECORDING, detail="its stack")
+                for piece in pieces
+                if piece.start_ns < end and start < piece.end_ns
+                and piece.cause is not Cause.NOT_OBSERVED
+            ]  # fmt: skip
+            pieces = _put_over(pieces, over)
     return pieces
 
 

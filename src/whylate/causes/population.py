@@ -25,7 +25,8 @@ OTHER = "other"
 RESOLUTION_NS = 1_000
 #: Pieces of these say nothing by their detail in a population.
 _WITHOUT_DETAIL = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.SCHEDULING})
-_UNNAMED = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED})
+#: Never called: not known, or not the board's.
+_UNNAMED = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.RECORDING})
 
 Key = tuple[Cause, str]
 _LOST: Key = (Cause.NOT_OBSERVED, "")

@@ -85,6 +85,7 @@ def _stack(one: RawEvent, names: Names, machine: str) -> Event:
     return Event(
         0, 0, Kind.STACK, id=one.c, name=STACKS.get(one.a, "?"),
         stack=(interrupted,) if interrupted else (), enabled=enables(one.f, machine),
+        duration_ns=one.d,
     )  # fmt: skip
 
 

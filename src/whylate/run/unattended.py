@@ -170,9 +170,7 @@ def measure_unattended(
             return finish(directory)
 
 
-def _place(
-    board: PlannedBoard, plan: Plan, disguise: str, observer: Observer
-) -> list[PlacedCause]:
+def _place(board: PlannedBoard, plan: Plan, disguise: str, observer: Observer) -> list[PlacedCause]:
     """Build the known causes of a plan for the board; raises LabError."""
     if not plan.causes:
         return []

@@ -33,7 +33,7 @@ ALWAYS_INLINE void copy_sums(__u64 *to, const struct recorder_bpf_cpu *cpu)
 
 /* switched_to - the measured thread begins to run: one more stage */
 ALWAYS_INLINE void switched_to(__u64 *context, struct recorder_bpf_cpu *cpu,
-			       struct task_struct *next, __u64 now)
+			       struct task_struct *prev, struct task_struct *next, __u64 now)
 {
 	__u64 number = cpu->shared.stages;
 	struct recorder_stage *stage = &cpu->shared.stage[number % STAGES];
@@ -48,8 +48,9 @@ ALWAYS_INLINE void switched_to(__u64 *context, struct recorder_bpf_cpu *cpu,
 	cpu->shared.stages = number + 1;
 	cpu->waking_ns = 0;
 	cpu->timer_ns = 0;
-	/* Still on prev's stack: it is what kept the thread from running. */
-	if (config.stack_after_ns && waking_ns && now - waking_ns > config.stack_after_ns)
+	/* Still on prev's stack: it kept the thread from running, unless it was its turn. */
+	if (config.stack_after_ns && waking_ns && now - waking_ns > config.stack_after_ns &&
+	    prev->prio > next->prio)
 		record_stack(context, cpu, now, STACK_SWITCH, 0);
 }
 
@@ -98,7 +99,7 @@ int switch_threads(__u64 *context)
 		cpu->since_ns = now;
 	if (measured && next_pid == measured) {
 		cpu->thread = SUM_OWN;
-		switched_to(context, cpu, next, now);
+		switched_to(context, cpu, prev, next, now);
 	}
 	return 0;
 }

@@ -90,8 +90,9 @@ ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __
 	frames = min(frames - first, 2 * FRAME_PAIRS);
 	pairs = (frames + 1) / 2;
 	number = reserve(cpu, 1 + pairs);
-	fill(cpu, number, now, EVENT_STACK, why, frames, (__u32)bpf_get_current_pid_tgid(), 0,
-	     instruction, code);
+	/* What it takes makes the thread later still, and is nobody else's. */
+	fill(cpu, number, now, EVENT_STACK, why, frames, (__u32)bpf_get_current_pid_tgid(),
+	     bpf_ktime_get_ns() - now, instruction, code);
 	for (__u32 i = 0; i < FRAME_PAIRS; i++) {
 		__u64 at = first + 2 * i;
 
