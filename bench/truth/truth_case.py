@@ -135,7 +135,8 @@ def _use(name: str, number: int, case: Case, clean_ns: int) -> CauseUse:
     words: dict[str, str | int] = dict(OF_ITS_OWN.get(name, {}))
     if has_size(name):
         words["size_us"] = size_us = max(1, round(case.size * clean_ns / 1000))
-        wanted = EPISODES / len(case.causes)
+        # Many more are late than meet what is shorter than they are late by.
+        wanted = EPISODES / len(case.causes) * min(1.0, case.size / 2)
         if "one_in" in entry.parameters:
             words["one_in"] = max(1, round(duration_ns(case) / INTERVAL_NS / wanted))
         else:

@@ -57,6 +57,47 @@ def test_a_thread_as_urgent_is_why_and_a_less_urgent_one_only_by_what_its_stack_
     assert ("unexplained", "in make", 700) in told(cut(ordinary(at_once)))
 
 
+def test_idle_that_is_gone_into_while_a_thread_is_runnable_is_throttling() -> None:
+    def seen(*between: Event) -> list[tuple[str, str, int]]:
+        return told(cut(window(
+            IDLE,
+            event(100, Kind.VECTOR_ENTRY, name="local_timer"),
+            event(150, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
+            event(200, Kind.VECTOR_EXIT, name="local_timer"),
+            *between,
+            switch(90_000, PID, "whylate", PRIO, prev=0),
+            run=90_100, timer=100, waking=150, switched=90_000,
+        )))  # fmt: skip
+
+    assert ("scheduling", "from idle", 89_800) in seen()
+    # So soon it may have been woken from another CPU while idle was being entered.
+    assert ("scheduling", "from idle", 89_800) in seen(event(900, Kind.IDLE_ENTRY, id=1))
+    assert ("throttling", "swapper/0 ran instead", 89_800) in seen(
+        event(9_000, Kind.IDLE_ENTRY, id=1)
+    )
+
+
+def test_who_ran_before_idle_was_chosen_was_let_run_by_throttling_too() -> None:
+    pieces = told(cut(window(
+        switch(-400, 20, "make"),
+        event(150, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
+        switch(50_000, 0, "swapper/0", prev=20, prev_state="S"),
+        switch(90_000, PID, "whylate", PRIO, prev=0),
+        run=90_100, waking=150, switched=90_000,
+    )))  # fmt: skip
+    assert ("throttling", "make ran instead", 49_850) in pieces
+    assert ("throttling", "swapper/0 ran instead", 40_000) in pieces
+
+
+def test_a_page_fault_that_ends_is_a_section_and_an_interrupt_that_ends_is_none() -> None:
+    way = ("__schedule+0x4", "schedule+0x5a", "exit_to_user_mode_prepare+0x17c",
+           "irqentry_exit_to_user_mode+0x5")  # fmt: skip
+    fault = event(899, Kind.STACK, name="switch", stack=(*way, "asm_exc_page_fault+0x22"))
+    assert ("preemption off", "asm_exc_page_fault in make", 700) in told(cut(ordinary(fault)))
+    timer = event(899, Kind.STACK, name="switch", stack=(*way, "asm_sysvec_apic_timer+0x1a"))
+    assert ("unexplained", "in make", 700) in told(cut(ordinary(timer)))
+
+
 def test_a_switch_too_short_for_a_stack_is_what_switching_takes() -> None:
     window = ordinary()
     assert window.switched_ns is not None

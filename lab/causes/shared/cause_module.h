@@ -89,7 +89,8 @@ static inline u64 cause_spin(u64 end_ns)
 /* cause_busy - the same where interrupts may come: what they take is logged, and is not ours */
 static inline u64 cause_busy(u64 end_ns, u32 on_cpu)
 {
-	u64 before_ns = ktime_get_ns(), now_ns = before_ns, least_ns = U64_MAX;
+	static u64 least_ns = U64_MAX;
+	u64 before_ns = ktime_get_ns(), now_ns = before_ns;
 
 	while (now_ns < end_ns) {
 		cpu_relax();

@@ -130,7 +130,8 @@ static inline void cause_log(struct cause *cause, uint64_t start_ns, uint64_t en
 /* cause_busy - until that time; what interrupts take meanwhile is logged, and is not ours */
 static inline uint64_t cause_busy(struct cause *cause, uint64_t end_ns, uint64_t cpu)
 {
-	uint64_t before_ns = cause_now(), now_ns = before_ns, least_ns = UINT64_MAX;
+	static uint64_t least_ns = UINT64_MAX;
+	uint64_t before_ns = cause_now(), now_ns = before_ns;
 
 	while (now_ns < end_ns) {
 		now_ns = cause_now();

@@ -12,6 +12,7 @@ stages. A piece is a stretch in which neither changes; it is named
 | interrupt              | interrupt            | the same    | the same           | the same    |
 | softirq                | interrupts off (1)   | –           | softirq            | softirq     |
 | idle                   | idle exit (2)        | –           | scheduling         | –           |
+|                        |                      |             | or throttling (4)  |             |
 | thread as urgent/more  | interrupts off (1)   | –           | thread             | thread      |
 | thread less urgent     | interrupts off (1)   | –           | preemption off (3) | –           |
 |                        |                      |             | or throttling (4)  |             |
@@ -26,8 +27,9 @@ reason that was not seen: unexplained.
 such a section. One that was preempted as an interrupt ended held nothing off: unexplained. Where
 the whole stage was too short for a stack to be taken, it is what switching takes: scheduling. So
 is, at its end, what switching takes ordinarily (whylate.causes.switching).
-(4) Where the less urgent thread was switched to while the activation was runnable: the scheduler
-had its choice, and only throttling makes it choose so.
+(4) Where the scheduler had its choice while the activation was runnable, and chose a less urgent
+thread or went (further) into idle: only throttling makes it choose so. What ran before that choice
+was let run for the same reason: no real-time thread has used anything up meanwhile.
 (5) From a fault on to the end of the stage.
 
 Whatever ran while the recorder took a stack: recording. Time that the hypervisor says it took is
@@ -106,6 +108,11 @@ PREEMPTED_AT_ONCE = frozenset({
     "arm64_preempt_schedule_irq",
     "__irq_svc",
 })  # fmt: skip
+#: A waking from another CPU takes effect within that, and idle may be entered until then.
+TAKES_EFFECT_NS = 5_000
+#: How the entries of exceptions begin (x86): a page fault ends as an interrupt does, and until then
+#: a kernel without full preemption is not preempted in it.
+OF_EXCEPTIONS = "asm_exc_"
 #: Functions that stand on every stack and say nothing of where a section was.
 OF_THE_SCHEDULER = frozenset({
     "__schedule",
@@ -120,6 +127,12 @@ OF_THE_SCHEDULER = frozenset({
     "dynamic_cond_resched",
     "dynamic_preempt_schedule",
     "dynamic_preempt_schedule_notrace",
+    # The end of a system call or an exception: what stands behind them says of which.
+    "exit_to_user_mode_loop",
+    "exit_to_user_mode_prepare",
+    "syscall_exit_to_user_mode",
+    "irqentry_exit_to_user_mode",
+    "do_syscall_64",
 })  # fmt: skip
 #: Helpers in which interrupts are switched on for whoever called them.
 OF_UNLOCKING = frozenset({
@@ -224,12 +237,31 @@ class _Rule:
         stacks = [event for event in events if event.kind is Kind.STACK]
         self._timer_stack = _last(stacks, "timer")
         self._switch_stack = _last(stacks, "switch")
+        self._passed_over_ns = self._last_passed_over(events)
         running = window.switched_ns if window.switched_ns is not None else window.due_ns
         self._faults = [
             event.time_ns
             for event in events
             if event.kind is Kind.FAULT and event.id == window.pid and event.time_ns >= running
         ]
+
+    def _last_passed_over(self, events: list[Event]) -> int:
+        """Return until when the scheduler surely chose somebody less urgent; 0 where it never did.
+
+        What it chose last goes on until the measured thread is switched to.
+        """
+        waking, switched = self._window.waking_ns, self._window.switched_ns
+        if waking is None or switched is None:
+            return 0
+        for event in events:
+            if not waking + TAKES_EFFECT_NS < event.time_ns < switched:
+                continue
+            idle = event.kind is Kind.IDLE_ENTRY
+            if event.kind is Kind.SWITCH and event.id != self._window.pid:
+                idle = event.id == 0 or event.prio > self._window.prio
+            if idle:
+                return switched
+        return 0
 
     def named(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Return the pieces of a segment that lies in one stage."""
@@ -253,20 +285,22 @@ class _Rule:
 
     def _other_thread(self, segment: Segment, thread: Thread) -> tuple[Cause, str]:
         """Name what another thread's running is, while the activation was runnable."""
-        if thread.idle:
-            return Cause.SCHEDULING, "from idle"
-        if thread.prio <= self._window.prio:
+        if thread.prio <= self._window.prio and not thread.idle:
             return Cause.THREAD, thread.name
         runnable = self._window.waking_ns
-        if runnable is not None and segment.chosen_ns > runnable:
+        chosen = runnable is not None and segment.chosen_ns > runnable and not thread.idle
+        if chosen or segment.start_ns < self._passed_over_ns:
             return Cause.THROTTLING, f"{thread.name} ran instead"
+        if thread.idle:
+            return Cause.SCHEDULING, "from idle"
         stack = self._switch_stack
         if stack is None and not self._was_long_runnable():
             return Cause.SCHEDULING, f"from {thread.name}"
         names = [function_of(symbol) for symbol in stack.stack] if stack is not None else []
         # What lies within the scheduler is the recording itself.
         names = names[names.index("__schedule") :] if "__schedule" in names else names
-        if not names or PREEMPTED_AT_ONCE.intersection(names):
+        excepted = any(name.startswith(OF_EXCEPTIONS) for name in names)
+        if not names or (PREEMPTED_AT_ONCE.intersection(names) and not excepted):
             return Cause.UNEXPLAINED, f"in {thread.name}"
         function = where(tuple(names), OF_THE_SCHEDULER | OF_UNLOCKING)
         return Cause.PREEMPTION_OFF, f"{function} in {thread.name}".strip()

@@ -24,7 +24,9 @@ OTHER = "other"
 #: begins is known to so much. Added to the intervals at both ends, for each episode with the cause.
 RESOLUTION_NS = 1_000
 #: Pieces of these say nothing by their detail in a population.
-_WITHOUT_DETAIL = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.SCHEDULING})
+_WITHOUT_DETAIL = frozenset(
+    {Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.SCHEDULING, Cause.THROTTLING}
+)
 #: Never called: not known, or not the board's.
 _UNNAMED = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.RECORDING})
 
