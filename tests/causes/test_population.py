@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from whylate.causes.pieces import Cause, Piece, Stage
-from whylate.causes.population import Accounted, population
+from whylate.causes.population import RESOLUTION_NS, Accounted, population
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -77,6 +77,21 @@ def test_a_few_episodes_call_nothing() -> None:
     assert result.called == []
     with pytest.raises(ValueError, match="at least one"):
         population([], [], 0, SECOND)
+
+
+def test_an_interval_has_at_least_what_the_events_resolve() -> None:
+    # All alike: what is drawn never varies, and still no event is stamped to the nanosecond.
+    late = [activation(i * 100, {TICK: 3_000, SOFTIRQ: 50_000}) for i in range(100)]
+    body = [activation(i * 100 + 50, {TICK: 3_000}) for i in range(100)]
+    result = population(late, body, 0, 10 * SECOND)
+    (softirq,) = (one for one in result.causes if one.cause is Cause.SOFTIRQ)
+    assert softirq.low == pytest.approx(1 - 2 * RESOLUTION_NS / 50_000)
+    assert softirq.high == pytest.approx(1 + 2 * RESOLUTION_NS / 50_000)
+
+
+def test_what_whylate_took_itself_is_not_called() -> None:
+    late = [activation(i * 100, {(Cause.RECORDING, "its stack"): 50_000}) for i in range(100)]
+    assert population(late, [], 0, 10 * SECOND).called == []
 
 
 def test_a_share_that_is_sure_but_of_no_size_is_not_called() -> None:
