@@ -99,6 +99,22 @@ def test_a_guest_that_is_idle_is_woken_late_by_its_host() -> None:
     assert told(pieces)[1] == ("unexplained", "while idle", 300)
 
 
+def test_an_ordinary_thread_waits_its_turn_whatever_the_others_nice_value() -> None:
+    waiting = replace(ordinary(prio=139), prio=120)
+    assert ("thread", "make", 700) in told(cut(waiting))
+    # Nobody throttles it: it may have been queued for another CPU.
+    chosen = replace(ordinary(switch(400, 30, "logger", 139, prev=20)), prio=120)
+    assert ("thread", "logger", 500) in told(cut(chosen))
+
+
+def test_a_stack_says_nothing_of_whom_it_is_not() -> None:
+    stack = ("__schedule+0x1", "preempt_schedule+0x4", "walk_cache+0x40/0x90 [drv]")
+    its_own = event(899, Kind.STACK, id=20, name="switch", stack=stack)
+    assert ("preemption off", "walk_cache in make", 700) in told(cut(ordinary(its_own)))
+    other = event(899, Kind.STACK, id=21, name="switch", stack=stack)
+    assert ("unexplained", "in make", 700) in told(cut(ordinary(other)))
+
+
 def test_a_softirq_that_wakes_a_programs_thread_is_named_from_its_raise_on() -> None:
     pieces = cut(
         window(

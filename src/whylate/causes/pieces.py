@@ -10,10 +10,10 @@ stages. A piece is a stretch in which neither changes; it is named
 | NMI                    | nmi                  | the same    | the same           | the same    |
 | spinning on a lock     | lock                 | the same    | the same           | the same    |
 | interrupt              | interrupt            | the same    | the same           | the same    |
-| softirq                | interrupts off (1)   | softirq (7) | softirq            | softirq     |
+| softirq                | interrupts off (1)   | softirq (8) | softirq            | softirq     |
 | idle                   | idle exit (2)        | –           | scheduling         | –           |
 |                        |                      |             | or throttling (4)  |             |
-| thread as urgent/more  | interrupts off (1)   | –           | thread             | thread      |
+| thread as urgent/more  | interrupts off (1)   | –           | thread (7)         | thread      |
 | thread less urgent     | interrupts off (1)   | –           | preemption off (3) | –           |
 |                        |                      |             | or throttling (4)  |             |
 | itself                 | interrupts off (1)   | –           | scheduling         | return, or  |
@@ -35,7 +35,8 @@ was let run for the same reason: no real-time thread has used anything up meanwh
 (5) From a fault on to the end of the stage.
 (6) `steal`; on a machine that is no guest it is firmware or hardware, of which nothing was seen:
 unexplained.
-(7) Of a program's thread that a softirq woke: from when that was raised.
+(7) Of an ordinary thread, which takes turns with all others that are, every other is as urgent.
+(8) Of a program's thread that a softirq woke: from when that was raised.
 
 Whatever ran while the recorder took a stack: recording. Time that the hypervisor says it took is
 named `steal`, out of what is unexplained first.
@@ -115,6 +116,8 @@ PREEMPTED_AT_ONCE = frozenset({
 })  # fmt: skip
 #: Detail of `steal` where the host did not say that it took time, and yet did.
 LATE_TIMER = "its timer came late"
+#: From here on the kernel's priorities are those of ordinary threads.
+ORDINARY_PRIO = 100
 #: A waking from another CPU takes effect within that, and idle may be entered until then.
 TAKES_EFFECT_NS = 5_000
 #: How the entries of exceptions begin (x86): a page fault ends as an interrupt does, and until then
@@ -266,7 +269,7 @@ class _Rule:
         What it chose last goes on until the measured thread is switched to.
         """
         waking, switched = self._window.waking_ns, self._window.switched_ns
-        if waking is None or switched is None:
+        if waking is None or switched is None or self._window.prio >= ORDINARY_PRIO:
             return 0
         for event in events:
             if not waking + TAKES_EFFECT_NS < event.time_ns < switched:
@@ -302,7 +305,9 @@ class _Rule:
 
     def _other_thread(self, segment: Segment, thread: Thread) -> tuple[Cause, str]:
         """Name what another thread's running is, while the activation was runnable."""
-        if thread.prio <= self._window.prio and not thread.idle:
+        # Ordinary threads take turns: nice is no order in which they run.
+        urgent = thread.prio <= self._window.prio or self._window.prio >= ORDINARY_PRIO
+        if urgent and not thread.idle:
             return Cause.THREAD, thread.name
         runnable = self._window.waking_ns
         chosen = runnable is not None and segment.chosen_ns > runnable and not thread.idle
@@ -311,6 +316,9 @@ class _Rule:
         if thread.idle:
             return Cause.SCHEDULING, "from idle"
         stack = self._switch_stack
+        if stack is not None and stack.id not in (0, thread.pid):
+            # What another one did afterwards says nothing of this one.
+            return Cause.UNEXPLAINED, f"in {thread.name}"
         if stack is None and not self._was_long_runnable():
             return Cause.SCHEDULING, f"from {thread.name}"
         names = [function_of(symbol) for symbol in stack.stack] if stack is not None else []
