@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -153,6 +153,16 @@ def running(program: str) -> Iterator[int]:
             yield process.pid
         finally:
             os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_cpu_is_idle() -> Iterator[None]:
+    """A kernel may hide the switches of its idle thread from every tracer: one here does."""
+    spin = "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nwhile True: pass"
+    with ExitStack() as stack:
+        for _ in range(os.cpu_count() or 1):
+            stack.enter_context(running(spin))
+        yield
 
 
 def is_whole(heard: Heard) -> None:
