@@ -98,6 +98,9 @@ look_for_packages() {
 	need cpio have cpio
 	[ "$level" != dev ] || return 0
 	need rt-tests have cyclictest
+	# What the recorder is compared with; libbpf-tools has runqlat.
+	need linux-perf have perf
+	need libbpf-tools have_at /usr/sbin/runqlat
 }
 
 install_packages() {

@@ -311,6 +311,7 @@ static void end(struct session *session)
 void app_tick(struct session *session, uint64_t now_ns)
 {
 	struct app *app = &session->app;
+	uint64_t before_ns = clock_thread_ns();
 	bool over, all = true;
 
 	if (target_is_over(&app->target))
@@ -327,6 +328,7 @@ void app_tick(struct session *session, uint64_t now_ns)
 	}
 	if (now_ns - session->shipped_ns >= SHIP_NS)
 		session->shipped_ns = now_ns;
+	session->flight.gather_ns += clock_thread_ns() - before_ns;
 	if (over && all)
 		end(session);
 }

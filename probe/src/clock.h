@@ -16,6 +16,15 @@ static inline uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* clock_thread_ns - CPU time of the calling thread; a system call, other than clock_ns() */
+static inline uint64_t clock_thread_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
 static inline struct timespec clock_timespec(uint64_t ns)
 {
 	return (struct timespec){

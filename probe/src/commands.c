@@ -214,6 +214,8 @@ static void start_recorder(struct session *session)
 		send_note(session, "no-recorder", text);
 		return;
 	}
+	if (text[0])
+		send_note(session, "recorder-declined", text);
 	flight_tell_threads(session);
 	send_recorder(session, recorder);
 }

@@ -37,6 +37,8 @@ struct flight {
 	bool recording;
 	struct recorder recorder;
 	struct recorder_plan plan;
+	struct recorder_cost sampled; /* before the first activation */
+	uint64_t gather_ns;	      /* CPU time that flight_examine() took */
 	struct threshold threshold;
 	struct names names;
 	struct flight_cpu *cpus; /* as in struct wakeup */

@@ -172,6 +172,7 @@ void flight_examine(struct session *session, bool ended)
 {
 	struct flight *flight = &session->flight;
 	uint32_t stopped = atomic_load(&flight->stopped);
+	uint64_t before_ns = clock_thread_ns();
 
 	if (stopped && !flight->stop_told)
 		end_workload(session, stopped);
@@ -184,4 +185,5 @@ void flight_examine(struct session *session, bool ended)
 	flight_gather(flight);
 	for (size_t i = 0; i < session->wakeup.count; i++)
 		examine_cpu(session, i, ended);
+	flight->gather_ns += clock_thread_ns() - before_ns;
 }

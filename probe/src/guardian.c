@@ -27,7 +27,13 @@
 /* Processes that cannot be killed are not waited for any longer than this. */
 #define GIVE_UP_NS (20u * (uint64_t)NS_PER_S)
 
-enum request_kind { REQUEST_LOAD, REQUEST_SET, REQUEST_TRACING, REQUEST_RESTORE };
+enum request_kind {
+	REQUEST_LOAD,
+	REQUEST_SET,
+	REQUEST_TAKE_BACK,
+	REQUEST_TRACING,
+	REQUEST_RESTORE
+};
 
 struct request {
 	enum request_kind kind;
@@ -218,6 +224,10 @@ static void answer(struct state *state, const struct request *request)
 		reply.error = settings_apply(&state->settings, request->name, request->text,
 					     reply.text, sizeof(reply.text));
 		break;
+	case REQUEST_TAKE_BACK:
+		reply.error = settings_take_back(&state->settings, request->name, reply.text,
+						 sizeof(reply.text));
+		break;
 	case REQUEST_TRACING:
 		state->tracing = true;
 		break;
@@ -382,6 +392,14 @@ int guardian_set(struct guardian *guardian, const char *path, const char *value,
 	}
 	snprintf(request.name, sizeof(request.name), "%s", path);
 	snprintf(request.text, sizeof(request.text), "%s", value);
+	return ask(guardian, &request, text);
+}
+
+int guardian_take_back(struct guardian *guardian, const char *path, char *text)
+{
+	struct request request = {.kind = REQUEST_TAKE_BACK};
+
+	snprintf(request.name, sizeof(request.name), "%s", path);
 	return ask(guardian, &request, text);
 }
 

@@ -37,6 +37,9 @@ int guardian_load(struct guardian *guardian, size_t slot, const char *kind, cons
 /* guardian_set - change a setting until the end */
 int guardian_set(struct guardian *guardian, const char *path, const char *value, char *text);
 
+/* guardian_take_back - put back the setting that was changed last, which is that of path */
+int guardian_take_back(struct guardian *guardian, const char *path, char *text);
+
 /* guardian_tracing - the recorder is about to make an instance of tracing: see that it goes */
 int guardian_tracing(struct guardian *guardian, char *text);
 

@@ -134,8 +134,8 @@ int session_run(struct guardian *guardian, int input, int output, bool is_plan)
 		link_tick(&session->link, now_ns);
 		link_write(&session->link);
 	}
-	/* Measuring threads die with the process, the guardian does the rest; but what we started is
-	 * our own child. */
+	/* Measuring threads die with the process, the guardian does the rest; but what we started
+	 * is our own child. */
 	if (session->app.running)
 		target_close(&session->app.target);
 	return session_host_gone(session) || is_plan ? 0 : 2;

@@ -105,6 +105,29 @@ static bool log_setting(struct settings *settings, const struct setting *setting
 	       write(settings->log_fd, setting, sizeof(*setting)) == (ssize_t)sizeof(*setting);
 }
 
+/* forget_last - what was changed last is as it was: there is nothing to undo */
+static void forget_last(struct settings *settings)
+{
+	off_t kept = (off_t)(--settings->count * sizeof(settings->undo[0]));
+
+	/* A record that stays, should this fail, puts back what is as it was already. */
+	if (settings->log_fd >= 0 && ftruncate(settings->log_fd, kept) == 0)
+		lseek(settings->log_fd, kept, SEEK_SET);
+}
+
+/* reads - whether a setting is what the log says it was */
+static bool reads(const struct setting *setting)
+{
+	char now[SETTING_VALUE];
+
+	return read_setting(setting->path, now) == 0 && strcmp(now, setting->value) == 0;
+}
+
+static bool put_back(const struct setting *setting)
+{
+	return write_setting(setting->path, setting->value) == 0 && reads(setting);
+}
+
 int settings_apply(struct settings *settings, const char *path, const char *value, char *text,
 		   size_t room)
 {
@@ -142,17 +165,29 @@ int settings_apply(struct settings *settings, const char *path, const char *valu
 			 error ? strerror(error) : now);
 		error = EINVAL;
 	}
-	if (error)
+	if (error) {
 		write_setting(path, undo->value);
+		/* One that takes no value at all could not be put back either. */
+		if (reads(undo))
+			forget_last(settings);
+	}
 	return error;
 }
 
-static bool put_back(const struct setting *setting)
+int settings_take_back(struct settings *settings, const char *path, char *text, size_t room)
 {
-	char now[SETTING_VALUE];
+	const struct setting *undo = settings->undo + (settings->count ? settings->count - 1 : 0);
 
-	return write_setting(setting->path, setting->value) == 0 &&
-	       read_setting(setting->path, now) == 0 && strcmp(now, setting->value) == 0;
+	if (settings->count == 0 || strcmp(undo->path, path) != 0) {
+		snprintf(text, room, "%s is not what was changed last", path);
+		return EINVAL;
+	}
+	if (!put_back(undo)) {
+		snprintf(text, room, "%s could not be put back to \"%s\"", path, undo->value);
+		return EIO;
+	}
+	forget_last(settings);
+	return 0;
 }
 
 size_t settings_restore(struct settings *settings, char *text, size_t room)

@@ -38,6 +38,10 @@ size_t settings_recover(void);
 int settings_apply(struct settings *settings, const char *path, const char *value, char *text,
 		   size_t room);
 
+/* settings_take_back - put back the setting that was changed last, which is that of path.
+ * Returns 0, or an errno with one line in text; then it is put back at the end. */
+int settings_take_back(struct settings *settings, const char *path, char *text, size_t room);
+
 /* settings_restore - put everything back, the last first.
  * Returns how many could not be, the first of them named in text. */
 size_t settings_restore(struct settings *settings, char *text, size_t room);

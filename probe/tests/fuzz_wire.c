@@ -101,6 +101,9 @@ static void unpack_all(const uint8_t *payload, size_t length)
 	TRY(events);
 	TRY(name);
 	TRY(recorder_result);
+	TRY(symbols);
+	TRY(build_id);
+	TRY(recorder_cost);
 	TRY(ack);
 	TRY(resend);
 	TRY(fragment);

@@ -17,6 +17,7 @@ from whylate.boards.doctor import Check, examine
 from whylate.boards.facts.snapshot import FileContent, FileRequest, ProbeFacts, Snapshot
 from whylate.cli import doctor as doctor_verb
 from whylate.cli import facts as facts_verb
+from whylate.recording.manifest import RecorderReport, SourceReport, SymbolsReport
 
 CPU = "/sys/devices/system/cpu"
 USER = replace(GUEST, effective_uid=1000, capabilities=0)
@@ -39,7 +40,7 @@ def test_the_captured_guest_s_troubles_are_named() -> None:
     assert states["high-resolution timers"] == "good"
     assert states["hypervisor"] == "poor"
     assert states["CPU counters (PMU)"] == "missing"
-    assert states["tracefs"] == "missing"
+    assert states["tracefs"] == "unknown"
     assert states["isolated CPUs"] == "poor"
     assert states["SMT"] == "unknown"
     assert states["transparent huge pages"] == "good"
@@ -82,6 +83,15 @@ def test_hidden_symbols_are_told_from_symbols_at_address_zero() -> None:
     assert state("kernel symbols", {"/proc/kallsyms": zero + "ffffffff81000000 T _text\n"}) == (
         "good"
     )
+
+
+def test_symbols_that_the_recorder_could_show_are_good() -> None:
+    hidden = changed(before(), {"/proc/kallsyms": "0000000000000000 T _text\n" * 3})
+    for shown, state_then in ((True, "good"), (False, "missing")):
+        symbols = SymbolsReport(shown, 2, shown, 1, 1, [])
+        report = RecorderReport("bpf", None, 0, [], 0, 0, 0, 0, None, None, symbols=symbols)
+        checks = {check.name: check for check in examine(hidden, GUEST, report)}
+        assert checks["kernel symbols"].state == state_then
 
 
 @pytest.mark.parametrize(
@@ -175,6 +185,25 @@ def test_a_board_s_words_are_cleaned_and_cut_in_every_check() -> None:
     assert len(now) <= 160
 
 
+def test_the_recorder_that_was_tried_is_good_with_bpf_poor_with_tracefs_missing_without() -> None:
+    def tried(engine: str | None) -> Check:
+        sources = [SourceReport("sched:sched_switch", 0), SourceReport("nmi:nmi_handler", 2)]
+        report = RecorderReport(
+            engine, None if engine else "bpf: no BTF", 0, sources, 0, 0, 0, 0, None, None,
+            declined="bpf: no BTF" if engine == "tracefs" else None,
+        )  # fmt: skip
+        checks = {check.name: check for check in examine(before(), GUEST, report)}
+        return checks["flight recorder"]
+
+    assert tried("bpf").state == "good"
+    assert "1 tracepoints" in tried("bpf").now
+    assert tried("tracefs").state == "poor"
+    assert "no BTF" in tried("tracefs").now
+    assert tried(None).state == "missing"
+    assert "no BTF" in tried(None).now
+    assert "flight recorder" not in found(before())
+
+
 @pytest.fixture
 def captured_board(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the verbs read the capture, with one hostile file, in place of a board."""
@@ -188,8 +217,15 @@ def captured_board(monkeypatch: pytest.MonkeyPatch) -> None:
         assert requests
         return changed(before(), hostile), GUEST
 
+    def read_and_try(
+        board: Board, requests: Sequence[FileRequest], tell: Tell
+    ) -> tuple[Snapshot, ProbeFacts, RecorderReport]:
+        report = RecorderReport(None, "bpf: [red]\x1b[2Jevil[/red]", 0, [], 0, 0, 0, 0, None, None)
+        return (*read_board(board, requests, tell), report)
+
     module = ModuleType("whylate.run.read")
     module.read_board = read_board  # type: ignore[attr-defined]
+    module.read_and_try = read_and_try  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "whylate.run.read", module)
 
 

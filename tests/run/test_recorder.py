@@ -16,6 +16,7 @@ from whylate.boards.local import LocalBoard
 from whylate.causes.answer import answer_of
 from whylate.causes.pieces import Cause, cut
 from whylate.recording.events import Kind
+from whylate.recording.manifest import Setting
 from whylate.recording.reader import open_recording
 from whylate.recording.windows import read_windows
 from whylate.run.measure import measure
@@ -147,3 +148,42 @@ def test_without_it_nothing_is_recorded_and_explain_says_so(tmp_path: Path) -> N
     found = answer_of(open_recording(tmp_path / "r"))
     assert found.why_not is not None
     assert "--no-recorder" in found.why_not
+
+
+STATISTICS = "/proc/sys/kernel/bpf_stats_enabled"
+
+
+def test_every_manifest_has_what_an_event_costs_and_what_gathering_took(recorded: Path) -> None:
+    manifest = open_recording(recorded).manifest
+    report = manifest.recorder
+    assert report is not None
+    assert report.gather_ns
+    assert manifest.probe.cpu_time_ns is not None
+    # The CPU time of a process counts in ticks on some kernels.
+    assert report.gather_ns < manifest.probe.cpu_time_ns + 100_000_000
+    # Nothing is measured while the run goes on, for that would cost more.
+    assert report.run_ns is None
+    assert report.runs == report.events
+    # Two threads that wake each other may take longer without tracing, on a busy machine.
+    if report.sampled_runs is None:
+        assert report.engine == "tracefs"
+        return
+    assert report.sampled_ns is not None
+    assert report.sampled_runs > 500
+    assert 10 < report.sampled_ns / report.sampled_runs < 20_000
+
+
+@pytest.mark.skipif(not Path(STATISTICS).exists(), reason="this kernel measures no programs")
+def test_where_all_programs_are_measured_the_cost_is_that_of_the_whole_run(tmp_path: Path) -> None:
+    settings = (Setting(STATISTICS, "1"),)
+    run = Request(2_000_000_000, 1_000_000, None, 95, False, False, (), settings,
+                  recorder=recorder_plan("bpf"))  # fmt: skip
+    report = measure(LocalBoard(), run, tmp_path / "r", Quiet()).recorder
+    assert report is not None
+    if report.engine is None:
+        pytest.skip(f"no BPF here: {report.refused}")
+    assert report.runs is not None
+    assert report.run_ns is not None
+    # A program may record more than one event: a stack is several.
+    assert report.runs > report.events / 2
+    assert 10 < report.run_ns / report.runs < 20_000

@@ -269,14 +269,20 @@ static void bpf_stop(struct recorder *recorder)
 	memset(recorder, 0, sizeof(*recorder));
 }
 
-/* enable_stats - the kernel measures every run of every program for as long as this is open */
-static void enable_stats(struct bpf_engine *engine)
+/* bpf_measure - the kernel measures every run of every program for as long as stats_fd is open */
+static int bpf_measure(struct recorder *recorder, bool on)
 {
+	struct bpf_engine *engine = recorder->state;
 	union bpf_attr arguments;
 
+	close_fd(engine->stats_fd);
+	engine->stats_fd = -1;
+	if (!on)
+		return 0;
 	memset(&arguments, 0, sizeof(arguments));
 	arguments.enable_stats.type = BPF_STATS_RUN_TIME;
 	engine->stats_fd = (int)bpf_call(BPF_ENABLE_STATS, &arguments, sizeof(arguments));
+	return engine->stats_fd < 0 ? errno : 0;
 }
 
 static int begin(struct recorder *recorder, const struct recorder_plan *plan, char *text)
@@ -316,7 +322,7 @@ static int begin(struct recorder *recorder, const struct recorder_plan *plan, ch
 		return error;
 	load_programs(engine, names, errors, text);
 	if (plan->measure_cost)
-		enable_stats(engine);
+		bpf_measure(recorder, true);
 	return attach_all(recorder, errors, text);
 }
 
@@ -375,12 +381,6 @@ static void bpf_cost(struct recorder *recorder, struct recorder_cost *cost)
 		cost->run_ns += info.run_time_ns;
 		cost->missed += info.recursion_misses;
 	}
-	if (cost->runs)
-		return;
-	/* Runs are counted only while they are measured. */
-	for (uint16_t i = 0; i < recorder->cpu_limit; i++)
-		if (recorder->cpus[i])
-			cost->runs += recorder->cpus[i]->events;
 }
 
 const struct recorder_engine recorder_bpf = {
@@ -389,5 +389,6 @@ const struct recorder_engine recorder_bpf = {
     .gather = bpf_gather,
     .freeze = bpf_freeze,
     .cost = bpf_cost,
+    .measure = bpf_measure,
     .stop = bpf_stop,
 };

@@ -62,8 +62,8 @@ struct recorder {
 
 /* What recording cost, as far as the kernel tells. */
 struct recorder_cost {
-	uint64_t runs;	 /* of programs or of events, since the start */
-	uint64_t run_ns; /* time they took; 0: not known (see measure_cost) */
+	uint64_t runs;	 /* of programs while they were measured, or of events; since the start */
+	uint64_t run_ns; /* time that so many runs took; 0: not known (see measure) */
 	uint64_t missed; /* events that were not kept because one was just being recorded */
 };
 
@@ -77,6 +77,12 @@ struct recorder_engine {
 	/* freeze - let nothing that was recorded be overwritten from now on; of any thread */
 	void (*freeze)(struct recorder *recorder);
 	void (*cost)(struct recorder *recorder, struct recorder_cost *cost);
+	/* measure - have the kernel measure what an event takes from now on, which makes it take
+	 * longer, or no more; returns 0 or an errno. NULL: it cannot. */
+	int (*measure)(struct recorder *recorder, bool on);
+	/* pause - keep no events until it is called again with false; returns 0 or an errno. Of
+	 * engines that cannot measure. */
+	int (*pause)(struct recorder *recorder, bool paused);
 	/* stop - end recording and give everything back; the rings are gone afterwards */
 	void (*stop)(struct recorder *recorder);
 };

@@ -24,6 +24,13 @@ static size_t first_from(const struct symbol *symbols, size_t count, uint64_t st
 	return low;
 }
 
+/* take_module - without the brackets that it stands in */
+static void take_module(struct symbol *symbol, const char *module)
+{
+	snprintf(symbol->module, sizeof(symbol->module), "%.55s", module[0] ? module + 1 : "");
+	symbol->module[strcspn(symbol->module, "]")] = '\0';
+}
+
 /*
  * take - one line of kallsyms: a symbol is the name of the addresses above it until the next one
  *
@@ -42,6 +49,7 @@ static void take(struct symbol *symbols, size_t count, uint64_t start, const cha
 		symbol->start = start;
 		snprintf(symbol->name, sizeof(symbol->name), "%.80s+0x%" PRIx64 "%s%.32s", name,
 			 symbol->address - start, module[0] ? " " : "", module);
+		take_module(symbol, module);
 	}
 }
 

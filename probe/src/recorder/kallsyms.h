@@ -7,11 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MODULE_NAME 56 /* the kernel's own limit (MODULE_NAME_LEN), on 64 bits */
+
 struct symbol {
 	uint64_t address;
 	uint64_t start; /* of the nearest symbol at or below it */
 	uint32_t id;
-	char name[128]; /* "function+0x12 [module]"; empty: not known */
+	char name[128];		  /* "function+0x12 [module]"; empty: not known */
+	char module[MODULE_NAME]; /* empty: it is in the kernel itself */
 };
 
 /* kallsyms_resolve - name symbols, which are sorted by address; false where the kernel hides

@@ -96,25 +96,37 @@ static int by_address(const void *one, const void *other)
 	return a < b ? -1 : a > b;
 }
 
-static bool resolve_addresses(struct names *names)
+/* note_module - that a function of it was named */
+static void note_module(struct names_found *found, const char *module)
 {
-	struct symbol *symbols = calloc(names->address_count, sizeof(*symbols));
+	for (size_t i = 0; i < found->module_count; i++)
+		if (!strcmp(found->modules[i], module))
+			return;
+	if (module[0] && found->module_count < NAMES_MODULES)
+		strcpy(found->modules[found->module_count++], module);
+}
+
+static void resolve_addresses(struct names *names, struct names_found *found)
+{
+	struct symbol *symbols = calloc(names->address_count + 1u, sizeof(*symbols));
 	size_t count = 0;
-	bool shown;
 
 	if (!symbols)
-		return false;
+		return;
 	for (size_t slot = 0; slot < ADDRESS_SLOTS; slot++)
 		if (names->address_ids[slot])
 			symbols[count++] = (struct symbol){.address = names->addresses[slot],
 							   .id = names->address_ids[slot]};
 	qsort(symbols, count, sizeof(*symbols), by_address);
-	shown = kallsyms_resolve(symbols, count);
-	for (size_t i = 0; i < count; i++)
-		if (symbols[i].name[0])
-			names->sink(names->context, NAMES_FUNCTION, symbols[i].id, symbols[i].name);
+	found->shown = kallsyms_resolve(symbols, count);
+	for (size_t i = 0; i < count; i++) {
+		if (!symbols[i].name[0])
+			continue;
+		names->sink(names->context, NAMES_FUNCTION, symbols[i].id, symbols[i].name);
+		note_module(found, symbols[i].module);
+		found->named++;
+	}
 	free(symbols);
-	return shown;
 }
 
 /* interrupt_name - the names of an interrupt's handlers, with commas between them */
@@ -135,12 +147,13 @@ static bool interrupt_name(uint32_t interrupt, char *text, size_t room)
 	return found && text[0];
 }
 
-bool names_resolve(struct names *names)
+void names_resolve(struct names *names, struct names_found *found)
 {
 	char text[160];
 
+	*found = (struct names_found){.addresses = names->address_count};
 	for (size_t i = 0; i < names->interrupt_count; i++)
 		if (interrupt_name(names->interrupts[i], text, sizeof(text)))
 			names->sink(names->context, NAMES_INTERRUPT, names->interrupts[i], text);
-	return !names->address_count || resolve_addresses(names);
+	resolve_addresses(names, found);
 }

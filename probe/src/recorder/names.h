@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kallsyms.h"
+
 /* Threads are numbered by their names, those of a watched program by their pids as well. */
 enum names_table { NAMES_THREAD = 1, NAMES_FUNCTION = 2, NAMES_INTERRUPT = 3, NAMES_PID = 4 };
 
@@ -19,6 +21,8 @@ enum names_table { NAMES_THREAD = 1, NAMES_FUNCTION = 2, NAMES_INTERRUPT = 3, NA
 #define NAMES_THREADS	 16384u
 #define NAMES_ADDRESSES	 8192u
 #define NAMES_INTERRUPTS 512u
+/* Of so many modules is it told that a function of theirs was named. */
+#define NAMES_MODULES 64u
 
 /* Given each name once; called from within names_thread() and names_resolve(). */
 typedef void (*names_sink)(void *context, enum names_table table, uint64_t id, const char *text);
@@ -47,9 +51,18 @@ uint32_t names_address(struct names *names, uint64_t address);
 /* names_interrupt - note that an interrupt wants its name */
 void names_interrupt(struct names *names, uint32_t interrupt);
 
-/* names_resolve - tell the names of all addresses and interrupts; false where the kernel hides
- * them. What is at no symbol, as a lock in the middle of memory, has none. */
-bool names_resolve(struct names *names);
+/* What became of the addresses. */
+struct names_found {
+	uint32_t addresses;
+	uint32_t named;
+	bool shown; /* false: the kernel hides where its symbols are */
+	char modules[NAMES_MODULES][MODULE_NAME];
+	size_t module_count;
+};
+
+/* names_resolve - tell the names of all addresses and interrupts. What is at no symbol, as a lock
+ * in the middle of memory, has none. */
+void names_resolve(struct names *names, struct names_found *found);
 
 void names_release(struct names *names);
 

@@ -691,6 +691,60 @@ bool wire_unpack_recorder_result(const uint8_t *payload, size_t length,
 	return wire_reader_done(&reader);
 }
 
+void wire_pack_symbols(struct wire_writer *writer, const struct wire_symbols *message)
+{
+	wire_write_u8(writer, message->shown);
+	wire_write_i32(writer, message->kptr_restrict);
+	wire_write_u8(writer, message->lowered);
+	wire_write_u32(writer, message->addresses);
+	wire_write_u32(writer, message->named);
+}
+
+bool wire_unpack_symbols(const uint8_t *payload, size_t length, struct wire_symbols *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->shown = wire_read_u8(&reader);
+	message->kptr_restrict = wire_read_i32(&reader);
+	message->lowered = wire_read_u8(&reader);
+	message->addresses = wire_read_u32(&reader);
+	message->named = wire_read_u32(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_build_id(struct wire_writer *writer, const struct wire_build_id *message)
+{
+	wire_write_bytes(writer, message->module);
+	wire_write_bytes(writer, message->id);
+}
+
+bool wire_unpack_build_id(const uint8_t *payload, size_t length, struct wire_build_id *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->module = wire_read_bytes(&reader);
+	message->id = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_recorder_cost(struct wire_writer *writer, const struct wire_recorder_cost *message)
+{
+	wire_write_u64(writer, message->sampled_runs);
+	wire_write_u64(writer, message->sampled_ns);
+	wire_write_u64(writer, message->gather_ns);
+}
+
+bool wire_unpack_recorder_cost(const uint8_t *payload, size_t length,
+			       struct wire_recorder_cost *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->sampled_runs = wire_read_u64(&reader);
+	message->sampled_ns = wire_read_u64(&reader);
+	message->gather_ns = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
 void wire_pack_ack(struct wire_writer *writer, const struct wire_ack *message)
 {
 	wire_write_u32(writer, message->next);

@@ -51,6 +51,9 @@ enum wire_kind {
 	WIRE_SAMPLE_THREADS = 85,
 	WIRE_APP_ENDED = 86,
 	WIRE_RECORDER_RESULT = 84,
+	WIRE_SYMBOLS = 88,
+	WIRE_BUILD_ID = 89,
+	WIRE_RECORDER_COST = 87,
 	WIRE_ACK = 240,
 	WIRE_RESEND = 241,
 	WIRE_FRAGMENT = 242,
@@ -359,6 +362,29 @@ struct wire_recorder_result {
 	uint64_t run_ns;
 };
 
+/* symbols - How functions in events came by their names. shown: the kernel says where they are. */
+struct wire_symbols {
+	uint8_t shown;
+	int32_t kptr_restrict;
+	uint8_t lowered;
+	uint32_t addresses;
+	uint32_t named;
+};
+
+/* build_id - Of which build the kernel is, or a module of which a function was named; module: its
+ * name. */
+struct wire_build_id {
+	struct wire_bytes module;
+	struct wire_bytes id;
+};
+
+/* recorder_cost - What recording cost as far as the board tells; comes before recorder_result. */
+struct wire_recorder_cost {
+	uint64_t sampled_runs;
+	uint64_t sampled_ns;
+	uint64_t gather_ns;
+};
+
 /* ack - All frames below `next` have arrived. */
 struct wire_ack {
 	uint32_t next;
@@ -482,6 +508,13 @@ void wire_pack_recorder_result(struct wire_writer *writer,
 			       const struct wire_recorder_result *message);
 bool wire_unpack_recorder_result(const uint8_t *payload, size_t length,
 				 struct wire_recorder_result *message);
+void wire_pack_symbols(struct wire_writer *writer, const struct wire_symbols *message);
+bool wire_unpack_symbols(const uint8_t *payload, size_t length, struct wire_symbols *message);
+void wire_pack_build_id(struct wire_writer *writer, const struct wire_build_id *message);
+bool wire_unpack_build_id(const uint8_t *payload, size_t length, struct wire_build_id *message);
+void wire_pack_recorder_cost(struct wire_writer *writer, const struct wire_recorder_cost *message);
+bool wire_unpack_recorder_cost(const uint8_t *payload, size_t length,
+			       struct wire_recorder_cost *message);
 void wire_pack_ack(struct wire_writer *writer, const struct wire_ack *message);
 bool wire_unpack_ack(const uint8_t *payload, size_t length, struct wire_ack *message);
 void wire_pack_resend(struct wire_writer *writer, const struct wire_resend *message);

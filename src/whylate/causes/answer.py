@@ -10,6 +10,7 @@ import numpy as np
 
 from whylate.causes.episodes import episodes
 from whylate.causes.families import Families, families
+from whylate.causes.needs import Sight, sights
 from whylate.causes.pieces import Cause, cut, stack_after_ns
 from whylate.causes.population import Accounted, Population, population
 from whylate.causes.switching import less_switching, ordinary_switching_ns
@@ -44,7 +45,8 @@ class Answer:
 
     threshold_ns: above it an activation counts as late. population None: none was, or nothing
     was recorded; then `why_not` says so. worst: the stories of the worst episodes that were
-    recorded, the worst first. families: what late episodes have in common.
+    recorded, the worst first. families: what late episodes have in common. sights: which causes
+    could be named on the board.
     """
 
     threshold_ns: int
@@ -53,19 +55,21 @@ class Answer:
     worst: list[Story]
     why_not: str | None = None
     families: Families | None = None
+    sights: tuple[Sight, ...] = ()
 
 
 def answer_of(recording: Recording, *, threshold_ns: int | None = None, stories: int = 5) -> Answer:
     """Return the answer for a recording, as answer() does; raises RecordingError."""
     report = recording.manifest.recorder
     recorded = report is not None and report.engine is not None
-    return answer(
+    found = answer(
         recording.manifest,
         recording.samples,
         read_windows(recording.directory) if recorded else (),
         threshold_ns=threshold_ns,
         stories=stories,
     )
+    return replace(found, sights=tuple(sights(report, recording.manifest.facts)))
 
 
 def stories_of(recording: Recording) -> Iterator[Story]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from whylate.causes.answer import Answer, Story
 from whylate.causes.families import Families
+from whylate.causes.needs import Sight
 from whylate.causes.population import CauseShare
 
 
@@ -16,6 +17,7 @@ def answer_as_json(answer: Answer, stories: int) -> dict[str, Any]:
         "explained": found is not None,
         "threshold_ns": answer.threshold_ns,
         "threshold": answer.threshold_name,
+        "sights": [sight_as_json(one) for one in answer.sights],
     }
     if found is None:
         return {**told, "why_not": answer.why_not}
@@ -28,6 +30,16 @@ def answer_as_json(answer: Answer, stories: int) -> dict[str, Any]:
         "causes": [_share(one) for one in found.causes],
         "families": _families(answer.families),
         "worst": [_story(one, answer.families) for one in answer.worst[:stories]],
+    }
+
+
+def sight_as_json(one: Sight) -> dict[str, str]:
+    """Return whether a cause can be named on the board, as explain and doctor print it."""
+    return {
+        "cause": one.cause.value,
+        "sees": one.sees.value,
+        "missing": one.missing,
+        "counts_as": one.counts_as,
     }
 
 

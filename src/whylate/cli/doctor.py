@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from whylate.boards.doctor.check import Check, Group, State
+    from whylate.causes.needs import Sight
+    from whylate.recording.manifest import RecorderReport
 
 _TITLES: dict[Group, str] = {
     "measuring": "What measuring needs",
-    "explaining": "What a later version will need to say why (this one only measures)",
+    "explaining": "What saying why needs",
     "settings": "Settings known to cost latency",
 }
 _STYLES: dict[State, str] = {
@@ -27,43 +29,68 @@ _STYLES: dict[State, str] = {
 
 @click.command(name="doctor")
 @click.argument("board", default="local")
+@click.option("--no-recorder", is_flag=True, help="Do not try the flight recorder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
-def command(board: str, as_json: bool) -> None:
-    """Examine BOARD: what can be measured there, and what is known to spoil its latency.
+def command(board: str, no_recorder: bool, as_json: bool) -> None:
+    """Examine BOARD: what can be measured and explained there, and what may spoil its latency.
 
-    Nothing is changed. What a setting really costs on this board only a measurement can tell.
+    The flight recorder is tried for a fifth of a second, and says which causes can be told apart
+    there; what it attached is removed again, and nothing else is changed. What a setting really
+    costs on this board only a measurement can tell.
     """
     from rich.console import Console
 
     from whylate.boards.doctor import examine
-    from whylate.boards.facts import WANTED
+    from whylate.boards.facts import WANTED, facts
     from whylate.boards.open import open_board
     from whylate.boards.ready import ready
+    from whylate.causes.needs import sights
     from whylate.cli.live import LiveView
-    from whylate.run.read import read_board
+    from whylate.run.read import read_and_try, read_board
 
     with (
         LiveView(Console(stderr=True, highlight=False)) as view,
         ready(open_board(board), view.phase) as opened,
     ):
-        checks = examine(*read_board(opened, WANTED, view.phase))
+        if no_recorder:
+            snapshot, probe = read_board(opened, WANTED, view.phase)
+            recorder = None
+        else:
+            snapshot, probe, recorder = read_and_try(opened, WANTED, view.phase)
+    checks = examine(snapshot, probe, recorder)
+    # Where nothing can be recorded, the check has said why.
+    records = recorder is not None and recorder.engine is not None
+    seen = sights(recorder, facts(snapshot, probe)) if records else []
     if as_json:
-        _print_json(board, checks)
+        _print_json(board, checks, recorder, seen)
     else:
-        _print_table(checks)
+        _print_table(checks, seen)
 
 
-def _print_json(board: str, checks: list[Check]) -> None:
+def _print_json(
+    board: str, checks: list[Check], recorder: RecorderReport | None, seen: list[Sight]
+) -> None:
     import msgspec
 
-    document = msgspec.json.encode({"board": board, "checks": checks})
+    from whylate.causes.as_json import sight_as_json
+
+    document = msgspec.json.encode(
+        {
+            "board": board,
+            "checks": checks,
+            "recorder": recorder,
+            "sights": [sight_as_json(one) for one in seen],
+        }
+    )
     sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
 
 
-def _print_table(checks: list[Check]) -> None:
+def _print_table(checks: list[Check], seen: list[Sight]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from whylate.report.sights import sights_table
 
     console = Console(highlight=False)
     for group, title in _TITLES.items():
@@ -79,6 +106,10 @@ def _print_table(checks: list[Check]) -> None:
         console.print(Text(title, style="bold"))
         console.print(table)
         console.print()
+        if group == "explaining" and seen:
+            console.print(Text("What `whylate explain` can tell apart here", style="bold"))
+            console.print(sights_table(seen))
+            console.print()
     counts = [f"{sum(c.state == s for c in checks)} {s}" for s in _STYLES]
     console.print(Text(", ".join(counts) + "."))
 

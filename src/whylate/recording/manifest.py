@@ -173,6 +173,29 @@ class SourceReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     error: int
 
 
+class BuildId(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of which build the kernel is (module None), or a module of which a function was named."""
+
+    module: str | None
+    #: Hexadecimal, as `file` and debug information servers write it.
+    build_id: str
+
+
+class SymbolsReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the functions in events came by their names, on the board."""
+
+    #: Whether the kernel let the probe see where its functions are.
+    shown: bool
+    #: kernel.kptr_restrict as found; None where there is no such setting.
+    kptr_restrict: int | None
+    #: It hid them from everybody, and the probe set it to 1 for as long as it read.
+    lowered: bool
+    #: How many addresses events had, and how many of them lie in a function.
+    addresses: int
+    named: int
+    build_ids: list[BuildId]
+
+
 class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the flight recorder did, and what it cost."""
 
@@ -186,9 +209,21 @@ class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     passed_over: int
     events: int
     missed: int
-    #: Runs of its programs and the time they took, as the kernel counts; None: not known.
+    #: Runs of its programs, or events; and the time that all of them took where the kernel
+    #: measured that (it does only on request, and then they take longer); None: not known.
     runs: int | None
     run_ns: int | None
+    #: Runs, or events, that were measured before the first activation, and the time they took:
+    #: what one takes there times `runs` is about what recording took. None: not known.
+    sampled_runs: int | None = None
+    sampled_ns: int | None = None
+    #: CPU time of the ordinary thread that looks at activations and copies windows; part of the
+    #: probe's own (`cpu_time_ns`).
+    gather_ns: int | None = None
+    #: Why a better engine was not used.
+    declined: str | None = None
+    #: None in older recordings.
+    symbols: SymbolsReport | None = None
 
 
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

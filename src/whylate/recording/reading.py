@@ -24,6 +24,7 @@ from whylate.wire.frame import Frame
 from whylate.wire.messages import (
     UNPACK,
     AppEnded,
+    BuildId,
     CpuResult,
     CpuStarted,
     Events,
@@ -33,6 +34,7 @@ from whylate.wire.messages import (
     Message,
     Note,
     Progress,
+    RecorderCost,
     RecorderResult,
     RecorderSource,
     RecorderStarted,
@@ -40,6 +42,7 @@ from whylate.wire.messages import (
     Samples,
     SampleStages,
     SampleThreads,
+    Symbols,
     Window,
 )
 from whylate.wire.pack import WireError
@@ -47,8 +50,6 @@ from whylate.wire.samples import Rows, decode_samples
 
 #: Notes of the probe after which its samples do not say what they should.
 FATAL_NOTES = {"late-start", "moved"}
-#: The note that says why nothing can be recorded beside the samples.
-NO_RECORDER = "no-recorder"
 #: Threads of a watched program that are remembered, to name them.
 MOST_THREADS = 16384
 
@@ -156,14 +157,11 @@ class Reading:
         self.app_end = AppEnd(message.status, message.signal)
 
     @_message.register
-    def _(self, message: RecorderStarted) -> None:
+    def _(
+        self, message: RecorderStarted | RecorderSource | RecorderCost | Symbols | BuildId
+    ) -> None:
         if self.recorder is not None:
-            self.recorder.started(message)
-
-    @_message.register
-    def _(self, message: RecorderSource) -> None:
-        if self.recorder is not None:
-            self.recorder.source(message)
+            self.recorder.account.take(message)
 
     @_message.register
     def _(self, message: Window) -> None:
@@ -184,7 +182,7 @@ class Reading:
     def _(self, message: Failed) -> None:
         # A probe that knows no recorder; all else that is refused ends the run.
         if self.recorder is not None and not self.books:
-            self.recorder.refused(message.text)
+            self.recorder.account.refuse(message.text)
 
     @_message.register
     def _(self, message: Progress) -> None:
@@ -216,8 +214,7 @@ class Reading:
 
     @_message.register
     def _(self, message: Note) -> None:
-        if message.code == NO_RECORDER and self.recorder is not None:
-            self.recorder.refused(message.text)
+        if self.recorder is not None and self.recorder.account.take(message):
             return
         fatal = message.code in FATAL_NOTES
         self.notes.append(Problem(message.code[:40], message.text[:400], fatal=fatal))

@@ -7,16 +7,15 @@ from pathlib import Path
 
 from whylate.recording.events import Window
 from whylate.recording.journal import read_journal
-from whylate.recording.manifest import Problem, RecorderReport, SourceReport
+from whylate.recording.manifest import Problem, RecorderReport
 from whylate.recording.raw_events import Names, events_of
+from whylate.recording.recorder_account import RecorderAccount
 from whylate.recording.windows import WHY, WindowsWriter
 from whylate.wire.events import RawEvent, decode_events
 from whylate.wire.messages import (
     Events,
     Name,
     RecorderResult,
-    RecorderSource,
-    RecorderStarted,
 )
 from whylate.wire.messages import Window as WindowMessage
 from whylate.wire.pack import WireError
@@ -45,28 +44,12 @@ class RecorderBook:
         self._writer = WindowsWriter(directory)
         self._names = names
         self._machine = machine
-        self._started: RecorderStarted | None = None
-        self._sources: list[SourceReport] = []
-        self._result: RecorderResult | None = None
-        self._refused: str | None = None
+        #: What it says of itself.
+        self.account = RecorderAccount()
         self._window: WindowMessage | None = None
         self._raw: dict[int, list[RawEvent]] = {}
         #: Windows of which events are missing on the way.
         self.torn = 0
-
-    def started(self, message: RecorderStarted) -> None:
-        """Take the word that events are recorded."""
-        self._started = message
-
-    def source(self, message: RecorderSource) -> None:
-        """Take what became of a tracepoint."""
-        if len(self._sources) < 200:
-            self._sources.append(SourceReport(message.name[:80], message.error))
-
-    def refused(self, text: str) -> None:
-        """Take why there is none."""
-        if self._started is None:
-            self._refused = text[:400]
 
     def window(self, message: WindowMessage) -> None:
         """Take the beginning of a window; raises WireError for what cannot be one."""
@@ -87,9 +70,9 @@ class RecorderBook:
         self._raw.setdefault(message.cpu, []).extend(decode_events(message, self._window.due_ns))
 
     def result(self, message: RecorderResult) -> None:
-        """Take the account."""
+        """Take what it did, behind its last window."""
         self.flush()
-        self._result = message
+        self.account.take(message)
 
     def flush(self) -> None:
         """Write the window that is being put together."""
@@ -139,24 +122,12 @@ class RecorderBook:
 
     def report(self) -> RecorderReport:
         """Return what the recorder did."""
-        started, result = self._started, self._result
-        return RecorderReport(
-            engine=started.engine[:40] if started is not None else None,
-            refused=self._refused,
-            ring_events=started.ring_events if started is not None else 0,
-            sources=self._sources,
-            windows=self._writer.count,
-            passed_over=result.passed_over if result is not None else 0,
-            events=result.events if result is not None else 0,
-            missed=result.missed if result is not None else 0,
-            runs=result.runs if result is not None and result.runs else None,
-            run_ns=result.run_ns if result is not None and result.run_ns else None,
-        )
+        return self.account.report(self._writer.count)
 
     def problems(self) -> list[Problem]:
         """Return what the user should know of it."""
-        if self._started is None:
-            why = self._refused or "the probe did not say why"
+        if not self.account.has_begun:
+            why = self.account.refused or "the probe did not say why"
             return [Problem("recorder", f"nothing was recorded beside the samples: {why}",
                             fatal=False)]  # fmt: skip
         if self.torn:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -9,6 +11,7 @@ from rich.text import Text
 from whylate.causes.advice import advice
 from whylate.causes.answer import FEW_EPISODES, Answer, Story
 from whylate.causes.families import Families, Family
+from whylate.causes.needs import Sees, Sight
 from whylate.causes.pieces import Cause, Piece
 from whylate.causes.population import CALLED_NS, CALLED_SHARE, CauseShare, Population
 from whylate.report.quantities import format_ns
@@ -43,6 +46,8 @@ def print_answer(answer: Answer, console: Console, stories: int = 0) -> None:
         console.print(_families(answer))
     for line in notes(found):
         console.print(Text(line, style="dim"))
+    if unseen := not_told_apart(answer.sights):
+        console.print(Text(unseen, style="dim"))
     for story in answer.worst[:stories]:
         console.print()
         console.print(_story(story, answer))
@@ -91,6 +96,16 @@ def notes(found: Population) -> list[str]:
     elif found.episodes < FEW_EPISODES:
         lines.append(f"{found.episodes} episodes say little of what the next ones will be")
     return lines
+
+
+def not_told_apart(sights: Sequence[Sight]) -> str:
+    """Return which causes no piece could be named after on that board, and for want of what."""
+    wanting: dict[str, list[str]] = {}
+    for one in sights:
+        if one.sees is Sees.NOT:
+            wanting.setdefault(one.missing, []).append(one.cause.value)
+    told = [f"{', '.join(names)} ({plain(missing, 300)})" for missing, names in wanting.items()]
+    return f"not told apart on this board: {'; '.join(told)}" if told else ""
 
 
 def in_a_line(answer: Answer, recording: str) -> str:

@@ -16,6 +16,7 @@ from whylate.report.causes import (
     cause_name,
     families_said,
     headline,
+    not_told_apart,
     notes,
     of_thread,
     percent,
@@ -97,12 +98,13 @@ def why(answer: Answer) -> Why:
     rows = shown(found.causes)
     colours = _colours(rows)
     stories = tuple(_drawing(story, answer, colours) for story in answer.worst)
+    unseen = filter(None, [not_told_apart(answer.sights)])
     return Why(
         "",
         headline(answer, found),
         tuple(_bar(found.causes, colours)),
         (*(_row(one, colours) for one in rows), *_others(found.causes, rows)),
-        tuple(note.removeprefix("▶ ") for note in notes(found)),
+        tuple(note.removeprefix("▶ ") for note in [*notes(found), *unseen]),
         tuple(_families(answer, colours)),
         _unrecorded(answer),
         stories,

@@ -1195,6 +1195,99 @@ class RecorderResult(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Symbols(Message):
+    """How functions in events came by their names. shown: the kernel says where they are."""
+
+    KIND: ClassVar[int] = 88
+    shown: int
+    kptr_restrict: int
+    lowered: int
+    addresses: int
+    named: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u8(self.shown)
+        writer.i32(self.kptr_restrict)
+        writer.u8(self.lowered)
+        writer.u32(self.addresses)
+        writer.u32(self.named)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Symbols:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u8(),
+            reader.i32(),
+            reader.u8(),
+            reader.u32(),
+            reader.u32(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class BuildId(Message):
+    """Of which build the kernel is, or a module of which a function was named; module: its name."""
+
+    KIND: ClassVar[int] = 89
+    module: str
+    id: bytes
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.text(self.module)
+        writer.blob(self.id)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> BuildId:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.text(),
+            reader.blob(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderCost(Message):
+    """What recording cost as far as the board tells; comes before recorder_result."""
+
+    KIND: ClassVar[int] = 87
+    sampled_runs: int
+    sampled_ns: int
+    gather_ns: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u64(self.sampled_runs)
+        writer.u64(self.sampled_ns)
+        writer.u64(self.gather_ns)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> RecorderCost:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
 class Ack(Message):
     """All frames below `next` have arrived."""
 
@@ -1393,6 +1486,9 @@ AnyMessage = (
     | SampleThreads
     | AppEnded
     | RecorderResult
+    | Symbols
+    | BuildId
+    | RecorderCost
     | Ack
     | Resend
     | Fragment
@@ -1438,6 +1534,9 @@ UNPACK = {
     SampleThreads.KIND: SampleThreads.unpack,
     AppEnded.KIND: AppEnded.unpack,
     RecorderResult.KIND: RecorderResult.unpack,
+    Symbols.KIND: Symbols.unpack,
+    BuildId.KIND: BuildId.unpack,
+    RecorderCost.KIND: RecorderCost.unpack,
     Ack.KIND: Ack.unpack,
     Resend.KIND: Resend.unpack,
     Fragment.KIND: Fragment.unpack,

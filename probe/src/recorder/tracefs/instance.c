@@ -153,8 +153,14 @@ int instance_make(struct instance *instance, int root, char *text)
 	instance->all = openat(root, "instances", DIRECTORY);
 	if (instance->all < 0) {
 		error = errno;
-		snprintf(text, RECORDER_MESSAGE, "this kernel has no instances of tracing: %s",
-			 strerror(error));
+		/* Locked down, tracefs can be mounted still, and is empty. */
+		if (error == ENOENT)
+			snprintf(text, RECORDER_MESSAGE,
+				 "this kernel has no instances of tracing, or is locked down "
+				 "(lockdown=confidentiality)");
+		else
+			snprintf(text, RECORDER_MESSAGE,
+				 "the instances of tracing cannot be opened: %s", strerror(error));
 		return error;
 	}
 	if (!lock(instance->all, clock_ns() + PATIENCE_NS)) {

@@ -316,8 +316,7 @@ static void freeze(struct recorder *recorder)
 	control_write(state->instance.directory, "tracing_on", "0");
 }
 
-/* cost - the kernel does not tell how long an event took, and one pair of runs with and without
- * tracing differs by more than that: not known */
+/* cost - the kernel does not tell how long an event took: see sample_cost.h */
 static void cost(struct recorder *recorder, struct recorder_cost *cost)
 {
 	*cost = (struct recorder_cost){0};
@@ -327,6 +326,13 @@ static void cost(struct recorder *recorder, struct recorder_cost *cost)
 		cost->runs += recorder->cpus[i]->events + recorder->cpus[i]->missed;
 		cost->missed += recorder->cpus[i]->missed;
 	}
+}
+
+static int pause_tracing(struct recorder *recorder, bool paused)
+{
+	const struct tracefs *state = recorder->state;
+
+	return control_write(state->instance.directory, "tracing_on", paused ? "0" : "1");
 }
 
 static void stop(struct recorder *recorder)
@@ -340,5 +346,6 @@ const struct recorder_engine recorder_tracefs = {
     .gather = gather,
     .freeze = freeze,
     .cost = cost,
+    .pause = pause_tracing,
     .stop = stop,
 };

@@ -11,7 +11,7 @@ from whylate.boards.facts.reading import clean
 from whylate.recording.manifest import Fact
 
 State = Literal["good", "poor", "missing", "unknown"]
-#: What a measurement needs; what finding causes will need; settings that spoil latency.
+#: What a measurement needs; what finding causes needs; settings that spoil latency.
 Group = Literal["measuring", "explaining", "settings"]
 
 

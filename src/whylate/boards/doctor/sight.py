@@ -6,6 +6,7 @@ from whylate.boards.doctor.check import Check, Known, State, check
 from whylate.boards.facts import counters, cpu, tasks, tracing
 from whylate.boards.facts.reading import Files, decode
 from whylate.boards.facts.snapshot import ProbeFacts
+from whylate.recording.manifest import RecorderReport, SymbolsReport
 
 # capability.h
 CAP_IPC_LOCK = 14
@@ -36,14 +37,16 @@ def measuring_checks(files: Files, probe: ProbeFacts, known: Known) -> list[Chec
     ]
 
 
-def explaining_checks(files: Files, probe: ProbeFacts) -> list[Check]:
-    """Return what finding causes will need; this version only measures."""
+def explaining_checks(
+    files: Files, probe: ProbeFacts, recorder: RecorderReport | None
+) -> list[Check]:
+    """Return what finding causes needs, as far as files tell, and the recorder that was tried."""
     return [
         _type_format(files),
         _tracefs(files),
         _tracers(files),
         _processor_counters(files, probe),
-        _symbols(files),
+        _symbols(files, recorder.symbols if recorder is not None else None),
     ]
 
 
@@ -115,13 +118,14 @@ def _steal(files: Files, known: Known) -> list[Check]:
     if guest_of is None:
         return []
     name, wanted = "steal time", "reported: it tells the host's doing from the guest's"
-    stolen = [c for (n, _), c in counters.counters(files).items() if n == "steal"]
-    total_s = sum(c.value / c.per_unit for c in stolen)
-    if total_s > 0:
+    total_s = counters.stolen_s(files)
+    if total_s:
         return [check("measuring", name, "good", f"reported; {total_s:.2f} s since boot", wanted)]
     how = "steal reporting is the host's to grant; on KVM the guest needs CONFIG_PARAVIRT"
-    now = "0 since boot: the host took nothing, or does not say" if stolen else "not reported"
-    state: State = "unknown" if stolen else "missing"
+    now = "not reported"
+    if total_s is not None:
+        now = "0 since boot: the host took nothing, or does not say"
+    state: State = "missing" if total_s is None else "unknown"
     return [check("measuring", name, state, now, wanted, how=how)]
 
 
@@ -144,7 +148,7 @@ def _management_interrupts(files: Files, known: Known) -> list[Check]:
 
 def _type_format(files: Files) -> Check:
     name, wanted = "kernel types (BTF)", "there: the BPF flight recorder needs them"
-    how = "a kernel with CONFIG_DEBUG_INFO_BTF=y; without it there will be the tracefs engine"
+    how = "a kernel with CONFIG_DEBUG_INFO_BTF=y; without it events are recorded through tracefs"
     content = files.content(tracing.BTF)
     if content is None:
         return check("explaining", name, "missing", "not there", wanted, how=how)
@@ -158,7 +162,7 @@ def _type_format(files: Files) -> Check:
 
 
 def _tracefs(files: Files) -> Check:
-    name, wanted = "tracefs", "mounted and readable: tracepoints come through it"
+    name, wanted = "tracefs", "mounted: what else is being traced shows there"
     for mount in tracing.MOUNTS:
         content = files.content(f"{mount}/available_tracers")
         if content is None:
@@ -170,8 +174,8 @@ def _tracefs(files: Files) -> Check:
         systems = [n for n in names if n not in {"enable", "header_event", "header_page"}]
         now = f"{mount}, {len(systems)} event systems"
         return check("explaining", name, "good", now, wanted)
-    how = "mount -t tracefs nodev /sys/kernel/tracing, as root; CONFIG_FTRACE=y"
-    return check("explaining", name, "missing", "not mounted, or closed to us", wanted, how=how)
+    how = "mount -t tracefs nodev /sys/kernel/tracing, as root; the recorder does so for itself"
+    return check("explaining", name, "unknown", "not mounted, or closed to us", wanted, how=how)
 
 
 def _tracers(files: Files) -> Check:
@@ -204,9 +208,9 @@ def _processor_counters(files: Files, probe: ProbeFacts) -> Check:
     return check("explaining", name, "missing", now, wanted, how=how)
 
 
-def _symbols(files: Files) -> Check:
+def _symbols(files: Files, found: SymbolsReport | None) -> Check:
     name, wanted = "kernel symbols", "with addresses: they name the place of a stall"
-    how = "run as root, with kernel.kptr_restrict at 0 or 1"
+    how = "run as root; kernel.kptr_restrict at 2 is lowered while symbols are read"
     data = files.data(tracing.KALLSYMS)
     if not data:
         how = "a kernel with CONFIG_KALLSYMS=y"
@@ -214,4 +218,7 @@ def _symbols(files: Files) -> Check:
     addresses = [line.split(" ")[0] for line in decode(data).split("\n")[:-1]]
     if any(address.strip("0") for address in addresses):
         return check("explaining", name, "good", "with addresses", wanted)
+    if found is not None and found.lowered and found.shown:
+        now = f"hidden (kernel.kptr_restrict={found.kptr_restrict}), shown while they are read"
+        return check("explaining", name, "good", now, wanted)
     return check("explaining", name, "missing", "addresses are hidden (all 0)", wanted, how=how)

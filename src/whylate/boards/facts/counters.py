@@ -81,6 +81,12 @@ class Counter:
 Key = tuple[str, int | None]
 
 
+def stolen_s(files: Files) -> float | None:
+    """Return what the hypervisor took of all CPUs since boot; None where nobody says."""
+    stolen = [counter for (name, _), counter in counters(files).items() if name == "steal"]
+    return sum(one.value / one.per_unit for one in stolen) if stolen else None
+
+
 def counters(files: Files, named_by: Files | None = None) -> dict[Key, Counter]:
     """Return every known counter of a snapshot, by name and CPU (None: the whole board).
 

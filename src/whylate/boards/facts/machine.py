@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whylate.boards.facts import cpu
+from whylate.boards.facts import counters, cpu
 from whylate.boards.facts.reading import Files, clean, decode, file_fact, make_fact
 from whylate.boards.facts.snapshot import FileRequest
 from whylate.recording.manifest import Fact
@@ -83,4 +83,6 @@ def machine_facts(files: Files) -> list[Fact]:
         facts.append(make_fact("device_tree_compatible", names, f"{_TREE}/compatible"))
     guest_of, source = hypervisor(files)
     facts.append(make_fact("hypervisor", guest_of, source))
+    if guest_of is not None and (stolen_s := counters.stolen_s(files)) is not None:
+        facts.append(make_fact("steal_since_boot_s", stolen_s, counters.STAT))
     return facts

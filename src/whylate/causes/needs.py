@@ -1,0 +1,189 @@
+"""What each cause needs to be named on a board, and so which are told apart there.
+
+The one table from causes to what the recorder must have (docs/recording.md names the tracepoints).
+It is asked before a run, of what the recorder reports when it is tried for a moment, and after a
+run, of the same report in the manifest. A cause that cannot be named is not lost: its time counts
+as something else, most often as unexplained, and which that is follows from the rule in
+whylate.causes.pieces.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from whylate.causes.pieces import Cause
+from whylate.recording.manifest import Fact, FactValue, RecorderReport
+
+
+class Sees(StrEnum):
+    """Whether a cause can be named on a board."""
+
+    APART = "told apart"
+    PARTLY = "partly"
+    NOT = "not told apart"
+    #: The board has no such thing, as far as it says.
+    ABSENT = "not there"
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """Whether one cause can be named.
+
+    missing: the one thing that it lacks, and where there is no such thing why. counts_as: what
+    its time is called then. Both are "" where it is told apart.
+    """
+
+    cause: Cause
+    sees: Sees
+    missing: str = ""
+    counts_as: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What the recorder must have for a cause, and what its time counts as without it."""
+
+    tracepoints: tuple[str, ...]
+    counts_as: str
+    stack: bool = False
+
+
+NEEDS: Mapping[Cause, Need] = {
+    Cause.INTERRUPT: Need(("irq:irq_handler_entry", "irq:irq_handler_exit"), "what it interrupted"),
+    Cause.SOFTIRQ: Need(("irq:softirq_entry", "irq:softirq_exit"), "what it ran in"),
+    Cause.NMI: Need(("nmi:nmi_handler",), "what it interrupted"),
+    Cause.THREAD: Need(("sched:sched_switch", "sched:sched_waking"), "unexplained"),
+    Cause.INTERRUPTS_OFF: Need(("timer:hrtimer_expire_entry",), "unexplained", stack=True),
+    Cause.PREEMPTION_OFF: Need(
+        ("sched:sched_switch", "sched:sched_waking"), "unexplained", stack=True
+    ),
+    Cause.LOCK: Need(
+        ("lock:contention_begin", "lock:contention_end"),
+        "interrupts off, preemption off or unexplained",
+    ),
+    Cause.IDLE_EXIT: Need(("power:cpu_idle",), "unexplained"),
+    Cause.THROTTLING: Need(("sched:sched_switch", "sched:sched_waking"), "unexplained"),
+    Cause.PAGE_FAULT: Need(("exceptions:page_fault_user",), "return"),
+    Cause.STEAL: Need((), "unexplained, or what seemed to run"),
+    Cause.SCHEDULING: Need(("sched:sched_switch", "sched:sched_waking"), "unexplained"),
+}
+
+#: Entries that make an interrupt what is not one of a device.
+_X86_VECTORS = tuple(
+    f"irq_vectors:{vector}_{end}"
+    for vector in ("local_timer", "reschedule", "call_function", "call_function_single", "irq_work")
+    for end in ("entry", "exit")
+)
+_IPIS = ("ipi:ipi_entry", "ipi:ipi_exit")
+#: Where a tracepoint is to be had, for those that many kernels lack.
+_HAD = {
+    "lock:contention_begin": "which Linux has from 5.19 on",
+    "exceptions:page_fault_user": "which no kernel has on ARM",
+    "nmi:nmi_handler": "which x86 alone has",
+}
+_X86 = frozenset({"x86_64", "i686", "i586", "i386"})
+#: Of their code it is known what switches interrupts on (whylate.recording.raw_events).
+_KNOWN_CODE = _X86 | {"aarch64"}
+ENOENT = 2
+
+
+def sights(report: RecorderReport | None, facts: Sequence[Fact]) -> list[Sight]:
+    """Return for each cause whether it can be named where a recorder reported that.
+
+    facts: of the same board; those that are missing make nothing better. report None: there was
+    no recorder. Never raises on what a board says.
+    """
+    if report is None or report.engine is None:
+        why = (report.refused if report is not None else None) or "nothing is recorded"
+        return [Sight(cause, Sees.NOT, why, Cause.NOT_OBSERVED.value) for cause in NEEDS]
+    board = _Board(report, report.engine, {fact.name: fact.value for fact in facts})
+    return [board.sight(cause, need) for cause, need in NEEDS.items()]
+
+
+class _Board:
+    """What is known of a board."""
+
+    def __init__(self, report: RecorderReport, engine: str, facts: Mapping[str, FactValue]) -> None:
+        self._engine = engine
+        self._errors = {one.name: one.error for one in report.sources}
+        self._has_symbols = report.symbols is None or report.symbols.shown
+        self._facts = facts
+        self._machine = str(facts.get("machine") or "")
+
+    def sight(self, cause: Cause, need: Need) -> Sight:
+        if (why := self._absent(cause)) is not None:
+            return Sight(cause, Sees.ABSENT, why)
+        missing = self._without(need.tracepoints) or (self._no_stack(cause) if need.stack else "")
+        missing = missing or self._beyond_tracepoints(cause)
+        if missing:
+            return Sight(cause, Sees.NOT, missing, need.counts_as)
+        partly = self._partly(cause)
+        return Sight(cause, Sees.PARTLY, *partly) if partly else Sight(cause, Sees.APART)
+
+    def _absent(self, cause: Cause) -> str | None:
+        """Return why the board can have no such cause; None where it can."""
+        if cause is Cause.NMI and self._machine == "aarch64":
+            option = "irqchip.gicv3_pseudo_nmi=1"
+            return None if option in self._words("kernel_command_line") else f"not without {option}"
+        if cause is Cause.NMI and self._machine.startswith("arm"):
+            return "32-bit ARM has none"
+        if cause is Cause.STEAL and "hypervisor" in self._facts and not self._facts["hypervisor"]:
+            return "no sign of a hypervisor"
+        if cause is Cause.THROTTLING and self._facts.get("rt_runtime_us") == -1:
+            return "kernel.sched_rt_runtime_us is -1"
+        return None
+
+    def _without(self, tracepoints: Sequence[str]) -> str:
+        """Return the first tracepoint that was not attached, and why; "" where all were."""
+        for name in tracepoints:
+            error = self._errors.get(name)
+            if error is None or error == ENOENT:
+                had = _HAD.get(name)
+                return f"no tracepoint {name}" + (f", {had}" if had else "")
+            if error and self._engine == "bpf":
+                return f"a program at {name}, which the kernel refuses: {os.strerror(error)}"
+            if error:
+                return f"tracepoint {name}: {os.strerror(error)}"
+        return ""
+
+    def _no_stack(self, cause: Cause) -> str:
+        if self._engine != "bpf":
+            return f"stacks, which the {self._engine} engine does not take"
+        if cause is Cause.INTERRUPTS_OFF and self._machine not in _KNOWN_CODE:
+            return "what switches interrupts on is not known of this CPU's code"
+        return ""
+
+    def _beyond_tracepoints(self, cause: Cause) -> str:
+        """Return what else a cause lacks altogether."""
+        if cause is Cause.STEAL:
+            if self._engine != "bpf":
+                return f"the hypervisor's account, which the {self._engine} engine lacks"
+            options = self._words("kernel_config")
+            if options and "PARAVIRT_TIME_ACCOUNTING=y" not in options:
+                return "a kernel with CONFIG_PARAVIRT_TIME_ACCOUNTING"
+        if cause is Cause.IDLE_EXIT and not self._words("idle_states"):
+            return "idle states that say how long leaving them takes"
+        return ""
+
+    def _partly(self, cause: Cause) -> tuple[str, str] | None:
+        """Return what a part of a cause lacks, and what that part counts as."""
+        counts_as = NEEDS[cause].counts_as
+        if cause is Cause.INTERRUPT:
+            lacks = self._without(_X86_VECTORS if self._machine in _X86 else _IPIS)
+            return (lacks, counts_as) if lacks else None
+        if cause is Cause.LOCK:
+            if self._machine.startswith("arm"):
+                return "raw spinlocks have no tracepoint on 32-bit ARM", counts_as
+            return "a raw spinlock's first waiter has no tracepoint", counts_as
+        if cause is Cause.STEAL and not self._facts.get("steal_since_boot_s"):
+            return "the host took nothing since boot, or does not say", counts_as
+        if NEEDS[cause].stack and not self._has_symbols:
+            return "kernel symbols: where it was is not known", "the same, without a place"
+        return None
+
+    def _words(self, name: str) -> list[str]:
+        value = self._facts.get(name)
+        return value if isinstance(value, list) else []

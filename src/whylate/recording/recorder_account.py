@@ -1,0 +1,122 @@
+"""What the flight recorder said of itself: its engine, its sources, its symbols, its cost."""
+
+from __future__ import annotations
+
+from whylate.recording.manifest import BuildId, RecorderReport, SourceReport, SymbolsReport
+from whylate.wire.messages import (
+    BuildId as BuildIdMessage,
+)
+from whylate.wire.messages import (
+    Message,
+    Note,
+    RecorderCost,
+    RecorderResult,
+    RecorderSource,
+    RecorderStarted,
+    Symbols,
+)
+from whylate.wire.pack import WireError
+
+#: More tracepoints than any engine has, more modules than the probe tells of.
+MOST_SOURCES = 200
+MOST_BUILD_IDS = 100
+#: Bytes; SHA-1 takes 20.
+LONGEST_BUILD_ID = 64
+
+
+class RecorderAccount:
+    """Takes what the recorder says of itself, and makes the manifest's report of it."""
+
+    def __init__(self) -> None:
+        self._sources: list[SourceReport] = []
+        self._build_ids: list[BuildId] = []
+        self._started: RecorderStarted | None = None
+        self._symbols: Symbols | None = None
+        self._cost: RecorderCost | None = None
+        self._result: RecorderResult | None = None
+        self._declined: str | None = None
+        #: Why there is none; None where there is one, or nobody said.
+        self.refused: str | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether events were recorded."""
+        return self._started is not None
+
+    def take(self, message: Message) -> bool:
+        """Take a message; return whether it was about the recorder. Raises WireError."""
+        match message:
+            case RecorderStarted():
+                self._started = message
+            case RecorderSource():
+                self._source(message)
+            case Symbols():
+                self._take_symbols(message)
+            case BuildIdMessage():
+                self._build_id(message)
+            case RecorderCost():
+                self._cost = message
+            case RecorderResult():
+                self._result = message
+            case Note(code="no-recorder"):
+                self.refuse(message.text)
+            case Note(code="recorder-declined"):
+                self._declined = message.text[:400]
+            case _:
+                return False
+        return True
+
+    def refuse(self, text: str) -> None:
+        """Take why there is none."""
+        if self._started is None:
+            self.refused = text[:400]
+
+    def _source(self, message: RecorderSource) -> None:
+        if len(self._sources) < MOST_SOURCES:
+            self._sources.append(SourceReport(message.name[:80], message.error))
+
+    def _take_symbols(self, message: Symbols) -> None:
+        if message.named > message.addresses:
+            raise WireError("more symbols than addresses")
+        self._symbols = message
+
+    def _build_id(self, message: BuildIdMessage) -> None:
+        if not 0 < len(message.id) <= LONGEST_BUILD_ID:
+            raise WireError("a build id of an impossible length")
+        if len(self._build_ids) < MOST_BUILD_IDS:
+            shown = "".join(c if c.isprintable() else "?" for c in message.module[:64])
+            self._build_ids.append(BuildId(shown or None, message.id.hex()))
+
+    def report(self, windows: int) -> RecorderReport:
+        """Return what the recorder did; windows: how many came."""
+        started, result, cost = self._started, self._result, self._cost
+        return RecorderReport(
+            engine=started.engine[:40] if started is not None else None,
+            refused=self.refused,
+            ring_events=started.ring_events if started is not None else 0,
+            sources=self._sources,
+            windows=windows,
+            passed_over=result.passed_over if result is not None else 0,
+            events=result.events if result is not None else 0,
+            missed=result.missed if result is not None else 0,
+            runs=result.runs if result is not None and result.runs else None,
+            run_ns=result.run_ns if result is not None and result.run_ns else None,
+            sampled_runs=cost.sampled_runs if cost is not None and cost.sampled_runs else None,
+            sampled_ns=cost.sampled_ns if cost is not None and cost.sampled_runs else None,
+            gather_ns=cost.gather_ns if cost is not None else None,
+            declined=self._declined if started is not None else None,
+            symbols=self._symbols_report(),
+        )
+
+    def _symbols_report(self) -> SymbolsReport | None:
+        found = self._symbols
+        if found is None:
+            return None
+        return SymbolsReport(
+            shown=bool(found.shown),
+            kptr_restrict=found.kptr_restrict if found.kptr_restrict >= 0 else None,
+            lowered=bool(found.lowered),
+            addresses=found.addresses,
+            named=found.named,
+            build_ids=self._build_ids,
+        )

@@ -1,0 +1,66 @@
+"""Which causes can be told apart on virtual boards, asked of their own probes."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from whylate.boards.board import tell_nobody
+from whylate.boards.qemu.board import QemuBoard, VirtualOptions
+from whylate.boards.ready import ready
+from whylate.causes.answer import answer_of
+from whylate.lab.description import virtual_board
+from whylate.probe.client import Client
+from whylate.recording.reader import open_recording
+from whylate.run.measure import measure
+from whylate.run.progress import Quiet
+from whylate.run.request import Request, recorder_plan
+from whylate.run.try_recorder import try_recorder
+
+pytestmark = pytest.mark.qemu
+RECORDED = Path(__file__).parents[2] / "causes/data"
+LOCKED_DOWN = ("lockdown=confidentiality",)
+
+
+@pytest.fixture(autouse=True)
+def own_boards(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    monkeypatch.setenv("WHYLATE_RUN", str(tmp_path_factory.mktemp("b")))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "recorded"),
+    [
+        ("virt-arm64", LOCKED_DOWN, "virt-arm64-lockdown"),
+        ("sabrelite", (), "sabrelite-tracefs"),
+    ],
+)
+def test_a_board_s_sources_are_those_that_were_recorded_of_it(
+    name: str, arguments: tuple[str, ...], recorded: str
+) -> None:
+    board = QemuBoard(virtual_board(name), VirtualOptions(kernel_args=arguments))
+    with ready(board, tell_nobody), closing(board.start_probe(tell_nobody).stream) as stream:
+        client = Client(stream)
+        report = try_recorder(client, client.hello().cpus)
+    known = json.loads((RECORDED / f"{recorded}.json").read_text())["report"]
+    assert report.engine == known["engine"]
+    assert {one.name: one.error for one in report.sources} == {
+        one["name"]: one["error"] for one in known["sources"]
+    }
+
+
+def test_a_board_on_which_nothing_can_be_traced_is_measured_and_explain_says_why_it_cannot(
+    tmp_path: Path,
+) -> None:
+    board = QemuBoard(virtual_board("virt-arm64"), VirtualOptions(kernel_args=LOCKED_DOWN))
+    plan = Request(500_000_000, 1_000_000, None, 95, False, False, (), (),
+                   recorder=recorder_plan("tracefs"))  # fmt: skip
+    with ready(board, tell_nobody):
+        manifest = measure(board, plan, tmp_path / "r", Quiet())
+    assert sum(account.expected for account in manifest.cpus) == 500 * len(manifest.cpus)
+    found = answer_of(open_recording(tmp_path / "r"))
+    assert found.population is None
+    assert found.why_not is not None
+    assert "lockdown" in found.why_not

@@ -1,0 +1,98 @@
+"""What the recorder said of itself is in the manifest, bounded, and what is impossible is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from journals import journal
+
+from whylate.recording.finish import finish
+from whylate.recording.manifest import RecorderReport
+from whylate.recording.recorder_account import MOST_BUILD_IDS
+from whylate.wire.messages import (
+    BuildId,
+    Message,
+    Note,
+    RecorderCost,
+    RecorderResult,
+    RecorderStarted,
+    Symbols,
+)
+
+STARTED = RecorderStarted("bpf", 4096)
+RESULT = RecorderResult(0, 0, 900, 0, 900, 0)
+SYMBOLS = Symbols(1, 2, 1, 12, 11)
+KERNEL = BuildId("", bytes(range(20)))
+
+
+def report_of(directory: Path, *messages: Message) -> tuple[RecorderReport, int]:
+    """Return the report, and how many messages were damaged."""
+    manifest = finish(journal(directory / "r", STARTED, *messages))
+    assert manifest.recorder is not None
+    damaged = [p for p in manifest.problems if p.code == "journal"]
+    return manifest.recorder, int(damaged[0].text.split()[0]) if damaged else 0
+
+
+def test_symbols_and_build_ids_are_kept(tmp_path: Path) -> None:
+    report, damaged = report_of(tmp_path, SYMBOLS, KERNEL, BuildId("e1000e", b"\xab\xcd"), RESULT)
+    assert not damaged
+    symbols = report.symbols
+    assert symbols is not None
+    assert (symbols.shown, symbols.kptr_restrict, symbols.lowered) == (True, 2, True)
+    assert (symbols.addresses, symbols.named) == (12, 11)
+    assert [(one.module, one.build_id) for one in symbols.build_ids] == [
+        (None, bytes(range(20)).hex()),
+        ("e1000e", "abcd"),
+    ]
+
+
+def test_a_kernel_without_the_setting_has_none(tmp_path: Path) -> None:
+    report, _ = report_of(tmp_path, Symbols(0, -1, 0, 3, 0), RESULT)
+    assert report.symbols is not None
+    assert report.symbols.kptr_restrict is None
+    assert not report.symbols.shown
+
+
+def test_what_was_measured_before_the_run_is_kept_with_the_number_of_runs(tmp_path: Path) -> None:
+    report, _ = report_of(tmp_path, RecorderCost(2000, 220_000, 5_000_000), RESULT)
+    assert (report.sampled_runs, report.sampled_ns) == (2000, 220_000)
+    assert report.gather_ns == 5_000_000
+    assert (report.runs, report.run_ns) == (900, None)
+
+
+def test_where_nothing_was_measured_the_cost_is_not_known(tmp_path: Path) -> None:
+    report, _ = report_of(tmp_path, RecorderCost(0, 0, 7), RESULT)
+    assert (report.sampled_runs, report.sampled_ns, report.gather_ns) == (None, None, 7)
+
+
+def test_why_a_better_engine_was_declined_is_no_problem_of_the_run(tmp_path: Path) -> None:
+    manifest = finish(
+        journal(tmp_path / "r", STARTED, Note("recorder-declined", "bpf: no BTF"), RESULT)
+    )
+    assert manifest.recorder is not None
+    assert manifest.recorder.declined == "bpf: no BTF"
+    assert not manifest.problems
+
+
+@pytest.mark.parametrize(
+    "message",
+    [Symbols(1, 0, 0, 3, 4), BuildId("m", b""), BuildId("m", b"x" * 65)],
+    ids=["more names than addresses", "no build id", "a build id of 65 bytes"],
+)
+def test_what_cannot_be_is_counted_as_damaged(tmp_path: Path, message: Message) -> None:
+    report, damaged = report_of(tmp_path, SYMBOLS, message, RESULT)
+    assert damaged == 1
+    assert report.symbols is not None
+    assert not report.symbols.build_ids
+    assert report.symbols.named == 11
+
+
+def test_a_board_can_fill_neither_the_manifest_nor_the_screen(tmp_path: Path) -> None:
+    many = [BuildId(f"m{i}" + "x" * 200, b"\1") for i in range(2 * MOST_BUILD_IDS)]
+    report, _ = report_of(tmp_path, SYMBOLS, BuildId("a\x1b[2Jb", b"\1"), *many, RESULT)
+    assert report.symbols is not None
+    assert len(report.symbols.build_ids) == MOST_BUILD_IDS
+    names = [one.module for one in report.symbols.build_ids]
+    assert names[0] == "a?[2Jb"
+    assert all(name is not None and len(name) <= 64 for name in names)

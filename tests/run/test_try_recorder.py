@@ -1,0 +1,118 @@
+"""Trying the flight recorder on this machine, and doing without it where nothing can be traced."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from whylate.boards.board import StartedProbe, Tell, tell_nobody
+from whylate.boards.local import LocalBoard
+from whylate.causes.answer import answer_of
+from whylate.causes.needs import Sees, sights
+from whylate.probe.client import Client
+from whylate.recording.reader import open_recording
+from whylate.run.measure import measure
+from whylate.run.progress import Quiet
+from whylate.run.request import Request, recorder_plan
+from whylate.run.try_recorder import try_recorder
+
+pytestmark = [
+    pytest.mark.realtime,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
+]
+NOBODY = 65534
+TRACING = Path("/sys/kernel/tracing/instances")
+
+
+class Unprivileged(LocalBoard):
+    """This machine for somebody who may do nothing that tracing takes."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.chmod(0o755)
+        self._copy = directory / "probe"
+        shutil.copy(self.binary.path, self._copy)
+        self._copy.chmod(0o755)
+
+    def start_probe(self, tell: Tell) -> StartedProbe:
+        del tell
+        identity = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        return StartedProbe(self.stream(["setpriv", *identity, str(self._copy)]), self.binary)
+
+
+@pytest.fixture
+def unprivileged() -> Unprivileged:
+    # pytest's own directories are closed to others.
+    directory = Path("/run/whylate-test-unprivileged")
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
+    return Unprivileged(directory)
+
+
+def test_it_says_of_every_source_what_became_of_it_and_leaves_nothing() -> None:
+    with closing(LocalBoard().start_probe(tell_nobody).stream) as stream:
+        client = Client(stream)
+        report = try_recorder(client, client.hello().cpus)
+    if report.engine is None:
+        pytest.skip(f"nothing can be traced here: {report.refused}")
+    names = [source.name for source in report.sources]
+    assert len(names) == len(set(names)) > 10
+    assert {"sched:sched_switch", "sched:sched_waking"} <= set(names)
+    assert report.events > 100
+    assert report.symbols is not None
+    assert report.symbols.addresses > 0
+    assert not TRACING.exists() or not list(TRACING.glob("whylate*"))
+    found = {one.cause.value: one.sees for one in sights(report, [])}
+    assert found["thread"] is Sees.APART
+
+
+def test_doctor_prints_what_can_be_told_apart_as_text_and_for_machines() -> None:
+    command = [sys.executable, "-m", "whylate", "doctor"]
+    done = subprocess.run(
+        [*command, "--json"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["recorder"]["engine"] in ("bpf", "tracefs", None)
+    told = {one["cause"]: one["sees"] for one in said["sights"]}
+    if said["recorder"]["engine"] is not None:
+        assert told["thread"] == "told apart"
+        assert {"lock", "page fault", "steal", "interrupts off"} <= set(told)
+    assert "flight recorder" in {check["name"] for check in said["checks"]}
+    done = subprocess.run(
+        [*command, "--no-recorder"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0
+    assert "flight recorder" not in done.stdout
+
+
+def test_who_may_trace_nothing_still_measures_and_explain_says_why_it_cannot(
+    unprivileged: Unprivileged, tmp_path: Path
+) -> None:
+    plan = Request(1_000_000_000, 1_000_000, None, 95, False, False, (), (),
+                   recorder=recorder_plan())  # fmt: skip
+    manifest = measure(unprivileged, plan, tmp_path / "r", Quiet())
+    assert sum(account.seen for account in manifest.cpus) > 100
+    assert manifest.recorder is not None
+    assert manifest.recorder.engine is None
+    found = answer_of(open_recording(tmp_path / "r"))
+    assert found.population is None
+    assert found.why_not is not None
+    assert "bpf: " in found.why_not
+    assert "root" in found.why_not
+    assert {one.sees for one in found.sights} == {Sees.NOT}
+    command = [sys.executable, "-m", "whylate", "explain", str(tmp_path / "r")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 3
+    assert "nothing could be recorded" in done.stdout
+    with closing(unprivileged.start_probe(tell_nobody).stream) as stream:
+        client = Client(stream)
+        report = try_recorder(client, client.hello().cpus)
+    assert report.engine is None
+    assert report.refused
