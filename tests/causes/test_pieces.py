@@ -99,6 +99,28 @@ def test_a_guest_that_is_idle_is_woken_late_by_its_host() -> None:
     assert told(pieces)[1] == ("unexplained", "while idle", 300)
 
 
+def test_a_softirq_that_wakes_a_programs_thread_is_named_from_its_raise_on() -> None:
+    pieces = cut(
+        window(
+            switch(-400, 20, "make", 120),
+            event(-50, Kind.IRQ_ENTRY, id=24, name="eth0"),
+            event(0, Kind.SOFTIRQ_RAISE, id=3, name="NET_RX"),
+            event(100, Kind.IRQ_EXIT, id=24),
+            event(110, Kind.SOFTIRQ_ENTRY, id=3, name="NET_RX"),
+            event(400, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
+            event(500, Kind.SOFTIRQ_EXIT, id=3, name="NET_RX"),
+            switch(900, PID, "server", PRIO, prev=20),
+            run=900, timer=0, waking=400, switched=900,
+        )
+    )  # fmt: skip
+    assert told(pieces)[:4] == [
+        ("interrupt", "eth0", 100),
+        ("unexplained", "in make", 10),
+        ("softirq", "NET_RX", 290),
+        ("softirq", "NET_RX", 100),
+    ]
+
+
 def test_a_switch_too_short_for_a_stack_is_what_switching_takes() -> None:
     window = ordinary()
     assert window.switched_ns is not None

@@ -177,7 +177,7 @@ struct recorder_stage {
 };
 
 /* Both powers of two. The stages last for many times as long as the probe needs to look. */
-#define STAGES 4096u
+#define STAGES 8192u
 
 struct recorder_cpu {
 	__u64 events;  /* recorded since the start; the last is number events - 1 */

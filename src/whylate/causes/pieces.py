@@ -10,7 +10,7 @@ stages. A piece is a stretch in which neither changes; it is named
 | NMI                    | nmi                  | the same    | the same           | the same    |
 | spinning on a lock     | lock                 | the same    | the same           | the same    |
 | interrupt              | interrupt            | the same    | the same           | the same    |
-| softirq                | interrupts off (1)   | –           | softirq            | softirq     |
+| softirq                | interrupts off (1)   | softirq (7) | softirq            | softirq     |
 | idle                   | idle exit (2)        | –           | scheduling         | –           |
 | thread as urgent/more  | interrupts off (1)   | –           | thread             | thread      |
 | thread less urgent     | interrupts off (1)   | –           | preemption off (3) | –           |
@@ -33,6 +33,7 @@ had its choice, and only throttling makes it choose so.
 (5) From a fault on to the end of the stage.
 (6) `steal`; on a machine that is no guest it is firmware or hardware, of which nothing was seen:
 unexplained.
+(7) Of a program's thread that a softirq woke: from when that was raised.
 
 Time that the hypervisor says it took is named `steal`, out of what is unexplained first.
 
@@ -252,6 +253,8 @@ class _Rule:
             cause, detail = Cause.LOCK, segment.lock
         elif segment.level is Level.INTERRUPT:
             cause, detail = Cause.INTERRUPT, _detail(segment)
+        elif stage is Stage.WAKING and segment.level is Level.SOFTIRQ:
+            cause, detail = Cause.SOFTIRQ, _detail(segment)
         elif stage in (Stage.PENDING, Stage.WAKING):
             return self._pending(segment, stage)
         elif segment.level is Level.SOFTIRQ:
