@@ -12,7 +12,7 @@ stages. A piece is a stretch in which neither changes; it is named
 | interrupt              | interrupt            | the same    | the same           | the same    |
 | softirq                | interrupts off (1)   | softirq (7) | softirq            | softirq     |
 | idle                   | idle exit (2)        | –           | scheduling         | –           |
-| thread as urgent/more  | interrupts off (1)   | –           | thread             | thread      |
+| thread as urgent/more  | interrupts off (1)   | –           | thread (8)         | thread      |
 | thread less urgent     | interrupts off (1)   | –           | preemption off (3) | –           |
 |                        |                      |             | or throttling (4)  |             |
 | itself                 | interrupts off (1)   | –           | scheduling         | return, or  |
@@ -34,6 +34,9 @@ had its choice, and only throttling makes it choose so.
 (6) `steal`; on a machine that is no guest it is firmware or hardware, of which nothing was seen:
 unexplained.
 (7) Of a program's thread that a softirq woke: from when that was raised.
+(8) Threads without real-time priority share the CPU by their weights, in slices: each of them is
+as urgent as any other, whatever its nice value. Nor is it said of (6) that their timers came late:
+the kernel puts them off by the thread's timer slack.
 
 Time that the hypervisor says it took is named `steal`, out of what is unexplained first.
 
@@ -99,6 +102,8 @@ class Piece:
 #: The recorder takes a stack of what takes longer than this (probe/src/flight.c), or than half of
 #: the threshold that it was given, if that is less.
 STACK_AFTER_NS = 20_000
+#: Priorities of threads without real-time priority, as the kernel counts: from here on.
+FAIR = 100
 #: Last functions on the way into schedule() of a thread that an interrupt's end preempted.
 PREEMPTED_AT_ONCE = frozenset({
     "preempt_schedule_irq",
@@ -269,7 +274,7 @@ class _Rule:
         """Name what another thread's running is, while the activation was runnable."""
         if thread.idle:
             return Cause.SCHEDULING, "from idle"
-        if thread.prio <= self._window.prio:
+        if thread.prio <= self._window.prio or min(thread.prio, self._window.prio) >= FAIR:
             return Cause.THREAD, thread.name
         runnable = self._window.waking_ns
         if runnable is not None and segment.chosen_ns > runnable:
@@ -309,7 +314,8 @@ class _Rule:
     def _late_timer(self, start_ns: int, end_ns: int, detail: str, stage: Stage) -> Piece:
         """Name a stretch in which the interrupt did not come, and interrupts were not seen off."""
         stack = self._timer_stack
-        if self._guest and stack is not None and stack.enabled is False:
+        punctual = self._window.prio < FAIR
+        if self._guest and punctual and stack is not None and stack.enabled is False:
             return Piece(start_ns, end_ns, Cause.STEAL, LATE_TIMER, stage)
         return Piece(start_ns, end_ns, Cause.UNEXPLAINED, detail, stage)
 
