@@ -71,6 +71,14 @@ def late_timer(enabled: bool | None, *, idle: bool = False) -> Window:
     )  # fmt: skip
 
 
+def test_what_is_seen_after_the_activation_ran_says_nothing_of_it() -> None:
+    """A program's next timer comes in the same window, which ends when the CPU is taken again."""
+    late = late_timer(enabled=False)
+    after = event(1500, Kind.STACK, name="timer", stack=("do_nanosleep+0x52",), enabled=True)
+    longer = replace(late, events=(*late.events, after))
+    assert cut(longer, guest=True) == cut(late, guest=True)
+
+
 @pytest.mark.parametrize("prio", [100, 120, 130, 139])
 @pytest.mark.parametrize("chosen", [-400, 300])
 def test_threads_without_real_time_priority_share_the_cpu_whatever_their_nice_value(

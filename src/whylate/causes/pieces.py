@@ -238,7 +238,9 @@ class _Rule:
         self._stacks_after_ns = stacks_after_ns
         self._idle_exit_ns = idle_exit_ns
         events = [event for event in window.events if event.cpu == window.cpu]
-        stacks = [event for event in events if event.kind is Kind.STACK]
+        # What comes later is of the next sleep: a window goes on until the CPU is taken again.
+        until = window.run_ns
+        stacks = [one for one in events if one.kind is Kind.STACK and one.time_ns <= until]
         self._timer_stack = _last(stacks, "timer")
         self._switch_stack = _last(stacks, "switch")
         running = window.switched_ns if window.switched_ns is not None else window.due_ns
