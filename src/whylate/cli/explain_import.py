@@ -33,14 +33,14 @@ def explain_import(
     from whylate.report.causes import print_answer
     from whylate.report.trace import print_lacks, print_read, read_as_json
 
-    with _opened(file) as stream:
+    with _opened(file) as stream, _progress(file) as progress:
         found = answer_of_import(
             stream,
             "the standard input" if file == "-" else file,
             _watch(names, pids),
             threshold_ns=threshold_ns,
             stories=max(stories, 1),
-            progress=_progress(file),
+            progress=progress,
         )
     answer = found.answer
     if as_json:
@@ -81,16 +81,21 @@ def _opened(file: str) -> Iterator[BinaryIO]:
         raise RecordingError(f"{file} cannot be read: {os.strerror(error.errno or 0)}") from None
 
 
-def _progress(file: str) -> Callable[[int], None] | None:
-    """Return what shows how far reading is, where a person is there to see it."""
+@contextmanager
+def _progress(file: str) -> Iterator[Callable[[int], None] | None]:
+    """Give what shows how far reading is, where a person is there to see it."""
     if not sys.stderr.isatty():
-        return None
+        yield None
+        return
     size = Path(file).stat().st_size if file != "-" and Path(file).is_file() else 0
 
     def show(read: int) -> None:
-        done = f"{read / max(size, 1):4.0%}" if size else f"{read >> 20:,} MiB"
-        ending = "\r\x1b[K" if size and read >= size else ""
-        sys.stderr.write(f"\rwhylate: reading … {done} {ending}")
+        done = f"{read / size:.0%}" if size else f"{read >> 20:,} MiB"
+        sys.stderr.write(f"\rwhylate: reading … {done} ")
         sys.stderr.flush()
 
-    return show
+    try:
+        yield show
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()

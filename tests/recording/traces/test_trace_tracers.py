@@ -50,6 +50,17 @@ def test_noise_is_put_where_it_was_although_its_start_is_on_another_clock() -> N
     assert one.spent("unexplained") + one.spent("scheduling") == 39_585 - 12_000
 
 
+def test_beside_switches_the_way_from_the_switch_to_timerlats_own_code_is_its_return() -> None:
+    _, found = follow("pc-rt-timerlat-events.txt", None)
+    after = [one for one in found[1:] if one.cut.window.switched_ns is not None]
+    assert len(after) >= 5
+    for one in after:
+        assert one.cut.window.switched_ns is not None
+        ran = [piece for piece in one.pieces if piece.start_ns >= one.cut.window.switched_ns]
+        assert {piece.cause.value for piece in ran} <= {"return", "interrupt", "softirq", "nmi"}
+        assert any(piece.cause.value == "return" for piece in ran)
+
+
 def test_what_interrupted_something_in_turn_is_added_to_how_long_it_lay_there() -> None:
     lines = [
         BEFORE,

@@ -41,6 +41,7 @@ def cut_out(
                 events.insert(0, Event(leg.start_ns, leg.cpu, Kind.SWITCH, id=pid, name=name,
                                        prio=LEAST_URGENT))  # fmt: skip
                 events.sort(key=lambda event: event.time_ns)
+        activation = _with_stages(activation, events)
         left = _left_at(events, activation)
         kept = [event for event in events if _is_its_own(event, activation, left)]
         parts.append(_window(activation, leg, tuple(kept), observed, number, why))
@@ -85,6 +86,16 @@ def _leg(leg: Leg, cpu: Cpu | None, switches: bool) -> tuple[list[Event], int]:
     # What a tracer tells at the end of something has begun before.
     events.sort(key=lambda event: event.time_ns)
     return events, min(max(observed, leg.start_ns), leg.end_ns)
+
+
+def _with_stages(activation: Activation, events: list[Event]) -> Activation:
+    """Return an activation of a tracer's thread with its switch, where the trace has that too."""
+    if activation.switched_ns is not None:
+        return activation
+    # What was made of noise has no state of the thread before.
+    at = [one.time_ns for one in events if one.id == activation.pid and one.prev_state]
+    switched = [time for time in at if activation.due_ns <= time <= activation.run_ns]
+    return replace(activation, switched_ns=switched[-1]) if switched else activation
 
 
 def _left_at(events: list[Event], activation: Activation) -> int | None:
