@@ -71,6 +71,45 @@ def late_timer(enabled: bool | None, *, idle: bool = False) -> Window:
     )  # fmt: skip
 
 
+def test_what_is_seen_after_the_activation_ran_says_nothing_of_it() -> None:
+    """A program's next timer comes in the same window, which ends when the CPU is taken again."""
+    late = late_timer(enabled=False)
+    after = event(1500, Kind.STACK, name="timer", stack=("do_nanosleep+0x52",), enabled=True)
+    longer = replace(late, events=(*late.events, after))
+    assert cut(longer, guest=True) == cut(late, guest=True)
+
+
+@pytest.mark.parametrize("prio", [100, 120, 130, 139])
+@pytest.mark.parametrize("chosen", [-400, 300])
+def test_threads_without_real_time_priority_share_the_cpu_whatever_their_nice_value(
+    prio: int, chosen: int
+) -> None:
+    """Neither throttling nor a section without preemption is why another one had its slice."""
+    fair = replace(
+        window(
+            switch(-400, 20, "nice", prio),
+            event(150, Kind.WAKING, id=PID, prio=120, target_cpu=0),
+            *([switch(chosen, 21, "nice", prio, prev=20)] if chosen > 0 else []),
+            event(89_990, Kind.STACK, name="switch", stack=("__schedule", "schedule", "futex")),
+            switch(90_000, PID, "pacer", 120, prev=20),
+            run=90_000, timer=150, waking=150, switched=90_000,
+        ),
+        prio=120,
+    )  # fmt: skip
+    found = [(piece.cause, piece.detail) for piece in cut(fair) if piece.start_ns >= DUE + 150]
+    assert set(found) == {(Cause.THREAD, "nice")}
+    urgent = {piece.cause for piece in cut(replace(fair, prio=PRIO))}
+    assert Cause.THREAD not in urgent
+
+
+def test_a_timer_that_may_be_put_off_did_not_come_late() -> None:
+    late = late_timer(enabled=False)
+    assert Cause.STEAL in {piece.cause for piece in cut(late, guest=True)}
+    put_off = {piece.cause for piece in cut(replace(late, prio=120), guest=True)}
+    assert Cause.STEAL not in put_off
+    assert Cause.UNEXPLAINED in put_off
+
+
 @pytest.mark.parametrize(
     ("enabled", "guest", "named"),
     [

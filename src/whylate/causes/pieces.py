@@ -35,7 +35,9 @@ was let run for the same reason: no real-time thread has used anything up meanwh
 (5) From a fault on to the end of the stage.
 (6) `steal`; on a machine that is no guest it is firmware or hardware, of which nothing was seen:
 unexplained.
-(7) Of an ordinary thread, which takes turns with all others that are, every other is as urgent.
+(7) Threads without real-time priority share the CPU by their weights, in slices: each of them is
+as urgent as any other, whatever its nice value. Nor is it said of (6) that their timers came late:
+the kernel puts them off by the thread's timer slack.
 (8) Of a program's thread that a softirq woke: from when that was raised.
 
 Whatever ran while the recorder took a stack: recording. Time that the hypervisor says it took is
@@ -105,6 +107,8 @@ class Piece:
 #: The recorder takes a stack of what takes longer than this (probe/src/flight.c), or than half of
 #: the threshold that it was given, if that is less.
 STACK_AFTER_NS = 20_000
+#: Priorities of threads without real-time priority, as the kernel counts: from here on.
+FAIR = 100
 #: Last functions on the way into schedule() of a thread that an interrupt's end preempted.
 PREEMPTED_AT_ONCE = frozenset({
     "preempt_schedule_irq",
@@ -116,8 +120,6 @@ PREEMPTED_AT_ONCE = frozenset({
 })  # fmt: skip
 #: Detail of `steal` where the host did not say that it took time, and yet did.
 LATE_TIMER = "its timer came late"
-#: From here on the kernel's priorities are those of ordinary threads.
-ORDINARY_PRIO = 100
 #: A waking from another CPU takes effect within that, and idle may be entered until then.
 TAKES_EFFECT_NS = 5_000
 #: How the entries of exceptions begin (x86): a page fault ends as an interrupt does, and until then
@@ -252,7 +254,9 @@ class _Rule:
         self._stacks_after_ns = stacks_after_ns
         self._idle_exit_ns = idle_exit_ns
         events = [event for event in window.events if event.cpu == window.cpu]
-        stacks = [event for event in events if event.kind is Kind.STACK]
+        # What comes later is of the next sleep: a window goes on until the CPU is taken again.
+        until = window.run_ns
+        stacks = [one for one in events if one.kind is Kind.STACK and one.time_ns <= until]
         self._timer_stack = _last(stacks, "timer")
         self._switch_stack = _last(stacks, "switch")
         self._passed_over_ns = self._last_passed_over(events)
@@ -269,7 +273,7 @@ class _Rule:
         What it chose last goes on until the measured thread is switched to.
         """
         waking, switched = self._window.waking_ns, self._window.switched_ns
-        if waking is None or switched is None or self._window.prio >= ORDINARY_PRIO:
+        if waking is None or switched is None or self._window.prio >= FAIR:
             return 0
         for event in events:
             if not waking + TAKES_EFFECT_NS < event.time_ns < switched:
@@ -305,8 +309,7 @@ class _Rule:
 
     def _other_thread(self, segment: Segment, thread: Thread) -> tuple[Cause, str]:
         """Name what another thread's running is, while the activation was runnable."""
-        # Ordinary threads take turns: nice is no order in which they run.
-        urgent = thread.prio <= self._window.prio or self._window.prio >= ORDINARY_PRIO
+        urgent = thread.prio <= self._window.prio or min(thread.prio, self._window.prio) >= FAIR
         if urgent and not thread.idle:
             return Cause.THREAD, thread.name
         runnable = self._window.waking_ns
@@ -354,7 +357,8 @@ class _Rule:
     def _late_timer(self, start_ns: int, end_ns: int, detail: str, stage: Stage) -> Piece:
         """Name a stretch in which the interrupt did not come, and interrupts were not seen off."""
         stack = self._timer_stack
-        if self._guest and stack is not None and stack.enabled is False:
+        punctual = self._window.prio < FAIR
+        if self._guest and punctual and stack is not None and stack.enabled is False:
             return Piece(start_ns, end_ns, Cause.STEAL, LATE_TIMER, stage)
         return Piece(start_ns, end_ns, Cause.UNEXPLAINED, detail, stage)
 
