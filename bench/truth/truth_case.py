@@ -138,7 +138,9 @@ def _use(name: str, number: int, case: Case, clean_ns: int) -> CauseUse:
         # Many more are late than meet what is shorter than they are late by.
         wanted = EPISODES / len(case.causes) * min(1.0, case.size / 2)
         if "one_in" in entry.parameters:
-            words["one_in"] = max(1, round(duration_ns(case) / INTERVAL_NS / wanted))
+            # The governor takes the deep state every third time or so.
+            exits = duration_ns(case) / INTERVAL_NS / 3
+            words["one_in"] = max(1, round(exits / wanted))
         else:
             # Of its times so many meet an activation, and early enough for it to be late.
             met = min(1.0, size_us / 2 / (INTERVAL_NS / 1000))

@@ -75,6 +75,7 @@ def _is_first(one: Marked, cause: TrueCause) -> bool:
 
 
 def _bar(marked: Sequence[Marked]) -> str:
+    """Return what the test demands, what came out, and whether that is enough."""
     singles = _singles(marked)
     demanded = [(m, c) for m, c in singles if m.size in DEMANDED]
     pairs = [one for one in marked if len(one.causes) == 2]
@@ -84,6 +85,8 @@ def _bar(marked: Sequence[Marked]) -> str:
     told = [(m, c) for m, c in demanded if c.share is not None]
     bounded = [(m, c, found) for m, c in told if (found := c.interval(m.shares)) is not None]
     first = Count.of_all(_is_first(m, c) for m, c in demanded)
+    own = Count.of_all(_is_first(m, c) for m, c in singles if not m.size)
+    half = Count.of_all(_is_first(m, c) for m, c in singles if m.size and m.size not in DEMANDED)
     both = Count.of_all(all(c.place in (0, 1) for c in m.causes) for m in pairs)
     windows = Count(sum(c.windows_right for _, c in told), sum(c.windows for _, c in told))
     inside = Count.of_all(low <= (c.share or 0) <= high for _, c, (low, high) in bounded)
@@ -93,10 +96,12 @@ def _bar(marked: Sequence[Marked]) -> str:
     digests = len({one.digest for one in injected})
     explained = Count.of_all(one.unexplained <= UNEXPLAINED for one in injected)
     p95 = Count.of_all(one.unexplained_p95 <= UNEXPLAINED_P95 for one in injected)
-    rows = [
+    rows: list[tuple[str, str, str, bool | None]] = [
         ("injected runs, of them with different digests", f"≥ {RUNS}",
          f"{len(injected)}, {digests} different", digests >= RUNS),
         ("cause called and first, 2× and 10×", f"≥ {FIRST:.0%}", first.text(), first.rate >= FIRST),
+        ("the same, causes of their own size", "–", own.text(), None),
+        ("the same, 0.5×", "–", half.text(), None),
         ("of two causes both in the first two", f"≥ {BOTH:.0%}", both.text(), both.rate >= BOTH),
         ("windows with the time located right, 2× and 10×", f"≥ {WINDOWS:.0%}", windows.text(),
          windows.rate >= WINDOWS),
@@ -113,7 +118,8 @@ def _bar(marked: Sequence[Marked]) -> str:
          p95.text(), p95.good == p95.of),
     ]  # fmt: skip
     lines = ["| what | bar | result (interval at 95 %) | met |", "|---|---|---|---|"]
-    lines += [f"| {a} | {b} | {c} | {'yes' if met else 'no'} |" for a, b, c, met in rows]
+    told_met = {True: "yes", False: "no", None: "–"}
+    lines += [f"| {a} | {b} | {c} | {told_met[met]} |" for a, b, c, met in rows]
     return "\n".join(lines)
 
 

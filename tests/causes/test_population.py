@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from whylate.causes.pieces import Cause, Piece, Stage
-from whylate.causes.population import RESOLUTION_NS, Accounted, population
+from whylate.causes.population import Accounted, population
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -85,8 +85,8 @@ def test_an_interval_has_at_least_what_the_events_resolve() -> None:
     body = [activation(i * 100 + 50, {TICK: 3_000}) for i in range(100)]
     result = population(late, body, 0, 10 * SECOND)
     (softirq,) = (one for one in result.causes if one.cause is Cause.SOFTIRQ)
-    assert softirq.low == pytest.approx(1 - 2 * RESOLUTION_NS / 50_000)
-    assert softirq.high == pytest.approx(1 + 2 * RESOLUTION_NS / 50_000)
+    assert softirq.low == pytest.approx(1 - 2_000 / 50_000)
+    assert softirq.high == pytest.approx(1 + 2_000 / 50_000)
 
 
 def test_what_whylate_took_itself_is_not_called() -> None:
