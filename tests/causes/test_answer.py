@@ -57,6 +57,26 @@ def test_a_stall_is_one_episode_however_many_activations_came_due_in_it() -> Non
     assert found.population.recorded == 1
 
 
+def test_of_a_run_that_a_late_activation_ended_that_one_is_explained() -> None:
+    late = {500: 30_000, 999: 400_000}
+    run = manifest(1000)
+    assert run.plan.recorder is not None
+    recorder = msgspec.structs.replace(run.plan.recorder, stop_above_ns=200_000)
+    plan = msgspec.structs.replace(run.plan, recorder=recorder)
+    latency = [late.get(i, 10_000) for i in range(1000)]
+    stop = window(999, 400_000, "stop")
+    found = answer(msgspec.structs.replace(run, plan=plan), samples(latency), [stop])
+    assert (found.threshold_ns, found.threshold_name) == (200_000, "which ended the run")
+    assert [story.window for story in found.worst] == [stop]
+    assert found.population is not None
+    assert found.population.episodes == 1
+    # One that was never ended is as any other.
+    latency[999] = 10_000
+    assert (
+        answer(msgspec.structs.replace(run, plan=plan), samples(latency), []).threshold_ns < 200_000
+    )
+
+
 def test_a_threshold_that_was_asked_for_holds_then_and_now() -> None:
     latency = [10_000] * 1000 + [60_000] * 20
     recorded = answer(manifest(1020, threshold_ns=50_000), samples(latency), [])

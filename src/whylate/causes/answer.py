@@ -92,8 +92,8 @@ def answer(
 ) -> Answer:
     """Return the answer for one run.
 
-    threshold_ns None: what the run was recorded with, or what the slowest thousandth of the
-    activations that were seen is above. An activation that came due during another's stall
+    threshold_ns None: what the run was recorded with, what ended it, or what the slowest thousandth
+    of the activations that were seen is above. An activation that came due during another's stall
     belongs to that one's episode and its time is not counted again.
     """
     limit, name = _threshold(manifest, samples, threshold_ns)
@@ -153,6 +153,8 @@ def _threshold(
     latency = np.concatenate(seen or [np.empty(0, np.int64)])
     if not latency.size:
         return 0, "the slowest thousandth"
+    if plan is not None and plan.stop_above_ns is not None and latency.max() > plan.stop_above_ns:
+        return plan.stop_above_ns, "which ended the run"
     # So many may lie above it: the slowest thousandth, and at least one.
     above = max(1, latency.size // TAIL_OF)
     rank = latency.size - above - 1

@@ -75,10 +75,11 @@ def _advice(cause: Cause) -> Text:
 
 def headline(answer: Answer, found: Population) -> str:
     """Return what is explained: so many late episodes above a threshold."""
+    took = ns_text(round(found.excess_ns / found.episodes))
     return (
-        f"{found.episodes:,} late episodes above {ns_text(answer.threshold_ns)} "
-        f"({answer.threshold_name}), {found.recorded:,} of them recorded; beyond the ordinary they "
-        f"took {ns_text(round(found.excess_ns / found.episodes))} each"
+        f"{_late_episodes(found.episodes)} above {ns_text(answer.threshold_ns)} "
+        f"({answer.threshold_name}), {found.recorded:,} of them recorded; beyond the ordinary "
+        f"{f'it took {took}' if found.episodes == 1 else f'they took {took} each'}"
     )
 
 
@@ -90,7 +91,7 @@ def notes(found: Population) -> list[str]:
     ]
     if any(one.low is None for one in found.causes):
         lines.append(
-            f"no intervals: {found.episodes} late episodes are too few, or too close together; "
+            f"no intervals: {_late_episodes(found.episodes)}, which is too few, or too close together; "
             "measure longer"
         )
     elif found.episodes < FEW_EPISODES:
@@ -200,6 +201,10 @@ def family_rule(one: Family, found: Families) -> str:
         f"{_episodes(one.episodes)}, all with ≥ {format_ns(one.at_least_ns, 2)} {name} "
         f"({'; '.join(common)}); {worst}"
     )
+
+
+def _late_episodes(count: int) -> str:
+    return f"{count:,} late episode{'' if count == 1 else 's'}"
 
 
 def _episodes(count: int) -> str:
