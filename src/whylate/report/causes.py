@@ -91,8 +91,8 @@ def notes(found: Population) -> list[str]:
     ]
     if any(one.low is None for one in found.causes):
         lines.append(
-            f"no intervals: {_late_episodes(found.episodes)}, which is too few, or too close together; "
-            "measure longer"
+            f"no intervals: {_late_episodes(found.episodes)}, which is too few, or too close "
+            "together; measure longer"
         )
     elif found.episodes < FEW_EPISODES:
         lines.append(f"{found.episodes} episodes say little of what the next ones will be")
