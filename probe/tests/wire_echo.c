@@ -139,6 +139,11 @@ static bool echo(const struct frame *frame, struct wire_writer *writer)
 		     NUMBER(waking_ns); NUMBER(switched_ns); NUMBER(waking_cpu);
 		     NUMBER(observed_ns); NUMBER(events); LIST_U64(sums))
 		ECHO(EVENTS, events, NUMBER(cpu); NUMBER(count); BYTES(data))
+		ECHO(APP, app, NUMBER(duration_ns); NUMBER(spool); NUMBER(pid); BYTES(comm);
+		     LIST_STR(argv))
+		ECHO(SAMPLE_THREADS, sample_threads, NUMBER(cpu); NUMBER(count); NUMBER(first);
+		     BYTES(data))
+		ECHO(APP_ENDED, app_ended, NUMBER(status); NUMBER(signal))
 		ECHO(NAME, name, NUMBER(table); NUMBER(id); BYTES(text))
 		ECHO(SYMBOLS, symbols, NUMBER(shown); SIGNED(kptr_restrict); NUMBER(lowered);
 		     NUMBER(addresses); NUMBER(named))

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-from journals import START, leb128, opening, zigzag
+from journals import START, opening
 from msgspec.structs import replace
 
+from leb128 import leb128, zigzag
 from whylate.recording.journal import CLOSING, NAME, OPENING, Closing
 from whylate.recording.manifest import AppPlan, RecorderPlan
 from whylate.wire.frame import encode_frame

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from leb128 import leb128, zigzag
 from whylate.recording.journal import CLOSING, NAME, OPENING, Closing, Opening
 from whylate.recording.manifest import SCHEMA_VERSION, Plan, RecorderPlan
 from whylate.wire.frame import encode_frame
@@ -16,18 +17,6 @@ START = 5_000_000_000
 INTERVAL = 1_000_000
 #: Latencies of the activations that a journal has unless told otherwise, ns.
 LATENCIES = [9_000, 10_000, 80_000, 9_500]
-
-
-def leb128(value: int) -> bytes:
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
-
-
-def zigzag(value: int) -> int:
-    return value << 1 if value >= 0 else (-value << 1) - 1
 
 
 def samples(latencies: Sequence[int] = LATENCIES, first: int = 0) -> Samples:

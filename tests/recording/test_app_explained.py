@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from app_journals import NAMES, SECOND, TIMER, Wakeup, app_journal, block
-from journals import START, leb128, zigzag
+from journals import START
 
+from leb128 import leb128, zigzag
 from whylate.wire.events import EventKind
 from whylate.wire.messages import Events, Message, Name, Window
 

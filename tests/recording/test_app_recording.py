@@ -73,6 +73,8 @@ def test_samples_are_read_in_the_order_in_which_they_were_due(tmp_path: Path) ->
     assert lane.woken is not None
     assert lane.woken.pid.tolist() == [302, 301, 301, 302]
     assert lane.watched_ns == SECOND
+    # When each was switched to is its latency already.
+    assert lane.stages is None
     assert lane.of_thread(302).latency_ns.tolist() == [60_000, 2_500_000_000]
 
 

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from journals import INTERVAL, LATENCIES, START, journal, leb128, samples, zigzag
+from journals import INTERVAL, LATENCIES, START, journal, samples
 
+from leb128 import leb128, zigzag
 from whylate.recording.errors import RecordingError
 from whylate.recording.events import USER_CODE, Kind
 from whylate.recording.finish import finish

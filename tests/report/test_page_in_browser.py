@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from report_examples import hostile_answer, hostile_run, recorded_run, run_of, staged_run
 
+from app_runs import app_manifest, several_threads
+from whylate.recording.manifest import AppPlan
 from whylate.report.html import write_report
+from whylate.summary.summarize import summarize
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page
@@ -64,8 +67,17 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "short": run_of(1, 40, stall=0),
         "staged": staged_run(),
         "recorded": recorded_run(),
+        "app": app_run(),
     }
     return {name: write_report(folder / f"{name}.html", *run) for name, run in runs.items()}
+
+
+def app_run() -> Any:
+    """A run of a watched program, whose threads have names that no page was made for."""
+    lanes = several_threads()
+    names = {300 + k: "W" * 15 for k in range(20)}
+    manifest = app_manifest(lanes, names=names, app=AppPlan(command=["./pro gram", "-x" * 200]))
+    return summarize(lanes, manifest, "runs/app"), manifest, lanes
 
 
 def opened(
@@ -84,7 +96,7 @@ def opened(
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["two", "many", "hostile", "short", "staged", "recorded"])
+@pytest.mark.parametrize("name", ["two", "many", "hostile", "short", "staged", "recorded", "app"])
 def test_all_plots_are_drawn_quietly_and_nothing_overflows(
     browser: Browser, reports: dict[str, Path], name: str, scheme: str, size: tuple[int, int]
 ) -> None:

@@ -25,9 +25,6 @@ from whylate.wire.app_samples import ORIGINS
 pytestmark = [
     pytest.mark.realtime,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
-    pytest.mark.skipif(
-        not Path("/sys/kernel/btf/vmlinux").exists(), reason="programs are watched by BPF alone"
-    ),
 ]
 
 #: A thread that waits at a pipe, into which the other writes every 2 ms.
@@ -81,14 +78,21 @@ def pacer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "pacer"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=["bpf", "tracefs"])
 def paced(
-    pacer: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, pacer: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[dict[str, Any], Recording, dict[int, NDArray[np.int64]]]:
     """Return the run of a program that ends by itself, and its own log of when it was due."""
+    if request.param == "bpf" and not Path("/sys/kernel/btf/vmlinux").exists():
+        pytest.skip("this kernel has no BTF")
     folder = tmp_path_factory.mktemp("paced")
     log = folder / "log"
-    found = measured(folder / "r", "--for", "60s", "--", str(pacer), str(log))
+    found = measured(
+        folder / "r", "--for", "60s", "--recorder", request.param, "--", str(pacer), str(log)
+    )
+    report = found[1].manifest.recorder
+    assert report is not None
+    assert report.engine == request.param
     own: dict[int, list[int]] = defaultdict(list)
     for line in log.read_text().splitlines():
         pid, due_ns = line.split()

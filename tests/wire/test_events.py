@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from c_programs import TARGETS, absent, compile_c
+from leb128 import leb128, zigzag
 from whylate.wire.events import NOT_SEEN, EventKind, RawEvent, decode_events, decode_stages
 from whylate.wire.messages import Events, SampleStages
 from whylate.wire.pack import WireError
@@ -18,21 +19,14 @@ from whylate.wire.pack import WireError
 DUE = 2_820_000_000_000
 
 
-def leb128(value: int) -> bytes:
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
-
-
 def packed(event: RawEvent, before: int) -> bytes:
     """An event as the text of pack_events.h says."""
     step = event.time_ns - before
     fields = [event.a, event.b, event.c, event.d, event.e, event.f]
     mask = sum(1 << i for i, field in enumerate(fields) if field)
-    zigzag = step << 1 if step >= 0 else (-step << 1) - 1
-    return bytes([event.kind, mask]) + leb128(zigzag) + b"".join(leb128(f) for f in fields if f)
+    return b"".join(
+        [bytes([event.kind, mask]), leb128(zigzag(step)), *map(leb128, filter(None, fields))]
+    )
 
 
 U64 = st.integers(0, (1 << 64) - 1)

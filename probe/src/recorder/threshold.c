@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Times as many as were asked for that the edge's own bin may make of them. */
-#define EDGE_AT_MOST 4u
+/* Times as many as were asked for that the edge's own bin may add to them. */
+#define EDGE_AT_MOST 3u
 
 /* So many more than the part that was asked for: a stall among the first counts as much. */
 #define EVEN_IF_FEW 16u
@@ -48,8 +48,8 @@ bool threshold_is_late(struct threshold *threshold, int64_t latency_ns)
 	while (threshold->edge && threshold->above + threshold->bins[threshold->edge] <= allowed)
 		threshold->above += threshold->bins[threshold->edge--];
 	return bin > threshold->edge ||
-	       (bin == threshold->edge &&
-		threshold->above + threshold->bins[bin] <= EDGE_AT_MOST * allowed);
+	       (bin == threshold->edge && threshold->above + threshold->bins[bin] <=
+					      allowed + EDGE_AT_MOST * (allowed - EVEN_IF_FEW));
 }
 
 uint64_t threshold_below(const struct threshold *threshold)

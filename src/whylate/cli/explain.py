@@ -17,17 +17,34 @@ if TYPE_CHECKING:
 
 
 @click.command(name="explain")
-@click.argument("directory", type=click.Path(path_type=Path), metavar="RECORDING")
+@click.argument("directory", type=click.Path(path_type=Path), metavar="[RECORDING]",
+                required=False)  # fmt: skip
+@click.option("--import", "imported", metavar="FILE",
+              help="Explain another tool's trace instead: the text of ftrace, trace-cmd report or "
+              "perf script; - for the standard input.")  # fmt: skip
+@click.option("--comm", "names", multiple=True, metavar="NAME",
+              help="With --import: whose wakeups, by name. May be repeated.  [default: what was "
+              "obviously measured]")  # fmt: skip
+@click.option("--pid", "pids", type=click.IntRange(min=1), multiple=True, metavar="N",
+              help="With --import: whose wakeups, by thread number. May be repeated.",
+              )  # fmt: skip
 @click.option("--threshold", "threshold_ns", type=Duration(), metavar="TIME",
               help="What counts as late.  [default: as recorded, or the 99.9th percentile]",
               )  # fmt: skip
 @click.option("--worst", "stories", type=click.IntRange(0, 100), default=0, metavar="N",
               help="Tell the stories of the N worst, piece by piece.")  # fmt: skip
-@click.option("--perfetto", "trace", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("--perfetto", type=click.Path(path_type=Path, dir_okay=False),
               metavar="FILE", help="Write the windows as a trace for ui.perfetto.dev.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
 def command(
-    directory: Path, threshold_ns: int | None, stories: int, trace: Path | None, as_json: bool
+    directory: Path | None,
+    imported: str | None,
+    names: tuple[str, ...],
+    pids: tuple[int, ...],
+    threshold_ns: int | None,
+    stories: int,
+    perfetto: Path | None,
+    as_json: bool,
 ) -> None:
     """Say where the late activations of RECORDING spent their time.
 
@@ -37,6 +54,15 @@ def command(
 
     Exit status 3: it cannot be explained, and why.
     """
+    if imported is not None and directory is None and perfetto is None:
+        from whylate.cli.explain_import import explain_import
+
+        sys.exit(explain_import(imported, names, pids, threshold_ns, stories, as_json=as_json))
+    if directory is None or imported is not None or names or pids:
+        raise click.UsageError(
+            "give a RECORDING, or a trace with --import FILE; --comm and --pid are for traces, "
+            "--perfetto is for recordings"
+        )
     from rich.console import Console
 
     from whylate.causes.answer import answer_of, stories_of
@@ -50,8 +76,8 @@ def command(
         sys.stdout.write(json.dumps(answer_as_json(found, stories), indent=2) + "\n")
     else:
         print_answer(found, Console(highlight=False), stories)
-    if trace is not None:
-        _write_trace(trace, lambda: stories_of(recording))
+    if perfetto is not None:
+        _write_trace(perfetto, lambda: stories_of(recording))
     sys.exit(0 if found.population is not None else 3)
 
 

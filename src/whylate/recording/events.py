@@ -2,7 +2,7 @@
 
 Late activations, and a sample of the ordinary ones, are recorded with all that happened on their
 CPU from the last context switch before they were due until they ran. Traces of other tools are
-brought into the same form (whylate.recording.importers).
+brought into the same form (whylate.recording.traces).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Kind(StrEnum):
     SOFTIRQ_ENTRY = "softirq_entry"  # id, name
     SOFTIRQ_EXIT = "softirq_exit"  # id, name
     NMI = "nmi"  # at its end; duration_ns, name: handler
-    TIMER_ENTRY = "timer_entry"  # id: the hrtimer, name: its function
+    TIMER_ENTRY = "timer_entry"  # id: the hrtimer, name: its function; duration_ns: since due
     TIMER_EXIT = "timer_exit"  # id: the hrtimer
     WAKING = "waking"  # on the waking CPU; id: thread, prio, target_cpu
     SWITCH = "switch"  # id, name, prio: the next thread; prev_*: the one before
@@ -35,7 +35,7 @@ class Kind(StrEnum):
     IPI_SEND = "ipi_send"  # target_cpu, name: callback
     FAULT = "fault"  # id: thread
     STEAL = "steal"  # duration_ns: taken by the hypervisor since steal was last looked at
-    STACK = "stack"  # name: "timer" or "switch"; stack; enabled
+    STACK = "stack"  # name: "timer" or "switch"; stack; enabled; duration_ns: of taking it
     CALL_ENTRY = "call_entry"  # a function called from another CPU; name
     CALL_EXIT = "call_exit"  # name
 

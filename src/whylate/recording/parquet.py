@@ -238,7 +238,8 @@ def read_samples(
         with pq.ParquetFile(path) as file:
             columns = _check_columns(path, file.schema_arrow, columns, app=app)
             _check_size(path, file.metadata.num_rows, accounts)
-            staged = set(READ_STAGES) <= set(columns) and _any_stage(file.metadata)
+            # Of a program's activations the switch is the end, and not each had an interrupt.
+            staged = not app and set(READ_STAGES) <= set(columns) and _any_stage(file.metadata)
             columns = [name for name in columns if staged or name not in READ_STAGES]
             filling = {account.cpu: _Filling(account, columns) for account in accounts}
             # A group at a time: the file's own copy of ten million rows is never held whole.

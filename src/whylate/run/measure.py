@@ -33,6 +33,9 @@ from whylate.wire.messages import App, LoadStart, Recorder, Setting, Stop, Wakeu
 
 #: A workload that has not ended this long after it should have will not.
 OVERTIME_S = 30.0
+#: A kernel looks through the recorder's programs before it takes them. An emulated board on a busy
+#: host took 113 s for that.
+START_S = 300.0
 #: As the probe counts them.
 ENGINES = ("best", "bpf", "tracefs")
 
@@ -183,7 +186,7 @@ def _workload(run: Run) -> None:
         # wakeups cannot, and then the workload is refused too.
         with contextlib.suppress(ProbeRefusedError):
             run.client.call(recorder_of(plan.recorder))
-    run.client.call(workload_of(plan))
+    run.client.call(workload_of(plan), START_S)
     started = told = time.monotonic()
     deadline = started + plan.duration_ns / 1e9 + OVERTIME_S
     while not run.ended:

@@ -1,0 +1,147 @@
+"""The account of a latency tracer's episode: irqsoff, preemptoff, preemptirqsoff, wakeup*.
+
+irqsoff, preemptoff and preemptirqsoff measure the section itself: the episode is that section,
+named by where it began and ended; interrupts that came in it are taken out. The wakeup tracers
+measure from the waking to the switch: between two lines the kernel was where the first one says,
+in the context that its flags show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from whylate.causes.answer import Answer, Story
+from whylate.causes.pieces import (
+    OF_THE_SCHEDULER,
+    OF_UNLOCKING,
+    PREEMPTED_AT_ONCE,
+    Cause,
+    Piece,
+    Stage,
+    function_of,
+    where,
+)
+from whylate.causes.population import Accounted, population
+from whylate.recording.events import Window
+from whylate.recording.traces.latency import LatencyTrace, Step
+
+_SECTIONS = ("irqsoff", "preemptoff", "preemptirqsoff")
+#: Of the flags: interrupts off (with and without softirqs), and the context, by letter.
+_OFF = ("d", "D")
+_HARD = frozenset("hHzZ")
+_SOFT = frozenset("s")
+
+
+def answer_of_latency(traces: Sequence[LatencyTrace], stories: int) -> Answer:
+    """Return the answer for the episodes of a file; there is no body to compare them with."""
+    if not traces:
+        return Answer(0, "as the tracer measured", None, [], "no latency was measured in it")
+    accounted = [_accounted(number, one) for number, one in enumerate(traces)]
+    worst = sorted(accounted, key=lambda one: -one.latency_ns)[:stories]
+    return Answer(
+        0,
+        "as the tracer measured",
+        population(accounted, [], 0, max(one.latency_ns for one in accounted)),
+        [Story(one, _window(one)) for one in worst],
+    )
+
+
+def pieces_of(trace: LatencyTrace) -> list[Piece]:
+    """Cut an episode into pieces; they sum to its latency."""
+    steps = [step for step in trace.steps if step.cpu == trace.cpu]
+    pieces: list[Piece] = []
+    at = 0
+    for step, after in zip(steps, [*steps[1:], None], strict=True):
+        start = min(max(step.time_ns, at), trace.latency_ns)
+        end = trace.latency_ns if after is None else min(after.time_ns, trace.latency_ns)
+        if start > at:
+            pieces.append(_first(trace, at, start))
+            at = start
+        if end > at:
+            cause, detail = _of(trace, step, after)
+            pieces.append(Piece(at, end, cause, detail, _stage(trace)))
+            at = end
+    if at < trace.latency_ns:
+        pieces.append(_first(trace, at, trace.latency_ns))
+    return _joined(pieces)
+
+
+def _first(trace: LatencyTrace, start: int, end: int) -> Piece:
+    """Return what stands before the first line that was kept: the section, or not observed."""
+    if trace.tracer in _SECTIONS and not trace.left_out:
+        return Piece(start, end, *_section(trace, ""), _stage(trace))
+    return Piece(start, end, Cause.NOT_OBSERVED)
+
+
+def _of(trace: LatencyTrace, step: Step, after: Step | None) -> tuple[Cause, str]:
+    """Name the time from one line to the next."""
+    if trace.tracer == "irqsoff":
+        return _section(trace, step.flags)
+    context = _context(step)
+    if after is not None and _context(after) != context and trace.tracer not in _SECTIONS:
+        # Something began or ended in between: when, is not told.
+        return Cause.UNEXPLAINED, "between two lines"
+    if context == "interrupt":
+        return Cause.INTERRUPT, ""
+    if trace.tracer in _SECTIONS:
+        return _section(trace, step.flags)
+    if context == "softirq":
+        return Cause.SOFTIRQ, ""
+    if step.pid in (0, trace.pid):
+        return Cause.SCHEDULING, "from idle" if step.pid == 0 else ""
+    if step.pid == trace.switched_from and trace.prio_before <= trace.prio:
+        return Cause.THREAD, step.task
+    names = {function_of(symbol) for symbol in trace.stack}
+    if not names or names & PREEMPTED_AT_ONCE:
+        return Cause.UNEXPLAINED, f"in {step.task}"
+    function = where(trace.stack, OF_THE_SCHEDULER | OF_UNLOCKING | _OF_TRACING)
+    return Cause.PREEMPTION_OFF, f"{function} in {step.task}"
+
+
+def _context(step: Step) -> str:
+    """Return what the flags say of where the CPU was."""
+    # Behind interrupts off and reschedule (and its lazy brother) comes the context.
+    letters = set(step.flags[1:4])
+    if letters & _HARD:
+        return "interrupt"
+    return "softirq" if letters & _SOFT else f"thread {step.pid}"
+
+
+#: Functions of the tracer, on its own stacks.
+_OF_TRACING = frozenset({"__ftrace_trace_stack", "probe_wakeup_sched_switch"})
+
+
+def _section(trace: LatencyTrace, flags: str) -> tuple[Cause, str]:
+    same = trace.started == trace.ended or not trace.ended
+    name = trace.started if same else f"{trace.started} to {trace.ended}"
+    off = trace.tracer == "irqsoff" or (trace.tracer == "preemptirqsoff" and flags[:1] in _OFF)
+    return (Cause.INTERRUPTS_OFF if off else Cause.PREEMPTION_OFF), f"{name} in {trace.task}"
+
+
+def _stage(trace: LatencyTrace) -> Stage:
+    return Stage.PENDING if trace.tracer in _SECTIONS else Stage.RUNNABLE
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    found: list[Piece] = []
+    for piece in pieces:
+        last = found[-1] if found else None
+        if last is not None and (last.cause, last.detail) == (piece.cause, piece.detail):
+            found[-1] = replace(last, end_ns=piece.end_ns)
+        else:
+            found.append(piece)
+    return found
+
+
+def _accounted(number: int, trace: LatencyTrace) -> Accounted:
+    return Accounted(trace.cpu, number, 0, trace.latency_ns, tuple(pieces_of(trace)))
+
+
+def _window(one: Accounted) -> Window:
+    """Return the episode as a window without events: what is in it cannot be told as such."""
+    return Window(
+        cpu=one.cpu, activation=one.activation, pid=0, prio=0, due_ns=0, run_ns=one.latency_ns,
+        why="tail", timer_ns=None, waking_ns=None, switched_ns=None, waking_cpu=None,
+        observed_ns=0, events=(),
+    )  # fmt: skip

@@ -1,0 +1,117 @@
+"""The account of an activation that was found in another tool's trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from whylate.causes.pieces import Cause, Piece, Stage, cut
+from whylate.causes.timeline import Level, Segment, segments
+from whylate.recording.activation import Activation, Waker
+from whylate.recording.events import Window
+from whylate.recording.traces.cutout import CutOut
+from whylate.recording.traces.noise import LEAST_URGENT, OSNOISE
+from whylate.recording.traces.seen import Seen
+
+#: As the kernel counts: from here on threads are not real-time.
+NOT_REAL_TIME = 100
+#: What is said of time in which nothing else was seen: true only where all could be seen.
+_NOTHING_ELSE = frozenset({Cause.SCHEDULING, Cause.RETURN, Cause.IDLE_EXIT})
+
+
+def account(activation: Activation, found: CutOut) -> tuple[Piece, ...]:
+    """Cut an activation into pieces, CPU by CPU: each by what happened on the one it was up to."""
+    pieces: list[Piece] = []
+    for window in found.parts:
+        by_softirq = activation.woken.by is Waker.SOFTIRQ
+        if by_softirq and activation.waking_ns is not None and window.due_ns < activation.waking_ns:
+            until = min(activation.waking_ns, window.run_ns)
+            pieces += _until_the_softirq(replace(window, run_ns=until))
+            window = replace(window, due_ns=until)  # noqa: PLW2901
+        if window.prio >= NOT_REAL_TIME:
+            # Among ordinary threads being chosen is not a matter of priority.
+            window = replace(window, prio=LEAST_URGENT)  # noqa: PLW2901
+        pieces += cut(window)
+    if activation.woken.name == OSNOISE:
+        # Its thread was running all the time, and something kept it from seeing the clock.
+        pieces = [
+            replace(one, cause=Cause.UNEXPLAINED, detail="") if one.cause in _NOTHING_ELSE else one
+            for one in pieces
+        ]
+    return tuple(pieces)
+
+
+def _until_the_softirq(window: Window) -> list[Piece]:
+    """Name what ran from the raise of a softirq to the waking in it.
+
+    It waits for no thread's priority: whoever had the CPU meanwhile is named, the softirq itself
+    as such.
+    """
+    observed = min(max(window.observed_ns, window.due_ns), window.run_ns)
+    pieces = []
+    if observed > window.due_ns:
+        pieces.append(Piece(window.due_ns, observed, Cause.NOT_OBSERVED))
+    for one in segments(window.events, window.cpu, observed, window.run_ns):
+        cause, detail = _of(one)
+        pieces.append(Piece(one.start_ns, one.end_ns, cause, detail, Stage.WAKING))
+    return pieces
+
+
+def _of(segment: Segment) -> tuple[Cause, str]:
+    inner = f"{segment.name}: {segment.within}" if segment.within else segment.name
+    if segment.level is Level.UNKNOWN:
+        return Cause.NOT_OBSERVED, ""
+    if segment.level is Level.NMI:
+        return Cause.NMI, segment.name
+    if segment.lock:
+        return Cause.LOCK, segment.lock
+    if segment.level is Level.INTERRUPT:
+        return Cause.INTERRUPT, inner
+    if segment.level is Level.SOFTIRQ:
+        return Cause.SOFTIRQ, inner
+    if segment.thread is None or segment.thread.idle:
+        return Cause.UNEXPLAINED, "while idle"
+    return Cause.THREAD, segment.thread.name
+
+
+def told_apart(seen: Seen) -> Callable[[Piece], Piece]:
+    """Return what pieces are called, by what the whole trace turned out to have.
+
+    That nothing else was seen in a stretch is evidence only where interrupts and softirqs would
+    have been: elsewhere such a stretch is unexplained.
+    """
+    missing = [
+        what
+        for what, lacks in (
+            ("interrupts", lacks_interrupts(seen)),
+            ("softirqs", lacks_softirqs(seen)),
+        )
+        if lacks
+    ]
+    if not missing:
+        return lambda piece: piece
+    why = f"{' and '.join(missing)} were not recorded"
+
+    def renamed(piece: Piece) -> Piece:
+        if piece.cause not in _NOTHING_ELSE:
+            return piece
+        return replace(piece, cause=Cause.UNEXPLAINED, detail=why)
+
+    return renamed
+
+
+def lacks_interrupts(seen: Seen) -> bool:
+    """Return whether interrupts were not recorded, or not that of the timer."""
+    noise = seen.any_of("irq_noise")
+    if not noise and not any(
+        name.endswith(("irq_handler_entry", "ipi_entry", "_timer_entry")) for name in seen.events
+    ):
+        return True
+    return seen.bare_timers > seen.events["hrtimer_expire_entry"] // 10
+
+
+def lacks_softirqs(seen: Seen) -> bool:
+    """Return whether softirqs were not recorded."""
+    # The tracers of noise tell of softirqs where they tell of anything; with PREEMPT_RT few are.
+    noise = ("softirq_noise", "irq_noise", "thread_noise")
+    return not seen.any_of("softirq_entry", "softirq_raise", *noise)

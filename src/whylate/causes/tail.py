@@ -1,0 +1,192 @@
+"""The late and a sample of the ordinary, out of any number of activations that go by once.
+
+For an answer that needs no recording: activations come one by one from a trace, and what is kept of
+them is bounded, however many there are.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from whylate.causes.answer import TAIL_OF, Answer, Story
+from whylate.causes.pieces import Cause, Piece
+from whylate.causes.population import Accounted, population
+from whylate.recording.activation import Activation
+from whylate.recording.events import Why
+from whylate.recording.traces.cutout import CutOut
+
+#: The slowest that are kept: enough for the slowest thousandth of eight million.
+MOST_LATE = 8192
+#: As many are kept from the start.
+FIRST_LATE = 1024
+#: Ordinary activations, drawn at random.
+BODY = 2000
+#: The worst whose events are kept too.
+MOST_STORIES = 100
+#: More pieces than that are summed up by cause, except in a story.
+MOST_PIECES = 64
+
+#: Cuts a window into the pieces of an activation.
+Account = Callable[[Activation, CutOut], tuple[Piece, ...]]
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A late activation, and when it ran."""
+
+    accounted: Accounted
+    run_ns: int
+
+
+class Tail:
+    """Takes activations one by one; gives the answer at the end.
+
+    threshold_ns None: the slowest thousandth of all. The body is a uniform sample of all that
+    were not late (Vitter's algorithm R), the same for the same trace.
+    """
+
+    def __init__(self, account: Account, threshold_ns: int | None = None, seed: int = 0) -> None:
+        self._account = account
+        self._threshold_ns = threshold_ns
+        self._random = random.Random(seed)  # noqa: S311 (a sample, no secret)
+        #: Heaps, the least late first: latency, the number's negative, and what is kept.
+        self._late: list[tuple[int, int, _Kept]] = []
+        self._worst: list[tuple[int, int, Story]] = []
+        self._body: list[tuple[int, Accounted]] = []
+        self.count = 0
+        self.start_ns = 0
+        self.end_ns = 0
+        #: The slowest that was not kept, where more were late than can be.
+        self._floor_ns: int | None = None
+
+    def take(self, activation: Activation, cut: Callable[[Why, int], CutOut]) -> None:
+        """Take an activation, and what cuts out its window."""
+        number = self.count
+        self.count += 1
+        latency = activation.latency_ns
+        self.start_ns = min(self.start_ns, activation.due_ns) if number else activation.due_ns
+        self.end_ns = max(self.end_ns, activation.run_ns)
+        late = self._is_late(latency)
+        slot = number if number < BODY else self._random.randrange(number + 1)
+        if not late and slot >= BODY:
+            return
+        window = cut("tail" if late else "body", number)
+        pieces = self._account(activation, window)
+        accounted = Accounted(
+            activation.cpu, number, activation.due_ns, latency, _known(pieces, latency)
+        )
+        if slot < BODY:
+            entry = latency, summed_up(accounted)
+            if slot < len(self._body):
+                self._body[slot] = entry
+            else:
+                self._body.append(entry)
+        if late:
+            self._keep(latency, number, accounted, activation.run_ns, window)
+
+    def _is_late(self, latency_ns: int) -> bool:
+        if self._threshold_ns is not None and latency_ns <= self._threshold_ns:
+            return False
+        return len(self._late) < self._room() or latency_ns > self._late[0][0]
+
+    def _room(self) -> int:
+        """Return how many late ones are kept: of those seen so far four times the tail."""
+        if self._threshold_ns is not None:
+            return MOST_LATE
+        return min(MOST_LATE, max(FIRST_LATE, 4 * self.count // TAIL_OF))
+
+    def _keep(
+        self, latency: int, number: int, accounted: Accounted, run_ns: int, window: CutOut
+    ) -> None:
+        entry = latency, -number, _Kept(summed_up(accounted), run_ns)
+        if len(self._late) < self._room():
+            heapq.heappush(self._late, entry)
+        else:
+            dropped = heapq.heappushpop(self._late, entry)
+            self._floor_ns = max(self._floor_ns or 0, dropped[0])
+        story = latency, -number, Story(accounted, window.window)
+        if len(self._worst) < MOST_STORIES:
+            heapq.heappush(self._worst, story)
+        else:
+            heapq.heappushpop(self._worst, story)
+
+    def answer(self, stories: int, *, why_not: str, rename: Callable[[Piece], Piece]) -> Answer:
+        """Return the answer; why_not: what stands there where nothing was late.
+
+        rename: what a piece is called by what is known only now, at the end of the trace.
+        """
+        limit, name = self._limit()
+        late = [kept for latency, _, kept in self._late if latency > limit]
+        if not late:
+            return Answer(limit, name, None, [], why_not)
+        episodes = _episodes(late)
+        body = [one for latency, one in self._body if latency <= limit]
+        numbers = {one.accounted.activation for one in episodes}
+        told = [story for _, number, story in sorted(self._worst, reverse=True)
+                if -number in numbers][:stories]  # fmt: skip
+        return Answer(
+            limit,
+            name,
+            population(
+                [_renamed(one.accounted, rename) for one in episodes],
+                [_renamed(one, rename) for one in body],
+                self.start_ns,
+                self.end_ns,
+            ),
+            [Story(_renamed(one.accounted, rename), one.window) for one in told],
+        )
+
+    def _limit(self) -> tuple[int, str]:
+        if self._threshold_ns is not None:
+            if self._floor_ns is not None and self._floor_ns > self._threshold_ns:
+                return self._floor_ns, f"the slowest {MOST_LATE:,}: more are above what was asked"
+            return self._threshold_ns, "as asked for"
+        above = max(1, self.count // TAIL_OF)
+        slowest = heapq.nlargest(above + 1, (entry[0] for entry in self._late))
+        limit = slowest[above] if len(slowest) > above else -1
+        return max(limit, self._floor_ns or -1), "the slowest thousandth"
+
+
+def _known(pieces: tuple[Piece, ...], latency_ns: int) -> tuple[Piece, ...] | None:
+    blind = latency_ns > 0 and all(piece.cause is Cause.NOT_OBSERVED for piece in pieces)
+    return None if blind else pieces
+
+
+def summed_up(accounted: Accounted) -> Accounted:
+    """Return it with a piece for each cause where it has very many; their places are lost."""
+    if accounted.pieces is None or len(accounted.pieces) <= MOST_PIECES:
+        return accounted
+    at = accounted.due_ns
+    pieces = []
+    for (cause, detail), length in accounted.by_cause().items():
+        pieces.append(Piece(at, at + length, cause, detail))
+        at += length
+    return replace(accounted, pieces=tuple(pieces))
+
+
+def _renamed(accounted: Accounted, rename: Callable[[Piece], Piece]) -> Accounted:
+    if accounted.pieces is None:
+        return accounted
+    return replace(accounted, pieces=tuple(rename(piece) for piece in accounted.pieces))
+
+
+def _episodes(late: list[_Kept]) -> list[_Kept]:
+    """Return the longest of late activations whose windows overlap on a CPU: one stall, told once.
+
+    Its nanoseconds count once; what another of them has beyond it is left out.
+    """
+    found: list[_Kept] = []
+    until = 0
+    for one in sorted(late, key=lambda kept: (kept.accounted.cpu, kept.accounted.due_ns)):
+        last = found[-1] if found else None
+        if last is None or last.accounted.cpu != one.accounted.cpu or one.accounted.due_ns >= until:
+            found.append(one)
+            until = one.run_ns
+            continue
+        until = max(until, one.run_ns)
+        if one.accounted.latency_ns > last.accounted.latency_ns:
+            found[-1] = one
+    return found

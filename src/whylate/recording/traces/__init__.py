@@ -1,0 +1,1 @@
+"""Traces of other tools (ftrace, trace-cmd, perf script) in the form of our own windows."""

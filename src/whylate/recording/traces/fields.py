@@ -1,0 +1,312 @@
+"""What tracepoints say, from the text of their fields.
+
+The same tracepoint is written in up to three ways: as the kernel prints it, as trace-cmd's and
+perf's plugins do, and raw (`trace-cmd report -R`). Where text comes from threads' names, a pattern
+takes no more than a name can hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from whylate.recording.events import Event, Kind
+from whylate.recording.raw_events import LONGEST_NAME, VECTORS
+
+#: Time in ns, kind (None: what precedes was not observed), the text of the fields or the event
+#: itself, and a number more: of a timer when it was due, of a fault the thread's pid.
+Record = tuple[int, "Kind | None", object, int]
+#: The largest number that a column of ours holds.
+MOST = (1 << 63) - 1
+
+#: A name is at most 15 characters, and some kernel threads' are shown longer.
+_NAME = rb"(.{0,48}?)"
+SWITCH = re.compile(
+    rb"prev_comm=" + _NAME + rb" prev_pid=(\d{1,10}) prev_prio=(-?\d{1,5}) prev_state=(\S{1,24})"
+    rb" (?:==> )?next_comm=" + _NAME + rb" next_pid=(\d{1,10}) next_prio=(-?\d{1,5})"
+)
+SWITCH_SHORT = re.compile(
+    _NAME
+    + rb":(\d{1,10}) \[(-?\d{1,5})\] (\S{1,24}) ==> "
+    + _NAME
+    + rb":(\d{1,10}) \[(-?\d{1,5})\]"
+)
+WAKING = re.compile(
+    rb"comm=" + _NAME + rb" pid=(\d{1,10}) prio=(-?\d{1,5})(?: success=\d+)? target_cpu=(\d{1,5})"
+)
+WAKING_SHORT = re.compile(_NAME + rb":(\d{1,10}) \[(-?\d{1,5})\].{0,40}? CPU:(\d{1,5})")
+MIGRATE = re.compile(rb" pid=(\d{1,10}) .{0,60}?dest_cpu=(\d{1,5})")
+TIMER_START = re.compile(rb"hrtimer=(?:0x)?([0-9a-f]{1,16}) .*?softexpires=(\d{1,19})")
+TIMER_EXPIRE = re.compile(rb"hrtimer=(?:0x)?([0-9a-f]{1,16}) .*?now=(\d{1,19})")
+_FUNCTION = re.compile(rb"func(?:tion)?=([^\s,]{1,160})")
+_IRQ = re.compile(rb"irq=(\d{1,10})(?: name=(.{1,160}))?")
+_SOFTIRQ = re.compile(rb"vec=(\d{1,3})(?: \[action=(\w{1,32})\])?")
+_IPI = re.compile(rb"\(([\w ]{1,64})\)")
+_LOCK = re.compile(rb"(?:lock_addr=)?0x([0-9a-f]{1,16})")
+_LOCK_FLAGS = re.compile(rb"flags=(0x[0-9a-f]{1,8}|\d{1,8}|[\w|]{1,64})")
+_STATE = re.compile(rb"state=(-?\d{1,10})")
+_NMI = re.compile(rb"([\w.]{1,160})(?:\(\))? delta_ns: ?=?(\d{1,18})|"
+                  rb"handler=(\S{1,160}).{0,40}?delta_ns=(\d{1,18})")  # fmt: skip
+_CPU = re.compile(rb"cpu=(\d{1,5})")
+_CALLBACK = re.compile(rb"callback=([^\s,]{1,160})")
+
+#: How arm and arm64 call their calls between CPUs, and how x86's interrupts for them are called.
+_IPIS = {
+    "Rescheduling interrupts": "reschedule",
+    "Function call interrupts": "call_function",
+    "Single function call interrupts": "call_function_single",
+    "CPU stop interrupts": "cpu_stop",
+    "CPU stop (for crash dump) interrupts": "cpu_stop",
+    "Timer broadcast interrupts": "timer_broadcast",
+    "IRQ work interrupts": "irq_work",
+}
+#: An idle state that is none: the CPU left it.
+_RUNNING = {"4294967295", "-1"}
+#: Of LCB_F_SPIN in the raw flags of a contention.
+_SPINS = 0x1
+
+TRACEPOINTS: Mapping[bytes, Kind] = {
+    b"sched_switch": Kind.SWITCH,
+    b"sched_waking": Kind.WAKING,
+    b"sched_migrate_task": Kind.MIGRATE,
+    b"irq_handler_entry": Kind.IRQ_ENTRY,
+    b"irq_handler_exit": Kind.IRQ_EXIT,
+    b"softirq_raise": Kind.SOFTIRQ_RAISE,
+    b"softirq_entry": Kind.SOFTIRQ_ENTRY,
+    b"softirq_exit": Kind.SOFTIRQ_EXIT,
+    b"hrtimer_expire_entry": Kind.TIMER_ENTRY,
+    b"hrtimer_expire_exit": Kind.TIMER_EXIT,
+    b"contention_begin": Kind.LOCK_BEGIN,
+    b"contention_end": Kind.LOCK_END,
+    b"cpu_idle": Kind.IDLE_ENTRY,
+    b"ipi_entry": Kind.VECTOR_ENTRY,
+    b"ipi_exit": Kind.VECTOR_EXIT,
+    b"ipi_send_cpu": Kind.IPI_SEND,
+    b"nmi_handler": Kind.NMI,
+    b"page_fault_user": Kind.FAULT,
+    b"csd_function_entry": Kind.CALL_ENTRY,
+    b"csd_function_exit": Kind.CALL_EXIT,
+    **{
+        f"{name}{apic}_{end}".encode(): kind
+        for name in VECTORS
+        for apic in ("", "_apic")
+        for end, kind in (("entry", Kind.VECTOR_ENTRY), ("exit", Kind.VECTOR_EXIT))
+    },
+}
+
+
+@lru_cache(maxsize=4096)
+def text(raw: bytes) -> str:
+    """Return a name from a trace, safe to show."""
+    shown = raw[:LONGEST_NAME].decode("utf-8", "replace")
+    return "".join(c if c.isprintable() else "?" for c in shown)
+
+
+def function(symbol: str) -> str:
+    """Return a function's name where its very beginning is meant."""
+    return symbol.partition("+0x0")[0].removesuffix("/0x0")
+
+
+def state_of(raw: bytes) -> str:
+    """Return the state of a thread that was switched from: R where it was preempted."""
+    shown = text(raw)
+    if not shown.isdigit():
+        return shown[:1]
+    bits = int(shown)
+    # TASK_REPORT_MAX marks preemption; the others are those of task_struct.__state.
+    letters = {0x01: "S", 0x02: "D", 0x04: "T", 0x08: "t", 0x10: "X", 0x20: "Z", 0x40: "P"}
+    return next((letter for bit, letter in letters.items() if bits & bit), "R")
+
+
+def switch_of(rest: bytes) -> tuple[bytes, int, int, bytes, bytes, int, int] | None:
+    """Return name, pid, priority and state of who was switched from; and name, pid, priority."""
+    found = SWITCH.search(rest) or SWITCH_SHORT.search(rest)
+    if found is None:
+        return None
+    prev, prev_pid, prev_prio, state, name, pid, prio = found.groups()
+    return prev, int(prev_pid), int(prev_prio), state, name, int(pid), int(prio)
+
+
+def waking_of(rest: bytes) -> tuple[bytes, int, int, int] | None:
+    """Return name, pid, priority and CPU of who is woken."""
+    found = WAKING.search(rest) or WAKING_SHORT.search(rest)
+    if found is None:
+        return None
+    name, pid, prio, cpu = found.groups()
+    return name, int(pid), int(prio), int(cpu)
+
+
+def event_of(record: Record, cpu: int) -> Event | None:
+    """Return a record as an event; None where its fields are not as they are known."""
+    time_ns, kind, rest, extra = record
+    if kind is None:
+        return None
+    if isinstance(rest, Event):
+        return rest
+    make = _MAKERS.get(kind)
+    if make is None or not isinstance(rest, bytes):
+        return Event(time_ns, cpu, kind)
+    return make(time_ns, cpu, rest, extra)
+
+
+_Maker = Callable[[int, int, bytes, int], Event | None]
+
+
+def _switch(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
+    del extra
+    found = switch_of(rest)
+    if found is None:
+        return None
+    _, prev_pid, prev_prio, state, name, pid, prio = found
+    return Event(time_ns, cpu, Kind.SWITCH, id=pid, name=text(name), prio=prio, prev_id=prev_pid,
+                 prev_prio=prev_prio, prev_state=state_of(state))  # fmt: skip
+
+
+def _waking(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
+    del extra
+    found = waking_of(rest)
+    if found is None:
+        return None
+    return Event(time_ns, cpu, Kind.WAKING, id=found[1], prio=found[2], target_cpu=found[3])
+
+
+def _migrate(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
+    del extra
+    found = MIGRATE.search(rest)
+    if found is None:
+        return None
+    return Event(time_ns, cpu, Kind.MIGRATE, id=int(found[1]), target_cpu=int(found[2]))
+
+
+def _irq(kind: Kind) -> _Maker:
+    def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
+        del extra
+        found = _IRQ.search(rest)
+        if found is None:
+            return None
+        name = text((found[2] or b"").strip()) or f"irq {int(found[1])}"
+        return Event(time_ns, cpu, kind, id=int(found[1]), name=name)
+
+    return make
+
+
+def _softirq(kind: Kind) -> _Maker:
+    def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
+        del extra
+        found = _SOFTIRQ.search(rest)
+        if found is None:
+            return None
+        name = text(found[2]) if found[2] else f"softirq {int(found[1])}"
+        return Event(time_ns, cpu, kind, id=int(found[1]), name=name)
+
+    return make
+
+
+def _vector(kind: Kind) -> _Maker:
+    def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
+        del extra
+        # Of irq_vectors the follower puts the event's name here; of ipi_* it is in brackets.
+        found = _IPI.search(rest)
+        name = _IPIS.get(text(found[1]), text(found[1])) if found else text(rest)
+        return Event(time_ns, cpu, kind, name=name or "ipi")
+
+    return make
+
+
+def _timer_entry(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
+    found = _FUNCTION.search(rest)
+    name = function(text(found[1])) if found else ""
+    # Rounded to nanoseconds, a timer that came in its very nanosecond was due a nanosecond ago.
+    ago = max(1, time_ns - extra) if extra else 0
+    return Event(time_ns, cpu, Kind.TIMER_ENTRY, name=name, duration_ns=min(ago, MOST))
+
+
+def _called(kind: Kind) -> _Maker:
+    def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
+        del extra
+        found = _FUNCTION.search(rest)
+        return Event(time_ns, cpu, kind, name=function(text(found[1])) if found else "")
+
+    return make
+
+
+def spins(rest: bytes) -> bool:
+    """Return whether a contention is one of a CPU that spins, not of a thread that sleeps."""
+    found = _LOCK_FLAGS.search(rest)
+    if found is None:
+        return False
+    flags = found[1]
+    if flags[:1].isdigit():
+        return bool(int(flags, 16 if flags.startswith(b"0x") else 10) & _SPINS)
+    return b"SPIN" in flags
+
+
+def _lock(kind: Kind) -> _Maker:
+    def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
+        del extra
+        found = _LOCK.search(rest)
+        if found is None or (kind is Kind.LOCK_BEGIN and not spins(rest)):
+            return None
+        # The address says that it is the same lock, and to nobody what that is.
+        return Event(time_ns, cpu, kind, id=int(found[1], 16) & MOST)
+
+    return make
+
+
+def _idle(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
+    del extra
+    found = _STATE.search(rest)
+    if found is None:
+        return None
+    state = found[1].decode()
+    if state in _RUNNING:
+        return Event(time_ns, cpu, Kind.IDLE_EXIT)
+    return Event(time_ns, cpu, Kind.IDLE_ENTRY, id=abs(int(state)))
+
+
+def _nmi(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
+    del extra
+    found = _NMI.search(rest)
+    if found is None:
+        return None
+    name, length = (found[1], found[2]) if found[1] else (found[3], found[4])
+    return Event(time_ns, cpu, Kind.NMI, name=text(name), duration_ns=int(length))
+
+
+def _ipi_send(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
+    del extra
+    target, callback = _CPU.search(rest), _CALLBACK.search(rest)
+    return Event(
+        time_ns, cpu, Kind.IPI_SEND,
+        name=function(text(callback[1])) if callback else "",
+        target_cpu=int(target[1]) if target else -1,
+    )  # fmt: skip
+
+
+def _fault(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
+    del rest
+    return Event(time_ns, cpu, Kind.FAULT, id=extra)
+
+
+_MAKERS: Mapping[Kind, _Maker] = {
+    Kind.SWITCH: _switch,
+    Kind.WAKING: _waking,
+    Kind.MIGRATE: _migrate,
+    Kind.IRQ_ENTRY: _irq(Kind.IRQ_ENTRY),
+    Kind.IRQ_EXIT: _irq(Kind.IRQ_EXIT),
+    Kind.SOFTIRQ_RAISE: _softirq(Kind.SOFTIRQ_RAISE),
+    Kind.SOFTIRQ_ENTRY: _softirq(Kind.SOFTIRQ_ENTRY),
+    Kind.SOFTIRQ_EXIT: _softirq(Kind.SOFTIRQ_EXIT),
+    Kind.VECTOR_ENTRY: _vector(Kind.VECTOR_ENTRY),
+    Kind.VECTOR_EXIT: _vector(Kind.VECTOR_EXIT),
+    Kind.TIMER_ENTRY: _timer_entry,
+    Kind.LOCK_BEGIN: _lock(Kind.LOCK_BEGIN),
+    Kind.LOCK_END: _lock(Kind.LOCK_END),
+    Kind.IDLE_ENTRY: _idle,
+    Kind.NMI: _nmi,
+    Kind.IPI_SEND: _ipi_send,
+    Kind.FAULT: _fault,
+    Kind.CALL_ENTRY: _called(Kind.CALL_ENTRY),
+    Kind.CALL_EXIT: _called(Kind.CALL_EXIT),
+}

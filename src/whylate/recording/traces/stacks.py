@@ -1,0 +1,71 @@
+"""Stacks that a trace prints below an event, as far as they show what an activation waited for."""
+
+from __future__ import annotations
+
+import re
+
+from whylate.recording.events import Event, Kind
+from whylate.recording.traces.fields import text
+
+#: Functions of a stack that are kept.
+MOST_FRAMES = 64
+_FTRACE = re.compile(rb"^ *=> ([\w.$]{1,160}(?:\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?)?)")
+_PERF = re.compile(rb"^\s+[0-9a-f]{1,16} ([\w.$]{1,160}(?:\+0x[0-9a-f]+)?) \((\[[^)]{1,64})")
+_PERF_ANY = re.compile(rb"^\s+[0-9a-f]{1,16} ")
+
+#: The way of an interrupt into the kernel: what is below it on the stack was interrupted.
+_INTO_INTERRUPT = re.compile(
+    r"asm_sysvec_\w+|asm_common_interrupt|asm_exc_nmi|(?:apic_timer|call_function|common|reschedule"
+    r"|irq_work)\w*_interrupt|ret_from_intr|el1h?(?:_64)?_(?:irq|interrupt)|__irq_svc|__irq_usr"
+    r"|el0t?(?:_64)?_irq|handle_arch_irq|handle_exception|ret_from_exception"
+)
+#: Functions that do nothing but unlock, switch interrupts on and return: one that is found there
+#: by an interrupt had them off until then.
+_SWITCHES_ON = re.compile(r"_raw_(?:spin|read|write)_unlock_irq(?:restore)?")
+
+
+def is_frame(line: bytes) -> bool:
+    """Return whether a line is one of a stack."""
+    return line.lstrip()[:2] == b"=>" or _PERF_ANY.match(line) is not None
+
+
+def frame(line: bytes) -> str | None:
+    """Return the kernel's function in a line of a stack; None: it has none."""
+    found = _FTRACE.match(line)
+    if found is None:
+        found = _PERF.match(line)
+        # What the kernel calls its own stands in brackets; a file's path does not.
+        if found is None or b"[unknown]" in found[2]:
+            return None
+    name = text(found[1])
+    # A stack that was shorter than its place ends in zeros.
+    return None if name == "0" else name
+
+
+def stack_event(time_ns: int, cpu: int, kind: Kind, frames: list[str]) -> Event | None:
+    """Return the event of a stack that was taken at an event of `kind`; None: it says nothing."""
+    if kind is Kind.SWITCH:
+        return Event(time_ns, cpu, Kind.STACK, name="switch", stack=tuple(frames))
+    into = [i for i, name in enumerate(frames) if _INTO_INTERRUPT.fullmatch(_plain(name))]
+    if not into or into[-1] + 1 >= len(frames):
+        return None
+    # An interrupt within another one: the innermost is the one that was taken here.
+    below = frames[_first_run_end(into) + 1 :]
+    if not below:
+        return None
+    enabled = True if _SWITCHES_ON.fullmatch(_plain(below[0])) else None
+    return Event(time_ns, cpu, Kind.STACK, name="timer", stack=tuple(below), enabled=enabled)
+
+
+def _first_run_end(into: list[int]) -> int:
+    """Return the last of the adjoining entries that come first."""
+    end = into[0]
+    for index in into[1:]:
+        if index != end + 1:
+            break
+        end = index
+    return end
+
+
+def _plain(name: str) -> str:
+    return name.partition("+")[0].partition(".")[0]

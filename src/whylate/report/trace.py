@@ -1,0 +1,106 @@
+"""What was read of another tool's trace, and what it lacks: beside the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from whylate.causes.lacks import Lack
+from whylate.recording.traces.read import TraceRead
+from whylate.report.text import plain
+from whylate.summary.units import count_text, ns_text
+
+#: Threads that are named; the rest are counted.
+NAMED = 4
+
+
+def print_read(read: TraceRead, threads: Sequence[tuple[str, int, int]], console: Console) -> None:
+    """Print what was read. threads: name, pid and wakeups of those that are explained."""
+    console.print(Text(what_was_read(read), style="dim"))
+    for episode in read.latency[:NAMED]:
+        between = f", {episode.started} to {episode.ended}" if episode.started else ""
+        console.print(
+            Text(
+                plain(
+                    f"{episode.tracer}: {ns_text(episode.latency_ns)} on CPU {episode.cpu}, "
+                    f"{episode.task}{between}"
+                )
+            )
+        )
+    if read.chosen is not None and threads:
+        console.print(Text(who(read, threads), style="dim"))
+        console.print(Text(_wakers(read), style="dim"))
+
+
+def print_lacks(found: Sequence[Lack], console: Console) -> None:
+    """Print what the trace lacks, each with its consequence."""
+    if not found:
+        return
+    console.print()
+    console.print(Text("not in this trace", style="bold"))
+    for one in found:
+        console.print(Text.assemble("  ", plain(one.what), (f": {plain(one.so)}", "dim")))
+
+
+def what_was_read(read: TraceRead) -> str:
+    """Return a line of what was read."""
+    seen = read.seen
+    events = count_text(sum(seen.events.values()))
+    span = f", {ns_text(seen.span_ns)}" if seen.first_ns is not None else ""
+    return f"{seen.layout}: {events} events of {len(seen.cpus)} CPUs{span}"
+
+
+def who(read: TraceRead, threads: Sequence[tuple[str, int, int]]) -> str:
+    """Return a line of who is explained."""
+    named = [
+        f"{plain(name, 32)} ({pid}) {count_text(wakeups)}" for name, pid, wakeups in threads[:NAMED]
+    ]
+    rest = f", and {len(threads) - NAMED} more" if len(threads) > NAMED else ""
+    why = f"; {read.chosen.why}" if read.chosen is not None else ""
+    return f"wakeups of {', '.join(named)}{rest}{why}"
+
+
+def _wakers(read: TraceRead) -> str:
+    seen = read.seen
+    if seen.traced:
+        return f"{count_text(seen.traced)} as the tracer measured them"
+    by = ", ".join(f"{waker.value} {count_text(n)}" for waker, n in seen.wakers.most_common())
+    left = f"; {count_text(seen.unfinished)} whose end or beginning was not seen are left out"
+    return f"woken by {by}" + (left if seen.unfinished else "")
+
+
+def read_as_json(
+    read: TraceRead, threads: Sequence[tuple[str, int, int]], found: Sequence[Lack]
+) -> dict[str, Any]:
+    """Return the same as an object of JSON."""
+    seen = read.seen
+    return {
+        "layout": seen.layout,
+        "events": sum(seen.events.values()),
+        "events_by_name": dict(seen.events),
+        "cpus": sorted(seen.cpus),
+        "span_ns": seen.span_ns,
+        "chosen": read.chosen.why if read.chosen is not None else None,
+        "threads": [
+            {"name": name, "pid": pid, "wakeups": wakeups} for name, pid, wakeups in threads
+        ],
+        "woken_by": {waker.value: count for waker, count in seen.wakers.items()},
+        "measured_by_tracer": seen.traced,
+        "left_out": seen.unfinished,
+        "episodes": [
+            {
+                "tracer": one.tracer,
+                "kernel": one.kernel,
+                "cpu": one.cpu,
+                "task": one.task,
+                "latency_ns": one.latency_ns,
+                "started_at": one.started,
+                "ended_at": one.ended,
+            }
+            for one in read.latency
+        ],
+        "lacks": [{"what": one.what, "so": one.so} for one in found],
+    }

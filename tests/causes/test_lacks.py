@@ -1,0 +1,86 @@
+"""What a trace lacks is said, and nothing is named that would need it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from whylate.causes.import_answer import Imported, answer_of_import
+from whylate.recording.traces.watch import Watch
+
+DATA = Path(__file__).parents[1] / "recording/traces/data"
+WATCH = Watch(names=frozenset({b"cyclictest"}))
+
+
+def _without(*tracepoints: bytes, name: str = "trace-cmd.txt") -> Imported:
+    lines = [
+        line
+        for line in (DATA / name).read_bytes().splitlines(keepends=True)
+        if not any(b" " + one in line for one in tracepoints)
+    ]
+    return answer_of_import(io.BytesIO(b"".join(lines)), "t", WATCH, threshold_ns=1)
+
+
+def _lacks(found: Imported) -> str:
+    return "\n".join(f"{one.what}: {one.so}" for one in found.lacks)
+
+
+def _causes(found: Imported) -> set[str]:
+    assert found.answer.population is not None
+    return {one.cause.value for one in found.answer.population.causes if one.in_tail > 0}
+
+
+def test_a_trace_with_all_of_it_lacks_neither_interrupts_nor_softirqs() -> None:
+    found = _without()
+    assert "irq" not in _lacks(found).replace("contention", "")
+    assert {"interrupt", "scheduling", "thread"} <= _causes(found)
+
+
+@pytest.mark.parametrize(
+    ("tracepoints", "says"),
+    [
+        ((b"irq_handler_", b"local_timer_", b"reschedule_", b"call_function_"),
+         "interrupts cannot be told from what they interrupt"),
+        ((b"local_timer_", b"reschedule_", b"call_function_"), "irq_vectors:*"),
+        ((b"softirq_",), "softirqs cannot be told"),
+    ],
+)  # fmt: skip
+def test_without_interrupts_or_softirqs_the_quiet_stretches_are_unexplained(
+    tracepoints: tuple[bytes, ...], says: str
+) -> None:
+    found = _without(*tracepoints)
+    assert says in _lacks(found)
+    assert "unexplained" in _causes(found)
+    assert not _causes(found) & {"scheduling", "return"}
+
+
+def test_timers_that_nobody_saw_start_are_counted_from_their_interrupt() -> None:
+    found = _without(b"hrtimer_start")
+    assert "timer:hrtimer_start of" in _lacks(found)
+    dated = _without()
+    assert found.read.seen.undated > 20
+    assert dated.read.seen.undated <= 1
+    # What the interrupt was late by is not in the latency any more.
+    assert found.answer.population is not None
+    assert dated.answer.population is not None
+    assert found.answer.population.excess_ns < dated.answer.population.excess_ns
+
+
+def test_without_wakings_the_wakeup_is_taken_and_that_is_said() -> None:
+    lines = (DATA / "trace-cmd.txt").read_bytes().replace(b"sched_waking: ", b"sched_wakeup: ")
+    found = answer_of_import(io.BytesIO(lines), "t", WATCH, threshold_ns=1)
+    assert "taken at sched_wakeup" in _lacks(found)
+    assert found.answer.population is not None
+
+
+def test_what_was_overwritten_or_cut_off_is_said() -> None:
+    text = (DATA / "ftrace.txt").read_bytes()
+    found = answer_of_import(io.BytesIO(text[:-20]), "t", WATCH, threshold_ns=1)
+    assert "the file was cut" in _lacks(found)
+    assert "rounded" in _lacks(found)
+    lines = [line for line in text.splitlines() if b"entries-in-buffer" not in line]
+    lines.insert(0, b"# entries-in-buffer/entries-written: 100/5000   #P:2\n")
+    found = answer_of_import(io.BytesIO(b"\n".join(lines)), "t", WATCH, threshold_ns=1)
+    assert "4,900 events before the first one" in _lacks(found)

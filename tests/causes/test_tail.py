@@ -1,0 +1,142 @@
+"""Of any number of activations that go by once, the late and a sample of the ordinary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whylate.causes import tail as tail_module
+from whylate.causes.answer import Answer
+from whylate.causes.pieces import Cause, Piece
+from whylate.causes.tail import Tail
+from whylate.recording.activation import Activation, Leg, Waker, Woken
+from whylate.recording.events import Why, Window
+from whylate.recording.traces.cutout import CutOut
+
+APART_NS = 1_000_000_000
+
+
+def _activation(due_ns: int, latency_ns: int, cpu: int = 0) -> Activation:
+    run = due_ns + latency_ns
+    woken = Woken(Waker.THREAD, due_ns)
+    return Activation(7, "a", 9, woken, due_ns, run, run, (Leg(cpu, due_ns, run),))
+
+
+def _cutter(one: Activation) -> Callable[[Why, int], CutOut]:
+    def cut(why: Why, number: int) -> CutOut:
+        window = Window(one.cpu, number, 7, 9, one.due_ns, one.run_ns, why, None, one.waking_ns,
+                        one.switched_ns, None, one.due_ns, ())  # fmt: skip
+        return CutOut(window, (window,))
+
+    return cut
+
+
+def _account(one: Activation, found: CutOut) -> tuple[Piece, ...]:
+    """A thousand is the ordinary way, the rest is another thread's."""
+    window = found.window
+    own = min(one.latency_ns, 1000)
+    pieces = [Piece(window.due_ns, window.due_ns + own, Cause.SCHEDULING)]
+    if one.latency_ns > own:
+        pieces.append(Piece(window.due_ns + own, window.run_ns, Cause.THREAD, "make"))
+    return tuple(pieces)
+
+
+def _fed(latencies: Sequence[int], threshold_ns: int | None = None) -> Tail:
+    tail = Tail(_account, threshold_ns)
+    for index, latency in enumerate(latencies):
+        one = _activation(index * APART_NS, latency)
+        tail.take(one, _cutter(one))
+    return tail
+
+
+def _answer(tail: Tail, stories: int = 5) -> Answer:
+    return tail.answer(stories, why_not="nothing was late", rename=lambda piece: piece)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(0, 10_000_000), min_size=2, max_size=4000))
+def test_the_slowest_thousandth_is_what_sorting_all_of_them_gives(latencies: list[int]) -> None:
+    found = _answer(_fed(latencies))
+    limit = sorted(latencies, reverse=True)[max(1, len(latencies) // 1000)]
+    assert found.threshold_ns == limit
+    late = sum(latency > limit for latency in latencies)
+    assert (found.population.episodes if found.population else 0) == late
+
+
+def test_shares_are_those_of_all_late_ones_and_the_worst_are_told() -> None:
+    random = np.random.default_rng(1)
+    latencies = [int(x) for x in 1000 + random.exponential(500, 50_000)]
+    for index in range(0, 50_000, 1000):
+        latencies[index] = 90_000 + index
+    found = _answer(_fed(latencies), stories=3)
+    assert found.population is not None
+    assert found.population.episodes == 50
+    assert 1900 < found.population.body <= 2000
+    called = found.population.called
+    assert [(one.cause, one.detail) for one in called] == [(Cause.THREAD, "make")]
+    assert [one.accounted.latency_ns for one in found.worst] == [139_000, 138_000, 137_000]
+    assert all(one.window.run_ns - one.window.due_ns == one.accounted.latency_ns
+               for one in found.worst)  # fmt: skip
+
+
+def test_more_late_ones_than_can_be_kept_raise_the_threshold_and_say_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tail_module, "MOST_LATE", 100)
+    found = _answer(_fed([5000 + index % 1000 for index in range(3000)], threshold_ns=1))
+    assert found.population is not None
+    assert found.population.episodes <= 100
+    assert found.threshold_ns > 5900
+    assert "more are above" in found.threshold_name
+
+
+def test_what_stays_in_memory_is_bounded_however_many_are_late() -> None:
+    tail = _fed([5000 + index for index in range(30_000)], threshold_ns=1)
+    assert len(tail._late) == tail_module.MOST_LATE
+    assert len(tail._worst) == tail_module.MOST_STORIES
+    assert len(tail._body) == tail_module.BODY
+
+
+def test_the_body_is_drawn_evenly_from_all_of_the_trace() -> None:
+    tail = _fed(range(20_000))
+    numbers = [accounted.activation for _, accounted in tail._body]
+    assert 9500 < np.mean(numbers) < 10_500
+    assert len(set(numbers)) == tail_module.BODY
+
+
+def test_late_ones_that_overlap_on_a_cpu_are_one_episode_and_on_two_cpus_two() -> None:
+    tail = Tail(_account, 10_000)
+    for one in (_activation(0, 90_000), _activation(20_000, 50_000), _activation(0, 60_000, cpu=1),
+                _activation(200_000, 40_000)):  # fmt: skip
+        tail.take(one, _cutter(one))
+    found = _answer(tail)
+    assert found.population is not None
+    assert found.population.episodes == 3
+    assert [one.accounted.latency_ns for one in found.worst] == [90_000, 60_000, 40_000]
+
+
+def test_very_many_pieces_are_summed_up_by_cause() -> None:
+    def many(one: Activation, _: CutOut) -> tuple[Piece, ...]:
+        return tuple(
+            Piece(at, at + 10, Cause.SOFTIRQ if at % 20 else Cause.THREAD, "x")
+            for at in range(one.due_ns, one.run_ns, 10)
+        )
+
+    tail = Tail(many, 100)
+    one = _activation(0, 10_000)
+    tail.take(one, _cutter(one))
+    kept = tail._late[0][2].accounted
+    assert kept.pieces is not None
+    assert [(piece.cause, piece.length_ns) for piece in kept.pieces] == [
+        (Cause.THREAD, 5000), (Cause.SOFTIRQ, 5000),
+    ]  # fmt: skip
+
+
+def test_nothing_late_has_no_population() -> None:
+    found = _answer(_fed([5000] * 20, threshold_ns=10_000))
+    assert found.population is None
+    assert found.why_not == "nothing was late"

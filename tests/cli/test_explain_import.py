@@ -1,0 +1,88 @@
+"""`whylate explain --import`: what a person sees of another tool's trace."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).parents[1] / "recording/traces/data"
+
+
+def explain(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "whylate", "explain", *arguments],
+        input=given, capture_output=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_the_answer_says_what_was_read_who_is_explained_and_what_is_missing() -> None:
+    done = explain("--import", str(DATA / "trace-cmd.txt"), "--threshold", "50us", "--worst", "2")
+    assert done.returncode == 0, done.stderr
+    shown = " ".join(done.stdout.decode().split())
+    assert "ftrace text: 600 events of 1 CPUs" in shown
+    assert "named as those of a program that measures latency" in shown
+    assert "thread python3" in shown
+    assert "lock:contention_*: waiting for a lock counts as the context that waits" in shown
+    assert "a wakeup ends when the CPU is given to the thread" in shown
+
+
+def test_a_pipe_is_read_as_a_file_is_and_json_has_the_same_figures() -> None:
+    path = DATA / "perf.txt"
+    arguments = ("--comm", "cyclictest", "--threshold", "20us", "--json")
+    by_name = json.loads(explain("--import", str(path), *arguments).stdout)
+    by_pipe = json.loads(explain("--import", "-", *arguments, given=path.read_bytes()).stdout)
+    assert by_name == by_pipe
+    assert by_name["explained"]
+    assert abs(sum(one["located_share"] for one in by_name["causes"]) - 1) < 1e-9
+    trace = by_name["trace"]
+    assert trace["layout"] == "perf script text"
+    assert {one["name"] for one in trace["threads"]} == {"cyclictest"}
+    assert any("lock:contention" in one["what"] for one in trace["lacks"])
+
+
+def test_a_latency_tracers_episode_is_told_with_what_it_cannot_say() -> None:
+    done = explain("--import", str(DATA / "pc-rt-wakeup_rt.txt"), "--worst", "1")
+    assert done.returncode == 0, done.stderr
+    shown = " ".join(done.stdout.decode().split())
+    assert "wakeup_rt: 48.12 ms on CPU 0, migration/0" in shown
+    assert "nothing to compare with" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--import", "/nonexistent"], "cannot be read: No such file"),
+        (["--import", str(DATA)], "is a directory"),
+        (["--import", "/bin/true"], "is no text"),
+        (["--import", str(DATA / "pc-rt-events.txt")], "say --comm NAME or --pid N"),
+        (["--import", str(DATA / "perf.txt"), "recordings/x"], "give a RECORDING, or a trace"),
+        (["recordings/x", "--comm", "a"], "--comm and --pid are for traces"),
+        ([], "give a RECORDING, or a trace"),
+    ],
+)
+def test_wrong_use_is_one_line(arguments: list[str], says: str) -> None:
+    done = explain(*arguments)
+    assert done.returncode == 2
+    assert says in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    assert done.stdout == b""
+
+
+def test_nobody_of_that_name_is_said_and_how_to_name_one() -> None:
+    done = explain("--import", str(DATA / "perf.txt"), "--comm", "nobody")
+    assert done.returncode == 3
+    assert "no wakeup of the chosen threads is in the trace" in done.stdout.decode()
+
+
+def test_nothing_that_a_trace_says_reaches_the_terminal_as_a_command() -> None:
+    hostile = (DATA / "ftrace.txt").read_bytes().replace(b"python3", b"\x1b[2J\x07py")
+    for arguments in ([], ["--json"]):
+        done = explain("--import", "-", "--threshold", "20us", "--worst", "5",
+                       "--comm", "cyclictest", *arguments, given=hostile)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert b"\x1b" not in done.stdout
+        assert b"\x07" not in done.stdout

@@ -1,0 +1,138 @@
+"""The same run, recorded by whylate and by the kernel's ftrace: both tell the same of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from whylate.boards.local import LocalBoard
+from whylate.causes.of_trace import account
+from whylate.causes.pieces import Cause, Piece, cut
+from whylate.recording.activation import Activation
+from whylate.recording.events import Why, Window
+from whylate.recording.traces.cutout import CutOut
+from whylate.recording.traces.read import read_trace
+from whylate.recording.traces.watch import Watch
+from whylate.recording.windows import read_windows
+from whylate.run.measure import measure
+from whylate.run.progress import Quiet
+from whylate.run.request import Request, recorder_plan
+
+pytestmark = [
+    pytest.mark.realtime,
+    pytest.mark.skipif(os.geteuid() != 0, reason="tracing needs root"),
+]
+
+CPU = 0
+EVENTS = ("sched/sched_switch", "sched/sched_waking", "sched/sched_migrate_task", "irq",
+          "irq_vectors/local_timer_entry", "irq_vectors/local_timer_exit",
+          "irq_vectors/reschedule_entry", "irq_vectors/reschedule_exit",
+          "irq_vectors/call_function_single_entry", "irq_vectors/call_function_single_exit",
+          "ipi", "timer/hrtimer_start", "timer/hrtimer_expire_entry",
+          "timer/hrtimer_expire_exit", "lock", "nmi")  # fmt: skip
+#: What a piece is by the events alone, without stacks and idle states.
+CONTEXTS = frozenset({Cause.INTERRUPT, Cause.SOFTIRQ, Cause.NMI, Cause.LOCK, Cause.THREAD})
+#: Both write down the same tracepoint, one after the other; the text has whole microseconds.
+WAKING_APART_NS = 20_000
+
+
+@contextmanager
+def _traced(place: Path) -> Iterator[Path]:
+    """An instance of ftrace's own, which traces one CPU on CLOCK_MONOTONIC."""
+    if subprocess.run(["mount", "-t", "tracefs", "nodev", place], check=False).returncode:
+        pytest.skip("this kernel has no tracefs")
+    instance = place / "instances" / f"agree-{os.getpid()}"
+    try:
+        instance.mkdir()
+        (instance / "tracing_on").write_text("0")
+        (instance / "trace_clock").write_text("mono")
+        (instance / "buffer_size_kb").write_text("16384")
+        (instance / "tracing_cpumask").write_text(f"{1 << CPU:x}")
+        for event in EVENTS:
+            if (instance / "events" / event).is_dir():
+                (instance / "events" / event / "enable").write_text("1")
+        (instance / "tracing_on").write_text("1")
+        yield instance
+    finally:
+        instance.rmdir()
+        subprocess.run(["umount", place], check=True)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Window], Path]:
+    """Windows of our own recorder, and the kernel's text of the same run."""
+    folder = tmp_path_factory.mktemp("both")
+    text = folder / "trace.txt"
+    (folder / "tracefs").mkdir()
+    request = Request(6_000_000_000, 1_000_000, (CPU,), 95, False, False, (), (),
+                      recorder=recorder_plan("best"))  # fmt: skip
+    # An idle CPU may hide from every tracer.
+    busy = subprocess.Popen(["taskset", "-c", str(CPU), "sh", "-c", "while :; do :; done"])
+    try:
+        with _traced(folder / "tracefs") as instance:
+            manifest = measure(LocalBoard(), request, folder / "r", Quiet())
+            (instance / "tracing_on").write_text("0")
+            with text.open("wb") as out, (instance / "trace").open("rb") as trace:
+                while chunk := trace.read(1 << 20):
+                    out.write(chunk)
+    finally:
+        busy.kill()
+        busy.wait()
+    if manifest.recorder is None or manifest.recorder.engine is None:
+        pytest.skip("nothing can be recorded here")
+    windows = [one for one in read_windows(folder / "r")
+               if one.timer_ns is not None and one.waking_ns is not None
+               and one.switched_ns is not None and one.observed_ns <= one.due_ns]  # fmt: skip
+    return windows, text
+
+
+def _contexts(pieces: tuple[Piece, ...] | list[Piece], start: int, end: int) -> Counter[str]:
+    """Return ns by context between a waking and the switch."""
+    spent: Counter[str] = Counter()
+    for piece in pieces:
+        length = min(piece.end_ns, end) - max(piece.start_ns, start)
+        if length > 0:
+            known = piece.cause in CONTEXTS
+            spent[f"{piece.cause} {piece.detail}" if known else "less urgent or idle"] += length
+    return spent
+
+
+def test_due_waking_and_what_ran_until_the_switch_are_the_same_in_both(
+    both: tuple[list[Window], Path],
+) -> None:
+    windows, text = both
+    pids = frozenset(one.pid for one in windows)
+    traced: list[tuple[Activation, tuple[Piece, ...]]] = []
+
+    def take(one: Activation, found: Callable[[Why, int], CutOut]) -> None:
+        traced.append((one, account(one, found("tail", 0))))
+
+    with text.open("rb") as stream:
+        read_trace(stream, "trace.txt", Watch(pids=pids), take)
+    agree = compared = 0
+    for own in windows:
+        assert own.waking_ns is not None
+        assert own.switched_ns is not None
+        same = [(one, pieces) for one, pieces in traced
+                if one.waking_ns is not None
+                and abs(one.waking_ns - own.waking_ns) < WAKING_APART_NS]  # fmt: skip
+        if len(same) != 1:
+            # It was overwritten before the text was read.
+            continue
+        one, pieces = same[0]
+        assert one.waking_ns is not None
+        assert abs(one.due_ns - own.due_ns) <= 1000
+        compared += 1
+        ours = _contexts(cut(own), own.waking_ns, own.switched_ns)
+        theirs = _contexts(pieces, one.waking_ns, one.run_ns)
+        apart = sum(abs(ours[name] - theirs[name]) for name in ours.keys() | theirs.keys()) / 2
+        # The host may take the CPU away between the two writing it down.
+        agree += apart <= 2000 + 1000 * len(pieces)
+    assert compared >= 5
+    assert agree >= 0.8 * compared
