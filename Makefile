@@ -12,7 +12,7 @@ ARCHS := x86_64 aarch64 armv7
 # Passed on: make test ARGS='-k wheel', make bench-ten_khz ARGS=--help
 ARGS :=
 
-.PHONY: help lab setup setup-dev setup-bench native-probe probes run test lint format schema \
+.PHONY: truth help lab setup setup-dev setup-bench native-probe probes run test lint format schema \
 	bpf wheel bench constraints clean distclean
 
 help: ## this list
@@ -66,6 +66,9 @@ schema: setup-dev ## write both ends of the wire from schema/wire.toml
 
 bpf: setup-dev ## compile the flight recorder's BPF programs (needs clang)
 	@$(PYTHON_IN_VENV) tools/bpfgen.py
+
+truth: setup-dev probes lab ## is `whylate explain` right? Hours; ARGS='--for 90m' goes on another time
+	@$(PYTHON_IN_VENV) bench/truth/truth.py $(ARGS)
 
 wheel: setup-dev probes ## dist/whylate-VERSION-py3-none-any.whl with all three probes
 	@$(PYTHON_IN_VENV) -m hatchling build -t wheel -d dist

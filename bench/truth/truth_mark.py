@@ -26,8 +26,8 @@ from whylate.run.unattended import CAUSES
 #: What of a window is right: within a part of the truth, or so much.
 WINDOW_PART = 0.05
 WINDOW_NS = 2_000
-#: What is an activation's own way or not known, and no cause that somebody could do away with.
-OWN_WAY = frozenset({Named.SCHEDULING, Named.RETURN, Named.UNEXPLAINED, Named.NOT_OBSERVED})
+#: An activation's own way, and no cause that somebody could do away with.
+OWN_WAY = frozenset({Named.SCHEDULING, Named.RETURN})
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -62,6 +62,13 @@ class TrueCause(msgspec.Struct, frozen=True):
     windows: int
     windows_right: int
     worst_ns: int
+
+    def interval(self, shares: Sequence[Share]) -> tuple[float, float] | None:
+        """Return the interval that the answer prints for it, of all lines that name it."""
+        lines = [shares[i] for i in self.right]
+        if not lines or any(one.low is None or one.high is None for one in lines):
+            return None
+        return sum(one.low or 0.0 for one in lines), sum(one.high or 0.0 for one in lines)
 
 
 class Marked(msgspec.Struct, frozen=True):

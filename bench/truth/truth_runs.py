@@ -17,6 +17,7 @@ from truth_case import Case, Rig, request_of
 
 from whylate import recording
 from whylate.boards.open import BoardOptions, open_board
+from whylate.lab.causes.catalogue import SHARED, cause
 from whylate.lab.description import FILES, virtual_board
 from whylate.probe.binaries import probe_binary
 from whylate.recording.errors import RecordingError
@@ -42,10 +43,17 @@ def store() -> Path:
 
 
 @cache
-def made_with(board: str) -> str:
-    """Return a short hash of all that a recording of a board depends on."""
-    inputs = hashlib.sha256(probe_binary(virtual_board(board).description.arch).sha256.encode())
-    places = [path for path in sorted((FILES).rglob("*")) if path.is_file()]
+def made_with(board: str, causes: tuple[str, ...]) -> str:
+    """Return a short hash of all that a recording depends on, but for its own parameters.
+
+    What a cause is told, the request has; what the right answer is, the marking asks.
+    """
+    machine = virtual_board(board)
+    inputs = hashlib.sha256(probe_binary(machine.description.arch).sha256.encode())
+    places = [FILES / "boards" / f"{machine.machine}.toml", *sorted((FILES / "image").iterdir())]
+    if causes:
+        places += sorted(SHARED.glob("*.h"))
+    places += [cause(name).source_file for name in causes]
     places += [Path(recording.__file__).parent / name for name in _WRITERS]
     for path in places:
         inputs.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -56,7 +64,7 @@ def place_of(case: Case) -> Path:
     """Return the directory of a case's recording."""
     asked = repr(request_of(case, clean_ns(case.rig) if case.causes else 0))
     key = hashlib.sha256(asked.encode()).hexdigest()[:8]
-    return store() / made_with(case.rig.board) / f"{case.name}-{key}"
+    return store() / f"{case.name}-{made_with(case.rig.board, case.causes)}-{key}"
 
 
 def is_made(case: Case) -> bool:

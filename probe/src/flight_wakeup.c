@@ -9,6 +9,9 @@
 #include "recorder/want.h"
 #include "session_parts.h"
 
+/* Nothing runs so much earlier than it is due. */
+#define EARLY_NS 1000000u
+
 void flight_tell_threads(struct session *session)
 {
 	const struct wire_recorder *asked = &session->flight.asked;
@@ -108,11 +111,15 @@ static void examine(struct session *session, size_t i, struct activation *activa
 	struct flight_cpu *at = &flight->cpus[i];
 	uint64_t due_ns = due_of(cpu, activation);
 	uint64_t run_ns = run_of(cpu, activation);
-	struct recorder_stage before = {0};
-	struct recorder_stage stage = stage_find(recorded, &at->stage, at->run_ns, run_ns);
+	struct recorder_stage before = {0}, stage;
 	bool late = threshold_is_late(&flight->threshold, activation->latency_ns);
 	enum why why;
 
+	/* What woke the thread to begin with is nobody's stage; a timer may be early by a little.
+	 */
+	if (!at->run_ns)
+		at->run_ns = cpu->start_ns - EARLY_NS;
+	stage = stage_find(recorded, &at->stage, at->run_ns, run_ns);
 	if (stage.switched_ns && at->stage)
 		before = recorded->stage[(at->stage - 1) & (STAGES - 1)];
 	/* A waking before it was due is of another time. */

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from windows import DUE, PID, PRIO, event, ordinary, switch, window
 
-from whylate.causes.pieces import Cause, Piece, cut
+from whylate.causes.pieces import Cause, Piece, cut, stack_after_ns
 from whylate.recording.events import Event, Kind, Window
 
 
@@ -138,6 +138,22 @@ def test_a_guest_that_is_idle_is_woken_late_by_its_host() -> None:
     assert told(pieces)[1] == ("unexplained", "while idle", 300)
 
 
+def test_an_ordinary_thread_waits_its_turn_whatever_the_others_nice_value() -> None:
+    waiting = replace(ordinary(prio=139), prio=120)
+    assert ("thread", "make", 700) in told(cut(waiting))
+    # Nobody throttles it: it may have been queued for another CPU.
+    chosen = replace(ordinary(switch(400, 30, "logger", 139, prev=20)), prio=120)
+    assert ("thread", "logger", 500) in told(cut(chosen))
+
+
+def test_a_stack_says_nothing_of_whom_it_is_not() -> None:
+    stack = ("__schedule+0x1", "preempt_schedule+0x4", "walk_cache+0x40/0x90 [drv]")
+    its_own = event(899, Kind.STACK, id=20, name="switch", stack=stack)
+    assert ("preemption off", "walk_cache in make", 700) in told(cut(ordinary(its_own)))
+    other = event(899, Kind.STACK, id=21, name="switch", stack=stack)
+    assert ("unexplained", "in make", 700) in told(cut(ordinary(other)))
+
+
 def test_a_softirq_that_wakes_a_programs_thread_is_named_from_its_raise_on() -> None:
     pieces = cut(
         window(
@@ -160,11 +176,71 @@ def test_a_softirq_that_wakes_a_programs_thread_is_named_from_its_raise_on() -> 
     ]
 
 
+def test_idle_that_is_gone_into_while_a_thread_is_runnable_is_throttling() -> None:
+    def seen(*between: Event) -> list[tuple[str, str, int]]:
+        return told(cut(window(
+            IDLE,
+            event(100, Kind.VECTOR_ENTRY, name="local_timer"),
+            event(150, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
+            event(200, Kind.VECTOR_EXIT, name="local_timer"),
+            *between,
+            switch(90_000, PID, "whylate", PRIO, prev=0),
+            run=90_100, timer=100, waking=150, switched=90_000,
+        )))  # fmt: skip
+
+    assert ("scheduling", "from idle", 89_800) in seen()
+    # So soon it may have been woken from another CPU while idle was being entered.
+    assert ("scheduling", "from idle", 89_800) in seen(event(900, Kind.IDLE_ENTRY, id=1))
+    assert ("throttling", "swapper/0 ran instead", 89_800) in seen(
+        event(9_000, Kind.IDLE_ENTRY, id=1)
+    )
+
+
+def test_who_ran_before_idle_was_chosen_was_let_run_by_throttling_too() -> None:
+    pieces = told(cut(window(
+        switch(-400, 20, "make"),
+        event(150, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
+        switch(50_000, 0, "swapper/0", prev=20, prev_state="S"),
+        switch(90_000, PID, "whylate", PRIO, prev=0),
+        run=90_100, waking=150, switched=90_000,
+    )))  # fmt: skip
+    assert ("throttling", "make ran instead", 49_850) in pieces
+    assert ("throttling", "swapper/0 ran instead", 40_000) in pieces
+
+
+def test_a_page_fault_that_ends_is_a_section_and_an_interrupt_that_ends_is_none() -> None:
+    way = ("__schedule+0x4", "schedule+0x5a", "exit_to_user_mode_prepare+0x17c",
+           "irqentry_exit_to_user_mode+0x5")  # fmt: skip
+    fault = event(899, Kind.STACK, name="switch", stack=(*way, "asm_exc_page_fault+0x22"))
+    assert ("preemption off", "asm_exc_page_fault in make", 700) in told(cut(ordinary(fault)))
+    timer = event(899, Kind.STACK, name="switch", stack=(*way, "asm_sysvec_apic_timer+0x1a"))
+    assert ("unexplained", "in make", 700) in told(cut(ordinary(timer)))
+
+
 def test_a_switch_too_short_for_a_stack_is_what_switching_takes() -> None:
     window = ordinary()
     assert window.switched_ns is not None
     soon = replace(window, waking_ns=window.switched_ns - 400)
     assert ("scheduling", "from make", 400) in told(cut(soon))
+
+
+def test_a_stack_is_taken_of_what_takes_half_of_the_threshold_and_never_later() -> None:
+    assert stack_after_ns(None) == stack_after_ns(1_000_000)
+    assert stack_after_ns(800) == 400
+
+
+def test_what_taking_a_stack_took_is_whylates_own() -> None:
+    shows = event(850, Kind.STACK, name="switch", duration_ns=90,
+                  stack=("__schedule+0x1", "preempt_schedule+0x4", "walk_cache+0x40/0x90 [drv]"),
+                  )  # fmt: skip
+    pieces = told(cut(ordinary(shows)))
+    # It began in the section and ended on the way back.
+    assert pieces[-4:] == [
+        ("preemption off", "walk_cache in make", 650),
+        ("recording", "its stack", 50),
+        ("recording", "its stack", 40),
+        ("return", "", 60),
+    ]
 
 
 def test_a_less_urgent_thread_that_is_chosen_meanwhile_is_throttling() -> None:

@@ -79,6 +79,21 @@ def test_a_few_episodes_call_nothing() -> None:
         population([], [], 0, SECOND)
 
 
+def test_an_interval_has_at_least_what_the_events_resolve() -> None:
+    # All alike: what is drawn never varies, and still no event is stamped to the nanosecond.
+    late = [activation(i * 100, {TICK: 3_000, SOFTIRQ: 50_000}) for i in range(100)]
+    body = [activation(i * 100 + 50, {TICK: 3_000}) for i in range(100)]
+    result = population(late, body, 0, 10 * SECOND)
+    (softirq,) = (one for one in result.causes if one.cause is Cause.SOFTIRQ)
+    assert softirq.low == pytest.approx(1 - 2_000 / 50_000)
+    assert softirq.high == pytest.approx(1 + 2_000 / 50_000)
+
+
+def test_what_whylate_took_itself_is_not_called() -> None:
+    late = [activation(i * 100, {(Cause.RECORDING, "its stack"): 50_000}) for i in range(100)]
+    assert population(late, [], 0, 10 * SECOND).called == []
+
+
 def test_a_share_that_is_sure_but_of_no_size_is_not_called() -> None:
     late = [activation(i * 100, {SOFTIRQ: 300}) for i in range(100)]
     assert population(late, [], 0, 10 * SECOND).called == []

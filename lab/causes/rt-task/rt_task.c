@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 	size_ns = cause_get(&cause, "size_us") * CAUSE_NS;
 	cpu = cause_get(&cause, "cpu");
 	cause_become(cpu, (int)cause_get(&cause, "priority"));
-	cause_switches_open(&switches);
+	cause_switches_open(&switches, cpu);
 	while (cause_wait(&cause)) {
 		uint64_t start_ns = cause_now();
 		uint64_t end_ns = cause_busy(&cause, start_ns + size_ns, cpu);

@@ -56,8 +56,8 @@ static u64 cause_dropped;
 static struct dentry *cause_file;
 static struct task_struct *cause_task;
 
-/* cause_keep - one writer at a time; a reader sees whole events only */
-static inline void cause_keep(u64 start_ns, u64 end_ns, u32 on_cpu, bool taken)
+/* cause_note - one writer at a time; a reader sees whole events only */
+static inline void cause_note(u64 start_ns, u64 end_ns, u32 on_cpu, bool taken)
 {
 	unsigned int n = cause_count;
 
@@ -71,7 +71,7 @@ static inline void cause_keep(u64 start_ns, u64 end_ns, u32 on_cpu, bool taken)
 
 static inline void cause_log(u64 start_ns, u64 end_ns, u32 on_cpu)
 {
-	cause_keep(start_ns, end_ns, on_cpu, false);
+	cause_note(start_ns, end_ns, on_cpu, false);
 }
 
 /* cause_spin - until that time; udelay() counts loops, which lie in virtual time */
@@ -89,14 +89,15 @@ static inline u64 cause_spin(u64 end_ns)
 /* cause_busy - the same where interrupts may come: what they take is logged, and is not ours */
 static inline u64 cause_busy(u64 end_ns, u32 on_cpu)
 {
-	u64 before_ns = ktime_get_ns(), now_ns = before_ns, least_ns = U64_MAX;
+	static u64 least_ns = U64_MAX;
+	u64 before_ns = ktime_get_ns(), now_ns = before_ns;
 
 	while (now_ns < end_ns) {
 		cpu_relax();
 		now_ns = ktime_get_ns();
 		least_ns = min(least_ns, now_ns - before_ns);
 		if (now_ns - before_ns > least_ns + CAUSE_GAP_NS)
-			cause_keep(before_ns, now_ns - least_ns, on_cpu, true);
+			cause_note(before_ns, now_ns - least_ns, on_cpu, true);
 		before_ns = now_ns;
 	}
 	return now_ns;

@@ -99,8 +99,8 @@ static inline void cause_number(char *field, int width, uint64_t value)
 	}
 }
 
-/* cause_keep - one thread at a time; taken: by something else, out of an act */
-static inline void cause_keep(struct cause *cause, uint64_t start_ns, uint64_t end_ns, uint64_t cpu,
+/* cause_note - one thread at a time; taken: by something else, out of an act */
+static inline void cause_note(struct cause *cause, uint64_t start_ns, uint64_t end_ns, uint64_t cpu,
 			      bool taken)
 {
 	char line[CAUSE_LINE + 1] = "0000000000000000000 0000000000000 000\n";
@@ -124,20 +124,21 @@ static inline void cause_keep(struct cause *cause, uint64_t start_ns, uint64_t e
 
 static inline void cause_log(struct cause *cause, uint64_t start_ns, uint64_t end_ns, uint64_t cpu)
 {
-	cause_keep(cause, start_ns, end_ns, cpu, false);
+	cause_note(cause, start_ns, end_ns, cpu, false);
 }
 
 /* cause_busy - until that time; what interrupts take meanwhile is logged, and is not ours */
 static inline uint64_t cause_busy(struct cause *cause, uint64_t end_ns, uint64_t cpu)
 {
-	uint64_t before_ns = cause_now(), now_ns = before_ns, least_ns = UINT64_MAX;
+	static uint64_t least_ns = UINT64_MAX;
+	uint64_t before_ns = cause_now(), now_ns = before_ns;
 
 	while (now_ns < end_ns) {
 		now_ns = cause_now();
 		if (now_ns - before_ns < least_ns)
 			least_ns = now_ns - before_ns;
 		if (now_ns - before_ns > least_ns + CAUSE_GAP_NS)
-			cause_keep(cause, before_ns, now_ns - least_ns, cpu, true);
+			cause_note(cause, before_ns, now_ns - least_ns, cpu, true);
 		before_ns = now_ns;
 	}
 	return now_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When a thread really had its CPU, as the kernel's perf events tell it: from when it was switched
- * to until it was switched from, which its own clock readings cannot say. What it does on its way
- * out of the kernel and into it delays others as well.
+ * When a thread really had its CPU, as the kernel's perf events tell it: what it does on its way
+ * out of the kernel and into it delays others as well, and its own clock readings cannot say how
+ * long. Its time begins when the kernel leaves whoever ran before, as every trace of it has it.
  */
 #ifndef WHYLATE_CAUSE_SWITCHES_H
 #define WHYLATE_CAUSE_SWITCHES_H
@@ -12,28 +12,31 @@
 
 #include "cause_program.h"
 
-#define CAUSE_SWITCH_PAGES 8u
+#define CAUSE_SWITCH_PAGES 64u
 
 struct cause_switches {
 	struct perf_event_mmap_page *page; /* NULL: the kernel does not tell */
 	size_t page_bytes;
+	uint32_t thread;
 	uint64_t in_ns;
 };
 
-/* PERF_RECORD_SWITCH with the time as its only sample. */
+/* PERF_RECORD_SWITCH_CPU_WIDE with PERF_SAMPLE_TID and PERF_SAMPLE_TIME. */
 struct cause_switch {
 	struct perf_event_header header;
+	uint32_t other_process, other;
+	uint32_t process, thread;
 	uint64_t time_ns;
 };
 
-/* cause_switches_open - of the calling thread */
-static inline void cause_switches_open(struct cause_switches *switches)
+/* cause_switches_open - of the calling thread, which stays on that CPU */
+static inline void cause_switches_open(struct cause_switches *switches, uint64_t cpu)
 {
 	struct perf_event_attr attr = {
 	    .type = PERF_TYPE_SOFTWARE,
 	    .size = sizeof(attr),
 	    .config = PERF_COUNT_SW_DUMMY,
-	    .sample_type = PERF_SAMPLE_TIME,
+	    .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 	    .context_switch = 1,
 	    .sample_id_all = 1,
 	    .use_clockid = 1,
@@ -43,8 +46,9 @@ static inline void cause_switches_open(struct cause_switches *switches)
 	int fd;
 
 	switches->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	switches->thread = (uint32_t)syscall(SYS_gettid);
 	switches->page = NULL;
-	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return;
 	map = mmap(NULL, (1 + CAUSE_SWITCH_PAGES) * switches->page_bytes, PROT_READ | PROT_WRITE,
@@ -53,7 +57,7 @@ static inline void cause_switches_open(struct cause_switches *switches)
 		switches->page = map;
 }
 
-/* cause_switches_log - each stretch that is over, those that are not long enough left out */
+/* cause_switches_log - each stretch that is over; shorter ones were no act */
 static inline void cause_switches_log(struct cause_switches *switches, struct cause *cause,
 				      uint64_t least_ns, uint64_t cpu)
 {
@@ -63,18 +67,21 @@ static inline void cause_switches_log(struct cause_switches *switches, struct ca
 	uint64_t at = switches->page->data_tail;
 
 	while (at < head) {
-		const struct perf_event_header *header = (const void *)(data + (at & mask));
-		uint64_t time_ns;
+		struct cause_switch record;
 
-		/* Records are multiples of 8 bytes: neither header nor time is ever split. */
-		memcpy(&time_ns, data + ((at + sizeof(*header)) & mask), sizeof(time_ns));
-		if (header->type == PERF_RECORD_SWITCH) {
-			if (!(header->misc & PERF_RECORD_MISC_SWITCH_OUT))
-				switches->in_ns = time_ns;
-			else if (switches->in_ns && time_ns - switches->in_ns >= least_ns)
-				cause_log(cause, switches->in_ns, time_ns, cpu);
-		}
-		at += header->size;
+		/* Records are multiples of 8 bytes: what goes on at the ring's begin does so at
+		 * one. */
+		for (size_t i = 0; i < sizeof(record); i += 8)
+			memcpy((char *)&record + i, data + ((at + i) & mask), 8);
+		at += record.header.size;
+		if (record.header.type != PERF_RECORD_SWITCH_CPU_WIDE ||
+		    !(record.header.misc & PERF_RECORD_MISC_SWITCH_OUT))
+			continue;
+		if (record.other == switches->thread)
+			switches->in_ns = record.time_ns;
+		else if (record.thread == switches->thread && switches->in_ns &&
+			 record.time_ns - switches->in_ns >= least_ns)
+			cause_log(cause, switches->in_ns, record.time_ns, cpu);
 	}
 	__atomic_store_n(&switches->page->data_tail, at, __ATOMIC_RELEASE);
 }

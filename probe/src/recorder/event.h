@@ -40,7 +40,7 @@ enum recorder_kind {
 	EVENT_STEAL = 20,	/* e: ns that the hypervisor took since the preceding such event,
 				   or since steal was last looked at */
 	EVENT_STACK = 21,	/* a: enum recorder_stack, b: frames that follow, c: pid of whose
-				   stack it is,
+				   stack it is, d: ns that taking it took (0: not known),
 				   e: instruction that was interrupted (0: not known),
 				   f: the 8 bytes of code before it, the first in the lowest byte */
 	EVENT_FRAMES = 22,	/* e, f: addresses of the next two frames, innermost first */

@@ -10,9 +10,10 @@ stages. A piece is a stretch in which neither changes; it is named
 | NMI                    | nmi                  | the same    | the same           | the same    |
 | spinning on a lock     | lock                 | the same    | the same           | the same    |
 | interrupt              | interrupt            | the same    | the same           | the same    |
-| softirq                | interrupts off (1)   | softirq (7) | softirq            | softirq     |
+| softirq                | interrupts off (1)   | softirq (8) | softirq            | softirq     |
 | idle                   | idle exit (2)        | –           | scheduling         | –           |
-| thread as urgent/more  | interrupts off (1)   | –           | thread (8)         | thread      |
+|                        |                      |             | or throttling (4)  |             |
+| thread as urgent/more  | interrupts off (1)   | –           | thread (7)         | thread      |
 | thread less urgent     | interrupts off (1)   | –           | preemption off (3) | –           |
 |                        |                      |             | or throttling (4)  |             |
 | itself                 | interrupts off (1)   | –           | scheduling         | return, or  |
@@ -28,17 +29,19 @@ unexplained.
 such a section. One that was preempted as an interrupt ended held nothing off: unexplained. Where
 the whole stage was too short for a stack to be taken, it is what switching takes: scheduling. So
 is, at its end, what switching takes ordinarily (whylate.causes.switching).
-(4) Where the less urgent thread was switched to while the activation was runnable: the scheduler
-had its choice, and only throttling makes it choose so.
+(4) Where the scheduler had its choice while the activation was runnable, and chose a less urgent
+thread or went (further) into idle: only throttling makes it choose so. What ran before that choice
+was let run for the same reason: no real-time thread has used anything up meanwhile.
 (5) From a fault on to the end of the stage.
 (6) `steal`; on a machine that is no guest it is firmware or hardware, of which nothing was seen:
 unexplained.
-(7) Of a program's thread that a softirq woke: from when that was raised.
-(8) Threads without real-time priority share the CPU by their weights, in slices: each of them is
+(7) Threads without real-time priority share the CPU by their weights, in slices: each of them is
 as urgent as any other, whatever its nice value. Nor is it said of (6) that their timers came late:
 the kernel puts them off by the thread's timer slack.
+(8) Of a program's thread that a softirq woke: from when that was raised.
 
-Time that the hypervisor says it took is named `steal`, out of what is unexplained first.
+Whatever ran while the recorder took a stack: recording. Time that the hypervisor says it took is
+named `steal`, out of what is unexplained first.
 
 The pieces are disjoint, in order, and their lengths sum to the latency.
 """
@@ -70,6 +73,8 @@ class Cause(StrEnum):
     #: The activation's own way: the scheduler's work, and the way back to user code.
     SCHEDULING = "scheduling"
     RETURN = "return"
+    #: What whylate itself took, to see why it was late.
+    RECORDING = "recording"
     UNEXPLAINED = "unexplained"
     NOT_OBSERVED = "not observed"
 
@@ -115,6 +120,11 @@ PREEMPTED_AT_ONCE = frozenset({
 })  # fmt: skip
 #: Detail of `steal` where the host did not say that it took time, and yet did.
 LATE_TIMER = "its timer came late"
+#: A waking from another CPU takes effect within that, and idle may be entered until then.
+TAKES_EFFECT_NS = 5_000
+#: How the entries of exceptions begin (x86): a page fault ends as an interrupt does, and until then
+#: a kernel without full preemption is not preempted in it.
+OF_EXCEPTIONS = "asm_exc_"
 #: Functions that stand on every stack and say nothing of where a section was.
 OF_THE_SCHEDULER = frozenset({
     "__schedule",
@@ -129,6 +139,12 @@ OF_THE_SCHEDULER = frozenset({
     "dynamic_cond_resched",
     "dynamic_preempt_schedule",
     "dynamic_preempt_schedule_notrace",
+    # The end of a system call or an exception: what stands behind them says of which.
+    "exit_to_user_mode_loop",
+    "exit_to_user_mode_prepare",
+    "syscall_exit_to_user_mode",
+    "irqentry_exit_to_user_mode",
+    "do_syscall_64",
 })  # fmt: skip
 #: Helpers in which interrupts are switched on for whoever called them.
 OF_UNLOCKING = frozenset({
@@ -196,7 +212,7 @@ def cut(
     for segment in segments(own, window.cpu, observed, window.run_ns):
         for start, end, stage in _stages(window, segment):
             pieces += rule.named(replace(segment, start_ns=start, end_ns=end), stage)
-    return _joined(_stolen(pieces, own))
+    return _joined(_stolen(_recorded(pieces, own), own))
 
 
 def _stages(window: Window, segment: Segment) -> list[tuple[int, int, Stage]]:
@@ -243,12 +259,31 @@ class _Rule:
         stacks = [one for one in events if one.kind is Kind.STACK and one.time_ns <= until]
         self._timer_stack = _last(stacks, "timer")
         self._switch_stack = _last(stacks, "switch")
+        self._passed_over_ns = self._last_passed_over(events)
         running = window.switched_ns if window.switched_ns is not None else window.due_ns
         self._faults = [
             event.time_ns
             for event in events
             if event.kind is Kind.FAULT and event.id == window.pid and event.time_ns >= running
         ]
+
+    def _last_passed_over(self, events: list[Event]) -> int:
+        """Return until when the scheduler surely chose somebody less urgent; 0 where it never did.
+
+        What it chose last goes on until the measured thread is switched to.
+        """
+        waking, switched = self._window.waking_ns, self._window.switched_ns
+        if waking is None or switched is None or self._window.prio >= FAIR:
+            return 0
+        for event in events:
+            if not waking + TAKES_EFFECT_NS < event.time_ns < switched:
+                continue
+            idle = event.kind is Kind.IDLE_ENTRY
+            if event.kind is Kind.SWITCH and event.id != self._window.pid:
+                idle = event.id == 0 or event.prio > self._window.prio
+            if idle:
+                return switched
+        return 0
 
     def named(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Return the pieces of a segment that lies in one stage."""
@@ -274,20 +309,26 @@ class _Rule:
 
     def _other_thread(self, segment: Segment, thread: Thread) -> tuple[Cause, str]:
         """Name what another thread's running is, while the activation was runnable."""
-        if thread.idle:
-            return Cause.SCHEDULING, "from idle"
-        if thread.prio <= self._window.prio or min(thread.prio, self._window.prio) >= FAIR:
+        urgent = thread.prio <= self._window.prio or min(thread.prio, self._window.prio) >= FAIR
+        if urgent and not thread.idle:
             return Cause.THREAD, thread.name
         runnable = self._window.waking_ns
-        if runnable is not None and segment.chosen_ns > runnable:
+        chosen = runnable is not None and segment.chosen_ns > runnable and not thread.idle
+        if chosen or segment.start_ns < self._passed_over_ns:
             return Cause.THROTTLING, f"{thread.name} ran instead"
+        if thread.idle:
+            return Cause.SCHEDULING, "from idle"
         stack = self._switch_stack
+        if stack is not None and stack.id not in (0, thread.pid):
+            # What another one did afterwards says nothing of this one.
+            return Cause.UNEXPLAINED, f"in {thread.name}"
         if stack is None and not self._was_long_runnable():
             return Cause.SCHEDULING, f"from {thread.name}"
         names = [function_of(symbol) for symbol in stack.stack] if stack is not None else []
         # What lies within the scheduler is the recording itself.
         names = names[names.index("__schedule") :] if "__schedule" in names else names
-        if not names or PREEMPTED_AT_ONCE.intersection(names):
+        excepted = any(name.startswith(OF_EXCEPTIONS) for name in names)
+        if not names or (PREEMPTED_AT_ONCE.intersection(names) and not excepted):
             return Cause.UNEXPLAINED, f"in {thread.name}"
         function = where(tuple(names), OF_THE_SCHEDULER | OF_UNLOCKING)
         return Cause.PREEMPTION_OFF, f"{function} in {thread.name}".strip()
@@ -391,6 +432,22 @@ def _stolen(pieces: list[Piece], events: list[Event]) -> list[Piece]:
                     taken.append(replace(piece, start_ns=end - some, end_ns=end,
                                          cause=Cause.STEAL, detail=""))  # fmt: skip
         pieces = _put_over(pieces, taken)
+    return pieces
+
+
+def _recorded(pieces: list[Piece], events: list[Event]) -> list[Piece]:
+    """Name what the recorder itself took."""
+    for event in events:
+        if event.kind is Kind.STACK and event.duration_ns:
+            start, end = event.time_ns, event.time_ns + event.duration_ns
+            over = [
+                replace(piece, start_ns=max(start, piece.start_ns), end_ns=min(end, piece.end_ns),
+                        cause=Cause.RECORDING, detail="its stack")
+                for piece in pieces
+                if piece.start_ns < end and start < piece.end_ns
+                and piece.cause is not Cause.NOT_OBSERVED
+            ]  # fmt: skip
+            pieces = _put_over(pieces, over)
     return pieces
 
 

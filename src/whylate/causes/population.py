@@ -20,12 +20,16 @@ BLOCKS = 60
 #: More causes than that are not told apart: the rest are summed up as "other".
 MOST_CAUSES = 200
 OTHER = "other"
-#: An event is stamped somewhere within the code that it tells of: where one piece ends and the next
-#: begins is known to so much. Added to the intervals at both ends, for each episode with the cause.
+#: An event is stamped somewhere within the code that it tells of: where a cause's time begins and
+#: where it ends are each known to so much. Drawing episodes does not show it, for it is the same in
+#: all of them: the intervals are so much wider, for each episode with the cause.
 RESOLUTION_NS = 1_000
 #: Pieces of these say nothing by their detail in a population.
-_WITHOUT_DETAIL = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.SCHEDULING})
-_UNNAMED = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED})
+_WITHOUT_DETAIL = frozenset(
+    {Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.SCHEDULING, Cause.THROTTLING}
+)
+#: Never called: not known, or not the board's.
+_UNNAMED = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.RECORDING})
 
 Key = tuple[Cause, str]
 _LOST: Key = (Cause.NOT_OBSERVED, "")
@@ -183,7 +187,7 @@ def _share(
     bounded = np.isfinite(low) and np.isfinite(high)
     mean_ns = share * shares.excess_ns / episodes
     if bounded:
-        blur = RESOLUTION_NS * in_tail * episodes / shares.excess_ns
+        blur = 2 * RESOLUTION_NS * in_tail * episodes / shares.excess_ns
         low, high = low - blur, high + blur
     named = key[0] not in _UNNAMED
     return CauseShare(

@@ -93,6 +93,7 @@ def _stack(one: RawEvent, names: Names, machine: str) -> Event:
         0, 0, Kind.STACK, id=one.c, name=STACKS.get(one.a & ~STACK_OF_USER, "?"),
         stack=(interrupted,) if interrupted else (),
         enabled=False if user else enables(one.f, machine),
+        duration_ns=one.d,
     )  # fmt: skip
 
 

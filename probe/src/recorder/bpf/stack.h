@@ -96,8 +96,10 @@ ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __
 	frames = user ? 0 : min(frames - first, 2 * FRAME_PAIRS);
 	pairs = (frames + 1) / 2;
 	number = reserve(cpu, 1 + pairs);
+	/* What it takes makes the thread later still, and is nobody else's. */
 	fill(cpu, number, now, EVENT_STACK, user ? why | STACK_OF_USER : why, frames,
-	     (__u32)bpf_get_current_pid_tgid(), 0, user ? 0 : instruction, code);
+	     (__u32)bpf_get_current_pid_tgid(), bpf_ktime_get_ns() - now, user ? 0 : instruction,
+	     code);
 	for (__u32 i = 0; i < FRAME_PAIRS; i++) {
 		__u64 at = first + 2 * i;
 

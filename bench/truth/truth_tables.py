@@ -1,0 +1,198 @@
+"""The marks of all cases as tables: the bar, cause by cause, and what was taken for what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from truth_mark import Marked, TrueCause
+
+from whylate.stats.limits import binomial_limits
+
+CONFIDENCE = 0.95
+#: The sizes that must be found; a half is only reported.
+DEMANDED = (2.0, 10.0)
+#: The bar.
+FIRST, BOTH, WINDOWS, INSIDE, WIDTH, CLEAN = 0.95, 0.90, 0.95, 0.90, 0.15, 0.01
+UNEXPLAINED, UNEXPLAINED_P95 = 0.03, 0.10
+RUNS = 400
+NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class Count:
+    """So many of so many."""
+
+    good: int
+    of: int
+
+    @classmethod
+    def of_all(cls, values: Iterable[bool]) -> Count:
+        """Count what is true."""
+        found = list(values)
+        return cls(sum(found), len(found))
+
+    @property
+    def rate(self) -> float:
+        """The part that is good; 0 of none."""
+        return self.good / self.of if self.of else 0.0
+
+    def text(self) -> str:
+        """Return `96.2 % (25 of 26, 80.4–99.9)`: with the interval of Clopper and Pearson."""
+        if not self.of:
+            return "none run"
+        low, high = binomial_limits(self.good, self.of, CONFIDENCE)
+        part = f"{100 * self.rate:.1f} %"
+        return f"{part} ({self.good:,} of {self.of:,}; {100 * low:.1f}–{100 * high:.1f})"
+
+
+def tables(marked: Sequence[Marked], planned: int, failed: Sequence[str]) -> str:
+    """Return all tables as Markdown. planned: cases of the plan; failed: what could not be run."""
+    parts = [
+        f"{len(marked)} of the {planned} runs of the plan were made.",
+        _bar(marked),
+        "### Cause by cause\n\n" + _by_cause(marked),
+        "### What was called first\n\n" + _confusion(marked),
+    ]
+    if failed:
+        lines = "\n".join(f"- {line}" for line in failed)
+        parts.append(f"### Runs that could not be made\n\n{lines}")
+    return "\n\n".join(parts)
+
+
+def _singles(marked: Sequence[Marked]) -> list[tuple[Marked, TrueCause]]:
+    """Return runs with one cause that makes something late."""
+    return [
+        (one, one.causes[0]) for one in marked if len(one.causes) == 1 and one.causes[0].expected
+    ]
+
+
+def _is_first(one: Marked, cause: TrueCause) -> bool:
+    del one
+    return cause.place == 0
+
+
+def _bar(marked: Sequence[Marked]) -> str:
+    """Return what the test demands, what came out, and whether that is enough."""
+    singles = _singles(marked)
+    demanded = [(m, c) for m, c in singles if m.size in DEMANDED]
+    pairs = [one for one in marked if len(one.causes) == 2]
+    clean = [one for one in marked if not one.causes]
+    without = [one for one in marked if len(one.causes) == 1 and not one.causes[0].expected]
+    injected = [one for one in marked if one.causes]
+    told = [(m, c) for m, c in demanded if c.share is not None]
+    bounded = [(m, c, found) for m, c in told if (found := c.interval(m.shares)) is not None]
+    first = Count.of_all(_is_first(m, c) for m, c in demanded)
+    own = Count.of_all(_is_first(m, c) for m, c in singles if not m.size)
+    half = Count.of_all(_is_first(m, c) for m, c in singles if m.size and m.size not in DEMANDED)
+    both = Count.of_all(all(c.place in (0, 1) for c in m.causes) for m in pairs)
+    windows = Count(sum(c.windows_right for _, c in told), sum(c.windows for _, c in told))
+    inside = Count.of_all(low <= (c.share or 0) <= high for _, c, (low, high) in bounded)
+    called = Count.of_all(_calls_something(one) for one in clean)
+    quiet = Count.of_all(not _calls_something(one) for one in without)
+    width = median([high - low for _, _, (low, high) in bounded]) if bounded else None
+    digests = len({one.digest for one in injected})
+    explained = Count.of_all(one.unexplained <= UNEXPLAINED for one in injected)
+    p95 = Count.of_all(one.unexplained_p95 <= UNEXPLAINED_P95 for one in injected)
+    rows: list[tuple[str, str, str, bool | None]] = [
+        ("injected runs, of them with different digests", f"≥ {RUNS}",
+         f"{len(injected)}, {digests} different", digests >= RUNS),
+        ("cause called and first, 2× and 10×", f"≥ {FIRST:.0%}", first.text(), first.rate >= FIRST),
+        ("the same, causes of their own size", "–", own.text(), None),
+        ("the same, 0.5×", "–", half.text(), None),
+        ("of two causes both in the first two", f"≥ {BOTH:.0%}", both.text(), both.rate >= BOTH),
+        ("windows with the time located right, 2× and 10×", f"≥ {WINDOWS:.0%}", windows.text(),
+         windows.rate >= WINDOWS),
+        ("true share inside the interval", f"≥ {INSIDE:.0%}", inside.text(), inside.rate >= INSIDE),
+        ("median width of the interval", f"≤ {WIDTH}",
+         "none run" if width is None else f"{width:.3f}", width is not None and width <= WIDTH),
+        ("clean runs in which a cause of the catalogue is called", f"≤ {CLEAN:.0%}", called.text(),
+         bool(called.of) and called.rate <= CLEAN),
+        ("causes that make nothing late (softirqs with PREEMPT_RT): not called", "all",
+         quiet.text(), bool(quiet.of) and quiet.good == quiet.of),
+        (f"unexplained at most {UNEXPLAINED:.0%} of the excess", "all", explained.text(),
+         explained.good == explained.of),
+        (f"unexplained at most {UNEXPLAINED_P95:.0%} of an episode, at the 95th percentile", "all",
+         p95.text(), p95.good == p95.of),
+    ]  # fmt: skip
+    lines = ["| what | bar | result (interval at 95 %) | met |", "|---|---|---|---|"]
+    told_met = {True: "yes", False: "no", None: "–"}
+    lines += [f"| {a} | {b} | {c} | {told_met[met]} |" for a, b, c, met in rows]
+    return "\n".join(lines)
+
+
+def _calls_something(one: Marked) -> bool:
+    """Whether a run without a cause calls one of the catalogue's."""
+    return any(share.cause in CATALOGUE for share in one.called)
+
+
+#: What the catalogue's causes are called that have no name of their own by which to tell them from
+#: what the board itself does: its own interrupts are no false alarm.
+CATALOGUE = frozenset({
+    "interrupts off", "preemption off", "thread", "lock", "idle exit", "throttling", "page fault",
+    "softirq",
+})  # fmt: skip
+
+
+def _by_cause(marked: Sequence[Marked]) -> str:
+    groups: dict[tuple[str, str, float], list[tuple[Marked, TrueCause]]] = {}
+    for one, cause in _singles(marked):
+        groups.setdefault((cause.name, one.rig, one.size), []).append((one, cause))
+    columns = ("cause", "board.CPUs.engine", "size", "runs", "episodes", "called and first",
+               "windows right", "share inside", "unexplained", "p95")  # fmt: skip
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for (name, rig, size), some in sorted(groups.items()):
+        causes = [cause for _, cause in some]
+        bounded = [
+            (cause.share, found)
+            for one, cause in some
+            if cause.share is not None and (found := cause.interval(one.shares)) is not None
+        ]
+        windows = Count(sum(c.windows_right for c in causes), sum(c.windows for c in causes))
+        inside = Count.of_all(low <= share <= high for share, (low, high) in bounded)
+        cells = [
+            name, rig, f"{size:g}×" if size else "own", str(len(some)),
+            f"{_mean(some, lambda m: m.episodes):.0f}",
+            _of(Count.of_all(_is_first(m, c) for m, c in some)),
+            f"{100 * windows.rate:.0f} % of {windows.of}" if windows.of else "–",
+            _of(inside) if bounded else "–",
+            f"{100 * max(m.unexplained for m, _ in some):.1f} %",
+            f"{100 * max(m.unexplained_p95 for m, _ in some):.1f} %",
+        ]  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _of(count: Count) -> str:
+    return f"{count.good} of {count.of}"
+
+
+def _mean(some: Sequence[tuple[Marked, TrueCause]], value: Callable[[Marked], float]) -> float:
+    return sum(value(one) for one, _ in some) / len(some)
+
+
+def _confusion(marked: Sequence[Marked]) -> str:
+    """Return a row for each injected cause, at the demanded sizes, and a column for each answer."""
+    rows: dict[str, Counter[str]] = {}
+    right: dict[str, set[str]] = {}
+    for one in marked:
+        if len(one.causes) > 1 or (one.causes and one.size == 0.5):
+            continue
+        name = one.causes[0].name if one.causes else "(clean)"
+        if one.causes and not one.causes[0].expected:
+            name += " (makes nothing late)"
+        answer = one.called[0].cause if one.called else NOTHING
+        if one.causes and one.causes[0].place == 0:
+            right.setdefault(name, set()).add(answer)
+        rows.setdefault(name, Counter())[answer] += 1
+    columns = sorted({answer for row in rows.values() for answer in row})
+    lines = ["| injected | " + " | ".join(columns) + " |", "|---" * (1 + len(columns)) + "|"]
+    for name, row in sorted(rows.items()):
+        cells = [
+            (f"**{row[c]}**" if c in right.get(name, set()) else str(row[c])) if row[c] else ""
+            for c in columns
+        ]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)

@@ -1,0 +1,61 @@
+"""The scheduler's own way to a switch is not part of the section that it waited for."""
+
+from __future__ import annotations
+
+import pytest
+
+from whylate.causes.pieces import Cause, Piece, Stage
+from whylate.causes.population import Accounted
+from whylate.causes.switching import less_switching, ordinary_switching_ns
+
+
+def accounted(*spent: tuple[Cause, int, Stage]) -> Accounted:
+    pieces, at = [], 0
+    for cause, ns, stage in spent:
+        pieces.append(Piece(at, at + ns, cause, "x", stage))
+        at += ns
+    return Accounted(0, 1, 0, at, tuple(pieces))
+
+
+def told(one: Accounted) -> list[tuple[Cause, int]]:
+    return [(piece.cause, piece.length_ns) for piece in one.pieces or ()]
+
+
+def test_ordinary_is_the_median_of_what_the_scheduler_took_before_the_switch() -> None:
+    body = [
+        accounted((Cause.INTERRUPT, 100, Stage.WAKING), (Cause.SCHEDULING, ns, Stage.RUNNABLE),
+                  (Cause.RETURN, 50, Stage.RUNNING))
+        for ns in (900, 2_000, 2_100)
+    ]  # fmt: skip
+    assert ordinary_switching_ns(body) == 2_000
+    assert ordinary_switching_ns([]) == 0
+
+
+@pytest.mark.parametrize(
+    ("section", "left"),
+    [
+        (30_000, [(Cause.PREEMPTION_OFF, 28_000), (Cause.SCHEDULING, 2_000)]),
+        (1_500, [(Cause.SCHEDULING, 1_500)]),
+    ],
+)
+def test_the_end_of_a_section_before_its_switch_is_the_schedulers(
+    section: int, left: list[tuple[Cause, int]]
+) -> None:
+    one = accounted(
+        (Cause.INTERRUPT, 100, Stage.WAKING),
+        (Cause.PREEMPTION_OFF, section, Stage.RUNNABLE),
+        (Cause.RETURN, 50, Stage.RUNNING),
+    )
+    found = less_switching(one, 2_000)
+    assert told(found) == [(Cause.INTERRUPT, 100), *left, (Cause.RETURN, 50)]
+    assert sum(ns for _, ns in told(found)) == one.latency_ns
+
+
+def test_only_a_section_that_the_switch_follows_has_such_an_end() -> None:
+    interrupted = accounted(
+        (Cause.PREEMPTION_OFF, 9_000, Stage.RUNNABLE), (Cause.INTERRUPT, 100, Stage.RUNNABLE)
+    )
+    thread = accounted((Cause.THREAD, 9_000, Stage.RUNNABLE), (Cause.RETURN, 50, Stage.RUNNING))
+    assert less_switching(interrupted, 2_000) == interrupted
+    assert less_switching(thread, 2_000) == thread
+    assert less_switching(thread, 0) == thread
