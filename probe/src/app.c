@@ -282,6 +282,25 @@ static void send_results(struct session *session)
 			     .dropped = app->cpus[i].dropped);
 }
 
+/* send_losses - say what lost wakings of which nobody knows how many there were */
+static void send_losses(struct session *session)
+{
+	const struct recorder *recorder = &session->flight.recorder;
+	char text[160];
+
+	if (recorder->hides_idle)
+		SEND(session, note, NOTE, .code = wire_text("hides-idle"),
+		     .text = wire_text("this kernel does not trace switches from the idle thread: "
+				       "wakeups on an idle CPU are missing, use --recorder bpf"));
+	if (recorder->gaps) {
+		snprintf(text, sizeof(text),
+			 "events were lost %" PRIu64 " times, and with them wakeups that nobody "
+			 "counted: measure again",
+			 recorder->gaps);
+		SEND(session, note, NOTE, .code = wire_text("gaps"), .text = wire_text(text));
+	}
+}
+
 static void end(struct session *session)
 {
 	struct app *app = &session->app;
@@ -298,6 +317,7 @@ static void end(struct session *session)
 			 (uint8_t)(WIFSIGNALED(app->target.status) ? WTERMSIG(app->target.status)
 								   : 0));
 	shipping_unspool(session);
+	send_losses(session);
 	send_results(session);
 	flight_end(session);
 	target_close(&app->target);

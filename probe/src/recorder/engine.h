@@ -56,6 +56,9 @@ struct recorder {
 	uint16_t cpu_limit;
 	uint64_t ring_size;   /* events in a ring, a power of two */
 	uint64_t gathered_ns; /* all events and stages until then are in the rings */
+	/* Of a watched program's wakings: */
+	uint64_t gaps;	 /* how often events were lost, and with them any number of wakings */
+	bool hides_idle; /* of a CPU it is not told when its idle thread is switched from */
 	struct recorder_source sources[RECORDER_SOURCES];
 	size_t source_count;
 };

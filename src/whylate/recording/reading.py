@@ -49,7 +49,7 @@ from whylate.wire.pack import WireError
 from whylate.wire.samples import Rows, decode_samples
 
 #: Notes of the probe after which its samples do not say what they should.
-FATAL_NOTES = {"late-start", "moved"}
+FATAL_NOTES = {"late-start", "moved", "hides-idle", "gaps"}
 #: Threads of a watched program that are remembered, to name them.
 MOST_THREADS = 16384
 

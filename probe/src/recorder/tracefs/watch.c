@@ -35,7 +35,14 @@ struct watch_cpu {
 	uint64_t expired_ns; /* when the timer was due whose function runs; 0: none does */
 	uint32_t expired_in;
 	uint32_t current;
+	/* Since the start. */
+	uint64_t to_idle;
+	uint64_t from_idle;
 };
+
+/* As many as are told of on a CPU whose kernel may trace where it idles, but for a few. */
+#define IDLE_LEAST     20u
+#define IDLE_TOLERANCE 50u
 
 struct watch {
 	struct recorder_watch wanted;
@@ -86,7 +93,9 @@ static void forget(struct watch *watch)
 	memset(watch->woken, 0, sizeof(watch->woken));
 	memset(watch->timers, 0, sizeof(watch->timers));
 	for (uint16_t i = 0; i < watch->cpu_limit; i++)
-		watch->cpus[i] = (struct watch_cpu){.next = watch->cpus[i].next};
+		watch->cpus[i] = (struct watch_cpu){.next = watch->cpus[i].next,
+						    .to_idle = watch->cpus[i].to_idle,
+						    .from_idle = watch->cpus[i].from_idle};
 }
 
 /* ---------------------------------------------------------------- who is watched */
@@ -207,6 +216,8 @@ static void switch_threads(struct watch *watch, struct recorder *recorder, uint1
 	struct recorder_cpu *out = recorder->cpus[number];
 	struct woken *woken;
 
+	cpu->to_idle += !event->d;
+	cpu->from_idle += !event->c;
 	cpu->interrupts = 0;
 	cpu->expired_ns = 0;
 	cpu->in_softirq = cpu->softirq_thread == 1 + event->d;
@@ -308,6 +319,20 @@ static const struct recorder_event *next_of(struct watch *watch, const struct re
 	return event->time_ns <= until_ns ? event : NULL;
 }
 
+/* hides_idle - whether a CPU tells of switches to its idle thread, and not of those from it: then
+ * who was woken there while it was idle is never seen to run */
+static bool hides_idle(const struct watch *watch)
+{
+	for (uint16_t i = 0; i < watch->cpu_limit; i++) {
+		const struct watch_cpu *cpu = &watch->cpus[i];
+
+		if (cpu->to_idle > IDLE_LEAST &&
+		    cpu->from_idle + cpu->to_idle / IDLE_TOLERANCE + 1 < cpu->to_idle)
+			return true;
+	}
+	return false;
+}
+
 void watch_publish(struct watch *watch, struct recorder *recorder, uint64_t until_ns)
 {
 	bool was_lost = watch->lost;
@@ -333,7 +358,10 @@ void watch_publish(struct watch *watch, struct recorder *recorder, uint64_t unti
 		watch->cpus[number].next++;
 	}
 	/* What was lost lay somewhere among these: who was woken then may have run already. */
-	if (was_lost || watch->lost)
+	if (was_lost || watch->lost) {
 		forget(watch);
+		recorder->gaps++;
+	}
 	watch->lost = false;
+	recorder->hides_idle = hides_idle(watch);
 }
