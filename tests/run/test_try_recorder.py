@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -47,12 +49,10 @@ class Unprivileged(LocalBoard):
 
 
 @pytest.fixture
-def unprivileged() -> Unprivileged:
+def unprivileged() -> Iterator[Unprivileged]:
     # pytest's own directories are closed to others.
-    directory = Path("/run/whylate-test-unprivileged")
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir()
-    return Unprivileged(directory)
+    with tempfile.TemporaryDirectory(dir="/run") as directory:
+        yield Unprivileged(Path(directory))
 
 
 def test_it_says_of_every_source_what_became_of_it_and_leaves_nothing() -> None:
