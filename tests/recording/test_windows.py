@@ -140,6 +140,17 @@ def test_an_interrupt_that_found_user_code_says_so_and_other_cpus_events_are_kep
     assert (waking.cpu, waking.kind) == (1, Kind.WAKING)
 
 
+def test_what_went_to_several_cpus_at_once_is_an_event_for_each(tmp_path: Path) -> None:
+    rows = [(EventKind.SWITCH, -100, 1, 0, 7, 20, 1, 0),
+            (EventKind.IPI_SEND, 10, 0, 64, 0, 0, 3, 1 << 63 | 0b101),
+            (EventKind.IPI_SEND, 20, 0, 5, 0, 0, 3, 0)]  # fmt: skip
+    finish(journal(tmp_path / "r", STARTED, samples(), replace(WINDOW, events=3), events(rows),
+                   *NAMES))  # fmt: skip
+    (window,) = read_windows(tmp_path / "r")
+    assert window.observed_ns == DUE
+    assert [event.target_cpu for event in window.events[1:]] == [64, 66, 127, 5]
+
+
 def test_a_window_for_no_reason_is_refused(tmp_path: Path) -> None:
     manifest = finish(journal(tmp_path / "r", STARTED, samples(), replace(WINDOW, why=3), events()))
     assert list(read_windows(tmp_path / "r")) == []

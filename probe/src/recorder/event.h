@@ -35,7 +35,8 @@ enum recorder_kind {
 	EVENT_IDLE_ENTRY = 16,	 /* b: state */
 	EVENT_IDLE_EXIT = 17,
 	EVENT_IPI_SEND = 18,	/* a: enum recorder_vector, 0 where the kernel does not say it,
-				   b: the CPU it goes to, e: address of the callback or caller */
+				   b: the CPU it goes to, e: address of the callback or caller,
+				   f: where it may go to several, a bit for each: CPU b + bit */
 	EVENT_FAULT = 19,	/* page fault of user code. c: pid, e: address, f: instruction */
 	EVENT_STEAL = 20,	/* e: ns that the hypervisor took since the preceding such event,
 				   or since steal was last looked at */

@@ -73,8 +73,14 @@ def events_of(raw: Iterable[RawEvent], cpu: int, names: Names, machine: str) -> 
                 found[-1] = replace(found[-1], stack=tuple(name for name in stack if name))
             continue
         make = _MAKERS.get(one.kind)
-        if make is not None:
-            found.append(replace(make(one, names, machine), time_ns=one.time_ns, cpu=cpu))
+        if make is None:
+            continue
+        event = replace(make(one, names, machine), time_ns=one.time_ns, cpu=cpu)
+        if one.kind == EventKind.IPI_SEND and one.f:
+            found += [replace(event, target_cpu=one.b + bit)
+                      for bit in range(one.f.bit_length()) if one.f >> bit & 1]  # fmt: skip
+        else:
+            found.append(event)
     return found
 
 

@@ -21,7 +21,8 @@ FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now)
 	if (cpu->open[number & 1].number == 1 + number)
 		return 1;
 #pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < CHUNKS_MOST; i++) {
+	/* No more than half of them are held. */
+	for (__u32 i = 0; i <= CHUNKS_MOST / 2; i++) {
 		struct recorder_chunk *chunk;
 
 		index = (index + 1) & CHUNK_MASK;

@@ -5,8 +5,7 @@
 
 #include "cpu.h"
 
-#define SENDS 16 /* as many CPUs of one mask get an event of their own */
-#define WORDS 8	 /* as much of a mask is looked through: 512 CPUs */
+#define WORDS 8 /* as much of a mask is looked at: 512 CPUs */
 
 SECTION("raw_tp/ipi_send_cpu")
 int ipi_send(__u64 *context)
@@ -19,36 +18,18 @@ int ipi_send(__u64 *context)
 	return 0;
 }
 
-/* lowest_bit - its number, in a word that has one (this target has no instruction for it) */
-ALWAYS_INLINE __u32 lowest_bit(__u64 word)
-{
-	__u32 number = 0;
-
-	for (__u32 half = 32; half; half /= 2) {
-		if (!(word & ((1ull << half) - 1))) {
-			word >>= half;
-			number += half;
-		}
-	}
-	return number;
-}
-
-/* send_to_mask - an event for each of the first CPUs in a mask */
+/* send_to_mask - an event for each word of a mask that has CPUs in it */
 ALWAYS_INLINE void send_to_mask(struct recorder_bpf_cpu *cpu, struct cpumask *mask, __u64 cause)
 {
-	__u64 now = bpf_ktime_get_ns(), left = 0;
-	__u32 word = 0;
+	__u64 now = bpf_ktime_get_ns(), word;
 
-	for (__u32 i = 0; i < SENDS + WORDS; i++) {
-		if (left) {
-			record(cpu, now, EVENT_IPI_SEND, 0, 64 * (word - 1) + lowest_bit(left), 0,
-			       0, cause, 0);
-			left &= left - 1;
-			continue;
-		}
-		if (word == WORDS || word * sizeof(left) >= kernel_size_of(mask->bits))
+	for (__u32 i = 0; i < WORDS; i++) {
+		if (i * sizeof(word) >= kernel_size_of(mask->bits))
 			break;
-		bpf_probe_read_kernel(&left, sizeof(left), &mask->bits[0] + word++);
+		word = 0;
+		bpf_probe_read_kernel(&word, sizeof(word), &mask->bits[0] + i);
+		if (word)
+			record(cpu, now, EVENT_IPI_SEND, 0, 64 * i, 0, 0, cause, word);
 	}
 }
 
