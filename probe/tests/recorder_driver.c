@@ -13,7 +13,7 @@
  *	fault CPU TEXT					(what should not be in a ring)
  *	window CPU DUE_NS RUN_NS OBSERVED_NS EVENTS	(with want, of those that were held)
  *	held CPU HOLDS NOT_HELD				(with want)
- *	program NAME RUNS NS				(with cost)
+ *	program NAME RUNS NS VERIFIED			(with cost)
  *	cost RUNS NS MISSED
  *
  * With want each thread wants every Nth of its activations held, and nobody releases them until
@@ -246,9 +246,9 @@ static void print_programs(void)
 		attr.info.info = (uintptr_t)&info;
 		if (!syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) &&
 		    !strncmp(info.name, "wl_", 3))
-			printf("program %s %llu %llu\n", info.name,
+			printf("program %s %llu %llu %u\n", info.name,
 			       (unsigned long long)info.run_cnt,
-			       (unsigned long long)info.run_time_ns);
+			       (unsigned long long)info.run_time_ns, info.verified_insns);
 		close(fd);
 	}
 }

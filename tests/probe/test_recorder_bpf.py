@@ -110,6 +110,7 @@ class Recording:
     cpus: dict[int, Cpu] = field(default_factory=lambda: defaultdict(Cpu))
     sources: dict[str, int] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
+    verified: dict[str, int] = field(default_factory=dict)
     runs: int = 0
     run_ns: int = 0
     missed: int = 0
@@ -151,9 +152,17 @@ def read(text: str) -> Recording:
             found.sources[words[0]] = int(words[1])
         elif kind == "fault":
             found.faults.append(line)
-        elif kind == "cost":
-            found.runs, found.run_ns, found.missed = map(int, words)
+        else:
+            read_cost(found, kind, words)
     return found
+
+
+def read_cost(found: Recording, kind: str, words: list[str]) -> None:
+    """Read what the driver prints of itself."""
+    if kind == "program":
+        found.verified[words[0]] = int(words[3])
+    elif kind == "cost":
+        found.runs, found.run_ns, found.missed = map(int, words)
 
 
 def record(driver: Path, seconds: float, *options: str) -> Recording:
@@ -364,6 +373,9 @@ def test_cost_is_told(driver: Path) -> None:
     """The kernel measures the programs when it is asked to. A hypervisor's pauses are in it."""
     found = record(driver, 1, "cost", "quiet")
     assert found.runs > 1000
+    # Instructions that the kernel's verifier went through, which an emulated board does at length.
+    assert len(found.verified) > 15
+    assert max(found.verified.values()) < 20_000
     assert 10 < found.run_ns / found.runs < 5000
 
 
