@@ -154,6 +154,11 @@ def test_a_stack_says_nothing_of_whom_it_is_not() -> None:
     assert ("unexplained", "in make", 700) in told(cut(ordinary(other)))
 
 
+def test_a_stack_without_names_says_nothing() -> None:
+    hidden = event(899, Kind.STACK, id=20, name="switch", stack=("?", "?", "?"))
+    assert ("unexplained", "in make", 700) in told(cut(ordinary(hidden)))
+
+
 def test_a_softirq_that_wakes_a_programs_thread_is_named_from_its_raise_on() -> None:
     pieces = cut(
         window(

@@ -12,17 +12,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from whylate.causes.answer import Answer, Story
-from whylate.causes.pieces import (
+from whylate.causes.pieces import Cause, Piece, Stage
+from whylate.causes.population import Accounted, population
+from whylate.causes.stacks import (
     OF_THE_SCHEDULER,
     OF_UNLOCKING,
     PREEMPTED_AT_ONCE,
-    Cause,
-    Piece,
-    Stage,
     function_of,
     where,
 )
-from whylate.causes.population import Accounted, population
 from whylate.recording.events import Window
 from whylate.recording.traces.latency import LatencyTrace, Step
 

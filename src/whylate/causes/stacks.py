@@ -1,0 +1,70 @@
+"""What a kernel's stack says of where it was: which of its functions tell, and which never do."""
+
+from __future__ import annotations
+
+#: Last functions on the way into schedule() of a thread that an interrupt's end preempted.
+PREEMPTED_AT_ONCE = frozenset({
+    "preempt_schedule_irq",
+    "raw_irqentry_exit_cond_resched",
+    "irqentry_exit_cond_resched",
+    "irqentry_exit_to_user_mode",
+    "arm64_preempt_schedule_irq",
+    "__irq_svc",
+})  # fmt: skip
+#: How the entries of exceptions begin (x86): a page fault ends as an interrupt does, and until then
+#: a kernel without full preemption is not preempted in it.
+OF_EXCEPTIONS = "asm_exc_"
+#: Functions that stand on every stack and say nothing of where a section was.
+OF_THE_SCHEDULER = frozenset({
+    "__schedule",
+    "__schedule_loop",
+    "schedule",
+    "preempt_schedule",
+    "preempt_schedule_common",
+    "preempt_schedule_notrace",
+    "preempt_schedule_thunk",
+    "preempt_schedule_notrace_thunk",
+    "__cond_resched",
+    "dynamic_cond_resched",
+    "dynamic_preempt_schedule",
+    "dynamic_preempt_schedule_notrace",
+    # The end of a system call or an exception: what stands behind them says of which.
+    "exit_to_user_mode_loop",
+    "exit_to_user_mode_prepare",
+    "syscall_exit_to_user_mode",
+    "irqentry_exit_to_user_mode",
+    "do_syscall_64",
+})  # fmt: skip
+#: Helpers in which interrupts are switched on for whoever called them.
+OF_UNLOCKING = frozenset({
+    "_raw_spin_unlock_irqrestore",
+    "_raw_spin_unlock_irq",
+    "_raw_read_unlock_irqrestore",
+    "_raw_write_unlock_irqrestore",
+    "_raw_read_unlock_irq",
+    "_raw_write_unlock_irq",
+    "__local_bh_enable_ip",
+    "_raw_spin_unlock_bh",
+    "finish_task_switch",
+    "arch_local_irq_enable",
+    "arch_local_irq_restore",
+})  # fmt: skip
+
+
+def function_of(symbol: str) -> str:
+    """Return a symbol less its offset and module: `f+0x12/0x40 [m]` is `f`."""
+    return symbol.partition("+")[0].partition(" ")[0].partition(".isra")[0].partition(".part")[0]
+
+
+#: Functions of the recording itself.
+_OF_RECORDING = ("bpf_trace_run", "__bpf_trace_", "__traceiter_", "bpf_prog_", "trace_event_")
+
+
+def where(stack: tuple[str, ...], helpers: frozenset[str]) -> str:
+    """Return the innermost function of a stack that has a name and is none of the helpers."""
+    names = [
+        name
+        for symbol in stack
+        if (name := function_of(symbol)) != "?" and not name.startswith(_OF_RECORDING)
+    ]
+    return next((name for name in names if name not in helpers), names[0] if names else "")
