@@ -18,6 +18,8 @@
 
 /* Stages that may be written to while they are read. */
 #define STAGES_GUARD 64u
+/* Room that the blocks of a look should find in the link. */
+#define BLOCKS_ROOM (8u * WIRE_MAX_PAYLOAD)
 /* Bytes of one activation in any of a block's three parts. */
 #define LONGEST_PART (3u * LEB128_LONGEST)
 
@@ -194,7 +196,7 @@ static bool take_cpu(struct session *session, uint16_t number)
 			continue;
 		}
 		waiting_ns = stage.switched_ns;
-		room = flight_has_room(session);
+		room = session->spooling || link_has_room(&session->link, BLOCKS_ROOM);
 		if (waiting_ns > session->flight.recorder.gathered_ns || !room)
 			break;
 		waiting_ns = UINT64_MAX;

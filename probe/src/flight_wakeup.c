@@ -160,7 +160,7 @@ static void examine_cpu(struct session *session, size_t i, bool ended)
 		cpu->ring.offered = written;
 		return;
 	}
-	for (; cpu->ring.offered < written && flight_has_room(session); cpu->ring.offered++) {
+	for (; cpu->ring.offered < written; cpu->ring.offered++) {
 		struct activation *activation = ring_at(&cpu->ring, cpu->ring.offered);
 
 		if (!ended && run_of(cpu, activation) > flight->recorder.gathered_ns)

@@ -11,7 +11,8 @@
 /* Room that a window should find in the link before it is copied. */
 #define WINDOW_ROOM (64u * 1024)
 
-bool flight_has_room(const struct session *session)
+/* has_room - windows must not keep the samples waiting, which are fewer bytes and count more */
+static bool has_room(const struct session *session)
 {
 	return session->spooling || link_has_room(&session->link, WINDOW_ROOM);
 }
@@ -76,7 +77,7 @@ void flight_window(struct session *session, const struct flight_subject *subject
 	uint8_t sums[8 * RECORDER_SUMS] = {0};
 	struct wire_list list = {sums, sizeof(sums), RECORDER_SUMS};
 
-	if (why != WHY_STOP && !allowed(flight, clock_ns())) {
+	if (why != WHY_STOP && (!has_room(session) || !allowed(flight, clock_ns()))) {
 		flight->passed_over += why == WHY_LATE;
 		return;
 	}

@@ -3,7 +3,6 @@
 #ifndef WHYLATE_FLIGHT_WINDOWS_H
 #define WHYLATE_FLIGHT_WINDOWS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "recorder/event.h"
@@ -28,11 +27,8 @@ struct flight_subject {
 	uint64_t run_ns;
 };
 
-/* flight_has_room - whether a window would find room to be sent now */
-bool flight_has_room(const struct session *session);
-
-/* flight_window - send a window, unless there were too many of late. before: the stage before this
- * one, from which on the running sums are told; NULL. */
+/* flight_window - send a window, unless there were too many of late, or the host cannot keep up.
+ * before: the stage before this one, from which on the running sums are told; NULL. */
 void flight_window(struct session *session, const struct flight_subject *subject, enum why why,
 		   const struct recorder_stage *stage, const struct recorder_stage *before);
 
