@@ -28,6 +28,8 @@ WINDOW_PART = 0.05
 WINDOW_NS = 2_000
 #: An activation's own way, and no cause that somebody could do away with.
 OWN_WAY = frozenset({Named.SCHEDULING, Named.RETURN})
+#: What is no cause on the board at all.
+NO_CAUSE = OWN_WAY | {Named.UNEXPLAINED, Named.NOT_OBSERVED, Named.RECORDING}
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -46,7 +48,8 @@ class TrueCause(msgspec.Struct, frozen=True):
     """A cause that was injected, and how it was marked.
 
     expected: whether it makes anything late, by the catalogue; false where the right answer is
-    that nothing is. place: among the causes called, 0 the first; None: not called. right: the
+    that nothing is. place: among the causes called, 0 the first; None: not called. rank: among
+    all causes that the answer has, called or not; None: it has it not at all. right: the
     answer's lines that name it. share: the true one, None where its log does not tell. windows,
     windows_right: those that were recorded whole, and those of them in which the time located is
     right; their number is 0 where the log does not tell.
@@ -56,6 +59,7 @@ class TrueCause(msgspec.Struct, frozen=True):
     expected: bool
     acted: int
     place: int | None
+    rank: int | None
     right: list[int]
     share: float | None
     mean_ns: float | None
@@ -159,6 +163,7 @@ def _true(
         (i for i, one in enumerate(called) if names_it(pieces, log.alias, one.cause, one.detail)),
         None,
     )
+    causes = [i for i, one in enumerate(shares) if Named(one.cause) not in NO_CAUSE]
     told = entry.log == "acts" and bool(pieces) and explained.population is not None
     truth = known(log, recording.samples[0], explained.threshold_ns) if told else None
     errors = []
@@ -174,6 +179,7 @@ def _true(
         expected=bool(pieces),
         acted=len(log.events),
         place=place,
+        rank=next((rank for rank, i in enumerate(causes) if i in right), None),
         right=right,
         share=truth.share if truth else None,
         mean_ns=truth.mean_ns if truth else None,

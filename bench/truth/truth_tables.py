@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from truth_mark import Marked, TrueCause
+from truth_mark import Marked, TrueCause, names_it
 
+from whylate.lab.causes.catalogue import cause as cause_of
+from whylate.lab.causes.catalogue import names
 from whylate.stats.limits import binomial_limits
 
 CONFIDENCE = 0.95
@@ -87,7 +89,7 @@ def _bar(marked: Sequence[Marked]) -> str:
     first = Count.of_all(_is_first(m, c) for m, c in demanded)
     own = Count.of_all(_is_first(m, c) for m, c in singles if not m.size)
     half = Count.of_all(_is_first(m, c) for m, c in singles if m.size and m.size not in DEMANDED)
-    both = Count.of_all(all(c.place in (0, 1) for c in m.causes) for m in pairs)
+    both = Count.of_all(all(c.rank in (0, 1) for c in m.causes) for m in pairs)
     windows = Count(sum(c.windows_right for _, c in told), sum(c.windows for _, c in told))
     inside = Count.of_all(low <= (c.share or 0) <= high for _, c, (low, high) in bounded)
     called = Count.of_all(_calls_something(one) for one in clean)
@@ -124,16 +126,17 @@ def _bar(marked: Sequence[Marked]) -> str:
 
 
 def _calls_something(one: Marked) -> bool:
-    """Whether a run without a cause calls one of the catalogue's."""
-    return any(share.cause in CATALOGUE for share in one.called)
+    """Whether a run without a cause calls one of the catalogue's, by whatever name.
 
-
-#: What the catalogue's causes are called that have no name of their own by which to tell them from
-#: what the board itself does: its own interrupts are no false alarm.
-CATALOGUE = frozenset({
-    "interrupts off", "preemption off", "thread", "lock", "idle exit", "throttling", "page fault",
-    "softirq",
-})  # fmt: skip
+    Interrupts are left out: the board has its own, which are no false alarm.
+    """
+    pieces = [
+        piece
+        for entry in map(cause_of, names())
+        if entry.kind != "outside" and entry.answer.kind != "interrupt"
+        for piece in entry.answer.pieces
+    ]
+    return any(names_it(pieces, "", share.cause, share.detail) for share in one.called)
 
 
 def _by_cause(marked: Sequence[Marked]) -> str:

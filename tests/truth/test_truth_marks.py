@@ -46,7 +46,7 @@ def share(cause: str, detail: str, part: float, *, called: bool = True) -> Share
 
 def marked(*shares: Share, place: int | None = 0, truth: float = 0.8) -> Marked:
     true = TrueCause(
-        name="irqs-off", expected=True, acted=50, place=place, right=[0], share=truth,
+        name="irqs-off", expected=True, acted=50, place=place, rank=0, right=[0], share=truth,
         mean_ns=40_000.0, windows=20, windows_right=19, worst_ns=2_500,
     )  # fmt: skip
     return Marked(

@@ -54,7 +54,7 @@ def test_a_known_cause_is_called_first_and_its_time_is_located(case: Case) -> No
 
 def test_of_two_causes_both_are_in_the_first_two() -> None:
     found = answered(Case(PC, ("slow-irq", "rt-task"), 10.0, seed=1))
-    assert {cause.place for cause in found.causes} == {0, 1}
+    assert {cause.rank for cause in found.causes} == {0, 1}
 
 
 @pytest.mark.parametrize("rig", [PC, ARM], ids=lambda rig: rig.name)
