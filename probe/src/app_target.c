@@ -65,7 +65,8 @@ static _Noreturn void child_main(char *const *argv, int go, int failure, pid_t p
 	ssize_t got;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpgid(0, 0);
+	/* A group of its own for the signals at its end, and for the scheduler. */
+	setsid();
 	do
 		got = read(go, &byte, 1);
 	while (got < 0 && errno == EINTR);

@@ -2,6 +2,7 @@
 #include "flight.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,31 @@ static uint64_t stack_after_ns(uint64_t threshold_ns)
 {
 	return threshold_ns && threshold_ns / 2 < STACK_AFTER_NS ? threshold_ns / 2
 								 : STACK_AFTER_NS;
+}
+
+/*
+ * hurry - let this thread be as nice as that
+ *
+ * Where the scheduler groups by sessions (autogroup, sched(7)), niceness counts within a session
+ * alone, and one of its own would starve for seconds beside others. It is given the group of a
+ * session that we lead, which is gone when we are; another's is left as it is. Refused, all stays
+ * as it was: what is overwritten meanwhile was not observed.
+ */
+static void hurry(int nice)
+{
+	char text[8];
+	int length = snprintf(text, sizeof(text), "%d", nice), fd;
+	ssize_t written;
+
+	setpriority(PRIO_PROCESS, 0, nice);
+	if (getsid(0) != getpid())
+		return;
+	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	written = write(fd, text, (size_t)length);
+	(void)written;
+	close(fd);
 }
 
 static int start_best(struct session *session, unsigned engine, char *text)
@@ -128,14 +154,13 @@ int flight_start(struct session *session, const struct recorder_watch *watch, ch
 		snprintf(text, RECORDER_MESSAGE, "no memory for the flight recorder");
 		return release(flight, ENOMEM);
 	}
-	/* Refused, it is as nice as it was: what is overwritten meanwhile was not observed. */
-	setpriority(PRIO_PROCESS, 0, LOOKING_NICE);
+	hurry(LOOKING_NICE);
 	/* One engine looks for the kernel's entry from its timer. */
 	symbols_show(session->guardian, &symbols);
 	error = start_best(session, flight->asked.engine, text);
 	symbols_hide(session->guardian, &symbols);
 	if (error) {
-		setpriority(PRIO_PROCESS, 0, 0);
+		hurry(0);
 		return release(flight, error);
 	}
 	sample_cost(&flight->recorder, &flight->sampled);
@@ -203,7 +228,7 @@ void flight_end(struct session *session)
 	/* Measured for a part of the run by somebody else, it is not known for the whole. */
 	measured =
 	    cost.run_ns > flight->sampled.run_ns && cost.runs - flight->sampled.runs > events / 2;
-	setpriority(PRIO_PROCESS, 0, 0);
+	hurry(0);
 	symbols_send(session);
 	KEEP(session, recorder_cost, RECORDER_COST, .sampled_runs = flight->sampled.runs,
 	     .sampled_ns = flight->sampled.run_ns, .gather_ns = flight->gather_ns);

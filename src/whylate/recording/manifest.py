@@ -62,7 +62,7 @@ class AppPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     comm: str | None = None
     #: The threads of this process.
     pid: int | None = None
-    #: Those of this program, which is started for the run, and what it starts.
+    #: Those of this program, which is started for the run.
     command: list[str] | None = None
 
 

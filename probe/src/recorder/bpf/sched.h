@@ -111,8 +111,9 @@ int switch_threads(__u64 *context)
 		bpf_map_delete_elem(&woken, &prev_pid);
 	if (is_watching() && is_watched(next))
 		runnable_ns = watched_runs(cpu, next, next_pid, now);
-	/* Still on prev's stack: it kept the thread from running, unless it was its turn. */
-	if (config.stack_after_ns && now - runnable_ns > config.stack_after_ns &&
+	/* Still on prev's stack: it kept the thread from running, unless it was its turn, or idle.
+	 */
+	if (config.stack_after_ns && now - runnable_ns > config.stack_after_ns && prev_pid &&
 	    prev->prio > next->prio)
 		record_stack(context, cpu, now, STACK_SWITCH, 0);
 	return 0;
