@@ -108,6 +108,7 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_surroun
 	    .core_relo_rec_size = program->relocation_count ? sizeof(struct bpf_relocation) : 0,
 	};
 	long fd;
+	int error;
 
 	if (program->instruction_count > INSTRUCTIONS) {
 		errno = E2BIG;
@@ -132,5 +133,9 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_surroun
 	arguments.log_level = 1;
 	arguments.log_buf = (uintptr_t)with->log;
 	arguments.log_size = with->log_size;
-	return (int)bpf_call(BPF_PROG_LOAD, &arguments, sizeof(arguments));
+	error = errno;
+	fd = bpf_call(BPF_PROG_LOAD, &arguments, sizeof(arguments));
+	/* A log without room for all of it is an error of its own. */
+	errno = error;
+	return (int)fd;
 }
