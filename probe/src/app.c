@@ -12,7 +12,6 @@
 #include "clock.h"
 #include "flight_windows.h"
 #include "leb128.h"
-#include "recorder/chunks.h"
 #include "samples.h"
 #include "session_parts.h"
 
@@ -60,10 +59,7 @@ static void ship_block(struct session *session, uint16_t number)
 /* block_limit - how long a part of a block may become */
 static size_t block_limit(const struct session *session)
 {
-	if (session->spooling)
-		return SPOOL_BLOCK;
-	return session->link.frame_limit > 256 ? session->link.frame_limit - 64
-					       : 2 * LINK_MIN_FRAME;
+	return session->spooling ? SPOOL_BLOCK : flight_part_limit(session);
 }
 
 static void put(struct session *session, uint16_t number, uint64_t index,
@@ -131,15 +127,11 @@ static void name_thread(struct session *session, uint32_t pid)
 static void end_at(struct session *session, uint16_t number, uint64_t index)
 {
 	struct flight *flight = &session->flight;
-	char text[160];
 
 	flight->recorder.engine->freeze(&flight->recorder);
 	session->app.ending = true;
 	app_stop(session);
-	snprintf(text, sizeof(text),
-		 "activation %" PRIu64 " on CPU %u was later than %.1f us: the run was ended there",
-		 index, number, (double)flight->asked.stop_above_ns / 1000);
-	KEEP(session, note, NOTE, .code = wire_text("stopped"), .text = wire_text(text));
+	flight_tell_stopped(session, number, index);
 }
 
 static void examine(struct session *session, uint16_t number, uint64_t index,
@@ -208,9 +200,7 @@ static bool take_cpu(struct session *session, uint16_t number)
 		examine(session, number, cpu->next - cpu->base, &stage);
 		cpu->seen++;
 	}
-	chunks_release(recorded, held, waiting_ns);
-	__atomic_store_n(&recorded->want.above_ns, threshold_below(&session->flight.threshold),
-			 __ATOMIC_RELAXED);
+	flight_looked_at(&session->flight, recorded, held, waiting_ns);
 	return room;
 }
 

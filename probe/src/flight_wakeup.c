@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The flight recorder and the wakeup workload: what is recorded of which activation. */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "clock.h"
 #include "flight_windows.h"
-#include "recorder/chunks.h"
 #include "recorder/want.h"
 #include "session_parts.h"
 
@@ -65,14 +61,10 @@ static void end_workload(struct session *session, uint32_t stopped)
 {
 	struct flight *flight = &session->flight;
 	const struct wakeup_cpu *cpu = &session->wakeup.cpus[stopped - 1];
-	char text[160];
 
 	flight->stop_told = true;
 	wakeup_stop(&session->wakeup);
-	snprintf(text, sizeof(text),
-		 "activation %" PRIu64 " on CPU %u was later than %.1f us: the run was ended there",
-		 flight->stopped_index, cpu->cpu, (double)cpu->stop_above_ns / 1000);
-	KEEP(session, note, NOTE, .code = wire_text("stopped"), .text = wire_text(text));
+	flight_tell_stopped(session, cpu->cpu, flight->stopped_index);
 }
 
 static uint64_t due_of(const struct wakeup_cpu *cpu, const struct activation *activation)
@@ -167,12 +159,10 @@ static void examine_cpu(struct session *session, size_t i, bool ended)
 			break;
 		examine(session, i, activation);
 	}
-	chunks_release(recorded, held,
-		       cpu->ring.offered < written
-			   ? run_of(cpu, ring_at(&cpu->ring, cpu->ring.offered))
-			   : UINT64_MAX);
-	__atomic_store_n(&recorded->want.above_ns, threshold_below(&flight->threshold),
-			 __ATOMIC_RELAXED);
+	flight_looked_at(flight, recorded, held,
+			 cpu->ring.offered < written
+			     ? run_of(cpu, ring_at(&cpu->ring, cpu->ring.offered))
+			     : UINT64_MAX);
 }
 
 void flight_examine(struct session *session, bool ended)

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "flight_windows.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "clock.h"
+#include "recorder/chunks.h"
 #include "recorder/pack_events.h"
 #include "session_parts.h"
 
@@ -31,11 +35,34 @@ static bool allowed(struct flight *flight, uint64_t now_ns)
 	return true;
 }
 
+size_t flight_part_limit(const struct session *session)
+{
+	return session->link.frame_limit > 256 ? session->link.frame_limit - 64
+					       : 2 * LINK_MIN_FRAME;
+}
+
+void flight_looked_at(struct flight *flight, struct recorder_cpu *recorded, uint64_t held,
+		      uint64_t before_ns)
+{
+	chunks_release(recorded, held, before_ns);
+	__atomic_store_n(&recorded->want.above_ns, threshold_below(&flight->threshold),
+			 __ATOMIC_RELAXED);
+}
+
+void flight_tell_stopped(struct session *session, uint16_t cpu, uint64_t index)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "activation %" PRIu64 " on CPU %u was later than %.1f us: the run was ended there",
+		 index, cpu, (double)session->flight.asked.stop_above_ns / 1000);
+	KEEP(session, note, NOTE, .code = wire_text("stopped"), .text = wire_text(text));
+}
+
 static void send_events(struct session *session, uint16_t cpu, const struct window *window)
 {
 	uint8_t data[WIRE_MAX_PAYLOAD];
-	size_t limit =
-	    session->link.frame_limit > 256 ? session->link.frame_limit - 64 : LINK_MIN_FRAME * 2;
+	size_t limit = flight_part_limit(session);
 	size_t i = 0;
 
 	while (i < window->count) {

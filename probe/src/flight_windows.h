@@ -3,10 +3,12 @@
 #ifndef WHYLATE_FLIGHT_WINDOWS_H
 #define WHYLATE_FLIGHT_WINDOWS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "recorder/event.h"
 
+struct flight;
 struct session;
 
 /* Why a window is sent (schema/wire.toml, "window"). */
@@ -31,5 +33,15 @@ struct flight_subject {
  * before: the stage before this one, from which on the running sums are told; NULL. */
 void flight_window(struct session *session, const struct flight_subject *subject, enum why why,
 		   const struct recorder_stage *stage, const struct recorder_stage *before);
+
+/* flight_part_limit - how many bytes of events or samples one message may take */
+size_t flight_part_limit(const struct session *session);
+
+/* flight_looked_at - let go of what was held of a CPU until before_ns, and say what is late now */
+void flight_looked_at(struct flight *flight, struct recorder_cpu *recorded, uint64_t held,
+		      uint64_t before_ns);
+
+/* flight_tell_stopped - note that an activation was too late, and ended the run */
+void flight_tell_stopped(struct session *session, uint16_t cpu, uint64_t index);
 
 #endif
