@@ -54,8 +54,6 @@ def causes_of(board: str) -> list[str]:
 def _rig(board: str, engine: Engine, *of: str) -> Rig:
     """Return the least rig that these causes act on."""
     cpus = max(cause(name).cpus for name in of)
-    if virtual_board(board).machine == "sabrelite":
-        cpus = virtual_board(board).description.cpus
     return Rig(board, cpus, engine, "late-idle" in of)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -125,7 +126,10 @@ def test_the_command_prints_what_was_done_and_switches_off_what_it_switched_on()
     done = CliRunner().invoke(inject, words, catch_exceptions=False)
     assert done.exit_code == 0
     assert done.stdout.startswith("rt-task: acted ")
-    assert "on CPU 0, min 4" in done.stdout
+    shortest = re.search(r"on CPU 0, min ([\d.]+) (µs|ms),", done.stdout)
+    assert shortest is not None
+    # Where this machine stops the board meanwhile, even the shortest is longer than asked for.
+    assert float(shortest[1]) * {"µs": 1, "ms": 1000}[shortest[2]] >= 400
     assert not QemuBoard(virtual_board("virt-arm64")).power.is_on()
 
 

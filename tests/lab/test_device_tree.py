@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from whylate.lab.device_tree import disable
+from whylate.lab.device_tree import with_property
 from whylate.lab.errors import LabError
 
 Node = tuple[str, dict[str, bytes], list["Node"]]
@@ -88,6 +88,10 @@ def unflatten(tree: bytes) -> Node:
     return root
 
 
+def disable(tree: bytes, path: str) -> bytes:
+    return with_property(tree, path, "status", "disabled")
+
+
 @pytest.mark.parametrize("names", [(), ("status",), ("xstatus", "status")])
 def test_a_node_is_disabled_and_all_else_stays(names: tuple[str, ...]) -> None:
     changed = unflatten(disable(flatten(TREE, *names), "/soc/serial@10/bluetooth"))
@@ -105,6 +109,12 @@ def test_several_nodes_are_disabled_one_after_the_other() -> None:
     once = disable(flatten(TREE), "/soc/serial@10")
     changed = unflatten(disable(once, "/soc/serial@20"))
     assert [one[1]["status"] for one in changed[2][0][2]] == [b"disabled\0"] * 2
+
+
+def test_cells_are_set_and_overrule_what_is_there() -> None:
+    tree = flatten(("", {}, [("clock", {"rate": b"\0\0\0\x07", "name": b"c\0"}, [])]))
+    changed = unflatten(with_property(tree, "/clock", "rate", [100_000_000, 1]))
+    assert changed[2][0][1] == {"rate": bytes.fromhex("05f5e10000000001"), "name": b"c\0"}
 
 
 def test_a_node_that_is_not_there_is_said() -> None:

@@ -259,7 +259,8 @@ def test_the_first_that_is_too_late_ends_the_run(engine: int) -> None:
         heard = watch(app(pid=pid, seconds=30), engine, stop_above_ns=1_000)
     (window,) = [one for one in heard.windows if one.why == 2]
     assert window.run_ns - window.due_ns > 1_000
-    assert [note.code for note in heard.notes] == ["stopped"]
+    # Some kernels do not show all switches from idle: whether any was missed here is up to them.
+    assert [note.code for note in heard.notes if note.code != "hides-idle"] == ["stopped"]
 
 
 @pytest.mark.parametrize(

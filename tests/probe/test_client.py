@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from bad_line import Change, Noise, RelayedStream, unchanged
 
+from whylate.boards.follow import FileStream
 from whylate.probe.client import (
     Client,
     ProbeError,
@@ -318,3 +319,49 @@ def test_encoding_a_foreign_frame_is_the_inverse_of_what_the_relay_undoes() -> N
     decoder = FrameDecoder()
     assert decoder.feed(Rewritten(PROTOCOL + 1)(frame)) == []
     assert decoder.foreign_protocol == PROTOCOL + 1
+
+
+# ---------------------------------------------------------------- lines that take nothing
+
+
+def _said(count: int) -> bytes:
+    """Return the first frames of a probe; 40 are more than go without an acknowledgement."""
+    frames: list[bytes] = []
+    board = Link(frames.append)
+    for number in range(count):
+        board.send(Note(str(number), ""))
+    return b"".join(frames)
+
+
+def test_a_file_that_is_followed_never_holds_its_reader_up(tmp_path: Path) -> None:
+    path = tmp_path / "port"
+    path.write_bytes(_said(40))
+    writing = [True]
+    with closing(FileStream(path, lambda: writing[0], lambda: None)) as stream:
+        client = Client(stream)
+        heard: list[Message] = []
+        until = time.monotonic() + PATIENCE_S
+        while len(heard) < 40 and time.monotonic() < until:
+            heard += client.pump(0.01)
+        # Its writer is silent, and has not ended.
+        assert client.pump(0.01) == []
+        assert not client.ended
+        writing[0] = False
+        assert client.pump(PATIENCE_S) == []
+        assert client.ended
+    assert len(heard) == 40
+
+
+def test_a_line_that_takes_nothing_and_says_nothing_more_has_ended(
+    sockets: tuple[SocketStream, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: bytes) -> None:
+        raise BrokenPipeError
+
+    stream, far = sockets
+    monkeypatch.setattr(stream, "write", refuse)
+    far.sendall(_said(40))
+    client = Client(stream)
+    assert len(client.pump(PATIENCE_S)) == 40
+    with pytest.raises(ProbeGoneError):
+        client.pump(PATIENCE_S)

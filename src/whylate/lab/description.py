@@ -31,8 +31,8 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     kernel_args: list[str] = []
     #: Below the kernel package's directory of device trees; None: QEMU makes one, or needs none.
     dtb: str | None = None
-    #: Nodes of the device tree that are disabled.
-    dtb_disable: list[str] = []
+    #: Properties of the device tree's nodes that are set: node, property, text or cells.
+    dtb_set: dict[str, dict[str, str | list[int]]] = {}
     cpus: int
     max_cpus: int
     memory: str

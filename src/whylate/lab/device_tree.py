@@ -1,4 +1,4 @@
-"""Devices switched off in a flattened device tree, as a board's overlay would.
+"""Properties set in a flattened device tree, as a board's overlay would.
 
 Format: Devicetree Specification 0.4, chapter 5. Only what is needed is read: nodes by their path,
 and a property put in front of a node's own, where it counts.
@@ -7,6 +7,7 @@ and a property put in front of a node's own, where it counts.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 from whylate.lab.errors import LabError
 
@@ -15,20 +16,25 @@ _BEGIN_NODE, _END_NODE, _PROP, _NOP, _END = 1, 2, 3, 4, 9
 _HEADER = struct.Struct(">10I")
 
 
-def disable(tree: bytes, path: str) -> bytes:
-    """Return the tree with the node at `path` disabled; raises LabError where it has none."""
+def with_property(tree: bytes, path: str, name: str, value: str | Sequence[int]) -> bytes:
+    """Return the tree with a property of the node at `path` set; raises LabError without that node.
+
+    value: a text, or cells of 32 bits.
+    """
     try:
         header = list(_HEADER.unpack_from(tree))
         if header[0] != _MAGIC:
             raise LabError("this is not a device tree")
         at = _behind_name(tree, header[2], path)
-        name, strings = _name_offset(tree, header)
+        offset, strings = _name_offset(tree, header, name.encode())
     except (struct.error, ValueError, IndexError):
         raise LabError("the device tree is damaged") from None
     if at is None:
         raise LabError(f"the device tree has no node {path}")
-    value = b"disabled\0"
-    prop = struct.pack(">3I", _PROP, len(value), name) + value + b"\0" * (-len(value) % 4)
+    data = (
+        value.encode() + b"\0" if isinstance(value, str) else struct.pack(f">{len(value)}I", *value)
+    )
+    prop = struct.pack(">3I", _PROP, len(data), offset) + data + b"\0" * (-len(data) % 4)
     body = tree[:at] + prop + tree[at:]
     # What lies behind the place moved: the strings, to which one may be added at the end.
     header[9] += len(prop)
@@ -64,11 +70,11 @@ def _behind_name(tree: bytes, offset: int, path: str) -> int | None:
             raise ValueError("not a token")
 
 
-def _name_offset(tree: bytes, header: list[int]) -> tuple[int, bytes]:
-    """Return the offset of the name "status", and what must be added to the strings for it."""
+def _name_offset(tree: bytes, header: list[int], name: bytes) -> tuple[int, bytes]:
+    """Return the offset of a property's name, and what must be added to the strings for it."""
     strings = tree[header[3] : header[3] + header[8]]
-    found = (b"\0" + strings).find(b"\0status\0")
-    return (found, b"") if found >= 0 else (len(strings), b"status\0")
+    found = (b"\0" + strings).find(b"\0" + name + b"\0")
+    return (found, b"") if found >= 0 else (len(strings), name + b"\0")
 
 
 def _aligned(offset: int) -> int:

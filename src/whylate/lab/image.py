@@ -15,7 +15,7 @@ import msgspec
 
 from whylate.lab.cache import building, cache_directory, sha256_of
 from whylate.lab.description import FILES, Description, VirtualBoard
-from whylate.lab.device_tree import disable
+from whylate.lab.device_tree import with_property
 from whylate.lab.errors import LabError
 from whylate.lab.initramfs import Archive
 from whylate.lab.packages import Packages, contents
@@ -82,7 +82,7 @@ def _unpack_kernel(
     """Take the kernel, the device tree and the modules out of a package, once."""
     wanted = board.description
     key = hashlib.sha256(
-        f"{sha256_of(package)} {wanted.dtb} {wanted.dtb_disable} {wanted.modules} plain".encode()
+        f"{sha256_of(package)} {wanted.dtb} {wanted.dtb_set} {wanted.modules} plain".encode()
     ).hexdigest()[:16]
     here = directory / key
     note = here / "kernel.json"
@@ -139,8 +139,9 @@ class _Taken:
             self.builtin = {_module(PurePosixPath(line)) for line in lines}
         elif self.wanted.dtb and str(path).endswith("/" + self.wanted.dtb):
             tree = _data(tar, member)
-            for node in self.wanted.dtb_disable:
-                tree = disable(tree, node)
+            for node, properties in self.wanted.dtb_set.items():
+                for name, value in properties.items():
+                    tree = with_property(tree, node, name, value)
             (self.directory / "board.dtb").write_bytes(tree)
             self.tree = True
         elif ".ko" in path.name and _module(path) in self.wanted.modules:

@@ -34,6 +34,8 @@ COMMAND_S = 30.0
 WINDOW = 32
 #: How long a word may take to arrive before the link is told that time has passed.
 TURN_S = 0.05
+#: What the other end sent before it closed its end is there within this.
+LAST_WORDS_S = 1.0
 
 
 class Stream(Protocol):
@@ -192,7 +194,8 @@ class Client:
         frames = self._read() if ready else self._link.tick()
         # It closed its end while we wrote: what it sent before may still be there to read.
         while self._link.broken and not self.ended:
-            frames += self._read()
+            ready, _, _ = select.select([self._stream.fileno()], [], [], LAST_WORDS_S)
+            frames += self._read() if ready else self._end()
         return [m for frame in frames if (m := self._take(frame)) is not None]
 
     def _last_words(self) -> str:
@@ -204,12 +207,16 @@ class Client:
         return clean or "it was killed, or the connection to the board broke"
 
     def _read(self) -> list[Frame]:
-        """Return the frames that what has arrived completes; at the end those that waited."""
+        """Return the frames that what has arrived completes; at its end those that waited."""
         data = b""
         with contextlib.suppress(OSError):
             data = self._stream.read(1 << 16)
         if data:
             return self._link.receive(data)
+        return self._end()
+
+    def _end(self) -> list[Frame]:
+        """Return the frames that waited for others, which will not come any more."""
         self.ended = True
         return self._link.abandon()
 
