@@ -31,7 +31,6 @@ PLACES = {
     "cpus": "PLACE_CPUS",
     "woken": "PLACE_WOKEN",
     "config": "PLACE_CONFIG",
-    "__irq_regs": "PLACE_IRQ_REGS",
 }
 #: The kind of relocation of a call, and its instruction.
 R_BPF_64_32, CALL = 10, 0x85

@@ -279,6 +279,52 @@ def test_a_late_interrupt_needs_proof_that_interrupts_were_off() -> None:
         assert told(cut(late_interrupt(*stacks)))[0] == ("unexplained", "in make", 700)
 
 
+@pytest.mark.parametrize(
+    ("guest", "held_up"),
+    [(True, ("steal", "as it went to sleep")), (False, ("unexplained", "as it went to sleep"))],
+)
+def test_nothing_of_the_kernels_holds_a_thread_up_on_its_way_to_sleep(
+    guest: bool, held_up: tuple[str, str]
+) -> None:
+    """Its timer came at once: interrupts were off for a moment only, in its own name."""
+    asleep = window(
+        switch(-400, PID, "whylate", PRIO, prev=20),
+        event(700, Kind.VECTOR_ENTRY, name="local_timer"),
+        event(
+            710,
+            Kind.STACK,
+            id=PID,
+            name="timer",
+            enabled=True,
+            stack=("_raw_spin_unlock_irqrestore+0x19",),
+        ),
+        event(750, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
+        event(800, Kind.VECTOR_EXIT, name="local_timer"),
+        run=1000,
+    )
+    assert told(cut(asleep, guest=guest))[0] == (*held_up, 700)
+    awake = replace(asleep, events=asleep.events[:1])
+    assert told(cut(awake, guest=guest)) == [("return", "did not sleep", 1000)]
+
+
+def test_what_a_kernel_does_not_show_is_not_observed() -> None:
+    """Another thread ran when it was due, and then it ran itself, of which nothing was recorded."""
+    hidden = window(
+        switch(-400, 20, "make", 120),
+        event(100, Kind.VECTOR_ENTRY, name="eth0"),
+        event(200, Kind.VECTOR_EXIT, name="eth0"),
+        run=1000,
+    )
+    assert told(cut(hidden)) == [
+        ("unexplained", "in make", 100),
+        ("interrupt", "eth0", 100),
+        ("not observed", "hidden by the kernel", 800),
+    ]
+    assert told(cut(replace(hidden, waking_ns=DUE + 150)))[-1] == ("unexplained", "in make", 800)
+    seen = (*hidden.events, switch(950, PID, "whylate", PRIO, prev=20))
+    assert "not observed" not in {name for name, _, _ in told(cut(replace(hidden, events=seen)))}
+
+
 def test_idle_answers_for_no_more_than_its_state_says() -> None:
     late = window(
         IDLE,

@@ -121,7 +121,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the driver with the engine in it."""
     target = tmp_path_factory.mktemp("recorder") / "recorder_driver"
     names = ["bpf", "bpf_maps", "bpf_program", "bpf_sources", "chunks", "kernel_btf"]
-    names += ["kernel_code", "window"]
+    names += ["window"]
     sources = [PROBE / f"src/recorder/{name}.c" for name in names]
     compiler = shutil.which(os.environ.get("CC", "cc")) or "gcc"
     command: list[str | Path] = [compiler, *FLAGS, f"-I{PROBE / 'src'}"]

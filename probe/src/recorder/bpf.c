@@ -24,16 +24,6 @@
 #include "bpf_sources.h"
 #include "engine.h"
 #include "kernel_btf.h"
-#include "kernel_code.h"
-
-/* The kernel's code by which it is entered for its timer's interrupt. */
-#if defined(__aarch64__)
-#define ENTRY	   "el1h_64_irq"
-#define USER_ENTRY "el0t_64_irq"
-#else
-#define ENTRY	   "asm_sysvec_apic_timer_interrupt"
-#define USER_ENTRY NULL
-#endif
 
 #define LOG_SIZE (64u << 10)
 
@@ -120,46 +110,24 @@ static const char *last_line(char *log)
 	return last;
 }
 
-/*
- * load_without_registers - the kernel has __irq_regs and no address for it (no KALLSYMS_ALL)
- *
- * Then the programs look for the interrupt's entry on the stack: below it is what it interrupted.
- */
-static int load_without_registers(struct bpf_engine *engine, const struct bpf_program *program,
-				  struct bpf_surroundings *with, uint32_t tracepoint)
+/* find_names - of the tracepoints in the kernel's BTF, and where registers_at leads */
+static int find_names(struct bpf_engine *engine, struct kernel_name *names, char *text)
 {
-	struct kernel_code entry = kernel_code_find(ENTRY);
-
-	engine->config.entry = entry.begin;
-	engine->config.entry_end = entry.end;
-	if (USER_ENTRY) {
-		entry = kernel_code_find(USER_ENTRY);
-		engine->config.user_entry = entry.begin;
-		engine->config.user_entry_end = entry.end;
-	}
-	/* Programs that were loaded keep the constants they have, which differ in nothing else. */
-	errno = bpf_create_config(engine);
-	if (errno)
-		return -1;
-	with->config_fd = engine->config_fd;
-	with->irq_regs = 0;
-	return bpf_program_load(program, with, tracepoint);
-}
-
-/* find_tracepoints - in the kernel's BTF, and __irq_regs as the last of names */
-static int find_tracepoints(struct kernel_name *names, char *text)
-{
+	struct kernel_name *bases = &names[bpf_program_count], *registers = bases + 1;
 	int error;
 
 	for (size_t i = 0; i < bpf_program_count; i++)
 		names[i] = (struct kernel_name){"btf_trace_", bpf_programs[i].tracepoint,
-						BTF_KIND_TYPEDEF, 0};
-	names[bpf_program_count] = (struct kernel_name){"", "__irq_regs", BTF_KIND_VAR, 0};
-	error = kernel_btf_find(names, bpf_program_count + 1);
+						BTF_KIND_TYPEDEF, 0, 0};
+	*bases = (struct kernel_name){"", "hrtimer_bases", BTF_KIND_VAR, 0, 0};
+	*registers = (struct kernel_name){"", "__irq_regs", BTF_KIND_VAR, 0, 0};
+	error = kernel_btf_find(names, bpf_program_count + 2);
 	if (error == ENOENT)
 		return fail(text, error, "this kernel has no BTF (/sys/kernel/btf/vmlinux)");
 	if (error)
 		return fail(text, error, "/sys/kernel/btf/vmlinux: %s", strerror(error));
+	if (bases->offset && registers->offset)
+		engine->config.registers_at = (int64_t)registers->offset - bases->offset;
 	return 0;
 }
 
@@ -172,7 +140,6 @@ static void load_programs(struct bpf_engine *engine, const struct kernel_name *n
 	    .cpus_fd = engine->cpus_fd,
 	    .woken_fd = engine->woken_fd,
 	    .config_fd = engine->config_fd,
-	    .irq_regs = names[bpf_program_count].id,
 	    .log = malloc(LOG_SIZE),
 	    .log_size = LOG_SIZE,
 	};
@@ -186,8 +153,6 @@ static void load_programs(struct bpf_engine *engine, const struct kernel_name *n
 			continue;
 		}
 		*fd = bpf_program_load(program, &with, names[i].id);
-		if (*fd < 0 && errno == ENOENT && with.irq_regs)
-			*fd = load_without_registers(engine, program, &with, names[i].id);
 		if (*fd >= 0)
 			continue;
 		errors[i] = errno;
@@ -288,7 +253,7 @@ static int bpf_measure(struct recorder *recorder, bool on)
 static int begin(struct recorder *recorder, const struct recorder_plan *plan, char *text)
 {
 	struct bpf_engine *engine = recorder->state;
-	struct kernel_name names[PROGRAMS_MOST + 1] = {0};
+	struct kernel_name names[PROGRAMS_MOST + 2] = {0};
 	int errors[PROGRAMS_MOST] = {0};
 	uint64_t events;
 	int error = bpf_load_types(engine);
@@ -308,6 +273,9 @@ static int begin(struct recorder *recorder, const struct recorder_plan *plan, ch
 			memcpy(engine->config.watch_comm, plan->watch->comm,
 			       sizeof(plan->watch->comm));
 	}
+	error = find_names(engine, names, text);
+	if (error)
+		return error;
 	error = bpf_create_config(engine);
 	if (error)
 		return refused(text, error, "configuration");
@@ -317,9 +285,6 @@ static int begin(struct recorder *recorder, const struct recorder_plan *plan, ch
 	error = share(recorder, plan, events);
 	if (error)
 		return refused(text, error, "rings");
-	error = find_tracepoints(names, text);
-	if (error)
-		return error;
 	load_programs(engine, names, errors, text);
 	if (plan->measure_cost)
 		bpf_measure(recorder, true);

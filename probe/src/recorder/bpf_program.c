@@ -79,11 +79,6 @@ static void set_address(struct bpf_insn *instruction, const struct bpf_surroundi
 		instruction[1].imm = instruction[0].imm;
 		value = with->config_fd;
 		break;
-	case PLACE_IRQ_REGS:
-		/* Without it the address is 0, as the programs expect. */
-		meaning = with->irq_regs ? BPF_PSEUDO_BTF_ID : 0;
-		value = (int32_t)with->irq_regs;
-		break;
 	}
 	instruction[0].src_reg = meaning & 0xf;
 	instruction[0].imm = value;

@@ -9,10 +9,9 @@
 
 /* What an address in a program stands for. */
 enum bpf_place_kind {
-	PLACE_CPUS,	/* the map of struct recorder_bpf_cpu */
-	PLACE_WOKEN,	/* the map of struct recorder_woken */
-	PLACE_CONFIG,	/* struct recorder_config, in its map */
-	PLACE_IRQ_REGS, /* the kernel's per-CPU variable of that name */
+	PLACE_CPUS,   /* the map of struct recorder_bpf_cpu */
+	PLACE_WOKEN,  /* the map of struct recorder_woken */
+	PLACE_CONFIG, /* struct recorder_config, in its map */
 };
 
 struct bpf_place {
@@ -54,8 +53,7 @@ struct bpf_surroundings {
 	int cpus_fd;
 	int woken_fd;
 	int config_fd;
-	uint32_t irq_regs; /* id in the kernel's BTF; 0: not there */
-	char *log;	   /* what the verifier said of the last program that failed */
+	char *log; /* what the verifier said of the last program that failed */
 	uint32_t log_size;
 };
 

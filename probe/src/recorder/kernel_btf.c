@@ -75,6 +75,21 @@ static bool matches(const struct kernel_name *wanted, uint32_t kind, const char 
 	       !strcmp(name + prefix, wanted->name);
 }
 
+/* place - where in a section the variables are that were found so far, which are before it */
+static void place(const struct text *text, uint64_t at, uint32_t variables,
+		  struct kernel_name *names, size_t count)
+{
+	struct btf_var_secinfo variable;
+
+	for (; variables && at + sizeof(variable) <= text->size;
+	     variables--, at += sizeof(variable)) {
+		memcpy(&variable, text->data + at, sizeof(variable));
+		for (size_t i = 0; i < count; i++)
+			if (names[i].id == variable.type && names[i].kind == BTF_KIND_VAR)
+				names[i].offset = variable.offset;
+	}
+}
+
 static int find(const struct text *text, struct kernel_name *names, size_t count)
 {
 	struct btf_header header;
@@ -103,6 +118,8 @@ static int find(const struct text *text, struct kernel_name *names, size_t count
 			if (type.name_off < header.str_len &&
 			    matches(&names[i], kind, text->data + strings + type.name_off))
 				names[i].id = id;
+		if (kind == BTF_KIND_DATASEC)
+			place(text, at + sizeof(type), members, names, count);
 		at += sizeof(type) + tails[kind].fixed + (uint64_t)tails[kind].each * members;
 	}
 	return 0;

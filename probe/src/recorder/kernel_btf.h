@@ -11,6 +11,7 @@ struct kernel_name {
 	const char *name; /* what follows the prefix */
 	uint32_t kind;	  /* BTF_KIND_ of linux/btf.h */
 	uint32_t id;	  /* set; 0: the kernel has no such */
+	uint32_t offset;  /* set, of a variable in its section; 0 for want of one as well */
 };
 
 /* kernel_btf_find - look all names up at once; returns 0 or an errno, ENOENT without BTF */

@@ -11,8 +11,8 @@ import numpy as np
 from whylate.causes.episodes import episodes
 from whylate.causes.families import Families, families
 from whylate.causes.needs import Sight, sights
-from whylate.causes.pieces import Cause, cut, stack_after_ns
-from whylate.causes.population import Accounted, Population, population
+from whylate.causes.pieces import cut, stack_after_ns
+from whylate.causes.population import Accounted, Population, population, recorded
 from whylate.causes.switching import less_switching, ordinary_switching_ns
 from whylate.recording.events import Window
 from whylate.recording.manifest import Fact, Manifest
@@ -181,13 +181,12 @@ class _Teller:
     def story(self, window: Window) -> Story:
         """Tell one activation."""
         pieces = tuple(cut(window, self._idle_exit_ns, self._stacks_after_ns, guest=self._guest))
-        blind = all(piece.cause is Cause.NOT_OBSERVED for piece in pieces)
         accounted = Accounted(
             window.cpu,
             window.activation,
             window.due_ns,
             window.latency_ns,
-            None if blind else pieces,
+            recorded(pieces),
         )
         return Story(accounted, window, self._thread(window.pid))
 

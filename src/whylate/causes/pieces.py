@@ -16,7 +16,7 @@ stages. A piece is a stretch in which neither changes; it is named
 | thread as urgent/more  | interrupts off (1)   | –           | thread (7)         | thread      |
 | thread less urgent     | interrupts off (1)   | –           | preemption off (3) | –           |
 |                        |                      |             | or throttling (4)  |             |
-| itself                 | interrupts off (1)   | –           | scheduling         | return, or  |
+| itself                 | return, steal (9)    | –           | scheduling         | return, or  |
 |                        |                      |             |                    | fault (5)   |
 
 (1) Only where the stack at the timer interrupt shows that the instruction before the interrupted
@@ -39,6 +39,11 @@ unexplained.
 as urgent as any other, whatever its nice value. Nor is it said of (6) that their timers came late:
 the kernel puts them off by the thread's timer slack.
 (8) Of a program's thread that a softirq woke: from when that was raised.
+(9) It was on its way to sleep. Where it then found its time past: return. Where it slept, and its
+timer came at once: what lies between is a few of its own instructions, and whoever held those up
+was no part of the kernel. In a guest that is the host, which gets the CPU when a timer is set.
+(10) Another thread ran when it was due, and neither its waking nor the switch to it was recorded:
+the recording is not whole. From its last event on: not observed.
 
 Whatever ran while the recorder took a stack: recording. Time that the hypervisor says it took is
 named `steal`, out of what is unexplained first.
@@ -119,6 +124,8 @@ STACK_AFTER_NS = 20_000
 FAIR = 100
 #: Detail of `steal` where the host did not say that it took time, and yet did.
 LATE_TIMER = "its timer came late"
+#: Detail of `not observed` where the kernel did not show how the thread came to run.
+HIDDEN = "hidden by the kernel"
 #: A waking from another CPU takes effect within that, and idle may be entered until then.
 TAKES_EFFECT_NS = 5_000
 
@@ -147,14 +154,28 @@ def cut(
         stacks_after_ns = STACK_AFTER_NS
     rule = _Rule(window, idle_exit_ns or {}, stacks_after_ns, guest=guest)
     pieces: list[Piece] = []
+    own = [event for event in window.events if event.cpu == window.cpu]
     observed = min(max(window.observed_ns, window.due_ns), window.run_ns)
+    until = max(observed, _seen_until(window, own))
     if observed > window.due_ns:
         pieces.append(Piece(window.due_ns, observed, Cause.NOT_OBSERVED))
-    own = [event for event in window.events if event.cpu == window.cpu]
-    for segment in segments(own, window.cpu, observed, window.run_ns):
+    for segment in segments(own, window.cpu, observed, until):
         for start, end, stage in _stages(window, segment):
             pieces += rule.named(replace(segment, start_ns=start, end_ns=end), stage)
+    if until < window.run_ns:
+        pieces.append(Piece(until, window.run_ns, Cause.NOT_OBSERVED, HIDDEN))
     return _joined(_stolen(_recorded(pieces, own), own))
+
+
+def _seen_until(window: Window, own: list[Event]) -> int:
+    """Return until when what the CPU did was surely recorded: rule (10)."""
+    if window.waking_ns is not None or window.switched_ns is not None:
+        return window.run_ns
+    seen = [event for event in own if event.time_ns <= window.run_ns]
+    switch = next((event for event in reversed(seen) if event.kind is Kind.SWITCH), None)
+    if switch is None or switch.id == window.pid:
+        return window.run_ns
+    return seen[-1].time_ns
 
 
 def _stages(window: Window, segment: Segment) -> list[tuple[int, int, Stage]]:
@@ -287,15 +308,24 @@ class _Rule:
         if segment.idle_state >= 0 and segment.level is Level.THREAD:
             return self._idle_exit(segment, stage)
         stack = self._timer_stack
+        if thread is not None and thread.pid == self._window.pid:
+            return [self._awake(segment, stage)]
         if stack is not None and stack.enabled:
             detail = where(stack.stack, OF_UNLOCKING)
             return [Piece(segment.start_ns, segment.end_ns, Cause.INTERRUPTS_OFF, detail, stage)]
-        if thread is not None and thread.pid == self._window.pid and self._window.timer_ns is None:
-            # It was still awake, found its time past, and did not sleep.
-            return [Piece(segment.start_ns, segment.end_ns, Cause.RETURN, "did not sleep", stage)]
         inside = segment.name if segment.level is Level.SOFTIRQ else thread.name if thread else ""
         detail = f"in {inside}" if inside else ""
         return [self._late_timer(segment.start_ns, segment.end_ns, detail, stage)]
+
+    def _awake(self, segment: Segment, stage: Stage) -> Piece:
+        """Name what the thread did itself when it was due: it was on its way to sleep."""
+        stack = self._timer_stack
+        went = stack is not None and stack.id == self._window.pid
+        cause = Cause.STEAL if self._guest else Cause.UNEXPLAINED
+        detail = "as it went to sleep"
+        if not went:
+            cause, detail = Cause.RETURN, "did not sleep"
+        return Piece(segment.start_ns, segment.end_ns, cause, detail, stage)
 
     def _late_timer(self, start_ns: int, end_ns: int, detail: str, stage: Stage) -> Piece:
         """Name a stretch in which the interrupt did not come, and interrupts were not seen off."""

@@ -25,9 +25,7 @@ OTHER = "other"
 #: all of them: the intervals are so much wider, for each episode with the cause.
 RESOLUTION_NS = 1_000
 #: Pieces of these say nothing by their detail in a population.
-_WITHOUT_DETAIL = frozenset(
-    {Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.SCHEDULING, Cause.THROTTLING}
-)
+_WITHOUT_DETAIL = frozenset({Cause.UNEXPLAINED, Cause.SCHEDULING, Cause.THROTTLING})
 #: Never called: not known, or not the board's.
 _UNNAMED = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.RECORDING})
 
@@ -56,6 +54,12 @@ class Accounted:
         for piece in self.pieces:
             spent[key_of(piece)] += piece.length_ns
         return dict(spent)
+
+
+def recorded(pieces: tuple[Piece, ...]) -> tuple[Piece, ...] | None:
+    """Return an activation's pieces, None where nothing of it was recorded."""
+    lost = all(one.cause is Cause.NOT_OBSERVED and not one.detail for one in pieces)
+    return None if pieces and lost else pieces
 
 
 def key_of(piece: Piece) -> Key:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from whylate.causes.answer import TAIL_OF, Answer, Story
-from whylate.causes.pieces import Cause, Piece
-from whylate.causes.population import Accounted, population
+from whylate.causes.pieces import Piece
+from whylate.causes.population import Accounted, population, recorded
 from whylate.recording.activation import Activation
 from whylate.recording.events import Why
 from whylate.recording.traces.cutout import CutOut
@@ -75,9 +75,7 @@ class Tail:
             return
         window = cut("tail" if late else "body", number)
         pieces = self._account(activation, window)
-        accounted = Accounted(
-            activation.cpu, number, activation.due_ns, latency, _known(pieces, latency)
-        )
+        accounted = Accounted(activation.cpu, number, activation.due_ns, latency, recorded(pieces))
         if slot < BODY:
             entry = latency, summed_up(accounted)
             if slot < len(self._body):
@@ -148,11 +146,6 @@ class Tail:
         slowest = heapq.nlargest(above + 1, (entry[0] for entry in self._late))
         limit = slowest[above] if len(slowest) > above else -1
         return max(limit, self._floor_ns or -1), "the slowest thousandth"
-
-
-def _known(pieces: tuple[Piece, ...], latency_ns: int) -> tuple[Piece, ...] | None:
-    blind = latency_ns > 0 and all(piece.cause is Cause.NOT_OBSERVED for piece in pieces)
-    return None if blind else pieces
 
 
 def summed_up(accounted: Accounted) -> Accounted:

@@ -58,7 +58,8 @@ struct task_struct {
 } KERNEL;
 
 struct hrtimer_clock_base {
-	__s64 offset; /* what its clock is ahead of CLOCK_MONOTONIC */
+	void *cpu_base; /* hrtimer_bases of its CPU */
+	__s64 offset;	/* what its clock is ahead of CLOCK_MONOTONIC */
 } KERNEL;
 
 struct hrtimer {
@@ -86,9 +87,6 @@ struct pt_regs___arm64 {
 	__u64 pc;
 } KERNEL;
 
-/* The registers that the running interrupt found, per CPU; NULL outside of interrupts. */
-extern struct pt_regs *__irq_regs __attribute__((section(".ksyms"), weak));
-
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value,
 					 __u64 flags) = (void *)2;
@@ -98,6 +96,5 @@ static __u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static __u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
 static long (*const bpf_get_stack)(void *context, void *to, __u32 size, __u64 flags) = (void *)67;
 static long (*const bpf_probe_read_kernel)(void *to, __u32 size, const void *from) = (void *)113;
-static void *(*const bpf_this_cpu_ptr)(const void *per_cpu) = (void *)154;
 
 #endif

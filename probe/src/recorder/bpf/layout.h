@@ -9,13 +9,9 @@
 struct recorder_config {
 	__u64 ring_mask;      /* events in a ring - 1 */
 	__u64 stack_after_ns; /* 0: no stacks */
-	/* Where there is no __irq_regs: the code by which a timer interrupt is entered, and what
-	 * follows it; 0: not known. */
-	__u64 entry;
-	__u64 entry_end;
-	/* The same for user code, where that has an entry of its own. */
-	__u64 user_entry;
-	__u64 user_entry_end;
+	/* Of the kernel's per-CPU variables: how far behind hrtimer_bases __irq_regs lies, the
+	 * registers that the running interrupt found; 0: not known. */
+	__s64 registers_at;
 	/* Threads whose wakings are watched: of a process, or of a name; see watched(). */
 	__u64 watch_pid;
 	__u64 watch_comm[2];

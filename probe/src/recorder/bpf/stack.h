@@ -6,17 +6,21 @@
 #include "cpu.h"
 
 #define FRAME_PAIRS 6
+#define KEPT_FRAMES (2 * FRAME_PAIRS)
 
-/* interrupted - the instruction that the running interrupt interrupted; 0: not known */
-ALWAYS_INLINE __u64 interrupted(void)
+/*
+ * interrupted - the instruction that the running interrupt interrupted; 0: not known
+ *
+ * timer: one that expires in it. Its base is this CPU's, which few kernels tell otherwise.
+ */
+ALWAYS_INLINE __u64 interrupted(struct hrtimer *timer)
 {
+	struct pt_regs *regs = 0;
 	__u64 instruction = 0;
-	struct pt_regs **here, *regs;
 
-	if (!&__irq_regs)
+	if (!config.registers_at)
 		return 0;
-	here = bpf_this_cpu_ptr(&__irq_regs);
-	regs = *here;
+	bpf_probe_read_kernel(&regs, sizeof(regs), timer->base->cpu_base + config.registers_at);
 	if (!regs)
 		return 0;
 	if (kernel_has(regs->ip)) {
@@ -37,22 +41,20 @@ ALWAYS_INLINE bool is_kernel(__u64 address)
 }
 
 /*
- * find_frame - the innermost whose address is at begin or up to size bytes after it
+ * find_frame - the innermost frame with that address
  *
  * Without branches, and always over all of them: the verifier follows each side of every branch,
  * which is too much for it in a loop. What earlier stacks left behind may be found as well.
  */
-ALWAYS_INLINE __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 begin, __u64 size)
+ALWAYS_INLINE __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 address)
 {
 	__u64 found = STACK_ROOM;
 
-	/* Else the compiler makes comparisons of them, with branches. */
-	opaque(size);
 #pragma clang loop unroll(disable)
 	for (__u32 i = STACK_ROOM; i > 0; i--) {
-		__u64 offset = cpu->frames[i - 1] - begin;
-		/* 1 where neither offset nor size - offset is negative. */
-		__u64 is_it = ~(offset | (size - offset)) >> 63;
+		__u64 offset = cpu->frames[i - 1] - address;
+		/* 1 where neither offset nor its negative is negative. */
+		__u64 is_it = ~(offset | -offset) >> 63;
 
 		opaque(is_it);
 		found += (i - 1 - found) * is_it;
@@ -60,48 +62,96 @@ ALWAYS_INLINE __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 begin, 
 	return found;
 }
 
+/* has_byte - whether any byte of a word is this one */
+ALWAYS_INLINE bool has_byte(__u64 word, __u8 byte)
+{
+	const __u64 ones = 0x0101010101010101;
+	__u64 zero_where_it_is = word ^ ones * byte;
+
+	return (zero_where_it_is - ones) & ~zero_where_it_is & ones << 7;
+}
+
 /*
- * record_stack - the stack of the running thread, from the instruction on where that is in it
+ * may_enable - whether the code before an instruction may have switched interrupts on
  *
- * Above it are the frames of the interrupt's entry and of the tracing itself, which say nothing.
+ * The host looks closer (enables() in raw_events.py, which has the encodings): what it says yes to
+ * this says yes to. Where interrupts were on before, the stack says nothing that the instruction
+ * does not; nor does it where the thread itself was still on its way to sleep. Taking one costs
+ * more than all else.
+ */
+ALWAYS_INLINE bool may_enable(__u64 code)
+{
+	__u32 word = code >> 32;
+
+	return has_byte(code, 0xfb) || has_byte(code, 0x9d) || (word & 0xfffff0ff) == 0xd50340ff ||
+	       (word & 0xffffffe0) == 0xd51b4220 || (word & 0xffffffe0) == 0xd5184600;
+}
+
+/* A stack that was taken: where its frames begin in the scratch, and how many there are. */
+struct stack {
+	__u64 first;
+	__u64 frames;
+};
+
+/* below_timer - the stack below a timer's interrupt; what is above says nothing */
+ALWAYS_INLINE void below_timer(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 instruction,
+			       struct stack *stack)
+{
+	long bytes = bpf_get_stack(context, cpu->frames, sizeof(cpu->frames), 0);
+
+	if (bytes > 0)
+		stack->frames = (__u64)bytes / sizeof(cpu->frames[0]);
+	stack->first = find_frame(cpu, instruction);
+	/* Not found: all of it is better than nothing. */
+	if (stack->first > stack->frames)
+		stack->first = 0;
+}
+
+/* of_switch - the stack of the thread that is switched from: all of it, as far as it is kept */
+ALWAYS_INLINE void of_switch(__u64 *context, struct recorder_bpf_cpu *cpu, struct stack *stack)
+{
+	long bytes = bpf_get_stack(context, cpu->frames, KEPT_FRAMES * sizeof(cpu->frames[0]), 0);
+
+	if (bytes > 0)
+		stack->frames = (__u64)bytes / sizeof(cpu->frames[0]);
+}
+
+/* code_before - the 8 bytes of kernel code before an instruction, 0: not to be read */
+ALWAYS_INLINE __u64 code_before(__u64 instruction)
+{
+	__u64 code = 0;
+
+	if (is_kernel(instruction))
+		bpf_probe_read_kernel(&code, sizeof(code), (void *)(instruction - sizeof(code)));
+	return code;
+}
+
+/*
+ * record_stack - what the running thread was at when the measured one should have run
+ *
+ * instruction: what the timer's interrupt interrupted, where that is known.
  */
 ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 now, __u8 why,
 				__u64 instruction)
 {
-	bool user = instruction && !is_kernel(instruction);
-	__u64 first = 0, frames = 0, code = 0, number, pairs;
-	long bytes = 0;
-
 	/* There is nothing of user code on the kernel's stack. */
-	if (!user)
-		bytes = bpf_get_stack(context, cpu->frames, sizeof(cpu->frames), 0);
-	if (bytes > 0)
-		frames = (__u64)bytes / sizeof(cpu->frames[0]);
-	if (instruction)
-		first = find_frame(cpu, instruction, 0);
-	else if (why == STACK_TIMER)
-		first = 1 + find_frame(cpu, config.entry, config.entry_end - config.entry);
-	/* Nothing below the entry: it was user code. Not found at all: all of it is better. */
-	if (first > frames)
-		first = 0;
-	else if (first < frames && why == STACK_TIMER && !instruction)
-		instruction = cpu->frames[first % STACK_ROOM];
-	else if (first && first == frames && !instruction)
-		user = 1;
-	if (!first && !instruction && why == STACK_TIMER && config.user_entry)
-		user = find_frame(cpu, config.user_entry,
-				  config.user_entry_end - config.user_entry) < frames;
-	if (is_kernel(instruction))
-		bpf_probe_read_kernel(&code, sizeof(code), (void *)(instruction - sizeof(code)));
-	frames = user ? 0 : min(frames - first, 2 * FRAME_PAIRS);
+	bool user = instruction && !is_kernel(instruction);
+	struct stack stack = {0};
+	__u64 code = code_before(instruction), number, frames, pairs;
+	__u32 thread = bpf_get_current_pid_tgid();
+
+	if (why == STACK_SWITCH)
+		of_switch(context, cpu, &stack);
+	else if (!instruction || (may_enable(code) && thread != cpu->shared.measured))
+		below_timer(context, cpu, instruction, &stack);
+	frames = min(stack.frames - stack.first, KEPT_FRAMES);
 	pairs = (frames + 1) / 2;
 	number = reserve(cpu, 1 + pairs);
 	/* What it takes makes the thread later still, and is nobody else's. */
-	fill(cpu, number, now, EVENT_STACK, user ? why | STACK_OF_USER : why, frames,
-	     (__u32)bpf_get_current_pid_tgid(), bpf_ktime_get_ns() - now, user ? 0 : instruction,
-	     code);
+	fill(cpu, number, now, EVENT_STACK, user ? why | STACK_OF_USER : why, frames, thread,
+	     bpf_ktime_get_ns() - now, user ? 0 : instruction, code);
 	for (__u32 i = 0; i < FRAME_PAIRS; i++) {
-		__u64 at = first + 2 * i;
+		__u64 at = stack.first + 2 * i;
 
 		if (i >= pairs)
 			break;

@@ -30,7 +30,7 @@ ALWAYS_INLINE void late_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __u6
 
 	bpf_probe_read_kernel(&timer_now, sizeof(timer_now), (void *)context[1]);
 	if (timer_now - timer->_softexpires > (__s64)config.stack_after_ns)
-		record_stack(context, cpu, now, STACK_TIMER, interrupted());
+		record_stack(context, cpu, now, STACK_TIMER, interrupted(timer));
 }
 
 SECTION("tp_btf/hrtimer_expire_entry")
