@@ -22,15 +22,12 @@ ALWAYS_INLINE bool wakes_measured(struct recorder_bpf_cpu *cpu, struct hrtimer *
 	return task == cpu->task;
 }
 
-/* late_stack - the thread's timer comes late: what did it interrupt? */
-ALWAYS_INLINE void late_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 now,
-			      struct hrtimer *timer)
+/* is_late - whether a timer comes so late that what it interrupted is worth a look */
+ALWAYS_INLINE bool is_late(struct hrtimer *timer, __u64 now)
 {
-	__s64 timer_now = 0; /* by the timer's own clock */
+	__s64 due_ns = timer->_softexpires - timer->base->offset;
 
-	bpf_probe_read_kernel(&timer_now, sizeof(timer_now), (void *)context[1]);
-	if (timer_now - timer->_softexpires > (__s64)config.stack_after_ns)
-		record_stack(context, cpu, now, STACK_TIMER, interrupted(timer));
+	return config.stack_after_ns && (__s64)now - due_ns > (__s64)config.stack_after_ns;
 }
 
 SECTION("tp_btf/hrtimer_expire_entry")
@@ -45,8 +42,8 @@ int timer_entry(__u64 *context)
 	record(cpu, now, EVENT_TIMER_ENTRY, 0, 0, 0, 0, (__u64)timer->function, (__u64)timer);
 	timer_expires(cpu, timer);
 	/* Whom a timer wakes shows only when it does: of a watched program, any late one counts. */
-	if (config.stack_after_ns && (is_watching() || wakes_measured(cpu, timer)))
-		late_stack(context, cpu, now, timer);
+	if (unlikely(is_late(timer, now)) && (is_watching() || wakes_measured(cpu, timer)))
+		record_stack(context, cpu, now, STACK_TIMER, interrupted(timer));
 	return 0;
 }
 
