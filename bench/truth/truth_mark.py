@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-import numpy as np
 from truth_case import Case
 from truth_known import known
 from truth_runs import open_made, place_of
@@ -17,7 +16,8 @@ from truth_runs import open_made, place_of
 from whylate.causes.answer import Answer as Explained
 from whylate.causes.answer import answer_of
 from whylate.causes.pieces import Cause as Named
-from whylate.causes.population import Accounted, CauseShare, Population
+from whylate.causes.population import Accounted, CauseShare
+from whylate.causes.unexplained import unexplained
 from whylate.lab.causes.catalogue import cause
 from whylate.lab.causes.log import CauseLog, unpack
 from whylate.recording.reader import Recording
@@ -111,7 +111,7 @@ def mark(case: Case) -> Marked:
     explained = answer_of(recording, stories=1 << 30)
     logs = unpack((place_of(case) / CAUSES).read_bytes()) if case.causes else []
     shares = [_share(one) for one in explained.population.causes] if explained.population else []
-    weighted, p95 = _unexplained(explained)
+    weighted, p95 = unexplained(explained)
     found = explained.population
     return Marked(
         case=case.name,
@@ -201,21 +201,3 @@ def _located(one: Accounted, pieces: Sequence[str], alias: str) -> int:
         for piece in one.pieces or ()
         if names_it(pieces, alias, piece.cause, piece.detail)
     )
-
-
-def _unexplained(explained: Explained) -> tuple[float, float]:
-    """Return the unexplained part of the excess, and its 95th percentile over episodes.
-
-    The latter is of the latency of each recorded episode.
-    """
-    found: Population | None = explained.population
-    if found is None:
-        return 0.0, 0.0
-    weighted = sum(one.share for one in found.causes if one.cause is Named.UNEXPLAINED)
-    parts = [
-        sum(p.length_ns for p in story.accounted.pieces or () if p.cause is Named.UNEXPLAINED)
-        / max(story.accounted.latency_ns, 1)
-        for story in explained.worst
-        if story.accounted.pieces is not None
-    ]
-    return weighted, float(np.quantile(parts, 0.95)) if parts else 0.0

@@ -71,6 +71,7 @@ static void put(struct session *session, uint16_t number, uint64_t index,
 	    .stages_ns = {stage_since(stage->timer_ns, stage->due_ns),
 			  stage_since(stage->waking_ns, stage->due_ns),
 			  stage_since(stage->switched_ns, stage->due_ns)}};
+	bool full;
 
 	if (cpu->count && cpu->first + cpu->count != index)
 		ship_block(session, number);
@@ -86,12 +87,11 @@ static void put(struct session *session, uint16_t number, uint64_t index,
 	cpu->lengths[2] += app_sample_put(cpu->parts[2] + cpu->lengths[2], stage, cpu->due_ns);
 	cpu->latency_ns = latency_ns;
 	cpu->due_ns = stage->due_ns;
-	cpu->count++;
+	full = ++cpu->count == 4096;
 	for (size_t i = 0; i < 3; i++)
-		if (cpu->lengths[i] + LONGEST_PART > block_limit(session) || cpu->count == 4096) {
-			ship_block(session, number);
-			return;
-		}
+		full |= cpu->lengths[i] + LONGEST_PART > block_limit(session);
+	if (full)
+		ship_block(session, number);
 }
 
 /* ---------------------------------------------------------------- names */

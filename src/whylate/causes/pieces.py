@@ -308,7 +308,7 @@ class _Rule:
         if segment.idle_state >= 0 and segment.level is Level.THREAD:
             return self._idle_exit(segment, stage)
         stack = self._timer_stack
-        if thread is not None and thread.pid == self._window.pid:
+        if self._window.pid in (thread.pid if thread else 0, stack.id if stack else 0):
             return [self._awake(segment, stage)]
         if stack is not None and stack.enabled:
             detail = where(stack.stack, OF_UNLOCKING)

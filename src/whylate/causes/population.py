@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -96,7 +96,6 @@ class Population:
     recorded: int
     body: int
     excess_ns: float
-    notes: list[str] = field(default_factory=list)
 
     @property
     def called(self) -> list[CauseShare]:

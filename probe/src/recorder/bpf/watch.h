@@ -5,6 +5,8 @@
 
 #include "stack.h"
 
+#include "../origin.h"
+
 ALWAYS_INLINE bool is_watched(struct task_struct *task)
 {
 	__u64 *comm = (void *)task->comm; /* 16 bytes, zeros behind the name */
@@ -48,24 +50,22 @@ ALWAYS_INLINE void softirq_begins(struct recorder_bpf_cpu *cpu, __u64 vector, __
 /* watched_woken - a watched thread is woken on this CPU: what by, and since when was it due? */
 ALWAYS_INLINE void watched_woken(struct recorder_bpf_cpu *cpu, __u32 pid, __u64 now)
 {
-	struct recorder_woken entry = {.waking_ns = now, .cpu = bpf_get_smp_processor_id()};
+	struct recorder_waker at = {
+	    .expired_ns = cpu->expired_ns,
+	    .expired_in = cpu->expired_in,
+	    .interrupts = cpu->interrupts,
+	    .interrupt_ns = cpu->interrupt_ns,
+	    .softirq_ns = cpu->in_softirq ? cpu->softirq_ns : 0,
+	};
+	struct recorder_due due = recorder_origin(at, now);
+	struct recorder_woken entry = {
+	    .waking_ns = now,
+	    .due_ns = due.due_ns,
+	    .timer_ns = due.timer_ns,
+	    .cpu = bpf_get_smp_processor_id(),
+	    .origin = due.origin,
+	};
 
-	if (cpu->expired_ns && cpu->expired_in == cpu->interrupts) {
-		entry.origin = ORIGIN_TIMER;
-		entry.due_ns = cpu->expired_ns;
-		entry.timer_ns = cpu->interrupts ? cpu->interrupt_ns : cpu->softirq_ns;
-	} else if (cpu->interrupts) {
-		entry.origin = ORIGIN_INTERRUPT;
-		entry.due_ns = cpu->interrupt_ns;
-		entry.timer_ns = cpu->interrupt_ns;
-	} else if (cpu->in_softirq) {
-		entry.origin = ORIGIN_SOFTIRQ;
-		entry.due_ns = cpu->softirq_ns;
-		entry.timer_ns = cpu->softirq_ns;
-	} else {
-		entry.origin = ORIGIN_THREAD;
-		entry.due_ns = now;
-	}
 	bpf_map_update_elem(&woken, &pid, &entry, 0);
 }
 

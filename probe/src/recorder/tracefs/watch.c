@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recorder/origin.h"
+
 #define WOKEN	 8192u /* threads that were woken and did not run yet; a power of two */
 #define WAYS	 8u    /* places where one of them is looked for */
 #define TIMERS	 8192u
@@ -165,22 +167,23 @@ static void keep_woken(struct watch *watch, struct woken woken)
 static void waking(struct watch *watch, uint16_t number, const struct recorder_event *event)
 {
 	const struct watch_cpu *cpu = &watch->cpus[number];
-	struct woken woken = {.pid = event->c, .cpu = number, .waking_ns = event->time_ns};
+	struct recorder_waker at = {
+	    .expired_ns = cpu->expired_ns,
+	    .expired_in = cpu->expired_in,
+	    .interrupts = cpu->interrupts,
+	    .interrupt_ns = cpu->interrupt_ns,
+	    .softirq_ns = cpu->in_softirq ? cpu->softirq_ns : 0,
+	};
+	struct recorder_due due = recorder_origin(at, event->time_ns);
+	struct woken woken = {
+	    .pid = event->c,
+	    .cpu = number,
+	    .origin = (uint16_t)due.origin,
+	    .waking_ns = event->time_ns,
+	    .due_ns = due.due_ns,
+	    .timer_ns = due.timer_ns,
+	};
 
-	if (cpu->expired_ns && cpu->expired_in == cpu->interrupts) {
-		woken.origin = ORIGIN_TIMER;
-		woken.due_ns = cpu->expired_ns;
-		woken.timer_ns = cpu->interrupts ? cpu->interrupt_ns : cpu->softirq_ns;
-	} else if (cpu->interrupts) {
-		woken.origin = ORIGIN_INTERRUPT;
-		woken.due_ns = woken.timer_ns = cpu->interrupt_ns;
-	} else if (cpu->in_softirq) {
-		woken.origin = ORIGIN_SOFTIRQ;
-		woken.due_ns = woken.timer_ns = cpu->softirq_ns;
-	} else {
-		woken.origin = ORIGIN_THREAD;
-		woken.due_ns = event->time_ns;
-	}
 	keep_woken(watch, woken);
 }
 
