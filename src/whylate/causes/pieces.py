@@ -53,7 +53,8 @@ The pieces are disjoint, in order, and their lengths sum to the latency.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -224,11 +225,14 @@ class _Rule:
         self._switch_stack = _last(stacks, "switch")
         self._passed_over_ns = self._last_passed_over(events)
         running = window.switched_ns if window.switched_ns is not None else window.due_ns
-        self._faults = [
-            event.time_ns
-            for event in events
-            if event.kind is Kind.FAULT and event.id == window.pid and event.time_ns >= running
-        ]
+        self._first_fault_ns = min(
+            (
+                event.time_ns
+                for event in events
+                if event.kind is Kind.FAULT and event.id == window.pid and event.time_ns >= running
+            ),
+            default=window.run_ns,
+        )
 
     def _last_passed_over(self, events: list[Event]) -> int:
         """Return until when the scheduler surely chose somebody less urgent; 0 where it never did.
@@ -352,13 +356,12 @@ class _Rule:
         """Name the thread's own way to user code, and its page faults."""
         if stage is Stage.RUNNABLE:
             return [Piece(segment.start_ns, segment.end_ns, Cause.SCHEDULING, "", stage)]
-        fault = next((time for time in self._faults if time < segment.end_ns), None)
+        fault = min(self._first_fault_ns, segment.end_ns)
         pieces = []
         at = segment.start_ns
-        if fault is None or fault > at:
-            end = segment.end_ns if fault is None else fault
-            pieces.append(Piece(at, end, Cause.RETURN, "", Stage.RUNNING))
-            at = end
+        if fault > at:
+            pieces.append(Piece(at, fault, Cause.RETURN, "", Stage.RUNNING))
+            at = fault
         if at < segment.end_ns:
             pieces.append(Piece(at, segment.end_ns, Cause.PAGE_FAULT, "", Stage.RUNNING))
         return pieces
@@ -377,64 +380,111 @@ def _detail(segment: Segment) -> str:
 _ORDER = (Cause.UNEXPLAINED, Cause.IDLE_EXIT, Cause.SCHEDULING, Cause.RETURN)
 
 
+#: A stretch of time in which pieces are changed; the last is what `change` needs to know of it.
+_Span = tuple[int, int, int]
+
+
+def _changed(
+    pieces: list[Piece],
+    spans: Iterable[_Span],
+    change: Callable[[list[Piece], _Span], list[Piece]],
+) -> list[Piece]:
+    """Return the pieces after each span changed those that it overlaps.
+
+    The spans are disjoint and in order, so that a board which makes a million of them costs no
+    more than a million steps.
+    """
+    found: list[Piece] = []
+    rest = deque(pieces)
+    for span in spans:
+        while rest and rest[0].end_ns <= span[0]:
+            found.append(rest.popleft())
+        here = []
+        while rest and rest[0].start_ns < span[1]:
+            here.append(rest.popleft())
+        rest.extendleft(reversed(change(here, span)))
+    return found + list(rest)
+
+
 def _stolen(pieces: list[Piece], events: list[Event]) -> list[Piece]:
     """Name what the hypervisor took.
 
     Each event says how much was taken since steal was looked at before it. Of that, what fits
     in between before the window may have been taken there, and only the rest was surely in it.
     """
-    looks = [e for e in events if e.kind in (Kind.STEAL, Kind.SWITCH)]
-    for index, event in enumerate(looks):
-        if event.kind is not Kind.STEAL or not pieces:
-            continue
-        before = looks[index - 1].time_ns if index else events[0].time_ns
-        outside = max(0, pieces[0].start_ns - before)
-        outside += max(0, event.time_ns - pieces[-1].end_ns)
-        left = event.duration_ns - outside
-        taken: list[Piece] = []
-        for cause in (*_ORDER, None):
-            for piece in sorted(pieces, key=lambda one: -one.length_ns):
-                if piece.cause in (Cause.NOT_OBSERVED, Cause.STEAL):
-                    continue
-                if (piece.cause is not cause) if cause else (piece.cause in _ORDER):
-                    continue
-                start, end = max(piece.start_ns, before), min(piece.end_ns, event.time_ns)
-                some = min(left, end - start)
-                if some > 0:
-                    left -= some
-                    taken.append(replace(piece, start_ns=end - some, end_ns=end,
-                                         cause=Cause.STEAL, detail=""))  # fmt: skip
-        pieces = _put_over(pieces, taken)
-    return pieces
+    if not pieces:
+        return pieces
+    begin, end = pieces[0].start_ns, pieces[-1].end_ns
+
+    def spans() -> Iterator[_Span]:
+        before = events[0].time_ns if events else 0
+        for event in events:
+            if event.kind is Kind.STEAL:
+                outside = max(0, begin - before) + max(0, event.time_ns - end)
+                yield before, event.time_ns, event.duration_ns - outside
+            if event.kind in (Kind.STEAL, Kind.SWITCH):
+                before = event.time_ns
+
+    return _changed(pieces, spans(), _less_stolen)
+
+
+def _less_stolen(pieces: list[Piece], span: _Span) -> list[Piece]:
+    """Return the pieces with what was stolen in a span taken out of the likeliest first."""
+    begin, until, left = span
+    taken: list[Piece] = []
+    for cause in (*_ORDER, None):
+        for piece in sorted(pieces, key=lambda one: -one.length_ns):
+            if piece.cause in (Cause.NOT_OBSERVED, Cause.STEAL):
+                continue
+            if (piece.cause is not cause) if cause else (piece.cause in _ORDER):
+                continue
+            start, end = max(piece.start_ns, begin), min(piece.end_ns, until)
+            some = min(left, end - start)
+            if some > 0:
+                left -= some
+                taken.append(replace(piece, start_ns=end - some, end_ns=end,
+                                     cause=Cause.STEAL, detail=""))  # fmt: skip
+    return _put_over(pieces, taken)
 
 
 def _recorded(pieces: list[Piece], events: list[Event]) -> list[Piece]:
     """Name what the recorder itself took."""
-    for event in events:
-        if event.kind is Kind.STACK and event.duration_ns:
-            start, end = event.time_ns, event.time_ns + event.duration_ns
-            over = [
-                replace(piece, start_ns=max(start, piece.start_ns), end_ns=min(end, piece.end_ns),
-                        cause=Cause.RECORDING, detail="its stack")
-                for piece in pieces
-                if piece.start_ns < end and start < piece.end_ns
-                and piece.cause is not Cause.NOT_OBSERVED
-            ]  # fmt: skip
-            pieces = _put_over(pieces, over)
-    return pieces
+
+    def spans() -> Iterator[_Span]:
+        at = 0
+        for event in events:
+            if event.kind is Kind.STACK and event.duration_ns:
+                start, end = max(at, event.time_ns), event.time_ns + event.duration_ns
+                if end > start:
+                    yield start, end, 0
+                    at = end
+
+    return _changed(pieces, spans(), _less_recording)
+
+
+def _less_recording(pieces: list[Piece], span: _Span) -> list[Piece]:
+    """Return the pieces with a span named as the recorder's own."""
+    over = [
+        replace(piece, start_ns=max(span[0], piece.start_ns), end_ns=min(span[1], piece.end_ns),
+                cause=Cause.RECORDING, detail="its stack")
+        for piece in pieces
+        if piece.cause is not Cause.NOT_OBSERVED
+    ]  # fmt: skip
+    return _put_over(pieces, over)
 
 
 def _put_over(pieces: list[Piece], over: list[Piece]) -> list[Piece]:
     """Return the pieces with others put over parts of them; each lies within one of them."""
     found = []
+    waiting = deque(sorted(over, key=lambda one: one.start_ns))
     for piece in pieces:
         at = piece.start_ns
-        for one in sorted(over, key=lambda other: other.start_ns):
-            if one.start_ns >= piece.start_ns and one.end_ns <= piece.end_ns:
-                if one.start_ns > at:
-                    found.append(replace(piece, start_ns=at, end_ns=one.start_ns))
-                found.append(one)
-                at = one.end_ns
+        while waiting and waiting[0].start_ns < piece.end_ns:
+            one = waiting.popleft()
+            if one.start_ns > at:
+                found.append(replace(piece, start_ns=at, end_ns=one.start_ns))
+            found.append(one)
+            at = one.end_ns
         if at < piece.end_ns:
             found.append(replace(piece, start_ns=at))
     return found

@@ -201,17 +201,23 @@ def segments(events: Sequence[Event], cpu: int, start_ns: int, end_ns: int) -> l
 
 def _overlaid(found: list[Segment], nmis: list[tuple[int, int, str]]) -> Iterator[Segment]:
     """Put NMIs, which are known at their ends, over what they interrupted."""
+    nmis = sorted(nmis)
+    over = 0
     for segment in found:
         at = segment.start_ns
-        for began, ended, name in nmis:
+        while over < len(nmis) and nmis[over][0] < segment.end_ns:
+            began, ended, name = nmis[over]
             start, end = max(began, at), min(ended, segment.end_ns)
-            if start >= end:
-                continue
-            if start > at:
-                yield replace(segment, start_ns=at, end_ns=start)
-            yield replace(segment, start_ns=start, end_ns=end, level=Level.NMI, name=name,
-                          within="")  # fmt: skip
-            at = end
+            if start < end:
+                if start > at:
+                    yield replace(segment, start_ns=at, end_ns=start)
+                yield replace(segment, start_ns=start, end_ns=end, level=Level.NMI, name=name,
+                              within="")  # fmt: skip
+                at = end
+            if ended > segment.end_ns:
+                # It goes on in the next one.
+                break
+            over += 1
         if at < segment.end_ns:
             yield replace(segment, start_ns=at)
 
