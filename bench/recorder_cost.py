@@ -150,16 +150,21 @@ def virtual_run(board: str, engine: str | None) -> tuple[float, Row]:
         if found is None:
             return float(np.median(latency_ns)), {}
         sampled_ns = (found.sampled_ns or 0) / (found.sampled_runs or 1)
-        row = {"events": events_in_windows(recording), "sampled_ns": sampled_ns}
-        return float(np.median(latency_ns)), row
+        median_ns = float(np.median(latency_ns))
+        row = {"events": events_of(recording, median_ns), "sampled_ns": sampled_ns}
+        return median_ns, row
 
 
-def events_in_windows(recording: Recording) -> float:
-    """Return the median number of events of its own CPU that a window has from due to run."""
+def events_of(recording: Recording, latency_ns: float) -> float:
+    """Return how many events of its own CPU an activation has that is about so late.
+
+    The median of those of which there is a window, within 5 %.
+    """
     counts = [
         sum(one.cpu == window.cpu and window.due_ns <= one.time_ns <= window.run_ns
             for one in window.events)
         for window in read_windows(recording.directory)
+        if abs(window.latency_ns - latency_ns) < 0.05 * latency_ns
     ]  # fmt: skip
     return float(np.median(counts)) if counts else float("nan")
 
