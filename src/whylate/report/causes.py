@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -237,11 +238,20 @@ def of_thread(story: Story) -> str:
 
 
 def told(pieces: tuple[Piece, ...], latency_ns: int) -> list[tuple[Cause, str, int]]:
-    """Return a story in order: neighbours of one cause together, the shortest left out."""
+    """Return a story in order, the shortest left out; what they come between is told as one.
+
+    What is cut into many short ones, as by interrupts, is told where together it is long enough.
+    """
+    least_ns = SHORTEST_PIECE * latency_ns
     found: list[tuple[Cause, str, int]] = []
+    short: dict[tuple[Cause, str], int] = defaultdict(int)
     for piece in pieces:
-        if found and found[-1][:2] == (piece.cause, piece.detail):
-            found[-1] = (piece.cause, piece.detail, found[-1][2] + piece.length_ns)
-        else:
-            found.append((piece.cause, piece.detail, piece.length_ns))
-    return [one for one in found if one[2] >= SHORTEST_PIECE * latency_ns]
+        key = piece.cause, piece.detail
+        if found and found[-1][:2] == key:
+            found[-1] = (*key, found[-1][2] + piece.length_ns)
+            continue
+        short[key] += piece.length_ns
+        if short[key] >= least_ns:
+            found.append((*key, short[key]))
+            short.clear()
+    return found
