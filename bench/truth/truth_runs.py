@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,7 @@ from whylate.run.several import Job, carry_out
 
 #: What turns the probe's words into a recording.
 _WRITERS = ("events.py", "raw_events.py", "windows.py", "recorder_book.py")
+_INCLUDE = re.compile(r'^#include "([a-z_]+\.h)"', re.MULTILINE)
 LATE_QUANTILE = 0.999
 
 
@@ -51,13 +53,19 @@ def made_with(board: str, causes: tuple[str, ...]) -> str:
     machine = virtual_board(board)
     inputs = hashlib.sha256(probe_binary(machine.description.arch).sha256.encode())
     places = [FILES / "boards" / f"{machine.machine}.toml", *sorted((FILES / "image").iterdir())]
-    if causes:
-        places += sorted(SHARED.glob("*.h"))
-    places += [cause(name).source_file for name in causes]
+    places += sorted({path for name in causes for path in _sources(cause(name).source_file)})
     places += [Path(recording.__file__).parent / name for name in _WRITERS]
     for path in places:
         inputs.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return inputs.hexdigest()[:12]
+
+
+def _sources(path: Path) -> set[Path]:
+    """Return a source of a cause and all that it includes."""
+    found = {path}
+    for name in _INCLUDE.findall(path.read_text()):
+        found |= _sources(SHARED / name)
+    return found
 
 
 def place_of(case: Case) -> Path:

@@ -307,6 +307,18 @@ def test_nothing_of_the_kernels_holds_a_thread_up_on_its_way_to_sleep(
     assert told(cut(awake, guest=guest)) == [("return", "did not sleep", 1000)]
 
 
+def test_who_is_as_urgent_is_waited_for_whenever_the_interrupt_comes() -> None:
+    def pending(prio: int, *stacks: Event) -> tuple[str, str, int]:
+        late = late_interrupt(*stacks)
+        events = [replace(one, prio=prio) if one.id == 20 else one for one in late.events]
+        return told(cut(replace(late, events=tuple(events))))[0]
+
+    assert pending(PRIO) == ("thread", "make", 700)
+    assert pending(PRIO + 1) == ("unexplained", "in make", 700)
+    off = event(710, Kind.STACK, name="timer", enabled=True, stack=("flush_it+0x9/0x20 [drv]",))
+    assert pending(PRIO, off) == ("interrupts off", "flush_it", 700)
+
+
 def test_what_a_kernel_does_not_show_is_not_observed() -> None:
     """Another thread ran when it was due, and then it ran itself, of which nothing was recorded."""
     hidden = window(

@@ -137,8 +137,11 @@ static inline uint64_t cause_busy(struct cause *cause, uint64_t end_ns, uint64_t
 		now_ns = cause_now();
 		if (now_ns - before_ns < least_ns)
 			least_ns = now_ns - before_ns;
-		if (now_ns - before_ns > least_ns + CAUSE_GAP_NS)
+		if (now_ns - before_ns > least_ns + CAUSE_GAP_NS) {
 			cause_note(cause, before_ns, now_ns - least_ns, cpu, true);
+			/* Noting takes a 32-bit CPU longer than a gap is. */
+			now_ns = cause_now();
+		}
 		before_ns = now_ns;
 	}
 	return now_ns;

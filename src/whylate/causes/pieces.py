@@ -13,7 +13,8 @@ stages. A piece is a stretch in which neither changes; it is named
 | softirq                | interrupts off (1)   | softirq (8) | softirq            | softirq     |
 | idle                   | idle exit (2)        | –           | scheduling         | –           |
 |                        |                      |             | or throttling (4)  |             |
-| thread as urgent/more  | interrupts off (1)   | –           | thread (7)         | thread      |
+| thread as urgent/more  | interrupts off (1),  | –           | thread (7)         | thread      |
+|                        | else thread (11)     |             |                    |             |
 | thread less urgent     | interrupts off (1)   | –           | preemption off (3) | –           |
 |                        |                      |             | or throttling (4)  |             |
 | itself                 | return, steal (9)    | –           | scheduling         | return, or  |
@@ -44,6 +45,7 @@ timer came at once: what lies between is a few of its own instructions, and whoe
 was no part of the kernel. In a guest that is the host, which gets the CPU when a timer is set.
 (10) Another thread ran when it was due, and neither its waking nor the switch to it was recorded:
 the recording is not whole. From its last event on: not observed.
+(11) A real-time activation would have waited for it, had its interrupt come in time.
 
 Whatever ran while the recorder took a stack: recording. Time that the hypervisor says it took is
 named `steal`, out of what is unexplained first.
@@ -317,9 +319,17 @@ class _Rule:
         if stack is not None and stack.enabled:
             detail = where(stack.stack, OF_UNLOCKING)
             return [Piece(segment.start_ns, segment.end_ns, Cause.INTERRUPTS_OFF, detail, stage)]
+        late = self._late_timer(segment.start_ns, segment.end_ns, "", stage)
+        if late.cause is Cause.UNEXPLAINED and self._would_wait_for(thread):
+            return [replace(late, cause=Cause.THREAD, detail=thread.name if thread else "")]
         inside = segment.name if segment.level is Level.SOFTIRQ else thread.name if thread else ""
         detail = f"in {inside}" if inside else ""
         return [self._late_timer(segment.start_ns, segment.end_ns, detail, stage)]
+
+    def _would_wait_for(self, thread: Thread | None) -> bool:
+        """Whether a real-time activation had to wait for that thread, woken in time or not."""
+        prio = self._window.prio
+        return thread is not None and not thread.idle and thread.prio <= prio < FAIR
 
     def _awake(self, segment: Segment, stage: Stage) -> Piece:
         """Name what the thread did itself when it was due: it was on its way to sleep."""
