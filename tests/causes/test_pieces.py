@@ -287,24 +287,33 @@ def test_nothing_of_the_kernels_holds_a_thread_up_on_its_way_to_sleep(
     guest: bool, held_up: tuple[str, str]
 ) -> None:
     """Its timer came at once: interrupts were off for a moment only, in its own name."""
-    asleep = window(
+    asleep = on_its_own_way(enabled=True)
+    assert told(cut(asleep, guest=guest))[0] == (*held_up, 700)
+    shown = on_its_own_way("do_nanosleep+0x52", enabled=True)
+    assert told(cut(shown, guest=guest))[0] == (*held_up, 700)
+    awake = replace(asleep, events=asleep.events[:1], timer_ns=None)
+    assert told(cut(awake, guest=guest)) == [("return", "did not sleep", 1000)]
+
+
+def on_its_own_way(*below: str, enabled: bool) -> Window:
+    """Its timer's interrupt came 700 ns late, and found the thread itself."""
+    stack = ("_raw_spin_unlock_irqrestore+0x19", *below)
+    return window(
         switch(-400, PID, "whylate", PRIO, prev=20),
         event(700, Kind.VECTOR_ENTRY, name="local_timer"),
-        event(
-            710,
-            Kind.STACK,
-            id=PID,
-            name="timer",
-            enabled=True,
-            stack=("_raw_spin_unlock_irqrestore+0x19",),
-        ),
+        event(710, Kind.STACK, id=PID, name="timer", enabled=enabled, stack=stack),
         event(750, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
         event(800, Kind.VECTOR_EXIT, name="local_timer"),
         run=1000,
+        timer=700,
     )
-    assert told(cut(asleep, guest=guest))[0] == (*held_up, 700)
-    awake = replace(asleep, events=asleep.events[:1])
-    assert told(cut(awake, guest=guest)) == [("return", "did not sleep", 1000)]
+
+
+def test_a_program_can_hold_its_own_timer_up() -> None:
+    ioctl = on_its_own_way("shifter_ioctl+0x80", enabled=True)
+    assert told(cut(ioctl, guest=True))[0] == ("interrupts off", "shifter_ioctl", 700)
+    busy = on_its_own_way("shifter_ioctl+0x80", enabled=False)
+    assert told(cut(busy, guest=True))[0] == ("steal", "its timer came late", 700)
 
 
 def test_who_is_as_urgent_is_waited_for_whenever_the_interrupt_comes() -> None:

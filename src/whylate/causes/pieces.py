@@ -40,9 +40,10 @@ unexplained.
 as urgent as any other, whatever its nice value. Nor is it said of (6) that their timers came late:
 the kernel puts them off by the thread's timer slack.
 (8) Of a program's thread that a softirq woke: from when that was raised.
-(9) It was on its way to sleep. Where it then found its time past: return. Where it slept, and its
-timer came at once: what lies between is a few of its own instructions, and whoever held those up
-was no part of the kernel. In a guest that is the host, which gets the CPU when a timer is set.
+(9) Where it found its time past, and did not sleep: return. Where its timer came as it switched
+interrupts on, having set it: what lies between is a few of its own instructions, and whoever held
+those up was no part of the kernel. In a guest that is the host, which gets the CPU when a timer is
+set; on a machine that is no guest it is unexplained. Else as of a less urgent thread.
 (10) Another thread ran when it was due, and neither its waking nor the switch to it was recorded:
 the recording is not whole. From its last event on: not observed.
 (11) A real-time activation would have waited for it, had its interrupt come in time.
@@ -61,6 +62,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from whylate.causes.stacks import (
+    GOING_TO_SLEEP,
     OF_EXCEPTIONS,
     OF_THE_SCHEDULER,
     OF_UNLOCKING,
@@ -314,32 +316,40 @@ class _Rule:
         if segment.idle_state >= 0 and segment.level is Level.THREAD:
             return self._idle_exit(segment, stage)
         stack = self._timer_stack
-        if self._window.pid in (thread.pid if thread else 0, stack.id if stack else 0):
-            return [self._awake(segment, stage)]
+        if self._went_to_sleep():
+            cause = Cause.STEAL if self._guest else Cause.UNEXPLAINED
+            return [Piece(segment.start_ns, segment.end_ns, cause, "as it went to sleep", stage)]
         if stack is not None and stack.enabled:
             detail = where(stack.stack, OF_UNLOCKING)
             return [Piece(segment.start_ns, segment.end_ns, Cause.INTERRUPTS_OFF, detail, stage)]
-        late = self._late_timer(segment.start_ns, segment.end_ns, "", stage)
-        if late.cause is Cause.UNEXPLAINED and self._would_wait_for(thread):
-            return [replace(late, cause=Cause.THREAD, detail=thread.name if thread else "")]
+        if thread is not None and thread.pid == self._window.pid and self._window.timer_ns is None:
+            # It was still awake, found its time past, and did not sleep.
+            return [Piece(segment.start_ns, segment.end_ns, Cause.RETURN, "did not sleep", stage)]
         inside = segment.name if segment.level is Level.SOFTIRQ else thread.name if thread else ""
-        detail = f"in {inside}" if inside else ""
-        return [self._late_timer(segment.start_ns, segment.end_ns, detail, stage)]
+        late = self._late_timer(
+            segment.start_ns, segment.end_ns, f"in {inside}" if inside else "", stage
+        )
+        if late.cause is Cause.UNEXPLAINED and self._would_wait_for(thread):
+            late = replace(late, cause=Cause.THREAD, detail=inside)
+        return [late]
+
+    def _went_to_sleep(self) -> bool:
+        """Whether its timer came as it switched interrupts on again, having set that timer.
+
+        Of a thread that does nothing else no stack is taken: there is the one function only.
+        """
+        stack = self._timer_stack
+        if stack is None or not stack.enabled or stack.id != self._window.pid:
+            return False
+        names = {function_of(symbol) for symbol in stack.stack}
+        return len(stack.stack) == 1 or bool(names & GOING_TO_SLEEP)
 
     def _would_wait_for(self, thread: Thread | None) -> bool:
         """Whether a real-time activation had to wait for that thread, woken in time or not."""
         prio = self._window.prio
-        return thread is not None and not thread.idle and thread.prio <= prio < FAIR
-
-    def _awake(self, segment: Segment, stage: Stage) -> Piece:
-        """Name what the thread did itself when it was due: it was on its way to sleep."""
-        stack = self._timer_stack
-        went = stack is not None and stack.id == self._window.pid
-        cause = Cause.STEAL if self._guest else Cause.UNEXPLAINED
-        detail = "as it went to sleep"
-        if not went:
-            cause, detail = Cause.RETURN, "did not sleep"
-        return Piece(segment.start_ns, segment.end_ns, cause, detail, stage)
+        if thread is None or thread.idle or thread.pid == self._window.pid:
+            return False
+        return thread.prio <= prio < FAIR
 
     def _late_timer(self, start_ns: int, end_ns: int, detail: str, stage: Stage) -> Piece:
         """Name a stretch in which the interrupt did not come, and interrupts were not seen off."""

@@ -11,6 +11,8 @@ PREEMPTED_AT_ONCE = frozenset({
     "arm64_preempt_schedule_irq",
     "__irq_svc",
 })  # fmt: skip
+#: Where a thread sets the timer that it sleeps on.
+GOING_TO_SLEEP = frozenset({"do_nanosleep", "hrtimer_nanosleep"})
 #: How the entries of exceptions begin (x86): a page fault ends as an interrupt does, and until then
 #: a kernel without full preemption is not preempted in it.
 OF_EXCEPTIONS = "asm_exc_"
