@@ -5,8 +5,9 @@
 
 Late is the slowest thousandth of a run. The share is of what those took beyond ordinary ones, the
 95th percentile is over episodes, of the part of each one's latency; what was not observed stands
-beside it. Virtual boards run in virtual time, a tenth as long. Interrupted, it goes on where it
-was. Needs root, and the virtual boards (make lab).
+beside it. Virtual boards run in virtual time, a tenth as long, with one CPU: two would take turns,
+and little else would be seen. Interrupted, it goes on where it was. Needs root, and the virtual
+boards (make lab).
 """
 
 from __future__ import annotations
@@ -47,7 +48,13 @@ def tail_of(board: str, load: str, seconds: float) -> Row:
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "r"
-        job = Job(board, lambda: open_board(board, BoardOptions()), request, directory, Quiet())
+        job = Job(
+            board,
+            lambda: open_board(board, BoardOptions(cpus=1 if virtual else None)),
+            request,
+            directory,
+            Quiet(),
+        )
         outcome = carry_out(job, lambda: False)
         if outcome.error is not None:
             sys.exit(f"{board} under {load}: {outcome.error}")

@@ -117,9 +117,8 @@ def open_made(case: Case) -> Recording:
 
 
 def _run(case: Case, place: Path) -> None:
-    fresh = place.with_name(f"{place.name}.new")
+    fresh = place.with_name(f"{place.name}.{os.getpid()}")
     shutil.rmtree(fresh, ignore_errors=True)
-    shutil.rmtree(place, ignore_errors=True)
     fresh.parent.mkdir(parents=True, exist_ok=True)
     request = request_of(case, clean_ns(case.rig) if case.causes else 0)
     options = BoardOptions(cpus=case.rig.cpus)
@@ -137,4 +136,8 @@ def _run(case: Case, place: Path) -> None:
         raise RunFailedError(
             f"{case.name}: {manifest.state}: {'; '.join(reasons) or 'no recorder'}"
         )
-    fresh.rename(place)
+    try:
+        fresh.rename(place)
+    except OSError:
+        # Made by another process meanwhile, and the same to the nanosecond.
+        shutil.rmtree(fresh, ignore_errors=True)

@@ -25,7 +25,8 @@ one switched interrupts on: then they were off until there. Where it shows that 
 code, or any other instruction), the board's kernel held nothing up: its timer came late, which in a
 guest is its host's doing (6). Else the interrupt came late for a reason that was not seen:
 unexplained.
-(2) As far as the idle state says that leaving it takes; what goes beyond is as in (1).
+(2) As far as the idle state says that leaving it takes. What goes beyond was not the kernel, of
+which no code runs in an idle state, whether it masks interrupts there or not: (6).
 (3) Only where the stack at the switch shows that the thread came to it by itself or at the end of
 such a section. One that was preempted as an interrupt ended held nothing off: unexplained. Where
 the whole stage was too short for a stack to be taken, it is what switching takes: scheduling. So
@@ -369,7 +370,12 @@ class _Rule:
             pieces.append(Piece(at, until, Cause.IDLE_EXIT, f"state {state}", stage))
             at = until
         if segment.end_ns > at:
-            pieces.append(self._late_timer(at, segment.end_ns, "while idle", stage))
+            # In an idle state no code of the kernel's runs.
+            hosts = self._guest and self._window.prio < FAIR
+            cause, detail = (
+                (Cause.STEAL, LATE_TIMER) if hosts else (Cause.UNEXPLAINED, "while idle")
+            )
+            pieces.append(Piece(at, segment.end_ns, cause, detail, stage))
         return pieces
 
     def _its_own(self, segment: Segment, stage: Stage) -> list[Piece]:
