@@ -128,7 +128,8 @@ def _bar(marked: Sequence[Marked]) -> str:
 def _calls_something(one: Marked) -> bool:
     """Whether a run without a cause calls one of the catalogue's, by whatever name.
 
-    Interrupts are left out: the board has its own, which are no false alarm.
+    Interrupts are left out, and what the probe's own ordinary thread holds up: the board has them,
+    and they are no false alarm.
     """
     pieces = [
         piece
@@ -136,7 +137,11 @@ def _calls_something(one: Marked) -> bool:
         if entry.kind != "outside" and entry.answer.kind != "interrupt"
         for piece in entry.answer.pieces
     ]
-    return any(names_it(pieces, "", share.cause, share.detail) for share in one.called)
+    return any(
+        names_it(pieces, "", share.cause, share.detail)
+        for share in one.called
+        if not share.detail.endswith(" in probe")
+    )
 
 
 def _by_cause(marked: Sequence[Marked]) -> str:

@@ -53,6 +53,11 @@ def test_a_thread_as_urgent_is_why_and_a_less_urgent_one_only_by_what_its_stack_
                   )  # fmt: skip
     assert ("preemption off", "walk_cache in make", 700) in told(cut(ordinary(shows)))
     stack = ("__schedule+0x1", "preempt_schedule_irq+0x4", "compute+0x40")
+    leaves = event(899, Kind.STACK, name="switch",
+                   stack=("__schedule+0x1", "schedule+0x5a", "exit_to_user_mode_prepare+0x17c",
+                          "do_syscall_64+0x69", "entry_SYSCALL_64_after_hwframe+0x6e"),
+                   )  # fmt: skip
+    assert ("preemption off", "a system call in make", 700) in told(cut(ordinary(leaves)))
     at_once = event(899, Kind.STACK, name="switch", stack=stack)
     assert ("unexplained", "in make", 700) in told(cut(ordinary(at_once)))
 

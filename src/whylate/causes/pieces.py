@@ -65,6 +65,7 @@ from enum import StrEnum
 from whylate.causes.stacks import (
     GOING_TO_SLEEP,
     OF_EXCEPTIONS,
+    OF_SYSTEM_CALLS,
     OF_THE_SCHEDULER,
     OF_UNLOCKING,
     PREEMPTED_AT_ONCE,
@@ -304,6 +305,8 @@ class _Rule:
         if set(names) <= {"?"} or (PREEMPTED_AT_ONCE.intersection(names) and not excepted):
             return Cause.UNEXPLAINED, f"in {thread.name}"
         function = where(tuple(names), OF_THE_SCHEDULER | OF_UNLOCKING)
+        if function in OF_SYSTEM_CALLS:
+            function = "a system call"
         return Cause.PREEMPTION_OFF, f"{function} in {thread.name}".strip()
 
     def _was_long_runnable(self) -> bool:

@@ -34,8 +34,17 @@ OF_THE_SCHEDULER = frozenset({
     "exit_to_user_mode_loop",
     "exit_to_user_mode_prepare",
     "syscall_exit_to_user_mode",
+    "do_notify_resume",
     "irqentry_exit_to_user_mode",
     "do_syscall_64",
+})  # fmt: skip
+#: What a stack ends with where a system call was left, with nothing else on it that says of which.
+OF_SYSTEM_CALLS = frozenset({
+    "entry_SYSCALL_64_after_hwframe",
+    "entry_SYSCALL_64",
+    "el0t_64_sync_handler",
+    "el0t_64_sync",
+    "el0_svc",
 })  # fmt: skip
 #: Helpers in which interrupts are switched on for whoever called them.
 OF_UNLOCKING = frozenset({
