@@ -330,9 +330,9 @@ class _Rule:
             # It was still awake, found its time past, and did not sleep.
             return [Piece(segment.start_ns, segment.end_ns, Cause.RETURN, "did not sleep", stage)]
         inside = segment.name if segment.level is Level.SOFTIRQ else thread.name if thread else ""
-        late = self._late_timer(
-            segment.start_ns, segment.end_ns, f"in {inside}" if inside else "", stage
-        )
+        detail = f"in {inside}" if inside else ""
+        late = Piece(segment.start_ns, segment.end_ns, Cause.UNEXPLAINED, detail, stage)
+        late = self._late_timer(late, held_up=stack is None or stack.enabled is not False)
         if late.cause is Cause.UNEXPLAINED and self._would_wait_for(thread):
             late = replace(late, cause=Cause.THREAD, detail=inside)
         return [late]
@@ -355,13 +355,11 @@ class _Rule:
             return False
         return thread.prio <= prio < FAIR
 
-    def _late_timer(self, start_ns: int, end_ns: int, detail: str, stage: Stage) -> Piece:
-        """Name a stretch in which the interrupt did not come, and interrupts were not seen off."""
-        stack = self._timer_stack
-        punctual = self._window.prio < FAIR
-        if self._guest and punctual and stack is not None and stack.enabled is False:
-            return Piece(start_ns, end_ns, Cause.STEAL, LATE_TIMER, stage)
-        return Piece(start_ns, end_ns, Cause.UNEXPLAINED, detail, stage)
+    def _late_timer(self, late: Piece, *, held_up: bool) -> Piece:
+        """Name a stretch in which the interrupt did not come; held_up: the kernel may be why."""
+        if held_up or not self._guest or self._window.prio >= FAIR:
+            return late
+        return replace(late, cause=Cause.STEAL, detail=LATE_TIMER)
 
     def _idle_exit(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Name what the idle state answers for, counted from when it could have been left."""
@@ -374,11 +372,8 @@ class _Rule:
             at = until
         if segment.end_ns > at:
             # In an idle state no code of the kernel's runs.
-            hosts = self._guest and self._window.prio < FAIR
-            cause, detail = (
-                (Cause.STEAL, LATE_TIMER) if hosts else (Cause.UNEXPLAINED, "while idle")
-            )
-            pieces.append(Piece(at, segment.end_ns, cause, detail, stage))
+            late = Piece(at, segment.end_ns, Cause.UNEXPLAINED, "while idle", stage)
+            pieces.append(self._late_timer(late, held_up=False))
         return pieces
 
     def _its_own(self, segment: Segment, stage: Stage) -> list[Piece]:
