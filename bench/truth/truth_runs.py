@@ -139,5 +139,7 @@ def _run(case: Case, place: Path) -> None:
     try:
         fresh.rename(place)
     except OSError:
-        # Made by another process meanwhile, and the same to the nanosecond.
         shutil.rmtree(fresh, ignore_errors=True)
+        # Else it was made by another process meanwhile, and is the same to the nanosecond.
+        if not (place / "manifest.json").exists():
+            raise
