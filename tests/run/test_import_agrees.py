@@ -103,6 +103,22 @@ def _contexts(pieces: tuple[Piece, ...] | list[Piece], start: int, end: int) -> 
     return spent
 
 
+def _as_long(ours: Counter[str], theirs: Counter[str], pieces: int) -> bool:
+    """Whether each context lasted as long in both; every edge of a text is cut to 1 us."""
+    apart = sum(abs(ours[name] - theirs[name]) for name in ours.keys() | theirs.keys()) / 2
+    return apart <= 2000 + 1000 * pieces
+
+
+def _told_alike(ours: Counter[str], theirs: Counter[str]) -> bool:
+    """Whether both have the same contexts, but for those that a whole microsecond hides.
+
+    A host that takes the CPU away between the two writing one event down moves that edge by as
+    much as it likes, and so what lies on either side of it; it makes nothing up.
+    """
+    return all(one.keys() >= {name for name, spent in other.items() if spent > 2000}
+               for one, other in ((ours, theirs), (theirs, ours)))  # fmt: skip
+
+
 def test_due_waking_and_what_ran_until_the_switch_are_the_same_in_both(
     both: tuple[list[Window], Path],
 ) -> None:
@@ -115,7 +131,8 @@ def test_due_waking_and_what_ran_until_the_switch_are_the_same_in_both(
 
     with text.open("rb") as stream:
         read_trace(stream, "trace.txt", Watch(pids=pids), take)
-    agree = compared = 0
+    apart: list[tuple[Counter[str], Counter[str]]] = []
+    compared = 0
     for own in windows:
         assert own.waking_ns is not None
         assert own.switched_ns is not None
@@ -131,8 +148,7 @@ def test_due_waking_and_what_ran_until_the_switch_are_the_same_in_both(
         compared += 1
         ours = _contexts(cut(own), own.waking_ns, own.switched_ns)
         theirs = _contexts(pieces, one.waking_ns, one.run_ns)
-        apart = sum(abs(ours[name] - theirs[name]) for name in ours.keys() | theirs.keys()) / 2
-        # The host may take the CPU away between the two writing it down.
-        agree += apart <= 2000 + 1000 * len(pieces)
+        if not (_as_long(ours, theirs, len(pieces)) or _told_alike(ours, theirs)):
+            apart.append((ours, theirs))
     assert compared >= 5
-    assert agree >= 0.8 * compared
+    assert len(apart) <= 0.2 * compared, apart[:5]
