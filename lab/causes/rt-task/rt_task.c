@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 
 		/* The kernel tells of a stretch when it is over: of this one the next time. */
 		if (switches.page)
-			cause_switches_log(&switches, &cause, size_ns, cpu);
+			cause_switches_log(&switches, &cause, size_ns, cpu, start_ns, end_ns);
 		else
 			cause_log(&cause, start_ns, end_ns, cpu);
 	}

@@ -3,6 +3,8 @@
  * When a thread really had its CPU, as the kernel's perf events tell it: what it does on its way
  * out of the kernel and into it delays others as well, and its own clock readings cannot say how
  * long. Its time begins when the kernel leaves whoever ran before, as every trace of it has it.
+ * By what such a way took longer than the shortest so far, something else came between: an
+ * interrupt, which may have been what made the delayed one due, so it is put at the way's end.
  */
 #ifndef WHYLATE_CAUSE_SWITCHES_H
 #define WHYLATE_CAUSE_SWITCHES_H
@@ -19,6 +21,9 @@ struct cause_switches {
 	size_t page_bytes;
 	uint32_t thread;
 	uint64_t in_ns;
+	/* Of the last act: its first reading of the clock and its last. */
+	uint64_t first_ns, last_ns;
+	uint64_t least_in_ns, least_out_ns, least_record_ps;
 };
 
 /* PERF_RECORD_SWITCH_CPU_WIDE with PERF_SAMPLE_TID and PERF_SAMPLE_TIME. */
@@ -48,6 +53,7 @@ static inline void cause_switches_open(struct cause_switches *switches, uint64_t
 	switches->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	switches->thread = (uint32_t)syscall(SYS_gettid);
 	switches->page = NULL;
+	switches->least_in_ns = switches->least_out_ns = switches->least_record_ps = UINT64_MAX;
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -57,14 +63,48 @@ static inline void cause_switches_open(struct cause_switches *switches, uint64_t
 		switches->page = map;
 }
 
-/* cause_switches_log - each stretch that is over; shorter ones were no act */
+/* cause_switches_taken - what others took of a stretch that usually lasts so long.
+ * Its own length varies a little, and more on a slow CPU; an interrupt takes more than that.
+ */
+static inline void cause_switches_taken(struct cause *cause, uint64_t usual_ns, uint64_t start_ns,
+					uint64_t end_ns, uint64_t cpu)
+{
+	if (end_ns - start_ns > usual_ns + usual_ns / 2)
+		cause_note(cause, start_ns + usual_ns, end_ns, cpu, true);
+}
+
+/* cause_switches_way - into an act or out of it */
+static inline void cause_switches_way(struct cause *cause, uint64_t *least_ns, uint64_t start_ns,
+				      uint64_t end_ns, uint64_t cpu)
+{
+	if (end_ns - start_ns < *least_ns)
+		*least_ns = end_ns - start_ns;
+	cause_switches_taken(cause, *least_ns, start_ns, end_ns, cpu);
+}
+
+/* cause_switches_act - a stretch between two switches, and the act in it if that is known */
+static inline void cause_switches_act(struct cause_switches *switches, struct cause *cause,
+				      uint64_t out_ns, uint64_t cpu)
+{
+	cause_log(cause, switches->in_ns, out_ns, cpu);
+	if (switches->first_ns < switches->in_ns || switches->last_ns > out_ns)
+		return;
+	cause_switches_way(cause, &switches->least_in_ns, switches->in_ns, switches->first_ns, cpu);
+	cause_switches_way(cause, &switches->least_out_ns, switches->last_ns, out_ns, cpu);
+}
+
+/* cause_switches_log - each stretch that is over; shorter ones were no act.
+ * first_ns, now_ns: of the act that goes on, its first reading of the clock and the present one
+ */
 static inline void cause_switches_log(struct cause_switches *switches, struct cause *cause,
-				      uint64_t least_ns, uint64_t cpu)
+				      uint64_t least_ns, uint64_t cpu, uint64_t first_ns,
+				      uint64_t now_ns)
 {
 	const char *data = (const char *)switches->page + switches->page_bytes;
 	uint64_t mask = CAUSE_SWITCH_PAGES * switches->page_bytes - 1;
 	uint64_t head = __atomic_load_n(&switches->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t at = switches->page->data_tail;
+	uint64_t begun_ns = now_ns, records = 0;
 
 	while (at < head) {
 		struct cause_switch record;
@@ -74,16 +114,31 @@ static inline void cause_switches_log(struct cause_switches *switches, struct ca
 		for (size_t i = 0; i < sizeof(record); i += 8)
 			memcpy((char *)&record + i, data + ((at + i) & mask), 8);
 		at += record.header.size;
+		records++;
 		if (record.header.type != PERF_RECORD_SWITCH_CPU_WIDE ||
 		    !(record.header.misc & PERF_RECORD_MISC_SWITCH_OUT))
 			continue;
 		if (record.other == switches->thread)
 			switches->in_ns = record.time_ns;
 		else if (record.thread == switches->thread && switches->in_ns &&
-			 record.time_ns - switches->in_ns >= least_ns)
-			cause_log(cause, switches->in_ns, record.time_ns, cpu);
+			 record.time_ns - switches->in_ns >= least_ns) {
+			now_ns = cause_now();
+			cause_switches_act(switches, cause, record.time_ns, cpu);
+			begun_ns += cause_now() - now_ns;
+		}
 	}
 	__atomic_store_n(&switches->page->data_tail, at, __ATOMIC_RELEASE);
+	now_ns = cause_now();
+	if (records) {
+		uint64_t each_ps = (now_ns - begun_ns) * 1000 / records;
+
+		if (each_ps < switches->least_record_ps)
+			switches->least_record_ps = each_ps;
+		cause_switches_taken(cause, switches->least_record_ps * records / 1000, begun_ns,
+				     now_ns, cpu);
+	}
+	switches->first_ns = first_ns;
+	switches->last_ns = cause_now();
 }
 
 #endif
