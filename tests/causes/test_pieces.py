@@ -18,6 +18,7 @@ from whylate.recording.events import Event, Kind, Window
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """The windows here last about a microsecond."""
     monkeypatch.setattr("whylate.causes.pieces.STACK_AFTER_NS", 500)
+    monkeypatch.setattr("whylate.causes.pieces.TO_THE_SCHEDULER_NS", 500)
 
 
 IDLE = switch(-400, 0, "swapper/0")
@@ -52,14 +53,39 @@ def test_a_thread_as_urgent_is_why_and_a_less_urgent_one_only_by_what_its_stack_
                   stack=("__schedule+0x1", "preempt_schedule+0x4", "walk_cache+0x40/0x90 [drv]"),
                   )  # fmt: skip
     assert ("preemption off", "walk_cache in make", 700) in told(cut(ordinary(shows)))
-    stack = ("__schedule+0x1", "preempt_schedule_irq+0x4", "compute+0x40")
     leaves = event(899, Kind.STACK, name="switch",
                    stack=("__schedule+0x1", "schedule+0x5a", "exit_to_user_mode_prepare+0x17c",
                           "do_syscall_64+0x69", "entry_SYSCALL_64_after_hwframe+0x6e"),
                    )  # fmt: skip
     assert ("preemption off", "a system call in make", 700) in told(cut(ordinary(leaves)))
-    at_once = event(899, Kind.STACK, name="switch", stack=stack)
-    assert ("unexplained", "in make", 700) in told(cut(ordinary(at_once)))
+    assert ("unexplained", "in make", 700) in told(cut(ordinary(AT_ONCE)))
+
+
+AT_ONCE = event(899, Kind.STACK, name="switch",
+                stack=("__schedule+0x1", "preempt_schedule_irq+0x4", "compute+0x40"))  # fmt: skip
+
+
+def test_between_an_interrupts_end_and_the_scheduler_only_the_host_can_take_long() -> None:
+    assert ("steal", "as an interrupt ended", 700) in told(cut(ordinary(AT_ONCE), guest=True))
+    soon = ordinary(event(600, Kind.VECTOR_ENTRY, name="ipi"),
+                    event(650, Kind.VECTOR_EXIT, name="ipi"), AT_ONCE)  # fmt: skip
+    for guest in (False, True):
+        pieces = told(cut(soon, guest=guest))
+        assert ("scheduling", "from make", 400) in pieces
+        assert ("scheduling", "from make", 250) in pieces
+
+
+def test_who_ran_until_the_interrupt_of_a_waking_came_may_have_held_it_off() -> None:
+    woken = window(
+        switch(-400, 20, "make", 120),
+        event(100, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
+        event(820, Kind.VECTOR_ENTRY, name="reschedule"),
+        event(840, Kind.VECTOR_EXIT, name="reschedule"),
+        AT_ONCE,
+        switch(900, PID, "whylate", PRIO, prev=20),
+        run=1000, waking=100, switched=900,
+    )  # fmt: skip
+    assert ("unexplained", "in make", 720) in told(cut(woken, guest=True))
 
 
 def late_timer(enabled: bool | None, *, idle: bool = False) -> Window:

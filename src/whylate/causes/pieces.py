@@ -28,9 +28,9 @@ unexplained.
 (2) As far as the idle state says that leaving it takes. What goes beyond was not the kernel, of
 which no code runs in an idle state, whether it masks interrupts there or not: (6).
 (3) Only where the stack at the switch shows that the thread came to it by itself or at the end of
-such a section. One that was preempted as an interrupt ended held nothing off: unexplained. Where
-the whole stage was too short for a stack to be taken, it is what switching takes: scheduling. So
-is, at its end, what switching takes ordinarily (whylate.causes.switching).
+such a section. One that was preempted as an interrupt ended held nothing off (12). Where the whole
+stage was too short for a stack to be taken, it is what switching takes: scheduling. So is, at its
+end, what switching takes ordinarily (whylate.causes.switching).
 (4) Where the scheduler had its choice while the activation was runnable, and chose a less urgent
 thread or went (further) into idle: only throttling makes it choose so. What ran before that choice
 was let run for the same reason: no real-time thread has used anything up meanwhile.
@@ -48,6 +48,9 @@ set; on a machine that is no guest it is unexplained. Else as of a less urgent t
 (10) Another thread ran when it was due, and neither its waking nor the switch to it was recorded:
 the recording is not whole. From its last event on: not observed.
 (11) A real-time activation would have waited for it, had its interrupt come in time.
+(12) Until an interrupt came: unexplained. From its end on there are the few instructions to the
+next interrupt or the scheduler: scheduling. What takes longer than those was no part of the kernel:
+in a guest `steal`, on another machine unexplained.
 
 Whatever ran while the recorder took a stack: recording. Time that the hypervisor says it took is
 named `steal`, out of what is unexplained first.
@@ -129,12 +132,15 @@ class Piece:
 STACK_AFTER_NS = 20_000
 #: Priorities of threads without real-time priority, as the kernel counts: from here on.
 FAIR = 100
-#: Detail of `steal` where the host did not say that it took time, and yet did.
+#: Details of `steal` where the host did not say that it took time, and yet did.
 LATE_TIMER = "its timer came late"
+AS_IT_ENDED = "as an interrupt ended"
 #: Detail of `not observed` where the kernel did not show how the thread came to run.
 HIDDEN = "hidden by the kernel"
 #: A waking from another CPU takes effect within that, and idle may be entered until then.
 TAKES_EFFECT_NS = 5_000
+#: From an interrupt's end to the scheduler no board needs longer, nor do emulated ones.
+TO_THE_SCHEDULER_NS = 10_000
 
 
 def stack_after_ns(threshold_ns: int | None) -> int:
@@ -301,13 +307,25 @@ class _Rule:
         # What lies within the scheduler is the recording itself.
         names = names[names.index("__schedule") :] if "__schedule" in names else names
         excepted = any(name.startswith(OF_EXCEPTIONS) for name in names)
+        if PREEMPTED_AT_ONCE.intersection(names) and not excepted:
+            return self._preempted_at_once(segment, thread)
         # Where the kernel hides its names, how the thread came here is not known.
-        if set(names) <= {"?"} or (PREEMPTED_AT_ONCE.intersection(names) and not excepted):
+        if set(names) <= {"?"}:
             return Cause.UNEXPLAINED, f"in {thread.name}"
         function = where(tuple(names), OF_THE_SCHEDULER | OF_UNLOCKING)
         if function in OF_SYSTEM_CALLS:
             function = "a system call"
         return Cause.PREEMPTION_OFF, f"{function} in {thread.name}".strip()
+
+    def _preempted_at_once(self, segment: Segment, thread: Thread) -> tuple[Cause, str]:
+        """Name a stretch in a thread that the first interrupt to end took off the CPU."""
+        runnable = self._window.waking_ns
+        after_interrupt = runnable is not None and segment.start_ns > runnable
+        if after_interrupt and segment.end_ns - segment.start_ns <= TO_THE_SCHEDULER_NS:
+            return Cause.SCHEDULING, f"from {thread.name}"
+        if after_interrupt and self._guest:
+            return Cause.STEAL, AS_IT_ENDED
+        return Cause.UNEXPLAINED, f"in {thread.name}"
 
     def _was_long_runnable(self) -> bool:
         """Return whether it waited long enough for the recorder to take a stack."""
