@@ -23,6 +23,9 @@ RUNS = 400
 NOTHING = "nothing"
 
 
+Singles = Sequence[tuple[Marked, TrueCause]]
+
+
 @dataclass(frozen=True)
 class Count:
     """So many of so many."""
@@ -84,14 +87,12 @@ def _bar(marked: Sequence[Marked]) -> str:
     clean = [one for one in marked if not one.causes]
     without = [one for one in marked if len(one.causes) == 1 and not one.causes[0].expected]
     injected = [one for one in marked if one.causes]
-    told = [(m, c) for m, c in demanded if c.share is not None]
+    told = [(m, c) for m, c in singles if c.share is not None]
     bounded = [(m, c, found) for m, c in told if (found := c.interval(m.shares)) is not None]
     first = Count.of_all(_is_first(m, c) for m, c in demanded)
     own = Count.of_all(_is_first(m, c) for m, c in singles if not m.size)
     half = Count.of_all(_is_first(m, c) for m, c in singles if m.size and m.size not in DEMANDED)
     both = Count.of_all(all(c.rank in (0, 1) for c in m.causes) for m in pairs)
-    windows = Count(sum(c.windows_right for _, c in told), sum(c.windows for _, c in told))
-    inside = Count.of_all(low <= (c.share or 0) <= high for _, c, (low, high) in bounded)
     called = Count.of_all(_calls_something(one) for one in clean)
     quiet = Count.of_all(not _calls_something(one) for one in without)
     width = median([high - low for _, _, (low, high) in bounded]) if bounded else None
@@ -105,9 +106,8 @@ def _bar(marked: Sequence[Marked]) -> str:
         ("the same, causes of their own size", "–", own.text(), None),
         ("the same, 0.5×", "–", half.text(), None),
         ("of two causes both in the first two", f"≥ {BOTH:.0%}", both.text(), both.rate >= BOTH),
-        ("windows with the time located right, 2× and 10×", f"≥ {WINDOWS:.0%}", windows.text(),
-         windows.rate >= WINDOWS),
-        ("true share inside the interval", f"≥ {INSIDE:.0%}", inside.text(), inside.rate >= INSIDE),
+        *_of_sizes("windows with the time located right", WINDOWS, told, _windows),
+        *_of_sizes("true share inside the interval", INSIDE, told, _inside),
         ("median width of the interval", f"≤ {WIDTH}",
          "none run" if width is None else f"{width:.3f}", width is not None and width <= WIDTH),
         ("clean runs in which a cause of the catalogue is called", f"≤ {CLEAN:.0%}", called.text(),
@@ -123,6 +123,33 @@ def _bar(marked: Sequence[Marked]) -> str:
     told_met = {True: "yes", False: "no", None: "–"}
     lines += [f"| {a} | {b} | {c} | {told_met[met]} |" for a, b, c, met in rows]
     return "\n".join(lines)
+
+
+def _windows(told: Singles) -> Count:
+    """Count the windows whose time was located right."""
+    return Count(sum(c.windows_right for _, c in told), sum(c.windows for _, c in told))
+
+
+def _inside(told: Singles) -> Count:
+    """Count the true shares that lie inside the interval printed, of those that have one."""
+    bounded = [(c.share, found) for m, c in told if (found := c.interval(m.shares)) is not None]
+    return Count.of_all(low <= (share or 0) <= high for share, (low, high) in bounded)
+
+
+def _of_sizes(
+    what: str, bar: float, told: Singles, count: Callable[[Singles], Count]
+) -> list[tuple[str, str, str, bool | None]]:
+    """Return the row of the bar, of all sizes together, and below it one for some of them."""
+    whole = count(told)
+    some = {
+        "2× and 10×": [(m, c) for m, c in told if m.size in DEMANDED],
+        "0.5×": [(m, c) for m, c in told if m.size and m.size not in DEMANDED],
+        "causes of their own size": [(m, c) for m, c in told if not m.size],
+    }
+    return [
+        (what, f"≥ {bar:.0%}", whole.text(), whole.rate >= bar),
+        *((f"the same, {name}", "–", count(part).text(), None) for name, part in some.items()),
+    ]
 
 
 def _calls_something(one: Marked) -> bool:

@@ -104,6 +104,8 @@ def test_why_there_is_no_answer_is_said() -> None:
         REPORT, engine=None, refused="bpf: not root; tracefs: not there"
     )
     assert "bpf: not root; tracefs: not there" in said(refused)
+    acts = said(msgspec.structs.replace(REPORT, engine=None, refused="\x1b]0;x\x07[red]y"))
+    assert r"\x1b]0;x\x07[red]y" in acts
 
 
 def test_idle_states_answer_as_the_board_says() -> None:
@@ -184,3 +186,25 @@ def test_the_answer_in_a_line_names_the_largest() -> None:
 )
 def test_a_share_that_is_nothing_has_no_sign(share: float, digits: int, wanted: str) -> None:
     assert percent(share, digits) == wanted
+
+
+def test_what_lies_between_the_runs_threshold_and_a_higher_one_is_told() -> None:
+    late = {i * 997: 40_000 for i in range(1, 6)} | {i * 997: 90_000 for i in range(6, 11)}
+    windows = [window(activation, ns) for activation, ns in late.items()]
+    found = of(10_000, late, windows, threshold_ns=60_000)
+    assert found.population is not None
+    assert (found.population.episodes, found.between) == (5, 5)
+    console = Console(width=200, record=True, file=io.StringIO())
+    print_answer(found, console)
+    assert "5 recorded activations lie between" in console.export_text()
+    assert of(10_000, late, windows).between == 0
+
+
+def test_no_more_are_looked_at_than_memory_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whylate.causes.answer.MOST_LATE", 8)
+    late = {i * 997: 90_000 + i for i in range(1, 11)}
+    found = of(10_000, late, [window(k, ns) for k, ns in late.items()], threshold_ns=50_000)
+    assert found.population is not None
+    assert found.population.episodes == 8
+    assert found.threshold_ns == 90_002
+    assert found.threshold_name == "the slowest 8: more are above what was asked"

@@ -80,4 +80,15 @@ def test_a_stall_of_three_threads_is_one_late_episode_of_the_run() -> None:
     assert found.population.excess_ns == 9 * MS
     assert found.population.causes[0].cause is Cause.THREAD
     assert found.population.causes[0].share == 1
-    assert [story.thread for story in found.worst] == ["pacer/302", "pid 303", "pid 304"]
+    # One stall is one story: that of the thread which waited longest.
+    assert [story.thread for story in found.worst] == ["pacer/302"]
+
+
+def test_the_story_of_an_episode_is_of_what_was_recorded_of_it() -> None:
+    due_ns = [*range(0, 1000 * MS, MS), 501 * MS + 7, 502 * MS + 7, 700 * MS + 7]
+    latency_ns = [5_000] * 1000 + [9 * MS, 8 * MS, 4 * MS]
+    lane = woken_lane(due_ns, latency_ns, [301] * 1000 + [302, 303, 302])
+    windows = [stalled(1001, 303, 502 * MS + 7, 510 * MS + 7),
+               stalled(1002, 302, 700 * MS + 7, 704 * MS + 7)]  # fmt: skip
+    found = answer(app_manifest([lane], names={}), [lane], windows, threshold_ns=MS, stories=1)
+    assert [one.accounted.activation for one in found.worst] == [1001]

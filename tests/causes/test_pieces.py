@@ -539,3 +539,22 @@ def test_no_piece_is_named_without_an_event_that_says_so(cause: Cause) -> None:
     events = tuple(one for one in late.events if one.kind is not kinds[cause])
     blind = replace(late, events=events)
     assert all(piece.cause is not cause for piece in cut(blind))
+
+
+def test_an_interrupt_that_comes_while_a_lock_is_spun_for_is_an_interrupt() -> None:
+    pieces = told(cut(ordinary(
+        event(300, Kind.LOCK_BEGIN, id=0xBEEF, name="zone_lock"),
+        event(400, Kind.IRQ_ENTRY, id=24, name="eth0"),
+        event(450, Kind.LOCK_BEGIN, id=0xF00D, name="queue_lock"),
+        event(460, Kind.LOCK_END, id=0xF00D),
+        event(500, Kind.IRQ_EXIT, id=24),
+        event(600, Kind.LOCK_END, id=0xBEEF),
+    )))  # fmt: skip
+    assert pieces[6:12] == [
+        ("lock", "zone_lock", 100),
+        ("interrupt", "eth0", 50),
+        ("lock", "queue_lock", 10),
+        ("interrupt", "eth0", 40),
+        ("lock", "zone_lock", 100),
+        ("unexplained", "in make", 300),
+    ]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from whylate.causes.pieces import Cause, Piece, Stage
-from whylate.causes.population import Accounted, population
+from whylate.causes.population import Accounted, NoExcessError, population
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -126,3 +126,12 @@ def test_the_interval_holds_the_true_share_as_often_as_it_says() -> None:
         held += share.low <= 2 / 3 <= share.high
     # 95 % as stated; 150 runs of a true 92 % fall below .86 in a hundredth of all cases.
     assert held / runs >= 0.86
+
+
+def test_what_was_late_and_took_no_longer_than_the_ordinary_has_no_shares() -> None:
+    late = [activation(i * 100, {TICK: 3_000}) for i in range(5)]
+    body = [activation(i * 100 + 50, {TICK: 9_000}) for i in range(5)]
+    with pytest.raises(NoExcessError):
+        population(late, body, 0, SECOND)
+    with pytest.raises(NoExcessError):
+        population([activation(1, {}, latency_ns=0)], [], 0, SECOND)

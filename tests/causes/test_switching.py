@@ -6,7 +6,7 @@ import pytest
 
 from whylate.causes.pieces import Cause, Piece, Stage
 from whylate.causes.population import Accounted
-from whylate.causes.switching import less_switching, ordinary_switching_ns
+from whylate.causes.switching import less_switching, ordinary_switching_ns, without_switching
 
 
 def accounted(*spent: tuple[Cause, int, Stage]) -> Accounted:
@@ -59,3 +59,11 @@ def test_only_a_section_that_the_switch_follows_has_such_an_end() -> None:
     assert less_switching(interrupted, 2_000) == interrupted
     assert less_switching(thread, 2_000) == thread
     assert less_switching(thread, 0) == thread
+
+
+def test_late_and_ordinary_ones_are_corrected_alike() -> None:
+    ordinary = [accounted((Cause.SCHEDULING, 2_000, Stage.RUNNABLE))] * 2
+    held = accounted((Cause.PREEMPTION_OFF, 5_000, Stage.RUNNABLE))
+    late, body = without_switching([held], [*ordinary, held])
+    left = [(Cause.PREEMPTION_OFF, 3_000), (Cause.SCHEDULING, 2_000)]
+    assert told(late[0]) == told(body[2]) == left

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from whylate.causes import tail as tail_module
 from whylate.causes.answer import Answer
 from whylate.causes.pieces import Cause, Piece
-from whylate.causes.tail import Tail
+from whylate.causes.tail import FIRST_LATE, MOST_LATE, Tail
 from whylate.recording.activation import Activation, Leg, Waker, Woken
 from whylate.recording.events import Why, Window
 from whylate.recording.traces.cutout import CutOut
@@ -129,7 +129,7 @@ def test_very_many_pieces_are_summed_up_by_cause() -> None:
     tail = Tail(many, 100)
     one = _activation(0, 10_000)
     tail.take(one, _cutter(one))
-    kept = tail._late[0][2].accounted
+    kept = tail._late[0][2]
     assert kept.pieces is not None
     assert [(piece.cause, piece.length_ns) for piece in kept.pieces] == [
         (Cause.THREAD, 5000), (Cause.SOFTIRQ, 5000),
@@ -140,3 +140,29 @@ def test_nothing_late_has_no_population() -> None:
     found = _answer(_fed([5000] * 20, threshold_ns=10_000))
     assert found.population is None
     assert found.why_not == "nothing was late"
+
+
+def test_late_ones_of_equal_latency_are_no_reason_to_say_that_none_was() -> None:
+    found = _answer(_fed([5_000] * (MOST_LATE + 10), 1))
+    assert found.population is not None
+    assert found.threshold_ns == 1
+    assert found.threshold_name == f"{MOST_LATE:,} of those above what was asked"
+    some = _answer(_fed([5_000] * (MOST_LATE - 10) + [7_000] * 20, 1))
+    assert some.population is not None
+    assert (some.threshold_ns, some.population.episodes) == (5_000, 20)
+    assert some.threshold_name == "the slowest 20: more are above what was asked"
+
+
+def test_what_was_turned_away_early_is_not_made_up_for_by_what_is_less_late() -> None:
+    thrown = [200_000] * FIRST_LATE + [100_000] * 50_000 + [50_000] * 1_500_000
+    found = _answer(_fed(thrown))
+    assert found.threshold_ns == 100_000
+    assert found.population is not None
+    assert found.population.episodes == FIRST_LATE
+
+
+def test_what_took_no_time_at_all_is_nothing_to_explain() -> None:
+    found = _answer(_fed([0]))
+    assert (found.population, found.threshold_ns) == (None, 0)
+    same = _answer(_fed([500] * 40, 100))
+    assert same.population is not None

@@ -86,3 +86,11 @@ def test_nothing_that_a_trace_says_reaches_the_terminal_as_a_command() -> None:
         assert done.returncode == 0, done.stderr
         assert b"\x1b" not in done.stdout
         assert b"\x07" not in done.stdout
+
+
+@pytest.mark.parametrize("how", [["--import"], []])
+def test_a_name_that_no_file_can_have_is_one_line(how: list[str]) -> None:
+    done = explain(*how, "x" * 300)
+    assert done.returncode == 2
+    assert b"File name too long" in done.stderr
+    assert done.stderr.count(b"\n") == 1

@@ -81,7 +81,8 @@ def test_the_interrupt_that_held_up_both_threads_is_named_once(recording: Path) 
     assert (first["cause"], first["detail"]) == ("interrupt", "eth0")
     assert first["located_share"] == pytest.approx(1, abs=0.01)
     worst = found["worst"]
-    assert [one["thread"] for one in worst] == ["pacer/301"] * 3 + ["pacer-io/302"] * 3
+    # One stall is one story: that of the thread that waited longest.
+    assert [one["thread"] for one in worst] == ["pacer/301"] * 3
     for one in worst:
         assert sum(piece["length_ns"] for piece in one["pieces"]) == one["latency_ns"]
 

@@ -66,7 +66,7 @@ def from_journal(recorded: Path, tmp_path: Path, data: bytes) -> Path:
 
 
 def test_what_is_no_recording_is_said(tmp_path: Path) -> None:
-    assert "does not exist" in fault(tmp_path / "nowhere")
+    assert "No such file" in fault(tmp_path / "nowhere")
     (tmp_path / "file").write_text("x")
     assert "is not a directory" in fault(tmp_path / "file")
     (tmp_path / "empty").mkdir()

@@ -16,6 +16,7 @@ from whylate.wire.messages import (
     Note,
     RecorderCost,
     RecorderResult,
+    RecorderSource,
     RecorderStarted,
     Symbols,
 )
@@ -96,3 +97,17 @@ def test_a_board_can_fill_neither_the_manifest_nor_the_screen(tmp_path: Path) ->
     names = [one.module for one in report.symbols.build_ids]
     assert names[0] == "a?[2Jb"
     assert all(name is not None and len(name) <= 64 for name in names)
+
+
+def test_what_is_no_unicode_or_would_act_is_kept_as_what_can_be_shown(tmp_path: Path) -> None:
+    hostile = "a\udcff\x1b]0;x\x07b"
+    started = RecorderStarted(hostile, 4096)
+    notes = Note("recorder-declined", hostile), Note(hostile, hostile)
+    manifest = finish(journal(tmp_path / "r", started, *notes, RecorderSource(hostile, 0), RESULT))
+    assert manifest.recorder is not None
+    assert manifest.recorder.engine == manifest.recorder.declined == "a??]0;x?b"
+    assert manifest.recorder.sources[0].name == "a??]0;x?b"
+    assert "a??]0;x?b" in {problem.text for problem in manifest.problems}
+    refused = finish(journal(tmp_path / "s", Note("no-recorder", hostile))).recorder
+    assert refused is not None
+    assert refused.refused == "a??]0;x?b"

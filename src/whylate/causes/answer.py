@@ -7,21 +7,30 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from whylate.causes.episodes import episodes
+from whylate.causes.episodes import episodes, overlapping
 from whylate.causes.families import Families, families
 from whylate.causes.needs import Sight, sights
 from whylate.causes.pieces import cut, stack_after_ns
-from whylate.causes.population import Accounted, Population, population, recorded
-from whylate.causes.switching import less_switching, ordinary_switching_ns
+from whylate.causes.population import (
+    Accounted,
+    NoExcessError,
+    Population,
+    population,
+    recorded,
+)
+from whylate.causes.switching import less_switching, ordinary_switching_ns, without_switching
 from whylate.recording.events import Window
 from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.reader import Recording
 from whylate.recording.samples import CpuSamples
-from whylate.recording.windows import read_windows
+from whylate.recording.sound_windows import sound_windows
 
 #: Late are the slowest of so many, unless a threshold was given.
 TAIL_OF = 1000
+#: No more are looked at one by one: memory.
+MOST_LATE = 50_000
 #: Fewer late episodes say little of what the next ones will be.
 FEW_EPISODES = 10
 _IDLE_EXIT = re.compile(r"state(\d{1,2}) .*: (\d{1,9}) us, ")
@@ -45,8 +54,10 @@ class Answer:
 
     threshold_ns: above it an activation counts as late. population None: none was, or nothing
     was recorded; then `why_not` says so. worst: the stories of the worst episodes that were
-    recorded, the worst first. families: what late episodes have in common. sights: which causes
-    could be named on the board.
+    recorded, the worst first. families: what late episodes have in common. between: activations
+    that were recorded as late and are not above a threshold that was asked for now: they are not
+    among the ordinary ones either, of which the recorder drew from what it did not call late.
+    sights: which causes could be named on the board.
     """
 
     threshold_ns: int
@@ -55,6 +66,7 @@ class Answer:
     worst: list[Story]
     why_not: str | None = None
     families: Families | None = None
+    between: int = 0
     sights: tuple[Sight, ...] = ()
 
 
@@ -65,7 +77,7 @@ def answer_of(recording: Recording, *, threshold_ns: int | None = None, stories:
     found = answer(
         recording.manifest,
         recording.samples,
-        read_windows(recording.directory) if recorded else (),
+        sound_windows(recording.directory, recording.manifest) if recorded else (),
         threshold_ns=threshold_ns,
         stories=stories,
     )
@@ -78,8 +90,16 @@ def stories_of(recording: Recording) -> Iterator[Story]:
     if report is None or report.engine is None:
         return
     tell = _Teller(recording.manifest)
-    for window in read_windows(recording.directory):
-        yield tell.story(window)
+    switching_ns = ordinary_switching_ns(
+        [
+            tell.story(window).accounted
+            for window in sound_windows(recording.directory, recording.manifest)
+            if window.why == "body"
+        ]
+    )
+    for window in sound_windows(recording.directory, recording.manifest):
+        story = tell.story(window)
+        yield replace(story, accounted=less_switching(story.accounted, switching_ns))
 
 
 def answer(
@@ -96,48 +116,91 @@ def answer(
     of the activations that were seen is above. An activation that came due during another's stall
     belongs to that one's episode and its time is not counted again.
     """
-    limit, name = _threshold(manifest, samples, threshold_ns)
+    limit, name = _bounded(samples, *_threshold(manifest, samples, threshold_ns))
     late = {
-        (one.cpu, activation): (due_ns, latency_ns)
+        (one.cpu, activation): Accounted(one.cpu, activation, due_ns, latency_ns, None)
         for one in samples
         for activation, due_ns, latency_ns in _late(one, limit)
     }
     if (why_not := _why_not(manifest, late)) is not None:
         return Answer(limit, name, None, [], why_not)
     tell = _Teller(manifest)
-    recorded: dict[tuple[int, int], Accounted] = {}
     body: list[Accounted] = []
-    worst: list[Story] = []
+    worst = _Worst(late.values(), stories)
+    between = 0
     for window in windows:
         key = window.cpu, window.activation
         if key not in late and window.why != "body":
             # It was among the slowest when it came, and is not by the last count.
+            between += threshold_ns is not None
             continue
         story = tell.story(window)
         if key in late:
-            recorded[key] = story.accounted
-            worst = sorted([*worst, story],
-                           key=lambda one: -one.accounted.latency_ns)[:stories]  # fmt: skip
+            late[key] = story.accounted
+            worst.take(story)
         else:
             body.append(story.accounted)
-    switching_ns = ordinary_switching_ns(body)
-    recorded = {key: less_switching(one, switching_ns) for key, one in recorded.items()}
-    worst = [replace(one, accounted=less_switching(one.accounted, switching_ns)) for one in worst]
-    late_episodes = episodes(
-        recorded.get(key) or Accounted(*key, *times, None) for key, times in late.items()
+    told = worst.stories()
+    their, _ = without_switching((one.accounted for one in told), body)
+    by_number, body = without_switching(late.values(), body)
+    found = episodes(by_number)
+    span = (
+        min(account.start_ns for account in manifest.cpus),
+        max(account.end_ns for account in manifest.cpus),
     )
-    return Answer(
-        limit,
-        name,
-        population(
-            late_episodes,
-            body,
-            min(account.start_ns for account in manifest.cpus),
-            max(account.end_ns for account in manifest.cpus),
-        ),
-        worst,
-        families=families(late_episodes, body),
+    return replace(
+        answer_for(limit, name, found, body, span),
+        worst=[replace(one, accounted=its) for one, its in zip(told, their, strict=True)],
+        families=families(found, body),
+        between=between,
     )
+
+
+def answer_for(
+    limit_ns: int,
+    name: str,
+    late: Sequence[Accounted],
+    body: Sequence[Accounted],
+    span: tuple[int, int],
+) -> Answer:
+    """Return the answer for late episodes and ordinary activations that were due in [start, end).
+
+    Without stories and families. late: at least one.
+    """
+    try:
+        return Answer(limit_ns, name, population(late, body, *span), [])
+    except NoExcessError:
+        why_not = "what was late took no longer than the ordinary: there is nothing to explain"
+        return Answer(limit_ns, name, None, [], why_not)
+
+
+class _Worst:
+    """Keeps the stories of the worst episodes: of each one, its latest activation's."""
+
+    def __init__(self, late: Iterable[Accounted], most: int) -> None:
+        self._most = most
+        self._episode = {
+            (one.cpu, one.activation): number
+            for number, together in enumerate(overlapping(late))
+            for one in together
+        }
+        self._kept: dict[int, Story] = {}
+
+    def take(self, story: Story) -> None:
+        """Take the story of a late activation."""
+        one = story.accounted
+        number = self._episode[one.cpu, one.activation]
+        kept = self._kept.get(number)
+        if kept is not None and kept.accounted.latency_ns >= one.latency_ns:
+            return
+        self._kept[number] = story
+        if len(self._kept) > self._most:
+            least = min(self._kept, key=lambda which: self._kept[which].accounted.latency_ns)
+            del self._kept[least]
+
+    def stories(self) -> list[Story]:
+        """Return them, the worst first."""
+        return sorted(self._kept.values(), key=lambda story: -story.accounted.latency_ns)
 
 
 def _threshold(
@@ -158,12 +221,29 @@ def _threshold(
     # So many may lie above it: the slowest thousandth, and at least one.
     above = max(1, latency.size // TAIL_OF)
     rank = latency.size - above - 1
-    return (int(np.partition(latency, rank)[rank]) if rank >= 0 else -1), "the slowest thousandth"
+    return (int(np.partition(latency, rank)[rank]) if rank >= 0 else 0), "the slowest thousandth"
+
+
+def _bounded(samples: Sequence[CpuSamples], limit_ns: int, name: str) -> tuple[int, str]:
+    """Return a limit that at most MOST_LATE are above, and what it is called."""
+    above = [one.latency_ns[_are_late(one, limit_ns)] for one in samples]
+    latency = np.concatenate(above or [np.empty(0, np.int64)])
+    if latency.size <= MOST_LATE:
+        return limit_ns, name
+    rank = latency.size - MOST_LATE - 1
+    limit_ns = int(np.partition(latency, rank)[rank])
+    slowest = int(np.count_nonzero(latency > limit_ns))
+    return limit_ns, f"the slowest {slowest:,}: more are above what was asked"
+
+
+def _are_late(samples: CpuSamples, limit_ns: int) -> NDArray[np.bool_]:
+    late: NDArray[np.bool_] = (samples.latency_ns > limit_ns) & ~samples.overrun
+    return late
 
 
 def _late(samples: CpuSamples, limit_ns: int) -> Iterable[tuple[int, int, int]]:
     """Return number, due time and latency of the late ones."""
-    rows = np.flatnonzero((samples.latency_ns > limit_ns) & ~samples.overrun)
+    rows = np.flatnonzero(_are_late(samples, limit_ns))
     columns = samples.activation[rows], samples.due_of(rows), samples.latency_ns[rows]
     return zip(*(column.tolist() for column in columns), strict=True)
 

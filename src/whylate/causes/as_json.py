@@ -26,6 +26,7 @@ def answer_as_json(answer: Answer, stories: int) -> dict[str, Any]:
         "episodes": found.episodes,
         "episodes_recorded": found.recorded,
         "ordinary_recorded": found.body,
+        "between": answer.between,
         "excess_ns": found.excess_ns,
         "causes": [_share(one) for one in found.causes],
         "families": _families(answer.families),

@@ -19,23 +19,28 @@ def episodes(late: Iterable[Accounted]) -> list[Accounted]:
     """Return one for each episode, in order for each CPU.
 
     What several waited for is told by the one that was due first; what was not recorded of an
-    episode is not observed. An episode has the number of its latest activation.
+    episode is not observed. An episode has the number of its latest activation that was recorded.
     """
+    return [_joined(together) for together in overlapping(late)]
+
+
+def overlapping(late: Iterable[Accounted]) -> list[list[Accounted]]:
+    """Return what belongs together, each in the order in which it was due."""
     by_cpu: dict[int, list[Accounted]] = defaultdict(list)
     for one in late:
         by_cpu[one.cpu].append(one)
-    found = []
+    found: list[list[Accounted]] = []
     for own in by_cpu.values():
         together: list[Accounted] = []
         end_ns = 0
         for one in sorted(own, key=lambda one: (one.due_ns, -one.latency_ns)):
             if together and one.due_ns >= end_ns:
-                found.append(_joined(together))
+                found.append(together)
                 together = []
             together.append(one)
             run_ns = one.due_ns + one.latency_ns
             end_ns = max(end_ns, run_ns) if len(together) > 1 else run_ns
-        found.append(_joined(together))
+        found.append(together)
     return found
 
 
@@ -50,8 +55,9 @@ def _joined(together: Sequence[Accounted]) -> Accounted:
         own = one.pieces or (Piece(one.due_ns, run_ns, Cause.NOT_OBSERVED),)
         pieces += [replace(p, start_ns=max(p.start_ns, at)) for p in own if p.end_ns > at]
         at = max(at, run_ns)
-    latest = max(together, key=lambda one: one.latency_ns)
     recorded = any(one.pieces is not None for one in together)
+    latest = max((one for one in together if one.pieces is not None or not recorded),
+                 key=lambda one: one.latency_ns)  # fmt: skip
     return Accounted(
         latest.cpu, latest.activation, start_ns, at - start_ns, tuple(pieces) if recorded else None
     )

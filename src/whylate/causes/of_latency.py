@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from whylate.causes.answer import Answer, Story
+from whylate.causes.answer import Answer, Story, answer_for
 from whylate.causes.pieces import Cause, Piece, Stage
-from whylate.causes.population import Accounted, population
+from whylate.causes.population import Accounted
 from whylate.causes.stacks import (
     OF_THE_SCHEDULER,
     OF_UNLOCKING,
@@ -37,12 +37,9 @@ def answer_of_latency(traces: Sequence[LatencyTrace], stories: int) -> Answer:
         return Answer(0, "as the tracer measured", None, [], "no latency was measured in it")
     accounted = [_accounted(number, one) for number, one in enumerate(traces)]
     worst = sorted(accounted, key=lambda one: -one.latency_ns)[:stories]
-    return Answer(
-        0,
-        "as the tracer measured",
-        population(accounted, [], 0, max(one.latency_ns for one in accounted)),
-        [Story(one, _window(one)) for one in worst],
-    )
+    span = 0, max(one.latency_ns for one in accounted)
+    found = answer_for(0, "as the tracer measured", accounted, [], span)
+    return replace(found, worst=[Story(one, _window(one)) for one in worst])
 
 
 def pieces_of(trace: LatencyTrace) -> list[Piece]:

@@ -33,6 +33,10 @@ Key = tuple[Cause, str]
 _LOST: Key = (Cause.NOT_OBSERVED, "")
 
 
+class NoExcessError(ValueError):
+    """What is called late took no longer than what is ordinary."""
+
+
 @dataclass(frozen=True, slots=True)
 class Accounted:
     """One activation with its pieces.
@@ -52,7 +56,7 @@ class Accounted:
             return {_LOST: self.latency_ns}
         spent: dict[Key, int] = defaultdict(int)
         for piece in self.pieces:
-            spent[key_of(piece)] += piece.length_ns
+            spent[key_of(piece.cause, piece.detail)] += piece.length_ns
         return dict(spent)
 
 
@@ -62,9 +66,9 @@ def recorded(pieces: tuple[Piece, ...]) -> tuple[Piece, ...] | None:
     return None if pieces and lost else pieces
 
 
-def key_of(piece: Piece) -> Key:
+def key_of(cause: Cause, detail: str) -> Key:
     """Return what a piece counts for in a population."""
-    return piece.cause, "" if piece.cause in _WITHOUT_DETAIL else piece.detail
+    return cause, "" if cause in _WITHOUT_DETAIL else detail
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,8 @@ def population(
     """Return the located shares of a run whose activations were due in [start_ns, end_ns).
 
     late: one for each episode, recorded or not. body: ordinary activations drawn at random.
-    Raises ValueError without a late episode.
+    Raises ValueError without a late episode, and NoExcessError where the late ones took no longer
+    than the ordinary: then there is nothing to have shares of.
     """
     late_spent = [one.by_cause() for one in late]
     body_spent = [one.by_cause() for one in body]
@@ -126,6 +131,8 @@ def population(
         _spent(body, body_spent, keys, start_ns, block_ns),
         np.random.default_rng(seed),
     )
+    if not shares.excess_ns > 0:
+        raise NoExcessError
     order = sorted(range(len(keys)), key=lambda k: (-shares.share[k], keys[list(keys)[k]]))
     names = list(keys)
     in_tail, in_body = _prevalence(late_spent, keys), _prevalence(body_spent, keys)
@@ -172,7 +179,9 @@ def _spent(
     return Spent(
         matrix,
         np.array([one.cpu for one in rows], np.int64),
-        np.array([(one.due_ns - start_ns) // block_ns for one in rows], np.int64),
+        np.array(
+            [min(max((one.due_ns - start_ns) // block_ns, 0), BLOCKS) for one in rows], np.int64
+        ),
     )
 
 

@@ -8,11 +8,22 @@ activations tell.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from whylate.causes.pieces import Cause, Piece, Stage
 from whylate.causes.population import Accounted
+
+
+def without_switching(
+    late: Iterable[Accounted], body: Sequence[Accounted]
+) -> tuple[list[Accounted], list[Accounted]]:
+    """Return late and ordinary activations with what switching takes given to the scheduler."""
+    switching_ns = ordinary_switching_ns(body)
+    return (
+        [less_switching(one, switching_ns) for one in late],
+        [less_switching(one, switching_ns) for one in body],
+    )
 
 
 def ordinary_switching_ns(body: Sequence[Accounted]) -> int:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import heapq
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from whylate.causes.answer import TAIL_OF, Answer, Story
+from whylate.causes.answer import TAIL_OF, Answer, Story, answer_for
+from whylate.causes.episodes import episodes
 from whylate.causes.pieces import Piece
-from whylate.causes.population import Accounted, population, recorded
+from whylate.causes.population import Accounted, recorded
+from whylate.causes.switching import without_switching
 from whylate.recording.activation import Activation
 from whylate.recording.events import Why
 from whylate.recording.traces.cutout import CutOut
@@ -33,14 +35,6 @@ MOST_PIECES = 64
 Account = Callable[[Activation, CutOut], tuple[Piece, ...]]
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """A late activation, and when it ran."""
-
-    accounted: Accounted
-    run_ns: int
-
-
 class Tail:
     """Takes activations one by one; gives the answer at the end.
 
@@ -53,7 +47,7 @@ class Tail:
         self._threshold_ns = threshold_ns
         self._random = random.Random(seed)  # noqa: S311 (a sample, no secret)
         #: Heaps, the least late first: latency, the number's negative, and what is kept.
-        self._late: list[tuple[int, int, _Kept]] = []
+        self._late: list[tuple[int, int, Accounted]] = []
         self._worst: list[tuple[int, int, Story]] = []
         self._body: list[tuple[int, Accounted]] = []
         self.count = 0
@@ -71,6 +65,8 @@ class Tail:
         self.end_ns = max(self.end_ns, activation.run_ns)
         late = self._is_late(latency)
         slot = number if number < BODY else self._random.randrange(number + 1)
+        if not late:
+            self._raise_floor(latency)
         if not late and slot >= BODY:
             return
         window = cut("tail" if late else "body", number)
@@ -83,12 +79,16 @@ class Tail:
             else:
                 self._body.append(entry)
         if late:
-            self._keep(latency, number, accounted, activation.run_ns, window)
+            self._keep(latency, number, accounted, window)
 
     def _is_late(self, latency_ns: int) -> bool:
         if self._threshold_ns is not None and latency_ns <= self._threshold_ns:
             return False
         return len(self._late) < self._room() or latency_ns > self._late[0][0]
+
+    def _raise_floor(self, latency_ns: int) -> None:
+        if self._threshold_ns is None or latency_ns > self._threshold_ns:
+            self._floor_ns = max(self._floor_ns or 0, latency_ns)
 
     def _room(self) -> int:
         """Return how many late ones are kept: of those seen so far four times the tail."""
@@ -96,15 +96,12 @@ class Tail:
             return MOST_LATE
         return min(MOST_LATE, max(FIRST_LATE, 4 * self.count // TAIL_OF))
 
-    def _keep(
-        self, latency: int, number: int, accounted: Accounted, run_ns: int, window: CutOut
-    ) -> None:
-        entry = latency, -number, _Kept(summed_up(accounted), run_ns)
+    def _keep(self, latency: int, number: int, accounted: Accounted, window: CutOut) -> None:
+        entry = latency, -number, summed_up(accounted)
         if len(self._late) < self._room():
             heapq.heappush(self._late, entry)
         else:
-            dropped = heapq.heappushpop(self._late, entry)
-            self._floor_ns = max(self._floor_ns or 0, dropped[0])
+            self._raise_floor(heapq.heappushpop(self._late, entry)[0])
         story = latency, -number, Story(accounted, window.window)
         if len(self._worst) < MOST_STORIES:
             heapq.heappush(self._worst, story)
@@ -117,35 +114,35 @@ class Tail:
         rename: what a piece is called by what is known only now, at the end of the trace.
         """
         limit, name = self._limit()
-        late = [kept for latency, _, kept in self._late if latency > limit]
+        late = {-number: one for latency, number, one in self._late if latency > limit}
         if not late:
             return Answer(limit, name, None, [], why_not)
-        episodes = _episodes(late)
         body = [one for latency, one in self._body if latency <= limit]
-        numbers = {one.accounted.activation for one in episodes}
+        found, body = without_switching((_renamed(one, rename) for one in late.values()),
+                                        [_renamed(one, rename) for one in body])  # fmt: skip
+        together = episodes(found)
+        numbers = {one.activation for one in together}
         told = [story for _, number, story in sorted(self._worst, reverse=True)
                 if -number in numbers][:stories]  # fmt: skip
-        return Answer(
-            limit,
-            name,
-            population(
-                [_renamed(one.accounted, rename) for one in episodes],
-                [_renamed(one, rename) for one in body],
-                self.start_ns,
-                self.end_ns,
-            ),
-            [Story(_renamed(one.accounted, rename), one.window) for one in told],
-        )
+        accounted, _ = without_switching((_renamed(one.accounted, rename) for one in told), body)
+        worst = [Story(one, story.window) for one, story in zip(accounted, told, strict=True)]
+        answer = answer_for(limit, name, together, body, (self.start_ns, self.end_ns))
+        return replace(answer, worst=worst)
 
     def _limit(self) -> tuple[int, str]:
+        floor = self._floor_ns
         if self._threshold_ns is not None:
-            if self._floor_ns is not None and self._floor_ns > self._threshold_ns:
-                return self._floor_ns, f"the slowest {MOST_LATE:,}: more are above what was asked"
-            return self._threshold_ns, "as asked for"
+            if floor is None:
+                return self._threshold_ns, "as asked for"
+            kept = sum(entry[0] > floor for entry in self._late)
+            if kept:
+                return floor, f"the slowest {kept:,}: more are above what was asked"
+            # All that are kept are as late as what was not.
+            return self._threshold_ns, f"{len(self._late):,} of those above what was asked"
         above = max(1, self.count // TAIL_OF)
         slowest = heapq.nlargest(above + 1, (entry[0] for entry in self._late))
-        limit = slowest[above] if len(slowest) > above else -1
-        return max(limit, self._floor_ns or -1), "the slowest thousandth"
+        limit = slowest[above] if len(slowest) > above else 0
+        return max(limit, floor or 0), "the slowest thousandth"
 
 
 def summed_up(accounted: Accounted) -> Accounted:
@@ -164,22 +161,3 @@ def _renamed(accounted: Accounted, rename: Callable[[Piece], Piece]) -> Accounte
     if accounted.pieces is None:
         return accounted
     return replace(accounted, pieces=tuple(rename(piece) for piece in accounted.pieces))
-
-
-def _episodes(late: list[_Kept]) -> list[_Kept]:
-    """Return the longest of late activations whose windows overlap on a CPU: one stall, told once.
-
-    Its nanoseconds count once; what another of them has beyond it is left out.
-    """
-    found: list[_Kept] = []
-    until = 0
-    for one in sorted(late, key=lambda kept: (kept.accounted.cpu, kept.accounted.due_ns)):
-        last = found[-1] if found else None
-        if last is None or last.accounted.cpu != one.accounted.cpu or one.accounted.due_ns >= until:
-            found.append(one)
-            until = one.run_ns
-            continue
-        until = max(until, one.run_ns)
-        if one.accounted.latency_ns > last.accounted.latency_ns:
-            found[-1] = one
-    return found

@@ -75,9 +75,10 @@ class _Doing:
     softirqs: list[str] = field(default_factory=list)
     #: Functions: of timers, or called from another CPU.
     functions: list[str] = field(default_factory=list)
-    locks: list[tuple[int, str]] = field(default_factory=list)
+    #: What is spun for: its address, its name, and how many contexts are nested there.
+    locks: list[tuple[int, str, int]] = field(default_factory=list)
 
-    def take(self, event: Event, functions: list[str]) -> None:
+    def take(self, event: Event, functions: list[str], interrupts: int) -> None:
         """Take an event of softirqs and locks, and of functions wherever they run."""
         kind, name = event.kind, event.name
         if kind is Kind.SOFTIRQ_ENTRY:
@@ -92,9 +93,15 @@ class _Doing:
             _pop(functions)
         elif kind is Kind.LOCK_BEGIN:
             if len(self.locks) < DEEPEST:
-                self.locks.append((event.id, name or "one without a name"))
+                depth = interrupts + len(self.softirqs)
+                self.locks.append((event.id, name or "one without a name", depth))
         elif kind is Kind.LOCK_END:
             self.locks = [lock for lock in self.locks if lock[0] != event.id]
+
+    def spun_for(self, interrupts: int) -> str:
+        """Return the lock that the innermost context spins for, "" where it does not."""
+        depth = interrupts + len(self.softirqs)
+        return next((name for _, name, at in reversed(self.locks) if at == depth), "")
 
 
 @dataclass
@@ -127,7 +134,7 @@ class _Cpu:
             within=functions[-1] if functions else "",
             thread=self.thread,
             chosen_ns=self.chosen_ns,
-            lock=doing.locks[-1][1] if doing.locks else "",
+            lock=doing.spun_for(len(self.interrupts)),
             idle_state=self.idle_state,
             interrupt_ns=self.interrupt_ns if self.interrupts else 0,
         )
@@ -148,7 +155,7 @@ class _Cpu:
             self.idle_state = event.id if kind is Kind.IDLE_ENTRY else -1
         else:
             functions = self.functions if self.interrupts else self.doing.functions
-            self.doing.take(event, functions)
+            self.doing.take(event, functions, len(self.interrupts))
 
     def _switch(self, event: Event, time_ns: int) -> None:
         # Nobody switches threads within an interrupt: what is still open lost its end.

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -68,15 +68,13 @@ def _watch(names: tuple[str, ...], pids: tuple[int, ...]) -> Watch | None:
 def _opened(file: str) -> Iterator[BinaryIO]:
     from whylate.recording.errors import RecordingError
 
-    if file == "-":
-        yield sys.stdin.buffer
-        return
-    path = Path(file)
-    if path.is_dir():
-        raise RecordingError(f"{file} is a directory: a recording is explained without --import")
+    source = nullcontext(sys.stdin.buffer) if file == "-" else None
     try:
-        with path.open("rb") as stream:
+        with source or Path(file).open("rb") as stream:
             yield stream
+    except IsADirectoryError:
+        what = "is a directory: a recording is explained without --import"
+        raise RecordingError(f"{file} {what}") from None
     except OSError as error:
         raise RecordingError(f"{file} cannot be read: {os.strerror(error.errno or 0)}") from None
 

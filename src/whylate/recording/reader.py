@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -45,9 +46,15 @@ def open_recording(directory: Path) -> Recording:
     Raises RecordingError for what is no recording, for one that is still being made, and for
     one of a newer schema.
     """
-    if not directory.is_dir():
-        what = "is not a directory" if directory.exists() else "does not exist"
-        raise RecordingError(f"{directory} {what}: a recording is a directory")
+    try:
+        is_directory = stat.S_ISDIR(directory.stat().st_mode)
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        raise RecordingError(
+            f"{directory} cannot be read ({why}): a recording is a directory"
+        ) from None
+    if not is_directory:
+        raise RecordingError(f"{directory} is not a directory: a recording is a directory")
     with journal.locked(directory) as wreck:
         manifest = finish(directory) if wreck else read_manifest(directory)
     return Recording(directory, manifest)

@@ -18,6 +18,7 @@ from whylate.recording.journal import CLOSING, OPENING, Closing, Opening
 from whylate.recording.load_rates import LoadBook
 from whylate.recording.manifest import AppEnd, Problem
 from whylate.recording.recorder_book import RecorderBook
+from whylate.recording.shown import shown
 from whylate.wire.app_samples import Threads
 from whylate.wire.events import decode_stages
 from whylate.wire.frame import Frame
@@ -192,7 +193,7 @@ class Reading:
     @_message.register
     def _(self, message: LoadStarted) -> None:
         if message.load < len(self.loads):
-            self.loads[message.load].unit = message.unit[:40]
+            self.loads[message.load].unit = shown(message.unit, 40)
 
     @_message.register
     def _(self, message: LoadWork) -> None:
@@ -217,7 +218,7 @@ class Reading:
         if self.recorder is not None and self.recorder.account.take(message):
             return
         fatal = message.code in FATAL_NOTES
-        self.notes.append(Problem(message.code[:40], message.text[:400], fatal=fatal))
+        self.notes.append(Problem(shown(message.code, 40), shown(message.text, 400), fatal=fatal))
 
     @property
     def whole(self) -> bool:

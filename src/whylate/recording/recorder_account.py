@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whylate.recording.manifest import BuildId, RecorderReport, SourceReport, SymbolsReport
+from whylate.recording.shown import shown
 from whylate.wire.messages import (
     BuildId as BuildIdMessage,
 )
@@ -61,7 +62,7 @@ class RecorderAccount:
             case Note(code="no-recorder"):
                 self.refuse(message.text)
             case Note(code="recorder-declined"):
-                self._declined = message.text[:400]
+                self._declined = shown(message.text, 400)
             case _:
                 return False
         return True
@@ -69,11 +70,11 @@ class RecorderAccount:
     def refuse(self, text: str) -> None:
         """Take why there is none."""
         if self._started is None:
-            self.refused = text[:400]
+            self.refused = shown(text, 400)
 
     def _source(self, message: RecorderSource) -> None:
         if len(self._sources) < MOST_SOURCES:
-            self._sources.append(SourceReport(message.name[:80], message.error))
+            self._sources.append(SourceReport(shown(message.name, 80), message.error))
 
     def _take_symbols(self, message: Symbols) -> None:
         if message.named > message.addresses:
@@ -84,14 +85,14 @@ class RecorderAccount:
         if not 0 < len(message.id) <= LONGEST_BUILD_ID:
             raise WireError("a build id of an impossible length")
         if len(self._build_ids) < MOST_BUILD_IDS:
-            shown = "".join(c if c.isprintable() else "?" for c in message.module[:64])
-            self._build_ids.append(BuildId(shown or None, message.id.hex()))
+            module = shown(message.module, 64)
+            self._build_ids.append(BuildId(module or None, message.id.hex()))
 
     def report(self, windows: int) -> RecorderReport:
         """Return what the recorder did; windows: how many came."""
         started, result, cost = self._started, self._result, self._cost
         return RecorderReport(
-            engine=started.engine[:40] if started is not None else None,
+            engine=shown(started.engine, 40) if started is not None else None,
             refused=self.refused,
             ring_events=started.ring_events if started is not None else 0,
             sources=self._sources,

@@ -36,7 +36,7 @@ def cause_name(cause: Cause, detail: str) -> str:
 def print_answer(answer: Answer, console: Console, stories: int = 0) -> None:
     """Print the answer; what comes from the board is shown as plain text."""
     if answer.population is None:
-        console.print(Text(answer.why_not or "nothing was late"))
+        console.print(Text(plain(answer.why_not or "nothing was late", 500)))
         return
     found = answer.population
     console.print(Text(headline(answer, found), style="bold"))
@@ -45,7 +45,7 @@ def print_answer(answer: Answer, console: Console, stories: int = 0) -> None:
     if families_said(answer):
         console.print()
         console.print(_families(answer))
-    for line in notes(found):
+    for line in notes(found, answer.between):
         console.print(Text(line, style="dim"))
     if unseen := not_told_apart(answer.sights):
         console.print(Text(unseen, style="dim"))
@@ -84,12 +84,17 @@ def headline(answer: Answer, found: Population) -> str:
     )
 
 
-def notes(found: Population) -> list[str]:
-    """Return what to know of the figures."""
+def notes(found: Population, between: int) -> list[str]:
+    """Return what to know of the figures; between: as Answer has it."""
     lines = [
         "located share: where the time beyond the ordinary was spent; all sum to 100 %",
         f"▶ called: surely {CALLED_SHARE:.0%} of it or more, and {ns_text(CALLED_NS)} or more each",
     ]
+    if between:
+        lines.append(
+            f"{between:,} recorded activations lie between what the run called late and this "
+            "threshold: they count as neither, and ordinary are those below both"
+        )
     if any(one.low is None for one in found.causes):
         lines.append(
             f"no intervals: {_late_episodes(found.episodes)}, which is too few, or too close "

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from whylate.causes.advice import Advice, advice
 from whylate.causes.answer import Answer, Story
 from whylate.causes.pieces import Cause
-from whylate.causes.population import CauseShare
+from whylate.causes.population import CauseShare, key_of
 from whylate.report.causes import (
     cause_name,
     families_said,
@@ -104,7 +104,7 @@ def why(answer: Answer) -> Why:
         headline(answer, found),
         tuple(_bar(found.causes, colours)),
         (*(_row(one, colours) for one in rows), *_others(found.causes, rows)),
-        tuple(note.removeprefix("▶ ") for note in [*notes(found), *unseen]),
+        tuple(note.removeprefix("▶ ") for note in [*notes(found, answer.between), *unseen]),
         tuple(_families(answer, colours)),
         _unrecorded(answer),
         stories,
@@ -220,7 +220,6 @@ def _drawing(story: Story, answer: Answer, colours: dict[tuple[Cause, str], str]
         head += f", family {letter}"
 
     def colour(cause: Cause, detail: str) -> str:
-        known = "" if cause in _UNKNOWN else detail
-        return _UNKNOWN.get(cause) or colours.get((cause, known), "rest")
+        return _UNKNOWN.get(cause) or colours.get(key_of(cause, detail), "rest")
 
     return drawing(story, head, colour)

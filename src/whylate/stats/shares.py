@@ -7,7 +7,7 @@ ones are as they are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ RESAMPLES = 2000
 #: Draws in memory at a time.
 CHUNK = 100
 LEVEL = 0.95
+#: More CPUs than that have one body together: memory.
+MOST_CPUS = 512
 #: Fewer blocks with an episode in them say nothing of how the shares vary.
 FEWEST_BLOCKS = 5
 
@@ -63,12 +65,16 @@ def located_shares(
     the column lost_cause, and so does their excess: what ordinary ones spend on their way is taken
     from it, and from no cause that was not looked for in them.
     The interval is that of a bootstrap over blocks: those of the late episodes and of the body
-    are drawn together. A CPU without any ordinary activation has that of all CPUs as its body.
+    are drawn together. A CPU without any ordinary activation has that of all CPUs as its body,
+    and so has each of more than MOST_CPUS.
     Raises ValueError without a late episode.
     """
     if not len(late.spent):
         raise ValueError("located_shares needs at least one late episode")
     cpus = np.unique(np.concatenate([late.cpu, body.cpu]))
+    if len(cpus) > MOST_CPUS:
+        late, body = (replace(one, cpu=np.zeros_like(one.cpu)) for one in (late, body))
+        cpus = np.zeros(1, np.int64)
     blocks = np.unique(np.concatenate([late.block, body.block]))
     sums = _Sums(
         *_by_block(late.of(~lost), cpus, blocks),

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from whylate.recording.events import Event, Kind
 from whylate.recording.raw_events import LONGEST_NAME, VECTORS
+from whylate.recording.shown import shown
 
 #: Time in ns, kind (None: what precedes was not observed), the text of the fields or the event
 #: itself, and a number more: of a timer when it was due, of a fault the thread's pid.
@@ -99,8 +100,7 @@ TRACEPOINTS: Mapping[bytes, Kind] = {
 @lru_cache(maxsize=4096)
 def text(raw: bytes) -> str:
     """Return a name from a trace, safe to show."""
-    shown = raw[:LONGEST_NAME].decode("utf-8", "replace")
-    return "".join(c if c.isprintable() else "?" for c in shown)
+    return shown(raw.decode("utf-8", "replace"), LONGEST_NAME)
 
 
 def function(symbol: str) -> str:
@@ -110,10 +110,10 @@ def function(symbol: str) -> str:
 
 def state_of(raw: bytes) -> str:
     """Return the state of a thread that was switched from: R where it was preempted."""
-    shown = text(raw)
-    if not shown.isdigit():
-        return shown[:1]
-    bits = int(shown)
+    state = text(raw)
+    if not state.isdigit():
+        return state[:1]
+    bits = int(state)
     # TASK_REPORT_MAX marks preemption; the others are those of task_struct.__state.
     letters = {0x01: "S", 0x02: "D", 0x04: "T", 0x08: "t", 0x10: "X", 0x20: "Z", 0x40: "P"}
     return next((letter for bit, letter in letters.items() if bits & bit), "R")

@@ -22,6 +22,8 @@ ROOM = 1 << 17
 LEAST_ROOM = 256
 #: Tracepoints that are counted by name; a trace has a few dozen.
 MOST_NAMES = 512
+#: Bytes of an event's fields that are kept; those that are looked at come first.
+LONGEST_FIELDS = 512
 #: Softirqs that were raised and did not begin.
 MOST_RAISED = 32
 #: No time of a trace is larger: it would not fit a column of ours.
@@ -57,6 +59,7 @@ class Follower:
             self._other(line)
             return
         _, pid, cpu_text, _, sec, fraction, name, rest = match.groups()
+        rest = rest[:LONGEST_FIELDS]
         cpu = self._by_text.get(cpu_text) or self._cpu(cpu_text)
         if cpu is None:
             return

@@ -8,8 +8,9 @@ from typing import BinaryIO
 from whylate.recording.errors import RecordingError
 
 CHUNK = 1 << 20
-#: No line of a trace is longer; what is was not written by a tracer.
-LONGEST_LINE = 1 << 16
+#: No line of a trace is longer (the kernel's trace_seq has two pages at most); what is was not
+#: written by a tracer.
+LONGEST_LINE = 1 << 13
 #: How files begin that are no text, and what to do with them.
 _BINARIES = (
     (b"\x17\x08Dtracing", "a binary trace.dat: give the text of `trace-cmd report {} > FILE`"),

@@ -1,0 +1,67 @@
+"""Windows of a recording that somebody may have changed: looked at whole before any is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from whylate.recording import windows
+from whylate.recording.errors import RecordingError
+from whylate.recording.events import Window
+from whylate.recording.manifest import Manifest
+
+#: No time of a board's clock is further from zero, so that sums and differences of two are int64.
+MOST_NS = 1 << 61
+
+
+def sound_windows(directory: Path, manifest: Manifest) -> Iterator[Window]:
+    """Yield the windows of a recording as read_windows() does; raises RecordingError.
+
+    All types are what whylate writes, nothing is missing that has a value in every row, times are
+    possible, and every window is of a CPU that was measured.
+    """
+    import pyarrow as pa
+
+    try:
+        _check(directory / windows.WINDOWS, windows._schema(windows._WINDOW_TYPES), manifest)
+        _check(directory / windows.EVENTS, windows._schema(windows._EVENT_TYPES), None)
+    except (pa.ArrowException, OSError) as error:
+        line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise RecordingError(f"{directory}: its windows cannot be read: {line}") from None
+    yield from windows.read_windows(directory)
+
+
+def _check(path: Path, schema: Any, manifest: Manifest | None) -> None:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        found = [one for one in schema if one.name in file.schema_arrow.names]
+        for one in found:
+            kind = file.schema_arrow.field(one.name).type
+            if kind != one.type:
+                raise RecordingError(f"{path}: column {one.name} is {kind}, not {one.type}")
+        for batch in file.iter_batches(batch_size=1 << 14, columns=[one.name for one in found]):
+            for one in found:
+                _check_column(path, one, batch.column(one.name))
+            if manifest is not None:
+                _check_cpus(path, batch.column("cpu"), manifest)
+
+
+def _check_column(path: Path, field: Any, column: Any) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = [column, column.flatten()] if pa.types.is_list(field.type) else [column]
+    if not field.nullable and any(one.null_count for one in parts):
+        raise RecordingError(f"{path}: column {field.name} lacks a value")
+    if field.name.endswith("_ns") and column.null_count < len(column):
+        ends = pc.min_max(column).as_py()
+        if not -MOST_NS < ends["min"] <= ends["max"] < MOST_NS:
+            raise RecordingError(f"{path}: column {field.name} has a time that there cannot be")
+
+
+def _check_cpus(path: Path, column: Any, manifest: Manifest) -> None:
+    unknown = set(column.unique().to_pylist()) - {account.cpu for account in manifest.cpus}
+    if unknown:
+        raise RecordingError(f"{path}: a window of CPU {min(unknown)}, which was not measured")
