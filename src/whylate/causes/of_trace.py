@@ -7,14 +7,12 @@ from dataclasses import replace
 
 from whylate.causes.pieces import Cause, Piece, Stage, cut
 from whylate.causes.timeline import Level, Segment, segments
-from whylate.recording.activation import Activation, Waker
+from whylate.recording.activation import FAIR, Activation, Waker
 from whylate.recording.events import Window
 from whylate.recording.traces.cutout import CutOut
 from whylate.recording.traces.noise import LEAST_URGENT, OSNOISE
 from whylate.recording.traces.seen import Seen
 
-#: As the kernel counts: from here on threads are not real-time.
-NOT_REAL_TIME = 100
 #: What is said of time in which nothing else was seen: true only where all could be seen.
 _NOTHING_ELSE = frozenset({Cause.SCHEDULING, Cause.RETURN, Cause.IDLE_EXIT})
 
@@ -28,7 +26,7 @@ def account(activation: Activation, found: CutOut) -> tuple[Piece, ...]:
             until = min(activation.waking_ns, window.run_ns)
             pieces += _until_the_softirq(replace(window, run_ns=until))
             window = replace(window, due_ns=until)  # noqa: PLW2901
-        if window.prio >= NOT_REAL_TIME:
+        if window.prio >= FAIR:
             # Among ordinary threads being chosen is not a matter of priority.
             window = replace(window, prio=LEAST_URGENT)  # noqa: PLW2901
         pieces += cut(window)

@@ -76,6 +76,7 @@ from whylate.causes.stacks import (
     where,
 )
 from whylate.causes.timeline import Level, Segment, Thread, segments
+from whylate.recording.activation import FAIR
 from whylate.recording.events import Event, Kind, Window
 
 
@@ -130,8 +131,6 @@ class Piece:
 #: The recorder takes a stack of what takes longer than this (probe/src/flight.c), or than half of
 #: the threshold that it was given, if that is less.
 STACK_AFTER_NS = 20_000
-#: Priorities of threads without real-time priority, as the kernel counts: from here on.
-FAIR = 100
 #: Details of `steal` where the host did not say that it took time, and yet did.
 LATE_TIMER = "its timer came late"
 AS_IT_ENDED = "as an interrupt ended"

@@ -24,6 +24,8 @@ from enum import StrEnum
 
 from whylate.recording.events import Event, Kind
 
+#: Priorities of threads without real-time priority, as the kernel counts: from here on.
+FAIR = 100
 #: Of what a context is opened by, and which kind it is.
 _INTERRUPTS = frozenset({Kind.IRQ_ENTRY, Kind.VECTOR_ENTRY})
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from whylate.recording.activation import Activation, Waker
+from whylate.recording.activation import FAIR, Activation, Waker
 from whylate.recording.errors import RecordingError
 from whylate.recording.events import Why
 from whylate.recording.traces.cutout import CutOut
@@ -22,8 +22,6 @@ MEASURING = ("cyclictest", "timerlatu/", "rtla", "cyclicdeadline", "oslat", "sig
 OF_THE_KERNEL = ("migration/", "irq/", "ktimers/", "ksoftirqd/", "rcu", "watchdog/", "stopper/",
                  "idle_inject/", "cpuhp/", "irq_work/", "timerlat/", "osnoise/",
                  "kworker/")  # fmt: skip
-#: As the kernel counts: real-time priorities are below.
-REAL_TIME = 100
 #: Woken by a timer at least so often: less is no periodic thread.
 FEWEST = 5
 #: Threads that an error names.
@@ -92,15 +90,13 @@ def choose(head: Iterable[bytes], layout: Layout) -> Chosen:
 
 def _the_obvious(threads: list[Thread]) -> Chosen:
     measuring = [one for one in threads if one.name.startswith(MEASURING)]
-    real_time = [one for one in measuring if one.prio < REAL_TIME]
+    real_time = [one for one in measuring if one.prio < FAIR]
     if real_time:
         return _chosen(real_time, "named as those of a program that measures latency")
     periodic = [
         one
         for one in threads
-        if one.prio < REAL_TIME
-        and one.by_timer >= FEWEST
-        and not one.name.startswith(OF_THE_KERNEL)
+        if one.prio < FAIR and one.by_timer >= FEWEST and not one.name.startswith(OF_THE_KERNEL)
     ]
     if periodic:
         most = min(one.prio for one in periodic)
