@@ -139,15 +139,15 @@ def _inside(told: Singles) -> Count:
 def _of_sizes(
     what: str, bar: float, told: Singles, count: Callable[[Singles], Count]
 ) -> list[tuple[str, str, str, bool | None]]:
-    """Return the row of the bar, of all sizes together, and below it one for some of them."""
-    whole = count(told)
+    """Return the row of the bar, of the three sizes, and below it its parts and what has none."""
+    whole = count([(m, c) for m, c in told if m.size])
     some = {
         "2× and 10×": [(m, c) for m, c in told if m.size in DEMANDED],
         "0.5×": [(m, c) for m, c in told if m.size and m.size not in DEMANDED],
         "causes of their own size": [(m, c) for m, c in told if not m.size],
     }
     return [
-        (what, f"≥ {bar:.0%}", whole.text(), whole.rate >= bar),
+        (f"{what}, 0.5× to 10×", f"≥ {bar:.0%}", whole.text(), whole.rate >= bar),
         *((f"the same, {name}", "–", count(part).text(), None) for name, part in some.items()),
     ]
 

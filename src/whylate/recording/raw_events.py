@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from whylate.recording.events import USER_CODE, Event, Kind
+from whylate.recording.shown import shown
 from whylate.wire.events import EventKind, RawEvent
 
 #: Tables of names (probe/src/recorder/names.h).
@@ -38,8 +39,7 @@ class Names:
     def add(self, table: int, number: int, text: str) -> None:
         """Add one; what a board says is made safe to show."""
         if len(self.texts) < MOST_NAMES:
-            shown = "".join(c if c.isprintable() else "?" for c in text[:LONGEST_NAME])
-            self.texts[table, number] = shown
+            self.texts[table, number] = shown(text, LONGEST_NAME)
 
     def thread(self, number: int) -> str:
         """Return the name of a thread."""

@@ -104,7 +104,8 @@ class RecorderBook:
                 observed_ns=message.observed_ns if whole and message.events else message.run_ns,
                 events=tuple(events),
             ),
-            [min(ns, INT64_MAX) for ns in message.sums],
+            # A difference of sums is modulo 2^64: what another place has counted may be missing.
+            [ns if ns <= INT64_MAX else 0 for ns in message.sums],
         )
 
     def process_names(self, pids: Iterable[int]) -> dict[int, str]:

@@ -24,8 +24,8 @@ def sound_windows(directory: Path, manifest: Manifest) -> Iterator[Window]:
     import pyarrow as pa
 
     try:
-        _check(directory / windows.WINDOWS, windows._schema(windows._WINDOW_TYPES), manifest)
-        _check(directory / windows.EVENTS, windows._schema(windows._EVENT_TYPES), None)
+        _check(directory / windows.WINDOWS, windows.window_schema(), manifest)
+        _check(directory / windows.EVENTS, windows.event_schema(), None)
     except (pa.ArrowException, OSError) as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RecordingError(f"{directory}: its windows cannot be read: {line}") from None
@@ -55,7 +55,8 @@ def _check_column(path: Path, field: Any, column: Any) -> None:
     parts = [column, column.flatten()] if pa.types.is_list(field.type) else [column]
     if not field.nullable and any(one.null_count for one in parts):
         raise RecordingError(f"{path}: column {field.name} lacks a value")
-    if field.name.endswith("_ns") and column.null_count < len(column):
+    is_time = field.name.endswith("_ns") and field.name not in windows.SUMS
+    if is_time and column.null_count < len(column):
         ends = pc.min_max(column).as_py()
         if not -MOST_NS < ends["min"] <= ends["max"] < MOST_NS:
             raise RecordingError(f"{path}: column {field.name} has a time that there cannot be")

@@ -43,6 +43,16 @@ _LATER = {"waking_cpu"}
 _NULLABLE = {"timer_ns", "waking_ns", "switched_ns", "waking_cpu", "enabled"}
 
 
+def window_schema() -> Any:
+    """Return the Arrow schema of windows.parquet."""
+    return _schema(_WINDOW_TYPES)
+
+
+def event_schema() -> Any:
+    """Return the Arrow schema of events.parquet."""
+    return _schema(_EVENT_TYPES)
+
+
 def _schema(types: dict[str, str]) -> Any:
     import pyarrow as pa
 
