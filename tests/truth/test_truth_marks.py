@@ -62,7 +62,7 @@ def test_tables_say_how_many_were_right_and_with_which_limits() -> None:
     text = tables([right, wrong], planned=9, failed=["x: the board fell silent"])
     assert "2 of the 9 runs" in text
     assert "| cause called and first, 2× and 10× | ≥ 95% | 50.0 % (1 of 2; 1.3–98.7) | no |" in text
-    assert "| true share inside the interval | ≥ 90% | 50.0 % (1 of 2;" in text
+    assert "| true share inside the interval, 0.5× to 10× | ≥ 90% | 50.0 % (1 of 2;" in text
     assert "95.0 % (38 of 40;" in text
     assert "| irqs-off | **1** | 1 |" in text
     assert "- x: the board fell silent" in text
