@@ -23,7 +23,7 @@ from result_book import ResultBook, Row
 from whylate.boards.local import LocalBoard
 from whylate.boards.open import BoardOptions, open_board
 from whylate.causes.answer import answer_of
-from whylate.causes.pieces import Cause
+from whylate.causes.piece import Cause
 from whylate.causes.unexplained import unexplained
 from whylate.recording.reader import open_recording
 from whylate.run.progress import Quiet

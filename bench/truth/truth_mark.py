@@ -15,7 +15,7 @@ from truth_runs import open_made, place_of
 
 from whylate.causes.answer import Answer as Explained
 from whylate.causes.answer import answer_of
-from whylate.causes.pieces import Cause as Named
+from whylate.causes.piece import Cause as Named
 from whylate.causes.population import Accounted, CauseShare
 from whylate.causes.unexplained import unexplained
 from whylate.lab.causes.catalogue import cause

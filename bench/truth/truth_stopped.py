@@ -20,7 +20,7 @@ from whylate.boards.board import tell_nobody
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import ready
 from whylate.causes.answer import Answer, answer_of
-from whylate.causes.pieces import Cause
+from whylate.causes.piece import Cause
 from whylate.lab.causes.catalogue import use
 from whylate.lab.description import virtual_board
 from whylate.recording.reader import open_recording

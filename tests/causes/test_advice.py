@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 
 from whylate.causes.advice import advice
-from whylate.causes.pieces import Cause
+from whylate.causes.piece import Cause
 
 
 @pytest.mark.parametrize("cause", list(Cause))

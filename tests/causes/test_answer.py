@@ -12,7 +12,7 @@ from rich.console import Console
 
 from whylate.causes.answer import _idle_exits, answer
 from whylate.causes.as_json import answer_as_json
-from whylate.causes.pieces import Cause
+from whylate.causes.piece import Cause
 from whylate.recording.manifest import Fact, Manifest, RecorderReport
 from whylate.recording.samples import CpuSamples
 from whylate.report.causes import in_a_line, percent, print_answer

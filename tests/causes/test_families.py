@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whylate.causes.families import MOST_FAMILIES, Families, Family, families
-from whylate.causes.pieces import Cause, Piece
+from whylate.causes.piece import Cause, Piece
 from whylate.causes.population import Accounted
 
 US = 1_000

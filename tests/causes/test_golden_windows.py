@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 from golden_windows import FOLDER, told
 
-from whylate.causes.pieces import Cause, cut
+from whylate.causes.piece import Cause
+from whylate.causes.pieces import cut
 from whylate.recording.windows import read_windows
 
 NAMES = sorted(path.name for path in FOLDER.iterdir())

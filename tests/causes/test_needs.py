@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from whylate.causes.needs import NEEDS, Sees, Sight, sights
-from whylate.causes.pieces import Cause
+from whylate.causes.piece import Cause
 from whylate.recording.manifest import Fact, RecorderReport, SourceReport, SymbolsReport
 from whylate.report.causes import not_told_apart
 

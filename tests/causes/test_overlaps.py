@@ -5,7 +5,7 @@ from __future__ import annotations
 from app_runs import MS, app_manifest, woken_lane
 from whylate.causes.answer import answer
 from whylate.causes.episodes import episodes
-from whylate.causes.pieces import Cause, Piece
+from whylate.causes.piece import Cause, Piece
 from whylate.causes.population import Accounted
 from whylate.recording.events import Event, Kind, Window
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from windows import DUE, PID, PRIO, event, ordinary, switch, window
 
-from whylate.causes.pieces import Cause, Piece, cut, stack_after_ns
+from whylate.causes.piece import Cause, Piece
+from whylate.causes.pieces import cut, stack_after_ns
 from whylate.recording.events import Event, Kind, Window
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from whylate.causes.pieces import Cause, Piece, Stage
+from whylate.causes.piece import Cause, Piece, Stage
 from whylate.causes.population import Accounted, NoExcessError, population
 
 MS = 1_000_000

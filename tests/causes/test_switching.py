@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whylate.causes.pieces import Cause, Piece, Stage
+from whylate.causes.piece import Cause, Piece, Stage
 from whylate.causes.population import Accounted
 from whylate.causes.switching import less_switching, ordinary_switching_ns, without_switching
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from whylate.causes import tail as tail_module
 from whylate.causes.answer import Answer
-from whylate.causes.pieces import Cause, Piece
+from whylate.causes.piece import Cause, Piece
 from whylate.causes.tail import FIRST_LATE, MOST_LATE, Tail
 from whylate.recording.activation import Activation, Leg, Waker, Woken
 from whylate.recording.events import Why, Window

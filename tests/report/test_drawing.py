@@ -10,7 +10,8 @@ import pytest
 from report_examples import RECORDED
 
 from whylate.causes.answer import Story, answer_of, stories_of
-from whylate.causes.pieces import Cause, cut
+from whylate.causes.piece import Cause
+from whylate.causes.pieces import cut
 from whylate.causes.population import Accounted
 from whylate.recording.events import Event, Kind, Window
 from whylate.recording.reader import open_recording

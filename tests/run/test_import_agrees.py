@@ -13,7 +13,8 @@ import pytest
 
 from whylate.boards.local import LocalBoard
 from whylate.causes.of_trace import account
-from whylate.causes.pieces import Cause, Piece, cut
+from whylate.causes.piece import Cause, Piece
+from whylate.causes.pieces import cut
 from whylate.recording.activation import Activation
 from whylate.recording.events import Why, Window
 from whylate.recording.traces.cutout import CutOut

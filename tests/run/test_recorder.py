@@ -14,7 +14,8 @@ import pytest
 
 from whylate.boards.local import LocalBoard
 from whylate.causes.answer import answer_of
-from whylate.causes.pieces import Cause, cut
+from whylate.causes.piece import Cause
+from whylate.causes.pieces import cut
 from whylate.recording.events import Kind
 from whylate.recording.manifest import Setting
 from whylate.recording.reader import open_recording

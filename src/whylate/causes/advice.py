@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from whylate.causes.pieces import Cause
+from whylate.causes.piece import Cause
 
 
 @dataclass(frozen=True)

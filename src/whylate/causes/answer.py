@@ -257,9 +257,13 @@ class _Teller:
         self._stacks_after_ns = stack_after_ns(plan.threshold_ns if plan is not None else None)
         self._guest = any(fact.name == "hypervisor" and fact.value for fact in manifest.facts)
         self._thread = _threads(manifest)
+        # tracefs adds up what it reads: what its ring lost is in no sum.
+        self._sums = manifest.recorder is not None and manifest.recorder.engine == "bpf"
 
     def story(self, window: Window) -> Story:
         """Tell one activation."""
+        if not self._sums:
+            window = replace(window, sums=())
         pieces = tuple(cut(window, self._idle_exit_ns, self._stacks_after_ns, guest=self._guest))
         accounted = Accounted(
             window.cpu,

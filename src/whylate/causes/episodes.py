@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from whylate.causes.pieces import Cause, Piece
+from whylate.causes.piece import Cause, Piece
 from whylate.causes.population import Accounted
 
 

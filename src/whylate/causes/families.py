@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from whylate.causes.pieces import Cause
+from whylate.causes.piece import Cause
 from whylate.causes.population import Accounted, Key
 
 #: Families with a name; one more is `other`.

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from whylate.causes.pieces import Cause
+from whylate.causes.piece import Cause
 from whylate.recording.manifest import Fact, FactValue, RecorderReport
 
 

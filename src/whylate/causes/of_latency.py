@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from whylate.causes.answer import Answer, Story, answer_for
-from whylate.causes.pieces import Cause, Piece, Stage
+from whylate.causes.piece import Cause, Piece, Stage
 from whylate.causes.population import Accounted
 from whylate.causes.stacks import (
     OF_THE_SCHEDULER,

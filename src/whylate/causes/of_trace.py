@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from whylate.causes.pieces import Cause, Piece, Stage, cut
+from whylate.causes.piece import Cause, Piece, Stage
+from whylate.causes.pieces import cut
 from whylate.causes.timeline import Level, Segment, segments
 from whylate.recording.activation import FAIR, Activation, Waker
 from whylate.recording.events import Window

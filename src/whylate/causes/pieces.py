@@ -52,6 +52,9 @@ the recording is not whole. From its last event on: not observed.
 next interrupt or the scheduler: scheduling. What takes longer than those was no part of the kernel:
 in a guest `steal`, on another machine unexplained.
 
+(13) Where the ring no longer has what was first, the running sums may still say for how long at the
+least the CPU was in interrupts, softirqs and NMIs (whylate.causes.outlasted), which is named so.
+
 Whatever ran while the recorder took a stack: recording. Time that the hypervisor says it took is
 named `steal`, out of what is unexplained first.
 
@@ -62,9 +65,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 
+from whylate.causes.outlasted import outlasted
+from whylate.causes.piece import Cause, Piece, Stage
 from whylate.causes.stacks import (
     GOING_TO_SLEEP,
     OF_EXCEPTIONS,
@@ -78,55 +82,6 @@ from whylate.causes.stacks import (
 from whylate.causes.timeline import Level, Segment, Thread, segments
 from whylate.recording.activation import FAIR
 from whylate.recording.events import Event, Kind, Window
-
-
-class Cause(StrEnum):
-    """What a piece is put down to; what stands behind it is the piece's detail."""
-
-    INTERRUPT = "interrupt"
-    SOFTIRQ = "softirq"
-    NMI = "nmi"
-    THREAD = "thread"
-    INTERRUPTS_OFF = "interrupts off"
-    PREEMPTION_OFF = "preemption off"
-    LOCK = "lock"
-    IDLE_EXIT = "idle exit"
-    THROTTLING = "throttling"
-    PAGE_FAULT = "page fault"
-    STEAL = "steal"
-    #: The activation's own way: the scheduler's work, and the way back to user code.
-    SCHEDULING = "scheduling"
-    RETURN = "return"
-    #: What whylate itself took, to see why it was late.
-    RECORDING = "recording"
-    UNEXPLAINED = "unexplained"
-    NOT_OBSERVED = "not observed"
-
-
-class Stage(StrEnum):
-    """What an activation waits for."""
-
-    PENDING = "pending"  # due, its interrupt has not begun
-    WAKING = "waking"  # in the interrupt that wakes it
-    RUNNABLE = "runnable"
-    RUNNING = "running"
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A stretch of a window with one cause. detail: the interrupt, thread, function or state."""
-
-    start_ns: int
-    end_ns: int
-    cause: Cause
-    detail: str = ""
-    stage: Stage = Stage.PENDING
-
-    @property
-    def length_ns(self) -> int:
-        """Its length."""
-        return self.end_ns - self.start_ns
-
 
 #: The recorder takes a stack of what takes longer than this (probe/src/flight.c), or than half of
 #: the threshold that it was given, if that is less.
@@ -169,9 +124,9 @@ def cut(
     own = [event for event in window.events if event.cpu == window.cpu]
     observed = min(max(window.observed_ns, window.due_ns), window.run_ns)
     until = max(observed, _seen_until(window, own))
-    if observed > window.due_ns:
-        pieces.append(Piece(window.due_ns, observed, Cause.NOT_OBSERVED))
-    for segment in segments(own, window.cpu, observed, until):
+    seen = segments(own, window.cpu, observed, until)
+    pieces += outlasted(window, seen)
+    for segment in seen:
         for start, end, stage in _stages(window, segment):
             pieces += rule.named(replace(segment, start_ns=start, end_ns=end), stage)
     if until < window.run_ns:

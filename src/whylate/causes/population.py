@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whylate.causes.pieces import Cause, Piece
+from whylate.causes.piece import Cause, Piece
 from whylate.stats.shares import Shares, Spent, located_shares
 
 #: A cause is called where at least this share of the excess is surely its.

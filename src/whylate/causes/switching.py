@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from whylate.causes.pieces import Cause, Piece, Stage
+from whylate.causes.piece import Cause, Piece, Stage
 from whylate.causes.population import Accounted
 
 

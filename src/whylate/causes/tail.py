@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from whylate.causes.answer import TAIL_OF, Answer, Story, answer_for
 from whylate.causes.episodes import episodes
-from whylate.causes.pieces import Piece
+from whylate.causes.piece import Piece
 from whylate.causes.population import Accounted, recorded
 from whylate.causes.switching import without_switching
 from whylate.recording.activation import Activation

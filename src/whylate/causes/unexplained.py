@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whylate.causes.answer import Answer
-from whylate.causes.pieces import Cause
+from whylate.causes.piece import Cause
 
 
 def unexplained(answer: Answer) -> tuple[float, float]:

@@ -98,6 +98,10 @@ class Window:
     waking_cpu: int | None
     observed_ns: int
     events: tuple[Event, ...]
+    #: ns from when the thread was switched to before until it was for this activation: in
+    #: interrupts, softirqs, NMIs, idle, in other threads, and taken by the hypervisor, which is
+    #: part of the others. Empty where they were not recorded; they hold also where events are lost.
+    sums: tuple[int, ...] = ()
 
     @property
     def latency_ns(self) -> int:

@@ -194,6 +194,7 @@ def _window(row: dict[str, Any], events: list[dict[str, Any]]) -> Window:
         waking_cpu=row.get("waking_cpu"),
         observed_ns=row["observed_ns"],
         events=tuple(_event(one) for one in events),
+        sums=tuple(row[name] for name in SUMS),
     )
 
 

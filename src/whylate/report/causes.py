@@ -13,7 +13,7 @@ from whylate.causes.advice import advice
 from whylate.causes.answer import FEW_EPISODES, Answer, Story
 from whylate.causes.families import Families, Family
 from whylate.causes.needs import Sees, Sight
-from whylate.causes.pieces import Cause, Piece
+from whylate.causes.piece import Cause, Piece
 from whylate.causes.population import CALLED_NS, CALLED_SHARE, CauseShare, Population
 from whylate.report.quantities import format_ns
 from whylate.report.text import plain

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from whylate.causes.answer import Story
-from whylate.causes.pieces import Cause, Piece
+from whylate.causes.piece import Cause, Piece
 from whylate.causes.tracks import Span, Track, What, began_ns, cpus_of, spans
 from whylate.recording.events import Kind, Window
 from whylate.report.causes import cause_name

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from whylate.causes.answer import Story
-from whylate.causes.pieces import Cause
+from whylate.causes.piece import Cause
 from whylate.causes.tracks import Track, What, began_ns, cpus_of, spans
 from whylate.recording.events import Event, Kind, Window
 from whylate.report.causes import cause_name

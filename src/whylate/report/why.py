@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from whylate.causes.advice import Advice, advice
 from whylate.causes.answer import Answer, Story
-from whylate.causes.pieces import Cause
+from whylate.causes.piece import Cause
 from whylate.causes.population import CauseShare, key_of
 from whylate.report.causes import (
     cause_name,

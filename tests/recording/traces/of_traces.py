@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whylate.causes.of_trace import account
-from whylate.causes.pieces import Piece
+from whylate.causes.piece import Piece
 from whylate.recording.activation import Activation
 from whylate.recording.events import Why
 from whylate.recording.traces.cutout import CutOut

@@ -1,0 +1,54 @@
+"""A piece of a late activation: a stretch of time with one cause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Cause(StrEnum):
+    """What a piece is put down to; what stands behind it is the piece's detail."""
+
+    INTERRUPT = "interrupt"
+    SOFTIRQ = "softirq"
+    NMI = "nmi"
+    THREAD = "thread"
+    INTERRUPTS_OFF = "interrupts off"
+    PREEMPTION_OFF = "preemption off"
+    LOCK = "lock"
+    IDLE_EXIT = "idle exit"
+    THROTTLING = "throttling"
+    PAGE_FAULT = "page fault"
+    STEAL = "steal"
+    #: The activation's own way: the scheduler's work, and the way back to user code.
+    SCHEDULING = "scheduling"
+    RETURN = "return"
+    #: What whylate itself took, to see why it was late.
+    RECORDING = "recording"
+    UNEXPLAINED = "unexplained"
+    NOT_OBSERVED = "not observed"
+
+
+class Stage(StrEnum):
+    """What an activation waits for."""
+
+    PENDING = "pending"  # due, its interrupt has not begun
+    WAKING = "waking"  # in the interrupt that wakes it
+    RUNNABLE = "runnable"
+    RUNNING = "running"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a window with one cause. detail: the interrupt, thread, function or state."""
+
+    start_ns: int
+    end_ns: int
+    cause: Cause
+    detail: str = ""
+    stage: Stage = Stage.PENDING
+
+    @property
+    def length_ns(self) -> int:
+        """Its length."""
+        return self.end_ns - self.start_ns
