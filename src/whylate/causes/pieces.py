@@ -296,7 +296,9 @@ class _Rule:
             cause = Cause.STEAL if self._guest else Cause.UNEXPLAINED
             return [Piece(segment.start_ns, segment.end_ns, cause, "as it went to sleep", stage)]
         if stack is not None and stack.enabled:
-            detail = where(stack.stack, OF_UNLOCKING)
+            # Where it was not late enough for a stack there is the innermost function alone.
+            found = where(stack.stack, OF_UNLOCKING)
+            detail = "" if found in OF_UNLOCKING else found
             return [Piece(segment.start_ns, segment.end_ns, Cause.INTERRUPTS_OFF, detail, stage)]
         if thread is not None and thread.pid == self._window.pid and self._window.timer_ns is None:
             # It was still awake, found its time past, and did not sleep.

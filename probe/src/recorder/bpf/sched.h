@@ -115,7 +115,7 @@ int switch_threads(__u64 *context)
 	 */
 	if (config.stack_after_ns && now - runnable_ns > config.stack_after_ns && prev_pid &&
 	    prev->prio > next->prio)
-		record_stack(context, cpu, now, STACK_SWITCH, 0);
+		record_stack(context, cpu, now, STACK_SWITCH, 0, 1);
 	return 0;
 }
 

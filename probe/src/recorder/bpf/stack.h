@@ -129,10 +129,11 @@ ALWAYS_INLINE __u64 code_before(__u64 instruction)
 /*
  * record_stack - what the running thread was at when the measured one should have run
  *
- * instruction: what the timer's interrupt interrupted, where that is known.
+ * instruction: what the timer's interrupt interrupted, where that is known. deep: it took so long
+ * that who called is worth looking for; else only the instruction is told.
  */
 ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 now, __u8 why,
-				__u64 instruction)
+				__u64 instruction, bool deep)
 {
 	/* There is nothing of user code on the kernel's stack. */
 	bool user = instruction && !is_kernel(instruction);
@@ -142,7 +143,7 @@ ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __
 
 	if (why == STACK_SWITCH)
 		of_switch(context, cpu, &stack);
-	else if (!instruction || (may_enable(code) && thread != cpu->shared.measured))
+	else if (deep && (!instruction || (may_enable(code) && thread != cpu->shared.measured)))
 		below_timer(context, cpu, instruction, &stack);
 	frames = min(stack.frames - stack.first, KEPT_FRAMES);
 	pairs = (frames + 1) / 2;

@@ -22,12 +22,14 @@ ALWAYS_INLINE bool wakes_measured(struct recorder_bpf_cpu *cpu, struct hrtimer *
 	return task == cpu->task;
 }
 
-/* is_late - whether a timer comes so late that what it interrupted is worth a look */
-ALWAYS_INLINE bool is_late(struct hrtimer *timer, __u64 now)
-{
-	__s64 due_ns = timer->_softexpires - timer->base->offset;
+/* A timer that is later than this was held up: whether by the kernel, the instruction shows that
+ * it interrupted. That takes a fraction of what a stack takes. */
+#define LOOK_AFTER_NS 5000
 
-	return config.stack_after_ns && (__s64)now - due_ns > (__s64)config.stack_after_ns;
+/* late_by - how late a timer comes, ns */
+ALWAYS_INLINE __s64 late_by(struct hrtimer *timer, __u64 now)
+{
+	return (__s64)now - (timer->_softexpires - timer->base->offset);
 }
 
 SECTION("tp_btf/hrtimer_expire_entry")
@@ -35,15 +37,22 @@ int timer_entry(__u64 *context)
 {
 	struct recorder_bpf_cpu *cpu = cpu_here();
 	struct hrtimer *timer = (void *)context[0];
+	__s64 stack_after_ns = config.stack_after_ns;
 	__u64 now = bpf_ktime_get_ns();
+	__s64 late_ns = late_by(timer, now);
+	__u64 instruction;
 
 	if (!cpu)
 		return 0;
 	record(cpu, now, EVENT_TIMER_ENTRY, 0, 0, 0, 0, (__u64)timer->function, (__u64)timer);
 	timer_expires(cpu, timer);
 	/* Whom a timer wakes shows only when it does: of a watched program, any late one counts. */
-	if (unlikely(is_late(timer, now)) && (is_watching() || wakes_measured(cpu, timer)))
-		record_stack(context, cpu, now, STACK_TIMER, interrupted(timer));
+	if (likely(!stack_after_ns || late_ns <= min(stack_after_ns, LOOK_AFTER_NS)) ||
+	    !(is_watching() || wakes_measured(cpu, timer)))
+		return 0;
+	instruction = interrupted(timer);
+	if (instruction || late_ns > stack_after_ns)
+		record_stack(context, cpu, now, STACK_TIMER, instruction, late_ns > stack_after_ns);
 	return 0;
 }
 
