@@ -24,7 +24,7 @@ ALWAYS_INLINE bool wakes_measured(struct recorder_bpf_cpu *cpu, struct hrtimer *
 
 /* A timer that is later than this was held up: whether by the kernel, the instruction shows that
  * it interrupted. That takes a fraction of what a stack takes. */
-#define LOOK_AFTER_NS 5000
+#define LOOK_AFTER_NS 2000
 
 /* late_by - how late a timer comes, ns */
 ALWAYS_INLINE __s64 late_by(struct hrtimer *timer, __u64 now)
