@@ -196,8 +196,10 @@ def test_real_time_throttling_keeps_all_real_time_threads_off() -> None:
 def test_lines_on_the_console_delay_by_less_than_the_whole_burst(arm: Seen) -> None:
     hits = arm.hits("printk")
     assert "-" * 100 in arm.console
-    # In virtual time a line takes little of the CPU: it shows in the mean of those it hits.
-    assert hits.latency_ns.mean() > 1.05 * arm.ordinary().mean()
+    # In virtual time a line takes little of the CPU: it shows in those that are late, which three
+    # times as many of those are that it hits.
+    late_ns = np.quantile(arm.ordinary(), 0.95)
+    assert (hits.latency_ns > late_ns).mean() > 0.15
     assert hits.latency_ns.max() < SIZE_US * 1000
 
 

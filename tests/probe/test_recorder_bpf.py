@@ -369,6 +369,19 @@ def test_late_wakeups_get_their_stack(driver: Path) -> None:
     assert known > 10
 
 
+def test_of_a_timer_that_is_little_late_the_instruction_is_told_and_not_who_called(
+    driver: Path,
+) -> None:
+    """A stack takes long; whether the kernel held the timer up shows without."""
+    found = record(driver, 1, "stack=50000000")
+    looked = [event for cpu in found.cpus.values() for event in cpu.events
+              if event.kind == STACK and event.a & 0x7F == 1]  # fmt: skip
+    assert len(looked) > 10
+    assert {event.b for event in looked} == {0}
+    assert any(event.a & 0x80 or event.e >> 63 for event in looked)
+    assert not any(event.kind == FRAMES for cpu in found.cpus.values() for event in cpu.events)
+
+
 def test_cost_is_told(driver: Path) -> None:
     """The kernel measures the programs when it is asked to. A hypervisor's pauses are in it."""
     found = record(driver, 1, "cost", "quiet")
