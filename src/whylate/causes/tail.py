@@ -67,8 +67,8 @@ class Tail:
         slot = number if number < BODY else self._random.randrange(number + 1)
         if not late:
             self._raise_floor(latency)
-        if not late and slot >= BODY:
-            return
+            if slot >= BODY:
+                return
         window = cut("tail" if late else "body", number)
         pieces = self._account(activation, window)
         accounted = Accounted(activation.cpu, number, activation.due_ns, latency, recorded(pieces))
@@ -117,14 +117,15 @@ class Tail:
         late = {-number: one for latency, number, one in self._late if latency > limit}
         if not late:
             return Answer(limit, name, None, [], why_not)
-        body = [one for latency, one in self._body if latency <= limit]
-        found, body = without_switching((_renamed(one, rename) for one in late.values()),
-                                        [_renamed(one, rename) for one in body])  # fmt: skip
+        ordinary = [_renamed(one, rename) for latency, one in self._body if latency <= limit]
+        found, body = without_switching((_renamed(one, rename) for one in late.values()), ordinary)
         together = episodes(found)
         numbers = {one.activation for one in together}
         told = [story for _, number, story in sorted(self._worst, reverse=True)
                 if -number in numbers][:stories]  # fmt: skip
-        accounted, _ = without_switching((_renamed(one.accounted, rename) for one in told), body)
+        accounted, _ = without_switching(
+            (_renamed(one.accounted, rename) for one in told), ordinary
+        )
         worst = [Story(one, story.window) for one, story in zip(accounted, told, strict=True)]
         answer = answer_for(limit, name, together, body, (self.start_ns, self.end_ns))
         return replace(answer, worst=worst)
