@@ -88,14 +88,14 @@ def _bar(marked: Sequence[Marked]) -> str:
     without = [one for one in marked if len(one.causes) == 1 and not one.causes[0].expected]
     injected = [one for one in marked if one.causes]
     told = [(m, c) for m, c in singles if c.share is not None]
-    bounded = [(m, c, found) for m, c in told if (found := c.interval(m.shares)) is not None]
+    bounded = _bounded(told)
     first = Count.of_all(_is_first(m, c) for m, c in demanded)
     own = Count.of_all(_is_first(m, c) for m, c in singles if not m.size)
     half = Count.of_all(_is_first(m, c) for m, c in singles if m.size and m.size not in DEMANDED)
     both = Count.of_all(all(c.rank in (0, 1) for c in m.causes) for m in pairs)
     called = Count.of_all(_calls_something(one) for one in clean)
     quiet = Count.of_all(not _calls_something(one) for one in without)
-    width = median([high - low for _, _, (low, high) in bounded]) if bounded else None
+    width = median([high - low for _, (low, high) in bounded]) if bounded else None
     digests = len({one.digest for one in injected})
     explained = Count.of_all(one.unexplained <= UNEXPLAINED for one in injected)
     p95 = Count.of_all(one.unexplained_p95 <= UNEXPLAINED_P95 for one in injected)
@@ -130,10 +130,14 @@ def _windows(told: Singles) -> Count:
     return Count(sum(c.windows_right for _, c in told), sum(c.windows for _, c in told))
 
 
+def _bounded(told: Singles) -> list[tuple[float, tuple[float, float]]]:
+    """Return the true shares whose answer has an interval, and that."""
+    return [(c.share or 0, found) for m, c in told if (found := c.interval(m.shares)) is not None]
+
+
 def _inside(told: Singles) -> Count:
     """Count the true shares that lie inside the interval printed, of those that have one."""
-    bounded = [(c.share, found) for m, c in told if (found := c.interval(m.shares)) is not None]
-    return Count.of_all(low <= (share or 0) <= high for share, (low, high) in bounded)
+    return Count.of_all(low <= share <= high for share, (low, high) in _bounded(told))
 
 
 def _of_sizes(

@@ -26,6 +26,7 @@ from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.reader import Recording
 from whylate.recording.samples import CpuSamples
 from whylate.recording.sound_windows import sound_windows
+from whylate.recording.windows import read_windows
 
 #: Late are the slowest of so many, unless a threshold was given.
 TAIL_OF = 1000
@@ -97,7 +98,7 @@ def stories_of(recording: Recording) -> Iterator[Story]:
             if window.why == "body"
         ]
     )
-    for window in sound_windows(recording.directory, recording.manifest):
+    for window in read_windows(recording.directory):
         story = tell.story(window)
         yield replace(story, accounted=less_switching(story.accounted, switching_ns))
 
@@ -141,9 +142,9 @@ def answer(
         else:
             body.append(story.accounted)
     told = worst.stories()
-    their, _ = without_switching((one.accounted for one in told), body)
-    by_number, body = without_switching(late.values(), body)
-    found = episodes(by_number)
+    corrected, body = without_switching([*(one.accounted for one in told), *late.values()], body)
+    their, each = corrected[: len(told)], corrected[len(told) :]
+    found = episodes(each)
     span = (
         min(account.start_ns for account in manifest.cpus),
         max(account.end_ns for account in manifest.cpus),

@@ -114,19 +114,19 @@ class Tail:
         rename: what a piece is called by what is known only now, at the end of the trace.
         """
         limit, name = self._limit()
-        late = {-number: one for latency, number, one in self._late if latency > limit}
+        late = [one for latency, _, one in self._late if latency > limit]
         if not late:
             return Answer(limit, name, None, [], why_not)
-        ordinary = [_renamed(one, rename) for latency, one in self._body if latency <= limit]
-        found, body = without_switching((_renamed(one, rename) for one in late.values()), ordinary)
-        together = episodes(found)
-        numbers = {one.activation for one in together}
-        told = [story for _, number, story in sorted(self._worst, reverse=True)
-                if -number in numbers][:stories]  # fmt: skip
-        accounted, _ = without_switching(
-            (_renamed(one.accounted, rename) for one in told), ordinary
+        told = sorted(self._worst, reverse=True)
+        corrected, body = without_switching(
+            [_renamed(one, rename) for one in (*(story.accounted for _, _, story in told), *late)],
+            [_renamed(one, rename) for latency, one in self._body if latency <= limit],
         )
-        worst = [Story(one, story.window) for one, story in zip(accounted, told, strict=True)]
+        together = episodes(corrected[len(told) :])
+        numbers = {one.activation for one in together}
+        worst = [Story(one, story.window)
+                 for one, (_, _, story) in zip(corrected, told, strict=False)
+                 if one.activation in numbers][:stories]  # fmt: skip
         answer = answer_for(limit, name, together, body, (self.start_ns, self.end_ns))
         return replace(answer, worst=worst)
 
