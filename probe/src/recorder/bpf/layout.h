@@ -47,6 +47,7 @@ struct recorder_bpf_cpu {
 	__u64 interrupts;     /* depth: on arm64 an IPI is an interrupt as well */
 	__u64 interrupt_ns;   /* when the outermost of them was entered */
 	__u64 steal_ns;	      /* rq->prev_steal_time_rq when last looked at */
+	__u64 in_idle_state;  /* entered and not left: but for interrupts nothing runs */
 
 	/* The measured thread. */
 	__u64 task;	 /* its task_struct's address; 0: it was not switched to yet */
@@ -69,7 +70,7 @@ struct recorder_bpf_cpu {
 	__u64 chunks_held; /* since the start */
 
 	__u64 frames[STACK_ROOM]; /* scratch: too much for the stack of a program */
-	__u64 reserved[3];	  /* to a multiple of 64 bytes */
+	__u64 reserved[2];	  /* to a multiple of 64 bytes */
 
 	struct recorder_cpu shared;
 	/* struct recorder_event event[ring_mask + 1] follows. */

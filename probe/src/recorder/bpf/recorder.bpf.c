@@ -48,6 +48,7 @@ int idle(__u64 *context)
 
 	if (!cpu)
 		return 0;
+	cpu->in_idle_state = state != IDLE_LEFT;
 	if (state == IDLE_LEFT)
 		record(cpu, now, EVENT_IDLE_EXIT, 0, 0, 0, 0, 0, 0);
 	else

@@ -97,6 +97,7 @@ int switch_threads(__u64 *context)
 		switched_from(cpu, runnable, now);
 	/* No interrupt switches threads: one whose end we missed is over. */
 	cpu->interrupts = 0;
+	cpu->in_idle_state = 0;
 	cpu->in_softirq = cpu->softirq_thread == 1 + (__u64)next_pid;
 	cpu->thread = next_pid ? SUM_THREAD : SUM_IDLE;
 	if (unlikely(!cpu->since_ns))

@@ -46,8 +46,11 @@ int timer_entry(__u64 *context)
 		return 0;
 	record(cpu, now, EVENT_TIMER_ENTRY, 0, 0, 0, 0, (__u64)timer->function, (__u64)timer);
 	timer_expires(cpu, timer);
-	/* Whom a timer wakes shows only when it does: of a watched program, any late one counts. */
-	if (likely(!stack_after_ns || late_ns <= min(stack_after_ns, LOOK_AFTER_NS)) ||
+	/* Whom a timer wakes shows only when it does: of a watched program, any late one counts.
+	 * In an idle state nothing runs that could have held it up, but softirqs after an
+	 * interrupt. */
+	if ((cpu->in_idle_state && !cpu->in_softirq) ||
+	    likely(!stack_after_ns || late_ns <= min(stack_after_ns, LOOK_AFTER_NS)) ||
 	    !(is_watching() || wakes_measured(cpu, timer)))
 		return 0;
 	instruction = interrupted(timer);
