@@ -360,6 +360,24 @@ def test_who_is_as_urgent_is_waited_for_whenever_the_interrupt_comes() -> None:
     assert pending(PRIO, off) == ("interrupts off", "flush_it", 700)
 
 
+def test_interrupts_that_come_on_as_a_switch_ends_were_off_for_the_switch() -> None:
+    """They are off from where a thread leaves to where the next one goes on."""
+
+    def pending(prio: int) -> list[tuple[str, str, int]]:
+        symbol = "finish_task_switch.isra.0+0x96/0x2e0"
+        stack = event(710, Kind.STACK, name="timer", enabled=True, stack=(symbol,))
+        late = late_interrupt(switch(300, 30, "rcu_preempt", 120), stack)
+        events = [replace(one, prio=prio) if one.id == 20 else one for one in late.events]
+        return told(cut(replace(late, events=tuple(events))))[:2]
+
+    assert pending(PRIO + 1) == [
+        ("scheduling", "between other threads", 300),
+        ("scheduling", "between other threads", 400),
+    ]
+    # Its own way out, for which it would have had to be waited.
+    assert pending(PRIO) == [("thread", "make", 300), ("scheduling", "between other threads", 400)]
+
+
 def test_what_a_kernel_does_not_show_is_not_observed() -> None:
     """Another thread ran when it was due, and then it ran itself, of which nothing was recorded."""
     hidden = window(

@@ -24,7 +24,8 @@ stages. A piece is a stretch in which neither changes; it is named
 one switched interrupts on: then they were off until there. Where it shows that they were on (user
 code, or any other instruction), the board's kernel held nothing up: its timer came late, which in a
 guest is its host's doing (6). Else the interrupt came late for a reason that was not seen:
-unexplained.
+unexplained. Where they came on at the end of a switch between other threads, it is what that took:
+scheduling, and of a thread as urgent its own way out.
 (2) As far as the idle state says that leaving it takes. What goes beyond was not the kernel, of
 which no code runs in an idle state, whether it masks interrupts there or not: (6).
 (3) Only where the stack at the switch shows that the thread came to it by itself or at the end of
@@ -72,6 +73,7 @@ from whylate.causes.piece import Cause, Piece, Stage
 from whylate.causes.stacks import (
     GOING_TO_SLEEP,
     OF_EXCEPTIONS,
+    OF_SWITCHING,
     OF_SYSTEM_CALLS,
     OF_THE_SCHEDULER,
     OF_UNLOCKING,
@@ -86,6 +88,8 @@ from whylate.recording.events import Event, Kind, Window
 #: The recorder takes a stack of what takes longer than this (probe/src/flight.c), or than half of
 #: the threshold that it was given, if that is less.
 STACK_AFTER_NS = 20_000
+#: Details: of a switch that had nothing to do with the activation, with interrupts off.
+BETWEEN_OTHERS = "between other threads"
 #: Details of `steal` where the host did not say that it took time, and yet did.
 LATE_TIMER = "its timer came late"
 AS_IT_ENDED = "as an interrupt ended"
@@ -296,10 +300,7 @@ class _Rule:
             cause = Cause.STEAL if self._guest else Cause.UNEXPLAINED
             return [Piece(segment.start_ns, segment.end_ns, cause, "as it went to sleep", stage)]
         if stack is not None and stack.enabled:
-            # Where it was not late enough for a stack there is the innermost function alone.
-            found = where(stack.stack, OF_UNLOCKING)
-            detail = "" if found in OF_UNLOCKING else found
-            return [Piece(segment.start_ns, segment.end_ns, Cause.INTERRUPTS_OFF, detail, stage)]
+            return [self._held_off(segment, stage, stack.stack)]
         if thread is not None and thread.pid == self._window.pid and self._window.timer_ns is None:
             # It was still awake, found its time past, and did not sleep.
             return [Piece(segment.start_ns, segment.end_ns, Cause.RETURN, "did not sleep", stage)]
@@ -310,6 +311,19 @@ class _Rule:
         if late.cause is Cause.UNEXPLAINED and self._would_wait_for(thread):
             late = replace(late, cause=Cause.THREAD, detail=inside)
         return [late]
+
+    def _held_off(self, segment: Segment, stage: Stage, stack: tuple[str, ...]) -> Piece:
+        """Name what ran with interrupts off; stack: where they came on again."""
+        thread = segment.thread
+        start, end = segment.start_ns, segment.end_ns
+        if thread is not None and stack and function_of(stack[0]) in OF_SWITCHING:
+            if self._would_wait_for(thread):
+                return Piece(start, end, Cause.THREAD, thread.name, stage)
+            return Piece(start, end, Cause.SCHEDULING, BETWEEN_OTHERS, stage)
+        # Where it was not late enough for a stack there is the innermost function alone.
+        found = where(stack, OF_UNLOCKING)
+        detail = "" if found in OF_UNLOCKING else found
+        return Piece(start, end, Cause.INTERRUPTS_OFF, detail, stage)
 
     def _went_to_sleep(self) -> bool:
         """Whether its timer came as it switched interrupts on again, having set that timer.

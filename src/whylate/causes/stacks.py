@@ -46,6 +46,8 @@ OF_SYSTEM_CALLS = frozenset({
     "el0t_64_sync",
     "el0_svc",
 })  # fmt: skip
+#: Where the scheduler switches interrupts on that it had off while it switched threads.
+OF_SWITCHING = frozenset({"finish_task_switch"})
 #: Helpers in which interrupts are switched on for whoever called them.
 OF_UNLOCKING = frozenset({
     "_raw_spin_unlock_irqrestore",
