@@ -88,7 +88,7 @@ from whylate.recording.events import Event, Kind, Window
 #: The recorder takes a stack of what takes longer than this (probe/src/flight.c), or than half of
 #: the threshold that it was given, if that is less.
 STACK_AFTER_NS = 20_000
-#: Details: of a switch that had nothing to do with the activation, with interrupts off.
+#: Detail of `scheduling` where a switch that it had nothing to do with kept interrupts off.
 BETWEEN_OTHERS = "between other threads"
 #: Details of `steal` where the host did not say that it took time, and yet did.
 LATE_TIMER = "its timer came late"
