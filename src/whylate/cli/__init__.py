@@ -19,6 +19,7 @@ VERBS = {
     "measure": ("measure", "How late is a board? Measure it and write a report."),
     "report": ("report", "Show a recording again; recover one whose run was killed."),
     "explain": ("explain", "Why was it late? Where the late activations spent their time."),
+    "compare": ("compare", "Is B better than A? Medians, tails and maxima, run by run."),
     "diff": ("diff", "Show where two repeatable runs part."),
     "lab": ("lab", "Make the virtual boards, and try known causes of latency."),
     "board": ("board", "List boards, switch them, use their consoles, soak them."),

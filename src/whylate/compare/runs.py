@@ -1,0 +1,152 @@
+"""What a comparison looks at of one run, and of the runs of one side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.recording.manifest import Manifest
+from whylate.recording.reader import open_recording
+from whylate.stats.ordered import merge, order
+from whylate.stats.run_statistics import STATISTICS, Statistic, Value, value_of
+from whylate.summary.trust import assess
+from whylate.summary.units import count_text, exact_ns
+
+Floats = NDArray[np.float64]
+
+#: Runs differ in length by less than this part, or their largest latencies are not compared.
+_SAME_LENGTH = 0.05
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: the unit of a comparison.
+
+    values: by the name of a statistic. boot: which of the board's; None: not known. made: when,
+    as text that sorts; "" where it is not known. sets: what must be the same in all runs that are
+    compared, by its name. beside: what may differ, and is told where it does.
+    """
+
+    name: str
+    values: Mapping[str, Value]
+    activations: int = 0
+    boot: str | None = None
+    made: str = ""
+    distrust: tuple[str, ...] = ()
+    sets: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, str] = field(default_factory=dict)
+    repeats: bool = False
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One side of a comparison: runs of one variant, in any order, at least one."""
+
+    name: str
+    runs: tuple[Run, ...]
+
+    @property
+    def boots(self) -> frozenset[str] | None:
+        """The boots that its runs are from; None where that is not known of all."""
+        known = {run.boot for run in self.runs}
+        return None if None in known else frozenset(one for one in known if one is not None)
+
+    def compared(self, name: str) -> Floats:
+        """Return a statistic of every run, as it is compared, shape (runs,)."""
+        return np.array([run.values[name].compared for run in self.runs])
+
+    def at_least(self, name: str) -> bool:
+        """Whether overruns, were they longer, would raise a statistic of any run."""
+        return any(run.values[name].at_least for run in self.runs if name in run.values)
+
+    def by_boot(self) -> Arm:
+        """Return the means of each boot's runs, as if each boot were one run."""
+        boots: dict[str, list[Run]] = {}
+        for run in self.runs:
+            boots.setdefault(run.boot or "", []).append(run)
+        return replace(self, runs=tuple(_mean(runs) for runs in boots.values()))
+
+
+def _mean(runs: Sequence[Run]) -> Run:
+    names = [name for name in runs[0].values if all(name in run.values for run in runs)]
+    return replace(
+        runs[0],
+        values={
+            name: Value(
+                float(np.mean([run.values[name].compared for run in runs])),
+                any(run.values[name].at_least for run in runs),
+            )
+            for name in names
+        },
+    )
+
+
+def read_run(directory: Path) -> Run:
+    """Read a recording; raises RecordingError. Its samples are not kept."""
+    recording = open_recording(directory)
+    manifest, samples = recording.manifest, recording.samples
+    ordered = merge([order(lane) for lane in samples])
+    found = {one.name: value_of(ordered, one) for one in STATISTICS} if ordered.n else {}
+    return Run(
+        name=str(directory),
+        values={name: value for name, value in found.items() if value is not None},
+        activations=ordered.n,
+        boot=_boot(manifest, directory),
+        made=manifest.created,
+        distrust=tuple(assess(manifest, samples).trust.reasons),
+        sets=_sets(manifest),
+        beside=_beside(manifest),
+        repeats=manifest.plan.virtual_time,
+    )
+
+
+def _boot(manifest: Manifest, directory: Path) -> str | None:
+    """Return which boot a run is from; in virtual time each run is one of its own."""
+    if manifest.plan.virtual_time:
+        return str(directory)
+    known = next((one.value for one in manifest.facts if one.name == "boot_id"), None)
+    return known if isinstance(known, str) else None
+
+
+def _sets(manifest: Manifest) -> dict[str, str]:
+    plan = manifest.plan
+    return {
+        "workload": plan.workload,
+        "interval": exact_ns(plan.interval_ns) if plan.interval_ns else "its own",
+        "time": "virtual" if plan.virtual_time else "real",
+    }
+
+
+def _beside(manifest: Manifest) -> dict[str, str]:
+    plan = manifest.plan
+    loads = [f"{one.kind}:{one.count} {one.command or ''}".rstrip() for one in plan.loads]
+    return {
+        "board": manifest.board,
+        "load": ", ".join(loads) or "none",
+        "CPUs": ",".join(str(one.cpu) for one in manifest.cpus),
+        "priority": str(plan.priority),
+        "recorder": (manifest.recorder and manifest.recorder.engine) or "none",
+    }
+
+
+def lacking(statistic: Statistic, runs: Sequence[Run]) -> str | None:
+    """Return why these runs cannot be compared by a statistic; None where they can."""
+    least = min(run.activations for run in runs)
+    if least < statistic.least_n:
+        return (
+            f"{statistic.name} needs {count_text(statistic.least_n)} activations in every run; "
+            f"the shortest has {count_text(least)}"
+        )
+    most = max(run.activations for run in runs)
+    if statistic.q is None and most - least > _SAME_LENGTH * most:
+        return (
+            f"{statistic.name} grows with a run's length, and these have {count_text(least)} to "
+            f"{count_text(most)} activations"
+        )
+    if not all(statistic.name in run.values for run in runs):
+        return f"{statistic.name} is not above zero in every run, and has no ratio"
+    return None
