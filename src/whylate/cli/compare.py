@@ -3,66 +3,105 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-#: Between the runs of A and those of B, where they are listed.
-_BETWEEN = ":"
-#: Exit status of a verdict that was asked to fail, and of one that could not be given.
+from whylate.cli.sides import Margin
+
+if TYPE_CHECKING:
+    from whylate.compare.model import Comparison
+
+#: Exit status of a verdict that was asked to fail, and where none could be given.
 FAILED, UNKNOWN = 1, 3
 
 
 @click.command(name="compare")
 @click.argument("runs", nargs=-1, required=True, metavar="A B")
-@click.option("--same", "margins", multiple=True, metavar="STATISTIC:MARGIN",
-              help="Call them the same where the ratio of p50, p99, p99.9 or p99.99 is shown to "
-              "be within so much: p50:10%. May be repeated.")  # fmt: skip
+@click.option("--same", "margins", type=Margin(), multiple=True,
+              help="Call them the same where the ratio of a statistic is shown to be within so "
+              "much: p50:10%. May be repeated.")  # fmt: skip
 @click.option("--in-order", is_flag=True,
               help="All of A was made before all of B, and what changed meanwhile may count.",
               )  # fmt: skip
+@click.option("--column", metavar="NAME",
+              help="Files: the heading or the number of the column.")  # fmt: skip
+@click.option("--by", metavar="COLUMN",
+              help="One file: its rows with one value in this column are A, the others B.",
+              )  # fmt: skip
+@click.option("--pair", metavar="COLUMN,…",
+              help="With --by: rows that agree in these columns are a pair.")  # fmt: skip
+@click.option("--independent", is_flag=True,
+              help="Files: each number is from a run, and a boot, of its own.")  # fmt: skip
+@click.option("--higher-is-better", is_flag=True, help="Files: of rates and the like.")
+@click.option("--unit", default="", help="Files: what the numbers are.")
 @click.option("--fail-on", multiple=True,
               type=click.Choice(["worse", "inconclusive", "no verdict", "better", "same"]),
               help="Exit with status 1 at this verdict. May be repeated.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
 def command(
     runs: tuple[str, ...],
-    margins: tuple[str, ...],
+    margins: tuple[tuple[str, float], ...],
     in_order: bool,
+    column: str | None,
+    by: str | None,
+    pair: str | None,
+    independent: bool,
+    higher_is_better: bool,
+    unit: str,
     fail_on: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Compare the runs A with the runs B, and say whether B is better.
 
-    A and B are recordings, or directories of recordings. Several stand on either side of a colon:
+    A and B are recordings, directories of recordings, or files of numbers. Several stand on either
+    side of a colon; without one, each is compared with the first:
 
     \b
       whylate compare old new
       whylate compare old-1 old-2 old-3 : new-1 new-2 new-3
+      whylate compare before.txt after.txt --independent
 
-    What is compared is a run, not its samples: the median and the tail of every run, and of runs
-    whose differences are no larger than between runs of one side nothing is said.
+    What is compared is the run, not its samples. All statistics are tested together, and only what
+    differs by more than runs of one side do is called better or worse. Exit status 0, 1 at a
+    verdict of --fail-on, 3 where there is no verdict.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
+    from whylate.cli.sides import comparisons_of
+    from whylate.compare.cautions import UnequalError
+    from whylate.compare.numbers import NumbersError
+    from whylate.compare.question import Question
+
+    question = Question(
+        margins=dict(margins), in_order=in_order, higher_is_better=higher_is_better, unit=unit
+    )
+    try:
+        found = comparisons_of(
+            runs, question, column=column, by=by, pair=pair, independent=independent
+        )
+    except (UnequalError, NumbersError) as error:
+        raise click.UsageError(str(error)) from None
+    _print(found, as_json=as_json)
+    if any(one.verdict in fail_on for one in found):
+        sys.exit(FAILED)
+    sys.exit(UNKNOWN if any(one.verdict == "no verdict" for one in found) else 0)
+
+
+def _print(found: list[Comparison], *, as_json: bool) -> None:
     import msgspec
     from rich.console import Console
 
-    from whylate.cli.sides import margins_of, sides_of
-    from whylate.compare.cautions import UnequalError, check_equal
-    from whylate.compare.judge import compare
-    from whylate.compare.question import Question
     from whylate.report.comparison import print_comparison
 
-    first, second = sides_of(runs)
-    try:
-        check_equal([*first.runs, *second.runs])
-    except UnequalError as error:
-        raise click.UsageError(str(error)) from None
-    found = compare(first, second, Question(margins=margins_of(margins), in_order=in_order))
     if as_json:
-        document = msgspec.json.encode({"format": "whylate-comparison", "version": 1,
-                                        **msgspec.to_builtins(found)})  # fmt: skip
+        documents = [
+            {"format": "whylate-comparison", "version": 1, **msgspec.to_builtins(one)}
+            for one in found
+        ]
+        document = msgspec.json.encode(documents[0] if len(documents) == 1 else documents)
         sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
-    else:
-        print_comparison(found, Console(highlight=False))
-    if found.verdict in fail_on:
-        sys.exit(FAILED)
-    sys.exit(UNKNOWN if found.verdict == "no verdict" else 0)
+        return
+    console = Console(highlight=False)
+    for number, one in enumerate(found):
+        if number:
+            console.print()
+        print_comparison(one, console)

@@ -4,63 +4,168 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from whylate.compare.model import Comparison
+    from whylate.compare.question import Question
     from whylate.compare.runs import Arm
 
 _BETWEEN = ":"
-_MARGIN = re.compile(r"(p50|p99|p99\.9|p99\.99):(\d{1,3}(?:\.\d{1,3})?)\s*%")
+_MARGIN = re.compile(r"(.{1,60}):(\d{1,3}(?:\.\d{1,3})?)\s*%")
+#: Statistics of recordings for which "same" can be asked. Two maxima are never shown to be.
+_MAY_BE_SAME = ("p50", "p99", "p99.9", "p99.99")
 #: More recordings than this are no side of a comparison.
 _MOST_RUNS = 1000
 
 
-def sides_of(words: Sequence[str]) -> tuple[Arm, Arm]:
-    """Read A and B; raises click.UsageError, and RecordingError for what is no recording."""
+class Margin(click.ParamType[tuple[str, float]]):
+    """A statistic and how far apart two values of it are called the same: p50:10%."""
+
+    name = "statistic:margin"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, float]:
+        """Return the statistic's name and the factor, 1.1 for 10 %."""
+        match = _MARGIN.fullmatch(str(value).strip())
+        if match is None or not float(match[2]):
+            self.fail(f"{value!r} is no margin: write it like p50:10%", param, ctx)
+        return match[1], 1 + float(match[2]) / 100
+
+
+def comparisons_of(
+    words: Sequence[str],
+    question: Question,
+    *,
+    column: str | None,
+    by: str | None,
+    pair: str | None,
+    independent: bool,
+) -> list[Comparison]:
+    """Compare what stands on the command line.
+
+    Raises click.UsageError, RecordingError, UnequalError and NumbersError.
+    """
+    paths = [Path(word) for word in words if word != _BETWEEN]
+    files = [path for path in paths if path.is_file()]
+    if by is not None:
+        return [_groups(words, question, column, by, pair, independent=independent)]
+    if pair is not None:
+        raise click.UsageError("--pair says which rows belong together: it goes with --by")
+    if len(files) == 1 == len(paths) and (summaries := _summary(files[0], question)):
+        return summaries
+    sides = _sides(words)
+    if files and len(files) < len(paths):
+        raise click.UsageError("recordings and files of numbers cannot be compared")
+    if files:
+        return [
+            _numbers(sides[0], side, question, column, independent=independent)
+            for side in sides[1:]
+        ]
+    if column is not None or independent or question.higher_is_better or question.unit:
+        raise click.UsageError(
+            "--column, --independent, --higher-is-better and --unit are for files of numbers"
+        )
+    return _recordings(sides, question)
+
+
+def _sides(words: Sequence[str]) -> list[Sequence[str]]:
+    if _BETWEEN not in words:
+        if len(words) < 2:
+            raise click.UsageError("name two sides to compare: A B")
+        return [[word] for word in words]
+    cut = list(words).index(_BETWEEN)
+    sides = [words[:cut], words[cut + 1 :]]
+    if not all(sides) or _BETWEEN in sides[1]:
+        raise click.UsageError("write one colon, with runs on either side: A1 A2 : B1 B2")
+    return sides
+
+
+def _recordings(sides: Sequence[Sequence[str]], question: Question) -> list[Comparison]:
+    from whylate.compare.cautions import check_equal
+    from whylate.compare.judge import compare
+
+    for name in question.margins:
+        if name not in _MAY_BE_SAME:
+            raise click.UsageError(
+                f"--same takes {', '.join(_MAY_BE_SAME)}: {name!r} is never shown to be the same"
+            )
+    first, *others = [_arm(side) for side in sides]
+    check_equal([run for arm in (first, *others) for run in arm.runs])
+    return [compare(first, other, replace(question, unit="ns")) for other in others]
+
+
+def _arm(words: Sequence[str]) -> Arm:
     from whylate.compare.runs import Arm, read_run
 
-    if words.count(_BETWEEN) == 1:
-        cut = list(words).index(_BETWEEN)
-        sides = words[:cut], words[cut + 1 :]
-    elif len(words) == 2 and _BETWEEN not in words:
-        sides = words[:1], words[1:]
-    else:
-        raise click.UsageError(
-            "name two sides: A B, or several runs with a colon between: A1 A2 : B1 B2"
-        )
-    if not all(sides):
-        raise click.UsageError("one side of the colon is empty")
-    arms = []
-    for side in sides:
-        found = [one for word in side for one in _recordings(Path(word))]
-        name = side[0] if len(side) == 1 else f"{Path(side[0]).name} … {Path(side[-1]).name}"
-        arms.append(Arm(name, tuple(read_run(one) for one in found)))
-    return arms[0], arms[1]
+    found = [one for word in words for one in _inside(Path(word))]
+    if len(found) > _MOST_RUNS:
+        raise click.UsageError(f"{words[0]}: more than {_MOST_RUNS} recordings are no side")
+    ends = dict.fromkeys((Path(words[0]).name, Path(words[-1]).name))
+    return Arm(" … ".join(ends), tuple(read_run(one) for one in found))
 
 
-def _recordings(path: Path) -> list[Path]:
-    """Return a recording, or those in a directory; none that is no recording is passed over."""
-    if not path.is_dir() or (path / "manifest.json").exists():
+def _inside(path: Path) -> list[Path]:
+    """Return a recording, or the recordings in a directory of them."""
+    marks = ("manifest.json", "journal")
+    if not path.is_dir() or any((path / mark).exists() for mark in marks):
         return [path]
     inside = sorted(one for one in path.iterdir() if one.is_dir())
-    found = [one for one in inside if any(one.glob("manifest.json")) or any(one.glob("*journal*"))]
-    if len(found) > _MOST_RUNS:
-        raise click.UsageError(f"{path} has more than {_MOST_RUNS} recordings")
-    return found or [path]
+    return [one for one in inside if any((one / mark).exists() for mark in marks)] or [path]
 
 
-def margins_of(texts: Sequence[str]) -> dict[str, float]:
-    """Read margins; raises click.UsageError. "p50:10%" is {"p50": 1.1}."""
-    found = {}
-    for text in texts:
-        match = _MARGIN.fullmatch(text.strip())
-        if match is None:
-            raise click.UsageError(
-                f"{text!r} is no margin: write p50:10%, p99:10%, p99.9:20% or p99.99:30%; two "
-                "maxima are never shown to be the same"
-            )
-        found[match[1]] = 1 + float(match[2]) / 100
-    return found
+def _summary(path: Path, question: Question) -> list[Comparison]:
+    """Compare the sides of a box that ministat printed; none where the file is none."""
+    from whylate.compare.number_sides import compare_moments
+    from whylate.compare.numbers import read_moments
+
+    first, *others = read_moments(path) or [None]
+    if first is None:
+        return []
+    names = [f"{path.name} ({number})" for number in range(1, len(others) + 2)]
+    return [
+        compare_moments(first, other, (names[0], name), question)
+        for other, name in zip(others, names[1:], strict=True)
+        if other is not None
+    ]
+
+
+def _numbers(
+    first: Sequence[str],
+    second: Sequence[str],
+    question: Question,
+    column: str | None,
+    *,
+    independent: bool,
+) -> Comparison:
+    from whylate.compare.number_sides import compare_tables
+    from whylate.compare.numbers import read_table
+
+    sides = [[read_table(Path(word), column) for word in side] for side in (first, second)]
+    return compare_tables(*sides, question, independent=independent)
+
+
+def _groups(
+    words: Sequence[str],
+    question: Question,
+    column: str | None,
+    by: str,
+    pair: str | None,
+    *,
+    independent: bool,
+) -> Comparison:
+    from whylate.compare.number_sides import compare_groups
+    from whylate.compare.numbers import read_table
+
+    if len(words) != 1:
+        raise click.UsageError("--by takes its two sides from one file: name that alone")
+    if column is None:
+        raise click.UsageError("--by needs --column: which column is compared")
+    table = read_table(Path(words[0]), column)
+    together = [name for name in (pair or "").split(",") if name]
+    return compare_groups(table, by, together, question, independent=independent)

@@ -74,6 +74,19 @@ def one_after_the_other(first: Sequence[Run], second: Sequence[Run]) -> bool:
     return max(ours) < min(theirs) or max(theirs) < min(ours)
 
 
+def matched(first: Arm, second: Arm) -> tuple[Arm, Arm] | None:
+    """Put runs side by side that were named as pairs; None where none were."""
+    ours = {run.pair: run for run in first.runs if run.pair}
+    theirs = {run.pair: run for run in second.runs if run.pair}
+    both = [pair for pair in ours if pair in theirs]
+    if not both:
+        return None
+    return (
+        Arm(first.name, tuple(ours[pair] for pair in both)),
+        Arm(second.name, tuple(theirs[pair] for pair in both)),
+    )
+
+
 def in_turns(first: Arm, second: Arm) -> tuple[Arm, Arm] | None:
     """Put runs side by side that were made in turns: one of each side, then again one of each.
 

@@ -88,3 +88,5 @@ class Comparison(msgspec.Struct, frozen=True):
     more_runs: int | None = None
     cautions: list[str] = []
     student: Student | None = None
+    #: Values that were named as pairs: what they have in common, the first's and the second's.
+    pairs: list[tuple[str, float, float]] = []

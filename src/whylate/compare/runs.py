@@ -29,6 +29,8 @@ class Run:
     values: by the name of a statistic. boot: which of the board's; None: not known. made: when,
     as text that sorts; "" where it is not known. sets: what must be the same in all runs that are
     compared, by its name. beside: what may differ, and is told where it does.
+    repeats: made in virtual time, in which nothing but the run itself passes. pair: what it has in
+    common with one run of the other side; "": nothing.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Run:
     sets: Mapping[str, str] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
     repeats: bool = False
+    pair: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,8 +136,14 @@ def _beside(manifest: Manifest) -> dict[str, str]:
     }
 
 
-def lacking(statistic: Statistic, runs: Sequence[Run]) -> str | None:
-    """Return why these runs cannot be compared by a statistic; None where they can."""
+def lacking(statistic: Statistic, first: Arm, second: Arm) -> str | None:
+    """Return why two sides cannot be compared by a statistic; None where they can."""
+    runs = [*first.runs, *second.runs]
+    if min(len(first.runs), len(second.runs)) < statistic.least_runs:
+        return (
+            f"{statistic.name} is a maximum, and of so few runs maxima compare nothing: "
+            f"{statistic.least_runs} a side are the least"
+        )
     least = min(run.activations for run in runs)
     if least < statistic.least_n:
         return (
@@ -142,7 +151,7 @@ def lacking(statistic: Statistic, runs: Sequence[Run]) -> str | None:
             f"the shortest has {count_text(least)}"
         )
     most = max(run.activations for run in runs)
-    if statistic.q is None and most - least > _SAME_LENGTH * most:
+    if statistic.grows and most - least > _SAME_LENGTH * most:
         return (
             f"{statistic.name} grows with a run's length, and these have {count_text(least)} to "
             f"{count_text(most)} activations"

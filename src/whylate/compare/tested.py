@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.compare.confounded import in_turns
+from whylate.compare.confounded import in_turns, matched
 from whylate.compare.model import StatisticRow
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, lacking
@@ -45,13 +45,15 @@ class Tested:
 
 def tested(first: Arm, second: Arm, question: Question) -> Tested:
     """Compare two sides by every statistic that all of their runs bear."""
-    runs = [*first.runs, *second.runs]
-    refused = {one.name: lacking(one, runs) for one in question.statistics}
+    pairs = matched(first, second)
+    if pairs is not None:
+        first, second = pairs
+    refused = {one.name: lacking(one, first, second) for one in question.statistics}
     borne = [one for one in question.statistics if refused[one.name] is None]
-    turns = in_turns(first, second) if borne else None
-    paired = turns is not None and _pairs_differ(_matrix(turns[0], borne), _matrix(turns[1], borne))
-    if paired and turns is not None:
-        first, second = turns
+    turns = in_turns(first, second) if borne and pairs is None else None
+    if turns is not None and _pairs_differ(_matrix(turns[0], borne), _matrix(turns[1], borne)):
+        first, second = pairs = turns
+    paired = pairs is not None
     test = _test(_matrix(first, borne), _matrix(second, borne), borne, paired=paired)
     p = dict(zip((one.name for one in borne), test.each.tolist(), strict=True)) if test else {}
     rows = [

@@ -10,6 +10,8 @@ from whylate.compare.model import ArmFigures, Comparison, StatisticRow
 from whylate.compare.words import amount_text, percent_text, scope_text, signed_text
 from whylate.report.text import plain
 
+#: Pairs that are shown one by one.
+_PAIRS_SHOWN = 12
 _STYLES = {
     "better": "bold green",
     "same": "bold green",
@@ -24,11 +26,18 @@ def print_comparison(found: Comparison, console: Console) -> None:
     console.print(Text(f"A  {_arm(found.first)}"))
     console.print(Text(f"B  {_arm(found.second)}"))
     console.print()
-    console.print(_table(found))
+    if found.statistics:
+        console.print(_table(found))
+    for pair, ours, theirs in found.pairs[:_PAIRS_SHOWN]:
+        change = percent_text(theirs / ours) if ours > 0 and theirs > 0 else ""
+        numbers = f"{amount_text(ours, found.unit)} → {amount_text(theirs, found.unit)}"
+        console.print(Text(f"  {plain(pair, 80)}: {numbers}  {change}"))
+    if len(found.pairs) > _PAIRS_SHOWN:
+        console.print(Text(f"  … and {len(found.pairs) - _PAIRS_SHOWN} more pairs", style="dim"))
     for row in found.statistics:
         if row.refused is not None:
             console.print(Text(f"{row.name}: {plain(row.refused, 300)}", style="dim"))
-    for text in (*_footnotes(found), *(_student(found))):
+    for text in (*_footnotes(found), *_student(found)):
         console.print(Text(text, style="dim"))
     console.print()
     for text in found.cautions:
