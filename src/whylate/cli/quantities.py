@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 from decimal import Decimal
 
 import click
 
 from whylate.recording.manifest import LoadPlan, Setting
-from whylate.run.request import LOAD_KINDS, MAX_LOAD_COUNT
+from whylate.run.loads import parse_load
+from whylate.run.request import RequestError
 
 _UNITS = {
     "ns": 1,
@@ -80,31 +80,10 @@ class Load(click.ParamType[LoadPlan]):
         """Return the load's plan."""
         if isinstance(value, LoadPlan):
             return value
-        kind, colon, rest = str(value).partition(":")
-        if kind not in LOAD_KINDS:
-            self.fail(
-                f"{kind!r} is no load: there are {', '.join(LOAD_KINDS[:-1])} and cmd:COMMAND",
-                param,
-                ctx,
-            )
-        if kind == "cmd":
-            return self._command(rest, param, ctx)
-        if not colon:
-            return LoadPlan(kind, 1)
-        if not rest.isdecimal() or not 1 <= int(rest) <= MAX_LOAD_COUNT:
-            self.fail(f"{value!r}: write {kind}:N with N from 1 to {MAX_LOAD_COUNT}", param, ctx)
-        return LoadPlan(kind, int(rest))
-
-    def _command(
-        self, text: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> LoadPlan:
         try:
-            words = shlex.split(text)
-        except ValueError as error:
-            self.fail(f"cmd:{text}: {error}", param, ctx)
-        if not words or len(words) > 32 or len(text) > 2000 or "\0" in text:
-            self.fail("write cmd:COMMAND with at most 32 words and 2000 characters", param, ctx)
-        return LoadPlan("cmd", 1, text)
+            return parse_load(str(value))
+        except RequestError as error:
+            self.fail(str(error), param, ctx)
 
 
 class SettingType(click.ParamType[Setting]):

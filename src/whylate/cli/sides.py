@@ -124,14 +124,14 @@ def _summary(path: Path, question: Question) -> list[Comparison]:
     from whylate.compare.number_sides import compare_moments
     from whylate.compare.numbers import read_moments
 
-    first, *others = read_moments(path) or [None]
-    if first is None:
+    found = read_moments(path)
+    if found is None:
         return []
+    first, *others = found
     names = [f"{path.name} ({number})" for number in range(1, len(others) + 2)]
     return [
         compare_moments(first, other, (names[0], name), question)
         for other, name in zip(others, names[1:], strict=True)
-        if other is not None
     ]
 
 
@@ -146,8 +146,8 @@ def _numbers(
     from whylate.compare.number_sides import compare_tables
     from whylate.compare.numbers import read_table
 
-    sides = [[read_table(Path(word), column) for word in side] for side in (first, second)]
-    return compare_tables(*sides, question, independent=independent)
+    ours, theirs = ([read_table(Path(word), column) for word in side] for side in (first, second))
+    return compare_tables(ours, theirs, question, independent=independent)
 
 
 def _groups(

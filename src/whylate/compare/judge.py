@@ -25,10 +25,11 @@ from whylate.compare.question import Question
 from whylate.compare.runs import Arm
 from whylate.compare.tested import Tested, tested
 from whylate.compare.words import change_text, names_text, percent_text
-from whylate.stats.joint import fewest_runs
+from whylate.stats.joint import fewest_pairs, fewest_runs
 from whylate.stats.limits import normal
 
-ALPHA = 0.05
+#: The level that more runs are planned for.
+_NOMINAL = 0.05
 #: Power of what "about so many more runs would decide" plans for.
 _POWER = 0.8
 #: The t that a statistic takes to show in a joint test of several, about.
@@ -79,24 +80,27 @@ def _figures(arm: Arm) -> ArmFigures:
 def _finding(shown: Tested, question: Question) -> _Finding:
     """Say what the units show, whatever else they may stand for."""
     test = shown.test
-    runs = min(len(shown.first.runs), len(shown.second.runs))
     if test is None:
         reasons = [row.refused for row in shown.rows if row.refused]
         return _Finding("no verdict", "; ".join(reasons[:2]) or "nothing to compare")
-    if test.smallest_p > ALPHA:
-        return _Finding("no verdict", _too_few(runs, test.smallest_p, shown.rows, question))
-    if test.p <= ALPHA:
+    if test.smallest_p > question.alpha:
+        return _Finding("no verdict", _too_few(shown, test.smallest_p, question))
+    if test.p <= question.alpha:
         return _differing(shown, question)
     return _alike(shown, question)
 
 
-def _too_few(runs: int, smallest_p: float, rows: Sequence[StatisticRow], question: Question) -> str:
-    seen = next((row for row in rows if row.ratio is not None), None)
+def _too_few(shown: Tested, smallest_p: float, question: Question) -> str:
+    runs = min(len(shown.first.runs), len(shown.second.runs))
+    of = "pair" if shown.paired else "run"
+    each = "" if shown.paired else " a side"
+    fewest = fewest_pairs(question.alpha) if shown.paired else fewest_runs(question.alpha)
+    seen = next((row for row in shown.rows if row.ratio is not None), None)
     said = f"; {change_text(seen, question.unit)}" if seen is not None else ""
-    many = "1 run" if runs == 1 else f"{runs} runs"
     return (
-        f"{many} a side can show nothing at 5 %: the smallest p that could come out is "
-        f"{smallest_p:.2g}; {fewest_runs(ALPHA)} a side are the least, and 10 are well{said}"
+        f"{runs} {of}{'s' if runs > 1 else ''}{each} can show nothing at {question.alpha:.2g}: the "
+        f"smallest p that could come out is {smallest_p:.2g}; {fewest} {of}s{each} are the least, "
+        f"and 10 are well{said}"
     )
 
 
@@ -109,7 +113,7 @@ def _differing(shown: Tested, question: Question) -> _Finding:
         row.name: weights[row.name] * t for row, t in zip(rows, shown.test.t.tolist(), strict=True)
     }
     by_score = sorted(rows, key=lambda row: -abs(scores[row.name]))
-    clear = [row for row in by_score if row.p is not None and row.p <= ALPHA] or by_score[:1]
+    clear = [row for row in by_score if (row.p or 0.0) <= question.alpha] or by_score[:1]
     held = [row for row in clear if not _hidden(row, scores[row.name])]
     if not held:
         return _Finding(
@@ -189,7 +193,7 @@ def _more_runs(shown: Tested) -> int | None:
     for row in shown.rows:
         if row.margin is not None and not row.within:
             sd = _spread(shown, row.name)
-            z = normal(1 - ALPHA) + normal(1 - (1 - _POWER) / 2)
+            z = normal(1 - _NOMINAL) + normal(1 - (1 - _POWER) / 2)
             wanted.append(2 * (z * sd / math.log(row.margin)) ** 2)
     if not wanted:
         largest = float(np.abs(shown.test.t).max())

@@ -69,7 +69,11 @@ def read_table(path: Path, column: str | None = None) -> Table:
         values.append(value)
         if heading is not None:
             factors.append(
-                {name: cell for name, cell in zip(heading, cells, strict=False) if name != heading[at]}
+                {
+                    name: cell
+                    for name, cell in zip(heading, cells, strict=False)
+                    if name != heading[at]
+                }
             )
     name = heading[at] if heading is not None else ""
     return Table(path, name, tuple(values), tuple(factors))
@@ -99,7 +103,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
     """Return the number and the cells of each line that has any."""
-    found = []
+    found: list[tuple[int, list[str]]] = []
     for number, text in enumerate(_lines(path), 1):
         line = _QUOTED.sub("", text).partition("#")[0].strip().removeprefix("\ufeff")
         if not line:

@@ -15,7 +15,8 @@ class Question:
     statistics: by which they are compared. margins: by the name of a statistic, the factor above 1
     within which both sides are called the same. higher_is_better: of values that are no latencies.
     in_order: that one side was made after the other is accepted. unit: of the values. linear:
-    values are compared as they are, and not their logarithms.
+    values are compared as they are, and not their logarithms. alpha: the level of all that is
+    tested; of a study's looks less than 5 %.
     """
 
     statistics: Sequence[Statistic] = STATISTICS
@@ -24,3 +25,4 @@ class Question:
     in_order: bool = False
     unit: str = "ns"
     linear: bool = False
+    alpha: float = 0.05

@@ -15,14 +15,12 @@ from whylate.compare.model import StatisticRow
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, lacking
 from whylate.stats.joint import JointTest, joint_test, paired_test
-from whylate.stats.run_statistics import Statistic
+from whylate.stats.run_statistics import STATISTICS, Statistic
 from whylate.stats.shifts import Shift, paired_shift, unpaired_shift
 
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95
-#: "Same" is two one-sided tests at 5 %: this interval within the margin (Schuirmann 1987).
-EQUIVALENCE_LEVEL = 0.90
 #: From this part of their variance on that lies between pairs, runs are exchanged within them.
 _PAIRED_FROM = 0.5
 #: Random relabellings come out the same each time.
@@ -132,5 +130,15 @@ def _row(
         return row
     # What is only known to be at least so high is not known to be the same.
     known = not row.first_at_least and not row.second_at_least
-    within = known and shift(EQUIVALENCE_LEVEL).within(math.log(margin))
+    # Two one-sided tests (Schuirmann 1987, J. Pharmacokinet. Biopharm. 15).
+    within = known and shift(1 - 2 * question.alpha).within(math.log(margin))
     return msgspec.structs.replace(row, margin=margin, within=within)
+
+
+def differences(first: Arm, second: Arm) -> Floats:
+    """Return second - first of runs that stand side by side, shape (pairs, statistics).
+
+    By the statistics that all of them bear.
+    """
+    borne = [one for one in STATISTICS if lacking(one, first, second) is None]
+    return _matrix(second, borne) - _matrix(first, borne)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from whylate.recording.manifest import AppPlan, CausePlan, LoadPlan, Plan, RecorderPlan, Setting
 from whylate.wire.app_samples import MAX_PID
 
+#: Stands for each CPU of the board in the path of a setting.
+EACH_CPU = "{cpu}"
 MIN_INTERVAL_NS = 50_000
 MAX_INTERVAL_NS = 10_000_000_000
 MAX_DURATION_NS = 30 * 86_400 * 1_000_000_000
@@ -160,7 +162,7 @@ def plan_for(request: Request, available: tuple[int, ...]) -> Plan:
         allow_idle_states=request.allow_idle_states,
         spool=request.spool,
         loads=list(request.loads),
-        settings=list(request.settings),
+        settings=_for_each(request.settings, available),
         virtual_time=request.virtual_time,
         seed=request.seed,
         phase_ns=request.phase_ns,
@@ -168,6 +170,15 @@ def plan_for(request: Request, available: tuple[int, ...]) -> Plan:
         recorder=request.recorder,
         app=request.app,
     )
+
+
+def _for_each(settings: tuple[Setting, ...], cpus: tuple[int, ...]) -> list[Setting]:
+    """Return settings, those of each CPU once for each."""
+    return [
+        Setting(setting.path.replace(EACH_CPU, str(cpu)), setting.value)
+        for setting in settings
+        for cpu in (sorted(cpus) if EACH_CPU in setting.path else cpus[:1])
+    ]
 
 
 def format_cpus(cpus: tuple[int, ...]) -> str:

@@ -107,6 +107,11 @@ def fewest_runs(alpha: float) -> int:
     return next(n for n in range(2, 100) if 2 / math.comb(2 * n, n) <= alpha)
 
 
+def fewest_pairs(alpha: float) -> int:
+    """Return the pairs with which a paired test can show anything at that level."""
+    return math.ceil(1 - math.log2(alpha))
+
+
 def _t(distance: Floats, squares: Floats, degrees: int) -> Floats:
     """Return Student's t.
 
