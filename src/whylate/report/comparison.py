@@ -12,7 +12,7 @@ from whylate.report.text import plain
 
 #: Pairs that are shown one by one.
 _PAIRS_SHOWN = 12
-_STYLES = {
+STYLES = {
     "better": "bold green",
     "same": "bold green",
     "worse": "bold red",
@@ -43,9 +43,7 @@ def print_comparison(found: Comparison, console: Console) -> None:
     for text in found.cautions:
         console.print(Text.assemble(("caution  ", "yellow"), plain(text, 400)))
     console.print(
-        Text.assemble(
-            (f"{_headline(found)}  ", _STYLES[found.verdict]), plain(f"{found.why}.", 600)
-        )
+        Text.assemble((f"{_headline(found)}  ", STYLES[found.verdict]), plain(f"{found.why}.", 600))
     )
     if found.more_runs is not None:
         console.print(Text(f"About {found.more_runs} more runs a side would decide."))

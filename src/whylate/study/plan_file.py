@@ -1,17 +1,9 @@
-"""A study's plan as a user writes it.
+"""A study's plan as a user writes it: TOML, with the keys of PlanFile.
 
-    boards = ["local"]
-    for = "20s"
-    interval = "1ms"
-    looks = [10, 20, 30]            # or: anytime = 60, or: runs = 12
-    same = { p50 = "5%" }
-    loads = { idle = [], busy = ["memory", "net:2"] }
-
-    [variants.ordinary]
-
-    [variants.performance]
-    governor = "performance"
-    "sysctl:kernel.sched_rt_runtime_us" = -1
+boards, for, interval, priority, cpus, recorder, virtual_time, smp, seed and budget say what every
+run is; looks, anytime or runs when it stops; same = { p50 = "5%" } what is called the same.
+loads = { idle = [], busy = ["memory", "net:2"] } has sets of loads by name, and each table
+[variants.NAME] the knobs of a variant: governor = "performance".
 """
 
 from __future__ import annotations
@@ -19,6 +11,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +28,7 @@ MOST_VARIANTS = 16
 MOST_ROUNDS = 1000
 DEFAULT_LOOKS = (10, 20, 30)
 #: Fewer rounds can show nothing.
-FEWEST_ROUNDS = 4
+FEWEST_ROUNDS = 6
 #: Nothing larger is a plan.
 _MAX_PLAN = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
@@ -47,7 +40,7 @@ _MAY_BE_SAME = ("p50", "p99", "p99.9", "p99.99")
 class PlanFile(msgspec.Struct, forbid_unknown_fields=True, rename={"duration": "for"}):
     """The keys of a plan."""
 
-    boards: list[str] = ["local"]
+    boards: list[str] = msgspec.field(default_factory=lambda: ["local"])
     duration: str = "20s"
     interval: str = "1ms"
     priority: int = 80
@@ -169,7 +162,7 @@ def _stop(file: PlanFile) -> Stop:
 
 
 def _rounds(looks: Sequence[int]) -> list[int]:
-    rising = all(a < b for a, b in zip(looks, looks[1:], strict=False))
+    rising = all(a < b for a, b in pairwise(looks))
     if not looks or not rising or looks[0] < FEWEST_ROUNDS or looks[-1] > MOST_ROUNDS:
         raise RequestError(
             f"rounds must be rising numbers from {FEWEST_ROUNDS} to {MOST_ROUNDS}: with fewer "
