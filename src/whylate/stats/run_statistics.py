@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 #: So many of the largest are taken together.
 TOP = 10
 #: Standard deviations of a beta distribution beyond which its weights are left out.
-_FAR = 9.0
+_FAR = 25.0
 
 
 @dataclass(frozen=True)
