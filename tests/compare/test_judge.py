@@ -158,7 +158,9 @@ def test_one_side_after_the_other_has_no_verdict_unless_that_is_accepted() -> No
     found = compare(old, new, ASKED)
     assert found.verdict == "no verdict"
     assert "in turns" in found.why
-    assert compare(old, new, replace(ASKED, in_order=True)).verdict == "worse"
+    accepted = compare(old, new, replace(ASKED, accept=True))
+    assert accepted.verdict == "worse"
+    assert any(text.startswith("accepted: every run of one side") for text in accepted.cautions)
 
 
 def test_runs_in_turns_are_compared_in_pairs_where_pairs_differ() -> None:

@@ -20,6 +20,7 @@ VERBS = {
     "report": ("report", "Show a recording again; recover one whose run was killed."),
     "explain": ("explain", "Why was it late? Where the late activations spent their time."),
     "compare": ("compare", "Is B better than A? Medians, tails and maxima, run by run."),
+    "baseline": ("baseline", "Keep runs under a name, to compare later ones with."),
     "study": ("study", "Make runs of several variants in turns, until it is decided."),
     "diff": ("diff", "Show where two repeatable runs part."),
     "lab": ("lab", "Make the virtual boards, and try known causes of latency."),

@@ -21,9 +21,9 @@ FAILED, UNKNOWN = 1, 3
 @click.option("--same", "margins", type=Margin(), multiple=True,
               help="Call them the same where the ratio of a statistic is shown to be within so "
               "much: p50:10%. May be repeated.")  # fmt: skip
-@click.option("--in-order", is_flag=True,
-              help="All of A was made before all of B, and what changed meanwhile may count.",
-              )  # fmt: skip
+@click.option("--accept", is_flag=True,
+              help="Give a verdict also where A and B are from other boots or times, of which the "
+              "difference may be.")  # fmt: skip
 @click.option("--column", metavar="NAME",
               help="Files: the heading or the number of the column.")  # fmt: skip
 @click.option("--by", metavar="COLUMN",
@@ -35,6 +35,7 @@ FAILED, UNKNOWN = 1, 3
               help="Files: each number is from a run, and a boot, of its own.")  # fmt: skip
 @click.option("--higher-is-better", is_flag=True, help="Files: of rates and the like.")
 @click.option("--unit", default="", help="Files: what the numbers are.")
+@click.option("--baseline", metavar="NAME", help="Take A from here; all that is named is B.")
 @click.option("--fail-on", multiple=True,
               type=click.Choice(["worse", "inconclusive", "no verdict", "better", "same"]),
               help="Exit with status 1 at this verdict. May be repeated.")  # fmt: skip
@@ -42,13 +43,14 @@ FAILED, UNKNOWN = 1, 3
 def command(
     runs: tuple[str, ...],
     margins: tuple[tuple[str, float], ...],
-    in_order: bool,
+    accept: bool,
     column: str | None,
     by: str | None,
     pair: str | None,
     independent: bool,
     higher_is_better: bool,
     unit: str,
+    baseline: str | None,
     fail_on: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -72,11 +74,17 @@ def command(
     from whylate.compare.question import Question
 
     question = Question(
-        margins=dict(margins), in_order=in_order, higher_is_better=higher_is_better, unit=unit
+        margins=dict(margins), accept=accept, higher_is_better=higher_is_better, unit=unit
     )
     try:
         found = comparisons_of(
-            runs, question, column=column, by=by, pair=pair, independent=independent
+            runs,
+            question,
+            column=column,
+            by=by,
+            pair=pair,
+            independent=independent,
+            baseline=baseline,
         )
     except (UnequalError, NumbersError) as error:
         raise click.UsageError(str(error)) from None

@@ -46,6 +46,7 @@ def comparisons_of(
     by: str | None,
     pair: str | None,
     independent: bool,
+    baseline: str | None,
 ) -> list[Comparison]:
     """Compare what stands on the command line.
 
@@ -59,6 +60,8 @@ def comparisons_of(
         raise click.UsageError("--pair says which rows belong together: it goes with --by")
     if len(files) == 1 == len(paths) and (summaries := _summary(files[0], question)):
         return summaries
+    if baseline is not None:
+        return _with_baseline(baseline, words, question)
     sides = _sides(words)
     if files and len(files) < len(paths):
         raise click.UsageError("recordings and files of numbers cannot be compared")
@@ -72,6 +75,16 @@ def comparisons_of(
             "--column, --independent, --higher-is-better and --unit are for files of numbers"
         )
     return _recordings(sides, question)
+
+
+def _with_baseline(name: str, words: Sequence[str], question: Question) -> list[Comparison]:
+    from whylate.compare.baseline import load
+    from whylate.compare.cautions import check_equal
+    from whylate.compare.judge import compare
+
+    first, second = load(name), _arm([word for word in words if word != _BETWEEN])
+    check_equal([*first.runs, *second.runs])
+    return [compare(first, second, replace(question, unit="ns"))]
 
 
 def _sides(words: Sequence[str]) -> list[Sequence[str]]:
@@ -103,14 +116,14 @@ def _recordings(sides: Sequence[Sequence[str]], question: Question) -> list[Comp
 def _arm(words: Sequence[str]) -> Arm:
     from whylate.compare.runs import Arm, read_run
 
-    found = [one for word in words for one in _inside(Path(word))]
+    found = [one for word in words for one in recordings_in(Path(word))]
     if len(found) > _MOST_RUNS:
         raise click.UsageError(f"{words[0]}: more than {_MOST_RUNS} recordings are no side")
     ends = dict.fromkeys((Path(words[0]).name, Path(words[-1]).name))
     return Arm(" … ".join(ends), tuple(read_run(one) for one in found))
 
 
-def _inside(path: Path) -> list[Path]:
+def recordings_in(path: Path) -> list[Path]:
     """Return a recording, or the recordings in a directory of them."""
     marks = ("manifest.json", "journal")
     if not path.is_dir() or any((path / mark).exists() for mark in marks):

@@ -48,7 +48,9 @@ def cautions(first: Arm, second: Arm, of: Units) -> list[str]:
     found = [*_beside(first, second)]
     for arm in (first, second):
         found += [text for name in _GROUPS_IN if (text := _groups(arm, name))]
-    if of.scope == "boot":
+    if of.accepted is not None:
+        found.append(f"accepted: {of.accepted}")
+    elif of.scope == "boot":
         found.append("all runs are from one boot: another may differ by itself")
     return found if runs else []
 

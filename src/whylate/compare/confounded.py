@@ -23,23 +23,32 @@ class Units:
     """What is compared: runs, or boots of several runs.
 
     scope: of what the answer holds. why_not: why it holds of these runs alone; None: it does not.
+    accepted: what may be why they differ besides, where that is accepted.
     """
 
     first: Arm
     second: Arm
     scope: Scope
     why_not: str | None
+    accepted: str | None = None
 
 
-def units(first: Arm, second: Arm, *, in_order: bool) -> Units:
-    """Return what is to be compared; in_order: that one came after the other is accepted."""
+def units(first: Arm, second: Arm, *, accept: bool) -> Units:
+    """Return what is to be compared; accept: whatever else lies between the two sides."""
+    found = _told_apart(first, second)
+    if accept and found.why_not is not None:
+        return Units(found.first, found.second, found.scope, None, found.why_not)
+    return found
+
+
+def _told_apart(first: Arm, second: Arm) -> Units:
     ours, theirs = first.boots, second.boots
     if ours is not None and theirs is not None and not ours & theirs:
         return _of_boots(first, second)
     scope: Scope = "unknown" if ours is None or theirs is None else "boots"
     if ours is not None and ours == theirs and len(ours) == 1:
         scope = "boot"
-    apart = not in_order and one_after_the_other(first.runs, second.runs)
+    apart = one_after_the_other(first.runs, second.runs)
     return Units(first, second, scope, _ORDER if apart else None)
 
 

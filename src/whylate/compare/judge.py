@@ -46,7 +46,7 @@ class _Finding:
 
 def compare(first: Arm, second: Arm, question: Question) -> Comparison:
     """Compare two sides; each has at least one run. Every refusal says what would be enough."""
-    of = units(first, second, in_order=question.in_order)
+    of = units(first, second, accept=question.accept)
     shown = tested(of.first, of.second, question)
     found = _finding(shown, question)
     verdict, why = found.verdict, found.why

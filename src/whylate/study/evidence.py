@@ -139,7 +139,7 @@ class Evidence:
         self, key: Key, sides: tuple[list[Run], list[Run]], rounds: int, alpha: float
     ) -> Comparison:
         first, second = (tuple(side[:rounds]) for side in sides)
-        question = Question(margins=self._plan.margins, alpha=alpha, in_order=False)
+        question = Question(margins=self._plan.margins, alpha=alpha)
         return compare(Arm(self._plan.variants[0].name, first), Arm(key.variant, second), question)
 
 
