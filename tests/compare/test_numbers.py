@@ -161,3 +161,30 @@ def test_a_verdict_can_fail_a_pipeline(tmp_path: Path) -> None:
     assert CliRunner().invoke(whylate, words).exit_code == 0
     assert CliRunner().invoke(whylate, [*words, "--fail-on", "worse"]).exit_code == 1
     assert CliRunner().invoke(whylate, ["compare", str(low), str(high)]).exit_code == 3
+
+
+def test_markdown_and_junit_say_the_same_and_nothing_in_a_name_acts(tmp_path: Path) -> None:
+    from xml.etree import ElementTree as Xml
+
+    low = write(tmp_path / "a|<b>", "\n".join(map(str, range(10, 20))))
+    high = write(tmp_path / "b", "\n".join(map(str, range(30, 40))))
+    words = ["compare", str(low), str(high), "--independent", "--markdown",
+             "--junit", str(tmp_path / "junit.xml"), "--fail-on", "worse"]  # fmt: skip
+    result = CliRunner().invoke(whylate, words)
+    assert result.exit_code == 1
+    assert result.stdout.startswith("**B is worse**: value is")
+    assert r"a\|\<b\>" in result.stdout
+    suite = Xml.parse(tmp_path / "junit.xml").getroot()  # noqa: S314 (our own)
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert "worse" in (failure.get("message") or "")
+
+
+def test_what_has_no_verdict_has_not_passed(tmp_path: Path) -> None:
+    from xml.etree import ElementTree as Xml
+
+    file = write(tmp_path / "a", "1\n2\n")
+    CliRunner().invoke(whylate, ["compare", str(file), str(file), "--junit", str(tmp_path / "x")])
+    suite = Xml.parse(tmp_path / "x").getroot()  # noqa: S314 (our own)
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -39,6 +40,9 @@ FAILED, UNKNOWN = 1, 3
 @click.option("--fail-on", multiple=True,
               type=click.Choice(["worse", "inconclusive", "no verdict", "better", "same"]),
               help="Exit with status 1 at this verdict. May be repeated.")  # fmt: skip
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write JUnit's XML too.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
 def command(
     runs: tuple[str, ...],
@@ -52,6 +56,8 @@ def command(
     unit: str,
     baseline: str | None,
     fail_on: tuple[str, ...],
+    as_markdown: bool,
+    junit: Path | None,
     as_json: bool,
 ) -> None:
     """Compare the runs A with the runs B, and say whether B is better.
@@ -88,17 +94,30 @@ def command(
         )
     except (UnequalError, NumbersError) as error:
         raise click.UsageError(str(error)) from None
-    _print(found, as_json=as_json)
+    if junit is not None:
+        _write_junit(junit, found, fail_on)
+    _print(found, as_json=as_json, as_markdown=as_markdown)
     if any(one.verdict in fail_on for one in found):
         sys.exit(FAILED)
     sys.exit(UNKNOWN if any(one.verdict == "no verdict" for one in found) else 0)
 
 
-def _print(found: list[Comparison], *, as_json: bool) -> None:
+def _write_junit(path: Path, found: list[Comparison], fail_on: tuple[str, ...]) -> None:
+    from whylate.recording.errors import DiskError
+    from whylate.report.comparison_files import junit
+
+    try:
+        path.write_bytes(junit(found, fail_on))
+    except OSError as error:
+        raise DiskError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _print(found: list[Comparison], *, as_json: bool, as_markdown: bool) -> None:
     import msgspec
     from rich.console import Console
 
     from whylate.report.comparison import print_comparison
+    from whylate.report.comparison_files import markdown
 
     if as_json:
         documents = [
@@ -107,6 +126,9 @@ def _print(found: list[Comparison], *, as_json: bool) -> None:
         ]
         document = msgspec.json.encode(documents[0] if len(documents) == 1 else documents)
         sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
+        return
+    if as_markdown:
+        sys.stdout.write(markdown(found))
         return
     console = Console(highlight=False)
     for number, one in enumerate(found):

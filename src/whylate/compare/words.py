@@ -54,7 +54,9 @@ def amount_text(value: float, unit: str) -> str:
     """Write a value in its unit; times in ns in whatever unit suits them."""
     if unit == "ns":
         return ns_text(round(value))
-    return f"{value:.6g} {unit}".rstrip()
+    # All digits of a whole number, six of others.
+    number = f"{value:.0f}" if abs(value) >= 1e5 else f"{value:.6g}"
+    return f"{number} {unit}".rstrip()
 
 
 def signed_text(value: float) -> str:

@@ -23,8 +23,8 @@ STYLES = {
 
 def print_comparison(found: Comparison, console: Console) -> None:
     """Print a comparison; names of files and boards are printed as they are, never as markup."""
-    console.print(Text(f"A  {_arm(found.first)}"))
-    console.print(Text(f"B  {_arm(found.second)}"))
+    console.print(Text(f"A  {arm_text(found.first)}"))
+    console.print(Text(f"B  {arm_text(found.second)}"))
     console.print()
     if found.statistics:
         console.print(_table(found))
@@ -43,19 +43,21 @@ def print_comparison(found: Comparison, console: Console) -> None:
     for text in found.cautions:
         console.print(Text.assemble(("caution  ", "yellow"), plain(text, 400)))
     console.print(
-        Text.assemble((f"{_headline(found)}  ", STYLES[found.verdict]), plain(f"{found.why}.", 600))
+        Text.assemble((f"{headline(found)}  ", STYLES[found.verdict]), plain(f"{found.why}.", 600))
     )
     if found.more_runs is not None:
         console.print(Text(f"About {found.more_runs} more runs a side would decide."))
 
 
-def _headline(found: Comparison) -> str:
+def headline(found: Comparison) -> str:
+    """Return the verdict as a few words."""
     if found.verdict in ("better", "worse"):
         return f"B is {found.verdict}"
     return found.verdict
 
 
-def _arm(arm: ArmFigures) -> str:
+def arm_text(arm: ArmFigures) -> str:
+    """Return a side's name and what it is made of."""
     runs = f"{arm.runs} run{'s' if arm.runs != 1 else ''}"
     if arm.boots is not None and arm.runs > 1:
         runs += f" of {arm.boots} boot{'s' if arm.boots != 1 else ''}"
