@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from whylate.recording.manifest import Setting
+from whylate.run.loads import parse_load
 from whylate.run.request import EACH_CPU, Request, RequestError
 
 _CPU = "/sys/devices/system/cpu"
@@ -137,11 +138,17 @@ def _recorder(request: Request, value: str) -> Request:
     return replace(request, recorder=None) if value == "off" else request
 
 
+def _load(request: Request, value: str) -> Request:
+    """Add a load, as memory:2 or cmd:COMMAND, beside those of the run."""
+    return replace(request, loads=(*request.loads, parse_load(value)))
+
+
 _OF_THE_RUN: dict[str, Callable[[Request, str], Request]] = {
     "priority": _priority,
     "cpus": _cpus,
     "idle-states": _idle_states,
     "recorder": _recorder,
+    "load": _load,
 }
 _PREFIXED: dict[str, Callable[[Applied, str, str], Applied]] = {
     "sysctl": _sysctl,

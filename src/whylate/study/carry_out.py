@@ -202,7 +202,7 @@ def _request(plan: StudyPlan) -> Request:
 
 def _of_load(plan: StudyPlan, request: Request, place: Place) -> Request:
     loads = next(one.loads for one in plan.loads if one.name == place.load)
-    request = replace(request, loads=tuple(loads))
+    request = replace(request, loads=(*loads, *request.loads))
     if not plan.virtual_time:
         return request
     # One repeatable run is one sample: each round has another phase and seed, alike for all sides.
