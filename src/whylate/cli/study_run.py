@@ -144,10 +144,10 @@ def _load_text(load: LoadPlan) -> str:
 
 
 def _end(directory: Path, lost: Mapping[str, str], *, as_json: bool) -> int:
-    from whylate.cli.study_show import show
+    from whylate.cli.study_show import show_study
     from whylate.report.text import plain
 
-    status = show(directory, as_json=as_json)
+    status = show_study(directory, as_json=as_json)
     for board, why in lost.items():
         click.echo(f"whylate: {plain(board, 60)} was given up: {plain(why, 800)}", err=True)
     return 3 if lost else status

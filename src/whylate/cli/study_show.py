@@ -16,10 +16,10 @@ UNDECIDED = 3
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
 def command(directory: Path, as_json: bool) -> None:
     """Show how the study in DIR stands, at any moment: looking at it decides nothing."""
-    sys.exit(show(directory, as_json=as_json))
+    sys.exit(show_study(directory, as_json=as_json))
 
 
-def show(directory: Path, *, as_json: bool) -> int:
+def show_study(directory: Path, *, as_json: bool) -> int:
     """Print a study; return the exit status. Raises RecordingError."""
     import msgspec
     from rich.console import Console
