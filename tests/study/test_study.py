@@ -41,6 +41,7 @@ def test_a_study_has_a_verdict_that_compare_gives_too(tmp_path: Path) -> None:
     assert found[0]["over"]
     assert found[0]["rounds"] == 6
     verdict = found[0]["found"]["verdict"]
+    assert found[0]["found"]["scope"] == "boot"
     assert done.returncode == (3 if verdict == "no verdict" else 0), done.stderr
     # The knob was set in the runs of one side, and is as it was.
     assert Path(LATENCY).read_text() == before
