@@ -61,6 +61,24 @@ def test_what_is_no_number_is_named_with_its_line(
     assert says in str(error.value)
 
 
+def test_lmbenchs_lat_ctx_has_values_by_processes(tmp_path: Path) -> None:
+    file = write(tmp_path / "x", '> "size=0k ovr=2.02\n> 20 10.13\n> 20 10.10\n> 24 11.00\n')
+    assert read_table(file, "20").values == (10.13, 10.10)
+    with pytest.raises(NumbersError, match="has '20', '24': choose one with --column"):
+        read_table(file)
+
+
+def test_perf_stat_has_values_by_event(tmp_path: Path) -> None:
+    lines = "1.70,msec,task-clock,13.94%,1696322,100.00,0.398,CPUs utilized\n"
+    lines += "49,,page-faults,0.00%,1696322,100.00,35.351,K/sec\n"
+    file = write(tmp_path / "x", lines + lines.replace("1.70", "1.80"))
+    assert read_table(file, "task-clock").values == (1.7, 1.8)
+    assert read_table(file, "page-faults").values == (49.0, 49.0)
+    not_counted = write(tmp_path / "y", "<not counted>,,cycles,0.00%,0,0.00,,\n")
+    with pytest.raises(NumbersError, match="'<not counted>' is no number"):
+        read_table(not_counted)
+
+
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(NumbersError, match="No such file"):
         read_table(tmp_path / "none")

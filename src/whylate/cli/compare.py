@@ -78,6 +78,7 @@ def command(
     from whylate.compare.cautions import UnequalError
     from whylate.compare.numbers import NumbersError
     from whylate.compare.question import Question
+    from whylate.recording.foreign.model import ForeignError
 
     question = Question(
         margins=dict(margins), accept=accept, higher_is_better=higher_is_better, unit=unit
@@ -92,7 +93,7 @@ def command(
             independent=independent,
             baseline=baseline,
         )
-    except (UnequalError, NumbersError) as error:
+    except (UnequalError, NumbersError, ForeignError) as error:
         raise click.UsageError(str(error)) from None
     if junit is not None:
         _write_junit(junit, found, fail_on)

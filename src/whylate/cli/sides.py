@@ -65,6 +65,8 @@ def comparisons_of(
     sides = _sides(words)
     if files and len(files) < len(paths):
         raise click.UsageError("recordings and files of numbers cannot be compared")
+    if files and (arms := _foreign(sides)):
+        return _compare_foreign(arms, question)
     if files:
         return [
             _numbers(sides[0], side, question, column, independent=independent)
@@ -99,6 +101,32 @@ def _sides(words: Sequence[str]) -> list[Sequence[str]]:
     return sides
 
 
+def _foreign(sides: Sequence[Sequence[str]]) -> list[Arm]:
+    """Return sides of files of other tools; none where not all are."""
+    from whylate.compare.runs import Arm, foreign_runs
+
+    runs = [[foreign_runs(Path(word)) for word in side] for side in sides]
+    if not all(found for side in runs for found in side):
+        return []
+    return [
+        Arm(_name(side), tuple(run for found in files for run in found))
+        for side, files in zip(sides, runs, strict=True)
+    ]
+
+
+def _compare_foreign(arms: Sequence[Arm], question: Question) -> list[Comparison]:
+    from whylate.compare.cautions import check_equal
+    from whylate.compare.judge import compare
+    from whylate.compare.runs import AVERAGE, LARGEST
+    from whylate.stats.run_statistics import STATISTICS
+
+    check_equal([run for arm in arms for run in arm.runs])
+    summaries = arms[0].runs[0].sets["latencies"] == "no"
+    statistics = (AVERAGE, LARGEST) if summaries else STATISTICS
+    asked = replace(question, statistics=statistics, unit="ns")
+    return [compare(arms[0], other, asked) for other in arms[1:]]
+
+
 def _recordings(sides: Sequence[Sequence[str]], question: Question) -> list[Comparison]:
     from whylate.compare.cautions import check_equal
     from whylate.compare.judge import compare
@@ -119,8 +147,11 @@ def _arm(words: Sequence[str]) -> Arm:
     found = [one for word in words for one in recordings_in(Path(word))]
     if len(found) > _MOST_RUNS:
         raise click.UsageError(f"{words[0]}: more than {_MOST_RUNS} recordings are no side")
-    ends = dict.fromkeys((Path(words[0]).name, Path(words[-1]).name))
-    return Arm(" … ".join(ends), tuple(read_run(one) for one in found))
+    return Arm(_name(words), tuple(read_run(one) for one in found))
+
+
+def _name(words: Sequence[str]) -> str:
+    return " … ".join(dict.fromkeys((Path(words[0]).name, Path(words[-1]).name)))
 
 
 def recordings_in(path: Path) -> list[Path]:

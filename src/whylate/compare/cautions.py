@@ -46,6 +46,9 @@ def cautions(first: Arm, second: Arm, of: Units) -> list[str]:
     """Return what does not void the comparison."""
     runs = [*first.runs, *second.runs]
     found = [*_beside(first, second)]
+    lacks = dict.fromkeys(text for run in runs for text in run.lacks)
+    if lacks:
+        found.append(f"these files do not have {'; '.join(lacks)}")
     for arm in (first, second):
         found += [text for name in _GROUPS_IN if (text := _groups(arm, name))]
     if of.accepted is not None:

@@ -95,10 +95,11 @@ def _too_few(shown: Tested, smallest_p: float, question: Question) -> str:
     of = "pair" if shown.paired else "run"
     each = "" if shown.paired else " a side"
     fewest = fewest_pairs(question.alpha) if shown.paired else fewest_runs(question.alpha)
-    seen = next((row for row in shown.rows if row.ratio is not None), None)
+    moved = [row for row in shown.rows if row.ratio not in (None, 0.0 if row.linear else 1.0)]
+    seen = moved[0] if moved else None
     said = f"; {change_text(seen, question.unit)}" if seen is not None else ""
     return (
-        f"{runs} {of}{'s' if runs > 1 else ''}{each} can show nothing at {question.alpha:.2g}: the "
+        f"{runs} {of}{'s' if runs > 1 else ''}{each} can show nothing at {100 * question.alpha:.2g} %: the "
         f"smallest p that could come out is {smallest_p:.2g}; {fewest} {of}s{each} are the least, "
         f"and 10 are well{said}"
     )

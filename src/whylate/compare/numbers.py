@@ -25,7 +25,11 @@ _SHOWN = 40
 #: A line of ministat's box: mark, n, minimum, maximum, median, average, standard deviation.
 _NUMBER = r"([-+]?\d[\d.]*(?:[eE][-+]?\d+)?)"
 _MINISTAT = re.compile(rf"\s*([x+*%#@O])\s+(\d+)(?:\s+{_NUMBER}){{3}}\s+{_NUMBER}\s+{_NUMBER}\s*")
+_EVENT = re.compile(r"[A-Za-z][A-Za-z0-9_:./=,-]{0,80}")
 _QUOTED = re.compile(r"^(?:>[ \t]?)+")
+
+
+_Row = tuple[int, list[str]]
 
 
 class NumbersError(Exception):
@@ -55,6 +59,9 @@ def read_table(path: Path, column: str | None = None) -> Table:
     rows = _rows(path)
     if not rows:
         raise NumbersError(f"{path} has no numbers")
+    named = _lat_ctx(rows) or _perf_stat(rows)
+    if named:
+        return _named(path, named, column)
     heading = rows[0][1] if _number(rows[0][1], column) is None else None
     if heading is not None and len(rows) == 1:
         line, cells = rows[0]
@@ -79,6 +86,39 @@ def read_table(path: Path, column: str | None = None) -> Table:
     return Table(path, name, tuple(values), tuple(factors))
 
 
+def _lat_ctx(rows: Sequence[_Row]) -> list[tuple[int, str, str]]:
+    """Return lmbench's lat_ctx: a heading `"size=0k ovr=2.02`, then processes and µs a line."""
+    if not rows[0][1][0].startswith('"size='):
+        return []
+    return [(line, cells[0], cells[1]) for line, cells in rows if len(cells) == 2 and
+            cells[0].isdecimal()]  # fmt: skip
+
+
+def _perf_stat(rows: Sequence[_Row]) -> list[tuple[int, str, str]]:
+    """Return `perf stat -x,`: value, unit, event, and more of it, an event a line."""
+    if not all(len(cells) >= 5 and _EVENT.fullmatch(cells[2]) for _, cells in rows):
+        return []
+    return [(line, cells[2], cells[0]) for line, cells in rows]
+
+
+def _named(path: Path, found: Sequence[tuple[int, str, str]], column: str | None) -> Table:
+    """Return the values of one name, of several that stand in a file line by line."""
+    names = list(dict.fromkeys(name for _, name, _ in found))
+    if column is None and len(names) == 1:
+        column = names[0]
+    if column not in names:
+        known = ", ".join(_short(name) for name in names[:12])
+        raise NumbersError(f"{path} has {known}: choose one with --column")
+    values = []
+    for line, name, text in found:
+        value = _float(text)
+        if name == column and value is None:
+            raise NumbersError(f"{path}, line {line}: {_short(text)} is no number")
+        if name == column and value is not None:
+            values.append(value)
+    return Table(path, column or "", tuple(values))
+
+
 def read_moments(path: Path) -> list[Moments] | None:
     """Read the box that ministat printed, quoted in a mail or not; None where it is none.
 
@@ -101,9 +141,9 @@ def _lines(path: Path) -> Iterator[str]:
         raise NumbersError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _rows(path: Path) -> list[tuple[int, list[str]]]:
+def _rows(path: Path) -> list[_Row]:
     """Return the number and the cells of each line that has any."""
-    found: list[tuple[int, list[str]]] = []
+    found: list[_Row] = []
     for number, text in enumerate(_lines(path), 1):
         line = _QUOTED.sub("", text).partition("#")[0].strip().removeprefix("\ufeff")
         if not line:

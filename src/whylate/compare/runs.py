@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,10 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from whylate.recording.foreign.model import ForeignRun
+from whylate.recording.foreign.read import read_foreign
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
-from whylate.stats.ordered import merge, order
-from whylate.stats.run_statistics import STATISTICS, Statistic, Value, value_of
+from whylate.stats.ordered import Ordered, merge, order
+from whylate.stats.run_statistics import MAX, STATISTICS, Statistic, Value, value_of
 from whylate.summary.trust import assess
 from whylate.summary.units import count_text, exact_ns
 
@@ -30,7 +33,7 @@ class Run:
     as text that sorts; "" where it is not known. sets: what must be the same in all runs that are
     compared, by its name. beside: what may differ, and is told where it does.
     repeats: made in virtual time, in which nothing but the run itself passes. pair: what it has in
-    common with one run of the other side; "": nothing.
+    common with one run of the other side; "": nothing. lacks: what its file does not have.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Run:
     beside: Mapping[str, str] = field(default_factory=dict)
     repeats: bool = False
     pair: str = ""
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,47 @@ def read_run(directory: Path) -> Run:
         sets=_sets(manifest),
         beside=_beside(manifest),
         repeats=manifest.plan.virtual_time,
+    )
+
+
+#: Of files that have no latencies: what is left to compare by.
+AVERAGE = Statistic("average")
+LARGEST = Statistic("largest", least_runs=6)
+
+
+def foreign_runs(path: Path) -> list[Run]:
+    """Read the runs in a file of another tool; none where it is of none that is known.
+
+    Raises ForeignError.
+    """
+    found = read_foreign(path)
+    names = [f"{path} ({number})" if len(found) > 1 else str(path) for number in
+             range(1, len(found) + 1)]  # fmt: skip
+    return [_foreign(name, one) for name, one in zip(names, found, strict=True)]
+
+
+def _foreign(name: str, one: ForeignRun) -> Run:
+    values: dict[str, Value] = {}
+    activations = 1
+    if one.latency_ns is not None and one.latency_ns.size + one.overflow:
+        known = one.latency_ns
+        end = known[-1:] if known.size else np.zeros(1, np.int64)
+        ordered = Ordered(np.concatenate([known, np.repeat(end, one.overflow)]), known)
+        found = {each.name: value_of(ordered, each) for each in STATISTICS}
+        values = {key: value for key, value in found.items() if value is not None}
+        activations = ordered.n
+        if MAX.name in values and one.max_ns is not None and one.max_ns > 0:
+            # It stands beside the histogram, which may have ended before it.
+            values[MAX.name] = Value(math.log(one.max_ns), at_least=False)
+    for statistic, value_ns in ((AVERAGE, one.average_ns), (LARGEST, one.max_ns)):
+        if value_ns is not None and value_ns > 0:
+            values[statistic.name] = Value(math.log(value_ns), at_least=one.overruns > 0)
+    return Run(
+        name,
+        values,
+        activations,
+        sets={"tool": one.tool, "latencies": "no" if one.latency_ns is None else "yes"},
+        lacks=one.lacks,
     )
 
 

@@ -35,8 +35,10 @@ def print_comparison(found: Comparison, console: Console) -> None:
     if len(found.pairs) > _PAIRS_SHOWN:
         console.print(Text(f"  … and {len(found.pairs) - _PAIRS_SHOWN} more pairs", style="dim"))
     for row in found.statistics:
-        if row.refused is not None:
-            console.print(Text(f"{row.name}: {plain(row.refused, 300)}", style="dim"))
+        if row.refused is not None and row.ratio is None:
+            console.print(Text(f"– {plain(row.refused, 300)}", style="dim"))
+    if any(row.ratio is not None and row.low is None for row in found.statistics):
+        console.print(Text("– too few runs for intervals", style="dim"))
     for text in (*_footnotes(found), *_student(found)):
         console.print(Text(text, style="dim"))
     console.print()
