@@ -98,9 +98,10 @@ def _too_few(shown: Tested, smallest_p: float, question: Question) -> str:
     moved = [row for row in shown.rows if row.ratio not in (None, 0.0 if row.linear else 1.0)]
     seen = moved[0] if moved else None
     said = f"; {change_text(seen, question.unit)}" if seen is not None else ""
+    level = f"{100 * question.alpha:.2g} %"
     return (
-        f"{runs} {of}{'s' if runs > 1 else ''}{each} can show nothing at {100 * question.alpha:.2g} %: the "
-        f"smallest p that could come out is {smallest_p:.2g}; {fewest} {of}s{each} are the least, "
+        f"{runs} {of}{'s' if runs > 1 else ''}{each} can show nothing at {level}: the smallest p "
+        f"that could come out is {smallest_p:.2g}; {fewest} {of}s{each} are the least, "
         f"and 10 are well{said}"
     )
 
