@@ -26,9 +26,10 @@ def show_study(directory: Path, *, as_json: bool) -> int:
 
     from whylate.report.comparison import print_comparison
     from whylate.report.text import plain
+    from whylate.study.effects import effects_of
     from whylate.study.evidence import Evidence
     from whylate.study.journal import read_study
-    from whylate.study.table import standings_table
+    from whylate.study.table import effects_table, standings_table
 
     plan, done = read_study(directory)
     evidence = Evidence(directory, plan)
@@ -36,8 +37,15 @@ def show_study(directory: Path, *, as_json: bool) -> int:
     status = 0 if all(one.over for one in standings) else UNDECIDED
     if any(one.found is not None and one.found.verdict == "no verdict" for one in standings):
         status = UNDECIDED
+    effects = [
+        effects_of(plan, evidence, board, load.name, done)
+        for board in plan.boards
+        for load in plan.loads
+        if plan.factors
+    ]
     if as_json:
         document = {
+            "effects": [msgspec.to_builtins(one) for one in effects],
             "format": "whylate-study",
             "version": 1,
             "directory": str(directory),
@@ -48,7 +56,16 @@ def show_study(directory: Path, *, as_json: bool) -> int:
         sys.stdout.write("\n")
         return status
     console = Console(highlight=False)
-    if len(standings) == 1 and standings[0].found is not None:
+    for each in effects:
+        console.print(f"{plain(each.board, 60)}, {each.load}, {each.rounds} rounds")
+        console.print(effects_table(each) if each.why_not is None else plain(each.why_not, 400))
+    if effects:
+        console.print(
+            "p: permutations (Freedman and Lane) over all statistics together, adjusted for all "
+            "effects of a board and a load (Holm). Below: 95 % intervals.",
+            style="dim",
+        )
+    elif len(standings) == 1 and standings[0].found is not None:
         print_comparison(standings[0].found, console)
     else:
         most = plan.stop.looks[-1]

@@ -87,6 +87,18 @@ class Evidence:
             return None
         return self._compare(key, sides, len(sides[0]), ALPHA)
 
+    def runs(self, board: str, load: str, done: Sequence[Done]) -> dict[str, dict[int, Run]]:
+        """Return the runs under a load, by variant and round, of rounds that are whole."""
+        found: dict[str, dict[int, str]] = {one.name: {} for one in self._plan.variants}
+        for one in done:
+            if (one.board, one.load) == (board, load) and not one.failed:
+                found.get(one.variant, {})[one.round] = one.recording
+        whole = set.intersection(*(set(rounds) for rounds in found.values()))
+        return {
+            variant: {number: self._read(rounds[number]) for number in sorted(whole)}
+            for variant, rounds in found.items()
+        }
+
     def _sides(self, key: Key, done: Sequence[Done]) -> tuple[list[Run], list[Run]]:
         """Return the runs of rounds that both sides have, side by side."""
         base = self._plan.variants[0].name

@@ -18,6 +18,13 @@ class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     knobs: dict[str, str] = {}
 
 
+class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A knob with two settings, of a study of several knobs at once."""
+
+    knob: str
+    settings: tuple[str, str]
+
+
 class LoadSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Loads that act together; none at all is one too."""
 
@@ -50,6 +57,8 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     priority: int = 80
     cpus: list[int] | None = None
     recorder: bool = True
+    #: Knobs whose every combination is a variant; none where variants were named.
+    factors: list[Factor] = []
     #: Factors above 1 within which two variants are the same, by statistic.
     margins: dict[str, float] = {}
     #: Of virtual boards.

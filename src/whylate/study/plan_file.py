@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from whylate.run.knobs import apply
 from whylate.run.loads import parse_load
 from whylate.run.request import MIN_INTERVAL_NS, Request, RequestError
-from whylate.study.model import LoadSet, Stop, StudyPlan, Variant
+from whylate.stats.factorial import MOST_FACTORS, combinations_of
+from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
 from whylate.summary.units import parse_ns
 
 #: More than these no study has.
@@ -29,9 +30,12 @@ MOST_ROUNDS = 1000
 DEFAULT_LOOKS = (10, 20, 30)
 #: Fewer rounds can show nothing.
 FEWEST_ROUNDS = 6
+#: Rounds of a study of factors, where nothing is said: each effect is of all of its runs.
+FACTORIAL_ROUNDS = 8
 #: Nothing larger is a plan.
 _MAX_PLAN = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
+_T = TypeVar("_T")
 _MARGIN = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)\s*%")
 #: Two maxima are never shown to be the same.
 _MAY_BE_SAME = ("p50", "p99", "p99.9", "p99.99")
@@ -48,6 +52,7 @@ class PlanFile(msgspec.Struct, forbid_unknown_fields=True, rename={"duration": "
     recorder: bool = True
     loads: dict[str, list[str]] = {}
     variants: dict[str, dict[str, str | int | float | bool]] = {}
+    factors: dict[str, list[str | int | float | bool]] = {}
     looks: list[int] | None = None
     anytime: int | None = None
     runs: int | None = None
@@ -77,9 +82,15 @@ def plan_of(file: PlanFile) -> StudyPlan:
     for name in (*file.variants, *loads):
         if not _NAME.fullmatch(name):
             raise RequestError(f"{name[:60]!r} is no name: letters, digits and . _ + - are")
-    if not 2 <= len(file.variants) <= MOST_VARIANTS:
+    factors = _factors(file)
+    variants = [Variant(name, _knobs(knobs)) for name, knobs in file.variants.items()]
+    if factors and variants:
+        raise RequestError("variants and factors: a study has one or the other")
+    variants = _combined(factors) if factors else variants
+    if not 2 <= len(variants) <= MOST_VARIANTS:
         raise RequestError(
-            f"a study compares 2 to {MOST_VARIANTS} variants: write [variants.NAME] for each"
+            f"a study compares 2 to {MOST_VARIANTS} variants: write [variants.NAME] for each, or "
+            "[factors] with two settings of each knob"
         )
     if not file.boards or len(set(file.boards)) != len(file.boards):
         raise RequestError("name each board once")
@@ -89,9 +100,10 @@ def plan_of(file: PlanFile) -> StudyPlan:
         raise RequestError("the interval must lie between 50us and the time of a run")
     plan = StudyPlan(
         boards=list(file.boards),
-        variants=[Variant(name, _knobs(knobs)) for name, knobs in file.variants.items()],
+        variants=variants,
+        factors=factors,
         loads=[LoadSet(name, [parse_load(one) for one in words]) for name, words in loads.items()],
-        stop=_stop(file),
+        stop=_stop(file, several=bool(factors)),
         duration_ns=duration_ns,
         interval_ns=interval_ns,
         priority=file.priority,
@@ -125,7 +137,7 @@ def _check_knobs(plan: StudyPlan) -> None:
                 )
 
 
-def _knobs(knobs: dict[str, str | int | float | bool]) -> dict[str, str]:
+def _knobs(knobs: Mapping[_T, str | int | float | bool]) -> dict[_T, str]:
     return {
         name: ("yes" if value else "no") if isinstance(value, bool) else str(value)
         for name, value in knobs.items()
@@ -150,12 +162,41 @@ def _margin(name: str, text: str) -> float:
     return 1 + float(match[1]) / 100
 
 
-def _stop(file: PlanFile) -> Stop:
+def _factors(file: PlanFile) -> list[Factor]:
+    found = []
+    for knob, settings in file.factors.items():
+        if len(settings) != 2:
+            raise RequestError(f"factor {knob[:60]!r} has {len(settings)} settings: two are needed")
+        words = _knobs(dict(enumerate(settings)))
+        found.append(Factor(knob, (words[0], words[1])))
+    if found and not 2 <= len(found) <= MOST_FACTORS:
+        raise RequestError(f"2 to {MOST_FACTORS} factors can be told apart, not {len(found)}")
+    return found
+
+
+def _combined(factors: Sequence[Factor]) -> list[Variant]:
+    """Return a variant for each combination of settings, all first settings first."""
+    found: list[Variant] = []
+    for chosen in combinations_of(len(factors)):
+        words = [one.settings[at] for one, at in zip(factors, chosen, strict=True)]
+        name = "+".join(re.sub(r"[^A-Za-z0-9._-]+", "-", word)[:9].strip("-") for word in words)
+        knobs = {one.knob: word for one, word in zip(factors, words, strict=True)}
+        found.append(Variant(f"{len(found) + 1}.{name}", knobs))
+    return found
+
+
+def _stop(file: PlanFile, *, several: bool) -> Stop:
     given = [name for name in ("looks", "anytime", "runs") if getattr(file, name) is not None]
     if len(given) > 1:
         raise RequestError(f"{given[0]} and {given[1]}: a study stops by one rule")
+    if file.anytime is not None and several:
+        raise RequestError("a study of factors is looked at once: say runs, not anytime")
     if file.anytime is not None:
         return Stop("anytime", _rounds([file.anytime]))
+    if several and file.looks is not None:
+        raise RequestError("a study of factors is looked at once: say runs, not looks")
+    if several and file.runs is None:
+        return Stop("runs", [FACTORIAL_ROUNDS])
     if file.runs is not None:
         return Stop("runs", _rounds([file.runs]))
     return Stop("looks", _rounds(file.looks if file.looks is not None else DEFAULT_LOOKS))
