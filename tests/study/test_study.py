@@ -99,3 +99,22 @@ def test_another_plan_does_not_go_on_with_a_study(tmp_path: Path) -> None:
     assert "is a study with another variants" in changed.stderr
     foreign = run(study(tmp_path, "--variant", "other:priority=20"))
     assert "exists and is no study" in foreign.stderr
+
+
+def test_runs_together_bound_how_rare_something_is(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "whylate", "measure", "local", "--for", "1s", "--interval",
+               "200us", "--no-recorder", "--json", "-o"]  # fmt: skip
+    for name in ("a", "b"):
+        run([*command, str(tmp_path / "runs" / name)])
+    bound = [sys.executable, "-m", "whylate", "bound", str(tmp_path / "runs"), "--json"]
+    found = json.loads(run(bound).stdout)
+    assert found["runs"] == 2
+    assert found["episodes"] == 0
+    assert found["seconds"] == pytest.approx(2, abs=0.1)
+    assert found["once_in_s"] <= 2 / 2.99
+    lower = json.loads(run([*bound, "--above", "1us"]).stdout)
+    assert lower["episodes"] > 100
+    assert lower["more_often_than_s"] >= lower["once_in_s"]
+    claimed = run([*bound, "--claim", "over(1us)<1/10s"])
+    assert claimed.returncode == 1
+    assert json.loads(claimed.stdout)["verdict"] == "fail"

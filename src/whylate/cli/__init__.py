@@ -20,6 +20,7 @@ VERBS = {
     "report": ("report", "Show a recording again; recover one whose run was killed."),
     "explain": ("explain", "Why was it late? Where the late activations spent their time."),
     "compare": ("compare", "Is B better than A? Medians, tails and maxima, run by run."),
+    "bound": ("bound", "How rare is it that something is later than so much?"),
     "baseline": ("baseline", "Keep runs under a name, to compare later ones with."),
     "study": ("study", "Make runs of several variants in turns, until it is decided."),
     "diff": ("diff", "Show where two repeatable runs part."),
