@@ -61,6 +61,8 @@ PARTS = {
     "looks: nothing differs": Part(30),
     "looks: tail scale x1.3": Part(30, {"tail_scale": 15.6}),
     "looks: tail rate x1.3": Part(30, {"tail_rate": 2.6e-3}),
+    # With it the mean of the ten latest is 1.3 times as late, and p99.99 too.
+    "looks: top 10 x1.3": Part(30, {"tail_scale": 16.0}),
 }
 #: The least power that is asked for.
 ASKED = {"tail rate x1.6": 0.43, "tail scale x1.4": 0.65, "rare mode 1e-5, +400 us": 0.58}
@@ -223,12 +225,22 @@ def _coverage(book: ResultBook) -> list[str]:
         first, second = (
             np.array([values for row in rows for values in row["values"][side]]) for side in (0, 1)
         )
-        # Of thousands of runs: what it errs by is a hundredth of an interval.
-        truth = np.median(second, axis=0) - np.median(first, axis=0)
-        truth = np.zeros(len(STATISTICS)) if not part.second else truth
+        truth = _typical(first, second) if part.second else np.zeros(len(STATISTICS))
         held = np.array([_held(judged(row, part.pairs), truth) for row in rows])
         lines.append(f"| {name} | {' | '.join(f'{one:.3f}' for one in held.mean(axis=0))} |")
     return lines
+
+
+def _typical(first: Floats, second: Floats) -> Floats:
+    """Return what the intervals are of: the median of the differences between two runs.
+
+    Of thousands of runs of both sides: what that errs by is a hundredth of an interval.
+    """
+    chosen = slice(0, 4000)
+    return np.array([
+        np.median(second[chosen, column][:, None] - first[chosen, column][None, :])
+        for column in range(first.shape[1])
+    ])  # fmt: skip
 
 
 def _held(found: Comparison, truth: Floats) -> list[bool]:

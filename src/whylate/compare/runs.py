@@ -14,12 +14,14 @@ from whylate.recording.foreign.model import ForeignRun
 from whylate.recording.foreign.read import read_foreign
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
+from whylate.stats.octaves import octaves
 from whylate.stats.ordered import Ordered, merge, order
 from whylate.stats.run_statistics import MAX, STATISTICS, Statistic, Value, value_of
 from whylate.summary.trust import assess
 from whylate.summary.units import count_text, exact_ns
 
 Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
 
 #: Runs differ in length by less than this part, or their largest latencies are not compared.
 _SAME_LENGTH = 0.05
@@ -34,6 +36,7 @@ class Run:
     compared, by its name. beside: what may differ, and is told where it does.
     repeats: made in virtual time, in which nothing but the run itself passes. pair: what it has in
     common with one run of the other side; "": nothing. lacks: what its file does not have.
+    octaves: its latencies, as whylate.stats.octaves counts them; None where they are not kept.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Run:
     repeats: bool = False
     pair: str = ""
     lacks: tuple[str, ...] = ()
+    octaves: Int64s | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,7 @@ def read_run(directory: Path) -> Run:
         sets=_sets(manifest),
         beside=_beside(manifest),
         repeats=manifest.plan.virtual_time,
+        octaves=octaves(ordered.bound_ns),
     )
 
 
