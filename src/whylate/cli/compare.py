@@ -11,6 +11,7 @@ import click
 from whylate.cli.sides import Margin
 
 if TYPE_CHECKING:
+    from whylate.cli.sides import Compared
     from whylate.compare.model import Comparison
 
 #: Exit status of a verdict that was asked to fail, and where none could be given.
@@ -43,6 +44,7 @@ FAILED, UNKNOWN = 1, 3
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE",
               help="Write JUnit's XML too.")  # fmt: skip
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
 def command(
     runs: tuple[str, ...],
@@ -58,6 +60,7 @@ def command(
     fail_on: tuple[str, ...],
     as_markdown: bool,
     junit: Path | None,
+    html: Path | None,
     as_json: bool,
 ) -> None:
     """Compare the runs A with the runs B, and say whether B is better.
@@ -84,7 +87,7 @@ def command(
         margins=dict(margins), accept=accept, higher_is_better=higher_is_better, unit=unit
     )
     try:
-        found = comparisons_of(
+        compared = comparisons_of(
             runs,
             question,
             column=column,
@@ -95,12 +98,27 @@ def command(
         )
     except (UnequalError, NumbersError, ForeignError) as error:
         raise click.UsageError(str(error)) from None
+    found = list(compared.found)
+    if html is not None:
+        _write_page(html, compared)
     if junit is not None:
         _write_junit(junit, found, fail_on)
     _print(found, as_json=as_json, as_markdown=as_markdown)
     if any(one.verdict in fail_on for one in found):
         sys.exit(FAILED)
     sys.exit(UNKNOWN if any(one.verdict == "no verdict" for one in found) else 0)
+
+
+def _write_page(path: Path, compared: Compared) -> None:
+    from whylate.recording.errors import DiskError
+    from whylate.report.comparison_page import Group, render, write
+
+    made = max((run.made for arm in compared.arms for run in arm.runs), default="")
+    group = Group("Runs", compared.arms, compared.found)
+    try:
+        write(path, render("Is B better than A?", [], made, [group]))
+    except OSError as error:
+        raise DiskError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _write_junit(path: Path, found: list[Comparison], fail_on: tuple[str, ...]) -> None:

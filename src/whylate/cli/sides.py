@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,14 @@ _MARGIN = re.compile(r"(.{1,60}):(\d{1,3}(?:\.\d{1,3})?)\s*%")
 _MAY_BE_SAME = ("p50", "p99", "p99.9", "p99.99")
 #: More recordings than this are no side of a comparison.
 _MOST_RUNS = 1000
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What was compared. arms: the sides, where their runs are known one by one."""
+
+    found: Sequence[Comparison]
+    arms: Sequence[Arm] = ()
 
 
 class Margin(click.ParamType[tuple[str, float]]):
@@ -47,7 +55,7 @@ def comparisons_of(
     pair: str | None,
     independent: bool,
     baseline: str | None,
-) -> list[Comparison]:
+) -> Compared:
     """Compare what stands on the command line.
 
     Raises click.UsageError, RecordingError, UnequalError and NumbersError.
@@ -55,11 +63,11 @@ def comparisons_of(
     paths = [Path(word) for word in words if word != _BETWEEN]
     files = [path for path in paths if path.is_file()]
     if by is not None:
-        return [_groups(words, question, column, by, pair, independent=independent)]
+        return Compared([_groups(words, question, column, by, pair, independent=independent)])
     if pair is not None:
         raise click.UsageError("--pair says which rows belong together: it goes with --by")
     if len(files) == 1 == len(paths) and (summaries := _summary(files[0], question)):
-        return summaries
+        return Compared(summaries)
     if baseline is not None:
         return _with_baseline(baseline, words, question)
     sides = _sides(words)
@@ -68,10 +76,12 @@ def comparisons_of(
     if files and (arms := _foreign(sides)):
         return _compare_foreign(arms, question)
     if files:
-        return [
-            _numbers(sides[0], side, question, column, independent=independent)
-            for side in sides[1:]
-        ]
+        return Compared(
+            [
+                _numbers(sides[0], side, question, column, independent=independent)
+                for side in sides[1:]
+            ]
+        )
     if column is not None or independent or question.higher_is_better or question.unit:
         raise click.UsageError(
             "--column, --independent, --higher-is-better and --unit are for files of numbers"
@@ -79,14 +89,20 @@ def comparisons_of(
     return _recordings(sides, question)
 
 
-def _with_baseline(name: str, words: Sequence[str], question: Question) -> list[Comparison]:
+def _with_baseline(name: str, words: Sequence[str], question: Question) -> Compared:
     from whylate.compare.baseline import load
+
+    return _arms([load(name), _arm([word for word in words if word != _BETWEEN])], question)
+
+
+def _arms(arms: Sequence[Arm], question: Question) -> Compared:
+    """Compare the first side with each of the others; raises UnequalError."""
     from whylate.compare.cautions import check_equal
     from whylate.compare.judge import compare
 
-    first, second = load(name), _arm([word for word in words if word != _BETWEEN])
-    check_equal([*first.runs, *second.runs])
-    return [compare(first, second, replace(question, unit="ns"))]
+    check_equal([run for arm in arms for run in arm.runs])
+    asked = replace(question, unit="ns")
+    return Compared([compare(arms[0], other, asked) for other in arms[1:]], arms)
 
 
 def _sides(words: Sequence[str]) -> list[Sequence[str]]:
@@ -114,31 +130,21 @@ def _foreign(sides: Sequence[Sequence[str]]) -> list[Arm]:
     ]
 
 
-def _compare_foreign(arms: Sequence[Arm], question: Question) -> list[Comparison]:
-    from whylate.compare.cautions import check_equal
-    from whylate.compare.judge import compare
+def _compare_foreign(arms: Sequence[Arm], question: Question) -> Compared:
     from whylate.compare.runs import AVERAGE, LARGEST
-    from whylate.stats.run_statistics import STATISTICS
 
-    check_equal([run for arm in arms for run in arm.runs])
-    summaries = arms[0].runs[0].sets["latencies"] == "no"
-    statistics = (AVERAGE, LARGEST) if summaries else STATISTICS
-    asked = replace(question, statistics=statistics, unit="ns")
-    return [compare(arms[0], other, asked) for other in arms[1:]]
+    if arms[0].runs[0].sets["latencies"] == "no":
+        question = replace(question, statistics=(AVERAGE, LARGEST))
+    return _arms(arms, question)
 
 
-def _recordings(sides: Sequence[Sequence[str]], question: Question) -> list[Comparison]:
-    from whylate.compare.cautions import check_equal
-    from whylate.compare.judge import compare
-
+def _recordings(sides: Sequence[Sequence[str]], question: Question) -> Compared:
     for name in question.margins:
         if name not in _MAY_BE_SAME:
             raise click.UsageError(
                 f"--same takes {', '.join(_MAY_BE_SAME)}: {name!r} is never shown to be the same"
             )
-    first, *others = [_arm(side) for side in sides]
-    check_equal([run for arm in (first, *others) for run in arm.runs])
-    return [compare(first, other, replace(question, unit="ns")) for other in others]
+    return _arms([_arm(side) for side in sides], question)
 
 
 def _arm(words: Sequence[str]) -> Arm:

@@ -29,6 +29,7 @@ def show_study(directory: Path, *, as_json: bool) -> int:
     from whylate.study.effects import effects_of
     from whylate.study.evidence import Evidence
     from whylate.study.journal import read_study
+    from whylate.study.page import write_page
     from whylate.study.table import effects_table, standings_table
 
     plan, done = read_study(directory)
@@ -43,8 +44,10 @@ def show_study(directory: Path, *, as_json: bool) -> int:
         for load in plan.loads
         if plan.factors
     ]
+    page = write_page(directory, plan, evidence, done)
     if as_json:
         document = {
+            "report": str(page),
             "effects": [msgspec.to_builtins(one) for one in effects],
             "format": "whylate-study",
             "version": 1,
@@ -82,4 +85,5 @@ def show_study(directory: Path, *, as_json: bool) -> int:
     failed = sum(bool(one.failed) for one in done)
     if failed:
         console.print(f"{failed} runs failed and were made again ({directory}/runs.jsonl).")
+    console.print(f"report  {plain(str(page), 1000)}", soft_wrap=True)
     return status

@@ -13,6 +13,8 @@ from whylate.summary.units import ns_text
 
 #: Statistics in which runs are looked at for groups: further out they spread by themselves.
 _GROUPS_IN = ("p50", "p99")
+#: Logarithms of two groups that differ by less are of no interest.
+_APART = 0.02
 #: Runs that are named.
 _NAMED = 6
 
@@ -78,7 +80,7 @@ def _groups(arm: Arm, name: str) -> str | None:
     if not all(name in run.values for run in arm.runs):
         return None
     modes = two_modes(arm.compared(name))
-    if modes is None:
+    if modes is None or modes.high - modes.low < _APART:
         return None
     few = modes.upper if modes.upper.sum() * 2 <= len(arm.runs) else ~modes.upper
     names = [

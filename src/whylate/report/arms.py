@@ -34,6 +34,8 @@ _ABOVE = 18
 #: Changes at which the forest plot has a tick, and the room that its label takes.
 _ROUND = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 4, 9, 19, 49, 99, 999)
 _LABEL = 90
+#: Room for the ratios in figures, right of the forest plot.
+_VALUES = 270
 
 
 def colour(number: int) -> str:
@@ -64,11 +66,10 @@ def overlaid(arms: Sequence[Arm]) -> list[Chart]:
     top = max(share.max() for _, _, share in shares) * 1.1
     log_y = upwards(floor, top, log=True)
     linear_y = upwards(0, top)
-    names = ", ".join(plain(arm.name, 40) for _, arm, _ in shares)
     charts = []
     for caption, x, y in (
-        (f"{names}: the body, on linear scales", across(low, body), linear_y),
-        (f"{names}: all of it, on logarithmic scales", across(low, high, log=True), log_y),
+        ("The body, on linear scales", across(low, body), linear_y),
+        ("All latencies, on logarithmic scales", across(low, high, log=True), log_y),
     ):
         charts.append(
             Chart(
@@ -83,7 +84,7 @@ def overlaid(arms: Sequence[Arm]) -> list[Chart]:
     x = across(low / max(peaks), high / min(peaks), log=True)
     charts.append(
         Chart(
-            f"{names}: times the latency that is most frequent",
+            "The same in multiples of the most frequent latency: is one side only stretched?",
             ticks(x, lambda ratio: f"{ratio:g}×"),
             ticks(log_y, lambda share: f"{100 * share:g} %", 5),
             [steps_of(edges / peak, share, x, log_y, colour(n),
@@ -124,7 +125,7 @@ def forest(found: Comparison, alpha: float = 0.05) -> Forest | None:
         return None
     ends = [value for row in rows for value in (row.ratio, row.low, row.high) if value is not None]
     span = max(1.02, *(max(value, 1 / value) for value in ends)) ** 1.05
-    x = across(1 / span, span, log=True)
+    x = across(1 / span, span, log=True, right=_VALUES)
     round_ones = [value for part in _ROUND for value in (1 / (1 + part), 1 + part)]
     shown = sorted(value for value in round_ones if 1 / span < value < span)
     return Forest(

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 #: The box, in units of its own, and what is left of it for the axes' labels.
-WIDTH, HEIGHT = 1000, 320
-LEFT, RIGHT, TOP, BOTTOM = 64, 16, 12, 34
+WIDTH, HEIGHT = 1000, 250
+LEFT, RIGHT, TOP, BOTTOM = 84, 16, 12, 34
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
 
 
@@ -80,9 +80,9 @@ class Scale:
         return (value - self.low) / (self.high - self.low)
 
 
-def across(low: float, high: float, *, log: bool = False) -> Scale:
-    """Return the scale of the x axis."""
-    return Scale(low, high, LEFT, WIDTH - RIGHT, log)
+def across(low: float, high: float, *, log: bool = False, right: float = RIGHT) -> Scale:
+    """Return the scale of the x axis; right: the room beside it."""
+    return Scale(low, high, LEFT, WIDTH - right, log)
 
 
 def upwards(low: float, high: float, *, log: bool = False) -> Scale:

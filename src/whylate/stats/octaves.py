@@ -9,7 +9,7 @@ Int64s = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 #: Bins in a factor of two.
-PARTS = 16
+PARTS = 24
 #: The last octave ends beyond an hour.
 _OCTAVES = 42
 

@@ -99,6 +99,14 @@ class Evidence:
             for variant, rounds in found.items()
         }
 
+    def arms(self, board: str, load: str, done: Sequence[Done]) -> list[Arm]:
+        """Return all variants under a load with their runs, those that have any."""
+        found: dict[str, list[Run]] = {one.name: [] for one in self._plan.variants}
+        for one in done:
+            if (one.board, one.load) == (board, load) and not one.failed:
+                found.get(one.variant, []).append(self._read(one.recording))
+        return [Arm(name, tuple(runs)) for name, runs in found.items() if runs]
+
     def _sides(self, key: Key, done: Sequence[Done]) -> tuple[list[Run], list[Run]]:
         """Return the runs of rounds that both sides have, side by side."""
         base = self._plan.variants[0].name
