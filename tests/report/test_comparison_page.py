@@ -83,7 +83,7 @@ def test_nothing_in_a_name_acts(arms: list[Arm], tmp_path: Path) -> None:
     assert "<img" not in text
     assert "\u202e" not in text
     assert "<script" not in text
-    assert "script-src 'none'" in text
+    assert "script-src &#39;none&#39;" in text
 
 
 def test_ticks_are_round_and_inside() -> None:
