@@ -101,6 +101,24 @@ def test_another_plan_does_not_go_on_with_a_study(tmp_path: Path) -> None:
     assert "exists and is no study" in foreign.stderr
 
 
+def test_a_run_ends_once_what_it_is_to_show_can_be_said(tmp_path: Path) -> None:
+    words = ["local", "--interval", "500us", "--no-recorder", "--json", "--for", "60s"]
+    command = [sys.executable, "-m", "whylate", "measure", *words, "-o"]
+    done = run([*command, str(tmp_path / "a"), "--until", "over(2s)<1/1s"])
+    found = json.loads(done.stdout)
+    # -ln of .05 times 6 / pi^2 is 3.49.
+    assert 3.4 < found["elapsed_ns"] / 1e9 < 6
+    assert found["trust"] == "ok", found["trust_reasons"]
+    assert found["requirements"][0]["verdict"] in ("pass", "inconclusive")
+    assert open_recording(tmp_path / "a").manifest.state == "complete"
+    never = run([*command[:-3], "--for", "1s", "-o", str(tmp_path / "b"),
+                 "--until", "over(1us)<1/1s"])  # fmt: skip
+    assert json.loads(never.stdout)["elapsed_ns"] > 0.9e9
+    refused = run([*command, str(tmp_path / "c"), "--until", "over(1ms)<1/1s", "--spool"])
+    assert refused.returncode == 2
+    assert "not with --spool" in refused.stderr
+
+
 def test_runs_together_bound_how_rare_something_is(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "whylate", "measure", "local", "--for", "1s", "--interval",
                "200us", "--no-recorder", "--json", "-o"]  # fmt: skip

@@ -8,35 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.quantities import Duration
+from whylate.cli.quantities import ClaimType, Duration
 
 if TYPE_CHECKING:
     from whylate.compare.bound import Bound
     from whylate.summary.requirements import RateLimit
 
 STATUS = {"pass": 0, "fail": 1, "inconclusive": 3, "no verdict": 3}
-
-
-class ClaimType(click.ParamType["RateLimit"]):
-    """A claim that something is rare: over(200us)<1/1h."""
-
-    name = "over(time)<1/time"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> RateLimit:
-        """Return the claim."""
-        from whylate.summary.requirements import RateLimit, RequirementError, parse_requirement
-
-        if isinstance(value, RateLimit):
-            return value
-        try:
-            found = parse_requirement(str(value))
-        except RequirementError as error:
-            self.fail(str(error), param, ctx)
-        if not isinstance(found, RateLimit):
-            self.fail(f"{value!r} is no rate: write it like over(200us)<1/1h", param, ctx)
-        return found
 
 
 @click.command(name="bound")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import click
 
 from whylate.recording.manifest import LoadPlan, Setting
 from whylate.run.loads import parse_load
 from whylate.run.request import RequestError
+
+if TYPE_CHECKING:
+    from whylate.summary.requirements import RateLimit
 
 _UNITS = {
     "ns": 1,
@@ -122,3 +126,25 @@ class RequirementType(click.ParamType[str]):
         except RequirementError as error:
             self.fail(str(error), param, ctx)
         return str(value)
+
+
+class ClaimType(click.ParamType["RateLimit"]):
+    """A claim that something is rare: over(200us)<1/1h."""
+
+    name = "over(time)<1/time"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> RateLimit:
+        """Return the claim."""
+        from whylate.summary.requirements import RateLimit, RequirementError, parse_requirement
+
+        if isinstance(value, RateLimit):
+            return value
+        try:
+            found = parse_requirement(str(value))
+        except RequirementError as error:
+            self.fail(str(error), param, ctx)
+        if not isinstance(found, RateLimit):
+            self.fail(f"{value!r} is no rate: write it like over(200us)<1/1h", param, ctx)
+        return found

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whylate.recording.manifest import AppPlan, CausePlan, LoadPlan, Plan, RecorderPlan, Setting
+from whylate.recording.manifest import (
+    AppPlan,
+    CausePlan,
+    LoadPlan,
+    Plan,
+    RecorderPlan,
+    Setting,
+    UntilPlan,
+)
 from whylate.wire.app_samples import MAX_PID
 
 #: Stands for each CPU of the board in the path of a setting.
@@ -77,6 +85,8 @@ class Request:
     #: None: nothing is recorded beside the samples.
     recorder: RecorderPlan | None = None
     app: AppPlan | None = None
+    #: None: it runs for its time.
+    until: UntilPlan | None = None
 
 
 def check(request: Request) -> None:
@@ -89,6 +99,11 @@ def check(request: Request) -> None:
         raise RequestError("--for must be at least one interval and at most 30 days")
     if request.app is None and not 1 <= request.priority <= 99:
         raise RequestError("--priority must lie between 1 and 99 (SCHED_FIFO)")
+    if request.until is not None and (request.spool or request.virtual_time or request.app):
+        raise RequestError(
+            "--until looks at samples while they come: not with --spool, --virtual-time or a "
+            "program"
+        )
     if request.causes and not request.virtual_time:
         raise RequestError(
             "--cause acts in virtual time (--virtual-time); `whylate lab inject` is for real time"
@@ -169,6 +184,7 @@ def plan_for(request: Request, available: tuple[int, ...]) -> Plan:
         causes=list(request.causes),
         recorder=request.recorder,
         app=request.app,
+        until=request.until,
     )
 
 
