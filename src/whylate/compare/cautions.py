@@ -55,7 +55,7 @@ def cautions(first: Arm, second: Arm, of: Units) -> list[str]:
         found += [text for name in _GROUPS_IN if (text := _groups(arm, name))]
     if of.accepted is not None:
         found.append(f"accepted: {of.accepted}")
-    elif of.scope == "boot":
+    elif of.scope == "boot" and of.why_not is None:
         found.append("all runs are from one boot: another may differ by itself")
     return found if runs else []
 
