@@ -102,7 +102,7 @@ def _too_few(shown: Tested, smallest_p: float, question: Question) -> str:
     return (
         f"{runs} {of}{'s' if runs > 1 else ''}{each} can show nothing at {level}: the smallest p "
         f"that could come out is {smallest_p:.2g}; {fewest} {of}s{each} are the least, "
-        f"and 10 are well{said}"
+        f"and 10 are better{said}"
     )
 
 
