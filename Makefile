@@ -12,7 +12,7 @@ ARCHS := x86_64 aarch64 armv7
 # Passed on: make test ARGS='-k wheel', make bench-ten_khz ARGS=--help
 ARGS :=
 
-.PHONY: truth help lab setup setup-dev setup-bench native-probe probes run test lint format schema \
+.PHONY: truth calibration help lab setup setup-dev setup-bench native-probe probes run test lint format schema \
 	bpf wheel bench constraints clean distclean
 
 help: ## this list
@@ -69,6 +69,9 @@ bpf: setup-dev ## compile the flight recorder's BPF programs (needs clang)
 
 truth: setup-dev probes lab ## is `whylate explain` right? Hours; ARGS='--for 90m' goes on another time
 	@$(PYTHON_IN_VENV) bench/truth/truth.py $(ARGS)
+
+calibration: setup-bench ## do verdicts err as often as they say? An hour; goes on another time
+	@$(PYTHON_IN_VENV) bench/calibrate_compare.py --write $(ARGS)
 
 wheel: setup-dev probes ## dist/whylate-VERSION-py3-none-any.whl with all three probes
 	@$(PYTHON_IN_VENV) -m hatchling build -t wheel -d dist

@@ -36,14 +36,19 @@ def simulate_run(
     run_median_sd: float = 0.02,
     run_rate_sd: float = 0.35,
     run_scale_sd: float = 0.15,
+    drift: float = 0.0,
+    rare_rate: float = 0.0,
+    rare_excess: float = 0.0,
 ) -> NDArray[np.float64]:
     """Return the latencies of one run in µs, in order of time, shape (n,).
 
     A log-normal body whose logarithm is AR(1) with coefficient rho; a tail of clusters of late
     activations, a fraction tail_rate of all, each with a generalised Pareto excess; and, with
     the run_*_sd, what a boot or a placement changes: the median, the tail's rate and its scale.
+    drift is what the logarithm of the median has moved by when the run is made; rare_rate is the
+    part of activations that a second mode adds rare_excess to, in µs.
     """
-    level = np.log(median) + run_median_sd * rng.standard_normal()
+    level = np.log(median) + drift + run_median_sd * rng.standard_normal()
     innovations = np.sqrt(1 - rho**2) * rng.standard_normal(n)
     latency: NDArray[np.float64] = np.exp(
         level + body_sigma * lfilter([1.0], [1.0, -rho], innovations)
@@ -54,4 +59,6 @@ def simulate_run(
     late = _tail_rows(rng, n, rate, cluster_length)
     uniform = rng.random(late.size)
     latency[late] += scale * (uniform**-tail_shape - 1) / tail_shape
+    rare = rng.integers(0, n, rng.poisson(rare_rate * n))
+    latency[rare] += rare_excess * np.exp(0.2 * rng.standard_normal(rare.size))
     return latency

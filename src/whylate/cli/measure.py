@@ -7,12 +7,19 @@ import sys
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from whylate.cli.app_options import WithCommand, app_of
-from whylate.cli.quantities import Cpus, Duration, Load, RequirementType, SettingType
-from whylate.recording.manifest import CausePlan, LoadPlan, Setting
+from whylate.cli.quantities import ClaimType, Cpus, Duration, Load, RequirementType, SettingType
+from whylate.recording.manifest import CausePlan, LoadPlan, Setting, UntilPlan
+
+if TYPE_CHECKING:
+    from whylate.summary.requirements import RateLimit
+
+#: A run that is to show how rare something is goes on however often it came, up to so often.
+MOST_LATE = 200
 
 
 @click.command(name="measure", cls=WithCommand)
@@ -67,6 +74,9 @@ from whylate.recording.manifest import CausePlan, LoadPlan, Setting
 @click.option("--stop-above", "stop_above_ns", type=Duration(), metavar="TIME",
               help="End the run at the first activation that is later, and keep what all CPUs did "
               "meanwhile.")  # fmt: skip
+@click.option("--until", type=ClaimType(),
+              help="End the run once this can be claimed, and after --for at the latest: "
+              "over(200us)<1/1h.")  # fmt: skip
 @click.option("--allow-idle-states", is_flag=True,
               help="Do not hold /dev/cpu_dma_latency at 0.")  # fmt: skip
 @click.option("--spool", is_flag=True,
@@ -101,6 +111,7 @@ def command(
     engine: str,
     threshold_ns: int | None,
     stop_above_ns: int | None,
+    until: RateLimit | None,
     allow_idle_states: bool,
     spool: bool,
     output: Path | None,
@@ -158,7 +169,10 @@ def command(
         ),
         recorder=None if no_recorder else recorder_plan(engine, threshold_ns, stop_above_ns),
         app=app,
+        until=until_plan(until) if until is not None else None,
     )
+    if until is not None:
+        requirements = (*requirements, until.text)
     interrupt = Interrupt()
     with BoardsView(Console(stderr=True, highlight=False), names) as view:
         jobs = [
@@ -179,6 +193,15 @@ def command(
     if len(jobs) == 1 and not phases:
         sys.exit(show_one(outcomes[0], requirements, as_json=as_json))
     sys.exit(show_several(outcomes, requirements, as_json=as_json))
+
+
+def until_plan(claim: RateLimit) -> UntilPlan:
+    """Return when a run may end that is to bear out a claim: after how long, by what came."""
+    from whylate.stats.worst_case import seconds_until
+
+    per_s = 1e9 / claim.every_ns
+    after_ns = [round(seconds_until(per_s, number, 1.0) * 1e9) for number in range(MOST_LATE)]
+    return UntilPlan(claim.limit_ns, claim.every_ns, after_ns)
 
 
 def _new_directory(board: str) -> Path:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-import shlex
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import click
 
 from whylate.recording.manifest import LoadPlan, Setting
-from whylate.run.request import LOAD_KINDS, MAX_LOAD_COUNT
+from whylate.run.loads import parse_load
+from whylate.run.request import RequestError
+
+if TYPE_CHECKING:
+    from whylate.summary.requirements import RateLimit
 
 _UNITS = {
     "ns": 1,
@@ -80,31 +84,10 @@ class Load(click.ParamType[LoadPlan]):
         """Return the load's plan."""
         if isinstance(value, LoadPlan):
             return value
-        kind, colon, rest = str(value).partition(":")
-        if kind not in LOAD_KINDS:
-            self.fail(
-                f"{kind!r} is no load: there are {', '.join(LOAD_KINDS[:-1])} and cmd:COMMAND",
-                param,
-                ctx,
-            )
-        if kind == "cmd":
-            return self._command(rest, param, ctx)
-        if not colon:
-            return LoadPlan(kind, 1)
-        if not rest.isdecimal() or not 1 <= int(rest) <= MAX_LOAD_COUNT:
-            self.fail(f"{value!r}: write {kind}:N with N from 1 to {MAX_LOAD_COUNT}", param, ctx)
-        return LoadPlan(kind, int(rest))
-
-    def _command(
-        self, text: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> LoadPlan:
         try:
-            words = shlex.split(text)
-        except ValueError as error:
-            self.fail(f"cmd:{text}: {error}", param, ctx)
-        if not words or len(words) > 32 or len(text) > 2000 or "\0" in text:
-            self.fail("write cmd:COMMAND with at most 32 words and 2000 characters", param, ctx)
-        return LoadPlan("cmd", 1, text)
+            return parse_load(str(value))
+        except RequestError as error:
+            self.fail(str(error), param, ctx)
 
 
 class SettingType(click.ParamType[Setting]):
@@ -143,3 +126,25 @@ class RequirementType(click.ParamType[str]):
         except RequirementError as error:
             self.fail(str(error), param, ctx)
         return str(value)
+
+
+class ClaimType(click.ParamType["RateLimit"]):
+    """A claim that something is rare: over(200us)<1/1h."""
+
+    name = "over(time)<1/time"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> RateLimit:
+        """Return the claim."""
+        from whylate.summary.requirements import RateLimit, RequirementError, parse_requirement
+
+        if isinstance(value, RateLimit):
+            return value
+        try:
+            found = parse_requirement(str(value))
+        except RequirementError as error:
+            self.fail(str(error), param, ctx)
+        if not isinstance(found, RateLimit):
+            self.fail(f"{value!r} is no rate: write it like over(200us)<1/1h", param, ctx)
+        return found

@@ -18,9 +18,23 @@ from whylate.cli.quantities import RequirementType
               )  # fmt: skip
 @click.option("-o", "--output", "page", type=click.Path(path_type=Path), metavar="FILE",
               help="Where to write the page.  [default: DIR/report.html]")  # fmt: skip
+@click.option("--bencher", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write Bencher's metric format too.")  # fmt: skip
+@click.option("--kcidb", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write KCIDB 5.3 too; takes --build.")  # fmt: skip
+@click.option("--build", "build_id", metavar="ORIGIN:ID", help="KCIDB: the build that was run.")
+@click.option("--lava", "as_lava", is_flag=True,
+              help="Print LAVA's test-case lines, nothing else.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
 def command(
-    directory: Path, requirements: tuple[str, ...], page: Path | None, as_json: bool
+    directory: Path,
+    requirements: tuple[str, ...],
+    page: Path | None,
+    bencher: Path | None,
+    kcidb: Path | None,
+    build_id: str | None,
+    as_lava: bool,
+    as_json: bool,
 ) -> None:
     """Print the summary of the recording in DIR and write its HTML page.
 
@@ -28,4 +42,46 @@ def command(
     """
     from whylate.cli.show import show
 
+    if (kcidb is None) != (build_id is None):
+        raise click.UsageError("--kcidb and --build go together: which build are the results of?")
+    if as_lava or bencher is not None or kcidb is not None:
+        _export(directory, requirements, bencher, kcidb, build_id or "", as_lava=as_lava)
+    if as_lava:
+        return
     sys.exit(show(directory, requirements, as_json=as_json, page=page))
+
+
+def _export(
+    directory: Path,
+    requirements: tuple[str, ...],
+    bencher: Path | None,
+    kcidb: Path | None,
+    build_id: str,
+    *,
+    as_lava: bool,
+) -> None:
+    import msgspec
+
+    from whylate.recording.errors import DiskError
+    from whylate.recording.reader import open_recording
+    from whylate.report import exports
+    from whylate.summary.summarize import summarize
+
+    if kcidb is not None and not exports.BUILD.fullmatch(build_id):
+        raise click.UsageError("--build is ORIGIN:ID, the origin of small letters, digits and _")
+    recording = open_recording(directory)
+    summary = summarize(recording.samples, recording.manifest, str(directory), requirements)
+    files = {}
+    if bencher is not None:
+        files[bencher] = exports.bencher(summary)
+    if kcidb is not None:
+        origin = build_id.partition(":")[0]
+        files[kcidb] = exports.kcidb(summary, exports.Kernel(origin, build_id))
+    for path, document in files.items():
+        try:
+            path.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+        except OSError as error:
+            raise DiskError(f"{path} cannot be written: {error.strerror}") from None
+    if as_lava:
+        for line in exports.lava(summary):
+            click.echo(line)

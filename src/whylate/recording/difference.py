@@ -13,7 +13,7 @@ from whylate.recording.manifest import Manifest
 from whylate.recording.samples import CpuSamples
 
 #: Facts that differ between any two boots.
-_PASSING = frozenset({"uptime_s"})
+_PASSING = frozenset({"uptime_s", "boot_id"})
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ from whylate.wire.frame import FrameCounts
 MANIFEST = "manifest.json"
 #: The note of a run that ended at the first activation later than its plan allows.
 STOPPED = "stopped"
+#: Code of the host's problem where a run ended because enough was known.
+REACHED = "reached"
 
 
 def finish(directory: Path) -> Manifest:
@@ -230,6 +232,7 @@ def _problems(
     complete = (
         _state(closing, reading) == "complete"
         and not _stopped(opening.plan, reading)
+        and not _reached(opening.plan, closing)
         and reading.app_end is None
     )
     for book in reading.books.values():
@@ -251,6 +254,12 @@ def _stopped(plan: Plan, reading: Reading) -> bool:
     """Return whether the run was to end at a late activation, and did."""
     wanted = plan.recorder is not None and plan.recorder.stop_above_ns is not None
     return wanted and any(note.code == STOPPED for note in reading.notes)
+
+
+def _reached(plan: Plan, closing: Closing | None) -> bool:
+    """Return whether the run was to end once something could be said, and did."""
+    problems = closing.problems if closing is not None else []
+    return plan.until is not None and any(one.code == REACHED for one in problems)
 
 
 def newer_schema(directory: Path, version: int) -> str:

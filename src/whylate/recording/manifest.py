@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 #: Version of the manifest and of the columns of samples.parquet. A reader refuses a newer one.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 #: complete: ran to its planned end. interrupted: ended early on purpose (Ctrl-C).
 #: cut: ended early by a failure. recovered: made from the journal of a killed run.
@@ -66,6 +66,18 @@ class AppPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: list[str] | None = None
 
 
+class UntilPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The run ends once latencies above limit_ns can be said to be rarer than one in every_ns.
+
+    after_ns: with so many of them (none, one, two, …) it may end after so long; with more it does
+    not end before its time.
+    """
+
+    limit_ns: int
+    every_ns: int
+    after_ns: list[int]
+
+
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was asked for, complete with the defaults that were filled in."""
 
@@ -91,6 +103,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     recorder: RecorderPlan | None = None
     #: Of the app workload alone.
     app: AppPlan | None = None
+    #: None: it ends after its time.
+    until: UntilPlan | None = None
 
 
 class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

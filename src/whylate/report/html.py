@@ -36,14 +36,14 @@ def render_html(
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    scripts = [_asset(name) for name in ("uPlot.iife.min.js", "plots.js", "report.js")]
-    style = _asset("uPlot.min.css") + "\n" + _asset("report.css")
+    scripts = [asset(name) for name in ("uPlot.iife.min.js", "plots.js", "report.js")]
+    style = asset("uPlot.min.css") + "\n" + asset("report.css")
     data = plot_data(samples, summary, manifest.probe.clock_resolution_ns or 1)
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.from_string(_asset("report.html.j2")).render(
-        policy=_content_policy(scripts, style),
+    return environment.from_string(asset("report.html.j2")).render(
+        policy=content_policy(scripts, style),
         style=Markup(style),  # noqa: S704 (files of this package, no data)
         scripts=[Markup(script) for script in scripts],  # noqa: S704
         data=Markup(_json_block(data)),  # noqa: S704 (escaped by _json_block)
@@ -127,18 +127,19 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a file of this package as text."""
     text = resources.files("whylate.report").joinpath("assets", name).read_text("utf-8")
     # A browser reads CRLF as LF and hashes what it read.
     return text.replace("\r\n", "\n")
 
 
-def _content_policy(scripts: Sequence[str], style: str) -> str:
+def content_policy(scripts: Sequence[str], style: str) -> str:
     """Admit these scripts and this style, and nothing else: no fetch, no image, no form."""
     return "; ".join(
         [
             "default-src 'none'",
-            "script-src " + " ".join(_source_hash(s) for s in scripts),
+            "script-src " + (" ".join(_source_hash(s) for s in scripts) or "'none'"),
             f"style-src {_source_hash(style)}",
             "base-uri 'none'",
             "form-action 'none'",

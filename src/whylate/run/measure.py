@@ -14,7 +14,7 @@ from whylate.boards.board import Board
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, for_release
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
-from whylate.recording.finish import finish
+from whylate.recording.finish import REACHED, finish
 from whylate.recording.journal import Closing, JournalWriter
 from whylate.recording.manifest import (
     Change,
@@ -29,6 +29,7 @@ from whylate.run.console import console_kept
 from whylate.run.progress import Observer, Tally
 from whylate.run.record import TELL_S, WARM_UP_S, Run, closing, must_be_new, opening
 from whylate.run.request import Request, check, plan_for
+from whylate.run.until import can_be_said, said
 from whylate.wire.messages import App, LoadStart, Recorder, Setting, Stop, Wakeup
 
 #: A workload that has not ended this long after it should have will not.
@@ -100,6 +101,8 @@ def _carry_out(run: Run) -> Closing:
         _workload(run)
         moved = changes(before, read_files(run.client, WANTED_AFTER))
         state = "interrupted" if run.interrupted else "complete"
+        if run.reached:
+            problems.append(Problem(REACHED, said(run), fatal=False))
         run.client.finish()
     except ProbeRefusedError as error:
         if not run.tally.started:
@@ -195,10 +198,12 @@ def _workload(run: Run) -> None:
         if now - told >= TELL_S:
             told = now
             run.observer.progress(run.tally.progress(now - started))
-        if run.stopped() and not run.interrupted:
-            run.interrupted = True
-            run.client.call(Stop())
-            deadline = now + OVERTIME_S
+        if not (run.interrupted or run.reached):
+            run.interrupted = run.stopped()
+            run.reached = not run.interrupted and can_be_said(run)
+            if run.interrupted or run.reached:
+                run.client.call(Stop())
+                deadline = now + OVERTIME_S
         # Spooled samples take as long as the line needs, but they keep coming.
         if now > deadline and run.client.silent_for() > OVERTIME_S:
             raise ProbeError(

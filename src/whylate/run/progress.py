@@ -74,6 +74,8 @@ class Tally:
     overruns: int = 0
     max_ns: int | None = None
     max_cpu: int | None = None
+    #: Activations above the limit of a run that ends once they can be said to be rare.
+    above: int = 0
     #: Loads that work no more, and why.
     stopped_loads: dict[int, str] = field(default_factory=dict)
     #: The board's clock when it last told how far it was; None before that.
@@ -127,6 +129,8 @@ class Tally:
         overruns = int(rows.overrun.sum())
         self.overruns += overruns
         self.seen += rows.activation.size - overruns
+        if self.plan.until is not None:
+            self.above += int((rows.latency_ns > self.plan.until.limit_ns).sum())
         highest = int(rows.latency_ns.max())
         if self.max_ns is None or highest > self.max_ns:
             self.max_ns, self.max_cpu = highest, block.cpu

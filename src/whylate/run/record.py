@@ -37,6 +37,8 @@ class Run:
     tally: Tally
     ended: bool = False
     interrupted: bool = False
+    #: What was to be said can be said (Plan.until).
+    reached: bool = False
 
     def take(self, frame: Frame, message: Message) -> None:
         """Keep a message of the probe before anything else is done with it."""

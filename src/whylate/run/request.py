@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whylate.recording.manifest import AppPlan, CausePlan, LoadPlan, Plan, RecorderPlan, Setting
+from whylate.recording.manifest import (
+    AppPlan,
+    CausePlan,
+    LoadPlan,
+    Plan,
+    RecorderPlan,
+    Setting,
+    UntilPlan,
+)
 from whylate.wire.app_samples import MAX_PID
 
+#: Stands for each CPU of the board in the path of a setting.
+EACH_CPU = "{cpu}"
 MIN_INTERVAL_NS = 50_000
 MAX_INTERVAL_NS = 10_000_000_000
 MAX_DURATION_NS = 30 * 86_400 * 1_000_000_000
@@ -75,6 +85,8 @@ class Request:
     #: None: nothing is recorded beside the samples.
     recorder: RecorderPlan | None = None
     app: AppPlan | None = None
+    #: None: it runs for its time.
+    until: UntilPlan | None = None
 
 
 def check(request: Request) -> None:
@@ -87,6 +99,11 @@ def check(request: Request) -> None:
         raise RequestError("--for must be at least one interval and at most 30 days")
     if request.app is None and not 1 <= request.priority <= 99:
         raise RequestError("--priority must lie between 1 and 99 (SCHED_FIFO)")
+    if request.until is not None and (request.spool or request.virtual_time or request.app):
+        raise RequestError(
+            "--until looks at samples while they come: not with --spool, --virtual-time or a "
+            "program"
+        )
     if request.causes and not request.virtual_time:
         raise RequestError(
             "--cause acts in virtual time (--virtual-time); `whylate lab inject` is for real time"
@@ -160,14 +177,24 @@ def plan_for(request: Request, available: tuple[int, ...]) -> Plan:
         allow_idle_states=request.allow_idle_states,
         spool=request.spool,
         loads=list(request.loads),
-        settings=list(request.settings),
+        settings=_for_each(request.settings, available),
         virtual_time=request.virtual_time,
         seed=request.seed,
         phase_ns=request.phase_ns,
         causes=list(request.causes),
         recorder=request.recorder,
         app=request.app,
+        until=request.until,
     )
+
+
+def _for_each(settings: tuple[Setting, ...], cpus: tuple[int, ...]) -> list[Setting]:
+    """Return settings, those of each CPU once for each."""
+    return [
+        Setting(setting.path.replace(EACH_CPU, str(cpu)), setting.value)
+        for setting in settings
+        for cpu in (sorted(cpus) if EACH_CPU in setting.path else cpus[:1])
+    ]
 
 
 def format_cpus(cpus: tuple[int, ...]) -> str:

@@ -8,13 +8,10 @@ cycles/000001  console.log from power-on to power-off, and the recording of the 
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
 
 import msgspec
 
@@ -22,6 +19,7 @@ from whylate import __version__
 from whylate.boards.console.sieve import FrameSieve
 from whylate.recording.crashes import find_crashes
 from whylate.recording.errors import DiskError, RecordingError
+from whylate.recording.lines import LineWriter, read_lines, read_plan, write_plan
 from whylate.run.console import NO_END
 from whylate.run.request import RequestError
 from whylate.run.soak_model import SCHEMA_VERSION, Begun, Cycle, SoakPlan
@@ -32,21 +30,16 @@ JOURNAL = "cycles.jsonl"
 CYCLES = "cycles"
 CONSOLE = "console.log"
 RECORDING = "recording"
-#: Nothing larger is a plan, or one cycle's line.
-_MAX_PLAN = 1 << 20
-_MAX_LINE = 1 << 16
-
-T = TypeVar("T")
 
 
 def read_soak(directory: Path) -> tuple[SoakPlan, list[Cycle]]:
     """Return the plan of a soak and its cycles so far; raises RecordingError."""
-    plan = _read(directory / PLAN, SoakPlan, f"{directory} is not a soak of whylate")
+    plan = read_plan(directory / PLAN, SoakPlan, f"{directory} is not a soak of whylate")
     if plan.schema_version > SCHEMA_VERSION:
         raise RecordingError(
             f"{directory} was written by a newer whylate (schema {plan.schema_version}): update it"
         )
-    return plan, _read_cycles(directory / JOURNAL)[0]
+    return plan, read_lines(directory / JOURNAL, Cycle)[0]
 
 
 class SoakJournal:
@@ -66,17 +59,20 @@ class SoakJournal:
                         f"{directory} exists and is no soak: choose another name with -o"
                     )
                 (directory / CYCLES).mkdir(parents=True, exist_ok=True)
-                _write(directory / PLAN, msgspec.json.format(msgspec.json.encode(plan), indent=2))
-            self._fd = os.open(
-                directory / JOURNAL, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644
-            )
+                write_plan(directory / PLAN, plan)
         except OSError as error:
             raise DiskError(f"{directory} cannot be written: {error.strerror}") from None
         try:
-            self._take()
+            self._lines = LineWriter(directory / JOURNAL)
+        except BlockingIOError:
+            raise RequestError(
+                f"{directory} is the soak of another whylate that still runs"
+            ) from None
+        try:
+            self._must_be_ours()
             self.cycles = self._recover()
         except BaseException:
-            os.close(self._fd)
+            self._lines.close()
             raise
         #: Counts from 1; another one with each start of the same soak.
         self.session = max((one.session for one in self.cycles), default=0) + 1
@@ -92,15 +88,15 @@ class SoakJournal:
         trace: TracebackType | None,
     ) -> None:
         """Let others have the directory."""
-        os.close(self._fd)
+        self._lines.close()
 
     def found(self, on: bool | None) -> bool | None:
         """Return how the board was found when the soak began, which is now if it begins now."""
         path = self.directory / BEGUN
         if path.exists():
-            return _read(path, Begun, f"{self.directory} is damaged").found_on
+            return read_plan(path, Begun, f"{self.directory} is damaged").found_on
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        _write(path, msgspec.json.encode(Begun(now, __version__, on)))
+        write_plan(path, Begun(now, __version__, on))
         return on
 
     def begin(self) -> tuple[int, Path]:
@@ -117,24 +113,10 @@ class SoakJournal:
 
     def append(self, cycle: Cycle) -> None:
         """Write a cycle's line; it is on the disk when this returns. Raises DiskError."""
-        try:
-            view = memoryview(msgspec.json.encode(cycle) + b"\n")
-            while view:
-                view = view[os.write(self._fd, view) :]
-            os.fsync(self._fd)
-        except OSError as error:
-            raise DiskError(
-                f"{self.directory / JOURNAL} cannot be written: {error.strerror}"
-            ) from None
+        self._lines.append(cycle)
         self.cycles.append(cycle)
 
-    def _take(self) -> None:
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise RequestError(
-                f"{self.directory} is the soak of another whylate that still runs"
-            ) from None
+    def _must_be_ours(self) -> None:
         held = msgspec.structs.asdict(read_soak(self.directory)[0])
         wanted = msgspec.structs.asdict(self.plan)
         for name in wanted:
@@ -148,10 +130,8 @@ class SoakJournal:
     def _recover(self) -> list[Cycle]:
         """Return the cycles so far; one that a killed host left half done is told of now."""
         path = self.directory / JOURNAL
-        self.cycles, good = _read_cycles(path)
-        if good < path.stat().st_size:
-            # The host died while it wrote the last line.
-            os.ftruncate(self._fd, good)
+        self.cycles, good = read_lines(path, Cycle)
+        self._lines.cut(good)
         number = self.cycles[-1].cycle + 1 if self.cycles else 1
         place = cycle_directory(self.directory, number)
         if place.is_dir():
@@ -187,54 +167,6 @@ def _crash(console: Path) -> str | None:
     sieve = FrameSieve(NO_END)
     text = sieve.feed(log)[1] + sieve.finish()[1]
     return next((one.headline for one in find_crashes(text) if one.fatal), None)
-
-
-def _read_cycles(path: Path) -> tuple[list[Cycle], int]:
-    """Return the cycles, and how many bytes of the file they are; raises RecordingError."""
-    cycles: list[Cycle] = []
-    good = 0
-    try:
-        with path.open("rb") as file:
-            while line := file.readline(_MAX_LINE):
-                if not line.endswith(b"\n"):
-                    break  # torn
-                try:
-                    cycles.append(msgspec.json.decode(line, type=Cycle))
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise RecordingError(
-                        f"{path} is damaged in line {len(cycles) + 1}: {error}"
-                    ) from None
-                good += len(line)
-    except FileNotFoundError:
-        return [], 0
-    except OSError as error:
-        raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
-    return cycles, good
-
-
-def _read(path: Path, kind: type[T], what: str) -> T:
-    try:
-        with path.open("rb") as file:
-            return msgspec.json.decode(file.read(_MAX_PLAN), type=kind)
-    except FileNotFoundError:
-        raise RecordingError(f"{what}: it has no {path.name}") from None
-    except OSError as error:
-        raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RecordingError(f"{path} is damaged: {error}") from None
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; raises DiskError."""
-    fresh = path.with_suffix(".new")
-    try:
-        with fresh.open("wb") as file:
-            file.write(data + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except OSError as error:
-        raise DiskError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _option(field: str) -> str:

@@ -53,6 +53,14 @@ def span_text(seconds: float) -> str:
     return f"{_two_digits(seconds / 86_400)} days"
 
 
+def needed_text(seconds: float) -> str:
+    """Write a time that is needed, rounded up: "3.3 s", "47.1 min", "3.0 h"."""
+    for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
+        if seconds < limit:
+            return f"{math.ceil(seconds / size * 10) / 10:.1f} {unit}"
+    return f"{math.ceil(seconds / 8640) / 10:.1f} days"
+
+
 def exact_ns(ns: int) -> str:
     """Write a duration so that `parse_ns` reads the same: "100us", "1500ns", "10s"."""
     for unit in ("h", "min", "s", "ms", "us"):

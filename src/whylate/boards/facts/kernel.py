@@ -16,6 +16,7 @@ WANTED = (
     FileRequest("/sys/kernel/realtime", 16),
     FileRequest(_PREEMPT, 128),
     FileRequest("/proc/uptime", 64),
+    FileRequest("/proc/sys/kernel/random/boot_id", 64),
     FileRequest("/proc/sys/kernel/tainted", 32),
     FileRequest("/proc/sys/kernel/printk", 64),
     FileRequest("/proc/consoles", 1024),
@@ -120,6 +121,8 @@ def kernel_facts(files: Files, probe: ProbeFacts) -> list[Fact]:
     facts += config.config_facts(files, probe)
     facts += file_fact(files, "kernel_taint", "/proc/sys/kernel/tainted", taint)
     facts += file_fact(files, "uptime_s", "/proc/uptime", lambda t: integer(t.partition(".")[0]))
+    # Which boot: runs of several of them say more than as many of one.
+    facts += file_fact(files, "boot_id", "/proc/sys/kernel/random/boot_id")
     facts += file_fact(files, "printk_console_level", "/proc/sys/kernel/printk", console_level)
     consoles = [words[0] for line in files.lines("/proc/consoles") if (words := line.split())]
     if consoles:

@@ -1,0 +1,281 @@
+"""Do verdicts err as often as they say? Comparisons of simulated runs whose truth is known.
+
+`make calibration`, or `python bench/calibrate_compare.py [--repetitions 400] [--write]`
+
+Each repetition simulates runs of 100,000 activations (latency_model.py), and has them judged as
+recordings are. What was simulated is kept and not simulated again: ended early, it goes on. With
+--write the tables are written to docs/calibration.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binomtest, ttest_ind_from_stats
+
+from calibrate_quantiles import describe
+from latency_model import simulate_run
+from result_book import ResultBook, Row
+from whylate.compare.judge import compare
+from whylate.compare.model import Comparison
+from whylate.compare.question import Question
+from whylate.compare.runs import Arm, Run
+from whylate.stats.ordered import Ordered
+from whylate.stats.run_statistics import STATISTICS, Value, value_of
+from whylate.stats.stopping import joint_e_value, look_levels
+
+Floats = NDArray[np.float64]
+
+ROWS = 100_000
+LOOKS = (10, 20, 30)
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "calibration.md"
+MARKER = "<!-- written by bench/calibrate_compare.py -->"
+#: How the logarithm of the median moves from the first run of a repetition to the last.
+DRIFT = 0.5
+
+
+@dataclass(frozen=True)
+class Part:
+    """A situation. pairs: runs a side. second: what differs on the second side. drift: over all."""
+
+    pairs: int
+    second: dict[str, float] = field(default_factory=dict)
+    drift: float = 0.0
+
+
+PARTS = {
+    "nothing differs": Part(10),
+    "nothing differs, and all drifts": Part(10, drift=DRIFT),
+    "nothing differs, 6 runs a side": Part(6),
+    "tail rate x1.6": Part(10, {"tail_rate": 3.2e-3}),
+    "tail scale x1.4": Part(10, {"tail_scale": 16.8}),
+    "rare mode 1e-5, +400 us": Part(10, {"rare_rate": 1e-5, "rare_excess": 400.0}),
+    "looks: nothing differs": Part(30),
+    "looks: tail scale x1.3": Part(30, {"tail_scale": 15.6}),
+    "looks: tail rate x1.3": Part(30, {"tail_rate": 2.6e-3}),
+    # With it the mean of the ten latest is 1.3 times as late, and p99.99 too.
+    "looks: top 10 x1.3": Part(30, {"tail_scale": 16.0}),
+}
+#: The least power that is asked for.
+ASKED = {"tail rate x1.6": 0.43, "tail scale x1.4": 0.65, "rare mode 1e-5, +400 us": 0.58}
+
+
+def simulate(part: Part, rng: np.random.Generator) -> Row:
+    """Simulate one repetition: both sides, run by run, in turns and in random order."""
+    values: list[list[list[float]]] = [[], []]
+    moments: list[list[tuple[float, float]]] = [[], []]
+    order = []
+    for pair in range(part.pairs):
+        for place, side in enumerate(rng.permutation(2).tolist()):
+            moment = (2 * pair + place) / (2 * part.pairs)
+            extra = part.second if side else {}
+            latency = simulate_run(rng, ROWS, drift=part.drift * moment, **extra)
+            latency_ns = np.sort(np.round(latency * 1000).astype(np.int64))
+            ordered = Ordered(latency_ns, latency_ns)
+            found = [value_of(ordered, one) for one in STATISTICS]
+            values[side].append([round(one.compared, 7) for one in found if one is not None])
+            moments[side].append((float(latency_ns.mean()), float(latency_ns.var())))
+            order.append(side)
+    return {"values": values, "moments": moments, "order": order}
+
+
+def sides(row: Row, pairs: int) -> tuple[Arm, Arm]:
+    """Return the first pairs of a repetition as sides of a comparison."""
+    made: list[list[str]] = [[], []]
+    for number, side in enumerate(row["order"]):
+        made[side].append(f"{number:06d}")
+    first, second = (
+        Arm(
+            name,
+            tuple(
+                Run(
+                    f"{name}-{number}",
+                    {one.name: Value(value, at_least=False)
+                     for one, value in zip(STATISTICS, values, strict=True)},
+                    ROWS,
+                    boot="boot",
+                    made=when,
+                )
+                for number, (values, when) in enumerate(
+                    zip(row["values"][side][:pairs], made[side][:pairs], strict=True)
+                )
+            ),
+        )
+        for side, name in enumerate(("first", "second"))
+    )  # fmt: skip
+    return first, second
+
+
+def judged(row: Row, pairs: int, alpha: float = 0.05) -> Comparison:
+    """Judge the first pairs of a repetition."""
+    first, second = sides(row, pairs)
+    return compare(first, second, Question(alpha=alpha))
+
+
+def differs(found: Comparison) -> bool:
+    """Whether a difference was called."""
+    return found.verdict in ("better", "worse")
+
+
+def pooled_t(row: Row) -> bool:
+    """Whether Student's t of all samples together calls a difference, as ministat would."""
+    means, squares = [], []
+    for side in row["moments"]:
+        mean = float(np.mean([one for one, _ in side]))
+        means.append(mean)
+        squares.append(float(np.mean([var + (one - mean) ** 2 for one, var in side])))
+    n = ROWS * len(row["moments"][0])
+    test = ttest_ind_from_stats(means[0], math.sqrt(squares[0]), n,
+                                means[1], math.sqrt(squares[1]), n)  # fmt: skip
+    return bool(test.pvalue <= 0.05)
+
+
+def by_looks(row: Row) -> tuple[bool, int]:
+    """Return whether a difference is called at any look, and after how many pairs it ended."""
+    for look, level in zip(LOOKS, look_levels(LOOKS), strict=True):
+        if differs(judged(row, look, level)):
+            return True, look
+    return False, LOOKS[-1]
+
+
+def any_time(row: Row) -> tuple[bool, int]:
+    """Return the same, where it is looked at after every pair by an e-process."""
+    pairs = np.array(row["values"][1]) - np.array(row["values"][0])
+    for n in range(2, len(pairs) + 1):
+        if joint_e_value(pairs[:n]) >= 20:
+            return True, n
+    return False, len(pairs)
+
+
+def make(book: ResultBook, repetitions: int, tell: Callable[[str], None]) -> None:
+    """Simulate what is missing."""
+    for number, (name, part) in enumerate(PARTS.items()):
+        began = time.monotonic()
+        have = len(book.rows(name))
+        for repetition in range(have, repetitions):
+            # Each repetition has numbers of its own, whatever was simulated before it.
+            book.add(name, simulate(part, np.random.default_rng([5, number, repetition])))
+        if have < repetitions:
+            tell(f"{name}: {time.monotonic() - began:.0f} s")
+
+
+def rate(events: Sequence[bool]) -> str:
+    """Write a rate with its 95 % limits (Clopper and Pearson)."""
+    found = binomtest(sum(events), len(events)).proportion_ci(0.95)
+    return f"{np.mean(events):.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def tables(book: ResultBook) -> list[str]:
+    """Return what was found, as lines of Markdown."""
+    return [*_single(book), "", *_looks(book), "", *_coverage(book)]
+
+
+def _single(book: ResultBook) -> list[str]:
+    lines = [
+        "| situation | runs a side | a difference is called | asked for | t of all samples |",
+        "|---|---|---|---|---|",
+    ]
+    for name, part in PARTS.items():
+        rows = book.rows(name)
+        if name.startswith("looks") or not rows:
+            continue
+        asked = f"at least {ASKED[name]}" if name in ASKED else "at most 0.06"
+        called = rate([differs(judged(row, part.pairs)) for row in rows])
+        lines.append(
+            f"| {name} | {part.pairs} | {called} | {asked} | {rate([pooled_t(r) for r in rows])} |"
+        )
+    return lines
+
+
+def _looks(book: ResultBook) -> list[str]:
+    lines = [
+        "| situation | looks at 10, 20, 30 | pairs on average | any time | pairs on average |",
+        "|---|---|---|---|---|",
+    ]
+    for name in PARTS:
+        rows = book.rows(name)
+        if not name.startswith("looks") or not rows:
+            continue
+        cells = []
+        for rule in (by_looks, any_time):
+            found = [rule(row) for row in rows]
+            cells += [rate([one for one, _ in found]), f"{np.mean([n for _, n in found]):.1f}"]
+        lines.append(f"| {name.removeprefix('looks: ')} | {' | '.join(cells)} |")
+    return lines
+
+
+def _coverage(book: ResultBook) -> list[str]:
+    """Say how often the printed intervals hold the ratio over all runs of both sides."""
+    lines = [
+        f"| situation | {' | '.join(one.name for one in STATISTICS)} |",
+        "|---" * (len(STATISTICS) + 1) + "|",
+    ]
+    for name, part in PARTS.items():
+        rows = book.rows(name)
+        if name.startswith("looks") or part.drift or not rows:
+            continue
+        first, second = (
+            np.array([values for row in rows for values in row["values"][side]]) for side in (0, 1)
+        )
+        truth = _typical(first, second) if part.second else np.zeros(len(STATISTICS))
+        held = np.array([_held(judged(row, part.pairs), truth) for row in rows])
+        lines.append(f"| {name} | {' | '.join(f'{one:.3f}' for one in held.mean(axis=0))} |")
+    return lines
+
+
+def _typical(first: Floats, second: Floats) -> Floats:
+    """Return what the intervals are of: the median of the differences between two runs.
+
+    Of thousands of runs of both sides: what that errs by is a hundredth of an interval.
+    """
+    chosen = slice(0, 4000)
+    return np.array([
+        np.median(second[chosen, column][:, None] - first[chosen, column][None, :])
+        for column in range(first.shape[1])
+    ])  # fmt: skip
+
+
+def _held(found: Comparison, truth: Floats) -> list[bool]:
+    return [
+        one.low is not None and one.high is not None and one.low <= math.exp(true) <= one.high
+        for one, true in zip(found.statistics, truth.tolist(), strict=True)
+    ]
+
+
+def write_page(page: Path, lines: Sequence[str]) -> None:
+    """Write the tables behind the marker of the page."""
+    text = page.read_text()
+    before = text[: text.index(MARKER) + len(MARKER)]
+    page.write_text("\n".join([before, "", *lines, ""]))
+
+
+def main() -> None:
+    """Simulate, judge and print; write the page where that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--results", type=Path, default=Path("build/bench/calibrate_compare.jsonl"))
+    parser.add_argument("--write", action="store_true", help="write docs/calibration.md")
+    options = parser.parse_args()
+    stamp: dict[str, Any] = {"rows": ROWS, "parts": {k: repr(v) for k, v in PARTS.items()}}
+    book = ResultBook(options.results, stamp)
+    make(book, options.repetitions, lambda text: print(text, flush=True))
+    lines = [
+        f"{options.repetitions} repetitions of each. The model: {describe(simulate_run, {})}.",
+        "",
+        *tables(book),
+    ]
+    print("\n".join(lines))
+    if options.write:
+        write_page(PAGE, lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""Do studies on this machine err as often as they say, and see what is there?
+
+`python bench/real_studies.py [--studies 60] [--parts null,effect] [--results FILE]`
+
+null     studies of 2 x 6 short runs under load, both sides the same: how many call a difference
+effect   the same, with a real-time thread on one side that about doubles p99: how many call it
+
+Each study is judged and forgotten; its result is kept, so that it goes on where it was ended. Needs
+root and a C compiler, and takes about half a minute a study.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import binomtest
+
+from result_book import ResultBook, Row
+from whylate.boards.local import LocalBoard
+from whylate.recording.manifest import LoadPlan
+from whylate.run.progress import Observer, Quiet
+from whylate.study.carry_out import run_study
+from whylate.study.evidence import Key, Standing
+from whylate.study.journal import StudyJournal
+from whylate.study.model import LoadSet, Place, Stop, StudyPlan, Variant
+
+ROUNDS = 6
+SECONDS = 1.5
+INTERVAL_NS = 500_000
+PERIOD_US = 10_000
+#: A thread that holds a CPU for so long, every period: 3 % of the activations wait for it.
+BUSY_US = 300
+BUSY_C = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static long busy_ns, period_ns;
+static long now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000L + t.tv_nsec;
+}
+static void *run(void *cpu)
+{
+	struct sched_param priority = {.sched_priority = 90};
+	cpu_set_t set;
+	long next = now();
+	CPU_ZERO(&set);
+	CPU_SET((long)cpu, &set);
+	pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority))
+		exit(1);
+	for (;;) {
+		struct timespec until;
+		next += period_ns + random() % (period_ns / 8);
+		until.tv_sec = next / 1000000000L;
+		until.tv_nsec = next % 1000000000L;
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, 0);
+		for (long end = now() + busy_ns; now() < end;)
+			;
+	}
+	return 0;
+}
+int main(int count, char **words)
+{
+	pthread_t thread;
+	busy_ns = atol(words[1]) * 1000;
+	period_ns = atol(words[2]) * 1000;
+	for (long cpu = 0; cpu < atol(words[3]); cpu++)
+		pthread_create(&thread, 0, run, (void *)cpu);
+	pthread_join(thread, 0);
+	return count < 0;
+}
+"""
+
+
+class Silent:
+    """Shows nothing of a study."""
+
+    def observer(self, board: str) -> Observer:
+        """Return who is told of the runs of a board."""
+        del board
+        return Quiet()
+
+    def begins(self, place: Place) -> None:
+        """Ignore it."""
+
+    def stands(self, standings: Mapping[Key, Standing]) -> None:
+        """Ignore it."""
+
+
+def study(number: int, knobs: dict[str, str], folder: Path) -> Row:
+    """Make one study and return what it found."""
+    plan = StudyPlan(
+        boards=["local"],
+        variants=[Variant("first", {}), Variant("second", knobs)],
+        loads=[LoadSet("load", [LoadPlan("memory", 1), LoadPlan("switch", 1)])],
+        stop=Stop("runs", [ROUNDS]),
+        duration_ns=int(SECONDS * 1e9),
+        interval_ns=INTERVAL_NS,
+        recorder=False,
+        seed=number,
+    )
+    with StudyJournal(folder / "study", plan) as journal:
+        result = run_study(journal, plan, lambda *_: LocalBoard(), Silent(), lambda: False)
+    if result.lost or result.stopped:
+        sys.exit(f"a study is not whole: {result.lost}")
+    found = next(iter(result.standings.values())).found
+    if found is None:
+        sys.exit("a study was not looked at")
+    p99 = next(row for row in found.statistics if row.name == "p99")
+    return {"verdict": found.verdict, "p": found.p, "p99_ratio": p99.ratio, "why": found.why}
+
+
+def show(name: str, rows: list[Row]) -> None:
+    """Print how many studies called a difference."""
+    called = [row["verdict"] in ("better", "worse") for row in rows]
+    limits = binomtest(sum(called), len(called)).proportion_ci(0.95)
+    ratio = np.median([row["p99_ratio"] for row in rows])
+    refused = sum(row["verdict"] == "no verdict" for row in rows)
+    print(
+        f"{name:7} {sum(called)} of {len(called)} studies call a difference "
+        f"[{limits.low:.3f}, {limits.high:.3f}]; p99 × {ratio:.2f} (median); "
+        f"{refused} without a verdict"
+    )
+
+
+def main() -> None:
+    """Make the studies that are missing, and print all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--studies", type=int, default=60)
+    parser.add_argument("--parts", default="null,effect")
+    parser.add_argument("--results", type=Path, default=Path("build/bench/real_studies.jsonl"))
+    options = parser.parse_args()
+    if os.geteuid() != 0:
+        sys.exit("this benchmark needs root")
+    stamp = {"rounds": ROUNDS, "seconds": SECONDS, "busy_us": BUSY_US, "period_us": PERIOD_US}
+    book = ResultBook(options.results, stamp)
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder) / "busy.c", Path(folder) / "busy"
+        source.write_text(BUSY_C)
+        subprocess.run(["cc", "-O2", "-pthread", "-o", str(program), str(source)], check=True)
+        busy = f"cmd:{program} {BUSY_US} {PERIOD_US} {os.cpu_count()}"
+        for part in options.parts.split(","):
+            knobs = {"load": busy} if part == "effect" else {}
+            for number in range(len(book.rows(part)), options.studies):
+                with tempfile.TemporaryDirectory() as directory:
+                    book.add(part, study(number + 1, knobs, Path(directory)))
+                print(f"{part} {number + 1}: {book.rows(part)[-1]}", flush=True)
+            show(part, book.rows(part))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""`whylate bound`: how rare is it that something is later than so much?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from whylate.cli.quantities import ClaimType, Duration
+
+if TYPE_CHECKING:
+    from whylate.compare.bound import Bound
+    from whylate.summary.requirements import RateLimit
+
+STATUS = {"pass": 0, "fail": 1, "inconclusive": 3, "no verdict": 3}
+
+
+@click.command(name="bound")
+@click.argument("recordings", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--above", "above_ns", type=Duration(), metavar="TIME",
+              help="How rare is what is later than this?  [default: the largest latency seen]",
+              )  # fmt: skip
+@click.option("--claim", type=ClaimType(),
+              help="Do the runs bear it out? Without RECORDINGS: how long they must be.",
+              )  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+def command(
+    recordings: tuple[Path, ...], above_ns: int | None, claim: RateLimit | None, as_json: bool
+) -> None:
+    """Say how rare late activations are, from what RECORDINGS bear out together.
+
+    Late activations whose windows overlap, on whatever CPU, are one episode. With none above it in
+    so much time a limit is exceeded less often than three times in that time, with 95 %
+    confidence; where episodes come in clusters it takes longer. No run can prove a maximum. Exit
+    status 0, 1 where a claim fails, 3 where the runs do not decide it.
+    """
+    from whylate.cli.sides import recordings_in
+    from whylate.compare.bound import bound
+
+    if not recordings:
+        _plan(claim, as_json=as_json)
+        return
+    if above_ns is not None and claim is not None:
+        raise click.UsageError("--claim says itself above what: leave --above out")
+    found = bound([one for path in recordings for one in recordings_in(path)], above_ns, claim)
+    if as_json:
+        _print_json(found)
+    else:
+        _print(found)
+    if found.verdict is not None:
+        sys.exit(STATUS[found.verdict])
+    sys.exit(3 if found.why_not is not None else 0)
+
+
+def _plan(claim: RateLimit | None, *, as_json: bool) -> None:
+    """Say before a run how long it must be."""
+    import msgspec
+
+    from whylate.compare.bound import planned_seconds
+    from whylate.summary.units import needed_text, ns_text
+
+    if claim is None:
+        raise click.UsageError("name recordings, or a claim that is still to be tried (--claim)")
+    seconds = planned_seconds(claim)
+    if as_json:
+        click.echo(msgspec.json.encode({"claim": claim.text, "seconds": seconds}).decode())
+        return
+    click.echo(
+        f"To claim {claim.text} takes {needed_text(seconds)} without any activation later than "
+        f"{ns_text(claim.limit_ns)}, where they come one by one; where k of them come together, k "
+        "times as long. One that is later makes it longer still."
+    )
+
+
+def _print(found: Bound) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from whylate.report.text import plain
+    from whylate.summary.units import count_text, needed_text, ns_text, span_text
+
+    console = Console(highlight=False)
+    runs = f"{found.runs} run{'s' if found.runs != 1 else ''}, {span_text(found.seconds)}"
+    if found.largest_ns is not None:
+        sign = "≥ " if found.at_least else ""
+        console.print(f"{runs}; the largest latency {sign}{ns_text(found.largest_ns)}")
+    if found.why_not is not None:
+        console.print(Text(f"no verdict  {plain(found.why_not, 500)}", style="bold red"))
+    if found.once_in_s is not None:
+        noun = "episode" if found.episodes == 1 else "episodes"
+        console.print(
+            f"Above {ns_text(found.above_ns)}: {count_text(found.episodes)} {noun}; with 95 % "
+            f"confidence less often than once in {span_text(found.once_in_s)}"
+            + (
+                f", and more often than once in {span_text(found.more_often_than_s)}"
+                if found.more_often_than_s is not None
+                else ""
+            )
+            + f" (about {found.clusters:.1f} episodes count as one)."
+        )
+    if found.verdict is not None:
+        console.print(Text(f"{found.verdict}  {found.claim}: {plain(found.why or '', 400)}."))
+    if found.more_s is not None:
+        console.print(f"About {needed_text(found.more_s)} more like these would bear it out.")
+    console.print(
+        Text(
+            "Of runs like these: in as much time again the largest latency rises every second "
+            "time, whatever it is.",
+            style="dim",
+        )
+    )
+
+
+def _print_json(found: Bound) -> None:
+    import msgspec
+
+    document = {"format": "whylate-bound", "version": 1, **msgspec.to_builtins(found)}
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")

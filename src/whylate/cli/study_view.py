@@ -1,0 +1,120 @@
+"""What is seen while a study goes: the evidence so far, what runs now, and how long it takes."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from whylate.run.progress import Observer, Progress
+
+if TYPE_CHECKING:
+    from whylate.study.evidence import Key, Standing
+    from whylate.study.model import Place, StudyPlan
+
+
+class StudyView:
+    """Shows a study on stderr: a live table on a terminal, a line for each run elsewhere."""
+
+    def __init__(self, plan: StudyPlan) -> None:
+        self._plan = plan
+        self._console = Console(stderr=True, highlight=False)
+        self._live: Live | None = None
+        self._lock = threading.Lock()
+        self._now: dict[str, str] = {}
+        self._standings: dict[Key, Standing] = {}
+        self._began = time.monotonic()
+        self._runs = 0
+
+    def __enter__(self) -> Self:
+        """Begin to show."""
+        if self._console.is_terminal:
+            self._live = Live(console=self._console, transient=True, auto_refresh=False)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give the terminal back."""
+        if self._live is not None:
+            with contextlib.suppress(OSError):
+                self._live.stop()
+
+    def observer(self, board: str) -> Observer:
+        """Return who is told of the runs of a board."""
+        return _OfBoard(self, board)
+
+    def begins(self, place: Place) -> None:
+        """Say which run begins."""
+        with self._lock:
+            self._runs += 1
+            most = self._plan.stop.looks[-1]
+            text = (
+                f"{place.board}: round {place.round} of at most {most}, {place.load}, "
+                f"{place.variant}{self._left(place)}"
+            )
+        if self._live is None:
+            with contextlib.suppress(OSError):
+                self._console.print(Text(f"whylate: {text}"))
+        else:
+            self.tell(place.board, text)
+
+    def stands(self, standings: Mapping[Key, Standing]) -> None:
+        """Say how all comparisons stand."""
+        with self._lock:
+            self._standings = dict(standings)
+        self._show()
+
+    def tell(self, board: str, text: str) -> None:
+        """Show what a board does now."""
+        with self._lock:
+            self._now[board] = text
+        self._show()
+
+    def _left(self, place: Place) -> str:
+        """Say how much time is left at the most, from what a run took so far."""
+        from whylate.study.evidence import rounds_left, seconds_text
+
+        if self._runs < 2:
+            return ""
+        mine = [one for key, one in self._standings.items() if key.board == place.board]
+        each_s = (time.monotonic() - self._began) / (self._runs - 1) * len(self._plan.boards)
+        runs = rounds_left(self._plan, mine) * len(self._plan.variants) * len(self._plan.loads)
+        return f", at most {seconds_text(each_s * runs)} to go" if runs else ""
+
+    def _show(self) -> None:
+        from whylate.study.table import standings_table
+
+        if self._live is None:
+            return
+        with self._lock:
+            most = self._plan.stop.looks[-1]
+            table = standings_table((one, most) for one in self._standings.values())
+            lines = [Text(text, style="dim") for text in self._now.values()]
+        with contextlib.suppress(OSError):
+            self._live.update(Group(table, *lines), refresh=True)
+
+
+class _OfBoard:
+    """Tells the view of the runs of one board."""
+
+    def __init__(self, view: StudyView, board: str) -> None:
+        self._view = view
+        self._board = board
+
+    def phase(self, text: str) -> None:
+        """Ignore it: which run it is says more."""
+
+    def progress(self, progress: Progress) -> None:
+        """Ignore it."""

@@ -1,0 +1,118 @@
+"""Baselines: what is compared of runs, kept under a name.
+
+The figures are kept, not the samples: a baseline is a small file of JSON, which can be put beside
+the sources that it belongs to. A name is one below the user's data directory; with a slash, or
+with .json at its end, it is a path.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from whylate.compare.runs import Arm, Run
+from whylate.recording.errors import RecordingError
+from whylate.recording.lines import read_plan, write_plan
+from whylate.stats.run_statistics import Value
+
+SCHEMA_VERSION = 1
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,79}")
+
+
+class SavedValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A statistic of a run: its natural logarithm of ns, and whether overruns would raise it."""
+
+    log: float
+    at_least: bool
+
+
+class SavedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A run of a baseline; see whylate.compare.runs.Run."""
+
+    name: str
+    values: dict[str, SavedValue]
+    activations: int
+    boot: str | None
+    made: str
+    distrust: list[str]
+    sets: dict[str, str]
+    beside: dict[str, str]
+    repeats: bool
+
+
+class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The file."""
+
+    format: Literal["whylate-baseline"] = "whylate-baseline"
+    schema_version: int = SCHEMA_VERSION
+    runs: list[SavedRun]
+
+
+def path_of(name: str) -> Path:
+    """Return where a baseline is kept; raises RecordingError for what is no name."""
+    if "/" in name or name.endswith(".json"):
+        return Path(name)
+    if not _NAME.fullmatch(name):
+        raise RecordingError(f"{name[:80]!r} is no name for a baseline: letters, digits, . _ + -")
+    base = os.environ.get("XDG_DATA_HOME")
+    data = Path(base) if base else Path.home() / ".local" / "share"
+    return data / "whylate" / "baselines" / f"{name}.json"
+
+
+def save(name: str, runs: Sequence[Run], *, replace: bool) -> Path:
+    """Keep runs as a baseline; raises RecordingError and DiskError."""
+    path = path_of(name)
+    if path.exists() and not replace:
+        raise RecordingError(f"there is a baseline {name} already: say --replace")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordingError(f"{path.parent} cannot be made: {error.strerror}") from None
+    write_plan(path, Baseline(runs=[_saved(run) for run in runs]))
+    return path
+
+
+def load(name: str) -> Arm:
+    """Return a baseline as a side of a comparison; raises RecordingError."""
+    path = path_of(name)
+    found = read_plan(path, Baseline, f"there is no baseline {name}")
+    if found.schema_version > SCHEMA_VERSION:
+        raise RecordingError(f"{path} was written by a newer whylate: update it")
+    if not found.runs:
+        raise RecordingError(f"{path} has no runs")
+    return Arm(f"baseline {Path(name).stem}", tuple(_run(one) for one in found.runs))
+
+
+def _saved(run: Run) -> SavedRun:
+    return SavedRun(
+        name=run.name,
+        values={
+            name: SavedValue(value.compared, value.at_least) for name, value in run.values.items()
+        },
+        activations=run.activations,
+        boot=run.boot,
+        made=run.made,
+        distrust=list(run.distrust),
+        sets=dict(run.sets),
+        beside=dict(run.beside),
+        repeats=run.repeats,
+    )
+
+
+def _run(one: SavedRun) -> Run:
+    return Run(
+        name=one.name,
+        values={name: Value(value.log, value.at_least) for name, value in one.values.items()},
+        activations=one.activations,
+        boot=one.boot,
+        made=one.made,
+        distrust=tuple(one.distrust),
+        sets=one.sets,
+        beside=one.beside,
+        repeats=one.repeats,
+    )

@@ -1,0 +1,177 @@
+"""How rare is it that something is later than so much? What runs together bear out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from whylate.recording.reader import open_recording
+from whylate.stats.episodes import episode_starts
+from whylate.stats.extremes import extremal_index
+from whylate.stats.lanes import observed_s
+from whylate.stats.ordered import merge, order
+from whylate.stats.worst_case import (
+    Rate,
+    Watched,
+    more_seconds_to_claim,
+    pooled_rate,
+    seconds_to_claim,
+)
+from whylate.summary.requirements import RateLimit
+from whylate.summary.trust import assess
+from whylate.summary.units import count_text, ns_text, span_text
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """What runs say of latencies above above_ns, with 95 % confidence each.
+
+    largest_ns: the largest that was seen; at_least: an overrun, known to be later than that.
+    once_in_s: an episode above it comes less often than that. more_often_than_s: and more often
+    than that; None where none came. clusters: so many episodes count as one. more_s: about so much
+    longer would decide the claim; None: nothing to decide, or it never would. why_not: why there is
+    no answer.
+    """
+
+    above_ns: int
+    runs: int
+    seconds: float
+    episodes: int
+    largest_ns: int | None
+    at_least: bool
+    once_in_s: float | None
+    more_often_than_s: float | None
+    clusters: float | None
+    claim: str | None = None
+    verdict: Literal["pass", "fail", "inconclusive", "no verdict"] | None = None
+    why: str | None = None
+    more_s: float | None = None
+    why_not: str | None = None
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What is kept of a run. theta: None where too little is seen of how episodes cluster."""
+
+    largest_ns: int | None
+    at_least: bool
+    episodes: int
+    seconds: float
+    theta: float | None
+    distrust: tuple[str, ...]
+
+
+def bound(
+    recordings: Sequence[Path], above_ns: int | None = None, claim: RateLimit | None = None
+) -> Bound:
+    """Say how rare episodes above a latency are in runs like these; raises RecordingError.
+
+    above_ns: None with no claim: the largest latency that was seen.
+    """
+    if claim is not None:
+        above_ns = claim.limit_ns
+    if above_ns is None:
+        largest = [_largest(one) for one in recordings]
+        above_ns = max((one for one in largest if one is not None), default=0)
+    seen = [_seen(one, above_ns) for one in recordings]
+    seconds = sum(one.seconds for one in seen)
+    episodes = sum(one.episodes for one in seen)
+    known = [one for one in seen if one.largest_ns is not None]
+    worst = max(known, key=lambda one: one.largest_ns or 0, default=None)
+    why_not = _why_not(seen)
+    rate = None
+    if why_not is None:
+        rate = pooled_rate(
+            [Watched(one.episodes, one.seconds, one.theta or 1.0) for one in seen if one.seconds]
+        )
+    verdict, why, more_s = _judged(claim, rate, why_not)
+    return Bound(
+        above_ns=above_ns,
+        runs=len(seen),
+        seconds=seconds,
+        episodes=episodes,
+        largest_ns=worst.largest_ns if worst else None,
+        at_least=worst.at_least if worst else False,
+        once_in_s=1 / rate.high_per_s if rate else None,
+        more_often_than_s=1 / rate.low_per_s if rate and rate.low_per_s > 0 else None,
+        clusters=rate.scale if rate else None,
+        claim=claim.text if claim else None,
+        verdict=verdict,
+        why=why,
+        more_s=more_s,
+        why_not=why_not,
+    )
+
+
+def _largest(directory: Path) -> int | None:
+    tops = [int(one.latency_ns.max()) for one in open_recording(directory).samples
+            if one.latency_ns.size]  # fmt: skip
+    return max(tops, default=None)
+
+
+def _seen(directory: Path, above_ns: int) -> _Seen:
+    recording = open_recording(directory)
+    lanes = recording.samples
+    together = merge([order(one) for one in lanes])
+    index = extremal_index(together, lanes, "episodes") if together.n else None
+    largest = together.at_least(together.n - 1) if together.n else None
+    exact = together.at_most(together.n - 1) if together.n else None
+    return _Seen(
+        largest_ns=largest,
+        at_least=largest is not None and exact != largest,
+        episodes=sum(start.size for start in episode_starts(lanes, above_ns)),
+        seconds=observed_s(lanes),
+        theta=index.cautious if index else None,
+        distrust=tuple(assess(recording.manifest, lanes).trust.reasons),
+    )
+
+
+def _why_not(seen: Sequence[_Seen]) -> str | None:
+    bad = [one for one in seen if one.distrust]
+    if bad:
+        return f"{len(bad)} of {len(seen)} runs must not be judged: {bad[0].distrust[0]}"
+    if not any(one.seconds for one in seen):
+        return "no activation was recorded"
+    if any(one.theta is None for one in seen if one.seconds):
+        return (
+            "late activations came in too few separate episodes to say how they cluster: measure "
+            "longer"
+        )
+    return None
+
+
+def _judged(
+    claim: RateLimit | None, rate: Rate | None, why_not: str | None
+) -> tuple[Literal["pass", "fail", "inconclusive", "no verdict"] | None, str | None, float | None]:
+    """Return what becomes of a claim, one sentence why, and how much longer would decide it."""
+    if claim is None:
+        return None, None, None
+    if rate is None:
+        return "no verdict", why_not, None
+    allowed_per_s = 1e9 / claim.every_ns
+    noun = "episode" if rate.episodes == 1 else "episodes"
+    seen = (
+        f"{count_text(rate.episodes)} {noun} above {ns_text(claim.limit_ns)} in "
+        f"{span_text(rate.seconds)}"
+    )
+    if rate.high_per_s < allowed_per_s:
+        return "pass", f"{seen}: less often than once in {span_text(1 / rate.high_per_s)}", None
+    if rate.low_per_s >= allowed_per_s:
+        return "fail", f"{seen}: more often than once in {span_text(1 / rate.low_per_s)}", None
+    more_s = more_seconds_to_claim(rate, allowed_per_s)
+    return (
+        "inconclusive",
+        f"{seen}: it can be as often as once in {span_text(1 / rate.high_per_s)}",
+        more_s,
+    )
+
+
+def planned_seconds(claim: RateLimit, clusters: float = 1.0) -> float:
+    """Return how long a run without any episode must be for a claim, before anything is run.
+
+    clusters: how many episodes come together, about.
+    """
+    return seconds_to_claim(1e9 / claim.every_ns, 1 / clusters)

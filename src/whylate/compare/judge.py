@@ -1,0 +1,214 @@
+"""Is the second better than the first? A verdict from two sets of runs.
+
+The rule. Runs that cannot be trusted, or that are of different workloads, give no verdict. What is
+compared is a run, or a boot of several runs (whylate.compare.confounded). All statistics that the
+runs bear are tested together, at 5 % over both directions: where any differs, the side that is
+higher there is the worse one, by whichever of them says so most clearly. A statistic of a side
+that overruns hide is only known to be at least so high: it can show that side worse, and never
+better. Where margins were stated, "same" takes the whole 90 % interval of each of those ratios
+within its margin (two one-sided tests at 5 %), and that nothing else differs. All else is
+inconclusive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whylate.compare.cautions import cautions, distrust
+from whylate.compare.confounded import units
+from whylate.compare.model import ArmFigures, Comparison, StatisticRow, Verdict
+from whylate.compare.question import Question
+from whylate.compare.runs import Arm
+from whylate.compare.tested import Tested, tested
+from whylate.compare.words import change_text, names_text, percent_text
+from whylate.stats.joint import fewest_pairs, fewest_runs
+from whylate.stats.limits import normal
+
+#: The level that more runs are planned for.
+_NOMINAL = 0.05
+#: Power of what "about so many more runs would decide" plans for.
+_POWER = 0.8
+#: The t that a statistic takes to show in a joint test of several, about.
+_SHOWS = 2.8
+#: More runs than this nobody makes.
+_MOST_RUNS = 1000
+
+
+@dataclass(frozen=True)
+class _Finding:
+    verdict: Verdict
+    why: str
+
+
+def compare(first: Arm, second: Arm, question: Question) -> Comparison:
+    """Compare two sides; each has at least one run. Every refusal says what would be enough."""
+    of = units(first, second, accept=question.accept)
+    shown = tested(of.first, of.second, question)
+    found = _finding(shown, question)
+    verdict, why = found.verdict, found.why
+    distrusted = distrust(first, second)
+    if distrusted is not None:
+        verdict, why = "no verdict", distrusted
+    elif of.why_not is not None and verdict != "no verdict":
+        verdict, why = "no verdict", f"{why}, in these runs alone: {of.why_not}"
+    return Comparison(
+        first=_figures(first),
+        second=_figures(second),
+        unit=question.unit,
+        verdict=verdict,
+        why=why,
+        scope=of.scope,
+        statistics=shown.rows,
+        within=found.verdict,
+        p=shown.test.p if shown.test else None,
+        smallest_p=shown.test.smallest_p if shown.test else None,
+        paired=shown.paired,
+        more_runs=_more_runs(shown) if verdict == "inconclusive" else None,
+        cautions=cautions(first, second, of),
+    )
+
+
+def _figures(arm: Arm) -> ArmFigures:
+    boots = arm.boots
+    return ArmFigures(arm.name, len(arm.runs), None if boots is None else len(boots))
+
+
+def _finding(shown: Tested, question: Question) -> _Finding:
+    """Say what the units show, whatever else they may stand for."""
+    test = shown.test
+    if test is None:
+        reasons = [row.refused for row in shown.rows if row.refused]
+        return _Finding("no verdict", "; ".join(reasons[:2]) or "nothing to compare")
+    if test.smallest_p > question.alpha:
+        return _Finding("no verdict", _too_few(shown, test.smallest_p, question))
+    if test.p <= question.alpha:
+        return _differing(shown, question)
+    return _alike(shown, question)
+
+
+def _too_few(shown: Tested, smallest_p: float, question: Question) -> str:
+    runs = min(len(shown.first.runs), len(shown.second.runs))
+    of = "pair" if shown.paired else "run"
+    each = "" if shown.paired else " a side"
+    fewest = fewest_pairs(question.alpha) if shown.paired else fewest_runs(question.alpha)
+    moved = [row for row in shown.rows if row.ratio not in (None, 0.0 if row.linear else 1.0)]
+    seen = moved[0] if moved else None
+    said = f"; {change_text(seen, question.unit)}" if seen is not None else ""
+    level = f"{100 * question.alpha:.2g} %"
+    return (
+        f"{runs} {of}{'s' if runs > 1 else ''}{each} can show nothing at {level}: the smallest p "
+        f"that could come out is {smallest_p:.2g}; {fewest} {of}s{each} are the least, "
+        f"and 10 are better{said}"
+    )
+
+
+def _differing(shown: Tested, question: Question) -> _Finding:
+    """Say which side is worse, where the joint test found that they differ."""
+    assert shown.test is not None  # noqa: S101 (what is called for where there is one)
+    rows = [row for row in shown.rows if row.p is not None]
+    weights = {one.name: one.weight for one in question.statistics}
+    scores = {
+        row.name: weights[row.name] * t for row, t in zip(rows, shown.test.t.tolist(), strict=True)
+    }
+    by_score = sorted(rows, key=lambda row: -abs(scores[row.name]))
+    clear = [row for row in by_score if (row.p or 0.0) <= question.alpha] or by_score[:1]
+    held = [row for row in clear if not _hidden(row, scores[row.name])]
+    if not held:
+        return _Finding(
+            "no verdict",
+            f"{names_text([row.name for row in clear])} differ, but overruns hide how high the "
+            "lower side is: a longer --interval measures them in full",
+        )
+    kept = [row for row in held if not row.within]
+    if not kept and _all_within(shown.rows):
+        return _Finding("same", _same_text(shown.rows))
+    best = (kept or held)[0]
+    up = scores[best.name] > 0
+    against = [row for row in held if (scores[row.name] > 0) != up]
+    # Where some statistics are higher and others lower, the worse news is the verdict's.
+    worse_up = not question.higher_is_better
+    if against and up != worse_up:
+        best, against = against[0], [row for row in held if (scores[row.name] > 0) == up]
+        up = worse_up
+    others = [row for row in held if row is not best and row not in against]
+    why = change_text(best, question.unit)
+    if others:
+        names = names_text([row.name for row in others])
+        why += f"; {names} {'is' if len(others) == 1 else 'are'} too"
+    if against:
+        why += f"; but {'; '.join(change_text(row, question.unit) for row in against[:2])}"
+    return _Finding("worse" if up == worse_up else "better", why)
+
+
+def _hidden(row: StatisticRow, score: float) -> bool:
+    """Whether overruns hide the side that seems lower."""
+    return row.first_at_least if score > 0 else row.second_at_least
+
+
+def _alike(shown: Tested, question: Question) -> _Finding:
+    """Say whether what was not found to differ was shown to be the same."""
+    if _all_within(shown.rows):
+        return _Finding("same", _same_text(shown.rows))
+    wide = [row for row in shown.rows if row.margin is not None and not row.within]
+    if not wide:
+        return _Finding(
+            "inconclusive",
+            "no statistic differs at 5 %, which does not show that they are the same: "
+            "--same p99:10% asks for that",
+        )
+    row = wide[0]
+    return _Finding(
+        "inconclusive",
+        f"{change_text(row, question.unit)}, which is neither shown to differ nor to be the same "
+        f"within {percent_text(row.margin or 1).lstrip('+')}",
+    )
+
+
+def _all_within(rows: Sequence[StatisticRow]) -> bool:
+    stated = [row for row in rows if row.margin is not None]
+    return bool(stated) and all(row.within for row in stated)
+
+
+def _same_text(rows: Sequence[StatisticRow]) -> str:
+    return "; ".join(
+        f"{row.name} is the same within {percent_text(row.margin or 1).lstrip('+')}"
+        for row in rows
+        if row.margin is not None
+    )
+
+
+def _more_runs(shown: Tested) -> int | None:
+    """Return about how many more runs a side would decide; None: no number that anybody makes.
+
+    Where a margin was stated, so many that two variants that are equal would be shown the same
+    with a power of 80 %: n = 2 (z(1 - alpha) + z(1 - beta / 2))^2 sd^2 / margin^2. Else so many
+    that the statistic which differs most would show, if the difference is what it looks like.
+    """
+    if shown.test is None:
+        return None
+    runs = min(len(shown.first.runs), len(shown.second.runs))
+    wanted = []
+    for row in shown.rows:
+        if row.margin is not None and not row.within:
+            sd = _spread(shown, row.name)
+            z = normal(1 - _NOMINAL) + normal(1 - (1 - _POWER) / 2)
+            wanted.append(2 * (z * sd / math.log(row.margin)) ** 2)
+    if not wanted:
+        largest = float(np.abs(shown.test.t).max())
+        if largest < 1:
+            return None
+        wanted.append(runs * ((_SHOWS + normal(_POWER)) / largest) ** 2)
+    more = max(1, math.ceil(max(wanted) - runs))
+    return more if more <= _MOST_RUNS else None
+
+
+def _spread(shown: Tested, name: str) -> float:
+    """Return the standard deviation of runs of one side, by which a difference is told."""
+    first, second = shown.first.compared(name), shown.second.compared(name)
+    if shown.paired:
+        return float((second - first).std(ddof=1)) / math.sqrt(2)
+    return math.sqrt((first.var(ddof=1) + second.var(ddof=1)) / 2)

@@ -1,0 +1,92 @@
+"""What a comparison found: what the terminal, the JSON and the other outputs print."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+#: same: the differences are all within the stated margins. inconclusive: the runs do not decide
+#: it. no verdict: these runs could not decide it, however they came out.
+Verdict = Literal["better", "worse", "same", "inconclusive", "no verdict"]
+#: Of what an answer holds: of runs in this one boot; of boots like these; of runs of which it is
+#: not known which boot they are from.
+Scope = Literal["boot", "boots", "unknown"]
+
+
+class ArmFigures(msgspec.Struct, frozen=True):
+    """One side of a comparison."""
+
+    name: str
+    runs: int
+    #: None where it is not known.
+    boots: int | None
+
+
+class StatisticRow(msgspec.Struct, frozen=True):
+    """One statistic on both sides. Times are in ns; other values in the unit of their files.
+
+    first, second: typical values of a run (of logarithms the mean). ratio: second to first, with
+    low and high; None where it is refused, and the ends also where the runs are too few.
+    difference: the same as a difference, of values that are no logarithms.
+    """
+
+    name: str
+    first: float | None = None
+    second: float | None = None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    #: Adjusted for all statistics that were tested together; None where it was not.
+    p: float | None = None
+    #: Overruns, were they longer, would raise the values of that side.
+    first_at_least: bool = False
+    second_at_least: bool = False
+    #: The margin that was stated, as a factor above 1, and whether the ratio was shown to keep it.
+    margin: float | None = None
+    within: bool | None = None
+    #: Why there is none, or no interval.
+    refused: str | None = None
+    #: Of values that are no logarithms ratio, low and high are differences.
+    linear: bool = False
+
+
+class Student(msgspec.Struct, frozen=True):
+    """Student's two-sample interval for the difference of means, as ministat prints it.
+
+    It supposes independent, normal values of one variance.
+    """
+
+    difference: float
+    half_width: float
+    #: Parts of the first mean; None where that is zero.
+    relative: float | None
+    relative_half_width: float | None
+    pooled_sd: float
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Whether the second is better than the first."""
+
+    first: ArmFigures
+    second: ArmFigures
+    unit: str
+    verdict: Verdict
+    #: One sentence.
+    why: str
+    scope: Scope
+    statistics: list[StatisticRow]
+    #: What these runs show by themselves, where they may not stand for others.
+    within: Verdict | None = None
+    #: That any statistic differs; None where nothing was tested.
+    p: float | None = None
+    #: The least that so few runs could come out with.
+    smallest_p: float | None = None
+    #: Runs were exchanged within pairs alone.
+    paired: bool = False
+    #: About so many more runs on each side would decide; None: not known, or nothing to decide.
+    more_runs: int | None = None
+    cautions: list[str] = []
+    student: Student | None = None
+    #: Values that were named as pairs: what they have in common, the first's and the second's.
+    pairs: list[tuple[str, float, float]] = []

@@ -1,0 +1,173 @@
+"""Sides of a comparison from files of numbers, and what is asked of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from whylate.compare.judge import compare
+from whylate.compare.model import ArmFigures, Comparison, Student, Verdict
+from whylate.compare.numbers import NumbersError, Table
+from whylate.compare.question import Question
+from whylate.compare.runs import Arm, Run
+from whylate.compare.words import amount_text
+from whylate.stats.run_statistics import Statistic, Value
+from whylate.stats.student import Moments, moments, student_interval
+
+#: A column of maxima has this in its name: one maximum compares nothing.
+_MAXIMUM = "max"
+_FEWEST_MAXIMA = 6
+
+
+def compare_tables(
+    first: Sequence[Table], second: Sequence[Table], question: Question, *, independent: bool
+) -> Comparison:
+    """Compare the values of files; independent: each value is a run of its own, not a boot's.
+
+    The question's statistics are what the files have. Raises NumbersError for an empty side.
+    """
+    sides = [_cells(tables, independent=independent) for tables in (first, second)]
+    names = [" ".join(str(table.path) for table in tables) for tables in (first, second)]
+    return _compare(sides, names, first[0].name, question)
+
+
+def compare_groups(
+    table: Table, by: str, pair: Sequence[str], question: Question, *, independent: bool
+) -> Comparison:
+    """Compare the rows of one table: those with one value in column `by` with those of the other.
+
+    pair: columns whose values tell which row of one side belongs to which of the other. Raises
+    NumbersError where a column is missing, or there are not just two values.
+    """
+    for name in (by, *pair):
+        if not table.factors or name not in table.factors[0]:
+            raise NumbersError(f"{table.path} has no column {name!r} beside {table.name!r}")
+    kinds = list(dict.fromkeys(one[by] for one in table.factors))
+    if len(kinds) != 2:
+        raise NumbersError(f"{by!r} has {len(kinds)} values in {table.path}: two are compared")
+    sides = []
+    for kind in kinds:
+        chosen = [
+            (f"{table.path}:{number}", value, " ".join(factors[name] for name in pair))
+            for number, (value, factors) in enumerate(
+                zip(table.values, table.factors, strict=True), 1
+            )
+            if factors[by] == kind
+        ]
+        if pair and len({one[2] for one in chosen}) < len(chosen):
+            raise NumbersError(
+                f"{table.path} has several rows of {by} {kind} with the same {', '.join(pair)}: "
+                "name more columns with --pair"
+            )
+        sides.append([_Cell(name, value, name if independent or pair else kind, group)
+                      for name, value, group in chosen])  # fmt: skip
+    return _compare(sides, [f"{by} {kind}" for kind in kinds], table.name, question)
+
+
+class _Cell(msgspec.Struct, frozen=True):
+    """A value with where it stands, the boot it is taken to be from, and its pair."""
+
+    name: str
+    value: float
+    boot: str
+    pair: str = ""
+
+
+def _cells(tables: Sequence[Table], *, independent: bool) -> list[_Cell]:
+    found = []
+    for table in tables:
+        for number, value in enumerate(table.values, 1):
+            name = f"{table.path}:{number}"
+            found.append(_Cell(name, value, name if independent else str(table.path)))
+    return found
+
+
+def _compare(
+    sides: Sequence[Sequence[_Cell]], names: Sequence[str], column: str, question: Question
+) -> Comparison:
+    linear = any(cell.value <= 0 for side in sides for cell in side)
+    compared: Callable[[float], float] = float if linear else math.log
+    name = column or "value"
+    statistic = Statistic(name, least_runs=_FEWEST_MAXIMA if _MAXIMUM in name.lower() else 1)
+    arms = [
+        Arm(
+            title,
+            tuple(
+                Run(cell.name, {name: Value(compared(cell.value), at_least=False)}, 1,
+                    boot=cell.boot, pair=cell.pair)
+                for cell in side
+            ),
+        )
+        for title, side in zip(names, sides, strict=True)
+    ]  # fmt: skip
+    asked = replace(question, statistics=(statistic,), linear=linear)
+    found = compare(arms[0], arms[1], asked)
+    values = [[cell.value for cell in side] for side in sides]
+    refused = found.statistics[0].ratio is None
+    return msgspec.structs.replace(
+        found,
+        student=None if refused or found.paired else _student(*(moments_of(one) for one in values)),
+        pairs=[] if refused else _pairs(sides),
+    )
+
+
+def moments_of(values: Sequence[float]) -> Moments | None:
+    """Return the moments of values; None of one alone."""
+    return moments(values) if len(values) > 1 else None
+
+
+def _student(first: Moments | None, second: Moments | None) -> Student | None:
+    if first is None or second is None:
+        return None
+    found = student_interval(first, second)
+    return Student(
+        difference=found.difference,
+        half_width=found.half_width,
+        relative=found.difference / first.mean if first.mean else None,
+        relative_half_width=abs(found.half_width / first.mean) if first.mean else None,
+        pooled_sd=found.pooled_sd,
+    )
+
+
+def _pairs(sides: Sequence[Sequence[_Cell]]) -> list[tuple[str, float, float]]:
+    """Return what stands in pairs: what they have in common, and both values."""
+    theirs = {cell.pair: cell.value for cell in sides[1] if cell.pair}
+    return [
+        (cell.pair, cell.value, theirs[cell.pair])
+        for cell in sides[0]
+        if cell.pair and cell.pair in theirs
+    ]
+
+
+def compare_moments(
+    first: Moments, second: Moments, names: Sequence[str], question: Question
+) -> Comparison:
+    """Compare what is left of values of which ministat kept a summary: by Student's t alone.
+
+    Neither their order nor the boots they are from are known, nor whether they are normal: there
+    is no verdict, and what the interval says is said.
+    """
+    found = _student(first, second)
+    within: Verdict = "inconclusive"
+    if found is not None and abs(found.difference) > found.half_width:
+        higher = found.difference > 0
+        within = "better" if higher == question.higher_is_better else "worse"
+    unit = question.unit
+    said = "" if found is None else (
+        f"the mean of B is {amount_text(abs(found.difference), unit)} "
+        f"{'higher' if found.difference > 0 else 'lower'}; "
+    )  # fmt: skip
+    return Comparison(
+        first=ArmFigures(names[0], first.n, None),
+        second=ArmFigures(names[1], second.n, None),
+        unit=unit,
+        verdict="no verdict",
+        why=f"{said}a summary says neither how its values are spread nor how they came about",
+        scope="unknown",
+        statistics=[],
+        within=within,
+        student=found,
+    )

@@ -1,0 +1,211 @@
+"""What a comparison looks at of one run, and of the runs of one side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.recording.foreign.model import ForeignRun
+from whylate.recording.foreign.read import read_foreign
+from whylate.recording.manifest import Manifest
+from whylate.recording.reader import open_recording
+from whylate.stats.octaves import octaves
+from whylate.stats.ordered import Ordered, merge, order
+from whylate.stats.run_statistics import MAX, STATISTICS, Statistic, Value, value_of
+from whylate.summary.trust import assess
+from whylate.summary.units import count_text, exact_ns
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+
+#: Runs differ in length by less than this part, or their largest latencies are not compared.
+_SAME_LENGTH = 0.05
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: the unit of a comparison.
+
+    values: by the name of a statistic. boot: which of the board's; None: not known. made: when,
+    as text that sorts; "" where it is not known. sets: what must be the same in all runs that are
+    compared, by its name. beside: what may differ, and is told where it does.
+    repeats: made in virtual time, in which nothing but the run itself passes. pair: what it has in
+    common with one run of the other side; "": nothing. lacks: what its file does not have.
+    octaves: its latencies, as whylate.stats.octaves counts them; None where they are not kept.
+    """
+
+    name: str
+    values: Mapping[str, Value]
+    activations: int = 0
+    boot: str | None = None
+    made: str = ""
+    distrust: tuple[str, ...] = ()
+    sets: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, str] = field(default_factory=dict)
+    repeats: bool = False
+    pair: str = ""
+    lacks: tuple[str, ...] = ()
+    octaves: Int64s | None = None
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One side of a comparison: runs of one variant, in any order, at least one."""
+
+    name: str
+    runs: tuple[Run, ...]
+
+    @property
+    def boots(self) -> frozenset[str] | None:
+        """The boots that its runs are from; None where that is not known of all."""
+        known = {run.boot for run in self.runs}
+        return None if None in known else frozenset(one for one in known if one is not None)
+
+    def compared(self, name: str) -> Floats:
+        """Return a statistic of every run, as it is compared, shape (runs,)."""
+        return np.array([run.values[name].compared for run in self.runs])
+
+    def at_least(self, name: str) -> bool:
+        """Whether overruns, were they longer, would raise a statistic of any run."""
+        return any(run.values[name].at_least for run in self.runs if name in run.values)
+
+    def by_boot(self) -> Arm:
+        """Return the means of each boot's runs, as if each boot were one run."""
+        boots: dict[str, list[Run]] = {}
+        for run in self.runs:
+            boots.setdefault(run.boot or "", []).append(run)
+        return replace(self, runs=tuple(_mean(runs) for runs in boots.values()))
+
+
+def _mean(runs: Sequence[Run]) -> Run:
+    names = [name for name in runs[0].values if all(name in run.values for run in runs)]
+    return replace(
+        runs[0],
+        values={
+            name: Value(
+                float(np.mean([run.values[name].compared for run in runs])),
+                any(run.values[name].at_least for run in runs),
+            )
+            for name in names
+        },
+    )
+
+
+def read_run(directory: Path) -> Run:
+    """Read a recording; raises RecordingError. Its samples are not kept."""
+    recording = open_recording(directory)
+    manifest, samples = recording.manifest, recording.samples
+    ordered = merge([order(lane) for lane in samples])
+    found = {one.name: value_of(ordered, one) for one in STATISTICS} if ordered.n else {}
+    return Run(
+        name=str(directory),
+        values={name: value for name, value in found.items() if value is not None},
+        activations=ordered.n,
+        boot=_boot(manifest, directory),
+        made=manifest.created,
+        distrust=tuple(assess(manifest, samples).trust.reasons),
+        sets=_sets(manifest),
+        beside=_beside(manifest),
+        repeats=manifest.plan.virtual_time,
+        octaves=octaves(ordered.bound_ns),
+    )
+
+
+#: Of files that have no latencies: what is left to compare by.
+AVERAGE = Statistic("average")
+LARGEST = Statistic("largest", least_runs=6)
+
+
+def foreign_runs(path: Path) -> list[Run]:
+    """Read the runs in a file of another tool; none where it is of none that is known.
+
+    Raises ForeignError.
+    """
+    found = read_foreign(path)
+    names = [f"{path} ({number})" if len(found) > 1 else str(path) for number in
+             range(1, len(found) + 1)]  # fmt: skip
+    return [_foreign(name, one) for name, one in zip(names, found, strict=True)]
+
+
+def _foreign(name: str, one: ForeignRun) -> Run:
+    values: dict[str, Value] = {}
+    activations = 1
+    if one.latency_ns is not None and one.latency_ns.size + one.overflow:
+        known = one.latency_ns
+        end = known[-1:] if known.size else np.zeros(1, np.int64)
+        ordered = Ordered(np.concatenate([known, np.repeat(end, one.overflow)]), known)
+        found = {each.name: value_of(ordered, each) for each in STATISTICS}
+        values = {key: value for key, value in found.items() if value is not None}
+        activations = ordered.n
+        if MAX.name in values and one.max_ns is not None and one.max_ns > 0:
+            # It stands beside the histogram, which may have ended before it.
+            values[MAX.name] = Value(math.log(one.max_ns), at_least=False)
+    for statistic, value_ns in ((AVERAGE, one.average_ns), (LARGEST, one.max_ns)):
+        if value_ns is not None and value_ns > 0:
+            values[statistic.name] = Value(math.log(value_ns), at_least=one.overruns > 0)
+    return Run(
+        name,
+        values,
+        activations,
+        sets={"tool": one.tool, "latencies": "no" if one.latency_ns is None else "yes"},
+        lacks=one.lacks,
+    )
+
+
+def _boot(manifest: Manifest, directory: Path) -> str | None:
+    """Return which boot a run is from; in virtual time each run is one of its own."""
+    if manifest.plan.virtual_time:
+        return str(directory)
+    known = next((one.value for one in manifest.facts if one.name == "boot_id"), None)
+    return known if isinstance(known, str) else None
+
+
+def _sets(manifest: Manifest) -> dict[str, str]:
+    plan = manifest.plan
+    return {
+        "workload": plan.workload,
+        "interval": exact_ns(plan.interval_ns) if plan.interval_ns else "its own",
+        "time": "virtual" if plan.virtual_time else "real",
+    }
+
+
+def _beside(manifest: Manifest) -> dict[str, str]:
+    plan = manifest.plan
+    loads = [f"{one.kind}:{one.count} {one.command or ''}".rstrip() for one in plan.loads]
+    return {
+        "board": manifest.board,
+        "load": ", ".join(loads) or "none",
+        "CPUs": ",".join(str(one.cpu) for one in manifest.cpus),
+        "priority": str(plan.priority),
+        "recorder": (manifest.recorder and manifest.recorder.engine) or "none",
+    }
+
+
+def lacking(statistic: Statistic, first: Arm, second: Arm) -> str | None:
+    """Return why two sides cannot be compared by a statistic; None where they can."""
+    runs = [*first.runs, *second.runs]
+    if min(len(first.runs), len(second.runs)) < statistic.least_runs:
+        return (
+            f"{statistic.name} is a maximum, and of so few runs maxima compare nothing: "
+            f"{statistic.least_runs} a side are the least"
+        )
+    least = min(run.activations for run in runs)
+    if least < statistic.least_n:
+        return (
+            f"{statistic.name} needs {count_text(statistic.least_n)} activations in every run; "
+            f"the shortest has {count_text(least)}"
+        )
+    most = max(run.activations for run in runs)
+    if statistic.grows and most - least > _SAME_LENGTH * most:
+        return (
+            f"{statistic.name} grows with a run's length, and these have {count_text(least)} to "
+            f"{count_text(most)} activations"
+        )
+    if not all(statistic.name in run.values for run in runs):
+        return f"{statistic.name} is not above zero in every run, and has no ratio"
+    return None

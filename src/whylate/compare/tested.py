@@ -1,0 +1,144 @@
+"""What two sets of runs show of each statistic: a ratio with its interval, and a joint test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.compare.confounded import in_turns, matched
+from whylate.compare.model import StatisticRow
+from whylate.compare.question import Question
+from whylate.compare.runs import Arm, lacking
+from whylate.stats.joint import JointTest, joint_test, paired_test
+from whylate.stats.run_statistics import STATISTICS, Statistic
+from whylate.stats.shifts import Shift, paired_shift, unpaired_shift
+
+Floats = NDArray[np.float64]
+
+LEVEL = 0.95
+#: From this part of their variance on that lies between pairs, runs are exchanged within them.
+_PAIRED_FROM = 0.5
+#: Random relabellings come out the same each time.
+_SEED = 5
+
+
+@dataclass(frozen=True)
+class Tested:
+    """Two sides and what they show. test: None where there is no statistic that they bear.
+
+    first, second: side by side where they are paired.
+    """
+
+    first: Arm
+    second: Arm
+    rows: list[StatisticRow]
+    test: JointTest | None
+    paired: bool
+
+
+def tested(first: Arm, second: Arm, question: Question) -> Tested:
+    """Compare two sides by every statistic that all of their runs bear."""
+    pairs = matched(first, second)
+    if pairs is not None:
+        first, second = pairs
+    refused = {one.name: lacking(one, first, second) for one in question.statistics}
+    borne = [one for one in question.statistics if refused[one.name] is None]
+    turns = in_turns(first, second) if borne and pairs is None else None
+    if turns is not None and _pairs_differ(_matrix(turns[0], borne), _matrix(turns[1], borne)):
+        first, second = pairs = turns
+    paired = pairs is not None
+    test = _test(_matrix(first, borne), _matrix(second, borne), borne, paired=paired)
+    p = dict(zip((one.name for one in borne), test.each.tolist(), strict=True)) if test else {}
+    rows = [
+        StatisticRow(one.name, refused=refused[one.name], linear=question.linear)
+        if one.name not in p
+        else _row(first, second, one.name, p[one.name], question, paired=paired)
+        for one in question.statistics
+    ]
+    return Tested(first, second, rows, test, paired)
+
+
+def _matrix(arm: Arm, statistics: Sequence[Statistic]) -> Floats:
+    """Return what is compared of each run, shape (runs, statistics)."""
+    columns = [arm.compared(one.name) for one in statistics]
+    return np.column_stack(columns) if columns else np.empty((len(arm.runs), 0))
+
+
+def _pairs_differ(first: Floats, second: Floats) -> bool:
+    """Whether runs of one pair resemble each other much more than those of two.
+
+    By the part of the variance that lies between pairs (intraclass correlation), over all
+    statistics. It does not change where the runs of a pair are exchanged, so that the test which is
+    chosen by it keeps its level.
+    """
+    pairs = len(first)
+    if pairs < 3:
+        return False
+    between = 2 * ((first + second) / 2).var(axis=0, ddof=1)
+    within = ((first - second) ** 2).mean(axis=0) / 2
+    both = between + within
+    part = (between - within)[both > 0] / both[both > 0]
+    return bool(part.size and part.mean() > _PAIRED_FROM)
+
+
+def _test(
+    first: Floats, second: Floats, statistics: Sequence[Statistic], *, paired: bool
+) -> JointTest | None:
+    if not statistics:
+        return None
+    weights = np.array([one.weight for one in statistics])
+    rng = np.random.default_rng(_SEED)
+    if paired:
+        return paired_test(second - first, weights, rng)
+    return joint_test(first, second, weights, rng)
+
+
+def _row(
+    first: Arm, second: Arm, name: str, p: float, question: Question, *, paired: bool
+) -> StatisticRow:
+    ours, theirs = first.compared(name), second.compared(name)
+
+    def shift(level: float) -> Shift:
+        if paired:
+            return paired_shift(theirs - ours, level)
+        return unpaired_shift(ours, theirs, level)
+
+    def back(compared: float) -> float:
+        return compared if question.linear else math.exp(compared)
+
+    found = shift(LEVEL)
+    row = StatisticRow(
+        name=name,
+        first=back(float(ours.mean())),
+        second=back(float(theirs.mean())),
+        ratio=back(found.value),
+        low=None if found.low is None else back(found.low),
+        high=None if found.high is None else back(found.high),
+        p=p,
+        first_at_least=first.at_least(name),
+        second_at_least=second.at_least(name),
+        refused=None if found.low is not None else "too few runs for an interval",
+        linear=question.linear,
+    )
+    margin = question.margins.get(name)
+    if margin is None:
+        return row
+    # What is only known to be at least so high is not known to be the same.
+    known = not row.first_at_least and not row.second_at_least
+    # Two one-sided tests (Schuirmann 1987, J. Pharmacokinet. Biopharm. 15).
+    within = known and shift(1 - 2 * question.alpha).within(math.log(margin))
+    return msgspec.structs.replace(row, margin=margin, within=within)
+
+
+def differences(first: Arm, second: Arm) -> Floats:
+    """Return second - first of runs that stand side by side, shape (pairs, statistics).
+
+    By the statistics that all of them bear.
+    """
+    borne = [one for one in STATISTICS if lacking(one, first, second) is None]
+    return _matrix(second, borne) - _matrix(first, borne)

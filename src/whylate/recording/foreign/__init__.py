@@ -1,0 +1,1 @@
+"""What other tools wrote of their runs, and what their files lack."""

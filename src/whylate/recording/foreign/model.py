@@ -1,0 +1,42 @@
+"""A run as another tool told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int64s = NDArray[np.int64]
+
+
+class ForeignError(Exception):
+    """A file that is not what it seems: one line that says where and why."""
+
+
+@dataclass(frozen=True)
+class ForeignRun:
+    """One run.
+
+    tool: whose file it is. latency_ns: int64, ascending; None where only a summary was kept.
+    overflow: activations that were later than latency_ns tells, by no more than max_ns. ordered:
+    whether the file has them in the order in which they came. average_ns and max_ns: as printed;
+    None: not at all. overruns: that the tool itself counted. lacks: what is not in such a file, in
+    words for a person.
+    """
+
+    tool: str
+    latency_ns: Int64s | None
+    overflow: int
+    ordered: bool
+    average_ns: float | None
+    max_ns: float | None
+    overruns: int
+    lacks: tuple[str, ...]
+
+
+def from_counts(values_ns: Sequence[int], counts: Sequence[int]) -> Int64s:
+    """Return the latencies of a histogram, ascending, int64, shape (sum of counts,)."""
+    order = np.argsort(np.asarray(values_ns, np.int64), kind="stable")
+    return np.repeat(np.asarray(values_ns, np.int64)[order], np.asarray(counts, np.int64)[order])

@@ -1,0 +1,115 @@
+"""JSON on disk for what goes on for hours: a plan, and a line for each thing that was done.
+
+A line is on the disk before anything else is done; the last one may be torn where the host died
+while it was written, and is cut off then.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from whylate.recording.errors import DiskError, RecordingError
+
+#: Nothing larger is a plan, or one line.
+_MAX_PLAN = 1 << 20
+_MAX_LINE = 1 << 16
+
+T = TypeVar("T")
+
+
+def read_plan(path: Path, kind: type[T], what: str) -> T:
+    """Read one object; what: the beginning of the message where there is none.
+
+    Raises RecordingError.
+    """
+    try:
+        with path.open("rb") as file:
+            return msgspec.json.decode(file.read(_MAX_PLAN), type=kind)
+    except FileNotFoundError:
+        raise RecordingError(f"{what}: it has no {path.name}") from None
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RecordingError(f"{path} is damaged: {error}") from None
+
+
+def write_plan(path: Path, plan: object) -> None:
+    """Write one object, whole or not at all; raises DiskError."""
+    fresh = path.with_suffix(".new")
+    try:
+        with fresh.open("wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except OSError as error:
+        raise DiskError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def read_lines(path: Path, kind: type[T]) -> tuple[list[T], int]:
+    """Return what the lines say, and how many bytes of the file they are.
+
+    A torn last line is left out. Raises RecordingError.
+    """
+    found: list[T] = []
+    good = 0
+    try:
+        with path.open("rb") as file:
+            while line := file.readline(_MAX_LINE):
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    found.append(msgspec.json.decode(line, type=kind))
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    raise RecordingError(
+                        f"{path} is damaged in line {len(found) + 1}: {error}"
+                    ) from None
+                good += len(line)
+    except FileNotFoundError:
+        return [], 0
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
+    return found, good
+
+
+class LineWriter:
+    """Appends lines to a file that is this process's alone while it is open.
+
+    Raises DiskError where it cannot be opened; BlockingIOError where another process has it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise DiskError(f"{path} cannot be written: {error.strerror}") from None
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._fd)
+            raise
+
+    def cut(self, good: int) -> None:
+        """Cut off a torn line behind so many good bytes."""
+        if good < os.fstat(self._fd).st_size:
+            os.ftruncate(self._fd, good)
+
+    def append(self, item: object) -> None:
+        """Write a line; it is on the disk when this returns. Raises DiskError."""
+        try:
+            view = memoryview(msgspec.json.encode(item) + b"\n")
+            while view:
+                view = view[os.write(self._fd, view) :]
+            os.fsync(self._fd)
+        except OSError as error:
+            raise DiskError(f"{self._path} cannot be written: {error.strerror}") from None
+
+    def close(self) -> None:
+        """Let others have the file."""
+        os.close(self._fd)

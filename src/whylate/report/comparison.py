@@ -1,0 +1,125 @@
+"""A comparison on the terminal: the verdict first, then what it rests on."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from whylate.compare.model import ArmFigures, Comparison, StatisticRow
+from whylate.compare.words import amount_text, percent_text, scope_text, signed_text
+from whylate.report.text import plain
+
+#: Pairs that are shown one by one.
+_PAIRS_SHOWN = 12
+STYLES = {
+    "better": "bold green",
+    "same": "bold green",
+    "worse": "bold red",
+    "inconclusive": "bold yellow",
+    "no verdict": "bold red",
+}
+
+
+def print_comparison(found: Comparison, console: Console) -> None:
+    """Print a comparison; names of files and boards are printed as they are, never as markup."""
+    console.print(Text(f"A  {arm_text(found.first)}"))
+    console.print(Text(f"B  {arm_text(found.second)}"))
+    console.print()
+    if found.statistics:
+        console.print(_table(found))
+    for pair, ours, theirs in found.pairs[:_PAIRS_SHOWN]:
+        change = percent_text(theirs / ours) if ours > 0 and theirs > 0 else ""
+        numbers = f"{amount_text(ours, found.unit)} → {amount_text(theirs, found.unit)}"
+        console.print(Text(f"  {plain(pair, 80)}: {numbers}  {change}"))
+    if len(found.pairs) > _PAIRS_SHOWN:
+        console.print(Text(f"  … and {len(found.pairs) - _PAIRS_SHOWN} more pairs", style="dim"))
+    for row in found.statistics:
+        if row.refused is not None and row.ratio is None:
+            console.print(Text(f"– {plain(row.refused, 300)}", style="dim"))
+    if any(row.ratio is not None and row.low is None for row in found.statistics):
+        console.print(Text("– too few runs for intervals", style="dim"))
+    for text in (*_footnotes(found), *_student(found)):
+        console.print(Text(text, style="dim"))
+    console.print()
+    for text in found.cautions:
+        console.print(Text.assemble(("caution  ", "yellow"), plain(text, 400)))
+    console.print(
+        Text.assemble((f"{headline(found)}  ", STYLES[found.verdict]), plain(f"{found.why}.", 600))
+    )
+    if found.more_runs is not None:
+        console.print(Text(f"About {found.more_runs} more runs a side would decide."))
+
+
+def headline(found: Comparison) -> str:
+    """Return the verdict as a few words."""
+    if found.verdict in ("better", "worse"):
+        return f"B is {found.verdict}"
+    return found.verdict
+
+
+def arm_text(arm: ArmFigures) -> str:
+    """Return a side's name and what it is made of."""
+    runs = f"{arm.runs} run{'s' if arm.runs != 1 else ''}"
+    if arm.boots is not None and arm.runs > 1:
+        runs += f" of {arm.boots} boot{'s' if arm.boots != 1 else ''}"
+    return f"{plain(arm.name, 100)}: {runs}"
+
+
+def _table(found: Comparison) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    linear = any(row.linear for row in found.statistics)
+    table.add_column("")
+    for heading in ("A", "B", "B − A" if linear else "B / A", "95 % interval", "p"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in found.statistics:
+        if row.ratio is None:
+            table.add_row(row.name, *["–"] * 5)
+            continue
+        table.add_row(
+            row.name,
+            _typical(row.first, found.unit, at_least=row.first_at_least),
+            _typical(row.second, found.unit, at_least=row.second_at_least),
+            _change(row, row.ratio),
+            "–" if row.low is None or row.high is None else
+            f"{_change(row, row.low)} … {_change(row, row.high)}",
+            "–" if row.p is None else p_text(row.p),
+        )  # fmt: skip
+    return table
+
+
+def _typical(value: float | None, unit: str, *, at_least: bool) -> str:
+    if value is None:
+        return "–"
+    return ("≥ " if at_least else "") + amount_text(value, unit)
+
+
+def _change(row: StatisticRow, ratio: float) -> str:
+    return signed_text(ratio) if row.linear else percent_text(ratio)
+
+
+def p_text(p: float) -> str:
+    """Write a p-value: two digits, and never zero."""
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def _footnotes(found: Comparison) -> list[str]:
+    if found.p is None:
+        return []
+    how = "within pairs of runs" if found.paired else "of runs"
+    together = sum(row.p is not None for row in found.statistics)
+    tests = f"permutations {how}"
+    if together > 1:
+        tests += f", adjusted for all {together} statistics; that any differs: {p_text(found.p)}"
+    return [f"Typical runs; intervals {scope_text(found.scope)}. p: {tests}"]
+
+
+def _student(found: Comparison) -> list[str]:
+    if found.student is None:
+        return []
+    one = found.student
+    said = f"Student's t: {signed_text(one.difference)} ± {one.half_width:.4g}"
+    if one.relative is not None and one.relative_half_width is not None:
+        sign = "−" if one.relative < 0 else "+"
+        said += f" ({sign}{abs(one.relative) * 100:.4g} % ± {one.relative_half_width * 100:.2g} %)"
+    return [f"{said}, if the values are independent, normal, and of one variance"]

@@ -1,0 +1,85 @@
+"""Comparisons for other programs: Markdown for a forge, JUnit for a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from xml.etree import ElementTree as Xml
+
+from whylate.compare.model import Comparison
+from whylate.compare.words import amount_text, interval_text, percent_text, signed_text
+from whylate.report.comparison import arm_text, headline, p_text
+from whylate.report.text import plain
+
+#: What Markdown would act on in a name.
+_ACTING = "\\`*_{}[]<>()#+!|~$&"
+
+
+def markdown(found: Sequence[Comparison]) -> str:
+    """Return comparisons as Markdown; names are escaped, so that nothing in them acts."""
+    parts = []
+    for one in found:
+        lines = [
+            f"**{headline(one)}**: {_escaped(one.why)}.",
+            "",
+            f"A: {_escaped(arm_text(one.first))}  ",
+            f"B: {_escaped(arm_text(one.second))}",
+            "",
+            "| | A | B | change [95 %] | p |",
+            "|---|---:|---:|---:|---:|",
+        ]
+        for row in one.statistics:
+            if row.ratio is None:
+                lines.append(f"| {_escaped(row.name)} | | | {_escaped(row.refused or '–')} | |")
+                continue
+            change = signed_text(row.ratio) if row.linear else percent_text(row.ratio)
+            cells = [
+                _escaped(row.name),
+                amount_text(row.first or 0.0, one.unit),
+                amount_text(row.second or 0.0, one.unit),
+                f"{change}{interval_text(row)}",
+                "" if row.p is None else p_text(row.p),
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+        lines += ["", *(f"- {_escaped(text)}" for text in one.cautions)]
+        parts.append("\n".join(lines).rstrip())
+    return "\n\n".join(parts) + "\n"
+
+
+def junit(found: Sequence[Comparison], failing: Collection[str]) -> bytes:
+    """Return comparisons as JUnit's XML, one test case each.
+
+    failing: verdicts that are failures. What has no verdict is an error, and what is inconclusive
+    is skipped, unless it fails: neither has passed.
+    """
+    suite = Xml.Element("testsuite", name="whylate compare", tests=str(len(found)))
+    counts = {"failure": 0, "error": 0, "skipped": 0}
+    for one in found:
+        name = f"{plain(one.second.name, 200)} against {plain(one.first.name, 200)}"
+        case = Xml.SubElement(suite, "testcase", classname="whylate.compare", name=name)
+        kind = _kind(one, failing)
+        if kind is not None:
+            counts[kind] += 1
+            Xml.SubElement(case, kind, message=f"{one.verdict}: {plain(one.why, 600)}")
+        out = Xml.SubElement(case, "system-out")
+        out.text = "\n".join(
+            f"{plain(row.name, 60)}: "
+            + (plain(row.refused or "", 300) if row.ratio is None else
+               f"{row.ratio:.6g}{interval_text(row)}")
+            for row in one.statistics
+        )  # fmt: skip
+    suite.set("failures", str(counts["failure"]))
+    suite.set("errors", str(counts["error"]))
+    suite.set("skipped", str(counts["skipped"]))
+    document: bytes = Xml.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return document
+
+
+def _kind(one: Comparison, failing: Collection[str]) -> str | None:
+    if one.verdict in failing:
+        return "failure"
+    return {"no verdict": "error", "inconclusive": "skipped"}.get(one.verdict)
+
+
+def _escaped(text: str) -> str:
+    shown = plain(text, 600)
+    return "".join(f"\\{c}" if c in _ACTING else c for c in shown)

@@ -1,0 +1,87 @@
+"""Comparisons as one HTML page without scripts: the verdict on top, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from whylate import __version__
+from whylate.compare.model import Comparison
+from whylate.compare.runs import Arm
+from whylate.report import chart, page
+from whylate.report.arms import colour, forest, overlaid, run_by_run
+from whylate.report.comparison import arm_text, headline
+from whylate.report.html import asset, content_policy
+from whylate.report.text import plain
+from whylate.report.whole import whole_file
+
+#: Statistics of which every run is shown.
+_RUN_BY_RUN = ("p50", "p99.9", "max")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sides that belong together, the first one that the others are compared with."""
+
+    title: str
+    arms: Sequence[Arm]
+    comparisons: Sequence[Comparison]
+
+
+def render(title: str, subject: Sequence[str], when: str, groups: Sequence[Group]) -> str:
+    """Return the page; whatever is shown is escaped, and it asks for nothing from anywhere."""
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    style = asset("report.css") + "\n" + asset("comparison.css")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(asset("comparison.html.j2")).render(
+        policy=content_policy([], style),
+        style=Markup(style),  # noqa: S704 (files of this package, no data)
+        title=plain(title, 120),
+        subject=[plain(one, 200) for one in subject],
+        when=page.when(when),
+        box={"width": chart.WIDTH, "height": chart.HEIGHT, "left": chart.LEFT,
+             "right": chart.RIGHT, "top": chart.TOP, "bottom": chart.BOTTOM},
+        groups=[_group(one) for one in groups],
+        whylate=f"whylate {__version__}",
+    )  # fmt: skip
+
+
+def write(path: Path, text: str) -> None:
+    """Write a page whole or not at all; raises OSError."""
+    with whole_file(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+
+
+def _group(group: Group) -> dict[str, Any]:
+    charts = overlaid(group.arms)
+    dots = [one for name in _RUN_BY_RUN if (one := run_by_run(group.arms, name)) is not None]
+    return {
+        "title": plain(group.title, 160),
+        "arms": [
+            {"colour": colour(number), "text": plain(arm.name, 80)}
+            for number, arm in enumerate(group.arms)
+        ],
+        "comparisons": [_comparison(one) for one in group.comparisons],
+        "charts": [*charts, *dots],
+    }
+
+
+def _comparison(found: Comparison) -> dict[str, Any]:
+    return {
+        "headline": headline(found),
+        "style": found.verdict.replace(" ", "-"),
+        "why": f"{plain(found.why, 600)}. A: {arm_text(found.first)}; B: {arm_text(found.second)}.",
+        "cautions": [plain(text, 500) for text in found.cautions],
+        "forest": forest(found),
+        "refused": [
+            plain(row.refused, 300)
+            for row in found.statistics
+            if row.ratio is None and row.refused is not None
+        ],
+    }

@@ -1,0 +1,163 @@
+"""Knobs: named settings that a run has applied, read back, and put back after it.
+
+What a knob is on the board is a file of the kernel's, a word of its command line, or something of
+the run itself. Files are the probe's to write: it reads each before, applies it, fails the run
+where it does not read back what was written, and puts it back whatever becomes of the run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from whylate.recording.manifest import Setting
+from whylate.run.loads import parse_load
+from whylate.run.request import EACH_CPU, Request, RequestError
+
+_CPU = "/sys/devices/system/cpu"
+#: Knobs that are one file, or one for each CPU.
+FILES = {
+    "governor": f"{_CPU}/cpu{EACH_CPU}/cpufreq/scaling_governor",
+    "min-frequency": f"{_CPU}/cpu{EACH_CPU}/cpufreq/scaling_min_freq",
+    "max-frequency": f"{_CPU}/cpu{EACH_CPU}/cpufreq/scaling_max_freq",
+    "boost": f"{_CPU}/cpufreq/boost",
+    "thp": "/sys/kernel/mm/transparent_hugepage/enabled",
+    "thp-defrag": "/sys/kernel/mm/transparent_hugepage/defrag",
+    "clocksource": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "rt-runtime": "/proc/sys/kernel/sched_rt_runtime_us",
+    "rt-period": "/proc/sys/kernel/sched_rt_period_us",
+    "preempt": "/sys/kernel/debug/sched/preempt",
+}
+_SYSCTL = re.compile(r"[a-z0-9_.-]{1,120}", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_MODULE = re.compile(r"([A-Za-z0-9_]{1,60})\.([A-Za-z0-9_]{1,60})")
+_ARGUMENT = re.compile(r"[!-~]{1,200}")
+_ROOTS = ("/proc/sys/", "/proc/irq/", "/sys/")
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A run with its knobs. kernel_args: words for the command line, for which it boots anew."""
+
+    request: Request
+    kernel_args: tuple[str, ...] = ()
+
+
+def apply(request: Request, knobs: Mapping[str, str]) -> Applied:
+    """Return the run with these knobs; raises RequestError for one that there is not."""
+    applied = Applied(request)
+    for name, value in knobs.items():
+        if not value or len(value) > 200 or not value.isprintable():
+            raise RequestError(f"knob {_short(name)}: {_short(value)} is no value")
+        applied = _apply(applied, name, value)
+    return applied
+
+
+def names() -> list[str]:
+    """Return how knobs can be named, for messages."""
+    return [*FILES, *_OF_THE_RUN, *(f"{prefix}:…" for prefix in _PREFIXED), "a path"]
+
+
+def _apply(applied: Applied, name: str, value: str) -> Applied:
+    if name.startswith("/"):
+        return _file(applied, name, value)
+    if name in FILES:
+        return _file(applied, FILES[name], value)
+    if name in _OF_THE_RUN:
+        return replace(applied, request=_OF_THE_RUN[name](applied.request, value))
+    prefix, colon, rest = name.partition(":")
+    if colon and prefix in _PREFIXED:
+        return _PREFIXED[prefix](applied, rest, value)
+    raise RequestError(f"there is no knob {_short(name)}: there are {', '.join(names())}")
+
+
+def _file(applied: Applied, path: str, value: str) -> Applied:
+    if not path.startswith(_ROOTS) or "/../" in path or not path.isprintable() or len(path) > 200:
+        raise RequestError(f"knob {_short(path)}: a path must be under {', '.join(_ROOTS)}")
+    settings = (*applied.request.settings, Setting(path, value))
+    return replace(applied, request=replace(applied.request, settings=settings))
+
+
+def _sysctl(applied: Applied, rest: str, value: str) -> Applied:
+    if not _SYSCTL.fullmatch(rest):
+        raise RequestError(f"knob sysctl:{_short(rest)}: write it like sysctl:vm.swappiness")
+    return _file(applied, f"/proc/sys/{rest.replace('.', '/')}", value)
+
+
+def _module(applied: Applied, rest: str, value: str) -> Applied:
+    match = _MODULE.fullmatch(rest)
+    if match is None:
+        raise RequestError(f"knob module:{_short(rest)}: write it like module:kvm.halt_poll_ns")
+    return _file(applied, f"/sys/module/{match[1]}/parameters/{match[2]}", value)
+
+
+def _interrupt(applied: Applied, rest: str, value: str) -> Applied:
+    if not rest.isdecimal() or len(rest) > 5:
+        raise RequestError(f"knob irq:{_short(rest)}: write the number of an interrupt")
+    return _file(applied, f"/proc/irq/{rest}/smp_affinity_list", value)
+
+
+def _idle_state(applied: Applied, rest: str, value: str) -> Applied:
+    if not rest.isdecimal() or len(rest) > 2 or value not in ("on", "off"):
+        raise RequestError(f"knob idle-state:{_short(rest)}: write idle-state:2 = on or off")
+    path = f"{_CPU}/cpu{EACH_CPU}/cpuidle/state{rest}/disable"
+    return _file(applied, path, "1" if value == "off" else "0")
+
+
+def _kernel_argument(applied: Applied, rest: str, value: str) -> Applied:
+    """Add a word to the kernel's command line: cmdline:nohz_full = 1, cmdline:nosmt = yes."""
+    word = rest if value == "yes" else f"{rest}={value}"
+    if not _WORD.fullmatch(rest) or not _ARGUMENT.fullmatch(word):
+        raise RequestError(f"knob cmdline:{_short(rest)}: {_short(word)} is no word for a kernel")
+    return replace(applied, kernel_args=(*applied.kernel_args, word))
+
+
+def _priority(request: Request, value: str) -> Request:
+    if not value.isdecimal() or not 1 <= int(value) <= 99:
+        raise RequestError("knob priority: it lies between 1 and 99 (SCHED_FIFO)")
+    return replace(request, priority=int(value))
+
+
+def _cpus(request: Request, value: str) -> Request:
+    parts = value.split(",")
+    if not all(part.isdecimal() and len(part) <= 5 for part in parts):
+        raise RequestError("knob cpus: write them like 0,1")
+    return replace(request, cpus=tuple(int(part) for part in parts))
+
+
+def _idle_states(request: Request, value: str) -> Request:
+    if value not in ("held", "allowed"):
+        raise RequestError("knob idle-states: held (at the lightest) or allowed")
+    return replace(request, allow_idle_states=value == "allowed")
+
+
+def _recorder(request: Request, value: str) -> Request:
+    if value not in ("on", "off"):
+        raise RequestError("knob recorder: on or off")
+    return replace(request, recorder=None) if value == "off" else request
+
+
+def _load(request: Request, value: str) -> Request:
+    """Add a load, as memory:2 or cmd:COMMAND, beside those of the run."""
+    return replace(request, loads=(*request.loads, parse_load(value)))
+
+
+_OF_THE_RUN: dict[str, Callable[[Request, str], Request]] = {
+    "priority": _priority,
+    "cpus": _cpus,
+    "idle-states": _idle_states,
+    "recorder": _recorder,
+    "load": _load,
+}
+_PREFIXED: dict[str, Callable[[Applied, str, str], Applied]] = {
+    "sysctl": _sysctl,
+    "module": _module,
+    "irq": _interrupt,
+    "idle-state": _idle_state,
+    "cmdline": _kernel_argument,
+}
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:60] + "…")

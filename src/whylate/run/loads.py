@@ -1,0 +1,34 @@
+"""Loads as a user writes them: memory, net:2, or cmd:COMMAND."""
+
+from __future__ import annotations
+
+import shlex
+
+from whylate.recording.manifest import LoadPlan
+from whylate.run.request import LOAD_KINDS, MAX_LOAD_COUNT, RequestError
+
+
+def parse_load(text: str) -> LoadPlan:
+    """Return the load's plan; raises RequestError."""
+    kind, colon, rest = text.partition(":")
+    if kind not in LOAD_KINDS:
+        raise RequestError(
+            f"{kind!r} is no load: there are {', '.join(LOAD_KINDS[:-1])} and cmd:COMMAND"
+        )
+    if kind == "cmd":
+        return _command(rest)
+    if not colon:
+        return LoadPlan(kind, 1)
+    if not rest.isdecimal() or not 1 <= int(rest) <= MAX_LOAD_COUNT:
+        raise RequestError(f"{text!r}: write {kind}:N with N from 1 to {MAX_LOAD_COUNT}")
+    return LoadPlan(kind, int(rest))
+
+
+def _command(text: str) -> LoadPlan:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise RequestError(f"cmd:{text}: {error}") from None
+    if not words or len(words) > 32 or len(text) > 2000 or "\0" in text:
+        raise RequestError("write cmd:COMMAND with at most 32 words and 2000 characters")
+    return LoadPlan("cmd", 1, text)

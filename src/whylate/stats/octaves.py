@@ -1,0 +1,24 @@
+"""Latencies counted by octaves: a few hundred numbers that show a distribution on any scale."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int64s = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+#: Bins in a factor of two.
+PARTS = 24
+#: The last octave ends beyond an hour.
+_OCTAVES = 42
+
+
+def edges_ns() -> Floats:
+    """Return the edges of all bins, float64, shape (bins + 1,): 1 ns and up, in equal ratios."""
+    return np.exp2(np.arange(PARTS * _OCTAVES + 1) / PARTS)
+
+
+def octaves(ascending: Int64s) -> Int64s:
+    """Count sorted latencies into bins, int64, shape (bins,); those below 1 ns are left out."""
+    return np.diff(np.searchsorted(ascending, edges_ns()))

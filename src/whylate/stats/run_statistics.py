@@ -1,0 +1,114 @@
+"""What a run is compared by: logarithms of a few statistics of all its latencies.
+
+No single one has power against everything that can change: the median shows a new path, p99.9 a
+tail that comes more often, the mean logarithm of the top ten a tail that reaches further, and the
+maximum a rare new mode.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc
+
+from whylate.stats.ordered import Ordered
+from whylate.stats.quantiles import EXCEEDANCES
+
+Floats = NDArray[np.float64]
+
+#: So many of the largest are taken together.
+TOP = 10
+#: Standard deviations of a beta distribution beyond which its weights are left out.
+_FAR = 25.0
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """Something that each run has one of.
+
+    least_n: the activations that a run needs for it. q: of which quantile; None: of none. weight:
+    what it counts in the joint test. grows: that it grows with the length of a run. least_runs:
+    with fewer a side nothing is said of it.
+    """
+
+    name: str
+    least_n: int = 1
+    q: Fraction | None = None
+    weight: float = 1.0
+    grows: bool = False
+    least_runs: int = 1
+
+
+def _quantile(name: str, q: Fraction, weight: float = 1.0) -> Statistic:
+    return Statistic(name, math.ceil(EXCEEDANCES / min(q, 1 - q)), q, weight)
+
+
+# The body differs little from run to run, so that what it shows, it shows clearly: that it counts
+# less costs it little, and leaves more to the tail (bench/calibrate_compare.py has the figures).
+P50 = _quantile("p50", Fraction(1, 2), 0.6)
+P99 = _quantile("p99", Fraction(99, 100), 0.6)
+P99_9 = _quantile("p99.9", Fraction(999, 1000))
+P99_99 = _quantile("p99.99", Fraction(9999, 10000))
+TOP_10 = Statistic("top 10", 2 * TOP, grows=True)
+MAX = Statistic("max", 2 * TOP, grows=True)
+
+#: What the joint test looks at, from the body outwards.
+STATISTICS = (P50, P99, P99_9, P99_99, TOP_10, MAX)
+#: Up to here order statistics round a quantile are averaged; further out they spread too far.
+_AVERAGED = Fraction(999, 1000)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A statistic of one run.
+
+    compared: as it is compared; of latencies the natural logarithm of ns. at_least: overruns, were
+    they longer, would raise it.
+    """
+
+    compared: float
+    at_least: bool
+
+
+def value_of(ordered: Ordered, statistic: Statistic) -> Value | None:
+    """Return a statistic of a run's latencies, overruns at their bound.
+
+    None where the run has too few activations for it, or where it is no time: a latency may be
+    zero or negative, and then has no logarithm.
+    """
+    if ordered.n < statistic.least_n:
+        return None
+    if statistic.q is None:
+        top = ordered.bound_ns[-TOP:] if statistic is TOP_10 else ordered.bound_ns[-1:]
+        if top[0] <= 0:
+            return None
+        return Value(float(np.log(top).mean()), ordered.overruns > 0)
+    index = math.ceil(statistic.q * ordered.n) - 1
+    if statistic.q > _AVERAGED:
+        found = float(ordered.at_least(index))
+    else:
+        found = harrell_davis(ordered.bound_ns, float(statistic.q))
+    if found <= 0:
+        return None
+    return Value(math.log(found), ordered.at_most(index) != ordered.at_least(index))
+
+
+def harrell_davis(ascending: NDArray[np.int64] | Floats, q: float) -> float:
+    """Return the q-quantile of sorted values: a mean of the order statistics round it.
+
+    Harrell and Davis (1982), Biometrika 69: the expectation of the order statistic (n + 1) q,
+    estimated; its weights are those of a beta distribution.
+    """
+    n = len(ascending)
+    if not n:
+        raise ValueError("no values have no quantile")
+    a, b = (n + 1) * q, (n + 1) * (1 - q)
+    spread = _FAR * math.sqrt(a * b / ((a + b) ** 2 * (a + b + 1)))
+    first = max(0, math.floor((q - spread) * n))
+    end = min(n, math.ceil((q + spread) * n) + 1)
+    weights = np.diff(betainc(a, b, np.arange(first, end + 1) / n))
+    return float(np.asarray(ascending[first:end], np.float64) @ weights / weights.sum())

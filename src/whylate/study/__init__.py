@@ -1,0 +1,1 @@
+"""Plans of many runs: measure, judge, again until decided."""

@@ -1,0 +1,225 @@
+"""Carrying a study out: each board makes its runs one after the other, until it is decided."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from whylate.boards.board import Board
+from whylate.probe.client import ProbeRefusedError
+from whylate.recording.errors import DiskError, RecordingError
+from whylate.recording.reader import open_recording
+from whylate.run.knobs import apply
+from whylate.run.progress import Observer
+from whylate.run.request import Request, RequestError, recorder_plan
+from whylate.run.several import Job, carry_out
+from whylate.study.evidence import Evidence, Key, Standing
+from whylate.study.journal import StudyJournal, made, place_of
+from whylate.study.model import Done, Place, StudyPlan
+from whylate.study.order import left
+
+#: A run is tried so often in a row before its board is given up for this time.
+_TRIES = 3
+#: Between tries, s: a board that is being switched, or a network, comes back meanwhile.
+_PAUSE_S = 5.0
+
+#: Opens a board with these words on its kernel's command line.
+Open = Callable[[str, tuple[str, ...]], Board]
+
+
+class Watcher(Protocol):
+    """Whoever shows a study while it goes."""
+
+    def observer(self, board: str) -> Observer:
+        """Return who is told of the runs of a board."""
+
+    def begins(self, place: Place) -> None:
+        """Say which run begins."""
+
+    def stands(self, standings: Mapping[Key, Standing]) -> None:
+        """Say how all comparisons stand."""
+
+
+@dataclass
+class Result:
+    """What became of a study. lost: boards that were given up, and why."""
+
+    standings: dict[Key, Standing] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
+    stopped: bool = False
+
+
+def run_study(
+    journal: StudyJournal,
+    plan: StudyPlan,
+    open_board: Open,
+    watcher: Watcher,
+    stopped: Callable[[], bool],
+) -> Result:
+    """Make the runs that are left until every comparison is over, or stopped() says so.
+
+    Raises RequestError for a knob that there is not, or that does not take effect, and DiskError.
+    What else goes wrong with a board ends its part alone, and is told in the result.
+    """
+    study = _Study(journal, plan, open_board, watcher, stopped)
+    threads = [threading.Thread(target=study.on_board, args=(board,)) for board in plan.boards]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if study.errors:
+        raise study.errors[0]
+    return study.result
+
+
+class _Study:
+    """A study that goes on: what its boards' threads share."""
+
+    def __init__(
+        self,
+        journal: StudyJournal,
+        plan: StudyPlan,
+        open_board: Open,
+        watcher: Watcher,
+        stopped: Callable[[], bool],
+    ) -> None:
+        self._journal = journal
+        self._plan = plan
+        self._open = open_board
+        self._watcher = watcher
+        self._stopped = stopped
+        self._variants = {one.name: apply(_request(plan), one.knobs) for one in plan.variants}
+        self._evidence = Evidence(journal.directory, plan)
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+        self.result = Result()
+        self.errors: list[BaseException] = []
+
+    def on_board(self, board: str) -> None:
+        """Make the runs of a board, each where the evidence still asks for it."""
+        try:
+            while (place := self._next(board)) is not None:
+                if self._over():
+                    self.result.stopped = True
+                    return
+                self._watcher.begins(place)
+                why = self._make(place)
+                if why is not None:
+                    self.result.lost[board] = why
+                    return
+        except BaseException as error:  # told by the thread that waits for this one
+            self.errors.append(error)
+
+    def _over(self) -> bool:
+        budget_ns = self._plan.budget_ns
+        late = budget_ns is not None and (time.monotonic() - self._began) * 1e9 > budget_ns
+        # One board's defect is all boards' end.
+        return late or bool(self.errors) or self._stopped()
+
+    def _next(self, board: str) -> Place | None:
+        with self._lock:
+            for key in self._evidence.keys(board):
+                self.result.standings[key] = self._evidence.of(key, self._journal.done)
+            self._watcher.stands(dict(self.result.standings))
+            decided = {
+                (key.load, key.variant)
+                for key, one in self.result.standings.items()
+                if key.board == board and one.over
+            }
+        return next(left(self._plan, board, made(self._journal.done), decided), None)
+
+    def _make(self, place: Place) -> str | None:
+        """Make a run; return why its board is given up, or None."""
+        applied = self._variants[place.variant]
+        directory = self._journal.directory / place_of(place)
+        job = Job(
+            place.board,
+            lambda: self._open(place.board, applied.kernel_args),
+            _of_load(self._plan, applied.request, place),
+            directory,
+            self._watcher.observer(place.board),
+        )
+        why = ""
+        for number in range(_TRIES):
+            if number:
+                time.sleep(_PAUSE_S)
+            if self._over():
+                return None
+            # What a try, or a host that died, left there is no run.
+            shutil.rmtree(directory, ignore_errors=True)
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            why = self._try(job, place)
+            if not why:
+                return None
+        return why
+
+    def _try(self, job: Job, place: Place) -> str:
+        """Make a run once; return why it failed, or an empty text."""
+        started, began = datetime.now(UTC), time.monotonic()
+        outcome = carry_out(job, self._stopped)
+        if isinstance(outcome.error, DiskError | RequestError):
+            raise outcome.error
+        if isinstance(outcome.error, ProbeRefusedError):
+            raise RequestError(f"variant {place.variant} on {place.board}: {outcome.error}")
+        why = _failed(outcome.recorded, outcome.error, job.directory)
+        if why and self._stopped():
+            return ""  # ended by the user: it is made again another time
+        self._journal.append(
+            Done(
+                board=place.board,
+                load=place.load,
+                variant=place.variant,
+                round=place.round,
+                recording="" if why else place_of(place),
+                started=started.isoformat(timespec="milliseconds"),
+                took_s=round(time.monotonic() - began, 3),
+                failed=why[:400],
+            )
+        )
+        return why
+
+
+def _request(plan: StudyPlan) -> Request:
+    return Request(
+        duration_ns=plan.duration_ns,
+        interval_ns=plan.interval_ns,
+        cpus=tuple(plan.cpus) if plan.cpus is not None else None,
+        priority=plan.priority,
+        allow_idle_states=False,
+        spool=False,
+        loads=(),
+        settings=(),
+        virtual_time=plan.virtual_time,
+        recorder=recorder_plan() if plan.recorder else None,
+    )
+
+
+def _of_load(plan: StudyPlan, request: Request, place: Place) -> Request:
+    loads = next(one.loads for one in plan.loads if one.name == place.load)
+    request = replace(request, loads=(*loads, *request.loads))
+    if not plan.virtual_time:
+        return request
+    # One repeatable run is one sample: each round has another phase and seed, alike for all sides.
+    most = plan.stop.looks[-1]
+    return replace(
+        request,
+        seed=place.round,
+        phase_ns=(place.round - 1) * plan.interval_ns // max(most, 1),
+    )
+
+
+def _failed(recorded: bool, error: Exception | None, directory: Path) -> str:
+    """Return why a run is none that counts; "" where it is one."""
+    if not recorded:
+        return str(error) or "it left no recording"
+    try:
+        state = open_recording(directory).manifest.state
+    except RecordingError as unreadable:
+        return str(unreadable)
+    return "" if state == "complete" else f"the run was {state}"

@@ -1,0 +1,85 @@
+"""What each knob of a study does, and what they do together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from whylate.compare.cautions import distrust
+from whylate.compare.runs import Arm, lacking
+from whylate.stats.factorial import combinations_of, factorial
+from whylate.stats.run_statistics import STATISTICS
+from whylate.study.evidence import Evidence
+from whylate.study.model import Done, StudyPlan
+
+_SEED = 7
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """What a knob does, or several together beyond what each does alone.
+
+    ratios: by statistic what the second setting makes of the first, with its 95 % interval. p: over
+    all statistics together, adjusted for all effects.
+    """
+
+    knobs: list[str]
+    ratios: dict[str, tuple[float, float, float]]
+    p: float
+
+
+class EffectsOf(msgspec.Struct, frozen=True):
+    """All effects on a board under a load; why_not: why there are none."""
+
+    board: str
+    load: str
+    rounds: int
+    effects: list[Effect]
+    why_not: str | None = None
+
+
+def effects_of(
+    plan: StudyPlan, evidence: Evidence, board: str, load: str, done: Sequence[Done]
+) -> EffectsOf:
+    """Estimate and test all effects of the whole rounds; raises RecordingError."""
+    runs = evidence.runs(board, load, done)
+    rounds = sorted(next(iter(runs.values())))
+    arms = [Arm(name, tuple(of.values())) for name, of in runs.items()]
+    if len(rounds) < 2:
+        return EffectsOf(board, load, len(rounds), [], "two whole rounds are the least")
+    together = Arm("all", tuple(run for arm in arms for run in arm.runs))
+    bad = distrust(together, Arm("", ()))
+    if bad is not None:
+        return EffectsOf(board, load, len(rounds), [], bad)
+    borne = [one for one in STATISTICS if lacking(one, together, together) is None]
+    if not borne:
+        return EffectsOf(board, load, len(rounds), [], "no statistic can be had of all runs")
+    settings = combinations_of(len(plan.factors))
+    found = factorial(
+        np.array([[run.values[one.name].compared for one in borne] for run in together.runs]),
+        np.repeat(np.array(settings), len(rounds), axis=0),
+        np.tile(np.array(rounds), len(settings)),
+        np.array([one.weight for one in borne]),
+        np.random.default_rng(_SEED),
+    )
+    effects = []
+    for number, chosen in enumerate(found.names):
+        sizes = zip(found.estimate[number], found.low[number], found.high[number], strict=True)
+        effects.append(
+            Effect(
+                [_said(plan, knob) for knob in chosen],
+                {
+                    one.name: (math.exp(value), math.exp(low), math.exp(high))
+                    for one, (value, low, high) in zip(borne, sizes, strict=True)
+                },
+                float(found.adjusted[number]),
+            )
+        )
+    return EffectsOf(board, load, len(rounds), effects)
+
+
+def _said(plan: StudyPlan, knob: int) -> str:
+    one = plan.factors[knob]
+    return f"{one.knob}: {one.settings[0]} → {one.settings[1]}"

@@ -1,0 +1,176 @@
+"""Where the evidence of a study stands: each variant beside the first, on each board and load."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from whylate.compare.judge import compare
+from whylate.compare.model import Comparison
+from whylate.compare.question import Question
+from whylate.compare.runs import Arm, Run, read_run
+from whylate.compare.tested import differences
+from whylate.stats.stopping import joint_e_value, look_levels
+from whylate.study.model import Done, StudyPlan
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Key:
+    """One comparison of a study."""
+
+    board: str
+    load: str
+    variant: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a comparison stands.
+
+    rounds: that are whole, of both. look: after how many of them it was last looked at; 0: not
+    yet. found: what was seen then; None before. over: that no more runs are made for it. e_value:
+    where it is looked at any time.
+    """
+
+    key: Key
+    rounds: int
+    look: int
+    found: Comparison | None
+    over: bool
+    e_value: float | None = None
+
+
+class Evidence:
+    """Reads each recording once, and says how every comparison stands."""
+
+    def __init__(self, directory: Path, plan: StudyPlan) -> None:
+        self._directory = directory
+        self._plan = plan
+        self._runs: dict[str, Run] = {}
+        self._standings: dict[Key, Standing] = {}
+
+    def keys(self, board: str) -> list[Key]:
+        """Return the comparisons of a board."""
+        return [
+            Key(board, load.name, variant.name)
+            for load in self._plan.loads
+            for variant in self._plan.variants[1:]
+        ]
+
+    def of(self, key: Key, done: Sequence[Done]) -> Standing:
+        """Say how a comparison stands after these runs; raises RecordingError.
+
+        It is looked at only where the plan has a look, and what that found is final where it was
+        decided: runs that were made since do not change it.
+        """
+        stands = self._standings.get(key)
+        if stands is not None and stands.over:
+            return stands
+        sides = self._sides(key, done)
+        rounds = len(sides[0])
+        look = self._look(rounds)
+        if stands is None or look != stands.look:
+            stands = self._looked(key, sides, rounds, look)
+        else:
+            stands = Standing(key, rounds, stands.look, stands.found, stands.over, stands.e_value)
+        self._standings[key] = stands
+        return stands
+
+    def so_far(self, key: Key, done: Sequence[Done]) -> Comparison | None:
+        """Compare all there is, whatever the plan says: for `show`, never to stop by."""
+        sides = self._sides(key, done)
+        if not sides[0]:
+            return None
+        return self._compare(key, sides, len(sides[0]), ALPHA)
+
+    def runs(self, board: str, load: str, done: Sequence[Done]) -> dict[str, dict[int, Run]]:
+        """Return the runs under a load, by variant and round, of rounds that are whole."""
+        found: dict[str, dict[int, str]] = {one.name: {} for one in self._plan.variants}
+        for one in done:
+            if (one.board, one.load) == (board, load) and not one.failed:
+                found.get(one.variant, {})[one.round] = one.recording
+        whole = set.intersection(*(set(rounds) for rounds in found.values()))
+        return {
+            variant: {number: self._read(rounds[number]) for number in sorted(whole)}
+            for variant, rounds in found.items()
+        }
+
+    def arms(self, board: str, load: str, done: Sequence[Done]) -> list[Arm]:
+        """Return all variants under a load with their runs, those that have any."""
+        found: dict[str, list[Run]] = {one.name: [] for one in self._plan.variants}
+        for one in done:
+            if (one.board, one.load) == (board, load) and not one.failed:
+                found.get(one.variant, []).append(self._read(one.recording))
+        return [Arm(name, tuple(runs)) for name, runs in found.items() if runs]
+
+    def _sides(self, key: Key, done: Sequence[Done]) -> tuple[list[Run], list[Run]]:
+        """Return the runs of rounds that both sides have, side by side."""
+        base = self._plan.variants[0].name
+        found: dict[str, dict[int, str]] = {base: {}, key.variant: {}}
+        for one in done:
+            if (one.board, one.load) == (key.board, key.load) and not one.failed:
+                found.get(one.variant, {})[one.round] = one.recording
+        both = sorted(found[base].keys() & found[key.variant].keys())
+        return (
+            [self._read(found[base][number]) for number in both],
+            [self._read(found[key.variant][number]) for number in both],
+        )
+
+    def _read(self, recording: str) -> Run:
+        if recording not in self._runs:
+            self._runs[recording] = read_run(self._directory / recording)
+        return self._runs[recording]
+
+    def _look(self, rounds: int) -> int:
+        """Return the number of rounds at the last look that there was."""
+        if self._plan.stop.kind == "anytime":
+            return min(rounds, self._plan.stop.looks[-1])
+        return max((one for one in self._plan.stop.looks if one <= rounds), default=0)
+
+    def _looked(
+        self, key: Key, sides: tuple[list[Run], list[Run]], rounds: int, look: int
+    ) -> Standing:
+        if not look:
+            return Standing(key, rounds, 0, None, over=False)
+        last = look >= self._plan.stop.looks[-1]
+        if self._plan.stop.kind == "anytime":
+            return self._any_time(key, sides, rounds, last=last)
+        looks = tuple(self._plan.stop.looks)
+        levels = look_levels(looks) if len(looks) > 1 else (ALPHA,)
+        found = self._compare(key, sides, look, levels[looks.index(look)])
+        over = last or found.verdict in ("better", "worse", "same")
+        return Standing(key, rounds, look, found, over)
+
+    def _any_time(
+        self, key: Key, sides: tuple[list[Run], list[Run]], rounds: int, *, last: bool
+    ) -> Standing:
+        """Look at an e-process: it may be looked at as often as one likes."""
+        found = self._compare(key, sides, rounds, ALPHA)
+        logs = differences(Arm("", tuple(sides[0])), Arm("", tuple(sides[1])))
+        e_value = joint_e_value(logs)
+        over = last or e_value >= 1 / ALPHA
+        return Standing(key, rounds, rounds, found, over, e_value)
+
+    def _compare(
+        self, key: Key, sides: tuple[list[Run], list[Run]], rounds: int, alpha: float
+    ) -> Comparison:
+        first, second = (tuple(side[:rounds]) for side in sides)
+        question = Question(margins=self._plan.margins, alpha=alpha)
+        return compare(Arm(self._plan.variants[0].name, first), Arm(key.variant, second), question)
+
+
+def rounds_left(plan: StudyPlan, standings: Sequence[Standing]) -> int:
+    """Return how many rounds there may still be, at the most."""
+    open_ones = [one for one in standings if not one.over]
+    return max((plan.stop.looks[-1] - one.rounds for one in open_ones), default=0)
+
+
+def seconds_text(seconds: float) -> str:
+    """Write a time that is left, rounded up to what is known of it."""
+    if seconds < 120:
+        return f"{math.ceil(seconds)} s"
+    return f"{math.ceil(seconds / 60)} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,94 @@
+"""What a study is asked for, and what is kept of each of its runs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from whylate.recording.manifest import LoadPlan
+
+SCHEMA_VERSION = 1
+
+
+class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A set of knobs with a name. The first one of a study is what the others are compared with."""
+
+    name: str
+    knobs: dict[str, str] = {}
+
+
+class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A knob with two settings, of a study of several knobs at once."""
+
+    knob: str
+    settings: tuple[str, str]
+
+
+class LoadSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Loads that act together; none at all is one too."""
+
+    name: str
+    loads: list[LoadPlan]
+
+
+class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a comparison is over.
+
+    looks: after so many rounds it is looked at, by group-sequential levels; the last one ends it.
+    anytime: it is looked at after every round by an e-process; looks then has the most rounds.
+    """
+
+    kind: Literal["looks", "anytime", "runs"]
+    looks: list[int]
+
+
+class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """study.json."""
+
+    format: Literal["whylate-study"] = "whylate-study"
+    schema_version: int = SCHEMA_VERSION
+    boards: list[str]
+    variants: list[Variant]
+    loads: list[LoadSet]
+    stop: Stop
+    duration_ns: int
+    interval_ns: int
+    priority: int = 80
+    cpus: list[int] | None = None
+    recorder: bool = True
+    #: Knobs whose every combination is a variant; none where variants were named.
+    factors: list[Factor] = []
+    #: Factors above 1 within which two variants are the same, by statistic.
+    margins: dict[str, float] = {}
+    #: Of virtual boards.
+    virtual_time: bool = False
+    smp: int | None = None
+    #: The order of the runs comes from it.
+    seed: int = 1
+    #: No run begins after so long; None: none is kept from it.
+    budget_ns: int | None = None
+
+
+class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of runs.jsonl: what became of a run. Failed ones are made again."""
+
+    board: str
+    load: str
+    variant: str
+    round: int
+    #: Below the study's directory; "" where there is no recording.
+    recording: str
+    started: str
+    took_s: float
+    #: Why it failed; "" where it did not.
+    failed: str = ""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A run that is to be made."""
+
+    board: str
+    load: str
+    variant: str
+    round: int

@@ -1,0 +1,212 @@
+"""A study's plan as a user writes it: TOML, with the keys of PlanFile.
+
+boards, for, interval, priority, cpus, recorder, virtual_time, smp, seed and budget say what every
+run is; looks, anytime or runs when it stops; same = { p50 = "5%" } what is called the same.
+loads = { idle = [], busy = ["memory", "net:2"] } has sets of loads by name, and each table
+[variants.NAME] the knobs of a variant: governor = "performance".
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from whylate.run.knobs import apply
+from whylate.run.loads import parse_load
+from whylate.run.request import MIN_INTERVAL_NS, Request, RequestError
+from whylate.stats.factorial import MOST_FACTORS, combinations_of
+from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
+from whylate.summary.units import parse_ns
+
+#: More than these no study has.
+MOST_VARIANTS = 16
+MOST_ROUNDS = 1000
+DEFAULT_LOOKS = (10, 20, 30)
+#: Fewer rounds can show nothing.
+FEWEST_ROUNDS = 6
+#: Rounds of a study of factors, where nothing is said: each effect is of all of its runs.
+FACTORIAL_ROUNDS = 8
+#: Nothing larger is a plan.
+_MAX_PLAN = 1 << 20
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
+_T = TypeVar("_T")
+_MARGIN = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)\s*%")
+#: Two maxima are never shown to be the same.
+_MAY_BE_SAME = ("p50", "p99", "p99.9", "p99.99")
+
+
+class PlanFile(msgspec.Struct, forbid_unknown_fields=True, rename={"duration": "for"}):
+    """The keys of a plan."""
+
+    boards: list[str] = msgspec.field(default_factory=lambda: ["local"])
+    duration: str = "20s"
+    interval: str = "1ms"
+    priority: int = 80
+    cpus: list[int] | None = None
+    recorder: bool = True
+    loads: dict[str, list[str]] = {}
+    variants: dict[str, dict[str, str | int | float | bool]] = {}
+    factors: dict[str, list[str | int | float | bool]] = {}
+    looks: list[int] | None = None
+    anytime: int | None = None
+    runs: int | None = None
+    same: dict[str, str] = {}
+    virtual_time: bool = False
+    smp: int | None = None
+    seed: int = 1
+    budget: str | None = None
+
+
+def read_plan_file(path: Path) -> PlanFile:
+    """Read a plan; raises RequestError with what is wrong in it."""
+    try:
+        if path.stat().st_size > _MAX_PLAN:
+            raise RequestError(f"{path} is too large for a plan")
+        raw: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+        return msgspec.convert(raw, type=PlanFile)
+    except OSError as error:
+        raise RequestError(f"{path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise RequestError(f"{path}: {error}") from None
+
+
+def plan_of(file: PlanFile) -> StudyPlan:
+    """Return the plan that a file means; raises RequestError."""
+    loads = file.loads or {"idle": []}
+    for name in (*file.variants, *loads):
+        if not _NAME.fullmatch(name):
+            raise RequestError(f"{name[:60]!r} is no name: letters, digits and . _ + - are")
+    factors = _factors(file)
+    variants = [Variant(name, _knobs(knobs)) for name, knobs in file.variants.items()]
+    if factors and variants:
+        raise RequestError("variants and factors: a study has one or the other")
+    variants = _combined(factors) if factors else variants
+    if not 2 <= len(variants) <= MOST_VARIANTS:
+        raise RequestError(
+            f"a study compares 2 to {MOST_VARIANTS} variants: write [variants.NAME] for each, or "
+            "[factors] with two settings of each knob"
+        )
+    if not file.boards or len(set(file.boards)) != len(file.boards):
+        raise RequestError("name each board once")
+    interval_ns = _time("interval", file.interval)
+    duration_ns = _time("for", file.duration)
+    if not MIN_INTERVAL_NS <= interval_ns <= duration_ns:
+        raise RequestError("the interval must lie between 50us and the time of a run")
+    plan = StudyPlan(
+        boards=list(file.boards),
+        variants=variants,
+        factors=factors,
+        loads=[LoadSet(name, [parse_load(one) for one in words]) for name, words in loads.items()],
+        stop=_stop(file, several=bool(factors)),
+        duration_ns=duration_ns,
+        interval_ns=interval_ns,
+        priority=file.priority,
+        cpus=file.cpus,
+        recorder=file.recorder,
+        margins={name: _margin(name, text) for name, text in file.same.items()},
+        virtual_time=file.virtual_time,
+        smp=file.smp,
+        seed=file.seed,
+        budget_ns=None if file.budget is None else _time("budget", file.budget),
+    )
+    _check_knobs(plan)
+    return plan
+
+
+def _check_knobs(plan: StudyPlan) -> None:
+    """Raise RequestError for a knob that there is not, and for variants that are the same."""
+    nothing = Request(0, 0, None, 80, False, False, (), ())
+    for number, one in enumerate(plan.variants):
+        applied = apply(nothing, one.knobs)
+        if applied.kernel_args and any(board == "local" for board in plan.boards):
+            raise RequestError(
+                f"variant {one.name} sets the kernel's command line, for which local would have "
+                "to boot: only virtual boards take one here"
+            )
+        for other in plan.variants[:number]:
+            if other.knobs == one.knobs:
+                raise RequestError(
+                    f"variants {other.name} and {one.name} have the same knobs: nothing would be "
+                    "compared with nothing"
+                )
+
+
+def _knobs(knobs: Mapping[_T, str | int | float | bool]) -> dict[_T, str]:
+    return {
+        name: ("yes" if value else "no") if isinstance(value, bool) else str(value)
+        for name, value in knobs.items()
+    }
+
+
+def _time(key: str, text: str) -> int:
+    ns = parse_ns(text, latency=False)
+    if ns is None:
+        raise RequestError(f"{key} = {text[:40]!r} is no time: write it like 20s, 500us or 2h")
+    return ns
+
+
+def _margin(name: str, text: str) -> float:
+    match = _MARGIN.fullmatch(text.strip())
+    if name not in _MAY_BE_SAME:
+        raise RequestError(
+            f"same takes {', '.join(_MAY_BE_SAME)}: {name[:40]!r} is never shown to be the same"
+        )
+    if match is None or not float(match[1]):
+        raise RequestError(f"same.{name} = {text[:40]!r} is no margin: write it like 5%")
+    return 1 + float(match[1]) / 100
+
+
+def _factors(file: PlanFile) -> list[Factor]:
+    found = []
+    for knob, settings in file.factors.items():
+        if len(settings) != 2:
+            raise RequestError(f"factor {knob[:60]!r} has {len(settings)} settings: two are needed")
+        words = _knobs(dict(enumerate(settings)))
+        found.append(Factor(knob, (words[0], words[1])))
+    if found and not 2 <= len(found) <= MOST_FACTORS:
+        raise RequestError(f"2 to {MOST_FACTORS} factors can be told apart, not {len(found)}")
+    return found
+
+
+def _combined(factors: Sequence[Factor]) -> list[Variant]:
+    """Return a variant for each combination of settings, all first settings first."""
+    found: list[Variant] = []
+    for chosen in combinations_of(len(factors)):
+        words = [one.settings[at] for one, at in zip(factors, chosen, strict=True)]
+        name = "+".join(re.sub(r"[^A-Za-z0-9._-]+", "-", word)[:9].strip("-") for word in words)
+        knobs = {one.knob: word for one, word in zip(factors, words, strict=True)}
+        found.append(Variant(f"{len(found) + 1}.{name}", knobs))
+    return found
+
+
+def _stop(file: PlanFile, *, several: bool) -> Stop:
+    given = [name for name in ("looks", "anytime", "runs") if getattr(file, name) is not None]
+    if len(given) > 1:
+        raise RequestError(f"{given[0]} and {given[1]}: a study stops by one rule")
+    if file.anytime is not None and several:
+        raise RequestError("a study of factors is looked at once: say runs, not anytime")
+    if file.anytime is not None:
+        return Stop("anytime", _rounds([file.anytime]))
+    if several and file.looks is not None:
+        raise RequestError("a study of factors is looked at once: say runs, not looks")
+    if several and file.runs is None:
+        return Stop("runs", [FACTORIAL_ROUNDS])
+    if file.runs is not None:
+        return Stop("runs", _rounds([file.runs]))
+    return Stop("looks", _rounds(file.looks if file.looks is not None else DEFAULT_LOOKS))
+
+
+def _rounds(looks: Sequence[int]) -> list[int]:
+    rising = all(a < b for a, b in pairwise(looks))
+    if not looks or not rising or looks[0] < FEWEST_ROUNDS or looks[-1] > MOST_ROUNDS:
+        raise RequestError(
+            f"rounds must be rising numbers from {FEWEST_ROUNDS} to {MOST_ROUNDS}: with fewer "
+            "runs of each variant no difference can show"
+        )
+    return list(looks)

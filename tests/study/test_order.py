@@ -1,0 +1,49 @@
+"""The order of the runs of a study."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from whylate.study.model import LoadSet, Place, Stop, StudyPlan, Variant
+from whylate.study.order import left, order, round_of
+
+PLAN = StudyPlan(
+    boards=["pc", "local"],
+    variants=[Variant("base"), Variant("x", {"priority": "3"}), Variant("y", {"priority": "4"})],
+    loads=[LoadSet("idle", []), LoadSet("busy", [])],
+    stop=Stop("looks", [6, 40]),
+    duration_ns=10**9,
+    interval_ns=10**6,
+)
+
+
+def test_every_round_has_each_variant_under_each_load_once() -> None:
+    runs = list(order(PLAN, "pc"))
+    assert len(runs) == len(set(runs)) == 40 * 6
+    for number in range(40):
+        places = runs[6 * number : 6 * number + 6]
+        assert {one.round for one in places} == {number + 1}
+        # Under one load they follow each other directly.
+        assert len({one.load for one in places[:3]}) == 1
+        assert {one.variant for one in places[:3]} == {"base", "x", "y"}
+
+
+def test_who_comes_first_is_left_to_chance_and_the_same_each_time() -> None:
+    first = Counter(round_of(PLAN, "pc", number)[0].variant for number in range(1, 121))
+    assert all(20 < count < 60 for count in first.values())
+    assert list(order(PLAN, "pc")) == list(order(PLAN, "pc"))
+    orders = [[one.variant for one in order(PLAN, board)] for board in PLAN.boards]
+    assert orders[0] != orders[1]
+
+
+def test_what_is_made_or_decided_is_not_made_again() -> None:
+    runs = list(order(PLAN, "pc"))
+    assert list(left(PLAN, "pc", set(runs[:10]), set())) == runs[10:]
+    rest = list(left(PLAN, "pc", set(), {("idle", "x")}))
+    assert Place("pc", "idle", "x", 1) not in rest
+    assert Place("pc", "busy", "x", 1) in rest
+    # The base is needed as long as there is something to compare with it.
+    assert Place("pc", "idle", "base", 1) in rest
+    done = {(load, variant) for load in ("idle", "busy") for variant in ("x", "y")}
+    assert not list(left(PLAN, "pc", set(), done))
+    assert {one.load for one in left(PLAN, "pc", set(), {("idle", "x"), ("idle", "y")})} == {"busy"}

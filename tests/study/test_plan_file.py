@@ -1,0 +1,92 @@
+"""Plans of studies as users write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from whylate.run.request import RequestError
+from whylate.study.model import Stop, StudyPlan
+from whylate.study.plan_file import plan_of, read_plan_file
+
+PLAN = """
+boards = ["pc", "virt-arm64"]
+for = "2s"
+interval = "500us"
+looks = [6, 12]
+same = { p50 = "5%" }
+virtual_time = true
+loads = { idle = [], busy = ["memory", "net:2"] }
+
+[variants.ordinary]
+
+[variants.tuned]
+thp = "never"
+"sysctl:kernel.sched_rt_runtime_us" = -1
+"cmdline:nosmt" = true
+priority = 90
+"""
+
+
+def read(tmp_path: Path, text: str) -> StudyPlan:
+    file = tmp_path / "plan.toml"
+    file.write_text(text)
+    return plan_of(read_plan_file(file))
+
+
+def test_a_plan_says_what_every_run_is(tmp_path: Path) -> None:
+    plan = read(tmp_path, PLAN)
+    assert plan.boards == ["pc", "virt-arm64"]
+    assert (plan.duration_ns, plan.interval_ns) == (2_000_000_000, 500_000)
+    assert plan.stop == Stop("looks", [6, 12])
+    assert plan.margins == {"p50": 1.05}
+    assert [(one.name, len(one.loads)) for one in plan.loads] == [("idle", 0), ("busy", 2)]
+    assert plan.variants[1].knobs == {
+        "thp": "never",
+        "sysctl:kernel.sched_rt_runtime_us": "-1",
+        "cmdline:nosmt": "yes",
+        "priority": "90",
+    }
+
+
+def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path) -> None:
+    plan = read(tmp_path, "[variants.a]\n[variants.b]\npriority = 50\n")
+    assert plan.boards == ["local"]
+    assert plan.stop == Stop("looks", [10, 20, 30])
+    assert [one.name for one in plan.loads] == ["idle"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("boards = [", "plan.toml: "),
+        ("bords = ['pc']", "unknown field `bords`"),
+        ("[variants.a]", "compares 2 to 16 variants"),
+        ("[variants.a]\n[variants.b]\n", "nothing would be compared with nothing"),
+        ("[variants.a]\n[variants.'b/c']\npriority = 3", "'b/c' is no name"),
+        ("[variants.a]\n[variants.b]\nspeed = 3", "there is no knob 'speed': there are governor"),
+        ("[variants.a]\n[variants.b]\n'/etc/passwd' = 'x'", "a path must be under /proc/sys/"),
+        ("[variants.a]\n[variants.b]\n'/sys/../etc/x' = 'x'", "a path must be under"),
+        ("[variants.a]\n[variants.b]\n'sysctl:../../x' = 1", "write it like sysctl:vm.swappiness"),
+        ("[variants.a]\n[variants.b]\n'cmdline:a b' = 1", "is no word for a kernel"),
+        ("[variants.a]\n[variants.b]\n'cmdline:nohz' = 'off'", "only virtual boards"),
+        ("[variants.a]\n[variants.b]\npriority = 100", "between 1 and 99"),
+        ("looks = [3, 6]\n[variants.a]\n[variants.b]\npriority = 3", "rising numbers from 6"),
+        ("looks = [9, 9]\n[variants.a]\n[variants.b]\npriority = 3", "rising numbers"),
+        ("runs = 9\nanytime = 9\n[variants.a]\n[variants.b]\npriority = 3", "stops by one rule"),
+        ("for = '2'\n[variants.a]\n[variants.b]\npriority = 3", "for = '2' is no time"),
+        ("same = {max = '5%'}\n[variants.a]\n[variants.b]\npriority = 3", "never shown to be the"),
+        ("loads = {x = ['beer']}\n[variants.a]\n[variants.b]\npriority = 3", "'beer' is no load"),
+    ],
+)
+def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(RequestError) as error:
+        read(tmp_path, text)
+    assert says in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_plan_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="No such file"):
+        read_plan_file(tmp_path / "none.toml")

@@ -1,0 +1,138 @@
+"""Studies on this machine, from a command to a verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from whylate.recording.reader import open_recording
+from whylate.study.journal import JOURNAL, read_study
+
+pytestmark = pytest.mark.realtime
+
+LATENCY = "/proc/sys/vm/stat_interval"
+
+
+def study(directory: Path, *words: str, rounds: int = 6) -> list[str]:
+    """Return the command of a study of very short runs."""
+    return [
+        *(sys.executable, "-m", "whylate", "study", "run", "-o", str(directory), "--json"),
+        *("--for", "100ms", "--interval", "500us", "--runs", str(rounds), "--no-recorder"),
+        *("--variant", "base", *words),
+    ]
+
+
+def run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+
+
+def test_a_study_has_a_verdict_that_compare_gives_too(tmp_path: Path) -> None:
+    before = Path(LATENCY).read_text()
+    done = run(study(tmp_path / "s", "--variant", "other:sysctl:vm.stat_interval=7"))
+    found = json.loads(done.stdout)["comparisons"]
+    assert len(found) == 1
+    assert found[0]["over"]
+    assert found[0]["rounds"] == 6
+    verdict = found[0]["found"]["verdict"]
+    assert found[0]["found"]["scope"] == "boot"
+    assert done.returncode == (3 if verdict == "no verdict" else 0), done.stderr
+    # The knob was set in the runs of one side, and is as it was.
+    assert Path(LATENCY).read_text() == before
+    for name, paths in (("base", []), ("other", [LATENCY])):
+        folder = tmp_path / "s" / "runs" / "local" / "idle" / name
+        recordings = sorted(folder.iterdir())
+        assert len(recordings) == 6
+        settings = open_recording(recordings[0]).manifest.plan.settings
+        assert [one.path for one in settings] == paths
+    sides = [str(tmp_path / "s" / "runs" / "local" / "idle" / name) for name in ("base", "other")]
+    alone = run([sys.executable, "-m", "whylate", "compare", *sides, "--json"])
+    assert json.loads(alone.stdout)["p"] == found[0]["found"]["p"]
+    shown = run([sys.executable, "-m", "whylate", "study", "show", str(tmp_path / "s"), "--json"])
+    assert json.loads(shown.stdout)["comparisons"] == found
+
+
+def test_a_killed_study_goes_on_where_it_was(tmp_path: Path) -> None:
+    command = study(tmp_path / "s", "--variant", "other:priority=20")
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        deadline = time.monotonic() + 120
+        lines = tmp_path / "s" / JOURNAL
+        while not lines.exists() or lines.read_bytes().count(b"\n") < 3:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGKILL)
+    # As if the host had died while it wrote a line.
+    with lines.open("ab") as file:
+        file.write(b'{"board":"lo')
+    kept = read_study(tmp_path / "s")[1]
+    assert len(kept) >= 3
+    done = run(command)
+    assert json.loads(done.stdout)["comparisons"][0]["rounds"] == 6, done.stderr
+    made = read_study(tmp_path / "s")[1]
+    assert made[: len(kept)] == kept
+    assert len(made) == 12
+
+
+def test_a_knob_that_does_not_take_effect_ends_the_study(tmp_path: Path) -> None:
+    done = run(study(tmp_path / "s", "--variant", "other:clocksource=hourglass"))
+    assert done.returncode == 2
+    assert "variant other on local" in done.stderr
+    assert "current_clocksource" in done.stderr
+
+
+def test_another_plan_does_not_go_on_with_a_study(tmp_path: Path) -> None:
+    plan = study(tmp_path / "s", "--variant", "other:priority=20")
+    done = run([*plan, "--budget", "1us"])
+    assert done.returncode == 3
+    assert read_study(tmp_path / "s")[1] == []
+    changed = run(study(tmp_path / "s", "--variant", "other:priority=21"))
+    assert changed.returncode == 2
+    assert "is a study with another variants" in changed.stderr
+    foreign = run(study(tmp_path, "--variant", "other:priority=20"))
+    assert "exists and is no study" in foreign.stderr
+
+
+def test_a_run_ends_once_what_it_is_to_show_can_be_said(tmp_path: Path) -> None:
+    words = ["local", "--interval", "500us", "--no-recorder", "--json", "--for", "60s"]
+    command = [sys.executable, "-m", "whylate", "measure", *words, "-o"]
+    done = run([*command, str(tmp_path / "a"), "--until", "over(2s)<1/1s"])
+    found = json.loads(done.stdout)
+    # -ln of .05 times 6 / pi^2 is 3.49.
+    assert 3.4 < found["elapsed_ns"] / 1e9 < 6
+    assert found["trust"] == "ok", found["trust_reasons"]
+    assert found["requirements"][0]["verdict"] in ("pass", "inconclusive")
+    assert open_recording(tmp_path / "a").manifest.state == "complete"
+    never = run([*command[:-3], "--for", "1s", "-o", str(tmp_path / "b"),
+                 "--until", "over(1us)<1/1s"])  # fmt: skip
+    assert json.loads(never.stdout)["elapsed_ns"] > 0.9e9
+    refused = run([*command, str(tmp_path / "c"), "--until", "over(1ms)<1/1s", "--spool"])
+    assert refused.returncode == 2
+    assert "not with --spool" in refused.stderr
+
+
+def test_runs_together_bound_how_rare_something_is(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "whylate", "measure", "local", "--for", "1s", "--interval",
+               "200us", "--no-recorder", "--json", "-o"]  # fmt: skip
+    for name in ("a", "b"):
+        run([*command, str(tmp_path / "runs" / name)])
+    bound = [sys.executable, "-m", "whylate", "bound", str(tmp_path / "runs"), "--json"]
+    found = json.loads(run(bound).stdout)
+    assert found["runs"] == 2
+    assert found["episodes"] == 0
+    assert found["seconds"] == pytest.approx(2, abs=0.1)
+    assert found["once_in_s"] <= 2 / 2.99
+    lower = json.loads(run([*bound, "--above", "1us"]).stdout)
+    assert lower["episodes"] > 100
+    assert lower["more_often_than_s"] >= lower["once_in_s"]
+    claimed = run([*bound, "--claim", "over(1us)<1/10s"])
+    assert claimed.returncode == 1
+    assert json.loads(claimed.stdout)["verdict"] == "fail"
