@@ -52,7 +52,7 @@ def whylate() -> None:
     \b
       whylate measure --for 20s --load memory --load net --require 'p99.9<100us'
 
-    Exit status: 0 done, 1 failed, 2 wrong use, 3 no verdict, 128 + n ended by signal n.
+    Exit status: 0 done, 1 failed, 2 wrong use, 3 no verdict, 128 + n: signal n.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
 
 

@@ -6,13 +6,12 @@ import contextlib
 import threading
 import time
 from collections.abc import Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
-from rich.live import Live
 from rich.text import Text
 
+from whylate.cli.live import LiveView
 from whylate.run.progress import Observer, Progress
 
 if TYPE_CHECKING:
@@ -20,36 +19,17 @@ if TYPE_CHECKING:
     from whylate.study.model import Place, StudyPlan
 
 
-class StudyView:
+class StudyView(LiveView):
     """Shows a study on stderr: a live table on a terminal, a line for each run elsewhere."""
 
     def __init__(self, plan: StudyPlan) -> None:
+        super().__init__(Console(stderr=True, highlight=False))
         self._plan = plan
-        self._console = Console(stderr=True, highlight=False)
-        self._live: Live | None = None
         self._lock = threading.Lock()
         self._now: dict[str, str] = {}
         self._standings: dict[Key, Standing] = {}
         self._began = time.monotonic()
         self._runs = 0
-
-    def __enter__(self) -> Self:
-        """Begin to show."""
-        if self._console.is_terminal:
-            self._live = Live(console=self._console, transient=True, auto_refresh=False)
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Give the terminal back."""
-        if self._live is not None:
-            with contextlib.suppress(OSError):
-                self._live.stop()
 
     def observer(self, board: str) -> Observer:
         """Return who is told of the runs of a board."""
@@ -65,8 +45,7 @@ class StudyView:
                 f"{place.variant}{self._left(place)}"
             )
         if self._live is None:
-            with contextlib.suppress(OSError):
-                self._console.print(Text(f"whylate: {text}"))
+            self._say(f"whylate: {text}")
         else:
             self.tell(place.board, text)
 
@@ -74,13 +53,13 @@ class StudyView:
         """Say how all comparisons stand."""
         with self._lock:
             self._standings = dict(standings)
-        self._show()
+        self._draw()
 
     def tell(self, board: str, text: str) -> None:
         """Show what a board does now."""
         with self._lock:
             self._now[board] = text
-        self._show()
+        self._draw()
 
     def _left(self, place: Place) -> str:
         """Say how much time is left at the most, from what a run took so far."""
@@ -93,7 +72,7 @@ class StudyView:
         runs = rounds_left(self._plan, mine) * len(self._plan.variants) * len(self._plan.loads)
         return f", at most {seconds_text(each_s * runs)} to go" if runs else ""
 
-    def _show(self) -> None:
+    def _draw(self) -> None:
         from whylate.study.table import standings_table
 
         if self._live is None:
