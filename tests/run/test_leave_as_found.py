@@ -88,6 +88,14 @@ def wait_for(path: Path, seconds: float = 20.0) -> None:
         time.sleep(0.02)
 
 
+def wait_for_samples(journal: Path, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if journal.exists() and any(written(journal).values()):
+            return
+        time.sleep(0.05)
+
+
 def written(journal: Path) -> dict[int, int]:
     """Return the rows that lie in a journal for each CPU, read without the recovery."""
     frames, counts = read_journal(journal)
@@ -125,8 +133,10 @@ def test_killed_at_random_moments(
     while kills < wanted:
         mark, directory = uuid.uuid4().hex, tmp_path / f"{victim}-{kills}"
         host = start(directory, mark)
-        if kills % 2:
-            # However long facts and loads take here, some are to fall into the measuring.
+        if kills % 4 == 1:
+            # However long facts, loads and the recorder take, some fall into the measuring.
+            wait_for_samples(directory / "journal")
+        elif kills % 4 == 3:
             wait_for(directory / "journal")
         time.sleep(chance.uniform(0.0, 3.0))
         if not kill(victim, host, mark):
