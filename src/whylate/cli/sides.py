@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 _BETWEEN = ":"
 _MARGIN = re.compile(r"(.{1,60}):(\d{1,3}(?:\.\d{1,3})?)\s*%")
-#: Statistics of recordings for which "same" can be asked. Two maxima are never shown to be.
-_MAY_BE_SAME = ("p50", "p99", "p99.9", "p99.99")
 #: More recordings than this are no side of a comparison.
 _MOST_RUNS = 1000
 
@@ -139,10 +137,12 @@ def _compare_foreign(arms: Sequence[Arm], question: Question) -> Compared:
 
 
 def _recordings(sides: Sequence[Sequence[str]], question: Question) -> Compared:
+    from whylate.stats.run_statistics import MAY_BE_SAME
+
     for name in question.margins:
-        if name not in _MAY_BE_SAME:
+        if name not in MAY_BE_SAME:
             raise click.UsageError(
-                f"--same takes {', '.join(_MAY_BE_SAME)}: {name!r} is never shown to be the same"
+                f"--same takes {', '.join(MAY_BE_SAME)}: {name!r} is never shown to be the same"
             )
     return _arms([_arm(side) for side in sides], question)
 

@@ -73,14 +73,13 @@ def bound(
     """
     if claim is not None:
         above_ns = claim.limit_ns
-    if above_ns is None:
-        largest = [_largest(one) for one in recordings]
-        above_ns = max((one for one in largest if one is not None), default=0)
     seen = [_seen(one, above_ns) for one in recordings]
     seconds = sum(one.seconds for one in seen)
     episodes = sum(one.episodes for one in seen)
     known = [one for one in seen if one.largest_ns is not None]
     worst = max(known, key=lambda one: one.largest_ns or 0, default=None)
+    if above_ns is None:
+        above_ns = (worst.largest_ns if worst else None) or 0
     why_not = _why_not(seen)
     rate = None
     if why_not is None:
@@ -106,13 +105,8 @@ def bound(
     )
 
 
-def _largest(directory: Path) -> int | None:
-    tops = [int(one.latency_ns.max()) for one in open_recording(directory).samples
-            if one.latency_ns.size]  # fmt: skip
-    return max(tops, default=None)
-
-
-def _seen(directory: Path, above_ns: int) -> _Seen:
+def _seen(directory: Path, above_ns: int | None) -> _Seen:
+    """Look at a run; above_ns None: the largest latency of all runs, above which there is none."""
     recording = open_recording(directory)
     lanes = recording.samples
     together = merge([order(one) for one in lanes])
@@ -122,7 +116,9 @@ def _seen(directory: Path, above_ns: int) -> _Seen:
     return _Seen(
         largest_ns=largest,
         at_least=largest is not None and exact != largest,
-        episodes=sum(start.size for start in episode_starts(lanes, above_ns)),
+        episodes=0
+        if above_ns is None
+        else sum(start.size for start in episode_starts(lanes, above_ns)),
         seconds=observed_s(lanes),
         theta=index.cautious if index else None,
         distrust=tuple(assess(recording.manifest, lanes).trust.reasons),

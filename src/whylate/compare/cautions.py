@@ -57,7 +57,7 @@ def cautions(first: Arm, second: Arm, of: Units) -> list[str]:
         found.append(f"accepted: {of.accepted}")
     elif of.scope == "boot" and of.why_not is None:
         found.append("all runs are from one boot: another may differ by itself")
-    return found if runs else []
+    return found
 
 
 def _beside(first: Arm, second: Arm) -> list[str]:

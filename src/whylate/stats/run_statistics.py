@@ -56,6 +56,8 @@ P99_99 = _quantile("p99.99", Fraction(9999, 10000))
 TOP_10 = Statistic("top 10", 2 * TOP, grows=True)
 MAX = Statistic("max", 2 * TOP, grows=True)
 
+#: Those that can be shown to be the same: two maxima never are.
+MAY_BE_SAME = (P50.name, P99.name, P99_9.name, P99_99.name)
 #: What the joint test looks at, from the body outwards.
 STATISTICS = (P50, P99, P99_9, P99_99, TOP_10, MAX)
 #: Up to here order statistics round a quantile are averaged; further out they spread too far.

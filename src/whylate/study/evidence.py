@@ -80,13 +80,6 @@ class Evidence:
         self._standings[key] = stands
         return stands
 
-    def so_far(self, key: Key, done: Sequence[Done]) -> Comparison | None:
-        """Compare all there is, whatever the plan says: for `show`, never to stop by."""
-        sides = self._sides(key, done)
-        if not sides[0]:
-            return None
-        return self._compare(key, sides, len(sides[0]), ALPHA)
-
     def runs(self, board: str, load: str, done: Sequence[Done]) -> dict[str, dict[int, Run]]:
         """Return the runs under a load, by variant and round, of rounds that are whole."""
         found: dict[str, dict[int, str]] = {one.name: {} for one in self._plan.variants}

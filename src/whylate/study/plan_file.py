@@ -21,6 +21,7 @@ from whylate.run.knobs import apply
 from whylate.run.loads import parse_load
 from whylate.run.request import MIN_INTERVAL_NS, Request, RequestError
 from whylate.stats.factorial import MOST_FACTORS, combinations_of
+from whylate.stats.run_statistics import MAY_BE_SAME
 from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
 from whylate.summary.units import parse_ns
 
@@ -37,8 +38,6 @@ _MAX_PLAN = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
 _T = TypeVar("_T")
 _MARGIN = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)\s*%")
-#: Two maxima are never shown to be the same.
-_MAY_BE_SAME = ("p50", "p99", "p99.9", "p99.99")
 
 
 class PlanFile(msgspec.Struct, forbid_unknown_fields=True, rename={"duration": "for"}):
@@ -153,9 +152,9 @@ def _time(key: str, text: str) -> int:
 
 def _margin(name: str, text: str) -> float:
     match = _MARGIN.fullmatch(text.strip())
-    if name not in _MAY_BE_SAME:
+    if name not in MAY_BE_SAME:
         raise RequestError(
-            f"same takes {', '.join(_MAY_BE_SAME)}: {name[:40]!r} is never shown to be the same"
+            f"same takes {', '.join(MAY_BE_SAME)}: {name[:40]!r} is never shown to be the same"
         )
     if match is None or not float(match[1]):
         raise RequestError(f"same.{name} = {text[:40]!r} is no margin: write it like 5%")
