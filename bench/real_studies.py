@@ -16,20 +16,15 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import binomtest
 
+from many_studies import rate, verdicts
 from result_book import ResultBook, Row
 from whylate.boards.local import LocalBoard
 from whylate.recording.manifest import LoadPlan
-from whylate.run.progress import Observer, Quiet
-from whylate.study.carry_out import run_study
-from whylate.study.evidence import Key, Standing
-from whylate.study.journal import StudyJournal
-from whylate.study.model import LoadSet, Place, Stop, StudyPlan, Variant
+from whylate.study.model import LoadSet, Stop, StudyPlan, Variant
 
 ROUNDS = 6
 SECONDS = 1.5
@@ -85,22 +80,7 @@ int main(int count, char **words)
 """
 
 
-class Silent:
-    """Shows nothing of a study."""
-
-    def observer(self, board: str) -> Observer:
-        """Return who is told of the runs of a board."""
-        del board
-        return Quiet()
-
-    def begins(self, place: Place) -> None:
-        """Ignore it."""
-
-    def stands(self, standings: Mapping[Key, Standing]) -> None:
-        """Ignore it."""
-
-
-def study(number: int, knobs: dict[str, str], folder: Path) -> Row:
+def study(number: int, knobs: dict[str, str]) -> Row:
     """Make one study and return what it found."""
     plan = StudyPlan(
         boards=["local"],
@@ -112,13 +92,7 @@ def study(number: int, knobs: dict[str, str], folder: Path) -> Row:
         recorder=False,
         seed=number,
     )
-    with StudyJournal(folder / "study", plan) as journal:
-        result = run_study(journal, plan, lambda *_: LocalBoard(), Silent(), lambda: False)
-    if result.lost or result.stopped:
-        sys.exit(f"a study is not whole: {result.lost}")
-    found = next(iter(result.standings.values())).found
-    if found is None:
-        sys.exit("a study was not looked at")
+    found = verdicts(plan, lambda *_: LocalBoard())["second"]
     p99 = next(row for row in found.statistics if row.name == "p99")
     return {"verdict": found.verdict, "p": found.p, "p99_ratio": p99.ratio, "why": found.why}
 
@@ -126,12 +100,10 @@ def study(number: int, knobs: dict[str, str], folder: Path) -> Row:
 def show(name: str, rows: list[Row]) -> None:
     """Print how many studies called a difference."""
     called = [row["verdict"] in ("better", "worse") for row in rows]
-    limits = binomtest(sum(called), len(called)).proportion_ci(0.95)
     ratio = np.median([row["p99_ratio"] for row in rows])
     refused = sum(row["verdict"] == "no verdict" for row in rows)
     print(
-        f"{name:7} {sum(called)} of {len(called)} studies call a difference "
-        f"[{limits.low:.3f}, {limits.high:.3f}]; p99 × {ratio:.2f} (median); "
+        f"{name:7} a difference is called by {rate(called)}; p99 × {ratio:.2f} (median); "
         f"{refused} without a verdict"
     )
 
@@ -155,8 +127,7 @@ def main() -> None:
         for part in options.parts.split(","):
             knobs = {"load": busy} if part == "effect" else {}
             for number in range(len(book.rows(part)), options.studies):
-                with tempfile.TemporaryDirectory() as directory:
-                    book.add(part, study(number + 1, knobs, Path(directory)))
+                book.add(part, study(number + 1, knobs))
                 print(f"{part} {number + 1}: {book.rows(part)[-1]}", flush=True)
             show(part, book.rows(part))
 

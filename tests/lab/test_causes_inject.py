@@ -18,8 +18,8 @@ from whylate.boards.board import BoardError, Finished, tell_nobody
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import held
 from whylate.cli import lab_inject
-from whylate.cli.lab_inject import causes, inject, parse
-from whylate.lab.causes.catalogue import cause, names, use
+from whylate.cli.lab_inject import causes, inject
+from whylate.lab.causes.catalogue import cause, names, use, uses
 from whylate.lab.causes.log import CauseLog
 from whylate.lab.causes.place import PlacedCause
 from whylate.lab.description import virtual_board
@@ -150,11 +150,11 @@ def test_the_list_names_every_cause_and_one_is_described_with_its_right_answer()
 
 
 def test_parameters_belong_to_the_cause_before_them() -> None:
-    first, second = parse(("irqs-off", "size_us=7", "rt-task", "size_us=8"))
+    first, second = uses(("irqs-off", "size_us=7", "rt-task", "size_us=8"))
     assert (first.name, first.number("size_us")) == ("irqs-off", 7)
     assert (second.name, second.number("size_us")) == ("rt-task", 8)
     with pytest.raises(LabError, match="name the cause first"):
-        parse(("size_us=7", "irqs-off"))
+        uses(("size_us=7", "irqs-off"))
 
 
 def test_stopping_a_machine_is_refused_where_there_is_no_emulator() -> None:

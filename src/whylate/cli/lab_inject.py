@@ -10,7 +10,7 @@ import click
 from whylate.cli.quantities import Duration
 
 if TYPE_CHECKING:
-    from whylate.lab.causes.catalogue import Cause, CauseUse
+    from whylate.lab.causes.catalogue import Cause
     from whylate.lab.causes.log import CauseLog
 
 _WHERE = {"module": "pc", "program": "any board", "outside": "real time"}
@@ -69,9 +69,10 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
     from rich.console import Console
 
     from whylate.cli.live import LiveView
+    from whylate.lab.causes.catalogue import uses
     from whylate.run.inject import Injection, inject
 
-    injection = Injection(parse(words), duration_ns / 1e9, smp)
+    injection = Injection(uses(words), duration_ns / 1e9, smp)
     logs: list[CauseLog] = []
     try:
         with LiveView(Console(stderr=True, highlight=False)) as view:
@@ -80,23 +81,6 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
         # Also where the board could not be left as it was found.
         for log in logs:
             sys.stdout.write(summary(log) + "\n")
-
-
-def parse(words: tuple[str, ...]) -> tuple[CauseUse, ...]:
-    """Return the causes that the words name; raises LabError."""
-    from whylate.lab.causes.catalogue import use
-    from whylate.lab.errors import LabError
-
-    named: list[tuple[str, dict[str, str]]] = []
-    for word in words:
-        key, equals, value = word.partition("=")
-        if not equals:
-            named.append((word, {}))
-        elif not named:
-            raise LabError(f"{word[:80]!r} belongs to no cause: name the cause first")
-        else:
-            named[-1][1][key] = value
-    return tuple(use(name, values) for name, values in named)
 
 
 def summary(log: CauseLog) -> str:

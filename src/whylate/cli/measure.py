@@ -13,7 +13,7 @@ import click
 
 from whylate.cli.app_options import WithCommand, app_of
 from whylate.cli.quantities import ClaimType, Cpus, Duration, Load, RequirementType, SettingType
-from whylate.recording.manifest import CausePlan, LoadPlan, Setting, UntilPlan
+from whylate.recording.manifest import LoadPlan, Setting, UntilPlan
 
 if TYPE_CHECKING:
     from whylate.summary.requirements import RateLimit
@@ -134,9 +134,9 @@ def command(
 
     from whylate.boards.open import BoardOptions, all_boards, open_board
     from whylate.cli.interrupt import Interrupt
-    from whylate.cli.lab_inject import parse
     from whylate.cli.live import BoardsView
     from whylate.cli.show import show_one, show_several
+    from whylate.run.loads import cause_plans
     from whylate.run.request import Request, RequestError, recorder_plan
     from whylate.run.several import Job, carry_out, carry_out_rounds
     from whylate.run.several import phases as phases_of
@@ -162,11 +162,7 @@ def command(
         settings=settings,
         virtual_time=virtual_time,
         seed=seed,
-        causes=tuple(
-            CausePlan(one.name, dict(one.parameters))
-            for text in causes
-            for one in parse(tuple(text.split()))
-        ),
+        causes=tuple(plan for text in causes for plan in cause_plans(text)),
         recorder=None if no_recorder else recorder_plan(engine, threshold_ns, stop_above_ns),
         app=app,
         until=until_plan(until) if until is not None else None,

@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from whylate.lab.errors import LabError
 from whylate.recording.manifest import Setting
-from whylate.run.loads import parse_load
+from whylate.run.loads import cause_plans, parse_load
 from whylate.run.request import EACH_CPU, Request, RequestError
 
 _CPU = "/sys/devices/system/cpu"
@@ -143,12 +144,21 @@ def _load(request: Request, value: str) -> Request:
     return replace(request, loads=(*request.loads, parse_load(value)))
 
 
+def _cause(request: Request, value: str) -> Request:
+    """Let known causes of latency act on a virtual board: bulk-lock size_us=400 chunk_us=50."""
+    try:
+        return replace(request, causes=(*request.causes, *cause_plans(value)))
+    except LabError as error:
+        raise RequestError(f"knob cause: {error}") from None
+
+
 _OF_THE_RUN: dict[str, Callable[[Request, str], Request]] = {
     "priority": _priority,
     "cpus": _cpus,
     "idle-states": _idle_states,
     "recorder": _recorder,
     "load": _load,
+    "cause": _cause,
 }
 _PREFIXED: dict[str, Callable[[Applied, str, str], Applied]] = {
     "sysctl": _sysctl,

@@ -1,10 +1,14 @@
-"""Loads as a user writes them: memory, net:2, or cmd:COMMAND."""
+"""Loads and known causes as a user writes them.
+
+memory, net:2 or cmd:COMMAND; and bulk-lock size_us=400 irqs-off, in virtual time.
+"""
 
 from __future__ import annotations
 
 import shlex
 
-from whylate.recording.manifest import LoadPlan
+from whylate.lab.causes.catalogue import uses
+from whylate.recording.manifest import CausePlan, LoadPlan
 from whylate.run.request import LOAD_KINDS, MAX_LOAD_COUNT, RequestError
 
 
@@ -22,6 +26,11 @@ def parse_load(text: str) -> LoadPlan:
     if not rest.isdecimal() or not 1 <= int(rest) <= MAX_LOAD_COUNT:
         raise RequestError(f"{text!r}: write {kind}:N with N from 1 to {MAX_LOAD_COUNT}")
     return LoadPlan(kind, int(rest))
+
+
+def cause_plans(text: str) -> tuple[CausePlan, ...]:
+    """Return the plans of known causes; raises LabError."""
+    return tuple(CausePlan(one.name, dict(one.parameters)) for one in uses(text.split()))
 
 
 def _command(text: str) -> LoadPlan:

@@ -19,6 +19,7 @@ from whylate.run.knobs import apply
 from whylate.run.progress import Observer
 from whylate.run.request import Request, RequestError, recorder_plan
 from whylate.run.several import Job, carry_out
+from whylate.study.dither import dithered
 from whylate.study.evidence import Evidence, Key, Standing
 from whylate.study.journal import StudyJournal, made, place_of
 from whylate.study.model import Done, Place, StudyPlan
@@ -203,15 +204,7 @@ def _request(plan: StudyPlan) -> Request:
 def _of_load(plan: StudyPlan, request: Request, place: Place) -> Request:
     loads = next(one.loads for one in plan.loads if one.name == place.load)
     request = replace(request, loads=(*loads, *request.loads))
-    if not plan.virtual_time:
-        return request
-    # One repeatable run is one sample: each round has another phase and seed, alike for all sides.
-    most = plan.stop.looks[-1]
-    return replace(
-        request,
-        seed=place.round,
-        phase_ns=(place.round - 1) * plan.interval_ns // max(most, 1),
-    )
+    return dithered(request, plan, place) if plan.virtual_time else request
 
 
 def _failed(recorded: bool, error: Exception | None, directory: Path) -> str:

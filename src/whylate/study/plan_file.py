@@ -128,6 +128,11 @@ def _check_knobs(plan: StudyPlan) -> None:
                 f"variant {one.name} sets the kernel's command line, for which local would have "
                 "to boot: only virtual boards take one here"
             )
+        if applied.request.causes and not plan.virtual_time:
+            raise RequestError(
+                f"variant {one.name} lets known causes act, which they do in virtual time alone: "
+                "say virtual_time = true"
+            )
         for other in plan.variants[:number]:
             if other.knobs == one.knobs:
                 raise RequestError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -152,6 +152,20 @@ def use(name: str, values: Mapping[str, str | int] | None = None) -> CauseUse:
     if isinstance(period, int) and isinstance(size, int) and size > period // 2:
         raise LabError(f"{name}: size_us={size} is more than half of period_us={period}")
     return CauseUse(name, parameters)
+
+
+def uses(words: Sequence[str]) -> tuple[CauseUse, ...]:
+    """Return the causes that words name, each with the parameters behind it; raises LabError."""
+    named: list[tuple[str, dict[str, str]]] = []
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            named.append((word, {}))
+        elif not named:
+            raise LabError(f"{word[:80]!r} belongs to no cause: name the cause first")
+        else:
+            named[-1][1][key] = value
+    return tuple(use(name, values) for name, values in named)
 
 
 def _value(name: str, key: str, parameter: Parameter, value: str | int) -> Value:

@@ -1,0 +1,59 @@
+"""Many studies one after the other, each judged and forgotten, so that verdicts can be counted."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from scipy.stats import beta
+
+from whylate.compare.model import Comparison
+from whylate.run.progress import Observer, Quiet
+from whylate.study.carry_out import Open, run_study
+from whylate.study.evidence import Key, Standing
+from whylate.study.journal import StudyJournal
+from whylate.study.model import Place, StudyPlan
+
+
+class Silent:
+    """Shows nothing of a study."""
+
+    def observer(self, board: str) -> Observer:
+        """Return who is told of the runs of a board."""
+        del board
+        return Quiet()
+
+    def begins(self, place: Place) -> None:
+        """Ignore it."""
+
+    def stands(self, standings: Mapping[Key, Standing]) -> None:
+        """Ignore it."""
+
+
+def verdicts(plan: StudyPlan, open_board: Open) -> dict[str, Comparison]:
+    """Make a study and return what it found of each variant beside the first."""
+    with tempfile.TemporaryDirectory() as folder:
+        with StudyJournal(Path(folder) / "study", plan) as journal:
+            result = run_study(journal, plan, open_board, Silent(), lambda: False)
+        if result.lost or result.stopped:
+            sys.exit(f"a study is not whole: {result.lost}")
+    return {
+        key.variant: one.found for key, one in result.standings.items() if one.found is not None
+    }
+
+
+def rate(events: Sequence[bool]) -> str:
+    """Write "57 of 60 (95.0 %; 95 % limits 86.1 % to 99.0 %, one-sided: at least 87.6 %)".
+
+    The limits are Clopper's and Pearson's (1934).
+    """
+    n, k = len(events), sum(events)
+    low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
+    high = float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
+    least = float(beta.ppf(0.05, k, n - k + 1)) if k else 0.0
+    return (
+        f"{k} of {n} ({k / n:.1%}; 95 % limits {low:.1%} to {high:.1%}, one-sided: at least "
+        f"{least:.1%})"
+    )

@@ -1,0 +1,49 @@
+"""Virtual time: each run of a study at another phase, and with other random numbers.
+
+A repeatable run is one sample, and an inert change moves its maximum by several per cent: what is
+to be said of a variant needs many phases. Sides do not share theirs: two sides of the same variant
+would then agree to the nanosecond, which proves nothing.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from whylate.lab.causes.catalogue import cause
+from whylate.recording.manifest import CausePlan
+from whylate.run.request import Request
+from whylate.study.model import Place, StudyPlan
+
+_SEEDS = 1 << 29
+#: Of a cause.
+_MOST_PHASE_US = 1_000_000
+
+
+def dithered(request: Request, plan: StudyPlan, place: Place) -> Request:
+    """Return a run of a study with a phase and seeds of its own, the same whenever it is made.
+
+    The start of the run, and of each known cause, is anywhere within its period.
+    """
+    of = (zlib.crc32(word.encode()) for word in (place.board, place.load, place.variant))
+    rng = np.random.default_rng([plan.seed, *of, place.round])
+    return replace(
+        request,
+        seed=int(rng.integers(1, _SEEDS)),
+        phase_ns=int(rng.integers(plan.interval_ns)),
+        causes=tuple(_moved(one, rng) for one in request.causes),
+    )
+
+
+def _moved(one: CausePlan, rng: np.random.Generator) -> CausePlan:
+    takes = cause(one.name).takes
+    own: dict[str, int | str] = {}
+    if "seed" in takes:
+        own["seed"] = int(rng.integers(1, _SEEDS))
+    period_us = one.parameters.get("period_us")
+    if "phase_us" in takes and isinstance(period_us, int):
+        own["phase_us"] = int(rng.integers(min(period_us, _MOST_PHASE_US)))
+    return msgspec.structs.replace(one, parameters=one.parameters | own)
