@@ -35,6 +35,17 @@ if TYPE_CHECKING:
               help="Tell the stories of the N worst, piece by piece.")  # fmt: skip
 @click.option("--perfetto", type=click.Path(path_type=Path, dir_okay=False),
               metavar="FILE", help="Write the windows as a trace for ui.perfetto.dev.")  # fmt: skip
+@click.option("--experiment", "what", metavar="CAUSE-OR-KNOB",
+              help="Switch a cause off in new runs like this one, in turns, and say what goes "
+              "away: a cause, KNOB=VALUE, or a load of the run.")  # fmt: skip
+@click.option("--target", metavar="CAUSE", help="With --experiment: whose time must fall.")
+@click.option("--rounds", type=int, metavar="N",
+              help="With --experiment: so many runs each.  [default: 10]")  # fmt: skip
+@click.option("--for", "duration_ns", type=Duration(), metavar="TIME",
+              help="With --experiment: how long a run is.  [default: as recorded]")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
+              help="With --experiment: where its runs go; the same again goes on with it.",
+              )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
 def command(
     directory: Path | None,
@@ -44,6 +55,11 @@ def command(
     threshold_ns: int | None,
     stories: int,
     perfetto: Path | None,
+    what: str | None,
+    target: str | None,
+    rounds: int | None,
+    duration_ns: int | None,
+    output: Path | None,
     as_json: bool,
 ) -> None:
     """Say where the late activations of RECORDING spent their time.
@@ -51,6 +67,8 @@ def command(
     Of each, the time from due to run is cut into pieces, each with one cause; what nothing shows
     is unexplained, and what was not recorded is not observed. The shares are of the time that late
     activations took beyond ordinary ones, and sum to 100 %.
+
+    --experiment asks another question: how much of it goes away when a cause is switched off.
 
     Exit status 3: it cannot be explained, and why.
     """
@@ -63,6 +81,24 @@ def command(
             "give a RECORDING, or a trace with --import FILE; --comm and --pid are for traces, "
             "--perfetto is for recordings"
         )
+    if what is not None:
+        from whylate.cli.explain_experiment import explain_experiment
+
+        if stories or perfetto is not None:
+            raise click.UsageError("--worst and --perfetto are not for an --experiment")
+        status = explain_experiment(
+            directory,
+            what,
+            target=target,
+            threshold_ns=threshold_ns,
+            rounds=rounds if rounds is not None else 10,
+            duration_ns=duration_ns,
+            output=output,
+            as_json=as_json,
+        )
+        sys.exit(status)
+    if any(one is not None for one in (target, rounds, duration_ns, output)):
+        raise click.UsageError("--target, --rounds, --for and -o are for an --experiment")
     from rich.console import Console
 
     from whylate.causes.answer import answer_of, stories_of

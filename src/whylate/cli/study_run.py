@@ -13,7 +13,6 @@ import click
 from whylate.cli.quantities import Duration, Load
 
 if TYPE_CHECKING:
-    from whylate.recording.manifest import LoadPlan
     from whylate.study.plan_file import PlanFile
 
 
@@ -105,6 +104,7 @@ def command(
 
 def _with_options(file: PlanFile, given: Mapping[str, Any]) -> PlanFile:
     """Return a plan's keys with what stands on the command line instead of theirs."""
+    from whylate.run.loads import load_text
     from whylate.summary.units import exact_ns
 
     if given["variants"]:
@@ -115,7 +115,7 @@ def _with_options(file: PlanFile, given: Mapping[str, Any]) -> PlanFile:
         if given[key] is not None:
             setattr(file, name, exact_ns(given[key]))
     if given["loads"]:
-        file.loads = {"load": [_load_text(one) for one in given["loads"]]}
+        file.loads = {"load": [load_text(one) for one in given["loads"]]}
     if given["margins"]:
         file.same = dict(one.partition(":")[::2] for one in given["margins"])
     if given["smp"] is not None:
@@ -137,10 +137,6 @@ def _looks(text: str | None) -> list[int] | None:
     if not all(part.isdecimal() for part in parts):
         raise RequestError(f"--looks {text[:40]!r}: write numbers of rounds, like 10,20,30")
     return [int(part) for part in parts]
-
-
-def _load_text(load: LoadPlan) -> str:
-    return f"cmd:{load.command}" if load.kind == "cmd" else f"{load.kind}:{load.count}"
 
 
 def _end(directory: Path, lost: Mapping[str, str], *, as_json: bool) -> int:

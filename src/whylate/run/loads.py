@@ -28,6 +28,11 @@ def parse_load(text: str) -> LoadPlan:
     return LoadPlan(kind, int(rest))
 
 
+def load_text(load: LoadPlan) -> str:
+    """Return a load as a user writes it."""
+    return f"cmd:{load.command}" if load.kind == "cmd" else f"{load.kind}:{load.count}"
+
+
 def cause_plans(text: str) -> tuple[CausePlan, ...]:
     """Return the plans of known causes; raises LabError."""
     return tuple(CausePlan(one.name, dict(one.parameters)) for one in uses(text.split()))

@@ -41,6 +41,13 @@ def student_t(probability: float, degrees: float) -> float:
     return float(stdtrit(degrees, probability))
 
 
+def student_p(t: float, degrees: float) -> float:
+    """Probability that Student's t is below."""
+    from scipy.special import stdtr
+
+    return float(stdtr(degrees, t))
+
+
 def normal(probability: float) -> float:
     """Quantile of the normal distribution."""
     from scipy.special import ndtri

@@ -197,7 +197,7 @@ def _request(plan: StudyPlan) -> Request:
         loads=(),
         settings=(),
         virtual_time=plan.virtual_time,
-        recorder=recorder_plan() if plan.recorder else None,
+        recorder=recorder_plan(threshold_ns=plan.threshold_ns) if plan.recorder else None,
     )
 
 

@@ -57,6 +57,8 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     priority: int = 80
     cpus: list[int] | None = None
     recorder: bool = True
+    #: Above it the recorder calls an activation late; None: by rank.
+    threshold_ns: int | None = None
     #: Knobs whose every combination is a variant; none where variants were named.
     factors: list[Factor] = []
     #: Factors above 1 within which two variants are the same, by statistic.

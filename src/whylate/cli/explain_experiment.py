@@ -1,0 +1,92 @@
+"""`whylate explain --experiment`: what goes away when a cause is switched off?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whylate.boards.board import Board
+    from whylate.causes.piece import Cause
+
+#: Exit status where there is no preventable share.
+NONE = 3
+
+
+def explain_experiment(
+    directory: Path,
+    what: str,
+    *,
+    target: str | None,
+    threshold_ns: int | None,
+    rounds: int,
+    duration_ns: int | None,
+    output: Path | None,
+    as_json: bool,
+) -> int:
+    """Make the runs of an experiment, or those that are left; return the exit status."""
+    import msgspec
+    from rich.console import Console
+
+    from whylate.boards.open import BoardOptions, open_board
+    from whylate.causes.answer import answer_of
+    from whylate.cli.interrupt import Interrupt
+    from whylate.cli.study_view import StudyView
+    from whylate.recording.reader import open_recording
+    from whylate.report.experiment import print_experiment
+    from whylate.run.request import RequestError
+    from whylate.study.carry_out import run_study
+    from whylate.study.experiment import found_of, located
+    from whylate.study.experiment_plan import experiment
+    from whylate.study.journal import StudyJournal, plain_part
+
+    recording = open_recording(directory)
+    answer = answer_of(recording, threshold_ns=threshold_ns, stories=0)
+    if answer.population is None:
+        raise RequestError(f"there is nothing to experiment with: {answer.why_not}")
+    asked = experiment(
+        recording.manifest.board,
+        recording.manifest.plan,
+        what,
+        threshold_ns=answer.threshold_ns,
+        rounds=rounds,
+        duration_ns=duration_ns,
+        target=_cause(target),
+    )
+
+    def open_for(name: str, words: tuple[str, ...]) -> Board:
+        return open_board(name, BoardOptions(asked.plan.smp, words))
+
+    place = output or Path("experiments") / plain_part(f"{directory.resolve().name}-{what}")
+    interrupt = Interrupt()
+    with StudyJournal(place, asked.plan) as journal, StudyView(asked.plan) as view:
+        result = run_study(journal, asked.plan, open_for, view, interrupt.wanted)
+        done = journal.done
+    found = found_of(place, asked, done, located(answer.population, asked.targets))
+    if as_json:
+        document = {"format": "whylate-experiment", "version": 1, "directory": str(place),
+                    **msgspec.to_builtins(found)}  # fmt: skip
+        encoded = msgspec.json.format(msgspec.json.encode(document), indent=2)
+        sys.stdout.write(encoded.decode() + "\n")
+    else:
+        print_experiment(found, Console(highlight=False))
+    for board, why in result.lost.items():
+        from whylate.report.text import plain
+
+        sys.stderr.write(f"whylate: {plain(board, 60)} was given up: {plain(why, 800)}\n")
+    return 0 if found.preventable is not None else NONE
+
+
+def _cause(name: str | None) -> Cause | None:
+    from whylate.causes.piece import Cause
+    from whylate.run.request import RequestError
+
+    if name is None:
+        return None
+    try:
+        return Cause(name)
+    except ValueError:
+        raise RequestError(
+            f"--target {name[:40]!r} is no cause: there are {', '.join(Cause)}"
+        ) from None

@@ -1,0 +1,100 @@
+"""What part of the late time goes away when a cause is switched off: from runs with it and without.
+
+The preventable share is 1 - E_off / E_on, with E the mean over runs of the time that a run's late
+episodes took beyond ordinary activations. It speaks of boards and loads like these, and says
+nothing of where that time was spent: that is the located share.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.stats.limits import poisson_high, student_p, student_t
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: With so few episodes left, counting them is what is uncertain.
+_FEW = 10
+
+
+@dataclass(frozen=True)
+class Late:
+    """What was late in runs of one side, made in rounds with those of the other.
+
+    excess: beyond the ordinary, of each run, in any unit, float64, shape (rounds,). episodes: how
+    many it is of, int64, shape (rounds,).
+    """
+
+    excess: Floats
+    episodes: Ints
+
+
+@dataclass(frozen=True)
+class Prevented:
+    """1 - off / on; low and high are None where the runs do not bound it."""
+
+    share: float
+    low: float | None
+    high: float | None
+
+
+def prevented(on: Late, off: Late, confidence: float = 0.95) -> Prevented:
+    """Return the preventable share with its interval; two rounds at least, ValueError else.
+
+    A ratio of means of pairs, by Fieller's theorem (1954, JRSS B 16), which supposes means that
+    are about normal. Where few or no episodes are left, their spread says little: the interval
+    then reaches at least as far as Garwood's limits (1936, Biometrika 28) on so many episodes do,
+    each as long as those of the other side are on average.
+    """
+    n = len(on.excess)
+    if n < 2 or len(off.excess) != n:
+        raise ValueError("a share needs two rounds at least, with a run of both sides in each")
+    mean_on, mean_off = float(on.excess.mean()), float(off.excess.mean())
+    if mean_on <= 0:
+        raise ValueError("nothing was late with the cause on: there is no share of it")
+    ratio = mean_off / mean_on
+    share = 1 - ratio
+    low, high = _fieller(on.excess, off.excess, student_t(0.5 + confidence / 2, n - 1))
+    if low is None or high is None:
+        return Prevented(share, None, None)
+    left, there = int(off.episodes.sum()), max(int(on.episodes.sum()), 1)
+    if left <= _FEW:
+        high = max(high, poisson_high(left, 0.5 + confidence / 2) / there)
+    return Prevented(share, 1 - high, 1 - low)
+
+
+def _fieller(on: Floats, off: Floats, t: float) -> tuple[float | None, float | None]:
+    """Return limits of mean(off) / mean(on) of pairs; None where the first may be zero."""
+    n = len(on)
+    x, y = float(on.mean()), float(off.mean())
+    spread = np.cov(on, off, ddof=1) / n
+    vx, vy, both = float(spread[0, 0]), float(spread[1, 1]), float(spread[0, 1])
+    a, b, c = x * x - t * t * vx, x * y - t * t * both, y * y - t * t * vy
+    if a <= 0:
+        return None, None
+    root = math.sqrt(max(b * b - a * c, 0.0))
+    return (b - root) / a, (b + root) / a
+
+
+def differ(on: Floats, off: Floats) -> float:
+    """Return the p-value of Student's paired test, two-sided; shapes (rounds,), two at least."""
+    falls = on - off
+    error = float(falls.std(ddof=1)) / math.sqrt(len(falls))
+    if error == 0:
+        return 1.0 if falls[0] == 0 else 0.0
+    return 2 * student_p(-abs(float(falls.mean())) / error, len(falls) - 1)
+
+
+def fell(on: Floats, off: Floats, confidence: float = 0.95) -> bool:
+    """Whether something is surely less when it is off: Student's paired test, one-sided.
+
+    float64, shapes (rounds,), two at least.
+    """
+    falls = on - off
+    error = float(falls.std(ddof=1)) / math.sqrt(len(falls))
+    return float(falls.mean()) > student_t(confidence, len(falls) - 1) * error

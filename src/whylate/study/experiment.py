@@ -1,0 +1,229 @@
+"""What goes away when a cause is switched off: the preventable share, if it can be believed.
+
+All runs are judged by one threshold, that of the recording. The share is believed only where the
+cause's own time fell (manipulation check), and where doing nothing prevents nothing (placebo). What
+else changed is said (off-target): the share is of all that the switch does.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.causes.answer import answer_of
+from whylate.causes.piece import Cause
+from whylate.causes.population import Population
+from whylate.recording.reader import open_recording
+from whylate.stats.factorial import holm
+from whylate.stats.prevented import Late, Prevented, differ, fell, prevented
+from whylate.study.experiment_plan import OFF, ON, PLACEBO, Experiment
+from whylate.study.model import Done
+from whylate.summary.trust import assess
+
+Floats = NDArray[np.float64]
+
+ALPHA = 0.05
+#: Causes that move by less than this part of the late time are of no interest off target.
+_WORTH = 0.02
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """The late time of a cause, ns per second of a run, with the cause on and off."""
+
+    cause: str
+    on_ns_per_s: float
+    off_ns_per_s: float
+
+
+class Share(msgspec.Struct, frozen=True):
+    """A share of the late time with its 95 % interval, where there is one."""
+
+    share: float
+    low: float | None
+    high: float | None
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What an experiment found.
+
+    rounds: whole ones. preventable None: there is none, and why_not says why. target: the causes'
+    own time; None: none was named. fell: whether it did; None: not asked. located: their share of
+    the recording's late time. off_target: what else surely changed.
+    """
+
+    said: str
+    threshold_ns: int
+    rounds: int
+    late_on_ns_per_s: float | None
+    late_off_ns_per_s: float | None
+    preventable: Share | None
+    placebo: Share | None
+    target: Changed | None
+    fell: bool | None
+    off_target: list[Changed]
+    located: Share | None
+    why_not: str | None
+
+
+class RunLate(msgspec.Struct, frozen=True):
+    """What was late in a run, beyond the ordinary, ns per second: all of it, and by cause."""
+
+    excess: float
+    episodes: int
+    causes: Mapping[Cause, float]
+    why_not: str | None
+
+
+def located(population: Population | None, targets: frozenset[Cause]) -> Share | None:
+    """Return the located share of causes; the interval where it is of one line of the account."""
+    if population is None or not targets:
+        return None
+    lines = [one for one in population.causes if one.cause in targets and one.share]
+    if len(lines) == 1:
+        return Share(lines[0].share, lines[0].low, lines[0].high)
+    return Share(sum(one.share for one in lines), None, None)
+
+
+def found_of(
+    directory: Path, asked: Experiment, done: Sequence[Done], in_recording: Share | None
+) -> Found:
+    """Judge the whole rounds of an experiment; raises RecordingError."""
+    plan = asked.plan
+    threshold_ns = plan.threshold_ns or 0
+    of: dict[str, dict[int, str]] = {ON: {}, OFF: {}, PLACEBO: {}}
+    for one in done:
+        if not one.failed:
+            of[one.variant][one.round] = one.recording
+    rounds = sorted(set.intersection(*(set(one) for one in of.values())))
+    seconds = plan.duration_ns / 1e9
+    runs = {
+        side: [_run(directory / recordings[number], threshold_ns, seconds) for number in rounds]
+        for side, recordings in of.items()
+    }
+    found = Found(asked.said, threshold_ns, len(rounds), None, None, None, None, None, None, [],
+                  in_recording, None)  # fmt: skip
+    bad = [run.why_not for side in runs.values() for run in side if run.why_not]
+    if bad:
+        return _refused(found, f"{len(bad)} runs must not be judged: {bad[0]}")
+    if len(rounds) < plan.stop.looks[-1]:
+        return _refused(
+            found,
+            f"{len(rounds)} of {plan.stop.looks[-1]} rounds are made: the same command goes on",
+        )
+    return judged(found, runs[ON], runs[OFF], runs[PLACEBO], asked.targets)
+
+
+def _run(recording: Path, threshold_ns: int, seconds: float) -> RunLate:
+    opened = open_recording(recording)
+    distrust = assess(opened.manifest, opened.samples).trust.reasons
+    if distrust:
+        return RunLate(0, 0, {}, distrust[0])
+    report = opened.manifest.recorder
+    if report is None or report.engine is None:
+        why = report.refused if report is not None else None
+        return RunLate(0, 0, {}, f"nothing was recorded: {why or 'it was not said why'}")
+    answer = answer_of(opened, threshold_ns=threshold_ns, stories=0)
+    if answer.threshold_ns != threshold_ns:
+        return RunLate(0, 0, {}, "more activations are late than can be looked at: measure shorter")
+    population = answer.population
+    if population is None:
+        return RunLate(0, 0, {}, None)
+    causes: dict[Cause, float] = defaultdict(float)
+    for one in population.causes:
+        causes[one.cause] += one.share * population.excess_ns / seconds
+    return RunLate(population.excess_ns / seconds, population.episodes, causes, None)
+
+
+def judged(
+    found: Found,
+    on: Sequence[RunLate],
+    off: Sequence[RunLate],
+    placebo: Sequence[RunLate],
+    targets: frozenset[Cause],
+) -> Found:
+    """Return what runs of the three sides show, side by side in their rounds, and if it is so."""
+    if not any(run.excess > 0 for run in on):
+        return _refused(found, "nothing was late with it on: there is no share of it")
+    sides = [_late(side) for side in (on, off, placebo)]
+    share, sham = prevented(sides[0], sides[1]), prevented(sides[0], sides[2])
+    target = _changed("the cause's own time", targets, on, off) if targets else None
+    own = _sums(on, targets), _sums(off, targets)
+    found = msgspec.structs.replace(
+        found,
+        late_on_ns_per_s=float(sides[0].excess.mean()),
+        late_off_ns_per_s=float(sides[1].excess.mean()),
+        placebo=_share(sham),
+        target=target,
+        fell=fell(*own) if targets else None,
+        off_target=_off_target(on, off, targets),
+    )
+    if found.fell is False:
+        return _refused(
+            found,
+            "the cause's own time did not surely fall (manipulation check): what was switched "
+            "was not the cause, or more rounds would show it",
+        )
+    if sham.low is None or sham.high is None or share.low is None:
+        return _refused(
+            found,
+            "the late time varies so much between runs that these bound no share: make more "
+            "rounds, or longer runs",
+        )
+    if not sham.low <= 0 <= sham.high:
+        return _refused(
+            found,
+            "the placebo, in which nothing was switched, prevents or adds something too: the runs "
+            "differ by something else",
+        )
+    return msgspec.structs.replace(found, preventable=_share(share))
+
+
+def _refused(found: Found, why: str) -> Found:
+    return msgspec.structs.replace(found, why_not=why)
+
+
+def _share(one: Prevented) -> Share:
+    return Share(one.share, one.low, one.high)
+
+
+def _late(runs: Sequence[RunLate]) -> Late:
+    return Late(
+        np.array([run.excess for run in runs]),
+        np.array([run.episodes for run in runs], np.int64),
+    )
+
+
+def _sums(runs: Sequence[RunLate], causes: frozenset[Cause]) -> Floats:
+    return np.array([sum(run.causes.get(one, 0.0) for one in causes) for run in runs])
+
+
+def _changed(
+    name: str, causes: frozenset[Cause], on: Sequence[RunLate], off: Sequence[RunLate]
+) -> Changed:
+    return Changed(name, float(_sums(on, causes).mean()), float(_sums(off, causes).mean()))
+
+
+def _off_target(
+    on: Sequence[RunLate], off: Sequence[RunLate], targets: frozenset[Cause]
+) -> list[Changed]:
+    """Return the other causes whose late time surely changed, at 5 % over all of them (Holm)."""
+    if not targets:
+        return []
+    others = sorted({one for run in (*on, *off) for one in run.causes} - targets)
+    if not others:
+        return []
+    p = holm(np.array([
+        differ(_sums(on, frozenset({one})), _sums(off, frozenset({one}))) for one in others
+    ]))  # fmt: skip
+    worth = _WORTH * float(np.mean([run.excess for run in on]))
+    found = [_changed(one.value, frozenset({one}), on, off) for one in others]
+    return [
+        one
+        for one, p_value in zip(found, p.tolist(), strict=True)
+        if p_value <= ALPHA and abs(one.on_ns_per_s - one.off_ns_per_s) >= worth
+    ]

@@ -1,0 +1,190 @@
+"""Experiments: what can be switched off, and when a preventable share is believed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from own_boards import own_boards
+from whylate.causes.piece import Cause
+from whylate.recording.manifest import CausePlan, LoadPlan, Plan, Setting
+from whylate.run.request import RequestError
+from whylate.study.experiment import Found, RunLate, judged
+from whylate.study.experiment_plan import Experiment, experiment
+
+LIMIT_NS = 100_000
+
+
+PLAN = Plan("wakeup", 10**9, 10**6, [0], 95, False, False, [], [])
+
+
+def recorded(**changed: Any) -> Plan:
+    """Return the plan of a recording."""
+    return msgspec.structs.replace(PLAN, **changed)
+
+
+def asked(of: Plan, what: str, target: Cause | None = None) -> Experiment:
+    return experiment("local", of, what, threshold_ns=LIMIT_NS, target=target)
+
+
+def knobs(of: Plan, what: str) -> list[dict[str, str]]:
+    """Return the knobs with the cause on, off, and of the placebo."""
+    variants = asked(of, what).plan.variants
+    assert [one.name for one in variants] == ["on", "off", "placebo"]
+    return [one.knobs for one in variants]
+
+
+def test_a_knob_is_switched_and_nothing_else() -> None:
+    of = recorded(settings=[Setting("/proc/sys/vm/swappiness", "7")], allow_idle_states=True)
+    on, off, placebo = knobs(of, "rt-runtime=-1")
+    assert on == placebo == {"/proc/sys/vm/swappiness": "7", "idle-states": "allowed"}
+    assert off == {**on, "rt-runtime": "-1"}
+
+
+def test_a_cause_is_switched_off_by_its_knob() -> None:
+    of = recorded(allow_idle_states=True)
+    assert knobs(of, "idle exit")[1]["idle-states"] == "held"
+    assert knobs(of, "throttling")[1]["rt-runtime"] == "-1"
+    found = asked(of, "throttling")
+    assert found.targets == {Cause.THROTTLING}
+    assert found.plan.threshold_ns == LIMIT_NS
+    assert asked(of, "thp=never", Cause.PAGE_FAULT).targets == {Cause.PAGE_FAULT}
+    assert not asked(of, "thp=never").targets
+
+
+def test_a_load_of_the_run_is_left_out() -> None:
+    of = recorded(loads=[LoadPlan("memory", 2), LoadPlan("switch", 1)])
+    on, off, _ = knobs(of, "memory")
+    assert on["load"] == "memory:2"
+    assert "load" not in off
+    plan = asked(of, "memory").plan
+    assert [one.kind for one in plan.loads[0].loads] == ["switch"]
+
+
+def test_a_known_cause_is_left_out_and_the_others_stay() -> None:
+    task = CausePlan("rt-task", {"period_us": 9000, "size_us": 200})
+    off_ = CausePlan("irqs-off", {"period_us": 7000, "size_us": 300})
+    of = recorded(causes=[task, off_], virtual_time=True)
+    on, off, _ = knobs(of, "irqs-off")
+    assert on["cause"] == ("rt-task period_us=9000 size_us=200 irqs-off period_us=7000 size_us=300")
+    assert off["cause"] == "rt-task period_us=9000 size_us=200"
+    assert asked(of, "irqs-off").targets == {Cause.INTERRUPTS_OFF, Cause.PREEMPTION_OFF}
+    assert "cause" not in knobs(recorded(causes=[task], virtual_time=True), "rt-task")[1]
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("steal", "the host's doing"),
+        ("lock", "try another kernel"),
+        ("interrupt", "irq:N=CPUS"),
+        ("unexplained", "cannot be switched off"),
+        ("gremlins", "is nothing to switch off: there are knobs"),
+        ("idle exit", "made so already"),
+        ("no-such-knob=1", "there is no knob"),
+        ("cmdline:nosmt=yes", "takes a boot"),
+    ],
+)
+def test_what_cannot_be_switched_off_is_refused_with_a_reason(what: str, words: str) -> None:
+    with pytest.raises(RequestError, match=words):
+        asked(recorded(allow_idle_states=False), what)
+
+
+def test_a_watched_program_is_not_repeated() -> None:
+    with pytest.raises(RequestError, match="not that of a program"):
+        asked(recorded(workload="app"), "thp=never")
+
+
+def runs(excess: Sequence[float], causes: Mapping[Cause, float]) -> list[RunLate]:
+    """Return runs of which each cause has so large a part of the late time."""
+    return [
+        RunLate(one, 50, {cause: part * one for cause, part in causes.items()}, None)
+        for one in excess
+    ]
+
+
+ON = {Cause.THREAD: 0.6, Cause.SOFTIRQ: 0.4}
+EXCESS = (100.0, 110.0, 90.0, 105.0, 95.0, 100.0)
+NOTHING = Found("", LIMIT_NS, 6, None, None, None, None, None, None, [], None, None)
+
+
+def judge(
+    off: Sequence[RunLate], placebo: Sequence[float] = (101.0, 108.0, 93.0, 103.0, 97.0, 98.0)
+) -> Found:
+    return judged(NOTHING, runs(EXCESS, ON), off, runs(placebo, ON), frozenset({Cause.THREAD}))
+
+
+def test_a_share_is_believed_where_the_cause_fell_and_the_placebo_did_nothing() -> None:
+    found = judge(runs([0.4 * one for one in EXCESS[::-1]], {Cause.SOFTIRQ: 1.0}))
+    assert found.why_not is None
+    assert found.preventable is not None
+    assert found.preventable.low is not None
+    assert found.preventable.high is not None
+    assert found.preventable.low < 0.6 < found.preventable.high
+    assert found.fell
+    assert found.off_target == []
+
+
+def test_a_share_is_not_believed_where_the_causes_own_time_stayed() -> None:
+    found = judge(runs([0.4 * one for one in EXCESS], {Cause.THREAD: 1.5, Cause.SOFTIRQ: -0.5}))
+    assert found.preventable is None
+    assert found.fell is False
+    assert "manipulation check" in (found.why_not or "")
+
+
+def test_a_share_is_not_believed_where_the_placebo_prevents_something() -> None:
+    off = runs([0.4 * one for one in EXCESS[::-1]], {Cause.SOFTIRQ: 1.0})
+    found = judge(off, placebo=[0.7 * one for one in EXCESS])
+    assert found.preventable is None
+    assert "placebo" in (found.why_not or "")
+
+
+def test_what_else_changed_is_told() -> None:
+    found = judge(runs([0.2 * one for one in EXCESS], {Cause.SOFTIRQ: 1.0}))
+    assert [one.cause for one in found.off_target] == ["softirq"]
+    assert found.preventable is not None
+
+
+def test_nothing_late_has_no_preventable_share() -> None:
+    quiet = runs([0.0] * 6, {})
+    found = judged(NOTHING, quiet, quiet, quiet, frozenset())
+    assert "nothing was late" in (found.why_not or "")
+
+
+@pytest.mark.qemu
+def test_on_a_board_a_known_cause_is_found_to_be_the_reason(tmp_path: Path) -> None:
+    with own_boards("virt-arm64"):
+        run = [sys.executable, "-m", "whylate"]
+        subprocess.run(
+            [*run, "measure", "virt-arm64", "--virtual-time", "--smp", "1", "--for", "500ms",
+             "--interval", "500us", "--cause", "rt-task size_us=300 period_us=10000",
+             "-o", str(tmp_path / "r")],
+            capture_output=True, timeout=240, check=True,
+        )  # fmt: skip
+        explain = [*run, "explain", str(tmp_path / "r"), "--rounds", "4", "--json", "-o"]
+        done = subprocess.run(
+            [*explain, str(tmp_path / "e"), "--experiment", "rt-task"],
+            capture_output=True, text=True, timeout=600, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["why_not"] is None
+        assert found["preventable"]["share"] > 0.95
+        assert found["preventable"]["low"] > 0.5
+        assert found["placebo"]["low"] < 0 < found["placebo"]["high"]
+        assert found["fell"]
+        assert found["target"]["off_ns_per_s"] == pytest.approx(0, abs=1000)
+        assert found["located"]["share"] > 0.8
+        # The same again has nothing left to make.
+        again = subprocess.run(
+            [*explain, str(tmp_path / "e"), "--experiment", "rt-task"],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert json.loads(again.stdout) == found
