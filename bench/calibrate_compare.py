@@ -15,7 +15,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -170,18 +170,17 @@ def repetition(name: str, number: int) -> Row:
 
 
 def make(
-    book: ResultBook, repetitions: int, only: str, jobs: int, tell: Callable[[str], None]
+    book: ResultBook, repetitions: int, only: str, pool: Executor, tell: Callable[[str], None]
 ) -> None:
     """Simulate what is missing of the situations whose names have `only` in them."""
-    with ProcessPoolExecutor(jobs) as pool:
-        for name, part in PARTS.items():
-            began = time.monotonic()
-            missing = range(len(book.rows(name)), repetitions * part.more)
-            if only not in name or not missing:
-                continue
-            for row in pool.map(partial(repetition, name), missing):
-                book.add(name, row)
-            tell(f"{name}: {time.monotonic() - began:.0f} s")
+    for name, part in PARTS.items():
+        began = time.monotonic()
+        missing = range(len(book.rows(name)), repetitions * part.more)
+        if only not in name or not missing:
+            continue
+        for row in pool.map(partial(repetition, name), missing):
+            book.add(name, row)
+        tell(f"{name}: {time.monotonic() - began:.0f} s")
 
 
 def rate(events: Sequence[bool]) -> str:
@@ -190,32 +189,38 @@ def rate(events: Sequence[bool]) -> str:
     return f"{np.mean(events):.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
-def tables(book: ResultBook) -> list[str]:
+def tables(book: ResultBook, pool: Executor) -> list[str]:
     """Return what was found, as lines of Markdown."""
-    return [*_single(book), "", *_looks(book), "", *_coverage(book)]
+    return [*_single(book, pool), "", *_looks(book, pool), "", *_coverage(book, pool)]
 
 
-def _single(book: ResultBook) -> list[str]:
+def _calls(row: Row) -> bool:
+    """Whether a difference is called after all pairs."""
+    return differs(judged(row, len(row["values"][0])))
+
+
+def _single(book: ResultBook, pool: Executor) -> list[str]:
     lines = [
-        "| situation | runs a side | a difference is called | asked for | t of all samples |",
-        "|---|---|---|---|---|",
+        "| situation | repetitions | runs a side | it differs | asked for | t of all samples |",
+        "|---|---|---|---|---|---|",
     ]
     for name, part in PARTS.items():
         rows = book.rows(name)
         if name.startswith("looks") or not rows:
             continue
         asked = f"at least {ASKED[name]}" if name in ASKED else "at most 0.06"
-        called = rate([differs(judged(row, part.pairs)) for row in rows])
+        called = rate(list(pool.map(_calls, rows, chunksize=10)))
         lines.append(
-            f"| {name} | {part.pairs} | {called} | {asked} | {rate([pooled_t(r) for r in rows])} |"
+            f"| {name} | {len(rows)} | {part.pairs} | {called} | {asked} | "
+            f"{rate([pooled_t(row) for row in rows])} |"
         )
     return lines
 
 
-def _looks(book: ResultBook) -> list[str]:
+def _looks(book: ResultBook, pool: Executor) -> list[str]:
     lines = [
-        "| situation | looks at 10, 20, 30 | pairs on average | any time | pairs on average |",
-        "|---|---|---|---|---|",
+        "| situation | repetitions | looks at 10, 20, 30 | pairs | any time | pairs |",
+        "|---|---|---|---|---|---|",
     ]
     for name in PARTS:
         rows = book.rows(name)
@@ -223,13 +228,14 @@ def _looks(book: ResultBook) -> list[str]:
             continue
         cells = []
         for rule in (by_looks, any_time):
-            found = [rule(row) for row in rows]
+            found = list(pool.map(rule, rows, chunksize=10))
             cells += [rate([one for one, _ in found]), f"{np.mean([n for _, n in found]):.1f}"]
-        lines.append(f"| {name.removeprefix('looks: ')} | {' | '.join(cells)} |")
+        cells = [name.removeprefix("looks: "), str(len(rows)), *cells]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
-def _coverage(book: ResultBook) -> list[str]:
+def _coverage(book: ResultBook, pool: Executor) -> list[str]:
     """Say how often the printed intervals hold the ratio over all runs of both sides."""
     lines = [
         f"| situation | {' | '.join(one.name for one in STATISTICS)} |",
@@ -243,7 +249,7 @@ def _coverage(book: ResultBook) -> list[str]:
             np.array([values for row in rows for values in row["values"][side]]) for side in (0, 1)
         )
         truth = _typical(first, second) if part.second else np.zeros(len(STATISTICS))
-        held = np.array([_held(judged(row, part.pairs), truth) for row in rows])
+        held = np.array(list(pool.map(partial(_held, truth), rows, chunksize=10)))
         lines.append(f"| {name} | {' | '.join(f'{one:.3f}' for one in held.mean(axis=0))} |")
     return lines
 
@@ -260,7 +266,8 @@ def _typical(first: Floats, second: Floats) -> Floats:
     ])  # fmt: skip
 
 
-def _held(found: Comparison, truth: Floats) -> list[bool]:
+def _held(truth: Floats, row: Row) -> list[bool]:
+    found = judged(row, len(row["values"][0]))
     return [
         one.low is not None and one.high is not None and one.low <= math.exp(true) <= one.high
         for one, true in zip(found.statistics, truth.tolist(), strict=True)
@@ -285,18 +292,15 @@ def main() -> None:
     options = parser.parse_args()
     stamp: dict[str, Any] = {"rows": ROWS, "parts": {k: repr(v) for k, v in PARTS.items()}}
     book = ResultBook(options.results, stamp)
-    make(
-        book,
-        options.repetitions,
-        options.only,
-        options.jobs,
-        lambda text: print(text, flush=True),
-    )
-    lines = [
-        f"The model: {describe(simulate_run, {})}.",
-        "",
-        *tables(book),
-    ]
+    with ProcessPoolExecutor(options.jobs) as pool:
+        make(
+            book,
+            options.repetitions,
+            options.only,
+            pool,
+            lambda text: print(text, flush=True),
+        )
+        lines = [f"The model: {describe(simulate_run, {})}.", "", *tables(book, pool)]
     print("\n".join(lines))
     if options.write:
         write_page(PAGE, lines)

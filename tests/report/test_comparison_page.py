@@ -12,9 +12,10 @@ import pytest
 from whylate.compare.judge import compare
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run
-from whylate.report.arms import forest, overlaid, run_by_run
+from whylate.report.arms import overlaid, run_by_run
 from whylate.report.chart import HEIGHT, LEFT, WIDTH, across, ticks, upwards
 from whylate.report.comparison_page import Group, render
+from whylate.report.forest import of_comparison
 from whylate.stats.octaves import edges_ns, octaves
 from whylate.stats.run_statistics import STATISTICS, Value
 
@@ -62,7 +63,7 @@ def test_both_sides_lie_over_each_other_on_three_scales(arms: list[Arm]) -> None
 
 
 def test_the_forest_has_a_row_for_each_ratio(arms: list[Arm]) -> None:
-    found = forest(compare(arms[0], arms[1], Question()))
+    found = of_comparison(compare(arms[0], arms[1], Question()))
     assert found is not None
     assert [row.name for row in found.rows] == [one.name for one in STATISTICS]
     assert all(row.clear and row.low is not None and row.low > found.one for row in found.rows)

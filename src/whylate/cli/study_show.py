@@ -44,7 +44,7 @@ def show_study(directory: Path, *, as_json: bool) -> int:
         for load in plan.loads
         if plan.factors
     ]
-    page = write_page(directory, plan, evidence, done)
+    page = write_page(directory, plan, evidence, done, effects)
     if as_json:
         document = {
             "report": str(page),

@@ -1,41 +1,20 @@
-"""Charts of a comparison: its sides' latencies overlaid, ratios with intervals, run by run."""
+"""Charts of the sides of a comparison: their latencies overlaid, and their runs one by one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from whylate.compare.model import Comparison, StatisticRow
 from whylate.compare.runs import Arm
-from whylate.compare.words import percent_text
-from whylate.report.chart import (
-    Chart,
-    Dot,
-    Scale,
-    Tick,
-    across,
-    steps_of,
-    ticks,
-    time_label,
-    upwards,
-)
+from whylate.report.chart import Chart, Dot, across, steps_of, ticks, time_label, upwards
 from whylate.report.quantities import format_ns
 from whylate.report.text import plain
 from whylate.stats.octaves import PARTS, edges_ns
 
 #: Colours of sides; more than these repeat.
 _COLOURS = 8
-#: A row of the forest plot, and the room above the first.
-ROW = 34
-_ABOVE = 18
-#: Changes at which the forest plot has a tick, and the room that its label takes.
-_ROUND = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 4, 9, 19, 49, 99, 999)
-_LABEL = 90
-#: Room for the ratios in figures, right of the forest plot.
-_VALUES = 270
 
 
 def colour(number: int) -> str:
@@ -93,71 +72,6 @@ def overlaid(arms: Sequence[Arm]) -> list[Chart]:
         )
     )  # fmt: skip
     return charts
-
-
-@dataclass(frozen=True)
-class Whisker:
-    """A row of the forest plot: a ratio and its interval, in units of the box."""
-
-    name: str
-    text: str
-    y: float
-    at: float
-    low: float | None
-    high: float | None
-    clear: bool
-
-
-@dataclass(frozen=True)
-class Forest:
-    """Ratios below each other; one: where no difference is."""
-
-    rows: list[Whisker]
-    x_ticks: list[Tick]
-    one: float
-    height: int
-
-
-def forest(found: Comparison, alpha: float = 0.05) -> Forest | None:
-    """Return the ratios of a comparison with their intervals; None where there is none."""
-    rows = [row for row in found.statistics if row.ratio is not None and not row.linear]
-    if not rows:
-        return None
-    ends = [value for row in rows for value in (row.ratio, row.low, row.high) if value is not None]
-    span = max(1.02, *(max(value, 1 / value) for value in ends)) ** 1.05
-    x = across(1 / span, span, log=True, right=_VALUES)
-    round_ones = [value for part in _ROUND for value in (1 / (1 + part), 1 + part)]
-    shown = sorted(value for value in round_ones if 1 / span < value < span)
-    return Forest(
-        [_whisker(row, number, x, alpha) for number, row in enumerate(rows)],
-        [Tick(x(value), f"× {value:.3g}") for value in _apart(shown, x)],
-        x(1.0),
-        _ABOVE + ROW * len(rows) + 30,
-    )
-
-
-def _apart(values: Sequence[float], x: Scale) -> list[float]:
-    """Return values that stand far enough apart for their labels, from the outermost inwards."""
-    kept: list[float] = []
-    for value in sorted(values, key=lambda one: -abs(math.log(one))):
-        if all(abs(x(value) - x(other)) > _LABEL for other in kept):
-            kept.append(value)
-    return kept
-
-
-def _whisker(row: StatisticRow, number: int, x: Scale, alpha: float) -> Whisker:
-    text = percent_text(row.ratio or 1.0)
-    if row.low is not None and row.high is not None:
-        text += f" [{percent_text(row.low)}, {percent_text(row.high)}]"
-    return Whisker(
-        plain(row.name, 30),
-        text,
-        _ABOVE + ROW * number + ROW / 2,
-        x(row.ratio or 1.0),
-        None if row.low is None else x(row.low),
-        None if row.high is None else x(row.high),
-        row.p is not None and row.p <= alpha,
-    )
 
 
 def run_by_run(arms: Sequence[Arm], statistic: str) -> Chart | None:

@@ -11,8 +11,9 @@ from whylate import __version__
 from whylate.compare.model import Comparison
 from whylate.compare.runs import Arm
 from whylate.report import chart, page
-from whylate.report.arms import colour, forest, overlaid, run_by_run
+from whylate.report.arms import colour, overlaid, run_by_run
 from whylate.report.comparison import arm_text, headline
+from whylate.report.forest import Forest, of_comparison
 from whylate.report.html import asset, content_policy
 from whylate.report.text import plain
 from whylate.report.whole import whole_file
@@ -22,12 +23,32 @@ _RUN_BY_RUN = ("p50", "p99.9", "max")
 
 
 @dataclass(frozen=True)
+class EffectLine:
+    """What a knob does, or several together: the name that the plots call it by, and its p."""
+
+    name: str
+    knobs: str
+    p: str
+    clear: bool
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What several knobs do: a line for each effect, and a plot of all for each statistic."""
+
+    lines: Sequence[EffectLine]
+    plots: Sequence[Forest]
+    why_not: str | None = None
+
+
+@dataclass(frozen=True)
 class Group:
     """Sides that belong together, the first one that the others are compared with."""
 
     title: str
     arms: Sequence[Arm]
     comparisons: Sequence[Comparison]
+    effects: Effects | None = None
 
 
 def render(title: str, subject: Sequence[str], when: str, groups: Sequence[Group]) -> str:
@@ -69,7 +90,20 @@ def _group(group: Group) -> dict[str, Any]:
         ],
         "comparisons": [_comparison(one) for one in group.comparisons],
         "charts": [*charts, *dots],
+        "effects": None if group.effects is None else _effects(group.effects),
     }
+
+
+def _effects(effects: Effects) -> dict[str, Any]:
+    return {
+        "lines": [
+            {"name": plain(one.name, 30), "knobs": plain(one.knobs, 300), "p": one.p,
+             "clear": one.clear}
+            for one in effects.lines
+        ],
+        "plots": effects.plots,
+        "why_not": plain(effects.why_not or "", 400),
+    }  # fmt: skip
 
 
 def _comparison(found: Comparison) -> dict[str, Any]:
@@ -78,7 +112,7 @@ def _comparison(found: Comparison) -> dict[str, Any]:
         "style": found.verdict.replace(" ", "-"),
         "why": f"{plain(found.why, 600)}. A: {arm_text(found.first)}; B: {arm_text(found.second)}.",
         "cautions": [plain(text, 500) for text in found.cautions],
-        "forest": forest(found),
+        "forest": of_comparison(found),
         "refused": [
             plain(row.refused, 300)
             for row in found.statistics

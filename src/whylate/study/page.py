@@ -6,15 +6,30 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whylate.recording.errors import DiskError
-from whylate.report.comparison_page import Group, render, write
-from whylate.study.evidence import Evidence
+from whylate.report.comparison import p_text
+from whylate.report.comparison_page import EffectLine, Effects, Group, render, write
+from whylate.report.forest import Forest, Ratio, forest
+from whylate.study.effects import Effect, EffectsOf
+from whylate.study.evidence import ALPHA, Evidence
 from whylate.study.model import Done, StudyPlan
 
 PAGE = "report.html"
+#: Statistics whose effects are plotted.
+_PLOTTED = ("p50", "p99", "p99.9", "max")
 
 
-def write_page(directory: Path, plan: StudyPlan, evidence: Evidence, done: Sequence[Done]) -> Path:
-    """Write the page into the study's directory and return it; raises RecordingError, DiskError."""
+def write_page(
+    directory: Path,
+    plan: StudyPlan,
+    evidence: Evidence,
+    done: Sequence[Done],
+    effects: Sequence[EffectsOf],
+) -> Path:
+    """Write the page into the study's directory and return it; raises RecordingError, DiskError.
+
+    effects: of each board and load, where the study is of factors.
+    """
+    of = {(one.board, one.load): _effects(one) for one in effects}
     groups = []
     for board in plan.boards:
         standings = [evidence.of(key, done) for key in evidence.keys(board)]
@@ -22,7 +37,8 @@ def write_page(directory: Path, plan: StudyPlan, evidence: Evidence, done: Seque
             found = [one.found for one in standings if one.key.load == load.name and one.found]
             arms = evidence.arms(board, load.name, done)
             if arms:
-                groups.append(Group(f"{board}, {load.name}", arms, found))
+                title = f"{board}, {load.name}"
+                groups.append(Group(title, arms, found, of.get((board, load.name))))
     variants = [f"{one.name}: {_knobs(one.knobs)}" for one in plan.variants]
     made = max((one.started for one in done), default="")
     path = directory / PAGE
@@ -31,6 +47,32 @@ def write_page(directory: Path, plan: StudyPlan, evidence: Evidence, done: Seque
     except OSError as error:
         raise DiskError(f"{path} cannot be written: {error.strerror}") from None
     return path
+
+
+def _effects(found: EffectsOf) -> Effects:
+    """Return effects as the page shows them: knobs by letters, A × B for what both do together."""
+    if found.why_not is not None:
+        return Effects([], [], found.why_not)
+    letters = {
+        one.knobs[0]: chr(ord("A") + n)
+        for n, one in enumerate(one for one in found.effects if len(one.knobs) == 1)
+    }
+    names = [" × ".join(letters[knob] for knob in one.knobs) for one in found.effects]
+    lines = [
+        EffectLine(name, "; ".join(one.knobs), p_text(one.p), one.p <= ALPHA)
+        for name, one in zip(names, found.effects, strict=True)
+    ]
+    shown = [name for name in _PLOTTED if name in found.effects[0].ratios]
+    plots = [_plot(statistic, names, found.effects) for statistic in shown]
+    return Effects(lines, [plot for plot in plots if plot is not None])
+
+
+def _plot(statistic: str, names: Sequence[str], effects: Sequence[Effect]) -> Forest | None:
+    rows = []
+    for name, one in zip(names, effects, strict=True):
+        ratio, low, high = one.ratios[statistic]
+        rows.append(Ratio(name, ratio, low, high, one.p <= ALPHA and not low <= 1 <= high))
+    return forest(f"{statistic}: what each makes of it", rows)
 
 
 def _knobs(knobs: dict[str, str]) -> str:

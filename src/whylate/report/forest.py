@@ -1,0 +1,110 @@
+"""The forest plot: ratios below each other, each with its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whylate.compare.model import Comparison
+from whylate.compare.words import percent_text
+from whylate.report.chart import Scale, Tick, across
+from whylate.report.text import plain
+
+#: A row, and the room above the first.
+ROW = 34
+_ABOVE = 18
+#: Changes at which there is a tick, and the room that its label takes.
+_ROUND = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 4, 9, 19, 49, 99, 999)
+_LABEL = 90
+#: Room for the ratios in figures, right of the plot.
+_VALUES = 270
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """What is plotted. clear: that it surely differs from one."""
+
+    name: str
+    ratio: float
+    low: float | None
+    high: float | None
+    clear: bool
+
+
+@dataclass(frozen=True)
+class Whisker:
+    """A row: a ratio and its interval, in units of the box."""
+
+    name: str
+    text: str
+    y: float
+    at: float
+    low: float | None
+    high: float | None
+    clear: bool
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Ratios below each other; one: where no difference is. caption: for who does not see it."""
+
+    caption: str
+    rows: list[Whisker]
+    x_ticks: list[Tick]
+    one: float
+    height: int
+
+
+def of_comparison(found: Comparison, alpha: float = 0.05) -> Forest | None:
+    """Return the ratios of a comparison; None where there is none."""
+    return forest(
+        "Ratios with 95 % intervals",
+        [
+            Ratio(row.name, row.ratio, row.low, row.high, row.p is not None and row.p <= alpha)
+            for row in found.statistics
+            if row.ratio is not None and not row.linear
+        ],
+    )
+
+
+def forest(caption: str, rows: Sequence[Ratio]) -> Forest | None:
+    """Return the plot; None without a row."""
+    if not rows:
+        return None
+    ends = [value for row in rows for value in (row.ratio, row.low, row.high) if value is not None]
+    span = max(1.02, *(max(value, 1 / value) for value in ends)) ** 1.05
+    x = across(1 / span, span, log=True, right=_VALUES)
+    round_ones = [value for part in _ROUND for value in (1 / (1 + part), 1 + part)]
+    shown = sorted(value for value in round_ones if 1 / span < value < span)
+    return Forest(
+        caption,
+        [_whisker(row, number, x) for number, row in enumerate(rows)],
+        [Tick(x(value), f"× {value:.3g}") for value in _apart(shown, x)],
+        x(1.0),
+        _ABOVE + ROW * len(rows) + 30,
+    )
+
+
+def _apart(values: Sequence[float], x: Scale) -> list[float]:
+    """Return values that stand far enough apart for their labels, from the outermost inwards."""
+    kept: list[float] = []
+    for value in sorted(values, key=lambda one: -abs(math.log(one))):
+        if all(abs(x(value) - x(other)) > _LABEL for other in kept):
+            kept.append(value)
+    return kept
+
+
+def _whisker(row: Ratio, number: int, x: Scale) -> Whisker:
+    text = percent_text(row.ratio)
+    if row.low is not None and row.high is not None:
+        text += f" [{percent_text(row.low)}, {percent_text(row.high)}]"
+    return Whisker(
+        plain(row.name, 30),
+        text,
+        _ABOVE + ROW * number + ROW / 2,
+        x(row.ratio),
+        None if row.low is None else x(row.low),
+        None if row.high is None else x(row.high),
+        row.clear,
+    )
