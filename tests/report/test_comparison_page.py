@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from comparison_examples import HOSTILE, arm
 
 from whylate.compare.judge import compare
 from whylate.compare.question import Question
-from whylate.compare.runs import Arm, Run
+from whylate.compare.runs import Arm
 from whylate.report.arms import overlaid, run_by_run
 from whylate.report.chart import HEIGHT, LEFT, WIDTH, across, ticks, upwards
 from whylate.report.comparison_page import Group, render
 from whylate.report.forest import of_comparison
 from whylate.stats.octaves import edges_ns, octaves
-from whylate.stats.run_statistics import STATISTICS, Value
-
-HOSTILE = '<img src=x onerror=alert(1)>"\u202e&'
-
-
-def arm(name: str, factor: float) -> Arm:
-    rng = np.random.default_rng(len(name))
-    found = []
-    for number in range(8):
-        latency_ns = np.sort(rng.lognormal(math.log(10_000 * factor), 0.2, 4000).astype(np.int64))
-        values = {
-            one.name: Value(math.log(10_000 * factor * 2**k) + 0.01 * rng.standard_normal(), False)
-            for k, one in enumerate(STATISTICS)
-        }
-        made = f"2026-01-01T00:00:{number:02d}"
-        found.append(
-            Run(f"{name}/{number}", values, 200_000, "b", made, octaves=octaves(latency_ns))
-        )
-    return Arm(name, tuple(found))
+from whylate.stats.run_statistics import STATISTICS
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ from whylate.report.html import write_report
 from whylate.summary.summarize import summarize
 
 pytest.importorskip("playwright")
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
+from watched import Watched
 
 SIZES = [(1280, 800), (390, 844)]
 
@@ -38,16 +39,8 @@ PIXELS = """([plot, variable]) => {
 }"""
 
 
-class Watched:
-    """A page and all that it said, asked for and failed at."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
+class WatchedReport(Watched):
+    """A report, of which some is drawn on a canvas."""
 
     def pixels(self, plot: str, variable: str) -> int:
         return int(self.page.evaluate(PIXELS, [plot, variable]))
@@ -82,12 +75,12 @@ def app_run() -> Any:
 
 def opened(
     browser: Browser, path: Path, size: tuple[int, int] = SIZES[0], scheme: str = "light"
-) -> Watched:
+) -> WatchedReport:
     dark = scheme == "dark"
     page = browser.new_page(
         viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
     )
-    watched = Watched(page)
+    watched = WatchedReport(page)
     page.goto(path.as_uri())
     page.wait_for_selector("#timeline canvas")
     page.wait_for_timeout(100)

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 #: The box, in units of its own, and what is left of it for the axes' labels.
 WIDTH, HEIGHT = 1000, 250
-LEFT, RIGHT, TOP, BOTTOM = 84, 16, 12, 34
+LEFT, RIGHT, TOP, BOTTOM = 100, 16, 12, 34
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
 
 

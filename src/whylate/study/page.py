@@ -50,14 +50,14 @@ def write_page(
 
 
 def _effects(found: EffectsOf) -> Effects:
-    """Return effects as the page shows them: knobs by letters, A × B for what both do together."""
+    """Return effects as the page shows them: knobs by letters, A×B for what both do together."""
     if found.why_not is not None:
         return Effects([], [], found.why_not)
     letters = {
         one.knobs[0]: chr(ord("A") + n)
         for n, one in enumerate(one for one in found.effects if len(one.knobs) == 1)
     }
-    names = [" × ".join(letters[knob] for knob in one.knobs) for one in found.effects]
+    names = ["×".join(letters[knob] for knob in one.knobs) for one in found.effects]
     lines = [
         EffectLine(name, "; ".join(one.knobs), p_text(one.p), one.p <= ALPHA)
         for name, one in zip(names, found.effects, strict=True)
