@@ -98,7 +98,7 @@ def _effects(effects: Effects) -> dict[str, Any]:
     return {
         "lines": [
             {"name": plain(one.name, 30), "knobs": plain(one.knobs, 300), "p": one.p,
-             "clear": one.clear}
+             "differs": one.clear}
             for one in effects.lines
         ],
         "plots": effects.plots,
