@@ -53,12 +53,17 @@ def stages_of(rows: Rows) -> NDArray[np.int64]:
     return np.stack([seen * 3 // 10, seen * 4 // 10, seen * 9 // 10], axis=1)
 
 
-def make_recording(directory: Path, rows: int) -> None:
-    """Make the recording."""
+def real_run(directory: Path) -> Manifest:
+    """Make a short run, whose manifest the recordings have."""
     request = Request(1_000_000_000, INTERVAL_NS, None, 95, False, False, (), ())
-    manifest = measure(LocalBoard(), request, directory, Quiet())
+    return measure(LocalBoard(), request, directory, Quiet())
+
+
+def make_recording(directory: Path, rows: int, manifest: Manifest, seed: int = 1) -> None:
+    """Make the recording."""
+    directory.mkdir(parents=True, exist_ok=True)
     writer = SamplesWriter(directory)
-    chance = np.random.default_rng(1)
+    chance = np.random.default_rng(seed)
     each = rows // len(manifest.cpus)
     accounts = []
     for account in manifest.cpus:
@@ -82,6 +87,22 @@ def make_recording(directory: Path, rows: int) -> None:
     assert msgspec.json.decode((directory / MANIFEST).read_bytes(), type=Manifest) == manifest
 
 
+def timed(*words: str) -> tuple[list[float], list[float]]:
+    """Run whylate three times; return the seconds and the peaks of memory, MiB."""
+    walls, peaks = [], []
+    for _ in range(3):
+        started = time.monotonic()
+        command = [sys.executable, "-m", "whylate", *words]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        walls.append(time.monotonic() - started)
+        peaks.append(usage.ru_maxrss / 1024)
+        if process.returncode not in (0, 3):
+            sys.exit(f"whylate {words[0]} failed with status {process.returncode}")
+    return walls, peaks
+
+
 def main() -> None:
     """Make the recording, report on it three times, print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -89,20 +110,10 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "r"
-        make_recording(directory, options.rows)
+        make_recording(directory, options.rows, real_run(directory))
         size = (directory / NAME).stat().st_size
         print(f"{options.rows} activations, {size / options.rows:.2f} bytes each in {NAME}")
-        walls, peaks = [], []
-        for _ in range(3):
-            started = time.monotonic()
-            command = [sys.executable, "-m", "whylate", "report", str(directory), "--json"]
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            walls.append(time.monotonic() - started)
-            peaks.append(usage.ru_maxrss / 1024)
-            if process.returncode not in (0, 3):
-                sys.exit(f"whylate report failed with status {process.returncode}")
+        walls, peaks = timed("report", str(directory), "--json")
         page = (directory / "report.html").stat().st_size
         print(f"summary and report: median {statistics.median(walls):.1f} s "
               f"(longest {max(walls):.1f} s), peak memory {max(peaks):.0f} MiB, "
