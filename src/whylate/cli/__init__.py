@@ -18,6 +18,7 @@ from whylate.cli.lazy import LazyVerbs
 VERBS = {
     "measure": ("measure", "How late is a board? Measure it and write a report."),
     "report": ("report", "Show a recording again; recover one whose run was killed."),
+    "import": ("import_files", "Make recordings of other tools' files: cyclictest, rtla, …"),
     "explain": ("explain", "Why was it late? Where the late activations spent their time."),
     "compare": ("compare", "Is B better than A? Medians, tails and maxima, run by run."),
     "bound": ("bound", "How rare is it that something is later than so much?"),
@@ -47,7 +48,7 @@ def whylate() -> None:
     """How late is a Linux board, and why?
 
     whylate measures the wakeup latency of real-time threads and accounts for every activation:
-    expected = seen + overrun + dropped. What it cannot know, it says.
+    expected = seen + overrun + dropped.
 
     \b
       whylate measure --for 20s --load memory --load net --require 'p99.9<100us'
@@ -62,13 +63,13 @@ def main() -> None:
     from whylate.cli.interrupt import unwind_when_ended
     from whylate.lab.errors import LabError
     from whylate.probe.client import ProbeError
-    from whylate.recording.errors import DiskError, RecordingError
+    from whylate.recording.errors import DiskError, LackingError, RecordingError
     from whylate.run.request import RequestError
 
     unwind_when_ended()
     try:
         whylate(prog_name="whylate", standalone_mode=True)
-    except (BoardError, LabError, ProbeError, DiskError) as error:
+    except (BoardError, LabError, ProbeError, DiskError, LackingError) as error:
         _fail(str(error), 3)
     except (RequestError, RecordingError) as error:
         _fail(str(error), 2)

@@ -20,21 +20,27 @@ def command() -> None:
 def save_command(name: str, runs: tuple[Path, ...], replace: bool) -> None:
     """Keep what is compared of RECORDINGs under NAME; a NAME with a slash is a file.
 
+    Recordings of other tools, imported or as their files, are kept too.
     Runs of several boots make a better one: boots differ by themselves.
     """
-    from whylate.cli.sides import recordings_in
     from whylate.compare.baseline import save
     from whylate.compare.cautions import UnequalError, check_equal
-    from whylate.compare.runs import read_run
+    from whylate.compare.sources import read_source, recordings_in
 
-    found = [read_run(one) for path in runs for one in recordings_in(path)]
+    sources = [read_source(one) for path in runs for one in recordings_in(path)]
+    if any(one.table is not None for one in sources):
+        raise click.UsageError("a baseline keeps latencies: numbers are compared file with file")
+    found = [run for one in sources for run in one.runs]
     try:
         check_equal(found)
     except UnequalError as error:
         raise click.UsageError(str(error)) from None
     path = save(name, found, replace=replace)
-    boots = len({run.boot for run in found})
-    click.echo(f"{len(found)} runs of {boots} boot{'s' if boots != 1 else ''} in {path}")
+    boots = {run.boot for run in found}
+    of = f"{len(boots)} boot{'s' if len(boots) != 1 else ''}"
+    if None in boots:
+        of = "boots that are not known"
+    click.echo(f"{len(found)} run{'s' if len(found) != 1 else ''} of {of} in {path}")
 
 
 @command.command(name="list")
@@ -45,4 +51,5 @@ def list_command() -> None:
     for path in sorted(path_of("x").parent.glob("*.json")):
         arm = load(str(path))
         first = min(run.made for run in arm.runs)
-        click.echo(f"{path.stem}  {len(arm.runs)} runs, the first of {first}")
+        when = f", the first of {first}" if first else ""
+        click.echo(f"{path.stem}  {len(arm.runs)} runs{when}")

@@ -36,15 +36,19 @@ def command(
     confidence; where episodes come in clusters it takes longer. No run can prove a maximum. Exit
     status 0, 1 where a claim fails, 3 where the runs do not decide it.
     """
-    from whylate.cli.sides import recordings_in
+    from whylate.cli.imported import refuse_imported
     from whylate.compare.bound import bound
+    from whylate.compare.sources import recordings_in
 
     if not recordings:
         _plan(claim, as_json=as_json)
         return
     if above_ns is not None and claim is not None:
         raise click.UsageError("--claim says itself above what: leave --above out")
-    found = bound([one for path in recordings for one in recordings_in(path)], above_ns, claim)
+    places = [one for path in recordings for one in recordings_in(path)]
+    refuse_imported(places, "when its activations came, so that nothing says how rare a late one "
+                    "is: no verdict; whylate measure records it")  # fmt: skip
+    found = bound(places, above_ns, claim)
     if as_json:
         _print_json(found)
     else:

@@ -65,8 +65,8 @@ def command(
 ) -> None:
     """Compare the runs A with the runs B, and say whether B is better.
 
-    A and B are recordings, directories of recordings, or files of numbers. Several stand on either
-    side of a colon; without one, each is compared with the first:
+    A and B are recordings, directories of recordings, or files of other tools or of numbers.
+    Several stand on either side of a colon; without one, each is compared with the first:
 
     \b
       whylate compare old new
@@ -79,9 +79,7 @@ def command(
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
     from whylate.cli.sides import comparisons_of
     from whylate.compare.cautions import UnequalError
-    from whylate.compare.numbers import NumbersError
     from whylate.compare.question import Question
-    from whylate.recording.foreign.model import ForeignError
 
     question = Question(
         margins=dict(margins), accept=accept, higher_is_better=higher_is_better, unit=unit
@@ -96,7 +94,7 @@ def command(
             independent=independent,
             baseline=baseline,
         )
-    except (UnequalError, NumbersError, ForeignError) as error:
+    except UnequalError as error:
         raise click.UsageError(str(error)) from None
     found = list(compared.found)
     if html is not None:

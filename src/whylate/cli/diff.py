@@ -30,9 +30,12 @@ def command(first: Path, second: Path, context: int, as_json: bool) -> None:
     """
     from rich.console import Console
 
+    from whylate.cli.imported import refuse_imported
     from whylate.recording.difference import differing_facts, partings
     from whylate.recording.reader import open_recording
 
+    refuse_imported([first, second], "which of its latencies is of which activation: whylate "
+                    "compare takes it")  # fmt: skip
     ours, theirs = open_recording(first), open_recording(second)
     found = partings(ours.samples, theirs.samples, context)
     facts = differing_facts(ours.manifest, theirs.manifest)

@@ -103,9 +103,12 @@ def command(
 
     from whylate.causes.answer import answer_of, stories_of
     from whylate.causes.as_json import answer_as_json
+    from whylate.cli.imported import refuse_imported
     from whylate.recording.reader import open_recording
     from whylate.report.causes import print_answer
 
+    refuse_imported([directory], "what ran while an activation was late: whylate measure records "
+                    "it, and explain --import reads traces")  # fmt: skip
     recording = open_recording(directory)
     found = answer_of(recording, threshold_ns=threshold_ns, stories=max(stories, 1))
     if as_json:

@@ -150,7 +150,7 @@ def command(
     if not names or len(set(names)) != len(names):
         raise RequestError("name each board once, with commas between them")
     app = app_of(ctx, workload, comm, pid, argv, names)
-    directory = output if output is not None else _new_directory("+".join(names))
+    directory = output if output is not None else new_directory("+".join(names))
     request = Request(
         duration_ns=duration_ns,
         interval_ns=interval_ns if app is None else 0,
@@ -200,7 +200,8 @@ def until_plan(claim: RateLimit) -> UntilPlan:
     return UntilPlan(claim.limit_ns, claim.every_ns, after_ns)
 
 
-def _new_directory(board: str) -> Path:
+def new_directory(board: str) -> Path:
+    """Return where a recording lies that was given no place: recordings/TIME-BOARD."""
     stamp = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
     return Path("recordings") / f"{stamp}-{plain_name(board)}"
 

@@ -38,10 +38,22 @@ def command(
 ) -> None:
     """Print the summary of the recording in DIR and write its HTML page.
 
-    A recording whose run was killed is first recovered from its journal.
+    A recording whose run was killed is first recovered from its journal. Of an imported one there
+    is what the other tool told, and no page.
     """
     from whylate.cli.show import show
+    from whylate.recording.foreign.imported import is_imported
 
+    if is_imported(directory):
+        from whylate.cli.report_imported import report_imported
+
+        others = {"--output": page, "--bencher": bencher, "--kcidb": kcidb, "--build": build_id,
+                  "--lava": as_lava or None}  # fmt: skip
+        for option, given in others.items():
+            if given is not None:
+                raise click.UsageError(f"{option} is not for imported recordings: they have no "
+                                       "intervals and no account of every activation")  # fmt: skip
+        sys.exit(report_imported(directory, requirements, as_json=as_json))
     if (kcidb is None) != (build_id is None):
         raise click.UsageError("--kcidb and --build go together: which build are the results of?")
     if as_lava or bencher is not None or kcidb is not None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from whylate.compare.model import Comparison
     from whylate.compare.question import Question
     from whylate.compare.runs import Arm
+    from whylate.compare.sources import Source
+    from whylate.recording.foreign.numbers import Table
 
 _BETWEEN = ":"
 _MARGIN = re.compile(r"(.{1,60}):(\d{1,3}(?:\.\d{1,3})?)\s*%")
@@ -56,50 +58,60 @@ def comparisons_of(
 ) -> Compared:
     """Compare what stands on the command line.
 
-    Raises click.UsageError, RecordingError, UnequalError and NumbersError.
+    Raises click.UsageError, RecordingError and UnequalError.
     """
+    from whylate.compare.sources import is_file
+
     paths = [Path(word) for word in words if word != _BETWEEN]
-    files = [path for path in paths if path.is_file()]
     if by is not None:
         return Compared([_groups(words, question, column, by, pair, independent=independent)])
     if pair is not None:
         raise click.UsageError("--pair says which rows belong together: it goes with --by")
-    if len(files) == 1 == len(paths) and (summaries := _summary(files[0], question)):
+    alone = len(paths) == 1 and is_file(paths[0])
+    if alone and (summaries := _summary(paths[0], question)):
         return Compared(summaries)
-    if baseline is not None:
-        return _with_baseline(baseline, words, question)
-    sides = _sides(words)
-    if files and len(files) < len(paths):
-        raise click.UsageError("recordings and files of numbers cannot be compared")
-    if files and (arms := _foreign(sides)):
-        return _compare_foreign(arms, question)
-    if files:
-        return Compared(
-            [
-                _numbers(sides[0], side, question, column, independent=independent)
-                for side in sides[1:]
-            ]
-        )
+    sides = _sides(words) if baseline is None else [[w for w in words if w != _BETWEEN]]
+    read = _read(sides, column)
+    sources = [one for side in read for one in side]
+    tables = [one for one in sources if one.table is not None]
+    if tables and (len(tables) < len(sources) or baseline is not None):
+        raise click.UsageError("latencies and files of numbers cannot be compared")
+    if tables:
+        asked = replace(question, unit=_unit(tables, question.unit))
+        ours, *others = ([one.table for one in side if one.table is not None] for side in read)
+        return Compared([_numbers(ours, one, asked, independent=independent) for one in others])
     if column is not None or independent or question.higher_is_better or question.unit:
         raise click.UsageError(
             "--column, --independent, --higher-is-better and --unit are for files of numbers"
         )
-    return _recordings(sides, question)
+    arms = [_arm(side, found) for side, found in zip(sides, read, strict=True)]
+    return _arms(arms if baseline is None else [_baseline(baseline), *arms], question)
 
 
-def _with_baseline(name: str, words: Sequence[str], question: Question) -> Compared:
+def _baseline(name: str) -> Arm:
     from whylate.compare.baseline import load
 
-    return _arms([load(name), _arm([word for word in words if word != _BETWEEN])], question)
+    return load(name)
 
 
 def _arms(arms: Sequence[Arm], question: Question) -> Compared:
     """Compare the first side with each of the others; raises UnequalError."""
     from whylate.compare.cautions import check_equal
     from whylate.compare.judge import compare
+    from whylate.compare.runs import AVERAGE, LARGEST
+    from whylate.stats.run_statistics import MAY_BE_SAME
 
     check_equal([run for arm in arms for run in arm.runs])
     asked = replace(question, unit="ns")
+    may_be_same: Sequence[str] = MAY_BE_SAME
+    if arms[0].runs[0].sets.get("latencies") == "no":
+        asked = replace(asked, statistics=(AVERAGE, LARGEST))
+        may_be_same = (AVERAGE.name,)
+    for name in question.margins:
+        if name not in may_be_same:
+            raise click.UsageError(
+                f"--same takes {', '.join(may_be_same)}: {name!r} is never shown to be the same"
+            )
     return Compared([compare(arms[0], other, asked) for other in arms[1:]], arms)
 
 
@@ -115,67 +127,47 @@ def _sides(words: Sequence[str]) -> list[Sequence[str]]:
     return sides
 
 
-def _foreign(sides: Sequence[Sequence[str]]) -> list[Arm]:
-    """Return sides of files of other tools; none where not all are."""
-    from whylate.compare.runs import Arm, foreign_runs
+def _read(sides: Sequence[Sequence[str]], column: str | None) -> list[list[Source]]:
+    """Read what stands on each side."""
+    from whylate.compare.sources import is_own, read_source, recordings_in
 
-    runs = [[foreign_runs(Path(word)) for word in side] for side in sides]
-    if not all(found for side in runs for found in side):
-        return []
-    return [
-        Arm(_name(side), tuple(run for found in files for run in found))
-        for side, files in zip(sides, runs, strict=True)
-    ]
-
-
-def _compare_foreign(arms: Sequence[Arm], question: Question) -> Compared:
-    from whylate.compare.runs import AVERAGE, LARGEST
-
-    if arms[0].runs[0].sets["latencies"] == "no":
-        question = replace(question, statistics=(AVERAGE, LARGEST))
-    return _arms(arms, question)
+    places = [[one for word in side for one in recordings_in(Path(word))] for side in sides]
+    for side, found in zip(sides, places, strict=True):
+        if len(found) > _MOST_RUNS:
+            raise click.UsageError(f"{side[0]}: more than {_MOST_RUNS} recordings are no side")
+    if len({is_own(one) for side in places for one in side}) > 1:
+        raise click.UsageError(
+            "recordings of whylate and results of other tools cannot be compared"
+        )
+    return [[read_source(one, column) for one in side] for side in places]
 
 
-def _recordings(sides: Sequence[Sequence[str]], question: Question) -> Compared:
-    from whylate.stats.run_statistics import MAY_BE_SAME
+def _arm(words: Sequence[str], sources: Sequence[Source]) -> Arm:
+    from whylate.compare.runs import Arm
 
-    for name in question.margins:
-        if name not in MAY_BE_SAME:
-            raise click.UsageError(
-                f"--same takes {', '.join(MAY_BE_SAME)}: {name!r} is never shown to be the same"
-            )
-    return _arms([_arm(side) for side in sides], question)
+    return Arm(_name(words), tuple(run for source in sources for run in source.runs))
 
 
-def _arm(words: Sequence[str]) -> Arm:
-    from whylate.compare.runs import Arm, read_run
-
-    found = [one for word in words for one in recordings_in(Path(word))]
-    if len(found) > _MOST_RUNS:
-        raise click.UsageError(f"{words[0]}: more than {_MOST_RUNS} recordings are no side")
-    return Arm(_name(words), tuple(read_run(one) for one in found))
+def _unit(sources: Sequence[Source], stated: str) -> str:
+    """Return what the numbers are: as stated, or as they were imported."""
+    known = list(dict.fromkeys(one.unit for one in sources if one.unit))
+    if len(known) > 1 and not stated:
+        raise click.UsageError(f"values in {known[0]} and in {known[1]} cannot be compared")
+    return stated or "".join(known[:1])
 
 
 def _name(words: Sequence[str]) -> str:
     return " … ".join(dict.fromkeys((Path(words[0]).name, Path(words[-1]).name)))
 
 
-def recordings_in(path: Path) -> list[Path]:
-    """Return a recording, or the recordings in a directory of them."""
-    marks = ("manifest.json", "journal")
-    if not path.is_dir() or any((path / mark).exists() for mark in marks):
-        return [path]
-    inside = sorted(one for one in path.iterdir() if one.is_dir())
-    return [one for one in inside if any((one / mark).exists() for mark in marks)] or [path]
-
-
 def _summary(path: Path, question: Question) -> list[Comparison]:
     """Compare the sides of a box that ministat printed; none where the file is none."""
     from whylate.compare.number_sides import compare_moments
-    from whylate.compare.numbers import read_moments
+    from whylate.recording.foreign.numbers import read_boxes
+    from whylate.stats.student import Moments
 
-    found = read_moments(path)
-    if found is None:
+    found = [Moments(box.n, box.mean, box.sd) for box in read_boxes(path)]
+    if not found:
         return []
     first, *others = found
     names = [f"{path.name} ({number})" for number in range(1, len(others) + 2)]
@@ -186,18 +178,11 @@ def _summary(path: Path, question: Question) -> list[Comparison]:
 
 
 def _numbers(
-    first: Sequence[str],
-    second: Sequence[str],
-    question: Question,
-    column: str | None,
-    *,
-    independent: bool,
+    first: Sequence[Table], second: Sequence[Table], question: Question, *, independent: bool
 ) -> Comparison:
     from whylate.compare.number_sides import compare_tables
-    from whylate.compare.numbers import read_table
 
-    ours, theirs = ([read_table(Path(word), column) for word in side] for side in (first, second))
-    return compare_tables(ours, theirs, question, independent=independent)
+    return compare_tables(first, second, question, independent=independent)
 
 
 def _groups(
@@ -210,9 +195,10 @@ def _groups(
     independent: bool,
 ) -> Comparison:
     from whylate.compare.number_sides import compare_groups
-    from whylate.compare.numbers import read_table
+    from whylate.compare.sources import is_file
+    from whylate.recording.foreign.numbers import read_table
 
-    if len(words) != 1:
+    if len(words) != 1 or not is_file(Path(words[0])):
         raise click.UsageError("--by takes its two sides from one file: name that alone")
     if column is None:
         raise click.UsageError("--by needs --column: which column is compared")

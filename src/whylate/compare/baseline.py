@@ -43,6 +43,7 @@ class SavedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sets: dict[str, str]
     beside: dict[str, str]
     repeats: bool
+    lacks: list[str] = []
 
 
 class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -101,6 +102,7 @@ def _saved(run: Run) -> SavedRun:
         sets=dict(run.sets),
         beside=dict(run.beside),
         repeats=run.repeats,
+        lacks=list(run.lacks),
     )
 
 
@@ -115,4 +117,5 @@ def _run(one: SavedRun) -> Run:
         sets=one.sets,
         beside=one.beside,
         repeats=one.repeats,
+        lacks=tuple(one.lacks),
     )

@@ -15,6 +15,8 @@ from whylate.summary.units import ns_text
 _GROUPS_IN = ("p50", "p99")
 #: Logarithms of two groups that differ by less are of no interest.
 _APART = 0.02
+#: What is not known of runs of other tools.
+_UNKNOWN = "unknown"
 #: Runs that are named.
 _NAMED = 6
 
@@ -25,10 +27,10 @@ class UnequalError(Exception):
 
 def check_equal(runs: Sequence[Run]) -> None:
     """Raise UnequalError where runs were not made with the same workload."""
-    for name in runs[0].sets:
-        values = list(dict.fromkeys(run.sets.get(name, "") for run in runs))
+    for name in dict.fromkeys(name for run in runs for name in run.sets):
+        values = list(dict.fromkeys(run.sets.get(name, _UNKNOWN) for run in runs))
         if len(values) > 1:
-            odd = next(run for run in runs if run.sets.get(name, "") != values[0])
+            odd = next(run for run in runs if run.sets.get(name, _UNKNOWN) != values[0])
             raise UnequalError(
                 f"{runs[0].name} has {name} {values[0]} and {odd.name} {values[1]}: such runs "
                 "cannot be compared"

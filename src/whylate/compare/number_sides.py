@@ -10,10 +10,11 @@ import msgspec
 
 from whylate.compare.judge import compare
 from whylate.compare.model import ArmFigures, Comparison, Student, Verdict
-from whylate.compare.numbers import NumbersError, Table
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run
 from whylate.compare.words import amount_text
+from whylate.recording.foreign.model import ForeignError
+from whylate.recording.foreign.numbers import Table
 from whylate.stats.run_statistics import Statistic, Value
 from whylate.stats.student import Moments, moments, student_interval
 
@@ -27,7 +28,7 @@ def compare_tables(
 ) -> Comparison:
     """Compare the values of files; independent: each value is a run of its own, not a boot's.
 
-    The question's statistics are what the files have. Raises NumbersError for an empty side.
+    The question's statistics are what the files have. Raises ForeignError for an empty side.
     """
     sides = [_cells(tables, independent=independent) for tables in (first, second)]
     names = [" ".join(str(table.path) for table in tables) for tables in (first, second)]
@@ -40,14 +41,14 @@ def compare_groups(
     """Compare the rows of one table: those with one value in column `by` with those of the other.
 
     pair: columns whose values tell which row of one side belongs to which of the other. Raises
-    NumbersError where a column is missing, or there are not just two values.
+    ForeignError where a column is missing, or there are not just two values.
     """
     for name in (by, *pair):
         if not table.factors or name not in table.factors[0]:
-            raise NumbersError(f"{table.path} has no column {name!r} beside {table.name!r}")
+            raise ForeignError(f"{table.path} has no column {name!r} beside {table.name!r}")
     kinds = list(dict.fromkeys(one[by] for one in table.factors))
     if len(kinds) != 2:
-        raise NumbersError(f"{by!r} has {len(kinds)} values in {table.path}: two are compared")
+        raise ForeignError(f"{by!r} has {len(kinds)} values in {table.path}: two are compared")
     sides = []
     for kind in kinds:
         chosen = [
@@ -58,7 +59,7 @@ def compare_groups(
             if factors[by] == kind
         ]
         if pair and len({one[2] for one in chosen}) < len(chosen):
-            raise NumbersError(
+            raise ForeignError(
                 f"{table.path} has several rows of {by} {kind} with the same {', '.join(pair)}: "
                 "name more columns with --pair"
             )

@@ -15,8 +15,9 @@ from whylate.recording.foreign.read import read_foreign
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.stats.octaves import octaves
-from whylate.stats.ordered import Ordered, merge, order
+from whylate.stats.ordered import merge, order
 from whylate.stats.run_statistics import MAX, STATISTICS, Statistic, Value, value_of
+from whylate.summary.imported import ordered_of
 from whylate.summary.trust import assess
 from whylate.summary.units import count_text, exact_ns
 
@@ -129,16 +130,15 @@ def foreign_runs(path: Path) -> list[Run]:
     found = read_foreign(path)
     names = [f"{path} ({number})" if len(found) > 1 else str(path) for number in
              range(1, len(found) + 1)]  # fmt: skip
-    return [_foreign(name, one) for name, one in zip(names, found, strict=True)]
+    return [foreign_run(name, one) for name, one in zip(names, found, strict=True)]
 
 
-def _foreign(name: str, one: ForeignRun) -> Run:
+def foreign_run(name: str, one: ForeignRun) -> Run:
+    """Return what is compared of a run of another tool."""
     values: dict[str, Value] = {}
     activations = 1
-    if one.latency_ns is not None and one.latency_ns.size + one.overflow:
-        known = one.latency_ns
-        end = known[-1:] if known.size else np.zeros(1, np.int64)
-        ordered = Ordered(np.concatenate([known, np.repeat(end, one.overflow)]), known)
+    ordered = ordered_of(one)
+    if ordered is not None:
         found = {each.name: value_of(ordered, each) for each in STATISTICS}
         values = {key: value for key, value in found.items() if value is not None}
         activations = ordered.n

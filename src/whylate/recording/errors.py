@@ -9,3 +9,7 @@ class RecordingError(Exception):
 
 class DiskError(RecordingError):
     """The disk is full or fails while a recording is written; what was written is kept."""
+
+
+class LackingError(RecordingError):
+    """A recording that does not have what is asked of it: there can be no verdict."""

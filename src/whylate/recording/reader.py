@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from whylate.recording import journal, parquet
-from whylate.recording.errors import RecordingError
+from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.finish import MANIFEST, finish, newer_schema
+from whylate.recording.foreign.imported import is_imported
 from whylate.recording.manifest import SCHEMA_VERSION, Manifest
 from whylate.recording.samples import CpuSamples
 
@@ -44,7 +45,7 @@ def open_recording(directory: Path) -> Recording:
     """Open a recording; one whose run was killed is recovered from its journal first.
 
     Raises RecordingError for what is no recording, for one that is still being made, and for
-    one of a newer schema.
+    one of a newer schema; LackingError for one of another tool's.
     """
     try:
         is_directory = stat.S_ISDIR(directory.stat().st_mode)
@@ -54,7 +55,15 @@ def open_recording(directory: Path) -> Recording:
             f"{directory} cannot be read ({why}): a recording is a directory"
         ) from None
     if not is_directory:
-        raise RecordingError(f"{directory} is not a directory: a recording is a directory")
+        raise RecordingError(
+            f"{directory} is not a directory: a recording is a directory, and whylate import "
+            "makes one of another tool's file"
+        )
+    if is_imported(directory):
+        raise LackingError(
+            f"{directory} was imported, and has not what whylate measure records: whylate report "
+            "and whylate compare take it"
+        )
     with journal.locked(directory) as wreck:
         manifest = finish(directory) if wreck else read_manifest(directory)
     return Recording(directory, manifest)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from whylate.recording.foreign.model import ForeignError, ForeignRun
@@ -84,21 +87,201 @@ def test_each_of_xenomais_sums_is_a_run_with_its_overruns_and_switches(tmp_path:
 
 
 def test_rtlas_histogram_is_that_of_the_thread() -> None:
-    found = read("rtla_timerlat.txt")
+    found = read("rtla_docs.txt")
     assert found.latency_ns is not None
-    assert found.latency_ns.size == 1990
-    assert found.overflow == 10
-    assert found.max_ns == 104_000
-    assert set(found.latency_ns.tolist()) == {3_000, 7_000}
+    assert found.latency_ns.size == 5 * 600_002
+    assert (found.overflow, found.max_ns) == (0, 58_000)
+    assert (found.latency_ns[0], found.latency_ns[-1]) == (1_000, 58_000)
+    assert found.average_ns == pytest.approx(4_600)
+    assert "timerlat leaves them out" in lacks(found)
+
+
+def test_rtlas_histogram_is_that_of_user_space_where_it_came_there() -> None:
+    found = read("rtla_user.txt")
+    assert found.latency_ns is not None
+    assert found.latency_ns.size == 600_001 + 2 * 600_000
+    assert (found.latency_ns[0], found.max_ns) == (2_000, 19_000)
+    stopped = read("rtla_stopped.txt")
+    assert stopped.latency_ns is not None
+    assert stopped.latency_ns.tolist() == [21_000]
+    assert (stopped.max_ns, stopped.average_ns) == (21_000, 21_000)
+
+
+def test_rtla_knows_what_lies_beyond_its_histogram() -> None:
+    found = read("rtla_over.txt")
+    assert found.latency_ns is not None
+    assert found.latency_ns.tolist() == [18_000] * 2 + [19_000] * 2
+    assert (found.overflow, found.max_ns) == (19_998, 450_000)
+    assert "beyond the histogram" in lacks(found)
+
+
+def wrapped(text: str, width: int) -> str:
+    """Return a text as a mail program wraps and quotes it."""
+    lines = []
+    for line in text.splitlines():
+        rest = line
+        while len(rest) > width:
+            cut = rest.rindex(" ", 0, width + 1)
+            lines.append(rest[:cut].rstrip())
+            rest = rest[cut:].lstrip()
+        lines.append(rest)
+    return "".join(f">>> {line}\n" for line in lines)
+
+
+@pytest.mark.parametrize("name", ["rtla_docs.txt", "rtla_user.txt", "rtla_over.txt"])
+@pytest.mark.parametrize("width", [30, 72])
+def test_rtlas_table_is_read_out_of_a_mail_that_wrapped_it(
+    tmp_path: Path, name: str, width: int
+) -> None:
+    mail = tmp_path / "mail"
+    mail.write_text(wrapped((HERE / name).read_text(), width))
+    (found,), plain = read_foreign(mail), read(name)
+    assert np.array_equal(found.latency_ns, plain.latency_ns)  # type: ignore[arg-type]
+    assert (found.overflow, found.max_ns, found.average_ns) == (
+        plain.overflow, plain.max_ns, plain.average_ns,
+    )  # fmt: skip
+
+
+def test_rtla_in_nanoseconds_without_its_summary_and_with_lost_events(tmp_path: Path) -> None:
+    text = (HERE / "rtla_over.txt").read_text().replace("microseconds (us)", "nanoseconds (ns)")
+    file = tmp_path / "x"
+    file.write_text(
+        text[: text.index("  count:")] + "12 (0.06%) events missed, results might not be accurate\n"
+    )
+    (found,) = read_foreign(file)
+    assert found.latency_ns is not None
+    assert (found.latency_ns.max(), found.overflow, found.max_ns) == (19, 19_998, None)
+    assert "12 (0.06%) events that were lost" in lacks(found)
+
+
+def test_rtla_without_threads_is_late_by_its_interrupts(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_text(
+        "Index   IRQ-000   IRQ-001\n2             7         1\nover:         0         0\n"
+    )
+    (found,) = read_foreign(file)
+    assert found.latency_ns is not None
+    assert found.latency_ns.tolist() == [2_000] * 8
+
+
+def test_a_count_of_nine_digits_leaves_no_blank(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_text(
+        "# Time unit is microseconds (us)\nIndex   Thr-000\n3             7 \n"
+        "over:100000000 \ncount:100000007 \n"
+    )
+    (found,) = read_foreign(file)
+    assert found.overflow == 100_000_000
+
+
+@pytest.mark.parametrize(
+    ("cut", "says"),
+    [
+        ("  Index   IRQ-000   Thr-000   IRQ-001   Thr-001\n", "without --no-header"),
+        ("  Index", "without --no-index"),
+        ("  over:      9973      9998      9848     10000\n", "no row"),
+    ],
+)
+def test_rtlas_table_without_what_explains_it_is_refused(
+    tmp_path: Path, cut: str, says: str
+) -> None:
+    file = tmp_path / "x"
+    file.write_text((HERE / "rtla_over.txt").read_text().replace(cut, ""))
+    with pytest.raises(ForeignError, match=says):
+        read_foreign(file)
+
+
+def test_cyclictests_column_of_all_threads_is_not_counted_again(tmp_path: Path) -> None:
+    """--histofall: print_hist() adds a column to the rows, the totals, maxima and overflows."""
+    lines = []
+    for line in (HERE / "cyclictest_histogram.txt").read_text().splitlines():
+        words = line.split() or [""]
+        if re.fullmatch(r"\d{6}", words[0]):
+            of_all = f"\t{int(words[1]) + int(words[2]):06d}"
+        elif line.startswith(("# Total", "# Histogram Overflows:")):
+            of_all = f" {int(words[-2]) + int(words[-1]):09d}"
+        elif line.startswith("# Max Latencies"):
+            of_all = f" {max(int(words[-2]), int(words[-1])):05d}"
+        else:
+            of_all = ""
+        lines.append(line + of_all)
+    file = tmp_path / "all"
+    file.write_text("\n".join(lines))
+    (found,), plain = read_foreign(file), read("cyclictest_histogram.txt")
+    assert np.array_equal(found.latency_ns, plain.latency_ns)  # type: ignore[arg-type]
+    assert (found.overflow, found.max_ns, found.average_ns) == (
+        plain.overflow, plain.max_ns, plain.average_ns,
+    )  # fmt: skip
+
+
+def test_cyclictests_json_says_where_it_is_in_nanoseconds(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    text = (HERE / "cyclictest.json").read_text()
+    file.write_text(text.replace('"resolution_in_ns": 0', '"resolution_in_ns": 1'))
+    (found,) = read_foreign(file)
+    assert found.max_ns == 3_492
+
+
+def test_cyclictests_summary_shows_by_its_columns_where_it_is_in_nanoseconds(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "x"
+    file.write_text(
+        "T: 0 (14950) P:80 I:1000 C:    300 Min:  16021 Act:   21433 Avg:   20002 Max:   56790\n"
+    )
+    (found,) = read_foreign(file)
+    assert (found.max_ns, found.average_ns) == (56_790, 20_002)
+
+
+def test_cyclictests_samples_keep_their_order_and_may_stand_beside_counts_of_smis(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "x"
+    file.write_text("".join(f"       0:{n:8d}:{late:8d}{0:8d}\n" for n, late in
+                            enumerate([40, 27, 0, 90, 28])))  # fmt: skip
+    (found,) = read_foreign(file)
+    assert found.latency_ns is not None
+    assert found.latency_ns.tolist() == [40_000, 27_000, 0, 90_000, 28_000]
+    assert found.ordered
+
+
+def test_the_largest_of_several_are_no_samples(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_text("".join(f"       0:{n:8d}:{40 + n:8d}\n" for n in (1, 2, 5, 6, 8)))
+    with pytest.raises(ForeignError, match="--oscope"):
+        read_foreign(file)
+
+
+def test_old_results_of_jitterdebugger_are_in_microseconds_and_new_ones_say_it(
+    tmp_path: Path,
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_text(
+        '{"version": 1, "cpu": {"0": {"histogram": {"3": 2, "5": 1}, "count": 3, "min": 3, '
+        '"max": 5, "avg": 3.67}}}'
+    )
+    (found,) = read_foreign(old)
+    assert found.max_ns == 5_000
+    assert "missed during a stall" in lacks(found)
+    text = (HERE / "jitterdebugger.json").read_text()
+    new.write_text(text.replace('"resolution_in_ns": 1000', '"resolution_in_ns": 1'))
+    (found,) = read_foreign(new)
+    assert found.max_ns == 3_670
+    assert "missed during a stall" not in lacks(found)
 
 
 @pytest.mark.parametrize(
     ("name", "old", "new", "says"),
     [
         ("cyclictest_histogram.txt", "# Total: 000000462", "# Total: 000000463", "not whole"),
-        ("rtla_timerlat.txt", "count:     1000      1000", "count:     1000      1001", "whole"),
+        ("rtla_over.txt", "count:    10001     10001", "count:    10001     10002", "whole"),
         ("cyclictest.json", '"cycles": 500', '"cycles": "many"', "no JSON that cyclictest writes"),
         ("jitterdebugger.json", '"count":', '"number":', "no JSON that jitterdebugger writes"),
+        ("jitterdebugger.json", '"max": 3670', '"max": 1e999', "a number in it is no time"),
+        ("xenomai_quoted.txt", "58.521", "9" * 400, "is no time"),
+        ("cyclictest_summary.txt", "Max:      56", f"Max: {'9' * 5000}", "is no time"),
+        ("cyclictest.json", '"17": 3', '"99999999999999999999": 3', "is no time"),
+        ("cyclictest.json", '"17": 3', '"17": -3', "is no time"),
     ],
 )
 def test_what_is_damaged_is_refused(
@@ -117,3 +300,9 @@ def test_what_is_of_no_tool_is_nobodys(tmp_path: Path, text: str) -> None:
     file = tmp_path / "x"
     file.write_text(text)
     assert read_foreign(file) == []
+
+
+def test_a_pipe_is_refused_for_it_can_be_read_but_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ForeignError, match="no ordinary file"):
+        read_foreign(tmp_path / "pipe")

@@ -1,4 +1,9 @@
-"""jitterdebugger: results.json, with a histogram for each CPU in microseconds."""
+"""jitterdebugger: results.json, with a histogram for each CPU.
+
+Version 1 of its file has no "sysinfo", and may be of a jitterdebugger that slept for a while, and
+not until a time, so that nothing came due during a stall. Version 3 says in which unit it counted;
+before it was microseconds (dump_stats() in jitterdebugger.c, 2019).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from whylate.recording.foreign.lines import MOST_ACTIVATIONS
-from whylate.recording.foreign.model import ForeignError, ForeignRun, from_counts
+from whylate.recording.foreign.model import (
+    BEYOND,
+    ORDER,
+    ForeignError,
+    ForeignRun,
+    from_counts,
+    missed,
+)
 
 _US = 1000
 
@@ -14,8 +26,11 @@ _US = 1000
 def read_json(path: Path, document: dict[str, Any]) -> ForeignRun | None:
     """Read its results; None where it is something else. Raises ForeignError."""
     cpus = document.get("cpu")
-    if not isinstance(cpus, dict) or "sysinfo" not in document:
+    if not isinstance(cpus, dict) or not cpus or not isinstance(document.get("version"), int):
         return None
+    system = document.get("sysinfo", {})
+    nanoseconds = isinstance(system, dict) and system.get("resolution_in_ns") == 1
+    scale = 1 if nanoseconds else _US
     bins: dict[int, int] = {}
     counted, sums, largest = 0, 0.0, 0
     try:
@@ -32,9 +47,11 @@ def read_json(path: Path, document: dict[str, Any]) -> ForeignRun | None:
         raise ForeignError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
     # The histogram's end is silent: what it left out shows in the counts alone.
     overflow = max(0, counted - sum(bins.values()))
-    lacks = ["the order in which the latencies came"]
+    lacks = [ORDER]
     if overflow:
-        lacks.append("how late the activations beyond the histogram's end were")
-    latency_ns = from_counts([value * _US for value in bins], list(bins.values()))
+        lacks.append(BEYOND)
+    if document["version"] == 1:
+        lacks.append(missed("an old jitterdebugger"))
+    latency_ns = from_counts([value * scale for value in bins], list(bins.values()))
     return ForeignRun("jitterdebugger", latency_ns, overflow, False,
-                      sums / max(counted, 1) * _US, largest * _US, 0, tuple(lacks))  # fmt: skip
+                      sums / max(counted, 1) * scale, largest * scale, 0, tuple(lacks))  # fmt: skip

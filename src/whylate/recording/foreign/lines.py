@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from whylate.recording.foreign.model import ForeignError
 
@@ -12,6 +15,8 @@ from whylate.recording.foreign.model import ForeignError
 MOST_BYTES = 256 << 20
 #: More activations than this are not unfolded from a histogram.
 MOST_ACTIVATIONS = 200_000_000
+#: Nor is more than this unfolded from JSON.
+MOST_JSON = 64 << 20
 _QUOTED = re.compile(r"^(?:\s?>[ \t]?)+")
 
 
@@ -21,10 +26,37 @@ def unquoted(path: Path) -> Iterator[str]:
     Raises ForeignError.
     """
     try:
-        if path.stat().st_size > MOST_BYTES:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            # It is read more than once, and a pipe can be read but once.
+            raise ForeignError(f"{path} is no ordinary file")
+        if found.st_size > MOST_BYTES:
             raise ForeignError(f"{path} is larger than {MOST_BYTES >> 20} MiB")
         with path.open(encoding="utf-8", errors="replace") as file:
             for line in file:
                 yield _QUOTED.sub("", line.rstrip("\r\n"))
     except OSError as error:
         raise ForeignError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def json_object(path: Path) -> dict[str, Any] | None:
+    """Return the object that a file holds as JSON; None where it holds none.
+
+    Raises ForeignError.
+    """
+    parts: list[str] = []
+    size = 0
+    for line in unquoted(path):
+        if not parts and not line.strip():
+            continue
+        if not parts and not line.lstrip("\ufeff \t").startswith("{"):
+            return None
+        parts.append(line)
+        size += len(line)
+        if size > MOST_JSON:
+            raise ForeignError(f"{path} is too large for JSON: {MOST_JSON >> 20} MiB are the most")
+    try:
+        found = json.loads("\n".join(parts).lstrip("\ufeff")) if parts else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

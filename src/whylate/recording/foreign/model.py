@@ -8,20 +8,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from whylate.recording.errors import RecordingError
+
 Int64s = NDArray[np.int64]
 
 
-class ForeignError(Exception):
+#: What files lack, in words for a person: the same of every tool.
+ORDER = "the order in which the latencies came"
+BEYOND = "how late the activations beyond the histogram's end were"
+ALL_BUT_TWO = "every latency but the largest and the mean"
+
+
+class ForeignError(RecordingError):
     """A file that is not what it seems: one line that says where and why."""
+
+
+def missed(tool: str) -> str:
+    """Say that a tool counts nothing of what came due while it was stalled."""
+    return f"activations that were missed during a stall: {tool} leaves them out"
 
 
 @dataclass(frozen=True)
 class ForeignRun:
     """One run.
 
-    tool: whose file it is. latency_ns: int64, ascending; None where only a summary was kept.
-    overflow: activations that were later than latency_ns tells, by no more than max_ns. ordered:
-    whether the file has them in the order in which they came. average_ns and max_ns: as printed;
+    tool: whose file it is. latency_ns: int64, in the order in which they came where the file has
+    it (ordered), else ascending; None where only a summary was kept. overflow: activations that
+    were later than latency_ns tells, by no more than max_ns. average_ns and max_ns: as printed;
     None: not at all. overruns: that the tool itself counted. lacks: what is not in such a file, in
     words for a person.
     """

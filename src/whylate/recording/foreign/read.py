@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from whylate.recording.foreign import cyclictest, jitterdebugger, rtla, xenomai
-from whylate.recording.foreign.model import ForeignRun
+from whylate.recording.foreign.lines import json_object
+from whylate.recording.foreign.model import ForeignError, ForeignRun
 
 
 def read_foreign(path: Path) -> list[ForeignRun]:
@@ -13,12 +15,27 @@ def read_foreign(path: Path) -> list[ForeignRun]:
 
     Raises ForeignError for one that is damaged.
     """
-    document = cyclictest.load(path)
+    try:
+        found = _read(path)
+    except (ValueError, OverflowError):
+        found = None
+    if found is None or not all(_sound(one) for one in found):
+        raise ForeignError(f"{path} is damaged: a number in it is no time, or no count")
+    return found
+
+
+def _read(path: Path) -> list[ForeignRun]:
+    document = json_object(path)
     if document is not None:
-        found = cyclictest.read_json(path, document) or jitterdebugger.read_json(path, document)
-        return [found] if found is not None else []
+        one = cyclictest.read_json(path, document) or jitterdebugger.read_json(path, document)
+        return [one] if one is not None else []
     runs = xenomai.read_text(path)
     if runs:
         return runs
     one = rtla.read_text(path) or cyclictest.read_text(path)
     return [one] if one is not None else []
+
+
+def _sound(run: ForeignRun) -> bool:
+    times = [one for one in (run.average_ns, run.max_ns) if one is not None]
+    return all(math.isfinite(one) for one in times)

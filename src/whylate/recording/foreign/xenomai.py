@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from whylate.recording.foreign.lines import unquoted
-from whylate.recording.foreign.model import ForeignRun
+from whylate.recording.foreign.model import ALL_BUT_TWO, ForeignRun
 
 _US = 1000.0
 _NUMBER = r"\s*(-?\d+(?:\.\d+)?)\s*"
@@ -42,7 +42,7 @@ def read_text(path: Path) -> list[ForeignRun]:
 
 
 def _run(average_us: float, largest_us: float, overruns: int, switches: int) -> ForeignRun:
-    lacks = ["every latency but the largest and the mean"]
+    lacks = [ALL_BUT_TWO]
     if overruns:
         lacks.append(f"how late {overruns} overruns were")
     if switches:

@@ -10,30 +10,33 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whylate.stats.student import Moments
-from whylate.summary.units import count_text
+from whylate.recording.foreign.lines import unquoted
+from whylate.recording.foreign.model import ForeignError
 
-#: Larger files are no results of a benchmark.
-MOST_BYTES = 64 << 20
 MOST_VALUES = 1_000_000
+#: A longer line is no row of a table.
+MOST_LINE = 1 << 16
 #: What a message shows of a line.
 _SHOWN = 40
 #: A line of ministat's box: mark, n, minimum, maximum, median, average, standard deviation.
-_NUMBER = r"([-+]?\d[\d.]*(?:[eE][-+]?\d+)?)"
+_NUMBER = r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
 _MINISTAT = re.compile(rf"\s*([x+*%#@O])\s+(\d+)(?:\s+{_NUMBER}){{3}}\s+{_NUMBER}\s+{_NUMBER}\s*")
 _EVENT = re.compile(r"[A-Za-z][A-Za-z0-9_:./=,-]{0,80}")
-_QUOTED = re.compile(r"^(?:>[ \t]?)+")
-
 
 _Row = tuple[int, list[str]]
 
 
-class NumbersError(Exception):
-    """A file of numbers that cannot be read: one line that says where and why."""
+@dataclass(frozen=True)
+class Box:
+    """What ministat printed of the values of one file; sd: the standard deviation."""
+
+    n: int
+    mean: float
+    sd: float
 
 
 @dataclass(frozen=True)
@@ -41,38 +44,39 @@ class Table:
     """A file of numbers.
 
     name: of the values, "" where the file has none. values: in their order. factors: of a table,
-    what stands beside each value, by column; empty elsewhere.
+    what stands beside each value, by column; empty elsewhere. tool: whose file it is.
     """
 
     path: Path
     name: str
     values: tuple[float, ...]
     factors: tuple[dict[str, str], ...] = ()
+    tool: str = "numbers"
 
 
 def read_table(path: Path, column: str | None = None) -> Table:
     """Read a file of numbers; column: a heading, or a number from 1.
 
     Takes what ministat takes (columns between blanks, # comments) and tables with commas or
-    semicolons. Raises NumbersError.
+    semicolons. Raises ForeignError.
     """
     rows = _rows(path)
     if not rows:
-        raise NumbersError(f"{path} has no numbers")
-    named = _lat_ctx(rows) or _perf_stat(rows)
-    if named:
-        return _named(path, named, column)
+        raise ForeignError(f"{path} has no numbers")
+    for tool, read in (("lat_ctx", _lat_ctx), ("perf stat", _perf_stat)):
+        if named := read(rows):
+            return _named(path, named, column, tool)
     heading = rows[0][1] if _number(rows[0][1], column) is None else None
     if heading is not None and len(rows) == 1:
         line, cells = rows[0]
-        raise NumbersError(f"{path}, line {line}: {_short(' '.join(cells))} is no number")
+        raise ForeignError(f"{path}, line {line}: {_short(' '.join(cells))} is no number")
     at = _column(path, heading, column)
     values, factors = [], []
     for line, cells in rows[1:] if heading is not None else rows:
         text = cells[at] if at < len(cells) else ""
         value = _float(text)
         if value is None:
-            raise NumbersError(f"{path}, line {line}: {_short(text)} is no number")
+            raise ForeignError(f"{path}, line {line}: {_short(text)} is no number")
         values.append(value)
         if heading is not None:
             factors.append(
@@ -101,55 +105,50 @@ def _perf_stat(rows: Sequence[_Row]) -> list[tuple[int, str, str]]:
     return [(line, cells[2], cells[0]) for line, cells in rows]
 
 
-def _named(path: Path, found: Sequence[tuple[int, str, str]], column: str | None) -> Table:
+def _named(
+    path: Path, found: Sequence[tuple[int, str, str]], column: str | None, tool: str
+) -> Table:
     """Return the values of one name, of several that stand in a file line by line."""
     names = list(dict.fromkeys(name for _, name, _ in found))
     if column is None and len(names) == 1:
         column = names[0]
     if column not in names:
         known = ", ".join(_short(name) for name in names[:12])
-        raise NumbersError(f"{path} has {known}: choose one with --column")
+        raise ForeignError(f"{path} has {known}: choose one with --column")
     values = []
     for line, name, text in found:
         value = _float(text)
         if name == column and value is None:
-            raise NumbersError(f"{path}, line {line}: {_short(text)} is no number")
+            raise ForeignError(f"{path}, line {line}: {_short(text)} is no number")
         if name == column and value is not None:
             values.append(value)
-    return Table(path, column or "", tuple(values))
+    return Table(path, column or "", tuple(values), tool=tool)
 
 
-def read_moments(path: Path) -> list[Moments] | None:
-    """Read the box that ministat printed, quoted in a mail or not; None where it is none.
+def read_boxes(path: Path) -> list[Box]:
+    """Read what ministat printed, a row for each of its files; none where it is no such table.
 
-    Raises NumbersError for what cannot be read.
+    Raises ForeignError for what cannot be read.
     """
-    found = []
-    for line in _lines(path):
-        match = _MINISTAT.fullmatch(_QUOTED.sub("", line))
-        if match is not None:
-            found.append(Moments(int(match[2]), float(match[4]), float(match[5])))
-    return found if len(found) > 1 else None
-
-
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise NumbersError(f"{path} is larger than {MOST_BYTES >> 20} MiB")
-        yield from path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise NumbersError(f"{path} cannot be read: {error.strerror}") from None
+    found = [
+        Box(int(match[2]), float(match[4]), float(match[5]))
+        for line in unquoted(path)
+        if len(line) <= MOST_LINE and (match := _MINISTAT.fullmatch(line))
+    ]
+    return found if len(found) > 1 else []
 
 
 def _rows(path: Path) -> list[_Row]:
     """Return the number and the cells of each line that has any."""
     found: list[_Row] = []
-    for number, text in enumerate(_lines(path), 1):
-        line = _QUOTED.sub("", text).partition("#")[0].strip().removeprefix("\ufeff")
+    for number, text in enumerate(unquoted(path), 1):
+        if len(text) > MOST_LINE:
+            raise ForeignError(f"{path}, line {number} is too long for a row of numbers")
+        line = text.partition("#")[0].strip().removeprefix("\ufeff")
         if not line:
             continue
         if len(found) > MOST_VALUES:
-            raise NumbersError(f"{path} has more than {count_text(MOST_VALUES)} lines")
+            raise ForeignError(f"{path} has more than {MOST_VALUES:,} lines")
         between = next((one for one in ",;\t" if one in line), None)
         if between is None:
             cells = line.split()
@@ -162,7 +161,7 @@ def _rows(path: Path) -> list[_Row]:
 def _column(path: Path, heading: Sequence[str] | None, column: str | None) -> int:
     if column is None:
         if heading is not None and len(heading) > 1:
-            raise NumbersError(f"{path} has several columns: choose one with --column "
+            raise ForeignError(f"{path} has several columns: choose one with --column "
                                f"({', '.join(_short(one) for one in heading[:12])})")  # fmt: skip
         return 0
     if heading is not None and column in heading:
@@ -170,7 +169,7 @@ def _column(path: Path, heading: Sequence[str] | None, column: str | None) -> in
     if column.isdecimal() and int(column) > 0:
         return int(column) - 1
     known = f": it has {', '.join(_short(one) for one in heading[:12])}" if heading else ""
-    raise NumbersError(f"{path} has no column {_short(column)}{known}")
+    raise ForeignError(f"{path} has no column {_short(column)}{known}")
 
 
 def _number(cells: Sequence[str], column: str | None) -> float | None:

@@ -1,0 +1,79 @@
+"""`whylate import`: recordings of other tools' files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from whylate.recording.foreign.keep import Taken
+
+
+@click.command(name="import")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path),
+                metavar="FILE…")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
+              help="The recording's directory; of several runs, numbered ones below it.  "
+              "[default: recordings/TIME-FILE]")  # fmt: skip
+@click.option("--column", metavar="NAME",
+              help="Of numbers: the heading or the number of the column.")  # fmt: skip
+@click.option("--unit", default="", help="Of numbers: what they are.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+def command(
+    files: tuple[Path, ...], output: Path | None, column: str | None, unit: str, as_json: bool
+) -> None:
+    """Make a recording of each run that FILEs tell of.
+
+    \b
+    Latencies: cyclictest (lines, histogram, -v, --json), jitterdebugger, rtla timerlat hist,
+    Xenomai's latency. Numbers: one a line or a column of a table, as ministat takes them,
+    lmbench's lat_ctx, perf stat -x. Any of them may be quoted in a mail.
+
+    What a file does not have (order, overflow, missed activations) is kept with it: whylate report
+    says it, whylate compare takes the recordings as it takes the files, and what would need more
+    is refused.
+    """  # noqa: D301 (it is a backspace, by which click keeps lines)
+    from whylate.cli.measure import new_directory
+    from whylate.recording.foreign.keep import keep, take
+
+    runs = [run for file in files for run in take(file, column, unit)]
+    directory = output if output is not None else new_directory(files[0].name)
+    made = keep(directory, runs)
+    if as_json:
+        _print_json(made, runs)
+        return
+    for place, run in zip(made, runs, strict=True):
+        _print(place, run)
+
+
+def _print(place: Path, run: Taken) -> None:
+    from whylate.recording.foreign.model import ForeignRun
+    from whylate.report.text import plain
+    from whylate.summary.units import count_text
+
+    found = run.found
+    if not isinstance(found, ForeignRun):
+        what = f"{count_text(len(found.values))} values"
+    elif found.latency_ns is None:
+        what = "a mean and a maximum"
+    else:
+        what = f"{count_text(found.latency_ns.size + found.overflow)} activations"
+    click.echo(f"{plain(str(place), 1000)}  {plain(run.source, 200)}: {found.tool}, {what}")
+
+
+def _print_json(made: list[Path], runs: list[Taken]) -> None:
+    import msgspec
+
+    document = {
+        "format": "whylate-imports",
+        "version": 1,
+        "recordings": [
+            {"recording": str(place), "source": run.source, "run": run.number,
+             "tool": run.found.tool}
+            for place, run in zip(made, runs, strict=True)
+        ],
+    }  # fmt: skip
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")

@@ -1,0 +1,43 @@
+"""`whylate report` of an imported recording."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+STATUS = {"pass": 0, "fail": 1, "no verdict": 3}
+
+
+def report_imported(directory: Path, requirements: Sequence[str], *, as_json: bool) -> int:
+    """Print what is known of an imported recording; return the exit status.
+
+    Raises RecordingError, and click.UsageError for limits on numbers.
+    """
+    import msgspec
+    from rich.console import Console
+
+    from whylate.recording.foreign.imported import read_imported
+    from whylate.report.imported import print_imported
+    from whylate.summary.imported import NumbersSummary, summarize_imported, verdict_of
+
+    imported = read_imported(directory)
+    summary = summarize_imported(imported, requirements)
+    if isinstance(summary, NumbersSummary) and requirements:
+        raise click.UsageError("--require is for latencies, and these are numbers")
+    verdict = verdict_of([] if isinstance(summary, NumbersSummary) else summary.requirements)
+    if as_json:
+        document = {
+            "format": "whylate-import-summary",
+            "version": 1,
+            "verdict": verdict,
+            **msgspec.to_builtins(summary),
+        }
+        text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    else:
+        print_imported(summary, Console(highlight=False))
+    return STATUS[verdict]

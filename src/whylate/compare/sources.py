@@ -1,0 +1,68 @@
+"""What stands behind a path: a recording, one that was imported, or a file of another tool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from whylate.compare.runs import Run, foreign_run, foreign_runs, read_run
+from whylate.recording.foreign.imported import NAME, is_imported, read_imported
+from whylate.recording.foreign.model import ForeignError, ForeignRun
+from whylate.recording.foreign.numbers import Table, read_table
+
+_MARKS = ("manifest.json", "journal", NAME)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What was read: runs with latencies, or a table of numbers in a unit ("": not known)."""
+
+    runs: tuple[Run, ...] = ()
+    table: Table | None = None
+    unit: str = ""
+
+
+def is_file(path: Path) -> bool:
+    """Whether a path is a file; one that cannot be looked at is none, and opening it says why."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def recordings_in(path: Path) -> list[Path]:
+    """Return a recording, or the recordings in a directory of them; a file stands for itself."""
+    try:
+        return _inside(path)
+    except OSError:
+        return [path]
+
+
+def _inside(path: Path) -> list[Path]:
+    if not path.is_dir() or any((path / mark).exists() for mark in _MARKS):
+        return [path]
+    inside = sorted(one for one in path.iterdir() if one.is_dir())
+    return [one for one in inside if any((one / mark).exists() for mark in _MARKS)] or [path]
+
+
+def is_own(path: Path) -> bool:
+    """Whether a path is a recording of whylate's own, or nothing that is known."""
+    return not is_file(path) and not is_imported(path)
+
+
+def read_source(path: Path, column: str | None = None) -> Source:
+    """Read a recording or a file; column: of a file of numbers.
+
+    Raises RecordingError, ForeignError among them.
+    """
+    if is_file(path):
+        runs = foreign_runs(path)
+        return Source(tuple(runs)) if runs else Source(table=read_table(path, column))
+    if not is_imported(path):
+        return Source((read_run(path),))
+    imported = read_imported(path)
+    if isinstance(imported.found, ForeignRun):
+        return Source((foreign_run(str(path), imported.found),))
+    if column not in (None, imported.found.name):
+        raise ForeignError(f"{path} has one column alone, {imported.found.name!r}")
+    return Source(table=imported.found, unit=imported.about.unit)

@@ -1,0 +1,179 @@
+"""An imported recording: what a file of another tool told of one run, kept as a directory.
+
+import.json says whose it is, from which file, and what it lacks; samples.parquet has the latencies
+(columns latency_ns int64 and count uint64: so many of that latency, one after the other) or, of a
+file of numbers, the values (column value, float64), in the order of the file. A run of which only a
+mean and a maximum were kept has no samples.parquet.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.recording.errors import RecordingError
+from whylate.recording.foreign.lines import MOST_ACTIVATIONS
+from whylate.recording.foreign.model import ForeignRun
+from whylate.recording.foreign.numbers import MOST_VALUES, Table
+
+NAME = "import.json"
+SAMPLES = "samples.parquet"
+SCHEMA_VERSION = 1
+#: Nothing larger is what an import writes.
+_MOST_BYTES = 1 << 20
+#: Thirty years: beyond it a number is no latency.
+_MOST_NS = 10**18
+
+Short = Annotated[str, msgspec.Meta(max_length=300)]
+Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+Count = Annotated[int, msgspec.Meta(ge=0, le=MOST_ACTIVATIONS)]
+
+
+class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """import.json.
+
+    source: the name of the file, and sha256 of its bytes. run: which of its runs, from 1. rows: of
+    samples.parquet, each with its count; None: there is none. unit: of average, maximum and
+    values. overflow, overruns, ordered and lacks are those of ForeignRun. name: of the column, of
+    a file of numbers that has names.
+    """
+
+    format: Literal["whylate-import"]
+    schema_version: int
+    kind: Literal["latencies", "numbers"]
+    tool: Short
+    source: Short
+    sha256: Digest
+    run: Annotated[int, msgspec.Meta(ge=1)]
+    imported: Short
+    whylate: Short
+    unit: Short
+    lacks: Annotated[list[Short], msgspec.Meta(max_length=20)]
+    average: float | None
+    maximum: float | None
+    overflow: Count
+    overruns: Annotated[int, msgspec.Meta(ge=0)]
+    ordered: bool
+    rows: Count | None
+    name: Short = ""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A recording of another tool's; found: its run, or its numbers."""
+
+    directory: Path
+    about: About
+    found: ForeignRun | Table
+
+
+def is_imported(directory: Path) -> bool:
+    """Whether a directory is an imported recording, whatever its state."""
+    try:
+        return (directory / NAME).is_file()
+    except OSError:
+        # A name that no file can have, or a directory that may not be read: whoever opens it says.
+        return False
+
+
+def read_imported(directory: Path) -> Imported:
+    """Read an imported recording; raises RecordingError."""
+    about = read_about(directory)
+    if about.kind == "numbers":
+        values = tuple(_values(directory / SAMPLES, about).tolist())
+        return Imported(directory, about, Table(directory, about.name, values, tool=about.tool))
+    run = ForeignRun(
+        tool=about.tool,
+        latency_ns=None if about.rows is None else _latencies(directory / SAMPLES, about),
+        overflow=about.overflow,
+        ordered=about.ordered,
+        average_ns=about.average,
+        max_ns=about.maximum,
+        overruns=about.overruns,
+        lacks=tuple(about.lacks),
+    )
+    return Imported(directory, about, run)
+
+
+def read_about(directory: Path) -> About:
+    """Read import.json; raises RecordingError."""
+    path = directory / NAME
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be read: {os.strerror(error.errno or 0)}") from None
+    if len(text) > _MOST_BYTES:
+        raise RecordingError(f"{path} is too large to be that of an import")
+    try:
+        raw: Any = msgspec.json.decode(text)
+        version = raw.get("schema_version") if isinstance(raw, dict) else None
+        if isinstance(version, int) and version > SCHEMA_VERSION:
+            raise RecordingError(f"{path} was written by a newer whylate: update it")
+        about = msgspec.convert(raw, type=About)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RecordingError(f"{path} is damaged: {error}") from None
+    texts = (about.tool, about.source, about.imported, about.whylate, about.unit, about.name)
+    if not all(text.isprintable() for text in (*texts, *about.lacks)):
+        raise RecordingError(f"{path} is damaged: it has characters that cannot be printed")
+    if about.kind == "numbers" and about.rows is None:
+        raise RecordingError(f"{path} is damaged: numbers without values")
+    for value in (about.average, about.maximum):
+        if value is not None and not (math.isfinite(value) and abs(value) <= _MOST_NS):
+            raise RecordingError(f"{path} is damaged: {value} is no time")
+    return about
+
+
+def _latencies(path: Path, about: About) -> NDArray[np.int64]:
+    """Return the latencies, int64 ns, ascending unless about.ordered; raises RecordingError."""
+    table = _table(path, about, {"latency_ns": "int64", "count": "uint64"}, MOST_ACTIVATIONS)
+    latency_ns, count = table["latency_ns"].to_numpy(), table["count"].to_numpy()
+    if count.size and int(count.max()) > MOST_ACTIVATIONS:
+        raise RecordingError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
+    if (count == 0).any() or int(count.sum()) + about.overflow > MOST_ACTIVATIONS:
+        raise RecordingError(f"{path} is damaged: its counts are not those of a run")
+    if latency_ns.size and max(abs(int(latency_ns.min())), abs(int(latency_ns.max()))) > _MOST_NS:
+        raise RecordingError(f"{path} is damaged: it has latencies of decades")
+    if not about.ordered and (np.diff(latency_ns) <= 0).any():
+        raise RecordingError(f"{path} is damaged: its latencies are not in ascending order")
+    return np.repeat(latency_ns, count.astype(np.int64))
+
+
+def _values(path: Path, about: About) -> NDArray[np.float64]:
+    table = _table(path, about, {"value": "double"}, MOST_VALUES)
+    values: NDArray[np.float64] = table["value"].to_numpy()
+    if not values.size or not np.isfinite(values).all():
+        raise RecordingError(f"{path} is damaged: not all of its values are numbers")
+    return values
+
+
+def _table(path: Path, about: About, types: dict[str, str], most: int) -> Any:
+    """Return the rows of samples.parquet; raises RecordingError where they are not as expected."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            found = {one.name: str(one.type) for one in file.schema_arrow}
+            if found != types:
+                raise RecordingError(f"{path} is damaged: it has the columns {sorted(found)[:4]}")
+            # Before memory is asked for.
+            if file.metadata.num_rows != about.rows or file.metadata.num_rows > most:
+                raise RecordingError(
+                    f"{path} has {file.metadata.num_rows} rows, {NAME} says {about.rows}: they "
+                    "are not of one import"
+                )
+            table = file.read()
+    except (pa.ArrowException, OSError) as error:
+        line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise RecordingError(f"{path} is not a Parquet file that can be read: {line}") from None
+    if any(table[name].null_count for name in types):
+        raise RecordingError(f"{path} is damaged: it has rows without a number")
+    return table

@@ -1,0 +1,111 @@
+"""One screen that says what another tool told of a run, and what it did not."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from whylate.recording.foreign.imported import About
+from whylate.report.quantities import format_count
+from whylate.report.text import plain
+from whylate.summary.imported import ImportedSummary, NumbersSummary
+from whylate.summary.model import Requirement
+from whylate.summary.units import ns_text
+
+#: So much of the source's SHA-256 is printed.
+_DIGITS = 12
+_STYLES = {"fail": "bold red", "no verdict": "bold red"}
+
+
+def print_imported(summary: ImportedSummary | NumbersSummary, console: Console) -> None:
+    """Print an imported recording; whatever its file says is plain text, never markup."""
+    about = summary.about
+    console.print(Text.assemble((plain(about.tool, 60), "bold"), f" · {plain(about.source, 200)}"))
+    console.print(Text(_origin(about), style="dim"))
+    if isinstance(summary, NumbersSummary):
+        _print_numbers(summary, console)
+        return
+    console.print(Text(_account(summary)), style="bold")
+    console.print()
+    console.print(_figures(summary))
+    for reason in _reasons(summary):
+        console.print(Text(reason, style="dim"))
+    console.print(Text(f"No intervals: {summary.no_intervals}", style="dim"))
+    console.print()
+    lines = [("lacks", "yellow", text) for text in about.lacks]
+    lines += [(one.verdict, _STYLES[one.verdict], _said(one)) for one in summary.requirements]
+    for label, style, text in lines:
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        grid.add_row(Text(label, style=style), Text(plain(text, 400)))
+        console.print(grid)
+
+
+def _origin(about: About) -> str:
+    run = f"run {about.run}, " if about.run > 1 else ""
+    return f"{run}SHA-256 {about.sha256[:_DIGITS]}…, imported {plain(about.imported, 40)}"
+
+
+def _account(summary: ImportedSummary) -> str:
+    """Say how many activations are known, and where they are."""
+    about = summary.about
+    overruns = f"; {format_count(about.overruns)} overruns" if about.overruns else ""
+    if summary.activations is None:
+        return f"a mean and a maximum; of how many activations is not known{overruns}"
+    noun = "activation" if summary.activations == 1 else "activations"
+    beyond = ""
+    if about.overflow:
+        inside = format_count(summary.activations - about.overflow)
+        beyond = f" = {inside} seen + {format_count(about.overflow)} beyond the histogram's end"
+    return f"{format_count(summary.activations)} {noun}{beyond}{overruns}"
+
+
+def _figures(summary: ImportedSummary) -> Table:
+    """Lay out the figures that there are, a column for each."""
+    # Most tools count whole microseconds: no more digits are known.
+    known = {
+        name: f"{'≥ ' if one.at_least else ''}{ns_text(one.value)}"
+        for name, one in summary.latency_ns.items()
+        if one.value is not None
+    }
+    if summary.mean_ns is not None:
+        known["mean"] = ns_text(round(summary.mean_ns))
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
+    for name in known:
+        table.add_column(name, justify="right", overflow="fold")
+    table.add_row(*known.values())
+    return table
+
+
+def _reasons(summary: ImportedSummary) -> list[str]:
+    """Say why figures are missing: a reason that several have in common is said once."""
+    reasons = [one.reason for one in summary.latency_ns.values() if one.reason]
+    return [plain(f"– {reason}", 200) for reason in dict.fromkeys(reasons)][:1]
+
+
+def _said(requirement: Requirement) -> str:
+    return f"{requirement.text}: {requirement.why}"
+
+
+def _print_numbers(summary: NumbersSummary, console: Console) -> None:
+    about = summary.about
+    name = f" of {plain(about.name, 100)}" if about.name else ""
+    unit = f", {plain(about.unit, 40)}" if about.unit else ""
+    console.print(Text(f"{format_count(summary.n)} values{name}{unit}"), style="bold")
+    console.print()
+    figures = {
+        "smallest": summary.smallest,
+        "median": summary.median,
+        "mean": summary.mean,
+        "largest": summary.largest,
+        "sd": summary.sd,
+    }
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
+    for label, found in figures.items():
+        if found is not None:
+            table.add_column(label, justify="right", overflow="fold")
+    table.add_row(*(f"{found:.6g}" for found in figures.values() if found is not None))
+    console.print(table)
+    console.print(Text("Neither when nor in which boot they came about is known.", style="dim"))

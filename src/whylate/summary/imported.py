@@ -1,0 +1,182 @@
+"""What is known of a run that another tool made, and what becomes of a limit on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from whylate.recording.foreign.imported import About, Imported
+from whylate.recording.foreign.model import ForeignRun
+from whylate.stats.limits import binomial_limits
+from whylate.stats.ordered import Ordered
+from whylate.stats.quantiles import EXCEEDANCES
+from whylate.summary.ladder import QUANTILES
+from whylate.summary.model import Estimate, Requirement
+from whylate.summary.requirements import LatencyLimit, RateLimit, parse_requirement
+from whylate.summary.units import count_text, ns_text
+
+_CONFIDENCE = 0.95
+
+
+class ImportedSummary(msgspec.Struct, frozen=True):
+    """Everything that is printed of an imported run. Times are in ns.
+
+    activations: overflow among them; None where only a mean and a maximum were kept. latency_ns:
+    as in Figures, without intervals. mean: None where it was not kept. no_intervals: why there are
+    none.
+    """
+
+    recording: str
+    about: About
+    activations: int | None
+    latency_ns: dict[str, Estimate]
+    mean_ns: float | None
+    no_intervals: str
+    requirements: list[Requirement]
+
+
+class NumbersSummary(msgspec.Struct, frozen=True):
+    """What is printed of imported numbers, in about.unit; sd: with n - 1, None of one alone."""
+
+    recording: str
+    about: About
+    n: int
+    smallest: float
+    median: float
+    mean: float
+    largest: float
+    sd: float | None
+
+
+def summarize_imported(
+    imported: Imported, requirements: Sequence[str] = ()
+) -> ImportedSummary | NumbersSummary:
+    """Return what is known; limits are of latencies, and of numbers none is judged."""
+    found = imported.found
+    if not isinstance(found, ForeignRun):
+        values = np.array(found.values)
+        return NumbersSummary(
+            str(imported.directory), imported.about, values.size, float(values.min()),
+            float(np.median(values)), float(values.mean()), float(values.max()),
+            float(values.std(ddof=1)) if values.size > 1 else None,
+        )  # fmt: skip
+    ordered = ordered_of(found)
+    estimates = _estimates(found, ordered)
+    return ImportedSummary(
+        recording=str(imported.directory),
+        about=imported.about,
+        activations=ordered.n if ordered is not None else None,
+        latency_ns=estimates,
+        mean_ns=found.average_ns,
+        no_intervals=_no_intervals(found),
+        requirements=[_judge(text, found, ordered, estimates) for text in requirements],
+    )
+
+
+def _no_intervals(run: ForeignRun) -> str:
+    """Say why no figure has an interval: it takes how late activations cluster in time."""
+    if run.latency_ns is None:
+        return "they take all latencies"
+    if run.ordered:
+        return "when each of its activations was due, and which were missed, is not known"
+    return "the order in which its latencies came is not known"
+
+
+def ordered_of(run: ForeignRun) -> Ordered | None:
+    """Sort latencies, those beyond the histogram's end at the largest within it.
+
+    None where there are none.
+    """
+    if run.latency_ns is None or not run.latency_ns.size + run.overflow:
+        return None
+    known = np.sort(run.latency_ns)
+    end = known[-1:] if known.size else np.zeros(1, np.int64)
+    return Ordered(np.concatenate([known, np.repeat(end, run.overflow)]), known)
+
+
+def _estimates(run: ForeignRun, ordered: Ordered | None) -> dict[str, Estimate]:
+    """Return the quantiles that there are enough activations for, and the maximum."""
+    found = {}
+    for name, q in QUANTILES.items():
+        if ordered is None:
+            reason = f"{run.tool} kept no latency but the largest"
+            found[name] = Estimate(None, None, None, reason=reason)
+            continue
+        needed_n = math.ceil(EXCEEDANCES / min(q, 1 - q))
+        if ordered.n < needed_n:
+            reason = (
+                f"{name} needs {EXCEEDANCES} activations beyond it, that is "
+                f"{count_text(needed_n)} activations; there are {count_text(ordered.n)}"
+            )
+            found[name] = Estimate(None, None, None, reason=reason)
+            continue
+        index = math.ceil(q * ordered.n) - 1
+        at_least = ordered.at_most(index) is None
+        found[name] = Estimate(ordered.at_least(index), None, None, at_least=at_least)
+    found["max"] = _maximum(run, ordered)
+    return found
+
+
+def _maximum(run: ForeignRun, ordered: Ordered | None) -> Estimate:
+    if run.max_ns is not None:
+        return Estimate(round(run.max_ns), None, None, at_least=run.overruns > 0)
+    if ordered is None:
+        return Estimate(None, None, None, reason=f"{run.tool} kept no maximum")
+    largest = ordered.at_least(ordered.n - 1)
+    return Estimate(largest, None, None, at_least=run.overflow > 0)
+
+
+def _judge(
+    text: str, run: ForeignRun, ordered: Ordered | None, estimates: dict[str, Estimate]
+) -> Requirement:
+    """Judge a limit: what is seen can break it, and what such a file lacks lets none be kept.
+
+    A quantile breaks its limit where more activations are beyond the limit than it allows, by
+    Clopper and Pearson's lower limit for independent ones (95 %), those beyond the histogram's end
+    at that end. To pass takes an interval, and an account of every activation: neither is known.
+    """
+    limit = parse_requirement(text)
+    if isinstance(limit, RateLimit):
+        why = "How often something comes takes when it came, and that is not known."
+        return Requirement(limit.text, "no verdict", why)
+    lacks = run.lacks[-1] if run.lacks else "what a verdict would take"
+    estimate = estimates[limit.statistic]
+    if estimate.value is None:
+        why = f"Not known: {estimate.reason}."
+        return Requirement(limit.text, "no verdict", why)
+    sign = "at least " if estimate.at_least else ""
+    value = f"{limit.statistic} is {sign}{ns_text(estimate.value)}"
+    broken = _beyond(estimate.value, limit)
+    if limit.statistic == "max":
+        if broken:
+            return Requirement(limit.text, "fail", f"The largest latency is {sign}"
+                               f"{ns_text(estimate.value)}.")  # fmt: skip
+        return Requirement(limit.text, "no verdict", f"{value}, but no run can prove a maximum.")
+    if broken and ordered is not None and _too_many(ordered, limit):
+        return Requirement(limit.text, "fail", f"{value}, by more than chance would have it were "
+                           "its activations independent.")  # fmt: skip
+    if broken:
+        return Requirement(limit.text, "no verdict", f"{value}: too near to tell.")
+    return Requirement(limit.text, "no verdict", f"{value}, which does not pass, for the run lacks "
+                       f"{lacks}.")  # fmt: skip
+
+
+def _beyond(value_ns: int, limit: LatencyLimit) -> bool:
+    return value_ns > limit.limit_ns if limit.inclusive else value_ns >= limit.limit_ns
+
+
+def _too_many(ordered: Ordered, limit: LatencyLimit) -> bool:
+    # The first that breaks it, in whole nanoseconds.
+    first_ns = limit.limit_ns + 1 if limit.inclusive else limit.limit_ns
+    beyond = ordered.n - int(np.searchsorted(ordered.bound_ns, first_ns))
+    allowed = float(1 - QUANTILES[limit.statistic])
+    return binomial_limits(beyond, ordered.n, _CONFIDENCE)[0] > allowed
+
+
+def verdict_of(requirements: Sequence[Requirement]) -> str:
+    """Join what became of the limits: "fail", "no verdict", or "pass" where none was asked."""
+    verdicts = {one.verdict for one in requirements}
+    return "fail" if "fail" in verdicts else "no verdict" if verdicts else "pass"

@@ -1,0 +1,162 @@
+"""Imported recordings are compared as their files are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from whylate.cli import whylate
+from whylate.compare.baseline import load
+from whylate.recording.foreign.keep import keep, take
+
+FOREIGN = Path(__file__).parents[1] / "recording" / "foreign"
+#: What is not the same of a file and of what was made of it: what it is called.
+NAMES = ("first", "second")
+
+
+def run(*words: object) -> tuple[int, str]:
+    result = CliRunner().invoke(whylate, [str(word) for word in words])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        return 2, str(result.exception)
+    return result.exit_code, result.stdout + result.stderr
+
+
+def compare(*words: object) -> dict[str, object]:
+    code, text = run("compare", *words, "--json")
+    assert code in (0, 3), text
+    found: dict[str, object] = json.loads(text)
+    return found
+
+
+def nameless(found: dict[str, object]) -> dict[str, object]:
+    sides = [{**found[side], "name": ""} for side in NAMES]  # type: ignore[dict-item]
+    return {**found, **dict(zip(NAMES, sides, strict=True))}
+
+
+def imported(to: Path, *files: Path, **options: str) -> Path:
+    keep(to, [run for file in files for run in take(file, **options)])
+    return to
+
+
+def histogram(path: Path, middle: int) -> Path:
+    """Write what cyclictest -h prints of ten thousand latencies round a middle, in µs."""
+    counts = [max(0, 1000 - 40 * abs(value - middle)) for value in range(100)]
+    rows = [f"{value:06d} {count:06d}\n" for value, count in enumerate(counts)]
+    path.write_text(
+        f"# Histogram\n{''.join(rows)}# Total: {sum(counts):09d}\n# Avg Latencies: {middle:05d}\n"
+        f"# Max Latencies: {200 + middle:05d}\n# Histogram Overflows: 00003\n"
+    )
+    return path
+
+
+def sides(tmp_path: Path) -> tuple[list[Path], list[Path]]:
+    old = [histogram(tmp_path / f"old-{n}", 30 + n % 3) for n in range(8)]
+    new = [histogram(tmp_path / f"new-{n}", 45 + n % 3) for n in range(8)]
+    return old, new
+
+
+def test_runs_of_cyclictest_have_the_verdict_of_their_files(tmp_path: Path) -> None:
+    old, new = sides(tmp_path)
+    files = compare(*old, ":", *new)
+    assert files["verdict"] == "worse"
+    one_by_one = [imported(tmp_path / f"r{n}", file) for n, file in enumerate([*old, *new])]
+    again = compare(*one_by_one[:8], ":", *one_by_one[8:])
+    assert nameless(again) == nameless(files)
+    together = compare(imported(tmp_path / "a", *old), imported(tmp_path / "b", *new))
+    assert nameless(together) == nameless(files)
+    mixed = compare(*old, ":", imported(tmp_path / "c", *new))
+    assert nameless(mixed) == nameless(files)
+
+
+TOOLS = ("cyclictest_samples.txt", "cyclictest_summary.txt", "jitterdebugger.json",
+         "rtla_docs.txt", "xenomai_quoted.txt")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_file_of_each_tool_has_the_verdict_of_its_recording(name: str, tmp_path: Path) -> None:
+    file, made = FOREIGN / name, imported(tmp_path / "r", FOREIGN / name)
+    assert nameless(compare(made, made)) == nameless(compare(file, file))
+
+
+def test_numbers_have_the_verdict_of_their_files(tmp_path: Path) -> None:
+    low, high = tmp_path / "low", tmp_path / "high"
+    low.write_text("\n".join(map(str, range(10, 22))))
+    high.write_text("\n".join(map(str, range(30, 42))))
+    ours = imported(tmp_path / "a", low, unit="µs")
+    theirs = imported(tmp_path / "b", high, unit="µs")
+    for words in ((), ("--independent",), ("--independent", "--higher-is-better")):
+        files = compare(low, high, "--unit", "µs", *words)
+        assert nameless(compare(ours, theirs, *words)) == nameless(files)
+    assert files["verdict"] == "better"
+    other = imported(tmp_path / "c", high, unit="ms")
+    code, text = run("compare", ours, other)
+    assert code == 2
+    assert "in µs and in ms cannot be compared" in text
+
+
+def test_a_baseline_takes_them_with_what_they_lack(tmp_path: Path) -> None:
+    old, new = sides(tmp_path)
+    kept, direct = tmp_path / "kept.json", tmp_path / "direct.json"
+    code, text = run("baseline", "save", kept, imported(tmp_path / "a", *old))
+    assert code == 0
+    assert "8 runs of boots that are not known" in text
+    assert run("baseline", "save", direct, *old)[0] == 0
+    found = compare("--baseline", kept, imported(tmp_path / "b", *new))
+    assert nameless(found) == nameless(compare("--baseline", direct, *new))
+    assert found["verdict"] == "worse"
+    assert all("missed during a stall" in one.lacks[-1] for one in load(str(kept)).runs)
+
+
+def test_runs_of_which_a_mean_and_a_maximum_were_kept_are_compared_by_these(
+    tmp_path: Path,
+) -> None:
+    def mail(name: str, level: float) -> Path:
+        lines = [f"> RTS|  0.9|  {level + n % 3 / 10}|  {4 * level + n}|  0|  0|  00:10:00/00:10:00"
+                 for n in range(8)]  # fmt: skip
+        (tmp_path / name).write_text("\n".join(lines))
+        return tmp_path / name
+
+    old, new = mail("old", 16.5), mail("new", 9.5)
+    files = compare(old, new)
+    assert [one["name"] for one in files["statistics"]] == ["average", "largest"]  # type: ignore[attr-defined]
+    assert files["verdict"] == "better"
+    again = compare(imported(tmp_path / "a", old), imported(tmp_path / "b", new))
+    assert nameless(again) == nameless(files)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        ("cyclictest_histogram.txt", "rtla_docs.txt", "tool cyclictest and "),
+        ("cyclictest_histogram.txt", "cyclictest_summary.txt", "latencies yes and "),
+        ("cyclictest_histogram.txt", "numbers", "latencies and files of numbers"),
+    ],
+)
+def test_what_is_unlike_is_not_compared(first: str, second: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "numbers").write_text("1\n2\n")
+    places = [
+        imported(tmp_path / f"r{n}", tmp_path / name if name == "numbers" else FOREIGN / name)
+        for n, name in enumerate((first, second))
+    ]
+    code, text = run("compare", *places)
+    assert code == 2
+    assert says in text
+
+
+def test_recordings_of_our_own_are_not_compared_with_them(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "manifest.json").write_text("{}")
+    code, text = run("compare", own, imported(tmp_path / "r", FOREIGN / "rtla_docs.txt"))
+    assert code == 2
+    assert "cannot be compared" in text
+
+
+def test_numbers_are_no_baseline(tmp_path: Path) -> None:
+    (tmp_path / "n").write_text("1\n2\n")
+    code, text = run("baseline", "save", tmp_path / "b.json", tmp_path / "n")
+    assert code == 2
+    assert "keeps latencies" in text

@@ -1,0 +1,169 @@
+"""An imported recording is what its file was; it is whole or not there, and nothing in it acts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from whylate.recording.errors import LackingError, RecordingError
+from whylate.recording.foreign.imported import read_imported
+from whylate.recording.foreign.keep import keep, take
+from whylate.recording.foreign.model import ForeignError, ForeignRun
+from whylate.recording.foreign.numbers import Table
+from whylate.recording.foreign.read import read_foreign
+from whylate.recording.reader import open_recording
+
+HERE = Path(__file__).parent
+FILES = sorted(one.name for one in HERE.iterdir() if one.suffix in (".txt", ".json"))
+
+
+def imported(name: str, to: Path) -> Path:
+    (made,) = keep(to, take(HERE / name))
+    return made
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_kept_is_what_was_read(name: str, tmp_path: Path) -> None:
+    (before,) = read_foreign(HERE / name)
+    after = read_imported(imported(name, tmp_path / "r"))
+    assert isinstance(after.found, ForeignRun)
+    if before.latency_ns is None:
+        assert after.found.latency_ns is None
+    else:
+        assert np.array_equal(before.latency_ns, after.found.latency_ns)  # type: ignore[arg-type]
+    for field in ("tool", "overflow", "ordered", "average_ns", "max_ns", "overruns", "lacks"):
+        assert getattr(before, field) == getattr(after.found, field)
+
+
+def test_the_order_of_samples_is_kept(tmp_path: Path) -> None:
+    found = read_imported(imported("cyclictest_samples.txt", tmp_path / "r")).found
+    assert isinstance(found, ForeignRun)
+    assert found.latency_ns is not None
+    assert found.latency_ns[:5].tolist() == [40_000, 27_000, 27_000, 28_000, 27_000]
+
+
+def test_numbers_keep_their_order_their_column_and_their_unit(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("name,lat\na,3.5\nb,-1\nc,2\n")
+    (made,) = keep(tmp_path / "r", take(file, "lat", "µs"))
+    after = read_imported(made)
+    assert isinstance(after.found, Table)
+    assert after.found.values == (3.5, -1.0, 2.0)
+    assert (after.about.name, after.about.unit, after.about.source) == ("lat", "µs", "t.csv")
+
+
+def test_each_run_of_a_file_is_a_recording_in_a_row_of_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "mail"
+    file.write_text("> RTS|  0.9|  16.4|  93.5|  0|  0|  03:12:12/03:12:12\n" * 11)
+    made = keep(tmp_path / "r", take(file))
+    assert [one.name for one in made] == [f"{number:02}" for number in range(1, 12)]
+    assert [read_imported(one).about.run for one in made] == list(range(1, 12))
+
+
+def test_a_recording_is_never_written_over(tmp_path: Path) -> None:
+    imported("rtla_over.txt", tmp_path / "r")
+    with pytest.raises(RecordingError, match="never overwritten"):
+        imported("rtla_docs.txt", tmp_path / "r")
+    assert read_imported(tmp_path / "r").about.source == "rtla_over.txt"
+
+
+def test_where_nothing_can_be_written_nothing_is_left(tmp_path: Path) -> None:
+    runs = take(HERE / "rtla_over.txt")
+    bad = [*runs, *take(HERE / "cyclictest_samples.txt")]
+    object.__setattr__(bad[-1].found, "latency_ns", np.array([object()]))
+    with pytest.raises(Exception, match=r"."):
+        keep(tmp_path / "r", bad)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "has no numbers; nor is it a file of cyclictest"),
+        ("fast\nslow\n", "line 2: 'slow' is no number; nor is it a file of"),
+        ("1\ntwo\n", "line 2: 'two' is no number"),
+        ("{}", "is no number; nor is it"),
+        ("\0\xff", "is no number; nor is it"),
+        ("a b\n1 2\n", "choose one with --column"),
+        ("x" * (1 << 17), "too long for a row of numbers"),
+        ('{"a": "' + "x" * (65 << 20), "too large for JSON"),
+        ("x 3 1 2 1 1 0.5\n+ 3 1 2 1 1 0.5\n", "what ministat printed, without the values"),
+        ("1.0,msec,task-clock,1%,1,1\n2,,faults,0%,1,1\n", "choose one with --column"),
+    ],
+)
+def test_a_file_that_cannot_be_imported_is_refused(text: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "f"
+    file.write_text(text)
+    with pytest.raises(ForeignError, match=says):
+        take(file)
+
+
+def test_latencies_have_no_column_and_no_unit_of_ones_own() -> None:
+    with pytest.raises(ForeignError, match="are for files of numbers"):
+        take(HERE / "rtla_over.txt", None, "ms")
+
+
+def about(change: Callable[[dict[str, object]], object]) -> Callable[[Path], None]:
+    def spoil(directory: Path) -> None:
+        file = directory / "import.json"
+        document = json.loads(file.read_text())
+        change(document)
+        file.write_text(json.dumps(document))
+
+    return spoil
+
+
+def rows(latency_ns: list[int], count: list[int], kind: str = "uint64") -> Callable[[Path], None]:
+    def spoil(directory: Path) -> None:
+        table = pa.table(
+            {"latency_ns": pa.array(latency_ns, "int64"), "count": pa.array(count, kind)}
+        )
+        pq.write_table(table, directory / "samples.parquet")
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (about(lambda one: one.update(schema_version=2)), "newer whylate"),
+        (about(lambda one: one.update(format="whylate-recording")), "is damaged"),
+        (about(lambda one: one.update(more=1)), "is damaged"),
+        (about(lambda one: one.update(average=1e300)), "is no time"),
+        (about(lambda one: one.update(overflow=-1)), "is damaged"),
+        (about(lambda one: one.update(overflow=10**12)), "is damaged"),
+        (about(lambda one: one.update(tool="x" * 1000)), "is damaged"),
+        (about(lambda one: one.update(tool="\x1b[2J")), "cannot be printed"),
+        (about(lambda one: one.update(kind="numbers")), "has the columns"),
+        (about(lambda one: one.update(kind="numbers", rows=None)), "numbers without values"),
+        (lambda d: (d / "import.json").write_bytes(b"{\xff"), "is damaged"),
+        (lambda d: (d / "import.json").write_bytes(b"[" * (2 << 20)), "too large"),
+        (lambda d: (d / "samples.parquet").write_bytes(b"PAR1"), "not a Parquet file"),
+        (lambda d: (d / "samples.parquet").unlink(), "not a Parquet file"),
+        (rows([1], [1]), "1 rows, import.json says 2"),
+        (rows([2, 1], [1, 1]), "not in ascending order"),
+        (rows([1, 2], [1, 0]), "counts are not those of a run"),
+        (rows([1, 2], [1, 2**63]), "more than 200,000,000"),
+        (rows([1, 2**62], [1, 1]), "decades"),
+        (rows([1, 2], [1, 1], "int64"), "has the columns"),
+    ],
+)
+def test_what_was_changed_afterwards_is_refused_with_one_line(
+    spoil: Callable[[Path], object], says: str, tmp_path: Path
+) -> None:
+    made = imported("rtla_over.txt", tmp_path / "r")
+    spoil(made)
+    with pytest.raises(RecordingError, match=says) as error:
+        read_imported(made)
+    assert "\n" not in str(error.value)
+
+
+def test_it_is_no_recording_of_our_own(tmp_path: Path) -> None:
+    with pytest.raises(LackingError, match="was imported"):
+        open_recording(imported("rtla_over.txt", tmp_path / "r"))
