@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,44 @@ def test_the_box_of_ministat_gives_its_interval_also_from_a_mail(tmp_path: Path)
     assert 100 * student["relative"] == pytest.approx(-18.86, abs=0.005)
     assert 100 * student["relative_half_width"] == pytest.approx(0.15, abs=0.005)
     assert (found["verdict"], found["within"]) == ("no verdict", "better")
+
+
+#: Two files, and what ministat (FreeBSD's, of Debian 12's package) says of them.
+ELEVEN = """13.6104 13.6246 13.6099 13.5609 13.6272 13.6134 13.5839 13.6174 13.6109 13.6088
+13.6009"""
+NINE = "10.1109 10.0853 10.0967 10.0904 10.112 10.1008 10.0942 10.0844 10.0949"
+
+
+def test_of_files_students_interval_is_ministats(tmp_path: Path) -> None:
+    found = compare(
+        write(tmp_path / "a", "\n".join(ELEVEN)), write(tmp_path / "b", "\n".join(NINE))
+    )
+    student = found["student"]
+    assert isinstance(student, dict)
+    # -3.50959 +/- 0.0147264, -25.794% +/- 0.108233%, (Student's t, pooled s = 0.0155945)
+    assert student["difference"] == pytest.approx(-3.50959, abs=5e-6)
+    # Its table has Student's t to three decimals.
+    assert student["half_width"] == pytest.approx(0.0147264, rel=1e-4)
+    assert 100 * student["relative"] == pytest.approx(-25.794, abs=5e-4)
+    assert 100 * student["relative_half_width"] == pytest.approx(0.108233, rel=1e-4)
+    assert student["pooled_sd"] == pytest.approx(0.0155945, abs=5e-8)
+
+
+def test_values_that_differ_in_their_last_digits_keep_their_spread(tmp_path: Path) -> None:
+    """Of these files ministat says 3 +/- 0, pooled s = 0; of others like them, -nan."""
+    ones = [1e9 + k for k in (-1, 1) * 6]
+    found = compare(
+        write(tmp_path / "a", "\n".join(f"{one:.1f}" for one in ones)),
+        write(tmp_path / "b", "\n".join(f"{one + 3:.1f}" for one in ones)),
+        "--independent",
+    )
+    student = found["student"]
+    assert isinstance(student, dict)
+    assert student["difference"] == pytest.approx(3)
+    # Of 12 values of plus and minus one the standard deviation is sqrt(12 / 11).
+    assert student["pooled_sd"] == pytest.approx(math.sqrt(12 / 11))
+    assert found["verdict"] == "worse"
+    assert "3e-07 % higher" in str(found["why"])
 
 
 def lat_ctx(folder: Path, asid: str) -> Path:

@@ -45,7 +45,12 @@ def percent_text(ratio: float) -> str:
 
 
 def digits(size: float) -> str:
-    """Write a percentage with three digits, down to its hundredths: "0.15", "2.30", "41.2"."""
+    """Write a percentage with three digits, down to its hundredths: "0.15", "2.30", "41.2".
+
+    What is less, and is not nothing, has one digit: "0.004", "9e-08".
+    """
+    if 0 < size < 0.005:
+        return f"{size:.1g}"
     decimals = next((n for n, least in ((0, 99.95), (1, 9.995)) if size >= least), 2)
     return f"{size:.{decimals}f}"
 
