@@ -110,9 +110,9 @@ NINE = "10.1109 10.0853 10.0967 10.0904 10.112 10.1008 10.0942 10.0844 10.0949"
 
 
 def test_of_files_students_interval_is_ministats(tmp_path: Path) -> None:
-    found = compare(
-        write(tmp_path / "a", "\n".join(ELEVEN)), write(tmp_path / "b", "\n".join(NINE))
-    )
+    files = [write(tmp_path / name, "\n".join(text.split()))
+             for name, text in (("a", ELEVEN), ("b", NINE))]  # fmt: skip
+    found = compare(*files)
     student = found["student"]
     assert isinstance(student, dict)
     # -3.50959 +/- 0.0147264, -25.794% +/- 0.108233%, (Student's t, pooled s = 0.0155945)
