@@ -136,3 +136,40 @@ def test_runs_together_bound_how_rare_something_is(tmp_path: Path) -> None:
     claimed = run([*bound, "--claim", "over(1us)<1/10s"])
     assert claimed.returncode == 1
     assert json.loads(claimed.stdout)["verdict"] == "fail"
+
+
+def test_two_knobs_at_once_are_told_apart(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        """
+        for = "100ms"
+        interval = "500us"
+        recorder = false
+        runs = 6
+        [factors]
+        load = ["switch", "memory"]
+        "sysctl:vm.stat_interval" = [1, 7]
+        """
+    )
+    done = run([sys.executable, "-m", "whylate", "study", "run", str(plan), "-o",
+                str(tmp_path / "s"), "--json"])  # fmt: skip
+    found = json.loads(done.stdout)
+    (effects,) = found["effects"]
+    assert effects["rounds"] == 6
+    assert [one["knobs"] for one in effects["effects"]] == [
+        ["load: switch → memory"],
+        ["sysctl:vm.stat_interval: 1 → 7"],
+        ["load: switch → memory", "sysctl:vm.stat_interval: 1 → 7"],
+    ]
+    for one in effects["effects"]:
+        for value, low, high in one["ratios"].values():
+            assert low < value < high
+        assert 0 < one["p"] <= 1
+    assert set(effects["effects"][0]["ratios"]) == {"p50", "top 10", "max"}
+    page = (tmp_path / "s" / "report.html").read_text()
+    assert "What each knob does" in page
+    assert page.count('aria-label="p50: what each makes of it"') == 1
+    # Each combination is a variant, of which every round has one run.
+    assert len(read_study(tmp_path / "s")[1]) == 24
+    shown = run([sys.executable, "-m", "whylate", "study", "show", str(tmp_path / "s")])
+    assert "Freedman and Lane" in shown.stdout
