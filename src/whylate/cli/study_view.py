@@ -49,6 +49,10 @@ class StudyView(LiveView):
         else:
             self.tell(place.board, text)
 
+    def says(self, text: str) -> None:
+        """Say something that stays in sight."""
+        self._say(f"whylate: {text}")
+
     def stands(self, standings: Mapping[Key, Standing]) -> None:
         """Say how all comparisons stand."""
         with self._lock:

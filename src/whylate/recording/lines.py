@@ -12,7 +12,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import msgspec
 
@@ -25,26 +25,30 @@ _MAX_LINE = 1 << 16
 T = TypeVar("T")
 
 
-class Planned(Protocol):
-    """A plan on disk."""
-
-    @property
-    def schema_version(self) -> int:
-        """Which version of the file it is."""
-
-
-P = TypeVar("P", bound=Planned)
+P = TypeVar("P")
 L = TypeVar("L")
 
 
-def read_plan(path: Path, kind: type[T], what: str) -> T:
+class _Version(msgspec.Struct):
+    """What is read first of an object that a newer whylate may have written otherwise."""
+
+    schema_version: int = 0
+
+
+def read_plan(path: Path, kind: type[T], what: str, newest: int | None = None) -> T:
     """Read one object; what: the beginning of the message where there is none.
 
-    Raises RecordingError.
+    newest: the newest schema that is known. Raises RecordingError.
     """
     try:
         with path.open("rb") as file:
-            return msgspec.json.decode(file.read(_MAX_PLAN), type=kind)
+            data = file.read(_MAX_PLAN)
+        version = msgspec.json.decode(data, type=_Version).schema_version
+        if newest is not None and version > newest:
+            raise RecordingError(
+                f"{path} was written by a newer whylate (schema {version}): update it"
+            )
+        return msgspec.json.decode(data, type=kind)
     except FileNotFoundError:
         raise RecordingError(f"{what}: it has no {path.name}") from None
     except OSError as error:
@@ -146,13 +150,11 @@ class Layout(Generic[P, L]):
     def read(self, directory: Path) -> tuple[P, list[L]]:
         """Return the plan and what was done so far; raises RecordingError."""
         plan = read_plan(
-            directory / self.plan, self.plan_type, f"{directory} is not a {self.what} of whylate"
+            directory / self.plan,
+            self.plan_type,
+            f"{directory} is not a {self.what} of whylate",
+            self.schema_version,
         )
-        if plan.schema_version > self.schema_version:
-            raise RecordingError(
-                f"{directory} was written by a newer whylate (schema {plan.schema_version}): "
-                "update it"
-            )
         return plan, read_lines(directory / self.lines, self.line_type)[0]
 
 
