@@ -40,8 +40,11 @@ def test_a_baseline_is_the_runs_that_it_was_made_of(home: Path) -> None:
     assert kept.statistics == direct.statistics
 
 
-def test_a_name_with_a_slash_or_an_ending_is_a_file(tmp_path: Path, home: Path) -> None:
-    for name in (str(tmp_path / "beside"), str(tmp_path / "my.json")):
+def test_a_name_with_a_slash_or_an_ending_is_a_file(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (str(tmp_path / "beside"), "my.json"):
         assert save(name, OLD.runs, replace=False) == Path(name)
         assert load(name).runs == OLD.runs
     assert not home.exists()

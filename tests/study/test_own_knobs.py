@@ -11,12 +11,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from whylate.boards.board import BoardError, Finished
 from whylate.boards.local import LocalBoard
 from whylate.run.own_knobs import KnobError, OwnKnob, OwnSetting, check_own, read_own, write_own
 from whylate.run.request import RequestError
+from whylate.study.model import Done
 from whylate.study.undo import NotPutBackError, Undo, notes_of
 
 
@@ -237,9 +239,15 @@ def test_the_next_study_puts_back_what_a_killed_one_left(tmp_path: Path, file: P
     assert file.read_text() == "new"
     shown = run([sys.executable, "-m", "whylate", "study", "show", str(tmp_path / "s"), "--json"])
     assert json.loads(shown.stdout)["to_put_back"][0]["old"][0]["value"] == "old"
-    # Before anything else, and though no run begins.
-    again = run(command(tmp_path, "--budget", "1us"))
+    # Before anything else: recordings that are gone end the study at its first look at them.
+    with (tmp_path / "s/runs.jsonl").open("w") as lines:
+        for name in ("base", "other"):
+            done = Done("local", "busy", name, 1, "runs/none", "2026-01-01", 1.0)
+            lines.write(msgspec.json.encode(done).decode() + "\n")
+    again = run(command(tmp_path))
+    assert again.returncode == 2
     assert "local: command:note was put back to 'old'" in again.stderr
+    assert "runs/none" in again.stderr
     assert file.read_text() == "old"
     assert not notes_of(tmp_path / "s", ["local"])
 
