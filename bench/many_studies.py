@@ -28,6 +28,9 @@ class Silent:
     def begins(self, place: Place) -> None:
         """Ignore it."""
 
+    def says(self, text: str) -> None:
+        """Ignore it."""
+
     def stands(self, standings: Mapping[Key, Standing]) -> None:
         """Ignore it."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from compare_sides import SETS, arm, run
 
+from compare_sides import SETS, arm, run
 from whylate.compare.cautions import UnequalError, check_equal
 from whylate.compare.judge import compare
 from whylate.compare.question import Question

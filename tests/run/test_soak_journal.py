@@ -101,14 +101,14 @@ def test_another_soak_is_not_mixed_in(tmp_path: Path, field: str, value: object,
 
 def test_a_directory_with_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
-    with pytest.raises(RequestError, match="is no soak"):
+    with pytest.raises(RecordingError, match="is no soak"):
         SoakJournal(tmp_path, PLAN)
     assert [entry.name for entry in tmp_path.iterdir()] == ["mine"]
 
 
 def test_two_cannot_carry_out_the_same_soak(tmp_path: Path) -> None:
     soak = soaked(tmp_path / "s", cycle(1))
-    with SoakJournal(soak, PLAN), pytest.raises(RequestError, match="still runs"):
+    with SoakJournal(soak, PLAN), pytest.raises(RecordingError, match="still runs"):
         SoakJournal(soak, PLAN)
     with SoakJournal(soak, PLAN):
         pass

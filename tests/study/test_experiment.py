@@ -89,7 +89,7 @@ def test_a_known_cause_is_left_out_and_the_others_stay() -> None:
         ("gremlins", "is nothing to switch off: there are knobs"),
         ("idle exit", "made so already"),
         ("no-such-knob=1", "there is no knob"),
-        ("cmdline:nosmt=yes", "takes a boot"),
+        ("cmdline:nosmt=yes", "would have to boot"),
     ],
 )
 def test_what_cannot_be_switched_off_is_refused_with_a_reason(what: str, words: str) -> None:

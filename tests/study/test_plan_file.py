@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from whylate.run.request import RequestError
+from whylate.run.knobs import apply
+from whylate.run.own_knobs import OwnKnob
+from whylate.run.request import Request, RequestError
+from whylate.study.check import opened_name
 from whylate.study.model import Stop, StudyPlan
 from whylate.study.plan_file import plan_of, read_plan_file
 
@@ -27,6 +30,16 @@ thp = "never"
 "cmdline:nosmt" = true
 priority = 90
 """
+
+
+REQUEST = Request(0, 0, None, 80, False, False, (), ())
+PC = "boards = ['pc']\n"
+BOTH = "boards = ['pc', 'pc-rt']\n"
+SSH = "boards = ['ssh://board7']\n"
+BUSY = "loads = {idle = [], busy = ['cmd:stress']}\n"
+OWN = "[knobs.k]\nread = 'cat x'\nwrite = 'set {value}'\n"
+VIRTUAL = "virtual_time = true\nboards = ['pc']\n"
+TWO = "[variants.a]\n[variants.b]\npriority = 3\n"
 
 
 def read(tmp_path: Path, text: str) -> StudyPlan:
@@ -71,6 +84,23 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         ("[variants.a]\n[variants.b]\n'sysctl:../../x' = 1", "write it like sysctl:vm.swappiness"),
         ("[variants.a]\n[variants.b]\n'cmdline:a b' = 1", "is no word for a kernel"),
         ("[variants.a]\n[variants.b]\n'cmdline:nohz' = 'off'", "only virtual boards"),
+        ("[variants.a]\n[variants.b]\nkernel = 'rt'", "sets the kernel, of which only virtual"),
+        ("[variants.a]\n[variants.b]\nkernel = 'new'", "knob kernel: rt or ordinary"),
+        (f"{PC}[variants.a]\n[variants.b]\nkernel = 'ordinary'", "have the same knobs"),
+        (f"{BOTH}[variants.a]\n[variants.b]\nkernel = 'rt'", "are one machine with its two"),
+        (f"{SSH}[variants.a]\n[variants.b]\n'cmdline:nohz' = 'off'", "only virtual boards"),
+        ("[variants.a]\n[variants.b]\n'env:A B' = 'x'", "are a variable's name"),
+        ("[variants.a]\n[variants.b]\n'env:A' = 'x'", "b under load idle: nothing would see env:A"),
+        (
+            f"{BUSY}[variants.a]\n[variants.b]\n'env:A' = 'x'",
+            "b under load idle: nothing would see",
+        ),
+        ("[variants.a]\n[variants.b]\n'command:k' = 1", "no knob command:'k': write [knobs.NAME]"),
+        (f"{OWN}[variants.a]\n[variants.b]\n'command:l' = 1", "(there are k)"),
+        (f"{VIRTUAL}{OWN}[variants.a]\n[variants.b]\n'command:k' = 1", "nobody can run a command"),
+        ("[knobs.k]\nread = 'x'\n[variants.a]", "missing required field `write`"),
+        ("[knobs.k]\nread = 'x'\nwrite = 'y'\n" + TWO, "knobs.k.write has no {value}"),
+        ("[knobs.'a b']\nread = 'x'\nwrite = 'y {value}'\n" + TWO, "'a b' is no name"),
         ("[variants.a]\n[variants.b]\npriority = 100", "between 1 and 99"),
         ("looks = [3, 6]\n[variants.a]\n[variants.b]\npriority = 3", "rising numbers from 6"),
         ("looks = [9, 9]\n[variants.a]\n[variants.b]\npriority = 3", "rising numbers"),
@@ -90,3 +120,24 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, says: str) -> None
 def test_a_plan_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="No such file"):
         read_plan_file(tmp_path / "none.toml")
+
+
+def test_knobs_of_one_s_own_and_variables_are_a_plan_s(tmp_path: Path) -> None:
+    plan = read(
+        tmp_path,
+        "loads = {busy = ['cmd:stress -c 1']}\n[knobs.fan]\nread = 'fan'\n"
+        "write = 'fan --set={value}'\n[factors]\n'command:fan' = [0, 9]\n'env:A' = ['x', 'y z']\n",
+    )
+    assert plan.knobs == {"fan": OwnKnob("fan", "fan --set={value}")}
+    assert plan.variants[-1].knobs == {"command:fan": "9", "env:A": "y z"}
+
+
+def test_a_kernel_is_of_the_same_machine(tmp_path: Path) -> None:
+    plan = read(tmp_path, "boards = ['pc', 'virt-arm64-rt']\n[variants.a]\nkernel = 'ordinary'\n"
+                          "[variants.b]\nkernel = 'rt'\n")  # fmt: skip
+    opened = [
+        opened_name(board, apply(REQUEST, one.knobs)) for board in plan.boards
+        for one in plan.variants
+    ]  # fmt: skip
+    assert opened == ["pc", "pc-rt", "virt-arm64", "virt-arm64-rt"]
+    assert opened_name("pc-rt", apply(REQUEST, {})) == "pc-rt"

@@ -204,10 +204,10 @@ class _Watcher:
 
 
 def _new_directory(board: str) -> Path:
-    from whylate.cli.measure import plain_name
+    from whylate.recording.path_part import path_part
 
     stamp = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
-    return Path("soaks") / f"{stamp}-{plain_name(board)}"
+    return Path("soaks") / f"{stamp}-{path_part(board)}"
 
 
 def _is_virtual(board: str) -> bool:

@@ -33,13 +33,14 @@ def explain_experiment(
     from whylate.causes.answer import answer_of
     from whylate.cli.interrupt import Interrupt
     from whylate.cli.study_view import StudyView
+    from whylate.recording.path_part import path_part
     from whylate.recording.reader import open_recording
     from whylate.report.experiment import print_experiment
     from whylate.run.request import RequestError
     from whylate.study.carry_out import run_study
     from whylate.study.experiment import found_of, located
     from whylate.study.experiment_plan import experiment
-    from whylate.study.journal import StudyJournal, plain_part
+    from whylate.study.journal import StudyJournal
 
     recording = open_recording(directory)
     answer = answer_of(recording, threshold_ns=threshold_ns, stories=0)
@@ -58,7 +59,7 @@ def explain_experiment(
     def open_for(name: str, words: tuple[str, ...]) -> Board:
         return open_board(name, BoardOptions(asked.plan.smp, words))
 
-    place = output or Path("experiments") / plain_part(f"{directory.resolve().name}-{what}")
+    place = output or Path("experiments") / path_part(f"{directory.resolve().name}-{what}")
     interrupt = Interrupt()
     with StudyJournal(place, asked.plan) as journal, StudyView(asked.plan) as view:
         result = run_study(journal, asked.plan, open_for, view, interrupt.wanted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from datetime import datetime
 from functools import partial
@@ -14,6 +13,7 @@ import click
 from whylate.cli.app_options import WithCommand, app_of
 from whylate.cli.quantities import ClaimType, Cpus, Duration, Load, RequirementType, SettingType
 from whylate.recording.manifest import LoadPlan, Setting, UntilPlan
+from whylate.recording.path_part import path_part
 
 if TYPE_CHECKING:
     from whylate.summary.requirements import RateLimit
@@ -176,7 +176,7 @@ def command(
                 name,
                 partial(open_board, name, options),
                 request,
-                directory if len(names) == 1 else directory / plain_name(name),
+                directory if len(names) == 1 else directory / path_part(name),
                 view.of(name),
             )
             for name in names
@@ -203,9 +203,4 @@ def until_plan(claim: RateLimit) -> UntilPlan:
 def new_directory(board: str) -> Path:
     """Return where a recording lies that was given no place: recordings/TIME-BOARD."""
     stamp = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
-    return Path("recordings") / f"{stamp}-{plain_name(board)}"
-
-
-def plain_name(board: str) -> str:
-    """Return a board's name as a part of a path: ssh://root@board7 is root@board7."""
-    return re.sub(r"[^A-Za-z0-9._@+-]+", "-", board.removeprefix("ssh://"))[:80]
+    return Path("recordings") / f"{stamp}-{path_part(board)}"

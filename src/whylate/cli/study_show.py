@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from whylate.study.undo import Note
 
 #: Exit status where not everything is decided.
 UNDECIDED = 3
@@ -31,6 +38,7 @@ def show_study(directory: Path, *, as_json: bool) -> int:
     from whylate.study.journal import read_study
     from whylate.study.page import write_page
     from whylate.study.table import effects_table, standings_table
+    from whylate.study.undo import notes_of
 
     plan, done = read_study(directory)
     evidence = Evidence(directory, plan)
@@ -44,6 +52,7 @@ def show_study(directory: Path, *, as_json: bool) -> int:
         for load in plan.loads
         if plan.factors
     ]
+    notes = notes_of(directory, plan.boards)
     page = write_page(directory, plan, evidence, done, effects)
     if as_json:
         document = {
@@ -54,6 +63,7 @@ def show_study(directory: Path, *, as_json: bool) -> int:
             "directory": str(directory),
             "comparisons": [msgspec.to_builtins(one) for one in standings],
             "failed": [msgspec.to_builtins(one) for one in done if one.failed],
+            "to_put_back": [msgspec.to_builtins(one) for one in notes],
         }
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
         sys.stdout.write("\n")
@@ -85,5 +95,18 @@ def show_study(directory: Path, *, as_json: bool) -> int:
     failed = sum(bool(one.failed) for one in done)
     if failed:
         console.print(f"{failed} runs failed and were made again ({directory}/runs.jsonl).")
+    _print_notes(notes, console)
     console.print(f"report  {plain(str(page), 1000)}", soft_wrap=True)
     return status
+
+
+def _print_notes(notes: Sequence[Note], console: Console) -> None:
+    """Say which knobs are not as they were found."""
+    from whylate.report.text import plain
+
+    for note in notes:
+        old = ", ".join(f"command:{one.name} = {one.value!r}" for one in note.old)
+        console.print(
+            f"Still to be put back on {plain(note.opened, 60)}: {plain(old, 400)}. A run does that "
+            "when it ends; after one that was killed, the next `study run`."
+        )

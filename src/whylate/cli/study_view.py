@@ -49,6 +49,10 @@ class StudyView(LiveView):
         else:
             self.tell(place.board, text)
 
+    def says(self, text: str) -> None:
+        """Say something that stays in sight."""
+        self._say(f"whylate: {text}")
+
     def stands(self, standings: Mapping[Key, Standing]) -> None:
         """Say how all comparisons stand."""
         with self._lock:
@@ -63,14 +67,15 @@ class StudyView(LiveView):
 
     def _left(self, place: Place) -> str:
         """Say how much time is left at the most, from what a run took so far."""
-        from whylate.study.evidence import rounds_left, seconds_text
+        from whylate.study.evidence import rounds_left
+        from whylate.summary.units import needed_text
 
         if self._runs < 2:
             return ""
         mine = [one for key, one in self._standings.items() if key.board == place.board]
         each_s = (time.monotonic() - self._began) / (self._runs - 1) * len(self._plan.boards)
         runs = rounds_left(self._plan, mine) * len(self._plan.variants) * len(self._plan.loads)
-        return f", at most {seconds_text(each_s * runs)} to go" if runs else ""
+        return f", at most {needed_text(each_s * runs)} to go" if runs else ""
 
     def _draw(self) -> None:
         from whylate.study.table import standings_table

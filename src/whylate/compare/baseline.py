@@ -81,12 +81,12 @@ def save(name: str, runs: Sequence[Run], *, replace: bool) -> Path:
 def load(name: str) -> Arm:
     """Return a baseline as a side of a comparison; raises RecordingError."""
     path = path_of(name)
-    found = read_plan(path, Baseline, f"there is no baseline {name}")
-    if found.schema_version > SCHEMA_VERSION:
-        raise RecordingError(f"{path} was written by a newer whylate: update it")
+    found = read_plan(path, Baseline, f"there is no baseline {name}", SCHEMA_VERSION)
     if not found.runs:
         raise RecordingError(f"{path} has no runs")
-    return Arm(f"baseline {Path(name).stem}", tuple(_run(one) for one in found.runs))
+    return Arm(
+        f"baseline {path.name.removesuffix('.json')}", tuple(_run(one) for one in found.runs)
+    )
 
 
 def _saved(run: Run) -> SavedRun:

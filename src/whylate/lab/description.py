@@ -85,3 +85,9 @@ def virtual_board(name: str) -> VirtualBoard:
     except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise LabError(f"{path} does not describe a virtual board: {error}") from None
     return VirtualBoard(name, machine, name.endswith(RT), description)
+
+
+def with_kernel(name: str, *, rt: bool) -> str | None:
+    """Return the name of a virtual board with the other or the same kernel; None: it is none."""
+    machine = name.removesuffix(RT)
+    return (machine + RT if rt else machine) if name in names() else None

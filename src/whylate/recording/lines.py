@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from types import TracebackType
+from typing import Generic, Self, TypeVar
 
 import msgspec
 
@@ -22,14 +25,30 @@ _MAX_LINE = 1 << 16
 T = TypeVar("T")
 
 
-def read_plan(path: Path, kind: type[T], what: str) -> T:
+P = TypeVar("P")
+L = TypeVar("L")
+
+
+class _Version(msgspec.Struct):
+    """What is read first of an object that a newer whylate may have written otherwise."""
+
+    schema_version: int = 0
+
+
+def read_plan(path: Path, kind: type[T], what: str, newest: int | None = None) -> T:
     """Read one object; what: the beginning of the message where there is none.
 
-    Raises RecordingError.
+    newest: the newest schema that is known. Raises RecordingError.
     """
     try:
         with path.open("rb") as file:
-            return msgspec.json.decode(file.read(_MAX_PLAN), type=kind)
+            data = file.read(_MAX_PLAN)
+        version = msgspec.json.decode(data, type=_Version).schema_version
+        if newest is not None and version > newest:
+            raise RecordingError(
+                f"{path} was written by a newer whylate (schema {version}): update it"
+            )
+        return msgspec.json.decode(data, type=kind)
     except FileNotFoundError:
         raise RecordingError(f"{what}: it has no {path.name}") from None
     except OSError as error:
@@ -113,3 +132,94 @@ class LineWriter:
     def close(self) -> None:
         """Let others have the file."""
         os.close(self._fd)
+
+
+@dataclass(frozen=True)
+class Layout(Generic[P, L]):
+    """A kind of directory that has a plan, a line for each thing done, and a folder of results."""
+
+    #: What it is called: "study".
+    what: str
+    plan: str
+    plan_type: type[P]
+    schema_version: int
+    lines: str
+    line_type: type[L]
+    folder: str
+
+    def read(self, directory: Path) -> tuple[P, list[L]]:
+        """Return the plan and what was done so far; raises RecordingError."""
+        plan = read_plan(
+            directory / self.plan,
+            self.plan_type,
+            f"{directory} is not a {self.what} of whylate",
+            self.schema_version,
+        )
+        return plan, read_lines(directory / self.lines, self.line_type)[0]
+
+
+class LineDirectory(Generic[P, L]):
+    """A directory of a layout, kept for this process; append() is for any thread.
+
+    Raises RecordingError for a directory that holds something else, that is damaged, or that
+    another process has, DiskError where it cannot be written, and what must_be_same() does.
+    """
+
+    def __init__(self, directory: Path, layout: Layout[P, L], plan: P) -> None:
+        self.directory = directory
+        self.plan = plan
+        self._lock = threading.Lock()
+        try:
+            new = not (directory / layout.plan).exists()
+            if new and directory.exists() and any(directory.iterdir()):
+                raise RecordingError(
+                    f"{directory} exists and is no {layout.what}: choose another name with -o"
+                )
+            (directory / layout.folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DiskError(f"{directory} cannot be written: {error.strerror}") from None
+        if new:
+            write_plan(directory / layout.plan, plan)
+        try:
+            self._writer = LineWriter(directory / layout.lines)
+        except BlockingIOError:
+            raise RecordingError(
+                f"{directory} is the {layout.what} of another whylate that still runs"
+            ) from None
+        try:
+            held = layout.read(directory)[0]
+            self.must_be_same(held)
+            if held != plan:
+                write_plan(directory / layout.plan, plan)
+            self.lines, good = read_lines(directory / layout.lines, layout.line_type)
+            self._writer.cut(good)
+            self.recover()
+        except BaseException:
+            self._writer.close()
+            raise
+
+    def must_be_same(self, held: P) -> None:
+        """Raise where what was held is of another plan than ours."""
+
+    def recover(self) -> None:
+        """Do what a process that was killed has left undone."""
+
+    def append(self, line: L) -> None:
+        """Write a line; it is on the disk when this returns. Raises DiskError."""
+        with self._lock:
+            self._writer.append(line)
+            # Whoever reads the list meanwhile has one that does not change.
+            self.lines = [*self.lines, line]
+
+    def __enter__(self) -> Self:
+        """Keep it open."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let others have the directory."""
+        self._writer.close()

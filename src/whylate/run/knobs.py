@@ -1,19 +1,23 @@
 """Knobs: named settings that a run has applied, read back, and put back after it.
 
-What a knob is on the board is a file of the kernel's, a word of its command line, or something of
-the run itself. Files are the probe's to write: it reads each before, applies it, fails the run
-where it does not read back what was written, and puts it back whatever becomes of the run.
+What a knob is on the board is a file of the kernel's, a word of its command line, another kernel,
+something of the run itself, or whatever a command of the user's own can set. Files are the probe's
+to write: it reads each before, applies it, fails the run where it does not read back what was
+written, and puts it back whatever becomes of the run. Commands are run from here, likewise.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from whylate.lab.errors import LabError
 from whylate.recording.manifest import Setting
+from whylate.run.environment import Variables, check_variable
 from whylate.run.loads import cause_plans, parse_load
+from whylate.run.own_knobs import OwnKnob, OwnSetting
 from whylate.run.request import EACH_CPU, Request, RequestError
 
 _CPU = "/sys/devices/system/cpu"
@@ -37,17 +41,34 @@ _ARGUMENT = re.compile(r"[!-~]{1,200}")
 _ROOTS = ("/proc/sys/", "/proc/irq/", "/sys/")
 
 
+Kernel = Literal["rt", "ordinary"]
+
+
 @dataclass(frozen=True)
 class Applied:
-    """A run with its knobs. kernel_args: words for the command line, for which it boots anew."""
+    """A run with its knobs.
+
+    kernel_args: words for the command line, for which it boots anew. kernel: which of a virtual
+    board's two it boots; None: the one that its name says. variables: for the commands of the run.
+    commands: knobs of one's own that are set around it, of those in `own`.
+    """
 
     request: Request
     kernel_args: tuple[str, ...] = ()
+    kernel: Kernel | None = None
+    variables: Variables = ()
+    commands: tuple[OwnSetting, ...] = ()
+    own: Mapping[str, OwnKnob] = field(default_factory=dict)
 
 
-def apply(request: Request, knobs: Mapping[str, str]) -> Applied:
-    """Return the run with these knobs; raises RequestError for one that there is not."""
-    applied = Applied(request)
+def apply(
+    request: Request, knobs: Mapping[str, str], own: Mapping[str, OwnKnob] | None = None
+) -> Applied:
+    """Return the run with these knobs; raises RequestError for one that there is not.
+
+    own: the knobs of one's own that there are.
+    """
+    applied = Applied(request, own=own or {})
     for name, value in knobs.items():
         if not value or len(value) > 200 or not value.isprintable():
             raise RequestError(f"knob {_short(name)}: {_short(value)} is no value")
@@ -57,7 +78,7 @@ def apply(request: Request, knobs: Mapping[str, str]) -> Applied:
 
 def names() -> list[str]:
     """Return how knobs can be named, for messages."""
-    return [*FILES, *_OF_THE_RUN, *(f"{prefix}:…" for prefix in _PREFIXED), "a path"]
+    return [*FILES, *_OF_THE_RUN, "kernel", *(f"{prefix}:…" for prefix in _PREFIXED), "a path"]
 
 
 def _apply(applied: Applied, name: str, value: str) -> Applied:
@@ -65,6 +86,8 @@ def _apply(applied: Applied, name: str, value: str) -> Applied:
         return _file(applied, name, value)
     if name in FILES:
         return _file(applied, FILES[name], value)
+    if name == "kernel":
+        return _kernel(applied, value)
     if name in _OF_THE_RUN:
         return replace(applied, request=_OF_THE_RUN[name](applied.request, value))
     prefix, colon, rest = name.partition(":")
@@ -112,6 +135,30 @@ def _kernel_argument(applied: Applied, rest: str, value: str) -> Applied:
     if not _WORD.fullmatch(rest) or not _ARGUMENT.fullmatch(word):
         raise RequestError(f"knob cmdline:{_short(rest)}: {_short(word)} is no word for a kernel")
     return replace(applied, kernel_args=(*applied.kernel_args, word))
+
+
+def _kernel(applied: Applied, value: str) -> Applied:
+    if value not in ("rt", "ordinary"):
+        raise RequestError("knob kernel: rt or ordinary")
+    return replace(applied, kernel="rt" if value == "rt" else "ordinary")
+
+
+def _variable(applied: Applied, rest: str, value: str) -> Applied:
+    """Set an environment variable of the run's commands."""
+    check_variable(rest)
+    return replace(applied, variables=(*applied.variables, (rest, value)))
+
+
+def _command(applied: Applied, rest: str, value: str) -> Applied:
+    """Set a knob of one's own."""
+    knob = applied.own.get(rest)
+    if knob is None:
+        raise RequestError(
+            f"there is no knob command:{_short(rest)}: write [knobs.NAME] with read and write "
+            f"(there are {', '.join(applied.own) or 'none'})"
+        )
+    setting = OwnSetting(rest, knob, value)
+    return replace(applied, commands=(*applied.commands, setting))
 
 
 def _priority(request: Request, value: str) -> Request:
@@ -166,6 +213,8 @@ _PREFIXED: dict[str, Callable[[Applied, str, str], Applied]] = {
     "irq": _interrupt,
     "idle-state": _idle_state,
     "cmdline": _kernel_argument,
+    "env": _variable,
+    "command": _command,
 }
 
 

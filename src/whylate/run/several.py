@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,13 +28,18 @@ FAILURES = (LabError, BoardError, ProbeError, DiskError, RecordingError, Request
 
 @dataclass(frozen=True)
 class Job:
-    """A run that is to be made: on which board, what, and where the recording goes."""
+    """A run that is to be made: on which board, what, and where the recording goes.
+
+    around: entered with the board that is ready, and left when it was measured; not in virtual
+    time, where nobody talks to it.
+    """
 
     name: str
     open: Callable[[], Board]
     request: Request
     directory: Path
     observer: Observer
+    around: Callable[[Board], AbstractContextManager[object]] = nullcontext
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ def carry_out(job: Job, stopped: Callable[[], bool]) -> Outcome:
                 measure_unattended(virtual, job.request, job.directory, job.observer, stopped)
                 recorded = True
         else:
-            with ready(board, job.observer.phase):
+            with ready(board, job.observer.phase), job.around(board):
                 measure(board, job.request, job.directory, job.observer, stopped)
                 recorded = True
     except FAILURES as failure:

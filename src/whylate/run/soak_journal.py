@@ -11,15 +11,14 @@ from __future__ import annotations
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 
 import msgspec
 
 from whylate import __version__
 from whylate.boards.console.sieve import FrameSieve
 from whylate.recording.crashes import find_crashes
-from whylate.recording.errors import DiskError, RecordingError
-from whylate.recording.lines import LineWriter, read_lines, read_plan, write_plan
+from whylate.recording.errors import DiskError
+from whylate.recording.lines import Layout, LineDirectory, read_plan, write_plan
 from whylate.run.console import NO_END
 from whylate.run.request import RequestError
 from whylate.run.soak_model import SCHEMA_VERSION, Begun, Cycle, SoakPlan
@@ -32,63 +31,38 @@ CONSOLE = "console.log"
 RECORDING = "recording"
 
 
+LAYOUT = Layout(
+    what="soak",
+    plan=PLAN,
+    plan_type=SoakPlan,
+    schema_version=SCHEMA_VERSION,
+    lines=JOURNAL,
+    line_type=Cycle,
+    folder=CYCLES,
+)
+
+
 def read_soak(directory: Path) -> tuple[SoakPlan, list[Cycle]]:
     """Return the plan of a soak and its cycles so far; raises RecordingError."""
-    plan = read_plan(directory / PLAN, SoakPlan, f"{directory} is not a soak of whylate")
-    if plan.schema_version > SCHEMA_VERSION:
-        raise RecordingError(
-            f"{directory} was written by a newer whylate (schema {plan.schema_version}): update it"
-        )
-    return plan, read_lines(directory / JOURNAL, Cycle)[0]
+    return LAYOUT.read(directory)
 
 
-class SoakJournal:
+class SoakJournal(LineDirectory[SoakPlan, Cycle]):
     """A soak that goes on: keeps the directory for this process and writes each cycle's line.
 
-    Raises RequestError for a directory that holds something else, or a soak of another plan, and
-    DiskError where it cannot be written.
+    Raises RecordingError for a directory that holds something else, RequestError for a soak of
+    another plan, and DiskError where it cannot be written.
     """
 
     def __init__(self, directory: Path, plan: SoakPlan) -> None:
-        self.directory = directory
-        self.plan = plan
-        try:
-            if not (directory / PLAN).exists():
-                if directory.exists() and any(directory.iterdir()):
-                    raise RequestError(
-                        f"{directory} exists and is no soak: choose another name with -o"
-                    )
-                (directory / CYCLES).mkdir(parents=True, exist_ok=True)
-                write_plan(directory / PLAN, plan)
-        except OSError as error:
-            raise DiskError(f"{directory} cannot be written: {error.strerror}") from None
-        try:
-            self._lines = LineWriter(directory / JOURNAL)
-        except BlockingIOError:
-            raise RequestError(
-                f"{directory} is the soak of another whylate that still runs"
-            ) from None
-        try:
-            self._must_be_ours()
-            self.cycles = self._recover()
-        except BaseException:
-            self._lines.close()
-            raise
+        super().__init__(directory, LAYOUT, plan)
         #: Counts from 1; another one with each start of the same soak.
         self.session = max((one.session for one in self.cycles), default=0) + 1
 
-    def __enter__(self) -> SoakJournal:
-        """Keep it open."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Let others have the directory."""
-        self._lines.close()
+    @property
+    def cycles(self) -> list[Cycle]:
+        """The cycles so far."""
+        return self.lines
 
     def found(self, on: bool | None) -> bool | None:
         """Return how the board was found when the soak began, which is now if it begins now."""
@@ -111,45 +85,36 @@ class SoakJournal:
             raise DiskError(f"{place} cannot be made: {error.strerror}") from None
         return number, place
 
-    def append(self, cycle: Cycle) -> None:
-        """Write a cycle's line; it is on the disk when this returns. Raises DiskError."""
-        self._lines.append(cycle)
-        self.cycles.append(cycle)
-
-    def _must_be_ours(self) -> None:
-        held = msgspec.structs.asdict(read_soak(self.directory)[0])
-        wanted = msgspec.structs.asdict(self.plan)
-        for name in wanted:
-            if held[name] != wanted[name]:
+    def must_be_same(self, held: SoakPlan) -> None:
+        """Raise RequestError for a soak of another plan."""
+        theirs = msgspec.structs.asdict(held)
+        for name, wanted in msgspec.structs.asdict(self.plan).items():
+            if theirs[name] != wanted:
                 raise RequestError(
                     f"{self.directory} is a soak with {_option(name)} "
-                    f"{_said(held[name])}, not {_said(wanted[name])}: give the same command again "
+                    f"{_said(theirs[name])}, not {_said(wanted)}: give the same command again "
                     "to go on with it, or choose another name with -o"
                 )
 
-    def _recover(self) -> list[Cycle]:
-        """Return the cycles so far; one that a killed host left half done is told of now."""
-        path = self.directory / JOURNAL
-        self.cycles, good = read_lines(path, Cycle)
-        self._lines.cut(good)
+    def recover(self) -> None:
+        """Tell of a cycle that a killed host left half done."""
         number = self.cycles[-1].cycle + 1 if self.cycles else 1
         place = cycle_directory(self.directory, number)
-        if place.is_dir():
-            began = datetime.fromtimestamp(place.stat().st_mtime, UTC)
-            session = max((one.session for one in self.cycles), default=1)
-            # What the board had said by then is its own doing.
-            crash = _crash(place / CONSOLE)
-            self.append(
-                Cycle(
-                    cycle=number,
-                    session=session,
-                    started=began.isoformat(timespec="seconds"),
-                    outcome="interrupted" if crash is None else "crashed",
-                    stage="unknown",
-                    why="whylate was killed" if crash is None else crash,
-                )
+        if not place.is_dir():
+            return
+        began = datetime.fromtimestamp(place.stat().st_mtime, UTC)
+        # What the board had said by then is its own doing.
+        crash = _crash(place / CONSOLE)
+        self.append(
+            Cycle(
+                cycle=number,
+                session=max((one.session for one in self.cycles), default=1),
+                started=began.isoformat(timespec="seconds"),
+                outcome="interrupted" if crash is None else "crashed",
+                stage="unknown",
+                why="whylate was killed" if crash is None else crash,
             )
-        return self.cycles
+        )
 
 
 def cycle_directory(directory: Path, number: int) -> Path:

@@ -8,22 +8,26 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 from typing import Protocol
 
 from whylate.boards.board import Board
 from whylate.probe.client import ProbeRefusedError
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.reader import open_recording
-from whylate.run.knobs import apply
+from whylate.run.environment import with_variables
+from whylate.run.knobs import Applied, apply
 from whylate.run.progress import Observer
 from whylate.run.request import Request, RequestError, recorder_plan
-from whylate.run.several import Job, carry_out
+from whylate.run.several import Job, Outcome, carry_out
+from whylate.study.check import check_knobs, opened_name
 from whylate.study.dither import dithered
 from whylate.study.evidence import Evidence, Key, Standing
 from whylate.study.journal import StudyJournal, made, place_of
 from whylate.study.model import Done, Place, StudyPlan
 from whylate.study.order import left
+from whylate.study.took import not_taken
+from whylate.study.undo import Undo
 
 #: A run is tried so often in a row before its board is given up for this time.
 _TRIES = 3
@@ -42,6 +46,9 @@ class Watcher(Protocol):
 
     def begins(self, place: Place) -> None:
         """Say which run begins."""
+
+    def says(self, text: str) -> None:
+        """Say something that stays in sight."""
 
     def stands(self, standings: Mapping[Key, Standing]) -> None:
         """Say how all comparisons stand."""
@@ -95,7 +102,11 @@ class _Study:
         self._open = open_board
         self._watcher = watcher
         self._stopped = stopped
-        self._variants = {one.name: apply(_request(plan), one.knobs) for one in plan.variants}
+        check_knobs(plan)
+        self._variants = {
+            one.name: apply(_request(plan), one.knobs, plan.knobs) for one in plan.variants
+        }
+        self._undo = Undo(journal.directory)
         self._evidence = Evidence(journal.directory, plan)
         self._began = time.monotonic()
         self._lock = threading.Lock()
@@ -103,19 +114,34 @@ class _Study:
         self.errors: list[BaseException] = []
 
     def on_board(self, board: str) -> None:
-        """Make the runs of a board, each where the evidence still asks for it."""
+        """Make the runs of a board, and leave it with all knobs as they were."""
         try:
-            while (place := self._next(board)) is not None:
-                if self._over():
-                    self.result.stopped = True
-                    return
-                self._watcher.begins(place)
-                why = self._make(place)
-                if why is not None:
-                    self.result.lost[board] = why
-                    return
+            # Whoever made the last run may have been killed before a knob was put back.
+            why = self._put_back(board)
+            why = why or self._runs_of(board)
+            why = why or self._put_back(board)
+            if why:
+                self.result.lost[board] = why
+        except RequestError as error:
+            left = self._put_back(board)
+            self.errors.append(RequestError(f"{error}; {left}") if left else error)
         except BaseException as error:  # told by the thread that waits for this one
             self.errors.append(error)
+
+    def _runs_of(self, board: str) -> str:
+        """Make the runs of a board where the evidence asks for them; return why it is given up."""
+        while (place := self._next(board)) is not None:
+            if self._over():
+                self.result.stopped = True
+                return ""
+            self._watcher.begins(place)
+            why = self._make(place)
+            if why:
+                return why
+        return ""
+
+    def _put_back(self, board: str) -> str:
+        return self._undo.put_back(board, lambda name: self._open(name, ()), self._watcher.says)
 
     def _over(self) -> bool:
         budget_ns = self._plan.budget_ns
@@ -135,40 +161,44 @@ class _Study:
             }
         return next(left(self._plan, board, made(self._journal.done), decided), None)
 
-    def _make(self, place: Place) -> str | None:
-        """Make a run; return why its board is given up, or None."""
+    def _make(self, place: Place) -> str:
+        """Make a run; return why its board is given up, "" where it is not."""
         applied = self._variants[place.variant]
         directory = self._journal.directory / place_of(place)
         job = Job(
             place.board,
-            lambda: self._open(place.board, applied.kernel_args),
-            _of_load(self._plan, applied.request, place),
+            lambda: self._open(opened_name(place.board, applied), applied.kernel_args),
+            _of_load(self._plan, applied, place),
             directory,
             self._watcher.observer(place.board),
+            partial(self._undo.around, place.board, applied.commands),
         )
         why = ""
         for number in range(_TRIES):
             if number:
                 time.sleep(_PAUSE_S)
             if self._over():
-                return None
+                return ""
+            why = self._put_back(place.board)
+            if why:
+                continue
             # What a try, or a host that died, left there is no run.
             shutil.rmtree(directory, ignore_errors=True)
             directory.parent.mkdir(parents=True, exist_ok=True)
             why = self._try(job, place)
             if not why:
-                return None
+                return ""
         return why
 
     def _try(self, job: Job, place: Place) -> str:
         """Make a run once; return why it failed, or an empty text."""
         started, began = datetime.now(UTC), time.monotonic()
         outcome = carry_out(job, self._stopped)
-        if isinstance(outcome.error, DiskError | RequestError):
+        if isinstance(outcome.error, DiskError):
             raise outcome.error
-        if isinstance(outcome.error, ProbeRefusedError):
-            raise RequestError(f"variant {place.variant} on {place.board}: {outcome.error}")
-        why = _failed(outcome.recorded, outcome.error, job.directory)
+        if isinstance(outcome.error, RequestError | ProbeRefusedError):
+            raise _refused(place, str(outcome.error))
+        why = self._failed(outcome, place)
         if why and self._stopped():
             return ""  # ended by the user: it is made again another time
         self._journal.append(
@@ -184,6 +214,25 @@ class _Study:
             )
         )
         return why
+
+    def _failed(self, outcome: Outcome, place: Place) -> str:
+        """Return why a run is none that counts; "" where it is one."""
+        if not outcome.recorded:
+            return str(outcome.error) or "it left no recording"
+        try:
+            manifest = open_recording(outcome.job.directory).manifest
+        except RecordingError as unreadable:
+            return str(unreadable)
+        if manifest.state != "complete":
+            return f"the run was {manifest.state}"
+        without = not_taken(self._variants[place.variant], manifest)
+        if without is not None:
+            raise _refused(place, f"knob {without}")
+        return ""
+
+
+def _refused(place: Place, why: str) -> RequestError:
+    return RequestError(f"variant {place.variant} on {place.board}: {why}")
 
 
 def _request(plan: StudyPlan) -> Request:
@@ -201,18 +250,8 @@ def _request(plan: StudyPlan) -> Request:
     )
 
 
-def _of_load(plan: StudyPlan, request: Request, place: Place) -> Request:
+def _of_load(plan: StudyPlan, applied: Applied, place: Place) -> Request:
     loads = next(one.loads for one in plan.loads if one.name == place.load)
-    request = replace(request, loads=(*loads, *request.loads))
+    request = replace(applied.request, loads=(*loads, *applied.request.loads))
+    request = with_variables(request, applied.variables)
     return dithered(request, plan, place) if plan.virtual_time else request
-
-
-def _failed(recorded: bool, error: Exception | None, directory: Path) -> str:
-    """Return why a run is none that counts; "" where it is one."""
-    if not recorded:
-        return str(error) or "it left no recording"
-    try:
-        state = open_recording(directory).manifest.state
-    except RecordingError as unreadable:
-        return str(unreadable)
-    return "" if state == "complete" else f"the run was {state}"

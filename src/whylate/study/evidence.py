@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,10 +170,3 @@ def rounds_left(plan: StudyPlan, standings: Sequence[Standing]) -> int:
     """Return how many rounds there may still be, at the most."""
     open_ones = [one for one in standings if not one.over]
     return max((plan.stop.looks[-1] - one.rounds for one in open_ones), default=0)
-
-
-def seconds_text(seconds: float) -> str:
-    """Write a time that is left, rounded up to what is known of it."""
-    if seconds < 120:
-        return f"{math.ceil(seconds)} s"
-    return f"{math.ceil(seconds / 60)} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -16,6 +16,7 @@ from whylate.recording.manifest import Plan
 from whylate.run.knobs import apply
 from whylate.run.loads import load_text
 from whylate.run.request import Request, RequestError
+from whylate.study.check import check_knobs
 from whylate.study.model import LoadSet, Stop, StudyPlan, Variant
 
 ON, OFF, PLACEBO = "on", "off", "placebo"
@@ -113,8 +114,7 @@ def experiment(
             f"--experiment {what[:60]}: the recording was made so already: there is nothing to "
             "switch off"
         )
-    if board == "local" and apply(nothing, off).kernel_args:
-        raise RequestError("a word of the kernel's command line takes a boot, which local has not")
+    check_knobs(study)
     targets = switch.targets if target is None else frozenset({target})
     return Experiment(study, switch.said, targets)
 

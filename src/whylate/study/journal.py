@@ -7,15 +7,12 @@ runs/BOARD/LOAD/VARIANT/ROUND    the recordings: whylate compare takes two of th
 
 from __future__ import annotations
 
-import re
-import threading
 from pathlib import Path
-from types import TracebackType
 
 import msgspec
 
-from whylate.recording.errors import DiskError, RecordingError
-from whylate.recording.lines import LineWriter, read_lines, read_plan, write_plan
+from whylate.recording.lines import Layout, LineDirectory
+from whylate.recording.path_part import path_part
 from whylate.run.request import RequestError
 from whylate.study.model import SCHEMA_VERSION, Done, Place, StudyPlan
 
@@ -26,69 +23,46 @@ RUNS = "runs"
 _MAY_CHANGE = frozenset({"stop", "budget_ns"})
 
 
+LAYOUT = Layout(
+    what="study",
+    plan=PLAN,
+    plan_type=StudyPlan,
+    schema_version=SCHEMA_VERSION,
+    lines=JOURNAL,
+    line_type=Done,
+    folder=RUNS,
+)
+
+
 def read_study(directory: Path) -> tuple[StudyPlan, list[Done]]:
     """Return the plan of a study and its runs so far; raises RecordingError."""
-    plan = read_plan(directory / PLAN, StudyPlan, f"{directory} is not a study of whylate")
-    if plan.schema_version > SCHEMA_VERSION:
-        raise RecordingError(
-            f"{directory} was written by a newer whylate (schema {plan.schema_version}): update it"
-        )
-    return plan, read_lines(directory / JOURNAL, Done)[0]
+    return LAYOUT.read(directory)
 
 
-class StudyJournal:
-    """A study that goes on: keeps the directory for this process. Its methods are for any thread.
+class StudyJournal(LineDirectory[StudyPlan, Done]):
+    """A study that goes on: keeps the directory for this process. append() is for any thread.
 
-    Raises RequestError for a directory that holds something else, or a study of another plan, and
-    DiskError where it cannot be written.
+    Raises RecordingError for a directory that holds something else, RequestError for a study of
+    another plan, and DiskError where it cannot be written.
     """
 
     def __init__(self, directory: Path, plan: StudyPlan) -> None:
-        self.directory = directory
-        self._lock = threading.Lock()
-        try:
-            new = not (directory / PLAN).exists()
-            if new and directory.exists() and any(directory.iterdir()):
+        super().__init__(directory, LAYOUT, plan)
+
+    @property
+    def done(self) -> list[Done]:
+        """The runs so far."""
+        return self.lines
+
+    def must_be_same(self, held: StudyPlan) -> None:
+        """Raise RequestError for a study of another plan, but for when it ends."""
+        theirs = msgspec.structs.asdict(held)
+        for name, wanted in msgspec.structs.asdict(self.plan).items():
+            if name not in _MAY_CHANGE and theirs[name] != wanted:
                 raise RequestError(
-                    f"{directory} exists and is no study: choose another name with -o"
+                    f"{self.directory} is a study with another {name.removesuffix('_ns')}: give "
+                    "the same plan again to go on with it, or choose another name with -o"
                 )
-            (directory / RUNS).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DiskError(f"{directory} cannot be written: {error.strerror}") from None
-        try:
-            self._lines = LineWriter(directory / JOURNAL)
-        except BlockingIOError:
-            raise RequestError(
-                f"{directory} is the study of another whylate that still runs"
-            ) from None
-        try:
-            if not new:
-                _must_be_same(directory, plan)
-            write_plan(directory / PLAN, plan)
-            self.done, good = read_lines(directory / JOURNAL, Done)
-            self._lines.cut(good)
-        except BaseException:
-            self._lines.close()
-            raise
-
-    def __enter__(self) -> StudyJournal:
-        """Keep it open."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Let others have the directory."""
-        self._lines.close()
-
-    def append(self, done: Done) -> None:
-        """Write a run's line; raises DiskError."""
-        with self._lock:
-            self._lines.append(done)
-            self.done = [*self.done, done]
 
 
 def made(done: list[Done]) -> set[Place]:
@@ -98,21 +72,5 @@ def made(done: list[Done]) -> set[Place]:
 
 def place_of(place: Place) -> str:
     """Return where a run's recording goes, below the study's directory."""
-    parts = (plain_part(part) for part in (place.board, place.load, place.variant))
+    parts = (path_part(part) for part in (place.board, place.load, place.variant))
     return "/".join((RUNS, *parts, f"{place.round:04d}"))
-
-
-def plain_part(name: str) -> str:
-    """Return a name as a part of a path."""
-    return re.sub(r"[^A-Za-z0-9._@+-]+", "-", name.removeprefix("ssh://"))[:80].strip(".") or "-"
-
-
-def _must_be_same(directory: Path, plan: StudyPlan) -> None:
-    held = msgspec.structs.asdict(read_study(directory)[0])
-    wanted = msgspec.structs.asdict(plan)
-    for name, value in wanted.items():
-        if name not in _MAY_CHANGE and held[name] != value:
-            raise RequestError(
-                f"{directory} is a study with another {name.removesuffix('_ns')}: give the same "
-                "plan again to go on with it, or choose another name with -o"
-            )

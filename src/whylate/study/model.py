@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from whylate.recording.manifest import LoadPlan
+from whylate.run.own_knobs import OwnKnob
 
 SCHEMA_VERSION = 1
 
@@ -59,6 +60,8 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     recorder: bool = True
     #: Above it the recorder calls an activation late; None: by rank.
     threshold_ns: int | None = None
+    #: Those of the user's own, by name.
+    knobs: dict[str, OwnKnob] = {}
     #: Knobs whose every combination is a variant; none where variants were named.
     factors: list[Factor] = []
     #: Factors above 1 within which two variants are the same, by statistic.

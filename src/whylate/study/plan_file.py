@@ -3,7 +3,8 @@
 boards, for, interval, priority, cpus, recorder, virtual_time, smp, seed and budget say what every
 run is; looks, anytime or runs when it stops; same = { p50 = "5%" } what is called the same.
 loads = { idle = [], busy = ["memory", "net:2"] } has sets of loads by name, and each table
-[variants.NAME] the knobs of a variant: governor = "performance".
+[variants.NAME] the knobs of a variant: governor = "performance". A table [knobs.NAME] with read and
+write makes a knob of one's own, which is called "command:NAME".
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from whylate.run.knobs import apply
 from whylate.run.loads import parse_load
-from whylate.run.request import MIN_INTERVAL_NS, Request, RequestError
+from whylate.run.own_knobs import OwnKnob
+from whylate.run.request import MIN_INTERVAL_NS, RequestError
 from whylate.stats.factorial import MOST_FACTORS, combinations_of
 from whylate.stats.run_statistics import MAY_BE_SAME
+from whylate.study.check import check_differ, check_knobs
 from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
 from whylate.summary.units import parse_ns
 
@@ -50,6 +52,7 @@ class PlanFile(msgspec.Struct, forbid_unknown_fields=True, rename={"duration": "
     cpus: list[int] | None = None
     recorder: bool = True
     loads: dict[str, list[str]] = {}
+    knobs: dict[str, OwnKnob] = {}
     variants: dict[str, dict[str, str | int | float | bool]] = {}
     factors: dict[str, list[str | int | float | bool]] = {}
     looks: list[int] | None = None
@@ -78,7 +81,7 @@ def read_plan_file(path: Path) -> PlanFile:
 def plan_of(file: PlanFile) -> StudyPlan:
     """Return the plan that a file means; raises RequestError."""
     loads = file.loads or {"idle": []}
-    for name in (*file.variants, *loads):
+    for name in (*file.variants, *loads, *file.knobs):
         if not _NAME.fullmatch(name):
             raise RequestError(f"{name[:60]!r} is no name: letters, digits and . _ + - are")
     factors = _factors(file)
@@ -100,6 +103,7 @@ def plan_of(file: PlanFile) -> StudyPlan:
     plan = StudyPlan(
         boards=list(file.boards),
         variants=variants,
+        knobs=file.knobs,
         factors=factors,
         loads=[LoadSet(name, [parse_load(one) for one in words]) for name, words in loads.items()],
         stop=_stop(file, several=bool(factors)),
@@ -114,31 +118,9 @@ def plan_of(file: PlanFile) -> StudyPlan:
         seed=file.seed,
         budget_ns=None if file.budget is None else _time("budget", file.budget),
     )
-    _check_knobs(plan)
+    check_knobs(plan)
+    check_differ(plan)
     return plan
-
-
-def _check_knobs(plan: StudyPlan) -> None:
-    """Raise RequestError for a knob that there is not, and for variants that are the same."""
-    nothing = Request(0, 0, None, 80, False, False, (), ())
-    for number, one in enumerate(plan.variants):
-        applied = apply(nothing, one.knobs)
-        if applied.kernel_args and any(board == "local" for board in plan.boards):
-            raise RequestError(
-                f"variant {one.name} sets the kernel's command line, for which local would have "
-                "to boot: only virtual boards take one here"
-            )
-        if applied.request.causes and not plan.virtual_time:
-            raise RequestError(
-                f"variant {one.name} lets known causes act, which they do in virtual time alone: "
-                "say virtual_time = true"
-            )
-        for other in plan.variants[:number]:
-            if other.knobs == one.knobs:
-                raise RequestError(
-                    f"variants {other.name} and {one.name} have the same knobs: nothing would be "
-                    "compared with nothing"
-                )
 
 
 def _knobs(knobs: Mapping[_T, str | int | float | bool]) -> dict[_T, str]:

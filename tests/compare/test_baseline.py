@@ -1,0 +1,143 @@
+"""Baselines: what is compared of runs, kept under a name and found again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from compare_sides import arm
+from whylate.cli import sides
+from whylate.cli.baseline import command as baseline
+from whylate.cli.compare import command as compare_verb
+from whylate.compare import runs as compare_runs
+from whylate.compare.baseline import load, path_of, save
+from whylate.compare.judge import compare
+from whylate.compare.question import Question
+from whylate.compare.runs import Run
+from whylate.recording.errors import RecordingError
+
+OLD = arm("old", 8)
+NEW = arm("newer", 8, 1.5)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return tmp_path / "data/whylate/baselines"
+
+
+def test_a_baseline_is_the_runs_that_it_was_made_of(home: Path) -> None:
+    path = save("v6.12", OLD.runs, replace=False)
+    assert path == home / "v6.12.json"
+    found = load("v6.12")
+    assert found.name == "baseline v6.12"
+    assert found.runs == OLD.runs
+    direct, kept = (compare(side, NEW, Question()) for side in (OLD, found))
+    assert (kept.verdict, kept.p) == (direct.verdict, direct.p)
+    assert kept.statistics == direct.statistics
+
+
+def test_a_name_with_a_slash_or_an_ending_is_a_file(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (str(tmp_path / "beside"), "my.json"):
+        assert save(name, OLD.runs, replace=False) == Path(name)
+        assert load(name).runs == OLD.runs
+    assert not home.exists()
+
+
+def test_a_baseline_is_not_overwritten_unless_that_is_said() -> None:
+    save("a", OLD.runs, replace=False)
+    with pytest.raises(RecordingError, match="there is a baseline a already: say --replace"):
+        save("a", NEW.runs, replace=False)
+    assert load("a").runs == OLD.runs
+    save("a", NEW.runs, replace=True)
+    assert load("a").runs == NEW.runs
+
+
+@pytest.mark.parametrize("name", ["", ".hidden", "a b", "-x", "x" * 81, "ä"])
+def test_what_is_no_name_is_one_line(name: str) -> None:
+    with pytest.raises(RecordingError, match="is no name for a baseline") as error:
+        path_of(name)
+    assert len(str(error.value)) < 160
+
+
+def test_one_that_is_not_there_is_one_line() -> None:
+    with pytest.raises(RecordingError, match="there is no baseline v7"):
+        load("v7")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"\xff\xfe", b'{"format":"whylate-baseline"', b'{"format":"whylate-study","runs":[]}'],
+)
+def test_a_damaged_one_is_said(damage: bytes) -> None:
+    path = save("a", OLD.runs, replace=False)
+    path.write_bytes(damage)
+    with pytest.raises(RecordingError, match=r"a\.json is damaged"):
+        load("a")
+
+
+def test_one_without_runs_is_said() -> None:
+    save("a", [], replace=False)
+    with pytest.raises(RecordingError, match="has no runs"):
+        load("a")
+
+
+def test_one_of_a_newer_whylate_asks_for_that_whatever_else_stands_in_it() -> None:
+    path = save("a", OLD.runs, replace=False)
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "schema_version": 2, "what is new": 1}))
+    with pytest.raises(RecordingError, match=r"newer whylate \(schema 2\): update it"):
+        load("a")
+    # With ours, what we do not know is no baseline.
+    path.write_text(json.dumps({**document, "what is new": 1}))
+    with pytest.raises(RecordingError, match="damaged"):
+        load("a")
+
+
+# -- the verbs
+
+
+@pytest.fixture
+def recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a directory with the runs of both sides, made up."""
+    known = {str(tmp_path / one.name): one for one in (*OLD.runs, *NEW.runs)}
+
+    def read(path: Path) -> Run:
+        return known[str(path)]
+
+    def recordings_in(path: Path) -> list[Path]:
+        return [Path(name) for name in known if name.startswith(str(path))]
+
+    monkeypatch.setattr(compare_runs, "read_run", read)
+    monkeypatch.setattr(sides, "recordings_in", recordings_in)
+    return tmp_path
+
+
+def said(words: list[str]) -> Result:
+    return CliRunner().invoke(baseline, words)
+
+
+def test_the_verb_saves_and_lists(recordings: Path) -> None:
+    done = said(["save", "v1", str(recordings / "old")])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("8 runs of 1 boot in ")
+    said(["save", "v2", str(recordings / "newer")])
+    listed = said(["list"]).stdout.splitlines()
+    assert [line.partition(",")[0] for line in listed] == ["v1  8 runs", "v2  8 runs"]
+
+
+def test_a_comparison_with_a_baseline_is_that_with_its_runs(recordings: Path) -> None:
+    said(["save", "v1", str(recordings / "old")])
+    words = ["--baseline", "v1", str(recordings / "newer"), "--json"]
+    done = CliRunner().invoke(compare_verb, words)
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["verdict"] == "worse"
+    assert found["first"]["name"] == "baseline v1"
+    assert found["p"] == compare(OLD, NEW, Question(unit="ns")).p

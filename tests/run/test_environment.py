@@ -1,0 +1,50 @@
+"""Environment variables for the commands of a run."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from whylate.recording.manifest import AppPlan, LoadPlan
+from whylate.run.environment import check_variable, with_variables
+from whylate.run.request import Request, RequestError
+
+IDLE = Request(10**9, 10**6, None, 80, False, False, (), ())
+
+
+def test_every_command_of_a_run_is_given_the_variables_and_nothing_else_is() -> None:
+    loads = (LoadPlan("memory", 2), LoadPlan("cmd", 1, "sh -c 'echo $A'"))
+    given = with_variables(replace(IDLE, loads=loads), (("A", "b c'\"$(x)"), ("B", "2")))
+    assert given.loads[0] == loads[0]
+    command = given.loads[1].command
+    assert command is not None
+    assert shlex.split(command) == ["env", "A=b c'\"$(x)", "B=2", "sh", "-c", "echo $A"]
+
+
+def test_a_program_that_is_watched_is_given_them_too() -> None:
+    app = AppPlan(command=["player", "a file"])
+    given = with_variables(replace(IDLE, app=app), (("A", "1"),))
+    assert given.app == AppPlan(command=["env", "A=1", "player", "a file"])
+
+
+def test_a_run_without_commands_is_refused_where_there_are_variables() -> None:
+    for app in (None, AppPlan(comm="player")):
+        request = replace(IDLE, loads=(LoadPlan("memory", 1),), app=app)
+        with pytest.raises(RequestError, match="nothing would see env:A"):
+            with_variables(request, (("A", "1"),))
+        assert with_variables(request, ()) is request
+
+
+def test_a_command_that_grows_too_long_is_one_line() -> None:
+    request = replace(IDLE, loads=(LoadPlan("cmd", 1, "x " * 31),))
+    with pytest.raises(RequestError, match="at most 32 words"):
+        with_variables(request, (("A", "1"),))
+
+
+@pytest.mark.parametrize("name", ["", "1A", "A=B", "A B", "Ä", "x" * 101, "a\n"])
+def test_what_is_no_name_is_refused(name: str) -> None:
+    with pytest.raises(RequestError, match="a variable's name"):
+        check_variable(name)
+    check_variable("_a1")

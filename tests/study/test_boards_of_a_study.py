@@ -1,0 +1,199 @@
+"""Studies on virtual boards: one is lost in mid-study, others boot for a knob."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from own_boards import own_boards
+from whylate.boards.board import tell_nobody
+from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.qemu.board import QemuBoard
+from whylate.boards.ready import ready
+from whylate.lab.description import virtual_board
+from whylate.recording.manifest import Manifest
+from whylate.recording.reader import open_recording
+from whylate.run.own_knobs import OwnKnob
+from whylate.run.progress import Observer, Quiet
+from whylate.run.request import RequestError
+from whylate.study.carry_out import Result, run_study
+from whylate.study.journal import JOURNAL, StudyJournal, read_study
+from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant
+
+pytestmark = pytest.mark.qemu
+
+LOST, KEPT = "virt-arm64", "pc"
+
+
+@pytest.fixture(autouse=True)
+def boards() -> Iterator[Path]:
+    with own_boards(LOST, f"{LOST}-rt", KEPT) as directory:
+        yield directory
+
+
+def switch_on(name: str) -> QemuBoard:
+    """Return a board that stays on."""
+    board = QemuBoard(virtual_board(name))
+    board.stay_on()
+    with ready(board, tell_nobody):
+        pass
+    return board
+
+
+def lines(directory: Path) -> list[Done]:
+    return read_study(directory)[1] if (directory / JOURNAL).exists() else []
+
+
+def command(directory: Path) -> list[str]:
+    return [
+        *(sys.executable, "-m", "whylate", "study", "run", "-o", str(directory), "--json"),
+        *("--board", LOST, "--board", KEPT, "--for", "100ms", "--runs", "6", "--no-recorder"),
+        *("--variant", "base", "--variant", "other:priority=20"),
+    ]
+
+
+def test_a_board_that_is_lost_keeps_what_it_has_and_the_other_goes_on(tmp_path: Path) -> None:
+    study = tmp_path / "s"
+    for name in (LOST, KEPT):
+        switch_on(name)
+    with subprocess.Popen(
+        command(study), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as host:
+        deadline = time.monotonic() + 580
+        # Its supply fails after three runs, and again whenever it is switched on.
+        while host.poll() is None:
+            assert time.monotonic() < deadline
+            # As another command finds it: the study switches it on anew.
+            pid = QemuBoard(virtual_board(LOST)).machine.pid
+            if pid is not None and sum(one.board == LOST for one in lines(study)) >= 3:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.1)
+        out, err = host.communicate()
+    assert host.returncode == 3, err
+    assert f"whylate: {LOST} was given up: " in err
+    assert "Traceback" not in err
+    found = {one["key"]["board"]: one for one in json.loads(out)["comparisons"]}
+    assert (found[KEPT]["over"], found[KEPT]["rounds"]) == (True, 6)
+    assert not found[LOST]["over"]
+    done = lines(study)
+    made = Counter(one.board for one in done if not one.failed)
+    assert made[KEPT] == 12
+    assert 3 <= made[LOST] < 12
+    # Each try is told of.
+    assert [one.board for one in done if one.failed] == [LOST] * 3
+    for one in done:
+        if not one.failed:
+            assert open_recording(study / one.recording).manifest.state == "complete"
+    # The same command goes on where it was, with a board that is there again.
+    switch_on(LOST)
+    again = subprocess.run(command(study), capture_output=True, text=True, timeout=580, check=False)
+    found = {one["key"]["board"]: one for one in json.loads(again.stdout)["comparisons"]}
+    assert [found[name]["rounds"] for name in (LOST, KEPT)] == [6, 6], again.stderr
+    assert lines(study)[: len(done)] == done
+    assert Counter(one.board for one in lines(study) if not one.failed) == {LOST: 12, KEPT: 12}
+
+
+class Telling:
+    """Keeps what is said of a study."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def observer(self, board: str) -> Observer:
+        del board
+        return Quiet()
+
+    def begins(self, place: object) -> None:
+        """Ignore it."""
+
+    def stands(self, standings: object) -> None:
+        """Ignore it."""
+
+    def says(self, text: str) -> None:
+        self.said.append(text)
+
+
+def plan(*variants: Variant, rounds: int = 2, **more: OwnKnob) -> StudyPlan:
+    return StudyPlan(
+        boards=[LOST],
+        variants=list(variants),
+        loads=[LoadSet("idle", [])],
+        stop=Stop("runs", [rounds]),
+        duration_ns=200_000_000,
+        interval_ns=1_000_000,
+        recorder=False,
+        knobs=more,
+        smp=1,
+    )
+
+
+def carried_out(directory: Path, wanted: StudyPlan) -> tuple[Result, Telling]:
+    telling = Telling()
+    with StudyJournal(directory, wanted) as journal:
+        result = run_study(
+            journal,
+            wanted,
+            lambda name, words: open_board(name, BoardOptions(wanted.smp, words)),
+            telling,
+            lambda: False,
+        )
+    return result, telling
+
+
+def fact(manifest: Manifest, name: str) -> object:
+    return {one.name: one.value for one in manifest.facts}[name]
+
+
+def test_a_board_boots_for_each_run_that_a_kernel_or_its_command_line_needs_it_for(
+    tmp_path: Path,
+) -> None:
+    wanted = plan(
+        Variant("base"),
+        Variant("rt", {"kernel": "rt", "cmdline:skew_tick": "1", "command:note": "it's new"}),
+        note=OwnKnob("cat /note", "sh -c 'echo \"$1\" >/note' sh {value}"),
+    )
+    files = wanted.knobs["note"]
+    with pytest.raises(RequestError, match=r"variant rt on virt-arm64: knob command:note: cat "):
+        # There is no such file, and that is said before anything is measured.
+        carried_out(tmp_path / "none", wanted)
+    there = OwnKnob("sh -c 'cat /note 2>/dev/null || echo none'", files.write)
+    wanted = plan(*wanted.variants, note=there)
+    result, _ = carried_out(tmp_path / "s", wanted)
+    assert not result.lost
+    done = lines(tmp_path / "s")
+    assert len(done) == 4
+    found = {one.recording: open_recording(tmp_path / "s" / one.recording).manifest for one in done}
+    assert len({fact(one, "boot_id") for one in found.values()}) == 4
+    for path, manifest in found.items():
+        rt = "/rt/" in path
+        assert manifest.board == (f"{LOST}-rt" if rt else LOST)
+        assert (fact(manifest, "preemption") == "rt") == rt
+        line = fact(manifest, "kernel_command_line")
+        assert isinstance(line, list)
+        assert ("skew_tick=1" in line) == rt
+    (standing,) = result.standings.values()
+    assert standing.found is not None
+    assert (standing.found.first.boots, standing.found.second.boots) == (2, 2)
+    assert any(f"{LOST}-rt in rt" in text for text in standing.found.cautions)
+
+
+def test_a_board_that_does_not_boot_for_its_command_line_ends_the_study(tmp_path: Path) -> None:
+    board = switch_on(LOST)
+    wanted = plan(Variant("base"), Variant("other", {"cmdline:skew_tick": "1"}))
+    with pytest.raises(RequestError) as error:
+        carried_out(tmp_path / "s", wanted)
+    assert "variant other on virt-arm64: knob cmdline: skew_tick=1 is not on" in str(error.value)
+    assert "whylate board off virt-arm64" in str(error.value)
+    assert all(one.variant == "base" for one in lines(tmp_path / "s"))
+    assert board.power.is_on()

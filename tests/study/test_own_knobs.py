@@ -1,0 +1,286 @@
+"""Knobs of one's own: set by a command, read back, and put back whatever becomes of the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from whylate.boards.board import BoardError, Finished
+from whylate.boards.local import LocalBoard
+from whylate.run.own_knobs import KnobError, OwnKnob, OwnSetting, check_own, read_own, write_own
+from whylate.run.request import RequestError
+from whylate.study.model import Done
+from whylate.study.undo import NotPutBackError, Undo, notes_of
+
+
+def knob(file: Path, write: str = 'printf "%s" "$1" >"$2"') -> OwnKnob:
+    """Return a knob that is a file; write: a script that is given the value and the file."""
+    return OwnKnob(f"cat '{file}'", f"sh -c '{write}' sh {{value}} '{file}'")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    found = tmp_path / "a knob"
+    found.write_text("old")
+    return found
+
+
+def test_a_knob_is_set_while_the_run_goes_and_put_back_after_it(tmp_path: Path, file: Path) -> None:
+    undo = Undo(tmp_path)
+    with undo.around("local", [OwnSetting("k", knob(file), "new")], LocalBoard()):
+        assert file.read_text() == "new"
+        (note,) = notes_of(tmp_path, ["local"])
+        assert [(one.name, one.value) for one in note.old] == [("k", "old")]
+    assert file.read_text() == "old"
+    assert not notes_of(tmp_path, ["local"])
+
+
+def test_a_value_is_data_whatever_stands_in_it(tmp_path: Path, file: Path) -> None:
+    value = "$(touch x); echo 'a\" {value} \\ *"
+    with Undo(tmp_path).around("local", [OwnSetting("k", knob(file), value)], LocalBoard()):
+        assert file.read_text() == value
+    file.write_text(value)
+    with Undo(tmp_path).around("local", [OwnSetting("k", knob(file), "new")], LocalBoard()):
+        pass
+    assert file.read_text() == value
+
+
+def test_what_goes_wrong_meanwhile_is_told_and_the_knob_is_put_back(
+    tmp_path: Path, file: Path
+) -> None:
+    undo = Undo(tmp_path)
+    with (
+        pytest.raises(ZeroDivisionError),
+        undo.around("local", [OwnSetting("k", knob(file), "new")], LocalBoard()),
+    ):
+        raise ZeroDivisionError
+    assert file.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("write", "says"),
+    [
+        ("printf half >$2", "'new' was written, and 'half' is read back"),
+        ("printf new >$2; echo no such thing >&2; exit 3", "status 3 (no such thing)"),
+    ],
+)
+def test_a_knob_that_does_not_take_fails_the_run_and_all_are_put_back(
+    tmp_path: Path, file: Path, write: str, says: str
+) -> None:
+    other = tmp_path / "other"
+    other.write_text("1")
+    # It takes its old value alone.
+    script = f'if [ "$1" = old ]; then printf old >$2; else {write}; fi'.replace("$2", '"$2"')
+    settings = [OwnSetting("o", knob(other), "2"), OwnSetting("k", knob(file, script), "new")]
+    with (
+        pytest.raises(KnobError) as error,
+        Undo(tmp_path).around("local", settings, LocalBoard()),
+    ):
+        pytest.fail("it was measured")
+    assert str(error.value).startswith("knob command:k: ")
+    assert says in str(error.value)
+    assert (other.read_text(), file.read_text()) == ("1", "old")
+    assert not notes_of(tmp_path, ["local"])
+
+
+def test_a_knob_that_cannot_be_put_back_is_noted_until_it_can(tmp_path: Path, file: Path) -> None:
+    undo = Undo(tmp_path)
+    told: list[str] = []
+    stuck = knob(file, '[ ! -e "$2.stuck" ] && printf "%s" "$1" >"$2"')
+    with (
+        pytest.raises(NotPutBackError, match="command:k could not be put back to 'old'"),
+        undo.around("local", [OwnSetting("k", stuck, "new")], LocalBoard()),
+    ):
+        Path(f"{file}.stuck").touch()
+    assert "could not be put back" in undo.put_back("local", here, told.append)
+    assert not told
+    Path(f"{file}.stuck").unlink()
+    assert undo.put_back("local", here, told.append) == ""
+    assert told == ["local: command:k was put back to 'old'"]
+    assert file.read_text() == "old"
+    # There is nothing left to do: the board is not even opened.
+    assert undo.put_back("local", gone, told.append) == ""
+
+
+def here(name: str) -> LocalBoard:
+    assert name == "local"
+    return LocalBoard()
+
+
+def gone(name: str) -> LocalBoard:
+    raise BoardError(f"{name} is gone")
+
+
+class Answering(LocalBoard):
+    """A board whose commands all print the same; None: it is gone."""
+
+    def __init__(self, output: bytes | None) -> None:
+        self.output = output
+
+    def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
+        del argv, data, timeout_s
+        if self.output is None:
+            raise BoardError("the connection broke")
+        return Finished(0, self.output)
+
+
+ECHO = OwnKnob("echo", "echo {value}")
+
+
+@pytest.mark.parametrize(
+    ("output", "says"),
+    [(b"x" * 1001, "longer than 1000 bytes"), (b"\xff", "UTF-8"), (b"a\0b", "zero byte")],
+)
+def test_what_a_knob_reads_is_bounded_text(output: bytes, says: str) -> None:
+    with pytest.raises(KnobError, match=says):
+        read_own(Answering(output), "k", ECHO)
+    assert read_own(Answering(b" a b\n"), "k", ECHO) == "a b"
+    assert read_own(Answering(b""), "k", ECHO) == ""
+
+
+def test_a_board_that_is_gone_is_not_the_knob_s_fault_and_a_missing_command_is() -> None:
+    with pytest.raises(BoardError, match="the connection broke"):
+        write_own(Answering(None), "k", ECHO, "1")
+    with pytest.raises(KnobError, match="knob command:k: no-such-command cannot be run"):
+        read_own(LocalBoard(), "k", OwnKnob("no-such-command", "x {value}"))
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "says"),
+    [
+        ("cat x", "echo", r"knobs.k.write has no {value}"),
+        ("", "echo {value}", "knobs.k.read: write a command"),
+        ("cat 'x", "echo {value}", "knobs.k.read: No closing quotation"),
+        ("cat x", "echo {value} " + "x " * 64, "knobs.k.write: write a command of at most 64"),
+    ],
+)
+def test_commands_that_cannot_be_a_knob_s_are_one_line(read: str, write: str, says: str) -> None:
+    with pytest.raises(RequestError) as error:
+        check_own("k", OwnKnob(read, write))
+    assert str(error.value).startswith(says)
+
+
+# -- whole studies
+
+
+def plan(tmp_path: Path, file: Path, duration: str, write: str = 'printf "%s" "$1" >"$2"') -> Path:
+    seen = tmp_path / "seen"
+    own = knob(file, write)
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        f"""
+runs = 6
+for = "{duration}"
+interval = "1ms"
+recorder = false
+loads = {{ busy = ['''cmd:sh -c 'echo $COLOUR >>{seen}; while :; do :; done' '''] }}
+[knobs.note]
+read = '''{own.read}'''
+write = '''{own.write}'''
+[variants.base]
+[variants.other]
+"command:note" = "new"
+"env:COLOUR" = "dark red"
+"""
+    )
+    return path
+
+
+def command(tmp_path: Path, *words: str) -> list[str]:
+    whylate = [sys.executable, "-m", "whylate", "study", "run", str(tmp_path / "plan.toml")]
+    return [*whylate, "-o", str(tmp_path / "s"), "--json", *words]
+
+
+def run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def begin(tmp_path: Path, file: Path) -> subprocess.Popen[bytes]:
+    """Start a study of long runs; the knob is set, and a run goes on, when this returns."""
+    host = subprocess.Popen(command(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 180
+    seen = tmp_path / "seen"
+    while file.read_text() != "new" or not seen.exists() or "dark red" not in seen.read_text():
+        assert time.monotonic() < deadline
+        assert host.poll() is None
+        time.sleep(0.02)
+    return host
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_study_that_is_ended_in_mid_run_puts_the_knob_back(
+    tmp_path: Path, file: Path, number: signal.Signals
+) -> None:
+    plan(tmp_path, file, "20s")
+    with begin(tmp_path, file) as host:
+        host.send_signal(number)
+        assert host.wait(60) == 3
+        assert host.stderr is not None
+        assert b"put back" not in host.stderr.read()
+    assert file.read_text() == "old"
+    assert not notes_of(tmp_path / "s", ["local"])
+
+
+@pytest.mark.realtime
+def test_the_next_study_puts_back_what_a_killed_one_left(tmp_path: Path, file: Path) -> None:
+    plan(tmp_path, file, "20s")
+    with begin(tmp_path, file) as host:
+        host.kill()
+    assert file.read_text() == "new"
+    shown = run([sys.executable, "-m", "whylate", "study", "show", str(tmp_path / "s"), "--json"])
+    assert json.loads(shown.stdout)["to_put_back"][0]["old"][0]["value"] == "old"
+    # Before anything else: recordings that are gone end the study at its first look at them.
+    with (tmp_path / "s/runs.jsonl").open("w") as lines:
+        for name in ("base", "other"):
+            done = Done("local", "busy", name, 1, "runs/none", "2026-01-01", 1.0)
+            lines.write(msgspec.json.encode(done).decode() + "\n")
+    again = run(command(tmp_path))
+    assert again.returncode == 2
+    assert "local: command:note was put back to 'old'" in again.stderr
+    assert "runs/none" in again.stderr
+    assert file.read_text() == "old"
+    assert not notes_of(tmp_path / "s", ["local"])
+
+
+@pytest.mark.realtime
+def test_a_run_s_commands_see_its_variables_and_the_other_side_s_do_not(
+    tmp_path: Path, file: Path
+) -> None:
+    plan(tmp_path, file, "200ms")
+    done = run(command(tmp_path))
+    assert json.loads(done.stdout)["comparisons"][0]["rounds"] == 6, done.stderr
+    assert sorted((tmp_path / "seen").read_text().splitlines()) == [""] * 6 + ["dark red"] * 6
+    assert file.read_text() == "old"
+
+
+@pytest.mark.realtime
+def test_a_study_ends_with_a_line_for_a_knob_that_does_not_take(tmp_path: Path, file: Path) -> None:
+    plan(tmp_path, file, "200ms", write="true")
+    done = run(command(tmp_path))
+    assert done.returncode == 2
+    assert "variant other on local: knob command:note: 'new' was written" in done.stderr
+    assert "'old' is read back" in done.stderr
+
+
+@pytest.mark.realtime
+def test_a_board_whose_knob_cannot_be_put_back_is_given_up_and_its_run_is_kept(
+    tmp_path: Path, file: Path
+) -> None:
+    plan(tmp_path, file, "200ms", write='[ "$1" = new ] && printf new >"$2"')
+    done = run(command(tmp_path))
+    assert done.returncode == 3
+    assert "local was given up: command:note could not be put back to 'old'" in done.stderr
+    kept = [json.loads(line) for line in (tmp_path / "s/runs.jsonl").read_text().splitlines()]
+    assert [one["failed"] for one in kept if one["variant"] == "other"] == [""]
+    assert notes_of(tmp_path / "s", ["local"])
+    assert os.path.lexists(tmp_path / "s" / kept[-1]["recording"])
