@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from compare_sides import arm
-from whylate.cli import sides
 from whylate.cli.baseline import command as baseline
 from whylate.cli.compare import command as compare_verb
-from whylate.compare import runs as compare_runs
 from whylate.compare.baseline import load, path_of, save
 from whylate.compare.judge import compare
 from whylate.compare.question import Question
-from whylate.compare.runs import Run
 from whylate.recording.errors import RecordingError
 
 OLD = arm("old", 8)
@@ -103,41 +102,50 @@ def test_one_of_a_newer_whylate_asks_for_that_whatever_else_stands_in_it() -> No
 # -- the verbs
 
 
+def histogram(path: Path, level_us: float, seed: int) -> None:
+    """Write what cyclictest prints of a run with --histogram."""
+    rng = np.random.default_rng(seed)
+    level = level_us * math.exp(0.02 * rng.standard_normal())
+    latency_us = np.round(level * rng.lognormal(0, 0.2, 20_000)).astype(int)
+    bins = np.bincount(latency_us)
+    lines = ["# Histogram", *(f"{us:06d} {n:06d}" for us, n in enumerate(bins.tolist()))]
+    lines += [f"# Total: {latency_us.size:09d}", f"# Avg Latencies: {round(latency_us.mean()):05d}"]
+    lines += [f"# Max Latencies: {latency_us.max():05d}", "# Histogram Overflows: 00000"]
+    path.write_text("\n".join(lines) + "\n")
+
+
 @pytest.fixture
-def recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a directory with the runs of both sides, made up."""
-    known = {str(tmp_path / one.name): one for one in (*OLD.runs, *NEW.runs)}
-
-    def read(path: Path) -> Run:
-        return known[str(path)]
-
-    def recordings_in(path: Path) -> list[Path]:
-        return [Path(name) for name in known if name.startswith(str(path))]
-
-    monkeypatch.setattr(compare_runs, "read_run", read)
-    monkeypatch.setattr(sides, "recordings_in", recordings_in)
-    return tmp_path
+def runs(tmp_path: Path) -> dict[str, list[str]]:
+    """Return the files of eight runs of each side."""
+    found: dict[str, list[str]] = {}
+    for name, level_us in (("old", 10.0), ("newer", 15.0)):
+        for number in range(8):
+            path = tmp_path / f"{name}-{number}"
+            histogram(path, level_us, number)
+            found.setdefault(name, []).append(str(path))
+    return found
 
 
 def said(words: list[str]) -> Result:
     return CliRunner().invoke(baseline, words)
 
 
-def test_the_verb_saves_and_lists(recordings: Path) -> None:
-    done = said(["save", "v1", str(recordings / "old")])
+def test_the_verb_saves_and_lists(runs: dict[str, list[str]]) -> None:
+    done = said(["save", "v1", *runs["old"]])
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith("8 runs of 1 boot in ")
-    said(["save", "v2", str(recordings / "newer")])
+    assert done.stdout.startswith("8 runs of boots that are not known in ")
+    said(["save", "v6.12", *runs["newer"]])
     listed = said(["list"]).stdout.splitlines()
-    assert [line.partition(",")[0] for line in listed] == ["v1  8 runs", "v2  8 runs"]
+    assert listed == ["v1  8 runs", "v6.12  8 runs"]
 
 
-def test_a_comparison_with_a_baseline_is_that_with_its_runs(recordings: Path) -> None:
-    said(["save", "v1", str(recordings / "old")])
-    words = ["--baseline", "v1", str(recordings / "newer"), "--json"]
-    done = CliRunner().invoke(compare_verb, words)
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    assert found["verdict"] == "worse"
+def test_a_comparison_with_a_baseline_is_that_with_its_runs(runs: dict[str, list[str]]) -> None:
+    said(["save", "v1", *runs["old"]])
+    verb = CliRunner()
+    kept = verb.invoke(compare_verb, ["--baseline", "v1", *runs["newer"], "--json"])
+    direct = verb.invoke(compare_verb, [*runs["old"], ":", *runs["newer"], "--json"])
+    assert kept.exit_code == direct.exit_code == 0, kept.output
+    found, same = json.loads(kept.stdout), json.loads(direct.stdout)
+    assert found["verdict"] == same["verdict"] == "worse"
     assert found["first"]["name"] == "baseline v1"
-    assert found["p"] == compare(OLD, NEW, Question(unit="ns")).p
+    assert (found["p"], found["statistics"]) == (same["p"], same["statistics"])

@@ -147,7 +147,7 @@ def test_two_knobs_at_once_are_told_apart(tmp_path: Path) -> None:
         recorder = false
         runs = 6
         [factors]
-        load = ["switch", "memory"]
+        priority = [20, 80]
         "sysctl:vm.stat_interval" = [1, 7]
         """
     )
@@ -157,9 +157,9 @@ def test_two_knobs_at_once_are_told_apart(tmp_path: Path) -> None:
     (effects,) = found["effects"]
     assert effects["rounds"] == 6
     assert [one["knobs"] for one in effects["effects"]] == [
-        ["load: switch → memory"],
+        ["priority: 20 → 80"],
         ["sysctl:vm.stat_interval: 1 → 7"],
-        ["load: switch → memory", "sysctl:vm.stat_interval: 1 → 7"],
+        ["priority: 20 → 80", "sysctl:vm.stat_interval: 1 → 7"],
     ]
     for one in effects["effects"]:
         for value, low, high in one["ratios"].values():
