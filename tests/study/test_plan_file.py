@@ -48,6 +48,16 @@ def read(tmp_path: Path, text: str) -> StudyPlan:
     return plan_of(read_plan_file(file))
 
 
+def test_a_board_warms_up_unless_each_run_boots(tmp_path: Path) -> None:
+    assert read(tmp_path, TWO).warm_up_ns == 2_000_000_000
+    assert read(tmp_path, "for = '300ms'\n" + TWO).warm_up_ns == 300_000_000
+    assert read(tmp_path, "warm_up = '10s'\n" + TWO).warm_up_ns == 10_000_000_000
+    assert read(tmp_path, "warm_up = 'none'\n" + TWO).warm_up_ns == 0
+    assert read(tmp_path, VIRTUAL + TWO).warm_up_ns == 0
+    with pytest.raises(RequestError, match="nothing stays warm"):
+        read(tmp_path, "warm_up = '1s'\n" + VIRTUAL + TWO)
+
+
 def test_a_plan_says_what_every_run_is(tmp_path: Path) -> None:
     plan = read(tmp_path, PLAN)
     assert plan.boards == ["pc", "virt-arm64"]

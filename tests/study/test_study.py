@@ -58,6 +58,18 @@ def test_a_study_has_a_verdict_that_compare_gives_too(tmp_path: Path) -> None:
     assert json.loads(shown.stdout)["comparisons"] == found
 
 
+def test_a_board_warms_up_once_and_nothing_of_it_is_kept(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    load = f"cmd:sh -c 'echo >> {ran}; exec sleep 100'"
+    words = ["--variant", "other:priority=20", "--load", load]
+    run([*study(tmp_path / "s", *words), "--warm-up", "50ms"])
+    # Each of 12 runs, and one before them.
+    assert ran.read_text().count("\n") == 13
+    assert len(read_study(tmp_path / "s")[1]) == 12
+    assert list((tmp_path / "s").rglob("samples.parquet"))
+    assert not any((tmp_path / "s" / "warm-up").iterdir())
+
+
 def test_a_killed_study_goes_on_where_it_was(tmp_path: Path) -> None:
     command = study(tmp_path / "s", "--variant", "other:priority=20")
     with subprocess.Popen(

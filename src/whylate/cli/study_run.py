@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 #: Options that are times, and the keys of a plan that they stand for.
-_TIMES = {"duration_ns": "duration", "interval_ns": "interval", "budget_ns": "budget"}
+_TIMES = {"duration_ns": "duration", "interval_ns": "interval", "budget_ns": "budget",
+          "warm_up_ns": "warm_up"}  # fmt: skip
 
 
 class VariantType(click.ParamType[tuple[str, dict[str, str]]]):
@@ -58,6 +59,9 @@ class VariantType(click.ParamType[tuple[str, dict[str, str]]]):
 @click.option("--runs", type=int, metavar="N", help="Look at it once, after N rounds.")
 @click.option("--same", "margins", multiple=True, metavar="STATISTIC:MARGIN",
               help="Call two variants the same where they are within so much: p50:5%.")  # fmt: skip
+@click.option("--warm-up", "warm_up_ns", type=Duration(), metavar="TIME",
+              help="Run so long before the first run, and keep nothing of it.  [default: 2s, or "
+              "as long as a run]")  # fmt: skip
 @click.option("--budget", "budget_ns", type=Duration(), metavar="TIME",
               help="Begin no run after so long.")  # fmt: skip
 @click.option("--virtual-time", is_flag=True, help="Virtual boards: count time in instructions.")

@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from whylate.boards.board import Board
 from whylate.probe.client import ProbeRefusedError
 from whylate.recording.errors import DiskError, RecordingError
+from whylate.recording.path_part import path_part
 from whylate.recording.reader import open_recording
 from whylate.run.environment import with_variables
 from whylate.run.knobs import Applied, apply
@@ -33,6 +35,8 @@ from whylate.study.undo import Undo
 _TRIES = 3
 #: Between tries, s: a board that is being switched, or a network, comes back meanwhile.
 _PAUSE_S = 5.0
+#: Below the study's directory, for as long as a board warms up.
+WARM_UP = "warm-up"
 
 #: Opens a board with these words on its kernel's command line.
 Open = Callable[[str, tuple[str, ...]], Board]
@@ -130,10 +134,14 @@ class _Study:
 
     def _runs_of(self, board: str) -> str:
         """Make the runs of a board where the evidence asks for them; return why it is given up."""
+        warm = not self._plan.warm_up_ns
         while (place := self._next(board)) is not None:
             if self._over():
                 self.result.stopped = True
                 return ""
+            if not warm:
+                self._warm_up(place)
+                warm = True
             self._watcher.begins(place)
             why = self._make(place)
             if why:
@@ -161,11 +169,9 @@ class _Study:
             }
         return next(left(self._plan, board, made(self._journal.done), decided), None)
 
-    def _make(self, place: Place) -> str:
-        """Make a run; return why its board is given up, "" where it is not."""
+    def _job(self, place: Place, directory: Path) -> Job:
         applied = self._variants[place.variant]
-        directory = self._journal.directory / place_of(place)
-        job = Job(
+        return Job(
             place.board,
             lambda: self._open(opened_name(place.board, applied), applied.kernel_args),
             _of_load(self._plan, applied, place),
@@ -173,6 +179,21 @@ class _Study:
             self._watcher.observer(place.board),
             partial(self._undo.around, place.board, applied.commands),
         )
+
+    def _warm_up(self, place: Place) -> None:
+        """Let a board run as in its first run, and keep nothing: what goes wrong that run tells."""
+        directory = self._journal.directory / WARM_UP / path_part(place.board)
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        job = self._job(place, directory)
+        request = replace(job.request, duration_ns=self._plan.warm_up_ns, recorder=None)
+        carry_out(replace(job, request=request), self._stopped)
+        shutil.rmtree(directory, ignore_errors=True)
+
+    def _make(self, place: Place) -> str:
+        """Make a run; return why its board is given up, "" where it is not."""
+        directory = self._journal.directory / place_of(place)
+        job = self._job(place, directory)
         why = ""
         for number in range(_TRIES):
             if number:

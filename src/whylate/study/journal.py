@@ -20,7 +20,7 @@ PLAN = "study.json"
 JOURNAL = "runs.jsonl"
 RUNS = "runs"
 #: What of a plan may be another when a study goes on.
-_MAY_CHANGE = frozenset({"stop", "budget_ns"})
+_MAY_CHANGE = frozenset({"stop", "budget_ns", "warm_up_ns"})
 
 
 LAYOUT = Layout(

@@ -71,6 +71,8 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     smp: int | None = None
     #: The order of the runs comes from it.
     seed: int = 1
+    #: So long each board runs before its first run, and nothing of it is kept; 0: not at all.
+    warm_up_ns: int = 0
     #: No run begins after so long; None: none is kept from it.
     budget_ns: int | None = None
 

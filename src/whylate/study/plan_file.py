@@ -1,7 +1,7 @@
 """A study's plan as a user writes it: TOML, with the keys of PlanFile.
 
-boards, for, interval, priority, cpus, recorder, virtual_time, smp, seed and budget say what every
-run is; looks, anytime or runs when it stops; same = { p50 = "5%" } what is called the same.
+boards, for, interval, priority, cpus, recorder, virtual_time, smp, seed, warm_up and budget say
+what every run is; looks, anytime or runs when it stops; same = { p50 = "5%" } what is called the same.
 loads = { idle = [], busy = ["memory", "net:2"] } has sets of loads by name, and each table
 [variants.NAME] the knobs of a variant: governor = "performance". A table [knobs.NAME] with read and
 write makes a knob of one's own, which is called "command:NAME".
@@ -35,6 +35,8 @@ DEFAULT_LOOKS = (10, 20, 30)
 FEWEST_ROUNDS = 6
 #: Rounds of a study of factors, where nothing is said: each effect is of all of its runs.
 FACTORIAL_ROUNDS = 8
+#: What a board runs before its first run, where nothing is said: clocks and caches settle.
+WARM_UP_NS = 2_000_000_000
 #: Nothing larger is a plan.
 _MAX_PLAN = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
@@ -63,6 +65,7 @@ class PlanFile(msgspec.Struct, forbid_unknown_fields=True, rename={"duration": "
     smp: int | None = None
     seed: int = 1
     budget: str | None = None
+    warm_up: str | None = None
 
 
 def read_plan_file(path: Path) -> PlanFile:
@@ -117,6 +120,7 @@ def plan_of(file: PlanFile) -> StudyPlan:
         smp=file.smp,
         seed=file.seed,
         budget_ns=None if file.budget is None else _time("budget", file.budget),
+        warm_up_ns=_warm_up(file, duration_ns),
     )
     check_knobs(plan)
     check_differ(plan)
@@ -135,6 +139,19 @@ def _time(key: str, text: str) -> int:
     if ns is None:
         raise RequestError(f"{key} = {text[:40]!r} is no time: write it like 20s, 500us or 2h")
     return ns
+
+
+def _warm_up(file: PlanFile, duration_ns: int) -> int:
+    """Return how long a board runs before its first run: in virtual time each run boots."""
+    if file.virtual_time:
+        if file.warm_up not in (None, "none"):
+            raise RequestError("warm_up: in virtual time each run boots, and nothing stays warm")
+        return 0
+    if file.warm_up == "none":
+        return 0
+    if file.warm_up is None:
+        return min(WARM_UP_NS, duration_ns)
+    return _time("warm_up", file.warm_up)
 
 
 def _margin(name: str, text: str) -> float:
