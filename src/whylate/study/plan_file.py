@@ -1,8 +1,8 @@
 """A study's plan as a user writes it: TOML, with the keys of PlanFile.
 
 boards, for, interval, priority, cpus, recorder, virtual_time, smp, seed, warm_up and budget say
-what every run is; looks, anytime or runs when it stops; same = { p50 = "5%" } what is called the same.
-loads = { idle = [], busy = ["memory", "net:2"] } has sets of loads by name, and each table
+what every run is; looks, anytime or runs when it stops; same = { p50 = "5%" } what is called the
+same. loads = { idle = [], busy = ["memory", "net:2"] } has sets of loads by name, and each table
 [variants.NAME] the knobs of a variant: governor = "performance". A table [knobs.NAME] with read and
 write makes a knob of one's own, which is called "command:NAME".
 """
