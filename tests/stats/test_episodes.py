@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from stats_examples import clustered, independent, lane, ordered
 
-from whylate.stats.episodes import episode_starts
+from whylate.stats.episodes import episode_peaks, episode_starts
 from whylate.stats.extremes import extremal_index
 from whylate.stats.rates import episode_rate
 
@@ -80,3 +80,28 @@ def test_without_an_extremal_index_all_episodes_may_be_one_event() -> None:
 def test_no_rows_say_nothing() -> None:
     assert episode_rate([lane([])], 100_000, None).high_per_s is None
     assert episode_rate([], 100_000, None).episodes == 0
+
+
+def test_the_peak_of_a_stall_is_its_longest_and_is_known() -> None:
+    values = np.full(100, 5_000)
+    values[40:43] = [2_900_000, 1_900_000, 900_000]
+    values[70] = 300_000
+    found = episode_peaks([lane(values, overrun=[41, 42])], 100_000)
+    assert found.latency_ns.tolist() == [2_900_000, 300_000]
+    assert found.at_least.tolist() == [False, False]
+
+
+def test_the_peak_of_two_cpus_is_that_of_the_later_one() -> None:
+    first, second = np.full(100, 5_000), np.full(100, 5_000)
+    first[40], second[40], second[70] = 500_000, 800_000, 200_000
+    found = episode_peaks([lane(first), lane(second, start_ns=300_000)], 100_000)
+    assert found.latency_ns.tolist() == [800_000, 200_000]
+    assert episode_peaks([lane(first)], 10**9).latency_ns.size == 0
+
+
+def test_a_peak_that_only_an_overrun_has_is_a_lower_bound() -> None:
+    values = np.full(100, 5_000)
+    values[40:43] = [1_500_000, 1_900_000, 900_000]
+    values[70] = 300_000
+    found = episode_peaks([lane(values, overrun=[41, 42, 70])], 100_000)
+    assert found.at_least.tolist() == [True, True]

@@ -11,7 +11,10 @@ import click
 from whylate.cli.quantities import ClaimType, Duration
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from whylate.compare.bound import Bound
+    from whylate.compare.extrapolation import Extrapolation
     from whylate.summary.requirements import RateLimit
 
 STATUS = {"pass": 0, "fail": 1, "inconclusive": 3, "no verdict": 3}
@@ -25,22 +28,33 @@ STATUS = {"pass": 0, "fail": 1, "inconclusive": 3, "no verdict": 3}
 @click.option("--claim", type=ClaimType(),
               help="Do the runs bear it out? Without RECORDINGS: how long they must be.",
               )  # fmt: skip
+@click.option("--once-in", "once_in_ns", type=Duration(), metavar="TIME",
+              help="Extrapolate: which latency is exceeded about once in TIME? At most ten times "
+              "what the runs are worth, and only where they can bear it.",
+              )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
 def command(
-    recordings: tuple[Path, ...], above_ns: int | None, claim: RateLimit | None, as_json: bool
+    recordings: tuple[Path, ...],
+    above_ns: int | None,
+    claim: RateLimit | None,
+    once_in_ns: int | None,
+    as_json: bool,
 ) -> None:
     """Say how rare late activations are, from what RECORDINGS bear out together.
 
     Late activations whose windows overlap, on whatever CPU, are one episode. With none above it in
     so much time a limit is exceeded less often than three times in that time, with 95 %
     confidence; where episodes come in clusters it takes longer. No run can prove a maximum. Exit
-    status 0, 1 where a claim fails, 3 where the runs do not decide it.
+    status 0, 1 where a claim fails, 3 where the runs do not decide it, or where only an
+    extrapolation was asked for and they do not bear one.
     """
     from whylate.cli.imported import refuse_imported
     from whylate.compare.bound import bound
     from whylate.compare.sources import recordings_in
 
     if not recordings:
+        if once_in_ns is not None:
+            raise click.UsageError("--once-in extrapolates from recordings: name them")
         _plan(claim, as_json=as_json)
         return
     if above_ns is not None and claim is not None:
@@ -48,14 +62,16 @@ def command(
     places = [one for path in recordings for one in recordings_in(path)]
     refuse_imported(places, "when its activations came, so that nothing says how rare a late one "
                     "is: no verdict; whylate measure records it")  # fmt: skip
-    found = bound(places, above_ns, claim)
+    found = bound(places, above_ns, claim, once_in_ns)
     if as_json:
         _print_json(found)
     else:
         _print(found)
     if found.verdict is not None:
         sys.exit(STATUS[found.verdict])
-    sys.exit(3 if found.why_not is not None else 0)
+    asked = found.extrapolation if above_ns is None else None
+    refused = asked is not None and asked.level_ns is None
+    sys.exit(3 if found.why_not is not None or refused else 0)
 
 
 def _plan(claim: RateLimit | None, *, as_json: bool) -> None:
@@ -108,12 +124,35 @@ def _print(found: Bound) -> None:
         console.print(Text(f"{found.verdict}  {found.claim}: {plain(found.why or '', 400)}."))
     if found.more_s is not None:
         console.print(f"About {needed_text(found.more_s)} more like these would bear it out.")
+    if found.extrapolation is not None:
+        _print_extrapolation(console, found.extrapolation)
     console.print(
         Text(
             "Of runs like these: in as much time again the largest latency rises every second "
             "time, whatever it is.",
             style="dim",
         )
+    )
+
+
+def _print_extrapolation(console: Console, found: Extrapolation) -> None:
+    from rich.text import Text
+
+    from whylate.report.text import plain
+    from whylate.summary.units import count_text, ns_text, rough_ns_text, span_text
+
+    if found.level_ns is None or found.low_ns is None or found.high_ns is None:
+        console.print(Text("no extrapolation:", style="bold red"))
+        for reason in found.reasons:
+            console.print(Text(f"– {plain(reason, 500)}"))
+        return
+    one_boot = "; all runs are from one boot, and another may differ by itself"
+    label = found.label + (one_boot if found.one_boot else "")
+    console.print(
+        f"About once in {span_text(found.every_s)}: later than {rough_ns_text(found.level_ns)}, "
+        f"95 % interval {rough_ns_text(found.low_ns)} … {rough_ns_text(found.high_ns)}; "
+        f"{label}. From the {count_text(found.episodes or 0)} episodes above "
+        f"{ns_text(found.threshold_ns or 0)}, generalised Pareto with shape {found.shape:.2f}."
     )
 
 

@@ -9,11 +9,14 @@ from typing import Literal
 
 import msgspec
 
+from whylate.compare.extrapolation import Extrapolation, extrapolate
+from whylate.compare.runs import boot_of, sets_of
 from whylate.recording.reader import open_recording
 from whylate.stats.episodes import episode_starts
 from whylate.stats.extremes import extremal_index
 from whylate.stats.lanes import observed_s
 from whylate.stats.ordered import merge, order
+from whylate.stats.run_tail import LEAST_ROWS, RunTail, run_tail
 from whylate.stats.worst_case import (
     Rate,
     Watched,
@@ -33,7 +36,7 @@ class Bound(msgspec.Struct, frozen=True):
     once_in_s: an episode above it comes less often than that. more_often_than_s: and more often
     than that; None where none came. clusters: so many episodes count as one. more_s: about so much
     longer would decide the claim; None: nothing to decide, or it never would. why_not: why there is
-    no answer.
+    no answer. extrapolation: where one was asked for.
     """
 
     above_ns: int
@@ -50,11 +53,16 @@ class Bound(msgspec.Struct, frozen=True):
     why: str | None = None
     more_s: float | None = None
     why_not: str | None = None
+    extrapolation: Extrapolation | None = None
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """What is kept of a run. theta: None where too little is seen of how episodes cluster."""
+    """What is kept of a run. theta: None where too little is seen of how episodes cluster.
+
+    made: when, as text that sorts. sets: what must be the same in all runs. boot: which; None where
+    it is not known. tail: None where nobody asked for it, or there is none.
+    """
 
     largest_ns: int | None
     at_least: bool
@@ -62,18 +70,26 @@ class _Seen:
     seconds: float
     theta: float | None
     distrust: tuple[str, ...]
+    made: str
+    sets: dict[str, str]
+    boot: str | None
+    tail: RunTail | None
 
 
 def bound(
-    recordings: Sequence[Path], above_ns: int | None = None, claim: RateLimit | None = None
+    recordings: Sequence[Path],
+    above_ns: int | None = None,
+    claim: RateLimit | None = None,
+    once_in_ns: int | None = None,
 ) -> Bound:
     """Say how rare episodes above a latency are in runs like these; raises RecordingError.
 
-    above_ns: None with no claim: the largest latency that was seen.
+    above_ns: None with no claim: the largest latency that was seen. once_in_ns: extrapolate, how
+    late an episode is about once in this time.
     """
     if claim is not None:
         above_ns = claim.limit_ns
-    seen = [_seen(one, above_ns) for one in recordings]
+    seen = [_seen(one, above_ns, with_tail=once_in_ns is not None) for one in recordings]
     seconds = sum(one.seconds for one in seen)
     episodes = sum(one.episodes for one in seen)
     known = [one for one in seen if one.largest_ns is not None]
@@ -102,10 +118,34 @@ def bound(
         why=why,
         more_s=more_s,
         why_not=why_not,
+        extrapolation=None if once_in_ns is None else _extrapolated(seen, once_in_ns / 1e9),
     )
 
 
-def _seen(directory: Path, above_ns: int | None) -> _Seen:
+def _extrapolated(seen: Sequence[_Seen], every_s: float) -> Extrapolation:
+    in_order = sorted(seen, key=lambda one: one.made)
+    boots = {one.boot for one in seen}
+    return extrapolate(
+        [one.tail for one in in_order if one.tail is not None],
+        every_s,
+        distrust=_distrust(seen) or _unequal(seen),
+        one_boot=len(boots) == 1 and None not in boots,
+    )
+
+
+def _unequal(seen: Sequence[_Seen]) -> str | None:
+    """Say what keeps runs from being taken together: nothing in one, or another workload."""
+    empty = sum(one.tail is None for one in seen)
+    if empty:
+        return f"{empty} of {len(seen)} runs have fewer than {LEAST_ROWS} activations"
+    for name in seen[0].sets if seen else ():
+        values = list(dict.fromkeys(one.sets.get(name, "") for one in seen))
+        if len(values) > 1:
+            return f"the runs differ in their {name}: {values[0]} and {values[1]}"
+    return None
+
+
+def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
     """Look at a run; above_ns None: the largest latency of all runs, above which there is none."""
     recording = open_recording(directory)
     lanes = recording.samples
@@ -122,13 +162,26 @@ def _seen(directory: Path, above_ns: int | None) -> _Seen:
         seconds=observed_s(lanes),
         theta=index.cautious if index else None,
         distrust=tuple(assess(recording.manifest, lanes).trust.reasons),
+        made=recording.manifest.created,
+        sets=sets_of(recording.manifest),
+        boot=boot_of(recording.manifest, directory),
+        tail=run_tail(together, lanes, index.cautious if index else None)
+        if with_tail and together.n >= LEAST_ROWS
+        else None,
     )
 
 
-def _why_not(seen: Sequence[_Seen]) -> str | None:
+def _distrust(seen: Sequence[_Seen]) -> str | None:
     bad = [one for one in seen if one.distrust]
-    if bad:
-        return f"{len(bad)} of {len(seen)} runs must not be judged: {bad[0].distrust[0]}"
+    if not bad:
+        return None
+    return f"{len(bad)} of {len(seen)} runs must not be judged: {bad[0].distrust[0]}"
+
+
+def _why_not(seen: Sequence[_Seen]) -> str | None:
+    bad = _distrust(seen)
+    if bad is not None:
+        return bad
     if not any(one.seconds for one in seen):
         return "no activation was recorded"
     if any(one.theta is None for one in seen if one.seconds):

@@ -107,10 +107,10 @@ def read_run(directory: Path) -> Run:
         name=str(directory),
         values={name: value for name, value in found.items() if value is not None},
         activations=ordered.n,
-        boot=_boot(manifest, directory),
+        boot=boot_of(manifest, directory),
         made=manifest.created,
         distrust=tuple(assess(manifest, samples).trust.reasons),
-        sets=_sets(manifest),
+        sets=sets_of(manifest),
         beside=_beside(manifest),
         repeats=manifest.plan.virtual_time,
         octaves=octaves(ordered.bound_ns),
@@ -157,7 +157,7 @@ def foreign_run(name: str, one: ForeignRun) -> Run:
     )
 
 
-def _boot(manifest: Manifest, directory: Path) -> str | None:
+def boot_of(manifest: Manifest, directory: Path) -> str | None:
     """Return which boot a run is from; in virtual time each run is one of its own."""
     if manifest.plan.virtual_time:
         return str(directory)
@@ -165,7 +165,8 @@ def _boot(manifest: Manifest, directory: Path) -> str | None:
     return known if isinstance(known, str) else None
 
 
-def _sets(manifest: Manifest) -> dict[str, str]:
+def sets_of(manifest: Manifest) -> dict[str, str]:
+    """Return what must be the same in runs that are judged together."""
     plan = manifest.plan
     return {
         "workload": plan.workload,

@@ -67,12 +67,13 @@ def trends(ordered: Ordered, lanes: Sequence[Lane]) -> list[Trend]:
     return found
 
 
-def kendall_p(values: Floats) -> float:
+def kendall_p(values: Floats, *, independent: bool = False) -> float:
     """Two-sided p-value of Kendall's test against time, ties and dependence allowed for.
 
     values: float64, shape (m,), m at least 4, one a block. Normal approximation with continuity
     correction; the variance allows for the correlation of neighbouring blocks, estimated so
-    that a step does not count as one. 1.0 where all values are equal.
+    that a step does not count as one, unless they are `independent`: as runs are supposed to be,
+    and as so few of them could not tell. 1.0 where all values are equal.
     """
     m = len(values)
     later = np.sign(values[None, :] - values[:, None])
@@ -81,7 +82,8 @@ def kendall_p(values: Floats) -> float:
     variance = (m * (m - 1) * (2 * m + 5) - float((ties * (ties - 1) * (2 * ties + 5)).sum())) / 18
     if variance <= 0:
         return 1.0
-    variance *= _dependence_factor(values)
+    if not independent:
+        variance *= _dependence_factor(values)
     z = max(0.0, abs(score) - 1) / math.sqrt(variance)
     return math.erfc(z / math.sqrt(2))
 

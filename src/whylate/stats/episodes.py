@@ -3,10 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from whylate.stats.lanes import Int64s, Lane
+from whylate.stats.lanes import Bools, Int64s, Lane
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The longest latency of each episode, in the order in which episodes began.
+
+    latency_ns: int64, shape (episodes,). at_least: bool, shape (episodes,), True where only an
+    overrun is that long: nothing in the episode that is known in full is as late.
+    """
+
+    latency_ns: Int64s
+    at_least: Bools
+
+
+@dataclass(frozen=True)
+class _Late:
+    """Late rows: as each lane has them, and all of them in the order in which they were due.
+
+    sequence: int64, shape (late,): where the rows, lane after lane, stand in that order.
+    latency_ns, opens: in that order; opens: the row begins an episode.
+    """
+
+    rows: list[Int64s]
+    sequence: Int64s
+    latency_ns: Int64s
+    opens: Bools
 
 
 def episode_starts(lanes: Sequence[Lane], limit_ns: int) -> list[Int64s]:
@@ -15,18 +42,44 @@ def episode_starts(lanes: Sequence[Lane], limit_ns: int) -> list[Int64s]:
     An episode is a maximal set of late activations, of any lane, whose windows from due to run
     overlap. Late: longer than limit_ns, overruns by their lower bound.
     """
-    late = [np.flatnonzero(lane.latency_ns > limit_ns) for lane in lanes]
-    if not any(index.size for index in late):
-        return late
-    due_ns = np.concatenate([lane.due_of(index) for lane, index in zip(lanes, late, strict=True)])
+    late = _late(lanes, limit_ns)
+    if late is None:
+        return [np.empty(0, dtype=np.int64) for _ in lanes]
+    opens = np.empty(len(late.sequence), dtype=bool)
+    opens[late.sequence] = late.opens
+    parts = np.split(opens, np.cumsum([index.size for index in late.rows])[:-1])
+    return [index[part] for index, part in zip(late.rows, parts, strict=True)]
+
+
+def episode_peaks(lanes: Sequence[Lane], limit_ns: int) -> Peaks:
+    """Return the peaks of the episodes above limit_ns.
+
+    An overrun counts with its lower bound; the activation that held it up is in the same episode,
+    and longer, unless it was not recorded.
+    """
+    late = _late(lanes, limit_ns)
+    if late is None:
+        return Peaks(np.empty(0, dtype=np.int64), np.empty(0, dtype=bool))
+    overrun = np.concatenate(
+        [lane.overrun[index] for lane, index in zip(lanes, late.rows, strict=True)]
+    )[late.sequence]
+    first = np.flatnonzero(late.opens)
+    peak_ns = np.maximum.reduceat(late.latency_ns, first)
+    known_ns = np.maximum.reduceat(np.where(overrun, limit_ns, late.latency_ns), first)
+    return Peaks(peak_ns, known_ns < peak_ns)
+
+
+def _late(lanes: Sequence[Lane], limit_ns: int) -> _Late | None:
+    """Find late rows and those of them that open an episode; None where none is late."""
+    rows = [np.flatnonzero(lane.latency_ns > limit_ns) for lane in lanes]
+    if not any(index.size for index in rows):
+        return None
+    due_ns = np.concatenate([lane.due_of(index) for lane, index in zip(lanes, rows, strict=True)])
     latency_ns = np.concatenate(
-        [lane.latency_ns[index] for lane, index in zip(lanes, late, strict=True)]
+        [lane.latency_ns[index] for lane, index in zip(lanes, rows, strict=True)]
     )
     sequence = np.argsort(due_ns, kind="stable")
     due_ns, latency_ns = due_ns[sequence], latency_ns[sequence]
     over_ns = np.maximum.accumulate(due_ns + np.maximum(latency_ns, 0))
-    opens_sorted = np.concatenate(([True], due_ns[1:] > over_ns[:-1]))
-    opens = np.empty(len(sequence), dtype=bool)
-    opens[sequence] = opens_sorted
-    parts = np.split(opens, np.cumsum([index.size for index in late])[:-1])
-    return [index[part] for index, part in zip(late, parts, strict=True)]
+    opens = np.concatenate(([True], due_ns[1:] > over_ns[:-1]))
+    return _Late(rows, sequence, latency_ns, opens)

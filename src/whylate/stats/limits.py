@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 
 def binomial_limits(events: float, trials: float, confidence: float) -> tuple[float, float]:
     """Two-sided limits for a probability, after Clopper and Pearson (1934), Biometrika 26.
@@ -41,15 +44,31 @@ def student_t(probability: float, degrees: float) -> float:
     return float(stdtrit(degrees, probability))
 
 
-def student_p(t: float, degrees: float) -> float:
-    """Probability that Student's t is below."""
-    from scipy.special import stdtr
-
-    return float(stdtr(degrees, t))
-
-
 def normal(probability: float) -> float:
     """Quantile of the normal distribution."""
     from scipy.special import ndtri
 
     return float(ndtri(probability))
+
+
+def student_p(t: float, degrees: float) -> float:
+    """Two-sided p-value of Student's t; degrees of freedom at least 1."""
+    from scipy.special import stdtr
+
+    return 2 * float(stdtr(degrees, -abs(t)))
+
+
+def fishers_p(p_values: Sequence[float]) -> float:
+    """Combine independent p-values: the chance that their product is as small as it is.
+
+    -2 times the sum of their logarithms is chi-square with twice as many degrees of freedom
+    (Fisher 1932, Statistical Methods for Research Workers, 4th edition, section 21.1). 1 without
+    any.
+    """
+    from scipy.special import chdtrc
+
+    if not p_values:
+        return 1.0
+    if min(p_values) <= 0:
+        return 0.0
+    return float(chdtrc(2 * len(p_values), -2 * sum(math.log(one) for one in p_values)))

@@ -87,7 +87,7 @@ def differ(on: Floats, off: Floats) -> float:
     error = float(falls.std(ddof=1)) / math.sqrt(len(falls))
     if error == 0:
         return 1.0 if falls[0] == 0 else 0.0
-    return 2 * student_p(-abs(float(falls.mean())) / error, len(falls) - 1)
+    return student_p(float(falls.mean()) / error, len(falls) - 1)
 
 
 def fell(on: Floats, off: Floats, confidence: float = 0.95) -> bool:

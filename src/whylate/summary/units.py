@@ -43,6 +43,11 @@ def ns_text(ns: int) -> str:
     return f"{ns} ns"
 
 
+def rough_ns_text(ns: int) -> str:
+    """Write a latency that is known to a tenth or less, with two digits: "310 µs"."""
+    return ns_text(int(float(f"{ns:.1e}")))
+
+
 def span_text(seconds: float) -> str:
     """Write a time for a sentence rounded down: "3.3 s", "47 min", "12 h", "9.0 days"."""
     if seconds < 1:

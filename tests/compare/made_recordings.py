@@ -1,0 +1,55 @@
+"""Recordings on the disk whose latencies a test made up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.recording.manifest import CpuAccount, Fact, Manifest, Plan, ProbeReport
+from whylate.recording.parquet import SamplesWriter
+from whylate.wire.samples import Rows
+
+MS = 1_000_000
+
+
+def recording(
+    directory: Path,
+    latency_ns: NDArray[np.int64],
+    *,
+    created: str = "2026-01-01T00:00:00+00:00",
+    boot: str = "b",
+    interval_ns: int = MS,
+    policy: str = "fifo",
+) -> Path:
+    """Write a recording of one CPU, in order unless it is told otherwise."""
+    n = len(latency_ns)
+    directory.mkdir(parents=True)
+    writer = SamplesWriter(directory)
+    writer.rows(0, Rows(np.arange(n), latency_ns, np.zeros(n, bool)))
+    writer.close()
+    manifest = Manifest(
+        format="whylate-recording", schema_version=1, state="complete", created=created,
+        whylate="0", board="b", clock="CLOCK_MONOTONIC",
+        plan=Plan(
+            workload="wakeup", duration_ns=n * interval_ns, interval_ns=interval_ns, cpus=[0],
+            priority=95, allow_idle_states=False, spool=False, loads=[], settings=[],
+        ),
+        cpus=[
+            CpuAccount(
+                cpu=0, start_ns=0, end_ns=n * interval_ns, expected=n, seen=n, overrun=0, dropped=0,
+                policy=policy, priority=95, memory_locked=True,
+            )
+        ],
+        loads=[], facts=[Fact("boot_id", boot, "/proc/sys/kernel/random/boot_id")], changes=[],
+        probe=ProbeReport(
+            version="0", arch="x86_64", sha256="0" * 64, cpu_time_ns=1, clock_resolution_ns=1,
+            clock_read_ns=20, peak_memory_bytes=1, frames=1, frames_damaged=0, frames_resent=0,
+            frames_lost=0,
+        ),
+        problems=[],
+    )  # fmt: skip
+    (directory / "manifest.json").write_bytes(msgspec.json.encode(manifest))
+    return directory
