@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from whylate.cli.quantities import RequirementType
+
+if TYPE_CHECKING:
+    from whylate.summary.model import Summary
 
 
 @click.command(name="report")
@@ -43,6 +48,7 @@ def command(
     """
     from whylate.cli.show import show
     from whylate.recording.foreign.imported import is_imported
+    from whylate.report.exports import BUILD
 
     if is_imported(directory):
         from whylate.cli.report_imported import report_imported
@@ -56,33 +62,39 @@ def command(
         sys.exit(report_imported(directory, requirements, as_json=as_json))
     if (kcidb is None) != (build_id is None):
         raise click.UsageError("--kcidb and --build go together: which build are the results of?")
-    if as_lava or bencher is not None or kcidb is not None:
-        _export(directory, requirements, bencher, kcidb, build_id or "", as_lava=as_lava)
+    if kcidb is not None and not BUILD.fullmatch(build_id or ""):
+        raise click.UsageError("--build is ORIGIN:ID, the origin of small letters, digits and _")
+
+    def exported(summary: Summary) -> None:
+        _export(summary, bencher, kcidb, build_id or "")
+
     if as_lava:
+        _print_lava(directory, requirements, exported)
         return
-    sys.exit(show(directory, requirements, as_json=as_json, page=page))
+    sys.exit(show(directory, requirements, as_json=as_json, page=page, also=exported))
 
 
-def _export(
-    directory: Path,
-    requirements: tuple[str, ...],
-    bencher: Path | None,
-    kcidb: Path | None,
-    build_id: str,
-    *,
-    as_lava: bool,
+def _print_lava(
+    directory: Path, requirements: tuple[str, ...], exported: Callable[[Summary], None]
 ) -> None:
+    from whylate.recording.reader import open_recording
+    from whylate.report.exports import lava
+    from whylate.summary.summarize import summarize
+
+    recording = open_recording(directory)
+    summary = summarize(recording.samples, recording.manifest, str(directory), requirements)
+    exported(summary)
+    for line in lava(summary):
+        click.echo(line)
+
+
+def _export(summary: Summary, bencher: Path | None, kcidb: Path | None, build_id: str) -> None:
+    """Write the files for other systems that were asked for; raises DiskError."""
     import msgspec
 
     from whylate.recording.errors import DiskError
-    from whylate.recording.reader import open_recording
     from whylate.report import exports
-    from whylate.summary.summarize import summarize
 
-    if kcidb is not None and not exports.BUILD.fullmatch(build_id):
-        raise click.UsageError("--build is ORIGIN:ID, the origin of small letters, digits and _")
-    recording = open_recording(directory)
-    summary = summarize(recording.samples, recording.manifest, str(directory), requirements)
     files = {}
     if bencher is not None:
         files[bencher] = exports.bencher(summary)
@@ -94,6 +106,3 @@ def _export(
             path.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
         except OSError as error:
             raise DiskError(f"{path} cannot be written: {error.strerror}") from None
-    if as_lava:
-        for line in exports.lava(summary):
-            click.echo(line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -128,10 +128,11 @@ def show(
     *,
     as_json: bool,
     page: Path | None = None,
+    also: Callable[[Summary], None] | None = None,
 ) -> int:
-    """Print a recording, write its HTML page, and return the exit status.
+    """Print a recording, write its HTML page, and return the exit status; raises RecordingError.
 
-    Raises RecordingError.
+    also: what else its summary is written to.
     """
     import msgspec
     from rich.console import Console
@@ -141,6 +142,8 @@ def show(
     from whylate.summary.as_json import to_json
 
     summary, page, status, answer = _write(directory, requirements, page)
+    if also is not None:
+        also(summary)
     if as_json:
         document = {**to_json(summary), "report": str(page)}
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2))
