@@ -28,6 +28,8 @@ from whylate.summary.trust import assess
 Floats = NDArray[np.float64]
 
 ALPHA = 0.05
+#: Not the board's: what whylate took, and what it does not know.
+_OWN = frozenset({Cause.RECORDING, Cause.UNEXPLAINED, Cause.NOT_OBSERVED})
 #: Causes that move by less than this part of the late time are of no interest off target.
 _WORTH = 0.02
 
@@ -214,7 +216,7 @@ def _off_target(
     """Return the other causes whose late time surely changed, at 5 % over all of them (Holm)."""
     if not targets:
         return []
-    others = sorted({one for run in (*on, *off) for one in run.causes} - targets)
+    others = sorted({one for run in (*on, *off) for one in run.causes} - targets - _OWN)
     if not others:
         return []
     p = holm(np.array([
