@@ -158,6 +158,30 @@ def test_nothing_late_has_no_preventable_share() -> None:
     assert "nothing was late" in (found.why_not or "")
 
 
+@pytest.mark.realtime
+def test_what_cannot_be_asked_is_one_line(tmp_path: Path) -> None:
+    run = [sys.executable, "-m", "whylate"]
+    recording = str(tmp_path / "r")
+    subprocess.run(
+        [*run, "measure", "local", "--for", "1s", "--interval", "500us", "-o", recording],
+        capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    for words, says in (
+        (["--experiment", "steal"], "no knob switches 'steal' off: it is the host's doing"),
+        (["--experiment", "throttling", "--rounds", "2"], "--rounds must lie between 4 and 1000"),
+        (["--experiment", "throttling", "--target", "x"], "--target 'x' is no cause"),
+        (["--experiment", "throttling", "--worst", "3"], "not for an --experiment"),
+        (["--rounds", "7"], "are for an --experiment"),
+    ):
+        done = subprocess.run(
+            [*run, "explain", recording, *words], capture_output=True, text=True, timeout=60,
+            check=False, cwd=tmp_path,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (2, ""), words
+        assert says in done.stderr
+    assert not (tmp_path / "experiments").exists()
+
+
 @pytest.mark.qemu
 def test_on_a_board_a_known_cause_is_found_to_be_the_reason(tmp_path: Path) -> None:
     with own_boards("virt-arm64"):
