@@ -87,8 +87,8 @@ def forest(caption: str, rows: Sequence[Ratio]) -> Forest | None:
 
 
 def _apart(values: Sequence[float], x: Scale) -> list[float]:
-    """Return values that stand far enough apart for their labels, from the outermost inwards."""
-    kept: list[float] = []
+    """Return one, and values far enough apart for their labels, from the outermost inwards."""
+    kept = [1.0]
     for value in sorted(values, key=lambda one: -abs(math.log(one))):
         if all(abs(x(value) - x(other)) > _LABEL for other in kept):
             kept.append(value)
