@@ -77,6 +77,17 @@ PARTS = {
 ASKED = {"tail rate x1.6": 0.43, "tail scale x1.4": 0.65, "rare mode 1e-5, +400 us": 0.58}
 
 
+def whole_ns(latency_us: Floats) -> NDArray[np.int64]:
+    """Return simulated latencies as a recording has them, ascending."""
+    return np.sort(np.round(latency_us * 1000).astype(np.int64))
+
+
+def compared(latency_ns: NDArray[np.int64]) -> list[float]:
+    """Return what is compared of a run with these latencies."""
+    found = [value_of(Ordered(latency_ns, latency_ns), one) for one in STATISTICS]
+    return [one.compared for one in found if one is not None]
+
+
 def simulate(part: Part, rng: np.random.Generator) -> Row:
     """Simulate one repetition: both sides, run by run, in turns and in random order."""
     values: list[list[list[float]]] = [[], []]
@@ -87,10 +98,8 @@ def simulate(part: Part, rng: np.random.Generator) -> Row:
             moment = (2 * pair + place) / (2 * part.pairs)
             extra = part.second if side else {}
             latency = simulate_run(rng, ROWS, drift=part.drift * moment, **extra)
-            latency_ns = np.sort(np.round(latency * 1000).astype(np.int64))
-            ordered = Ordered(latency_ns, latency_ns)
-            found = [value_of(ordered, one) for one in STATISTICS]
-            values[side].append([round(one.compared, 7) for one in found if one is not None])
+            latency_ns = whole_ns(latency)
+            values[side].append([round(one, 7) for one in compared(latency_ns)])
             moments[side].append((float(latency_ns.mean()), float(latency_ns.var())))
             order.append(side)
     return {"values": values, "moments": moments, "order": order}

@@ -14,12 +14,12 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrate_compare import compared, whole_ns
 from latency_model import simulate_run
 from many_studies import rate
 from whylate.stats.factorial import combinations_of, factorial
-from whylate.stats.ordered import Ordered
 from whylate.stats.prevented import Late, prevented
-from whylate.stats.run_statistics import STATISTICS, value_of
+from whylate.stats.run_statistics import STATISTICS
 
 Floats = NDArray[np.float64]
 
@@ -70,9 +70,7 @@ def shares(repetitions: int) -> None:
 
 def values(rng: np.random.Generator, **changed: float) -> Floats:
     """Return what is compared of a run, shape (statistics,)."""
-    latency_ns = np.sort(np.round(simulate_run(rng, ROWS, **changed) * 1000).astype(np.int64))
-    found = [value_of(Ordered(latency_ns, latency_ns), one) for one in STATISTICS]
-    return np.array([one.compared for one in found if one is not None])
+    return np.array(compared(whole_ns(simulate_run(rng, ROWS, **changed))))
 
 
 #: What the first of two knobs does, and with which settings of both.

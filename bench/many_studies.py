@@ -7,10 +7,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from scipy.stats import beta
-
 from whylate.compare.model import Comparison
 from whylate.run.progress import Observer, Quiet
+from whylate.stats.limits import binomial_limits
 from whylate.study.carry_out import Open, run_study
 from whylate.study.evidence import Key, Standing
 from whylate.study.journal import StudyJournal
@@ -53,9 +52,8 @@ def rate(events: Sequence[bool]) -> str:
     The limits are Clopper's and Pearson's (1934).
     """
     n, k = len(events), sum(events)
-    low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
-    high = float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
-    least = float(beta.ppf(0.05, k, n - k + 1)) if k else 0.0
+    low, high = binomial_limits(k, n, 0.95)
+    least, _ = binomial_limits(k, n, 0.90)
     return (
         f"{k} of {n} ({k / n:.1%}; 95 % limits {low:.1%} to {high:.1%}, one-sided: at least "
         f"{least:.1%})"

@@ -159,5 +159,7 @@ def _print_extrapolation(console: Console, found: Extrapolation) -> None:
 def _print_json(found: Bound) -> None:
     import msgspec
 
+    from whylate.cli.print_json import print_json
+
     document = {"format": "whylate-bound", "version": 1, **msgspec.to_builtins(found)}
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
+    print_json(document)

@@ -91,7 +91,7 @@ def command(
             what,
             target=target,
             threshold_ns=threshold_ns,
-            rounds=rounds if rounds is not None else 10,
+            rounds=rounds,
             duration_ns=duration_ns,
             output=output,
             as_json=as_json,

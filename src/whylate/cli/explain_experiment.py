@@ -20,7 +20,7 @@ def explain_experiment(
     *,
     target: str | None,
     threshold_ns: int | None,
-    rounds: int,
+    rounds: int | None,
     duration_ns: int | None,
     output: Path | None,
     as_json: bool,
@@ -32,6 +32,7 @@ def explain_experiment(
     from whylate.boards.open import BoardOptions, open_board
     from whylate.causes.answer import answer_of
     from whylate.cli.interrupt import Interrupt
+    from whylate.cli.print_json import print_json
     from whylate.cli.study_view import StudyView
     from whylate.recording.path_part import path_part
     from whylate.recording.reader import open_recording
@@ -39,7 +40,7 @@ def explain_experiment(
     from whylate.run.request import RequestError
     from whylate.study.carry_out import run_study
     from whylate.study.experiment import found_of, located
-    from whylate.study.experiment_plan import experiment
+    from whylate.study.experiment_plan import DEFAULT_ROUNDS, experiment
     from whylate.study.journal import StudyJournal
 
     recording = open_recording(directory)
@@ -51,7 +52,7 @@ def explain_experiment(
         recording.manifest.plan,
         what,
         threshold_ns=answer.threshold_ns,
-        rounds=rounds,
+        rounds=DEFAULT_ROUNDS if rounds is None else rounds,
         duration_ns=duration_ns,
         target=_cause(target),
     )
@@ -68,8 +69,7 @@ def explain_experiment(
     if as_json:
         document = {"format": "whylate-experiment", "version": 1, "directory": str(place),
                     **msgspec.to_builtins(found)}  # fmt: skip
-        encoded = msgspec.json.format(msgspec.json.encode(document), indent=2)
-        sys.stdout.write(encoded.decode() + "\n")
+        print_json(document)
     else:
         print_experiment(found, Console(highlight=False))
     for board, why in result.lost.items():

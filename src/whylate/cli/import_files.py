@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +64,7 @@ def _print(place: Path, run: Taken) -> None:
 
 
 def _print_json(made: list[Path], runs: list[Taken]) -> None:
-    import msgspec
+    from whylate.cli.print_json import print_json
 
     document = {
         "format": "whylate-imports",
@@ -76,4 +75,4 @@ def _print_json(made: list[Path], runs: list[Taken]) -> None:
             for place, run in zip(made, runs, strict=True)
         ],
     }  # fmt: skip
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
+    print_json(document)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +18,7 @@ def report_imported(directory: Path, requirements: Sequence[str], *, as_json: bo
     import msgspec
     from rich.console import Console
 
+    from whylate.cli.print_json import print_json
     from whylate.recording.foreign.imported import read_imported
     from whylate.report.imported import print_imported
     from whylate.summary.imported import NumbersSummary, summarize_imported, verdict_of
@@ -35,9 +35,7 @@ def report_imported(directory: Path, requirements: Sequence[str], *, as_json: bo
             "verdict": verdict,
             **msgspec.to_builtins(summary),
         }
-        text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+        print_json(document)
     else:
         print_imported(summary, Console(highlight=False))
     return STATUS[verdict]

@@ -31,6 +31,7 @@ def show_study(directory: Path, *, as_json: bool) -> int:
     import msgspec
     from rich.console import Console
 
+    from whylate.cli.print_json import print_json
     from whylate.report.comparison import print_comparison
     from whylate.report.text import plain
     from whylate.study.effects import effects_of
@@ -65,8 +66,7 @@ def show_study(directory: Path, *, as_json: bool) -> int:
             "failed": [msgspec.to_builtins(one) for one in done if one.failed],
             "to_put_back": [msgspec.to_builtins(one) for one in notes],
         }
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
-        sys.stdout.write("\n")
+        print_json(document)
         return status
     console = Console(highlight=False)
     for each in effects:

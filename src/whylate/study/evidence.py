@@ -14,6 +14,7 @@ from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run, read_run
 from whylate.compare.tested import differences
 from whylate.stats.stopping import joint_e_value, look_levels
+from whylate.study.journal import whole_rounds
 from whylate.study.model import Done, StudyPlan
 
 ALPHA = 0.05
@@ -83,14 +84,10 @@ class Evidence:
 
     def runs(self, board: str, load: str, done: Sequence[Done]) -> dict[str, dict[int, Run]]:
         """Return the runs under a load, by variant and round, of rounds that are whole."""
-        found: dict[str, dict[int, str]] = {one.name: {} for one in self._plan.variants}
-        for one in done:
-            if (one.board, one.load) == (board, load) and not one.failed:
-                found.get(one.variant, {})[one.round] = one.recording
-        whole = set.intersection(*(set(rounds) for rounds in found.values()))
+        variants = [one.name for one in self._plan.variants]
         return {
-            variant: {number: self._read(rounds[number]) for number in sorted(whole)}
-            for variant, rounds in found.items()
+            variant: {number: self._read(recording) for number, recording in rounds.items()}
+            for variant, rounds in whole_rounds(done, board, load, variants).items()
         }
 
     def arms(self, board: str, load: str, done: Sequence[Done]) -> list[Arm]:
@@ -103,16 +100,12 @@ class Evidence:
 
     def _sides(self, key: Key, done: Sequence[Done]) -> tuple[list[Run], list[Run]]:
         """Return the runs of rounds that both sides have, side by side."""
-        base = self._plan.variants[0].name
-        found: dict[str, dict[int, str]] = {base: {}, key.variant: {}}
-        for one in done:
-            if (one.board, one.load) == (key.board, key.load) and not one.failed:
-                found.get(one.variant, {})[one.round] = one.recording
-        both = sorted(found[base].keys() & found[key.variant].keys())
-        return (
-            [self._read(found[base][number]) for number in both],
-            [self._read(found[key.variant][number]) for number in both],
+        variants = [self._plan.variants[0].name, key.variant]
+        found = whole_rounds(done, key.board, key.load, variants)
+        first, second = (
+            [self._read(recording) for recording in found[variant].values()] for variant in variants
         )
+        return first, second
 
     def _read(self, recording: str) -> Run:
         if recording not in self._runs:

@@ -21,13 +21,14 @@ from whylate.causes.population import Population
 from whylate.recording.reader import open_recording
 from whylate.stats.factorial import holm
 from whylate.stats.prevented import Late, Prevented, differ, fell, prevented
+from whylate.study.evidence import ALPHA
 from whylate.study.experiment_plan import OFF, ON, PLACEBO, Experiment
+from whylate.study.journal import whole_rounds
 from whylate.study.model import Done
 from whylate.summary.trust import assess
 
 Floats = NDArray[np.float64]
 
-ALPHA = 0.05
 #: Not the board's: what whylate took, and what it does not know.
 _OWN = frozenset({Cause.RECORDING, Cause.UNEXPLAINED, Cause.NOT_OBSERVED})
 #: Causes that move by less than this part of the late time are of no interest off target.
@@ -97,25 +98,22 @@ def found_of(
     """Judge the whole rounds of an experiment; raises RecordingError."""
     plan = asked.plan
     threshold_ns = plan.threshold_ns or 0
-    of: dict[str, dict[int, str]] = {ON: {}, OFF: {}, PLACEBO: {}}
-    for one in done:
-        if not one.failed:
-            of[one.variant][one.round] = one.recording
-    rounds = sorted(set.intersection(*(set(one) for one in of.values())))
+    of = whole_rounds(done, plan.boards[0], plan.loads[0].name, (ON, OFF, PLACEBO))
+    rounds = len(of[ON])
     seconds = plan.duration_ns / 1e9
     runs = {
-        side: [_run(directory / recordings[number], threshold_ns, seconds) for number in rounds]
+        side: [_run(directory / one, threshold_ns, seconds) for one in recordings.values()]
         for side, recordings in of.items()
     }
-    found = Found(asked.said, threshold_ns, len(rounds), None, None, None, None, None, None, [],
+    found = Found(asked.said, threshold_ns, rounds, None, None, None, None, None, None, [],
                   in_recording, None)  # fmt: skip
     bad = [run.why_not for side in runs.values() for run in side if run.why_not]
     if bad:
         return _refused(found, f"{len(bad)} runs must not be judged: {bad[0]}")
-    if len(rounds) < plan.stop.looks[-1]:
+    if rounds < plan.stop.looks[-1]:
         return _refused(
             found,
-            f"{len(rounds)} of {plan.stop.looks[-1]} rounds are made: the same command goes on",
+            f"{rounds} of {plan.stop.looks[-1]} rounds are made: the same command goes on",
         )
     return judged(found, runs[ON], runs[OFF], runs[PLACEBO], asked.targets)
 

@@ -7,6 +7,7 @@ runs/BOARD/LOAD/VARIANT/ROUND    the recordings: whylate compare takes two of th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -68,6 +69,20 @@ class StudyJournal(LineDirectory[StudyPlan, Done]):
 def made(done: list[Done]) -> set[Place]:
     """Return the runs that there are recordings of."""
     return {Place(one.board, one.load, one.variant, one.round) for one in done if not one.failed}
+
+
+def whole_rounds(
+    done: Sequence[Done], board: str, load: str, variants: Sequence[str]
+) -> dict[str, dict[int, str]]:
+    """Return the recordings under a load of rounds that all these variants have, by round."""
+    found: dict[str, dict[int, str]] = {variant: {} for variant in variants}
+    for one in done:
+        if (one.board, one.load) == (board, load) and not one.failed:
+            found.get(one.variant, {})[one.round] = one.recording
+    whole = sorted(set.intersection(*(set(rounds) for rounds in found.values())))
+    return {
+        variant: {number: rounds[number] for number in whole} for variant, rounds in found.items()
+    }
 
 
 def place_of(place: Place) -> str:
