@@ -33,7 +33,7 @@ from whylate.compare.model import Comparison
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run
 from whylate.stats.ordered import Ordered
-from whylate.stats.run_statistics import STATISTICS, Value, value_of
+from whylate.stats.run_statistics import STATISTICS, exactly, value_of
 from whylate.stats.stopping import joint_e_value, look_levels
 
 Floats = NDArray[np.float64]
@@ -116,7 +116,7 @@ def sides(row: Row, pairs: int) -> tuple[Arm, Arm]:
             tuple(
                 Run(
                     f"{name}-{number}",
-                    {one.name: Value(value, at_least=False)
+                    {one.name: exactly(value)
                      for one, value in zip(STATISTICS, values, strict=True)},
                     ROWS,
                     boot="boot",

@@ -20,14 +20,18 @@ def run(
     *,
     boot: str | None = "b",
     made: str = "",
-    at_least: bool = False,
+    hidden: float = 0.0,
     activations: int = 200_000,
     distrust: tuple[str, ...] = (),
 ) -> Run:
-    """Return a run whose statistics are level_ns times 1, 2, 4, …, each moved by its spread."""
+    """Return a run whose statistics are level_ns times 1, 2, 4, …, each moved by its spread.
+
+    hidden: how much higher the logarithms of those from p99.9 on may be.
+    """
+    logs = [math.log(level_ns * 2**number) + spread[number] for number in range(len(STATISTICS))]
     values = {
-        one.name: Value(math.log(level_ns * 2**number) + spread[number], at_least and number > 1)
-        for number, one in enumerate(STATISTICS)
+        one.name: Value(log, log + hidden if number > 1 else log)
+        for number, (one, log) in enumerate(zip(STATISTICS, logs, strict=True))
     }
     return Run(name, values, activations, boot=boot, made=made, distrust=distrust, sets=SETS)
 
@@ -40,7 +44,7 @@ def arm(
     seed: int = 1,
     sd: float = 0.05,
     boot: str | None = "b",
-    at_least: bool = False,
+    hidden: float = 0.0,
     only: int | None = None,
 ) -> Arm:
     """Return a side whose runs spread by sd, all of its statistics or one times `factor`."""
@@ -52,6 +56,6 @@ def arm(
         if only is not None:
             moved[np.arange(len(STATISTICS)) != only] = 0
         found.append(
-            run(f"{name}-{number}", spread=(spread + moved).tolist(), boot=boot, at_least=at_least)
+            run(f"{name}-{number}", spread=(spread + moved).tolist(), boot=boot, hidden=hidden)
         )
     return Arm(name, tuple(found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -116,16 +117,36 @@ def test_runs_that_cannot_be_trusted_decide_nothing() -> None:
 
 
 def test_overruns_can_show_a_side_worse_and_never_better() -> None:
-    hidden = arm("newer", 8, 0.5, at_least=True)
+    hidden = arm("newer", 8, 0.5, hidden=math.inf)
     found = compare(arm("old", 8), hidden, ASKED)
     # p50 and p99 are known in full, and lower.
     assert found.verdict == "better"
     assert found.why.startswith(("p50", "p99 "))
-    tail = compare(arm("old", 8), arm("newer", 8, 0.5, at_least=True, only=3), ASKED)
+    tail = compare(arm("old", 8), arm("newer", 8, 0.5, hidden=math.inf, only=3), ASKED)
     assert tail.verdict == "no verdict"
     assert "overruns" in tail.why
-    worse = compare(arm("old", 8), arm("newer", 8, 2.0, at_least=True, only=3), ASKED)
+    worse = compare(arm("old", 8), arm("newer", 8, 2.0, hidden=math.inf, only=3), ASKED)
     assert worse.verdict == "worse"
+
+
+@pytest.mark.parametrize(("hidden", "verdict"), [(0.1, "better"), (0.66, "no verdict"),
+                                                 (0.8, "no verdict")])  # fmt: skip
+def test_a_side_is_better_where_it_would_be_so_as_high_as_it_can_be(
+    hidden: float, verdict: str
+) -> None:
+    # exp(0.66) of a half is not far enough from one, and exp(0.8) is beyond it.
+    newer = arm("newer", 8, 0.5, hidden=hidden, only=3)
+    assert compare(arm("old", 8), newer, ASKED).verdict == verdict
+    assert compare(newer, arm("old", 8), ASKED).verdict == verdict.replace("better", "worse")
+
+
+def test_overruns_that_can_move_a_quantile_little_leave_it_the_same() -> None:
+    asked = replace(ASKED, margins={"p99.9": 1.3})
+    verdicts = [
+        compare(arm("old", 8, sd=0.02), arm("newer", 8, sd=0.02, hidden=hidden), asked).verdict
+        for hidden in (0.0, 0.05, 0.3, math.inf)
+    ]
+    assert verdicts == ["same", "same", "inconclusive", "inconclusive"]
 
 
 def test_each_side_from_one_boot_of_its_own_holds_within_these_runs_alone() -> None:

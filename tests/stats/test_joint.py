@@ -62,13 +62,43 @@ def test_t_is_students() -> None:
     from scipy.stats import ttest_ind, ttest_rel
 
     rng = np.random.default_rng(4)
-    first, second = runs(rng, 7), runs(rng, 9)
+    # None lies so far from the others that it is cut.
+    first, second = rng.random((7, 3)), 0.1 + rng.random((9, 3))
     found = joint_test(first, second, WEIGHTS, rng)
     np.testing.assert_allclose(found.t, ttest_ind(second, first).statistic)
     pairs = paired_test(second[:7] - first, WEIGHTS, rng)
     # Under sign flips the variance is taken about zero; t follows from it alone.
     known = ttest_rel(second[:7], first).statistic
     np.testing.assert_allclose(pairs.t, known)
+
+
+@pytest.mark.parametrize("wild", [2, 9])
+def test_one_run_far_from_all_others_hides_nothing_that_the_others_show(wild: int) -> None:
+    rng = np.random.default_rng(7)
+    first, second = runs(rng, 20), runs(rng, 20) + 3.0
+    first[wild, :] = 1000
+    assert joint_test(first[:10], second[:10], WEIGHTS, rng).p < 0.02
+    pairs = paired_test(second - first, WEIGHTS, rng)
+    assert pairs.p < 0.02
+    assert (pairs.t > 0).all()
+
+
+def test_where_most_runs_are_equal_the_others_are_not_cut() -> None:
+    first, second = np.zeros((6, 1)), np.array([[0.0], [5.0], [7.0], [9.0], [8.0], [6.0]])
+    found = joint_test(first, second, np.ones(1), np.random.default_rng(1))
+    from scipy.stats import ttest_ind
+
+    assert found.t[0] == pytest.approx(ttest_ind(second[:, 0], first[:, 0]).statistic)
+
+
+def test_the_level_holds_where_some_runs_lie_far_from_the_others() -> None:
+    rng = np.random.default_rng(8)
+    trials = 400
+    found = [
+        joint_test(rng.standard_t(1, (5, 3)), rng.standard_t(1, (5, 3)), WEIGHTS, rng).p <= 0.05
+        for _ in range(trials)
+    ]
+    assert sum(found) <= 0.05 * trials + 2.5 * math.sqrt(0.05 * 0.95 * trials)
 
 
 def test_true_null_hypotheses_are_rejected_as_often_as_said() -> None:

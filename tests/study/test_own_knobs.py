@@ -179,6 +179,7 @@ def plan(tmp_path: Path, file: Path, duration: str, write: str = 'printf "%s" "$
     path.write_text(
         f"""
 runs = 6
+warm_up = "none"
 for = "{duration}"
 interval = "1ms"
 recorder = false

@@ -7,6 +7,7 @@ with .json at its end, it is a path.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -25,10 +26,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,79}")
 
 
 class SavedValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A statistic of a run: its natural logarithm of ns, and whether overruns would raise it."""
+    """A statistic of a run: natural logarithms of ns, at the least and at the most.
+
+    most: None where overruns leave it without a bound.
+    """
 
     log: float
-    at_least: bool
+    most: float | None
 
 
 class SavedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,7 +97,8 @@ def _saved(run: Run) -> SavedRun:
     return SavedRun(
         name=run.name,
         values={
-            name: SavedValue(value.compared, value.at_least) for name, value in run.values.items()
+            name: SavedValue(value.compared, None if math.isinf(value.most) else value.most)
+            for name, value in run.values.items()
         },
         activations=run.activations,
         boot=run.boot,
@@ -109,7 +114,10 @@ def _saved(run: Run) -> SavedRun:
 def _run(one: SavedRun) -> Run:
     return Run(
         name=one.name,
-        values={name: Value(value.log, value.at_least) for name, value in one.values.items()},
+        values={
+            name: Value(value.log, math.inf if value.most is None else value.most)
+            for name, value in one.values.items()
+        },
         activations=one.activations,
         boot=one.boot,
         made=one.made,

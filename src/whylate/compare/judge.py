@@ -4,10 +4,10 @@ The rule. Runs that cannot be trusted, or that are of different workloads, give 
 compared is a run, or a boot of several runs (whylate.compare.confounded). All statistics that the
 runs bear are tested together, at 5 % over both directions: where any differs, the side that is
 higher there is the worse one, by whichever of them says so most clearly. A statistic of a side
-that overruns hide is only known to be at least so high: it can show that side worse, and never
-better. Where margins were stated, "same" takes the whole 90 % interval of each of those ratios
-within its margin (two one-sided tests at 5 %), and that nothing else differs. All else is
-inconclusive.
+that overruns hide is only known to be at least so high: it can show that side worse, and better
+only where it would be that as high as it can be. Where margins were stated, "same" takes the whole
+90 % interval of each of those ratios within its margin (two one-sided tests at 5 %), and that
+nothing else differs. All else is inconclusive.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _differing(shown: Tested, question: Question) -> _Finding:
     }
     by_score = sorted(rows, key=lambda row: -abs(scores[row.name]))
     clear = [row for row in by_score if (row.p or 0.0) <= question.alpha] or by_score[:1]
-    held = [row for row in clear if not _hidden(row, scores[row.name])]
+    held = [row for row in clear if row.name not in shown.hidden]
     if not held:
         return _Finding(
             "no verdict",
@@ -142,11 +142,6 @@ def _differing(shown: Tested, question: Question) -> _Finding:
     if against:
         why += f"; but {'; '.join(change_text(row, question.unit) for row in against[:2])}"
     return _Finding("worse" if up == worse_up else "better", why)
-
-
-def _hidden(row: StatisticRow, score: float) -> bool:
-    """Whether overruns hide the side that seems lower."""
-    return row.first_at_least if score > 0 else row.second_at_least
 
 
 def _alike(shown: Tested, question: Question) -> _Finding:

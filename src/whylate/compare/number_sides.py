@@ -15,7 +15,7 @@ from whylate.compare.runs import Arm, Run
 from whylate.compare.words import amount_text
 from whylate.recording.foreign.model import ForeignError
 from whylate.recording.foreign.numbers import Table
-from whylate.stats.run_statistics import Statistic, Value
+from whylate.stats.run_statistics import Statistic, exactly
 from whylate.stats.student import Moments, moments, student_interval
 
 #: A column of maxima has this in its name: one maximum compares nothing.
@@ -97,7 +97,7 @@ def _compare(
         Arm(
             title,
             tuple(
-                Run(cell.name, {name: Value(compared(cell.value), at_least=False)}, 1,
+                Run(cell.name, {name: exactly(compared(cell.value))}, 1,
                     boot=cell.boot, pair=cell.pair)
                 for cell in side
             ),

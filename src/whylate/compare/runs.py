@@ -16,7 +16,7 @@ from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.stats.octaves import octaves
 from whylate.stats.ordered import merge, order
-from whylate.stats.run_statistics import MAX, STATISTICS, Statistic, Value, value_of
+from whylate.stats.run_statistics import MAX, STATISTICS, Statistic, Value, exactly, value_of
 from whylate.summary.imported import ordered_of
 from whylate.summary.trust import assess
 from whylate.summary.units import count_text, exact_ns
@@ -71,6 +71,10 @@ class Arm:
         """Return a statistic of every run, as it is compared, shape (runs,)."""
         return np.array([run.values[name].compared for run in self.runs])
 
+    def most(self, name: str) -> Floats:
+        """Return a statistic of every run as high as it can be, shape (runs,); inf: no bound."""
+        return np.array([run.values[name].most for run in self.runs])
+
     def at_least(self, name: str) -> bool:
         """Whether overruns, were they longer, would raise a statistic of any run."""
         return any(run.values[name].at_least for run in self.runs if name in run.values)
@@ -90,7 +94,7 @@ def _mean(runs: Sequence[Run]) -> Run:
         values={
             name: Value(
                 float(np.mean([run.values[name].compared for run in runs])),
-                any(run.values[name].at_least for run in runs),
+                float(np.mean([run.values[name].most for run in runs])),
             )
             for name in names
         },
@@ -144,10 +148,11 @@ def foreign_run(name: str, one: ForeignRun) -> Run:
         activations = ordered.n
         if MAX.name in values and one.max_ns is not None and one.max_ns > 0:
             # It stands beside the histogram, which may have ended before it.
-            values[MAX.name] = Value(math.log(one.max_ns), at_least=False)
+            values[MAX.name] = exactly(math.log(one.max_ns))
     for statistic, value_ns in ((AVERAGE, one.average_ns), (LARGEST, one.max_ns)):
         if value_ns is not None and value_ns > 0:
-            values[statistic.name] = Value(math.log(value_ns), at_least=one.overruns > 0)
+            compared = math.log(value_ns)
+            values[statistic.name] = Value(compared, math.inf if one.overruns else compared)
     return Run(
         name,
         values,
