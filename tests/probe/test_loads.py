@@ -429,7 +429,11 @@ def test_every_load_works_on_other_architectures(
         pytest.skip(f"needs {compiler} and {emulator}")
     foreign = build(compiler, tmp_path / "load_driver", extra)
     for kind, arguments in KINDS.items():
-        outcome = run([emulator, str(foreign), kind, "0.3", *arguments])
-        assert (kind, outcome.state, outcome.message) == (kind, "running", "")
+        # A busy host may not let an emulated load get anywhere in so short a time.
+        for seconds in ("0.3", "5"):
+            outcome = run([emulator, str(foreign), kind, seconds, *arguments])
+            assert (kind, outcome.state, outcome.message) == (kind, "running", "")
+            assert group_members(outcome.pid) == []
+            if outcome.work[-1] > 0:
+                break
         assert outcome.work[-1] > 0, kind
-        assert group_members(outcome.pid) == []
