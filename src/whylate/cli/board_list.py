@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from whylate.cli.board_options import board_options
+from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
     from whylate.boards.labgrid.environment import Listed
@@ -54,8 +55,7 @@ def command(as_json: bool, options: BoardOptions) -> None:
             failed = True
             click.echo(f"whylate: {plain(str(error), 1000)}", err=True)
     if as_json:
-        document = msgspec.json.encode({"boards": rows})
-        sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
+        print_json({"boards": rows})
     else:
         _print_table(rows)
     if failed:

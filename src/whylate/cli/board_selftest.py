@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from whylate.cli.board_options import board_options
+from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
     from whylate.boards.open import BoardOptions
@@ -43,17 +44,10 @@ def selftest(board: str, as_json: bool, options: BoardOptions) -> None:
     with LiveView(Console(stderr=True, highlight=False)) as view, held(opened, view.phase):
         tried = try_all(opened, view.phase)
     if as_json:
-        _print_json(board, tried)
+        print_json({"board": board, "tried": tried})
     else:
         _print_table(tried)
     sys.exit(int(any(one.state == "failed" for one in tried)))
-
-
-def _print_json(board: str, tried: list[Tried]) -> None:
-    import msgspec
-
-    document = msgspec.json.encode({"board": board, "tried": tried})
-    sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
 
 
 def _print_table(tried: list[Tried]) -> None:

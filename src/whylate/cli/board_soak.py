@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from whylate.cli.board_options import board_options
+from whylate.cli.print_json import print_json
 from whylate.cli.quantities import Duration, Load
 from whylate.recording.manifest import LoadPlan
 
@@ -78,7 +79,7 @@ def soak(
     Exit status: 0 the soak came to its end and no cycle failed, 1 a cycle failed, 3 no cycle came
     to its end, or the soak was ended early and none had failed until then.
     """
-    from whylate.cli.board_soak_table import print_json, print_table
+    from whylate.cli.board_soak_table import print_table
     from whylate.run.soak_journal import read_soak
     from whylate.run.soak_summary import summarize
 
@@ -114,7 +115,7 @@ def soak(
     plan, so_far = read_soak(directory)
     summary = summarize(plan, so_far)
     if as_json:
-        print_json(summary, plan, goal, ended)
+        print_json({"plan": plan, "goal": goal, "ended": ended, "summary": summary})
     else:
         print_table(summary, directory, _told(summary, goal, ended))
     if summary.failures.count:

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from pathlib import Path
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from whylate.report.quantities import format_ns
 from whylate.report.text import plain
-from whylate.run.soak import Ended, Goal
-from whylate.run.soak_model import SoakPlan
 from whylate.run.soak_summary import FLAT_BYTES, Memory, Rate, SoakSummary, Times
-
-
-def print_json(
-    summary: SoakSummary, plan: SoakPlan, goal: Goal | None, ended: Ended | None
-) -> None:
-    """Print one JSON object; goal and how it ended are null where the soak is only shown."""
-    document = msgspec.json.encode({"plan": plan, "goal": goal, "ended": ended, "summary": summary})
-    sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
 
 
 def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.print_json import print_json
 from whylate.cli.quantities import ClaimType, Duration
 
 if TYPE_CHECKING:
@@ -76,8 +77,6 @@ def command(
 
 def _plan(claim: RateLimit | None, *, as_json: bool) -> None:
     """Say before a run how long it must be."""
-    import msgspec
-
     from whylate.compare.bound import planned_seconds
     from whylate.summary.units import needed_text, ns_text
 
@@ -85,7 +84,7 @@ def _plan(claim: RateLimit | None, *, as_json: bool) -> None:
         raise click.UsageError("name recordings, or a claim that is still to be tried (--claim)")
     seconds = planned_seconds(claim)
     if as_json:
-        click.echo(msgspec.json.encode({"claim": claim.text, "seconds": seconds}).decode())
+        print_json({"claim": claim.text, "seconds": seconds})
         return
     click.echo(
         f"To claim {claim.text} takes {needed_text(seconds)} without any activation later than "
@@ -158,8 +157,6 @@ def _print_extrapolation(console: Console, found: Extrapolation) -> None:
 
 def _print_json(found: Bound) -> None:
     import msgspec
-
-    from whylate.cli.print_json import print_json
 
     document = {"format": "whylate-bound", "version": 1, **msgspec.to_builtins(found)}
     print_json(document)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.print_json import print_json
 from whylate.cli.sides import Margin
 
 if TYPE_CHECKING:
@@ -141,8 +142,7 @@ def _print(found: list[Comparison], *, as_json: bool, as_markdown: bool) -> None
             {"format": "whylate-comparison", "version": 1, **msgspec.to_builtins(one)}
             for one in found
         ]
-        document = msgspec.json.encode(documents[0] if len(documents) == 1 else documents)
-        sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
+        print_json(documents[0] if len(documents) == 1 else documents)
         return
     if as_markdown:
         sys.stdout.write(markdown(found))

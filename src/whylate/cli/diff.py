@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.print_json import print_json
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -71,9 +73,8 @@ def _lacking(path: Path, recording: Recording) -> list[str]:
 def _print_json(
     found: list[Parting], facts: list[tuple[str, str, str]], lacking: list[str]
 ) -> None:
-    import msgspec
 
-    document = msgspec.json.encode(
+    print_json(
         {
             "same": not found and not lacking,
             "lacking": lacking,
@@ -83,7 +84,6 @@ def _print_json(
             ],
         }
     )
-    sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
 
 
 def _print_facts(console: Console, facts: list[tuple[str, str, str]]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
+
+from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -70,11 +71,10 @@ def command(board: str, no_recorder: bool, as_json: bool) -> None:
 def _print_json(
     board: str, checks: list[Check], recorder: RecorderReport | None, seen: list[Sight]
 ) -> None:
-    import msgspec
 
     from whylate.causes.as_json import sight_as_json
 
-    document = msgspec.json.encode(
+    print_json(
         {
             "board": board,
             "checks": checks,
@@ -82,7 +82,6 @@ def _print_json(
             "sights": [sight_as_json(one) for one in seen],
         }
     )
-    sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
 
 
 def _print_table(checks: list[Check], seen: list[Sight]) -> None:

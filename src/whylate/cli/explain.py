@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.print_json import print_json
 from whylate.cli.quantities import Duration
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def command(
     recording = open_recording(directory)
     found = answer_of(recording, threshold_ns=threshold_ns, stories=max(stories, 1))
     if as_json:
-        sys.stdout.write(json.dumps(answer_as_json(found, stories), indent=2) + "\n")
+        print_json(answer_as_json(found, stories))
     else:
         print_answer(found, Console(highlight=False), stories)
     if perfetto is not None:

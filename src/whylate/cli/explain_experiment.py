@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whylate.cli.print_json import print_json
+
 if TYPE_CHECKING:
     from whylate.boards.board import Board
     from whylate.causes.piece import Cause
@@ -32,7 +34,6 @@ def explain_experiment(
     from whylate.boards.open import BoardOptions, open_board
     from whylate.causes.answer import answer_of
     from whylate.cli.interrupt import Interrupt
-    from whylate.cli.print_json import print_json
     from whylate.cli.study_view import StudyView
     from whylate.recording.path_part import path_part
     from whylate.recording.reader import open_recording

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
+
+from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +47,7 @@ def explain_import(
     if as_json:
         told = answer_as_json(answer, stories)
         told["trace"] = read_as_json(found.read, found.threads, found.lacks)
-        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+        print_json(told)
     else:
         console = Console(highlight=False)
         print_read(found.read, found.threads, console)

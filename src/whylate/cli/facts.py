@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
+
+from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -39,16 +40,9 @@ def command(board: str, as_json: bool) -> None:
     finally:
         # Also where the board could not be left as it was found.
         if found is not None and as_json:
-            _print_json(board, found)
+            print_json({"board": board, "facts": found})
         elif found is not None:
             _print_table(found)
-
-
-def _print_json(board: str, found: list[Fact]) -> None:
-    import msgspec
-
-    document = msgspec.json.encode({"board": board, "facts": found})
-    sys.stdout.write(msgspec.json.format(document, indent=2).decode() + "\n")
 
 
 def _print_table(found: list[Fact]) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.print_json import print_json
+
 if TYPE_CHECKING:
     from whylate.recording.foreign.keep import Taken
 
@@ -64,8 +66,6 @@ def _print(place: Path, run: Taken) -> None:
 
 
 def _print_json(made: list[Path], runs: list[Taken]) -> None:
-    from whylate.cli.print_json import print_json
-
     document = {
         "format": "whylate-imports",
         "version": 1,

@@ -9,5 +9,7 @@ def print_json(document: object) -> None:
     """Print one JSON object, indented, and nothing else."""
     import msgspec
 
-    text = msgspec.json.format(msgspec.json.encode(document), indent=2)
-    sys.stdout.write(text.decode() + "\n")
+    # JSON is UTF-8, whatever the terminal is.
+    sys.stdout.flush()
+    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+    sys.stdout.buffer.flush()

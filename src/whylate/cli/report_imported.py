@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from whylate.cli.print_json import print_json
+
 STATUS = {"pass": 0, "fail": 1, "no verdict": 3}
 
 
@@ -18,7 +20,6 @@ def report_imported(directory: Path, requirements: Sequence[str], *, as_json: bo
     import msgspec
     from rich.console import Console
 
-    from whylate.cli.print_json import print_json
     from whylate.recording.foreign.imported import read_imported
     from whylate.report.imported import print_imported
     from whylate.summary.imported import NumbersSummary, summarize_imported, verdict_of

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
     from whylate.causes.answer import Answer
@@ -77,9 +78,7 @@ def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as
                 print_failure(name, str(outcome.error), console)
     if as_json:
         document = {"format": "whylate-runs", "version": 1, "runs": documents, "pooled": pooled}
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2))
-        sys.stdout.buffer.write(b"\n")
-        sys.stdout.flush()
+        print_json(document)
     return worst
 
 
@@ -134,7 +133,6 @@ def show(
 
     also: what else its summary is written to.
     """
-    import msgspec
     from rich.console import Console
 
     from whylate.report.causes import in_a_line
@@ -146,9 +144,7 @@ def show(
         also(summary)
     if as_json:
         document = {**to_json(summary), "report": str(page)}
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2))
-        sys.stdout.buffer.write(b"\n")
-        sys.stdout.flush()
+        print_json(document)
     else:
         why = in_a_line(answer, str(directory)) if answer.population is not None else None
         print_summary(summary, Console(highlight=False), str(page), why)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.print_json import print_json
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -31,7 +33,6 @@ def show_study(directory: Path, *, as_json: bool) -> int:
     import msgspec
     from rich.console import Console
 
-    from whylate.cli.print_json import print_json
     from whylate.report.comparison import print_comparison
     from whylate.report.text import plain
     from whylate.study.effects import effects_of
