@@ -27,6 +27,7 @@ from scipy.stats import binomtest, ttest_ind_from_stats
 
 from calibrate_quantiles import describe
 from latency_model import simulate_run
+from page_tables import write_tables
 from result_book import ResultBook, Row
 from whylate.compare.judge import compare
 from whylate.compare.model import Comparison
@@ -40,8 +41,6 @@ Floats = NDArray[np.float64]
 
 ROWS = 100_000
 LOOKS = (10, 20, 30)
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "calibration.md"
-MARKER = "<!-- written by bench/calibrate_compare.py -->"
 #: How the logarithm of the median moves from the first run of a repetition to the last.
 DRIFT = 0.5
 
@@ -283,13 +282,6 @@ def _held(truth: Floats, row: Row) -> list[bool]:
     ]
 
 
-def write_page(page: Path, lines: Sequence[str]) -> None:
-    """Write the tables behind the marker of the page."""
-    text = page.read_text()
-    before = text[: text.index(MARKER) + len(MARKER)]
-    page.write_text("\n".join([before, "", *lines, ""]))
-
-
 def main() -> None:
     """Simulate, judge and print; write the page where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -312,7 +304,7 @@ def main() -> None:
         lines = [f"The model: {describe(simulate_run, {})}.", "", *tables(book, pool)]
     print("\n".join(lines))
     if options.write:
-        write_page(PAGE, lines)
+        write_tables("calibrate_compare", lines)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,8 +20,9 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import ndtr
 
-from calibrate_compare import PAGE, ROWS, rate
+from calibrate_compare import ROWS, rate
 from latency_model import simulate_run
+from page_tables import write_tables
 from result_book import ResultBook, Row
 from whylate.compare.extrapolation import extrapolate
 from whylate.recording.samples import CpuSamples
@@ -32,8 +32,6 @@ from whylate.stats.return_level import most_episodes, return_level
 from whylate.stats.run_tail import RunTail, run_tail
 
 INTERVAL_NS = 1_000_000
-BEGIN = "<!-- written by bench/calibrate_extrapolation.py -->"
-END = "<!-- and so far -->"
 
 
 @dataclass(frozen=True)
@@ -177,13 +175,6 @@ def table(book: ResultBook) -> list[str]:
     return lines
 
 
-def write_page(page: Path, lines: Sequence[str]) -> None:
-    """Write the table between its two marks."""
-    text = page.read_text()
-    before, rest = text.split(BEGIN)
-    page.write_text("\n".join([before + BEGIN, "", *lines, "", END + rest.split(END)[1]]))
-
-
 def main() -> None:
     """Simulate and print; write the page where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -208,7 +199,7 @@ def main() -> None:
     lines = table(book)
     print("\n".join(lines))
     if options.write:
-        write_page(PAGE, lines)
+        write_tables("calibrate_extrapolation", lines)
 
 
 if __name__ == "__main__":

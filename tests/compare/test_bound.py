@@ -100,6 +100,8 @@ def test_runs_that_are_not_to_be_trusted_or_of_different_workloads_bear_none(
     values = np.random.default_rng(4).exponential(10_000, 50_000).astype(np.int64)
     odd = recording(tmp_path / "odd", values, interval_ns=2_000_000)
     assert "differ in their interval" in invoke("--once-in", "10min", ten_runs, odd)[1]
+    status, said = invoke("--claim", "over(1ms)<1/1h", ten_runs, odd)
+    assert (status, "differ in their interval" in said) == (3, True)
     bad = recording(tmp_path / "bad", values, policy="other")
     found = json.loads(invoke("--once-in", "10min", "--json", ten_runs, bad)[1])["extrapolation"]
     assert found["level_ns"] is None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whylate.cli.lost_boards import say_lost
 from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def explain_experiment(
 
     from whylate.boards.open import BoardOptions, open_board
     from whylate.causes.answer import answer_of
+    from whylate.cli.imported import refuse_imported
     from whylate.cli.interrupt import Interrupt
     from whylate.cli.study_view import StudyView
     from whylate.recording.path_part import path_part
@@ -44,6 +45,10 @@ def explain_experiment(
     from whylate.study.experiment_plan import DEFAULT_ROUNDS, experiment
     from whylate.study.journal import StudyJournal
 
+    refuse_imported(
+        [directory],
+        "what its board ran: measure the board with whylate, and experiment with that recording",
+    )
     recording = open_recording(directory)
     answer = answer_of(recording, threshold_ns=threshold_ns, stories=0)
     if answer.population is None:
@@ -73,10 +78,7 @@ def explain_experiment(
         print_json(document)
     else:
         print_experiment(found, Console(highlight=False))
-    for board, why in result.lost.items():
-        from whylate.report.text import plain
-
-        sys.stderr.write(f"whylate: {plain(board, 60)} was given up: {plain(why, 800)}\n")
+    say_lost(result.lost)
     return 0 if found.preventable is not None else NONE
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whylate.cli.lost_boards import say_lost
 from whylate.cli.quantities import Duration, Load
 
 if TYPE_CHECKING:
@@ -145,9 +146,7 @@ def _looks(text: str | None) -> list[int] | None:
 
 def _end(directory: Path, lost: Mapping[str, str], *, as_json: bool) -> int:
     from whylate.cli.study_show import show_study
-    from whylate.report.text import plain
 
     status = show_study(directory, as_json=as_json)
-    for board, why in lost.items():
-        click.echo(f"whylate: {plain(board, 60)} was given up: {plain(why, 800)}", err=True)
+    say_lost(lost)
     return 3 if lost else status

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from whylate.compare.extrapolation import Extrapolation, extrapolate
-from whylate.compare.runs import boot_of, sets_of
+from whylate.compare.runs import boot_of, differing, sets_of
 from whylate.recording.reader import open_recording
 from whylate.stats.episodes import episode_starts
 from whylate.stats.extremes import extremal_index
@@ -128,21 +128,16 @@ def _extrapolated(seen: Sequence[_Seen], every_s: float) -> Extrapolation:
     return extrapolate(
         [one.tail for one in in_order if one.tail is not None],
         every_s,
-        distrust=_distrust(seen) or _unequal(seen),
+        distrust=_not_together(seen) or _too_short(seen),
         one_boot=len(boots) == 1 and None not in boots,
     )
 
 
-def _unequal(seen: Sequence[_Seen]) -> str | None:
-    """Say what keeps runs from being taken together: nothing in one, or another workload."""
+def _too_short(seen: Sequence[_Seen]) -> str | None:
     empty = sum(one.tail is None for one in seen)
-    if empty:
-        return f"{empty} of {len(seen)} runs have fewer than {LEAST_ROWS} activations"
-    for name in seen[0].sets if seen else ():
-        values = list(dict.fromkeys(one.sets.get(name, "") for one in seen))
-        if len(values) > 1:
-            return f"the runs differ in their {name}: {values[0]} and {values[1]}"
-    return None
+    return (
+        f"{empty} of {len(seen)} runs have fewer than {LEAST_ROWS} activations" if empty else None
+    )
 
 
 def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
@@ -171,15 +166,20 @@ def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
     )
 
 
-def _distrust(seen: Sequence[_Seen]) -> str | None:
+def _not_together(seen: Sequence[_Seen]) -> str | None:
+    """Say what keeps runs from being taken together: one that is none, or another workload."""
     bad = [one for one in seen if one.distrust]
-    if not bad:
+    if bad:
+        return f"{len(bad)} of {len(seen)} runs must not be judged: {bad[0].distrust[0]}"
+    found = differing([one.sets for one in seen])
+    if found is None:
         return None
-    return f"{len(bad)} of {len(seen)} runs must not be judged: {bad[0].distrust[0]}"
+    name, odd = found
+    return f"the runs differ in their {name}: {seen[0].sets[name]} and {seen[odd].sets[name]}"
 
 
 def _why_not(seen: Sequence[_Seen]) -> str | None:
-    bad = _distrust(seen)
+    bad = _not_together(seen)
     if bad is not None:
         return bad
     if not any(one.seconds for one in seen):

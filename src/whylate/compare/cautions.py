@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from whylate.compare.confounded import Units
-from whylate.compare.runs import Arm, Run
+from whylate.compare.runs import UNKNOWN, Arm, Run, differing
 from whylate.stats.modes import two_modes
 from whylate.summary.units import ns_text
 
@@ -15,8 +15,6 @@ from whylate.summary.units import ns_text
 _GROUPS_IN = ("p50", "p99")
 #: Logarithms of two groups that differ by less are of no interest.
 _APART = 0.02
-#: What is not known of runs of other tools.
-_UNKNOWN = "unknown"
 #: Runs that are named.
 _NAMED = 6
 
@@ -27,14 +25,14 @@ class UnequalError(Exception):
 
 def check_equal(runs: Sequence[Run]) -> None:
     """Raise UnequalError where runs were not made with the same workload."""
-    for name in dict.fromkeys(name for run in runs for name in run.sets):
-        values = list(dict.fromkeys(run.sets.get(name, _UNKNOWN) for run in runs))
-        if len(values) > 1:
-            odd = next(run for run in runs if run.sets.get(name, _UNKNOWN) != values[0])
-            raise UnequalError(
-                f"{runs[0].name} has {name} {values[0]} and {odd.name} {values[1]}: such runs "
-                "cannot be compared"
-            )
+    found = differing([run.sets for run in runs])
+    if found is not None:
+        name, odd = found
+        first, other = (run.sets.get(name, UNKNOWN) for run in (runs[0], runs[odd]))
+        raise UnequalError(
+            f"{runs[0].name} has {name} {first} and {runs[odd].name} {other}: such runs cannot be "
+            "compared"
+        )
 
 
 def distrust(first: Arm, second: Arm) -> str | None:

@@ -28,6 +28,10 @@ Int64s = NDArray[np.int64]
 _SAME_LENGTH = 0.05
 
 
+#: What is not known of runs of other tools.
+UNKNOWN = "unknown"
+
+
 @dataclass(frozen=True)
 class Run:
     """One run: the unit of a comparison.
@@ -178,6 +182,19 @@ def sets_of(manifest: Manifest) -> dict[str, str]:
         "interval": exact_ns(plan.interval_ns) if plan.interval_ns else "its own",
         "time": "virtual" if plan.virtual_time else "real",
     }
+
+
+def differing(sets: Sequence[Mapping[str, str]]) -> tuple[str, int] | None:
+    """Return in what runs differ of what must be the same, and the first that differs there.
+
+    None: in nothing. What is not known of a run is `UNKNOWN`.
+    """
+    for name in dict.fromkeys(name for one in sets for name in one):
+        values = [one.get(name, UNKNOWN) for one in sets]
+        odd = next((number for number, one in enumerate(values) if one != values[0]), None)
+        if odd is not None:
+            return name, odd
+    return None
 
 
 def _beside(manifest: Manifest) -> dict[str, str]:

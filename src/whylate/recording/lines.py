@@ -42,7 +42,9 @@ def read_plan(path: Path, kind: type[T], what: str, newest: int | None = None) -
     """
     try:
         with path.open("rb") as file:
-            data = file.read(_MAX_PLAN)
+            data = file.read(_MAX_PLAN + 1)
+        if len(data) > _MAX_PLAN:
+            raise RecordingError(f"{path} is too large for what it is to be")
         version = msgspec.json.decode(data, type=_Version).schema_version
         if newest is not None and version > newest:
             raise RecordingError(
@@ -53,7 +55,7 @@ def read_plan(path: Path, kind: type[T], what: str, newest: int | None = None) -
         raise RecordingError(f"{what}: it has no {path.name}") from None
     except OSError as error:
         raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordingError(f"{path} is damaged: {error}") from None
 
 

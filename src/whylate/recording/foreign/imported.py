@@ -9,7 +9,6 @@ mean and a maximum were kept has no samples.parquet.
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,12 +21,11 @@ from whylate.recording.errors import RecordingError
 from whylate.recording.foreign.lines import MOST_ACTIVATIONS
 from whylate.recording.foreign.model import ForeignRun
 from whylate.recording.foreign.numbers import MOST_VALUES, Table
+from whylate.recording.lines import read_plan
 
 NAME = "import.json"
 SAMPLES = "samples.parquet"
 SCHEMA_VERSION = 1
-#: Nothing larger is what an import writes.
-_MOST_BYTES = 1 << 20
 #: Thirty years: beyond it a number is no latency.
 _MOST_NS = 10**18
 
@@ -105,21 +103,7 @@ def read_imported(directory: Path) -> Imported:
 def read_about(directory: Path) -> About:
     """Read import.json; raises RecordingError."""
     path = directory / NAME
-    try:
-        with path.open("rb") as file:
-            text = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise RecordingError(f"{path} cannot be read: {os.strerror(error.errno or 0)}") from None
-    if len(text) > _MOST_BYTES:
-        raise RecordingError(f"{path} is too large to be that of an import")
-    try:
-        raw: Any = msgspec.json.decode(text)
-        version = raw.get("schema_version") if isinstance(raw, dict) else None
-        if isinstance(version, int) and version > SCHEMA_VERSION:
-            raise RecordingError(f"{path} was written by a newer whylate: update it")
-        about = msgspec.convert(raw, type=About)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RecordingError(f"{path} is damaged: {error}") from None
+    about = read_plan(path, About, f"{directory} is no import", SCHEMA_VERSION)
     texts = (about.tool, about.source, about.imported, about.whylate, about.unit, about.name)
     if not all(text.isprintable() for text in (*texts, *about.lacks)):
         raise RecordingError(f"{path} is damaged: it has characters that cannot be printed")
