@@ -50,15 +50,19 @@ class Part:
     """A situation.
 
     pairs: runs a side. second: what differs on the second side. drift: over all. more: so many
-    times the repetitions.
+    times the repetitions. stopped: the part of all runs in which a host stops the machine.
     """
 
     pairs: int
     second: dict[str, float] = field(default_factory=dict)
     drift: float = 0.0
     more: int = 1
+    stopped: float = 0.0
 
 
+#: What such a run has instead.
+STOPPED = {"tail_rate": 0.04, "tail_scale": 300.0}
+#: Each has numbers of its own by its place: new ones come last.
 PARTS = {
     "nothing differs": Part(10),
     "nothing differs, and all drifts": Part(10, drift=DRIFT),
@@ -71,6 +75,9 @@ PARTS = {
     "looks: tail rate x1.3": Part(30, {"tail_rate": 2.6e-3}),
     # With it the mean of the ten latest is 1.3 times as late, and p99.99 too.
     "looks: top 10 x1.3": Part(30, {"tail_scale": 16.0}),
+    "nothing differs, 1 run in 8 stopped": Part(10, stopped=1 / 8),
+    "tail scale x1.4, 1 run in 8 stopped": Part(10, {"tail_scale": 16.8}, stopped=1 / 8),
+    "tail scale x2, 1 run in 8 stopped": Part(10, {"tail_scale": 24.0}, stopped=1 / 8),
 }
 #: The least power that is asked for.
 ASKED = {"tail rate x1.6": 0.43, "tail scale x1.4": 0.65, "rare mode 1e-5, +400 us": 0.58}
@@ -96,6 +103,8 @@ def simulate(part: Part, rng: np.random.Generator) -> Row:
         for place, side in enumerate(rng.permutation(2).tolist()):
             moment = (2 * pair + place) / (2 * part.pairs)
             extra = part.second if side else {}
+            if part.stopped and rng.random() < part.stopped:
+                extra = extra | STOPPED
             latency = simulate_run(rng, ROWS, drift=part.drift * moment, **extra)
             latency_ns = whole_ns(latency)
             values[side].append([round(one, 7) for one in compared(latency_ns)])
@@ -216,7 +225,9 @@ def _single(book: ResultBook, pool: Executor) -> list[str]:
         rows = book.rows(name)
         if name.startswith("looks") or not rows:
             continue
-        asked = f"at least {ASKED[name]}" if name in ASKED else "at most 0.06"
+        asked = "at most 0.06" if not part.second else "–"
+        if name in ASKED:
+            asked = f"at least {ASKED[name]}"
         called = rate(list(pool.map(_calls, rows, chunksize=10)))
         lines.append(
             f"| {name} | {len(rows)} | {part.pairs} | {called} | {asked} | "

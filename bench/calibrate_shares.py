@@ -1,23 +1,27 @@
 """Do the intervals of preventable shares and of effects of knobs hold what they say?
 
-`python bench/calibrate_shares.py [--repetitions 400]`
+`make bench-calibrate_shares ARGS='--repetitions 400 --write'`
 
 Preventable share: 10 rounds of simulated runs (latency_model.py), with a cause that makes a known
 part of the tail and without it. Effects: 8 rounds of the four combinations of two knobs, of which
-the first multiplies the tail's scale, alone or only together with the second.
+the first multiplies the tail's scale, alone or only together with the second. With --write the
+tables are written to docs/calibration.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+from concurrent.futures import Executor, ProcessPoolExecutor
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrate_compare import compared, whole_ns
+from calibrate_compare import compared, rate, whole_ns
 from latency_model import simulate_run
-from many_studies import rate
-from whylate.stats.factorial import combinations_of, factorial
+from page_tables import write_tables
+from whylate.stats.factorial import Effects, combinations_of, factorial
 from whylate.stats.prevented import Late, prevented
 from whylate.stats.run_statistics import STATISTICS
 
@@ -30,6 +34,16 @@ LATE_US = 8.0
 #: Parts of the tail that the cause makes.
 PARTS = (0.0, 0.22, 0.5, 0.64, 0.95)
 FACTOR_ROUNDS = 8
+#: Scales of the tail, µs.
+BASE, WIDE = 12.0, 16.8
+#: What the first of two knobs does, and with which settings of both.
+EFFECTS = {
+    "neither knob does anything": (),
+    "the first knob makes the tail × 1.4": ((1, 0), (1, 1)),
+    "the first knob does so with the second alone": ((1, 1),),
+}
+#: What is the truth is the mean of so many parts of so many runs.
+TRUTH_PARTS, TRUTH_RUNS = 8, 250
 
 
 def excess(rng: np.random.Generator, left: float) -> tuple[float, int]:
@@ -47,82 +61,105 @@ def side(rng: np.random.Generator, left: float) -> Late:
     return Late(np.array([one for one, _ in found]), np.array([count for _, count in found]))
 
 
-def shares(repetitions: int) -> None:
-    """Print how often the interval of a preventable share holds it."""
-    rng = np.random.default_rng(17)
-    whole = np.mean([excess(rng, 1.0)[0] for _ in range(2000)])
+def true_excess(left: float, number: int) -> float:
+    """Return the mean excess of many runs, µs."""
+    rng = np.random.default_rng([17, number])
+    return float(np.mean([excess(rng, left)[0] for _ in range(TRUTH_RUNS)]))
+
+
+def share(part: float, number: int) -> tuple[float, float] | None:
+    """Return the interval of one experiment; None: it has none."""
+    rng = np.random.default_rng([18, round(100 * part), number])
+    found = prevented(side(rng, 1.0), side(rng, 1 - part))
+    return None if found.low is None or found.high is None else (found.low, found.high)
+
+
+def shares(repetitions: int, pool: Executor) -> list[str]:
+    """Return how often the interval of a preventable share holds it, as lines of Markdown."""
+    lines = [
+        "| preventable share | its interval holds it | median width | no interval |",
+        "|---|---|---|---|",
+    ]
+    whole = np.mean(list(pool.map(partial(true_excess, 1.0), range(TRUTH_PARTS))))
     for part in PARTS:
-        left = np.mean([excess(rng, 1 - part)[0] for _ in range(2000)])
-        truth = 1 - left / whole
-        held, width = [], []
-        for number in range(repetitions):
-            rng = np.random.default_rng([18, round(100 * part), number])
-            found = prevented(side(rng, 1.0), side(rng, 1 - part))
-            if found.low is not None and found.high is not None:
-                held.append(bool(found.low <= truth <= found.high))
-                width.append(found.high - found.low)
-        print(
-            f"preventable share {truth:.3f}: held by {rate(held)}, median width "
-            f"{np.median(width):.3f}; none in {repetitions - len(held)}",
-            flush=True,
-        )
+        left = np.mean(list(pool.map(partial(true_excess, 1 - part), range(TRUTH_PARTS))))
+        truth = float(1 - left / whole)
+        found = list(pool.map(partial(share, part), range(repetitions), chunksize=10))
+        given = [one for one in found if one is not None]
+        held = rate([low <= truth <= high for low, high in given])
+        width = np.median([high - low for low, high in given])
+        lines.append(f"| {truth:.3f} | {held} | {width:.3f} | {repetitions - len(given)} |")
+    return lines
 
 
-def values(rng: np.random.Generator, **changed: float) -> Floats:
+def values(rng: np.random.Generator, scale: float) -> Floats:
     """Return what is compared of a run, shape (statistics,)."""
-    return np.array(compared(whole_ns(simulate_run(rng, ROWS, **changed))))
+    return np.array(compared(whole_ns(simulate_run(rng, ROWS, tail_scale=scale))))
 
 
-#: What the first of two knobs does, and with which settings of both.
-EFFECTS = {
-    "neither knob does anything": (),
-    "the first knob makes the tail × 1.4": ((1, 0), (1, 1)),
-    "the first knob does so with the second alone": ((1, 1),),
-}
+def true_values(scale: float, number: int) -> Floats:
+    """Return the mean of what is compared of many runs, shape (statistics,)."""
+    rng = np.random.default_rng([19, round(scale), number])
+    mean: Floats = np.mean([values(rng, scale) for _ in range(TRUTH_RUNS)], axis=0)
+    return mean
 
 
-def effects(repetitions: int) -> None:
-    """Print how often the intervals of effects hold them, and how often they are called."""
+def effect(name: str, number: int) -> Effects:
+    """Return what one study of two knobs finds."""
     settings = np.array(combinations_of(2))
-    weights = np.array([one.weight for one in STATISTICS])
-    rng = np.random.default_rng(19)
+    tails = [WIDE if tuple(one) in EFFECTS[name] else BASE for one in settings.tolist()]
+    rng = np.random.default_rng([20, list(EFFECTS).index(name), number])
+    return factorial(
+        np.array([values(rng, one) for one in np.repeat(tails, FACTOR_ROUNDS)]),
+        np.repeat(settings, FACTOR_ROUNDS, axis=0),
+        np.tile(np.arange(FACTOR_ROUNDS), len(settings)),
+        np.array([one.weight for one in STATISTICS]),
+        rng,
+    )
+
+
+def effects(repetitions: int, pool: Executor) -> list[str]:
+    """Return how often the intervals of effects hold them, and how often they are called."""
+    settings = np.array(combinations_of(2))
     base, wide = (
-        np.mean([values(rng, tail_scale=scale) for _ in range(3000)], axis=0)
-        for scale in (12.0, 16.8)
+        np.mean(list(pool.map(partial(true_values, scale), range(TRUTH_PARTS))), axis=0)
+        for scale in (BASE, WIDE)
     )
     signs = 2.0 * settings - 1
     columns = np.column_stack([signs[:, 0], signs[:, 1], signs.prod(axis=1)]) / 2
+    names = " | ".join(one.name for one in STATISTICS)
+    lines = [
+        f"| two knobs | effect | {names} | called |",
+        "|---" * (len(STATISTICS) + 3) + "|",
+    ]
     for name, where in EFFECTS.items():
-        tails = [16.8 if tuple(one) in where else 12.0 for one in settings.tolist()]
-        truth = columns.T @ np.array([wide if one > 12 else base for one in tails])
-        held, called = [], []
-        for number in range(repetitions):
-            rng = np.random.default_rng([20, len(name), number])
-            found = factorial(
-                np.array([values(rng, tail_scale=one) for one in np.repeat(tails, FACTOR_ROUNDS)]),
-                np.repeat(settings, FACTOR_ROUNDS, axis=0),
-                np.tile(np.arange(FACTOR_ROUNDS), len(settings)),
-                weights,
-                rng,
-            )
-            held.append((found.low <= truth) & (truth <= found.high))
-            called.append(found.adjusted <= 0.05)
+        levels = [wide if tuple(one) in where else base for one in settings.tolist()]
+        truth = columns.T @ np.array(levels)
+        found = list(pool.map(partial(effect, name), range(repetitions), chunksize=10))
+        held = np.mean([(one.low <= truth) & (truth <= one.high) for one in found], axis=0)
+        called = np.array([one.adjusted <= 0.05 for one in found])
+        for row, of in enumerate(("of the first", "of the second", "of both together")):
+            cells = " | ".join(f"{one:.3f}" for one in held[row])
+            lines.append(f"| {name} | {of} | {cells} | {rate(called[:, row].tolist())} |")
         none = np.abs(truth).max(axis=1) < 1e-9
-        print(f"{name}: intervals hold (first, second, both together)")
-        for column, one in enumerate(STATISTICS):
-            print(f"  {one.name:7} {np.mean(held, axis=0)[:, column].round(3).tolist()}")
-        print(f"  called {np.mean(called, axis=0).round(3).tolist()}", flush=True)
         if none.any():
-            print(f"  any called that is none: {rate([bool(one[none].any()) for one in called])}")
+            wrong = rate([bool(one[none].any()) for one in called])
+            lines.append(f"| | any that is none |{' |' * len(STATISTICS)} {wrong} |")
+    return lines
 
 
 def main() -> None:
-    """Simulate and print."""
+    """Simulate and print; write the page where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--write", action="store_true", help="write docs/calibration.md")
     options = parser.parse_args()
-    shares(options.repetitions)
-    effects(options.repetitions)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        lines = [*shares(options.repetitions, pool), "", *effects(options.repetitions, pool)]
+    print("\n".join(lines))
+    if options.write:
+        write_tables("calibrate_shares", lines)
 
 
 if __name__ == "__main__":
