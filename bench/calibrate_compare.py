@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest, ttest_ind_from_stats
+from scipy.stats import ttest_ind_from_stats
 
 from calibrate_quantiles import describe
 from latency_model import simulate_run
@@ -33,6 +33,7 @@ from whylate.compare.judge import compare
 from whylate.compare.model import Comparison
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run
+from whylate.stats.limits import binomial_limits
 from whylate.stats.ordered import Ordered
 from whylate.stats.run_statistics import STATISTICS, exactly, value_of
 from whylate.stats.stopping import joint_e_value, look_levels
@@ -202,8 +203,8 @@ def make(
 
 def rate(events: Sequence[bool]) -> str:
     """Write a rate with its 95 % limits (Clopper and Pearson)."""
-    found = binomtest(sum(events), len(events)).proportion_ci(0.95)
-    return f"{np.mean(events):.3f} [{found.low:.3f}, {found.high:.3f}]"
+    low, high = binomial_limits(sum(events), len(events), 0.95)
+    return f"{np.mean(events):.3f} [{low:.3f}, {high:.3f}]"
 
 
 def tables(book: ResultBook, pool: Executor) -> list[str]:

@@ -9,14 +9,14 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "calibration.md"
 _END = "<!-- and so far -->"
 
 
-def write_tables(program: str, lines: Sequence[str], page: Path = PAGE) -> None:
+def write_tables(program: str, lines: Sequence[str]) -> None:
     """Put lines of Markdown where the page has those of bench/`program`.py.
 
     Raises ValueError where it has no place for them.
     """
     begin = f"<!-- written by bench/{program}.py -->"
-    head, found, rest = page.read_text().partition(begin)
+    head, found, rest = PAGE.read_text().partition(begin)
     _, end, tail = rest.partition(_END)
     if not found or not end:
-        raise ValueError(f"{page} has no place for the tables: it lacks {begin!r} or {_END!r}")
-    page.write_text("\n".join([head + begin, "", *lines, "", _END + tail]))
+        raise ValueError(f"{PAGE} has no place for the tables: it lacks {begin!r} or {_END!r}")
+    PAGE.write_text("\n".join([head + begin, "", *lines, "", _END + tail]))

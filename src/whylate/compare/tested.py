@@ -110,8 +110,11 @@ def _hidden(
     *,
     paired: bool,
 ) -> frozenset[str]:
-    """Return the statistics that would not differ if the lower side were as high as it can be."""
-    if test is None:
+    """Return the statistics that would not differ if the lower side were as high as it can be.
+
+    Empty where nothing is found to differ in the first place.
+    """
+    if test is None or test.p > alpha:
         return frozenset()
     sides = _matrix(first, borne), _matrix(second, borne)
     hidden, raised = set(), []
