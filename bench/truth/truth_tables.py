@@ -93,8 +93,8 @@ def _bar(marked: Sequence[Marked]) -> str:
     own = Count.of_all(_is_first(m, c) for m, c in singles if not m.size)
     half = Count.of_all(_is_first(m, c) for m, c in singles if m.size and m.size not in DEMANDED)
     both = Count.of_all(all(c.rank in (0, 1) for c in m.causes) for m in pairs)
-    called = Count.of_all(_calls_something(one) for one in clean)
-    quiet = Count.of_all(not _calls_something(one) for one in without)
+    called = Count.of_all(calls_something(one) for one in clean)
+    quiet = Count.of_all(not calls_something(one) for one in without)
     width = median([high - low for _, (low, high) in bounded]) if bounded else None
     digests = len({one.digest for one in injected})
     explained = Count.of_all(one.unexplained <= UNEXPLAINED for one in injected)
@@ -156,7 +156,7 @@ def _of_sizes(
     ]
 
 
-def _calls_something(one: Marked) -> bool:
+def calls_something(one: Marked) -> bool:
     """Whether a run without a cause calls one of the catalogue's, by whatever name.
 
     Interrupts are left out, and what the probe's own ordinary thread holds up: the board has them,

@@ -72,7 +72,7 @@ static _Noreturn void child_main(char *const *argv, int go, int failure, pid_t p
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
 		_exit(127);
-	exec_command(argv, failure, parent);
+	exec_command(argv, failure, -1, parent);
 }
 
 static int fork_command(struct app_target *target, char *const *argv)

@@ -232,9 +232,10 @@ static void do_wakeup(struct session *session, uint32_t number, const struct wir
 	char text[160];
 	int error;
 
-	if (session->measuring || command->cpus.count == 0 || command->cpus.count > MAX_CPUS ||
-	    plan.interval_ns < MIN_INTERVAL || plan.phase_ns > LONGEST_PHASE ||
-	    plan.interval_ns > plan.duration_ns || plan.priority < 1 || plan.priority > 99) {
+	if (session->measuring || session->trial.child || command->cpus.count == 0 ||
+	    command->cpus.count > MAX_CPUS || plan.interval_ns < MIN_INTERVAL ||
+	    plan.phase_ns > LONGEST_PHASE || plan.interval_ns > plan.duration_ns ||
+	    plan.priority < 1 || plan.priority > 99) {
 		send_failed(session, number, EINVAL,
 			    "a wakeup workload that this probe cannot run");
 		return;
@@ -257,6 +258,7 @@ static void do_wakeup(struct session *session, uint32_t number, const struct wir
 		start_recorder(session);
 		flight_watch(session);
 	}
+	events_begin(session);
 	wakeup_go(&session->wakeup);
 	session->measuring = true;
 	session->phase_ns = 0;
@@ -278,8 +280,8 @@ static void do_app(struct session *session, uint32_t number, const struct wire_a
 	char text[RECORDER_MESSAGE];
 	int error = EINVAL;
 
-	if (session->measuring || !session->flight.wanted || !command->duration_ns ||
-	    command->duration_ns > INT64_MAX / 2) {
+	if (session->measuring || session->trial.child || !session->flight.wanted ||
+	    !command->duration_ns || command->duration_ns > INT64_MAX / 2) {
 		send_failed(session, number, EINVAL,
 			    "a program can be watched only with the recorder, one at a time");
 		return;
@@ -345,7 +347,8 @@ static void do_pause(struct session *session, uint32_t number, const struct wire
 
 bool commands_wait(const struct session *session)
 {
-	return session->link.one_way && (session->pause_until_ns || session->measuring);
+	return session->link.one_way &&
+	       (session->pause_until_ns || session->measuring || session->trial.child);
 }
 
 void commands_tick(struct session *session, uint64_t now_ns)
@@ -405,12 +408,17 @@ void commands_take(struct session *session, const struct frame *frame)
 	} else if (frame->kind == WIRE_STOP) {
 		if (session->app.running)
 			app_stop(session);
+		else if (session->trial.child)
+			trial_stop(&session->trial);
 		else if (session->measuring)
 			wakeup_stop(&session->wakeup);
 		send_done(session, frame->number);
 	} else if (frame->kind == WIRE_FINISH) {
 		do_finish(session, frame->number);
-	} else {
+	} else if (frame->kind == WIRE_ACCOUNT) {
+		shipping_result(session);
+		send_done(session, frame->number);
+	} else if (!trials_take(session, frame)) {
 		send_failed(session, frame->number, EBADMSG,
 			    "a command that this probe does not know");
 	}

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "loads/oom.h"
 #include "loads/tree.h"
 #include "recorder/tracefs/instance.h"
 #include "settings.h"
@@ -63,17 +64,6 @@ struct state {
 
 /* ---------------------------------------------------------------- the guardian's side */
 
-static void set_oom_score(const char *score)
-{
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	if (write(fd, score, strlen(score)) < 0)
-		(void)0; /* lowering it takes a right that not everybody has */
-	close(fd);
-}
-
 /* become_load - in the new process: an ordinary process that dies with the guardian */
 static _Noreturn void become_load(struct state *state, const struct request *request,
 				  const struct load_kind *kind, pid_t guardian)
@@ -98,7 +88,7 @@ static _Noreturn void become_load(struct state *state, const struct request *req
 	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
 	setpriority(PRIO_PROCESS, 0, 0);
 	/* The guardian must outlive want of memory, its loads are the first that may not. */
-	set_oom_score("1000");
+	oom_score("1000");
 	if (state->home >= 0 && fchdir(state->home) == 0)
 		close(state->home);
 	close(state->socket);
@@ -278,7 +268,7 @@ static void stand_apart(struct state *state)
 	if (chdir("/") < 0)
 		(void)0; /* it only keeps a mount busy */
 	setpriority(PRIO_PROCESS, 0, -10);
-	set_oom_score("-1000");
+	oom_score("-1000");
 }
 
 static _Noreturn void guard(struct state *state)

@@ -15,13 +15,14 @@
 static void pump(struct session *session, int timeout_ms)
 {
 	struct link *link = &session->link;
-	struct pollfd fds[2] = {
+	struct pollfd fds[3] = {
 	    {.fd = link->input_ended || commands_wait(session) ? -1 : link->input,
 	     .events = POLLIN},
 	    {.fd = link->output, .events = link->out_start < link->out_end ? POLLOUT : 0},
+	    {.fd = session->trial.child ? session->trial.in : -1, .events = POLLIN},
 	};
 
-	if (poll(fds, 2, timeout_ms) < 0)
+	if (poll(fds, 3, timeout_ms) < 0)
 		return;
 	if (fds[0].revents)
 		link_read(link);
@@ -130,6 +131,8 @@ int session_run(struct guardian *guardian, int input, int output, bool is_plan)
 		commands_tick(session, now_ns);
 		if (session->measuring)
 			shipping_tick(session, now_ns);
+		if (session->trial.child)
+			trials_tick(session);
 		loads_tick(session, now_ns);
 		link_tick(&session->link, now_ns);
 		link_write(&session->link);
@@ -138,5 +141,6 @@ int session_run(struct guardian *guardian, int input, int output, bool is_plan)
 	 * is our own child. */
 	if (session->app.running)
 		target_close(&session->app.target);
+	trial_stop(&session->trial);
 	return session_host_gone(session) || is_plan ? 0 : 2;
 }

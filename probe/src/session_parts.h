@@ -11,6 +11,7 @@
 #include "flight.h"
 #include "guardian.h"
 #include "spool.h"
+#include "trials/trial.h"
 #include "wakeup.h"
 #include "wire/link.h"
 #include "wire/messages.h"
@@ -44,6 +45,9 @@ struct session {
 	uint64_t phase_ns; /* of the next workload */
 	struct flight flight;
 	struct app app;
+	struct trial trial;
+	struct counter_set counter_set;	  /* of what is measured from now on */
+	struct counters *thread_counters; /* of each wakeup thread; NULL where nothing is counted */
 	uint64_t frames_heard;
 };
 
@@ -61,6 +65,18 @@ void commands_tick(struct session *session, uint64_t now_ns);
 
 /* commands_take - carry out one command and answer it */
 void commands_take(struct session *session, const struct frame *frame);
+
+/* trials_take - start a trial, or say what is counted in those to come; false: another command */
+bool trials_take(struct session *session, const struct frame *frame);
+
+/* trials_tick - pass on what the trial has said, and answer its command when it has ended */
+void trials_tick(struct session *session);
+
+/* events_begin - count what the wakeup threads do, which wait for their go */
+void events_begin(struct session *session);
+
+/* events_tell - what was counted of them until now, and no more from here on */
+void events_tell(struct session *session);
 
 /* shipping_tick - ship samples, and see whether the workload has ended */
 void shipping_tick(struct session *session, uint64_t now_ns);

@@ -22,12 +22,32 @@ static bool settable(const char *path)
 	       !strstr(path, "/../");
 }
 
+/* keep_marked - of a choice that shows all its values, keep the one between these marks */
+static void keep_marked(char *value, char first, char last)
+{
+	char *begin = strchr(value, first);
+	char *end = begin ? strchr(begin, last) : NULL;
+
+	if (!end)
+		return;
+	*end = '\0';
+	memmove(value, begin + 1, (size_t)(end - begin));
+}
+
+/* in_parentheses - the one choice of the kernel's that does not mark its value with brackets */
+static bool in_parentheses(const char *path)
+{
+	static const char preempt[] = "/sched/preempt";
+	size_t length = strlen(path), tail = sizeof(preempt) - 1;
+
+	return length > tail && !strcmp(path + length - tail, preempt);
+}
+
 /* read_setting - the value that would set the file to what it is now */
 static int read_setting(const char *path, char *value)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got;
-	char *open_bracket, *close_bracket;
 
 	if (fd < 0)
 		return errno;
@@ -41,13 +61,10 @@ static int read_setting(const char *path, char *value)
 		got--;
 	value[got] = '\0';
 
-	/* A choice shows all its values with the one in force in brackets. */
-	open_bracket = strchr(value, '[');
-	close_bracket = open_bracket ? strchr(open_bracket, ']') : NULL;
-	if (close_bracket) {
-		*close_bracket = '\0';
-		memmove(value, open_bracket + 1, (size_t)(close_bracket - open_bracket));
-	}
+	if (in_parentheses(path))
+		keep_marked(value, '(', ')');
+	else
+		keep_marked(value, '[', ']');
 	return 0;
 }
 
@@ -155,6 +172,7 @@ int settings_apply(struct settings *settings, const char *path, const char *valu
 			 settings->log_path, path);
 		return EIO;
 	}
+	snprintf(settings->applied[settings->count], SETTING_VALUE, "%s", value);
 	settings->count++;
 
 	error = write_setting(path, value);
@@ -190,8 +208,41 @@ int settings_take_back(struct settings *settings, const char *path, char *text, 
 	return 0;
 }
 
+/* changed_again - whether a later setting is of the same file: that one says what it is to be */
+static bool changed_again(const struct settings *settings, size_t at)
+{
+	for (size_t later = at + 1; later < settings->count; later++)
+		if (!strcmp(settings->undo[later].path, settings->undo[at].path))
+			return true;
+	return false;
+}
+
+/* count_undone - how many settings are no more what they were set to; the first is in text.
+ * A daemon of the board's, or a load, sets them too: the run was not made with them. */
+static size_t count_undone(const struct settings *settings, char *text, size_t room)
+{
+	char now[SETTING_VALUE];
+	size_t undone = 0;
+
+	for (size_t i = 0; i < settings->count; i++) {
+		int error = read_setting(settings->undo[i].path, now);
+
+		if (changed_again(settings, i) || (!error && !strcmp(now, settings->applied[i])))
+			continue;
+		if (undone++ == 0)
+			snprintf(text, room,
+				 "%s was set to \"%s\" and reads \"%s\" after the run: something "
+				 "else sets it",
+				 settings->undo[i].path, settings->applied[i],
+				 error ? strerror(error) : now);
+	}
+	return undone;
+}
+
 size_t settings_restore(struct settings *settings, char *text, size_t room)
 {
+	/* All before any is put back: one may change what another reads. */
+	size_t undone = count_undone(settings, text, room);
 	size_t failed = 0;
 
 	while (settings->count > 0) {
@@ -210,7 +261,7 @@ size_t settings_restore(struct settings *settings, char *text, size_t room)
 		close(settings->log_fd);
 		settings->log_fd = -1;
 	}
-	return failed;
+	return undone + failed;
 }
 
 /* recover_log - put back what one log says, unless its owner lives */
@@ -234,6 +285,9 @@ static size_t recover_log(int directory, const char *name)
 				continue;
 			setting.path[SETTING_PATH - 1] = '\0';
 			setting.value[SETTING_VALUE - 1] = '\0';
+			/* Older versions noted all choices of this one. */
+			if (in_parentheses(setting.path))
+				keep_marked(setting.value, '(', ')');
 			if (settable(setting.path) && put_back(&setting))
 				restored++;
 			else

@@ -15,6 +15,7 @@
 #define SETTING_VALUE 512
 #define MAX_SETTINGS  64
 
+/* A record of the log. Logs that other versions left are read too: it never changes. */
 struct setting {
 	char path[SETTING_PATH];
 	char value[SETTING_VALUE]; /* what it was before */
@@ -22,6 +23,7 @@ struct setting {
 
 struct settings {
 	struct setting undo[MAX_SETTINGS];
+	char applied[MAX_SETTINGS][SETTING_VALUE]; /* what each was set to; not in the log */
 	size_t count;
 	int log_fd; /* -1 without a log on disk */
 	char log_path[64];
@@ -43,7 +45,7 @@ int settings_apply(struct settings *settings, const char *path, const char *valu
 int settings_take_back(struct settings *settings, const char *path, char *text, size_t room);
 
 /* settings_restore - put everything back, the last first.
- * Returns how many could not be, the first of them named in text. */
+ * Returns how many could not be, or were no more what they had been set to; text names one. */
 size_t settings_restore(struct settings *settings, char *text, size_t room);
 
 #endif

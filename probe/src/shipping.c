@@ -121,6 +121,7 @@ static void send_results(struct session *session)
 		     .end_ns = atomic_load(cpu->end_ns), .seen = cpu->count.seen,
 		     .overrun = cpu->count.overrun, .dropped = cpu->count.dropped);
 	}
+	events_tell(session);
 	send_faults(session);
 	shipping_result(session);
 }

@@ -152,6 +152,39 @@ static bool echo(const struct frame *frame, struct wire_writer *writer)
 		     NUMBER(gather_ns))
 		ECHO(RECORDER_RESULT, recorder_result, NUMBER(windows); NUMBER(passed_over);
 		     NUMBER(events); NUMBER(missed); NUMBER(runs); NUMBER(run_ns))
+		ECHO(COUNTERS, counters, LIST_U64(types); LIST_U64(configs); LIST_U16(modes))
+		ECHO(SWITCH_TRIAL, switch_trial, NUMBER(trial); NUMBER(tasks); NUMBER(over);
+		     NUMBER(threads); NUMBER(set_bytes); NUMBER(block_ns); NUMBER(repetitions);
+		     NUMBER(priority); LIST_U16(cpus))
+		ECHO(MEMORY_TRIAL, memory_trial, NUMBER(trial); NUMBER(what); NUMBER(source);
+		     NUMBER(pages); NUMBER(routine); NUMBER(size); NUMBER(block_ns);
+		     NUMBER(repetitions); NUMBER(cpu))
+		ECHO(CLOCK_TRIAL, clock_trial, NUMBER(trial); SIGNED(clock); NUMBER(how);
+		     NUMBER(threads); NUMBER(service_ns); NUMBER(think_ns); NUMBER(block_ns);
+		     NUMBER(repetitions); LIST_U16(cpus))
+		ECHO(COMMAND_TRIAL, command_trial, NUMBER(trial); LIST_STR(argv))
+		ECHO(ACCOUNT, account, (void)message)
+		ECHO(SWITCH_ROW, switch_row, NUMBER(trial); NUMBER(repetition); NUMBER(ring_ns);
+		     NUMBER(own_ns); NUMBER(hops); NUMBER(switches))
+		ECHO(SWITCH_FLUSHES, switch_flushes, NUMBER(trial); NUMBER(hops); NUMBER(switches);
+		     NUMBER(flushes); SIGNED(error))
+		ECHO(MEMORY_ROW, memory_row, NUMBER(trial); NUMBER(repetition); NUMBER(ns);
+		     NUMBER(passes))
+		ECHO(MEMORY_BACKING, memory_backing, NUMBER(trial); NUMBER(after); NUMBER(target);
+		     NUMBER(pages); NUMBER(present); NUMBER(frames); NUMBER(huge_bytes);
+		     NUMBER(hugetlb_bytes); SIGNED(error))
+		ECHO(CLOCK_NATURE, clock_nature, NUMBER(trial); NUMBER(system_call);
+		     NUMBER(resolution_ns))
+		ECHO(CLOCK_ROW, clock_row, NUMBER(trial); NUMBER(repetition); NUMBER(thread);
+		     NUMBER(cpu); NUMBER(ns); NUMBER(calls); NUMBER(checks); NUMBER(backward);
+		     NUMBER(most_backward_ns))
+		ECHO(COMMAND_ROW, command_row, NUMBER(trial); NUMBER(wall_ns); NUMBER(user_ns);
+		     NUMBER(system_ns); NUMBER(peak_memory); NUMBER(status); NUMBER(signal))
+		ECHO(COMMAND_OUTPUT, command_output, NUMBER(trial); NUMBER(cut); BYTES(data))
+		ECHO(TRIAL_COUNTS, trial_counts, NUMBER(trial); NUMBER(repetition);
+		     LIST_U64(values))
+		ECHO(TRIAL_FAILED, trial_failed, NUMBER(trial); SIGNED(error); BYTES(text))
+		ECHO(CPU_EVENTS, cpu_events, NUMBER(cpu); LIST_U64(values))
 		ECHO(ACK, ack, NUMBER(next))
 		ECHO(RESEND, resend, NUMBER(first); NUMBER(count); BYTES(have))
 		ECHO(FRAGMENT, fragment, NUMBER(number); NUMBER(kind); NUMBER(index); NUMBER(total);

@@ -43,6 +43,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (["--kernel-arg", "quiet"], "--kernel-arg is for virtual boards: local is none"),
         (["--load", "disco"], "no load: there are memory, switch"),
         (["--load", "memory:0"], "memory:N with N from 1"),
         (["--load", "cmd:"], "cmd:COMMAND"),

@@ -16,7 +16,9 @@ from whylate.cli.compare import command as compare_verb
 from whylate.compare.baseline import load, path_of, save
 from whylate.compare.judge import compare
 from whylate.compare.question import Question
+from whylate.compare.runs import Arm, Run
 from whylate.recording.errors import RecordingError
+from whylate.stats.run_statistics import Statistic, exactly
 
 OLD = arm("old", 8)
 NEW = arm("newer", 8, 1.5)
@@ -37,6 +39,23 @@ def test_a_baseline_is_the_runs_that_it_was_made_of(home: Path) -> None:
     direct, kept = (compare(side, NEW, Question()) for side in (OLD, found))
     assert (kept.verdict, kept.p) == (direct.verdict, direct.p)
     assert kept.statistics == direct.statistics
+
+
+def test_a_baseline_of_points_is_compared_by_them() -> None:
+    def side(name: str, value: float) -> Arm:
+        statistics = (Statistic("copy 1 MiB", unit="GB/s", higher_is_better=True, quantity="q"),)
+        return Arm(name, tuple(
+            Run(f"{name}-{n}", {"copy 1 MiB": exactly(math.log(value) + 0.001 * n)}, 1, boot="b",
+                sets={"workload": "memory"}, statistics=statistics, by_points=True)
+            for n in range(8)
+        ))  # fmt: skip
+
+    save("m", side("old", 10).runs, replace=False)
+    kept = load("m")
+    assert kept.runs == side("old", 10).runs
+    found = compare(kept, side("newer", 5), Question())
+    assert found.verdict == "worse"
+    assert found.statistics[0].unit == "GB/s"
 
 
 def test_a_name_with_a_slash_or_an_ending_is_a_file(

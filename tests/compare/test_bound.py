@@ -108,3 +108,20 @@ def test_runs_that_are_not_to_be_trusted_or_of_different_workloads_bear_none(
     assert "1 of 11 runs must not be judged" in found["checks"][0]["why"]
     short = recording(tmp_path / "short", values[:10])
     assert "1 of 11 runs have fewer than 20" in invoke("--once-in", "10min", ten_runs, short)[1]
+
+
+def test_a_run_that_is_named_twice_counts_once(ten_runs: Path) -> None:
+    status, output = invoke(ten_runs / "0", ten_runs / "0", "--above", "50us")
+    assert "one and the same run" in output
+    assert status == 3
+
+
+def test_runs_of_other_boards_are_not_pooled(tmp_path: Path) -> None:
+    for name, board in (("a", "b"), ("c", "other")):
+        values = np.random.default_rng(5).exponential(10_000, 50_000) + 5_000
+        path = recording(tmp_path / name, values.astype(np.int64))
+        text = (path / "manifest.json").read_text()
+        (path / "manifest.json").write_text(text.replace('"board":"b"', f'"board":"{board}"'))
+    status, output = invoke(tmp_path / "a", tmp_path / "c", "--above", "50us")
+    assert status == 3
+    assert "differ in their board" in output

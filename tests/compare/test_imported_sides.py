@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from whylate.cli import whylate
 from whylate.compare.baseline import load
+from whylate.recording.foreign.imported import read_imported
 from whylate.recording.foreign.keep import keep, take
 
 FOREIGN = Path(__file__).parents[1] / "recording" / "foreign"
@@ -41,9 +42,13 @@ def imported(to: Path, *files: Path, **options: str) -> Path:
     return to
 
 
-def histogram(path: Path, middle: int) -> Path:
-    """Write what cyclictest -h prints of ten thousand latencies round a middle, in µs."""
+def histogram(path: Path, middle: int, more: int = 0) -> Path:
+    """Write what cyclictest -h prints of ten thousand latencies round a middle, in µs.
+
+    more: so many more of the middle, by which no file is a copy of another.
+    """
     counts = [max(0, 1000 - 40 * abs(value - middle)) for value in range(100)]
+    counts[middle] += more
     rows = [f"{value:06d} {count:06d}\n" for value, count in enumerate(counts)]
     path.write_text(
         f"# Histogram\n{''.join(rows)}# Total: {sum(counts):09d}\n# Avg Latencies: {middle:05d}\n"
@@ -53,8 +58,8 @@ def histogram(path: Path, middle: int) -> Path:
 
 
 def sides(tmp_path: Path) -> tuple[list[Path], list[Path]]:
-    old = [histogram(tmp_path / f"old-{n}", 30 + n % 3) for n in range(8)]
-    new = [histogram(tmp_path / f"new-{n}", 45 + n % 3) for n in range(8)]
+    old = [histogram(tmp_path / f"old-{n}", 30 + n % 3, n) for n in range(8)]
+    new = [histogram(tmp_path / f"new-{n}", 45 + n % 3, n) for n in range(8)]
     return old, new
 
 
@@ -77,8 +82,46 @@ TOOLS = ("cyclictest_samples.txt", "cyclictest_summary.txt", "jitterdebugger.jso
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_file_of_each_tool_has_the_verdict_of_its_recording(name: str, tmp_path: Path) -> None:
-    file, made = FOREIGN / name, imported(tmp_path / "r", FOREIGN / name)
-    assert nameless(compare(made, made)) == nameless(compare(file, file))
+    file, other = FOREIGN / name, tmp_path / name
+    other.write_text(f"{file.read_text()}\n")
+    ours, theirs = imported(tmp_path / "r", file), imported(tmp_path / "s", other)
+    assert nameless(compare(ours, theirs)) == nameless(compare(file, other))
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_copy_shows_nothing_more(name: str, tmp_path: Path) -> None:
+    file, copy = FOREIGN / name, tmp_path / "copy"
+    copy.write_bytes(file.read_bytes())
+    for words in ((file, file), (file, copy), (file, imported(tmp_path / "r", copy))):
+        code, text = run("compare", *words)
+        assert code == 2
+        assert "one and the same run" in text
+
+
+def test_runs_that_say_when_they_were_made_are_not_taken_for_turns(tmp_path: Path) -> None:
+    document = json.loads((FOREIGN / "cyclictest.json").read_text())
+
+    def made(name: str, hours: list[int]) -> list[Path]:
+        paths = [tmp_path / f"{name}-{hour}.json" for hour in hours]
+        for path, hour in zip(paths, hours, strict=True):
+            began = f"Sun, 22 Nov 2026 {hour:02d}:00:00 +0100"
+            path.write_text(json.dumps({**document, "start_time": began}))
+        return paths
+
+    def said(ours: list[int], theirs: list[int]) -> str:
+        found = compare(*made("a", ours), ":", *made("b", theirs))
+        return f"{found['verdict']}: {found['why']}; {found['cautions']}"
+
+    apart = said([1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12])
+    assert "no verdict: " in apart
+    assert "every run of one side was made before" in apart
+    turns = said([1, 3, 5, 7, 9, 11], [2, 4, 6, 8, 10, 12])
+    assert "was made before" not in turns
+    # When is known then, and from which boot they are is not.
+    assert "do not say when and in which boots" in turns
+    files = made("a", [1])
+    kept = read_imported(imported(tmp_path / "kept", *files))
+    assert kept.about.made == "2026-11-22T00:00:00+00:00"
 
 
 def test_numbers_have_the_verdict_of_their_files(tmp_path: Path) -> None:
@@ -95,6 +138,25 @@ def test_numbers_have_the_verdict_of_their_files(tmp_path: Path) -> None:
     code, text = run("compare", ours, other)
     assert code == 2
     assert "in µs and in ms cannot be compared" in text
+
+
+def test_numbers_without_a_unit_are_not_taken_to_be_in_that_of_others(tmp_path: Path) -> None:
+    file = tmp_path / "n"
+    file.write_text("1\n2\n3\n")
+    known = imported(tmp_path / "a", file, unit="µs")
+    for words in ((known, file), (file, known), (known, imported(tmp_path / "b", file))):
+        code, text = run("compare", *words)
+        assert code == 2
+        assert "say --unit µs" in " ".join(text.split())
+        assert compare(*words, "--unit", "µs")["unit"] == "µs"
+
+
+def test_one_count_of_processes_is_called_as_in_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "n"
+    file.write_text('"size=0k ovr=2\n20 10.1\n20 10.2\n24 11\n')
+    made = imported(tmp_path / "a", file, column="20")
+    assert compare(made, file, "--column", "20")["statistics"][0]["name"] == "20 size=0k"  # type: ignore[index]
+    assert run("compare", made, file, "--column", "24")[0] == 2
 
 
 def test_a_baseline_takes_them_with_what_they_lack(tmp_path: Path) -> None:
@@ -114,7 +176,7 @@ def test_runs_of_which_a_mean_and_a_maximum_were_kept_are_compared_by_these(
     tmp_path: Path,
 ) -> None:
     def mail(name: str, level: float) -> Path:
-        lines = [f"> RTS|  0.9|  {level + n % 3 / 10}|  {4 * level + n}|  0|  0|  00:10:00/00:10:00"
+        lines = [f"> RTS|0.900|{level + n % 3 / 10:.3f}|{4 * level + n:.3f}|0|0|00:10:00/00:10:00"
                  for n in range(8)]  # fmt: skip
         (tmp_path / name).write_text("\n".join(lines))
         return tmp_path / name

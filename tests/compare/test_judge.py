@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from compare_sides import SETS, arm, run
 from whylate.compare.cautions import UnequalError, check_equal
 from whylate.compare.judge import compare
 from whylate.compare.question import Question
-from whylate.compare.runs import Arm
+from whylate.compare.runs import Arm, Run
+from whylate.stats.run_statistics import Statistic, Value, exactly
 
 ASKED = Question()
 
@@ -129,6 +131,20 @@ def test_overruns_can_show_a_side_worse_and_never_better() -> None:
     assert worse.verdict == "worse"
 
 
+@pytest.mark.parametrize(
+    ("unbounded", "statistic", "verdict"),
+    [(1, 3, "better"), (8, 3, "no verdict"), (1, 5, "no verdict")],
+)
+def test_a_quantile_without_a_bound_in_one_run_hides_not_what_all_others_show(
+    unbounded: int, statistic: int, verdict: str
+) -> None:
+    newer = arm("newer", 12, 0.5, only=statistic)
+    hidden = arm("newer", 12, 0.5, hidden=math.inf, only=statistic)
+    mixed = Arm("newer", (*hidden.runs[:unbounded], *newer.runs[unbounded:]))
+    assert compare(arm("old", 12), mixed, ASKED).verdict == verdict
+    assert compare(mixed, arm("old", 12), ASKED).verdict == verdict.replace("better", "worse")
+
+
 @pytest.mark.parametrize(("hidden", "verdict"), [(0.1, "better"), (0.66, "no verdict"),
                                                  (0.8, "no verdict")])  # fmt: skip
 def test_a_side_is_better_where_it_would_be_so_as_high_as_it_can_be(
@@ -220,6 +236,140 @@ def test_short_runs_have_no_far_quantile_and_longer_ones_no_common_maximum() -> 
     assert "100,000" in (refused["p99.99"] or "")
     unequal = compare(of("old", 200_000), of("newer", 300_000), ASKED)
     assert [row.name for row in unequal.statistics if row.refused] == ["top 10", "max"]
+
+
+def points_of(
+    name: str,
+    runs: int,
+    values: dict[str, float],
+    quantity: str = "ns_per_switch",
+) -> Arm:
+    """Return a side of runs whose statistics are points, which spread by 1 %."""
+    rng = np.random.default_rng(len(name))
+    statistics = tuple(Statistic(one, unit="ns", quantity=quantity) for one in values)
+    return Arm(
+        name,
+        tuple(
+            Run(f"{name}-{number}",
+                {one: exactly(math.log(value) + 0.01 * rng.standard_normal())
+                 for one, value in values.items() if value > 0},
+                1, boot="b", sets=SETS, statistics=statistics, by_points=True)
+            for number in range(runs)
+        ),
+    )  # fmt: skip
+
+
+def test_a_maximum_that_one_overrun_may_hide_is_never_called_better_or_same() -> None:
+    spread = [0.001 * n for n in range(10)]
+    old = Arm("old", tuple(run(f"o{n}", spread=[one] * 6) for n, one in enumerate(spread)))
+    # One run of the old side has an overrun, without a bound; all new ones have stalls.
+    first = old.runs[0]
+    hidden = {
+        name: Value(value.compared, math.inf) if name in ("top 10", "max") else value
+        for name, value in first.values.items()
+    }
+    old = Arm("old", (replace(first, values=hidden), *old.runs[1:]))
+    for down, asked in ((-0.3, ASKED), (-0.05, Question(margins={"p50": 1.1}))):
+        new = Arm("newer", tuple(
+            run(f"n{n}", spread=[down + one, one, one, one, 3 + one, 4 + one])
+            for n, one in enumerate(spread)
+        ))  # fmt: skip
+        found = compare(old, new, asked)
+        assert found.verdict == "no verdict"
+        assert "max" in found.why
+        # Without the overrun it is plainly worse.
+        plain = Arm("old", (first, *old.runs[1:]))
+        assert compare(plain, new, asked).verdict == "worse"
+
+
+def test_a_single_run_shows_nothing_however_many_the_other_side_has() -> None:
+    found = compare(arm("old", 1), arm("newer", 39, 5.0), Question(margins={"p50": 1.1}))
+    assert found.verdict == "no verdict"
+    assert "a single run" in found.why
+
+
+def test_one_boot_in_common_does_not_tell_a_variant_from_its_boots() -> None:
+    old = arm("old", 9, boot="b1")
+    new = Arm("newer", (*arm("newer", 1, boot="b1").runs, *arm("newer", 8, 1.2, boot="b2").runs))
+    found = compare(old, new, ASKED)
+    assert found.verdict == "no verdict"
+    assert "boot" in found.why
+    # A board that was lost in the middle: both sides have both boots.
+    halves = [
+        Arm(name, (*arm(name, 5, by, boot="b1").runs, *arm(f"{name}-", 5, by, boot="b2").runs))
+        for name, by in (("old", 1.0), ("newer", 1.5))
+    ]
+    assert compare(halves[0], halves[1], ASKED).verdict == "worse"
+
+
+def test_boots_of_another_time_have_no_verdict_either() -> None:
+    def later(name: str, first: int) -> Arm:
+        side = arm(name, 6)
+        runs = (replace(one, boot=f"{name}{n}") for n, one in enumerate(side.runs))
+        return made(Arm(name, tuple(runs)), first, 20)
+
+    found = compare(later("old", 0), later("newer", 1000), ASKED)
+    assert found.verdict == "no verdict"
+    assert "made before any of the other" in found.why
+
+
+def test_rows_without_a_partner_are_told_and_leave_no_verdict() -> None:
+    def paired(name: str, pairs: list[str], by: float) -> Arm:
+        runs = arm(name, len(pairs), by).runs
+        return Arm(name, tuple(replace(one, pair=p) for one, p in zip(runs, pairs, strict=True)))
+
+    first = paired("old", [f"p{n}" for n in range(8)], 1.0)
+    some = paired("newer", [f"p{n}" for n in range(8)] + ["x"] * 22, 0.5)
+    found = compare(first, some, ASKED)
+    assert found.verdict == "no verdict"
+    assert "22 of 30 of newer have none" in found.why
+    assert found.within == "better"
+    none = compare(first, paired("newer", [f"q{n}" for n in range(8)], 0.5), ASKED)
+    assert none.verdict == "no verdict"
+
+
+def test_a_run_counts_once() -> None:
+    runs = [replace(one, identity=f"sha{n}") for n, one in enumerate(arm("old", 3).runs)]
+    check_equal(runs)
+    with pytest.raises(UnequalError, match="one and the same run"):
+        check_equal([*runs, replace(runs[1], name="copy")])
+
+
+def test_a_margin_in_percent_is_none_for_values_about_zero() -> None:
+    asked = Question(margins={"p50": 1.1}, linear=True)
+    found = compare(arm("old", 8), arm("newer", 8), asked)
+    assert found.verdict == "no verdict"
+    assert "margin" in found.why
+
+
+def test_a_margin_for_what_was_not_tested_is_never_kept() -> None:
+    asked = Question(margins={"2 tasks": 1.1, "7 tasks": 1.1})
+    both = points_of("old", 8, {"2 tasks": 100, "7 tasks": 200})
+    alike = compare(both, points_of("newer", 8, {"2 tasks": 100, "7 tasks": 200}), asked)
+    assert alike.verdict == "same"
+    for other in ({"2 tasks": 100.0}, {"2 tasks": 100.0, "7 tasks": 0.0}):
+        found = compare(both, points_of("newer", 8, other), asked)
+        assert found.verdict == "no verdict"
+        assert "nothing can be said of 7 tasks" in found.why
+        (row,) = (row for row in found.statistics if row.name == "7 tasks")
+        assert (row.within, row.margin) == (False, 1.1)
+        assert row.refused
+    first, second = (
+        Arm(name, tuple(replace(one, activations=2_000) for one in arm(name, 8, sd=0.01).runs))
+        for name in ("old", "newer")
+    )
+    found = compare(first, second, Question(margins={"p50": 1.1, "p99.9": 1.1}))
+    assert found.verdict == "no verdict"
+    assert "p99.9" in found.why
+
+
+def test_different_things_of_one_name_are_not_compared() -> None:
+    hops = points_of("old", 8, {"2 tasks": 100}, "ns_per_hop")
+    found = compare(hops, points_of("newer", 8, {"2 tasks": 50}), ASKED)
+    assert found.verdict == "no verdict"
+    assert "ns_per_hop in some runs, and ns_per_switch in others" in found.why
+    mixed = Arm("old", (*hops.runs, *points_of("other", 8, {"2 tasks": 100}).runs))
+    assert compare(mixed, points_of("newer", 8, {"2 tasks": 50}), ASKED).verdict == "no verdict"
 
 
 def test_groups_of_runs_are_told() -> None:

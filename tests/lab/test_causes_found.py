@@ -78,7 +78,9 @@ def _late_by_what_was_left(seen: Seen, name: str) -> None:
     hits = seen.hits(name)
     assert len(hits.latency_ns) >= 3
     assert (hits.latency_ns >= hits.left_ns).all()
-    assert (hits.latency_ns - hits.left_ns <= 3 * seen.ordinary().max()).all()
+    much_later = hits.latency_ns - hits.left_ns > 3 * seen.ordinary().max()
+    # Between the two an ordinary kernel runs the softirqs that have come up, however many.
+    assert much_later.sum() <= 1
 
 
 def test_without_a_cause_nothing_is_late(quiet: Seen) -> None:

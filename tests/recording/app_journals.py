@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-from journals import START, opening
+from journals import START, opening, write_journal
 from msgspec.structs import replace
 
 from leb128 import leb128, zigzag
-from whylate.recording.journal import CLOSING, NAME, OPENING, Closing
 from whylate.recording.manifest import AppPlan, RecorderPlan
-from whylate.wire.frame import encode_frame
 from whylate.wire.messages import (
     CpuResult,
     CpuStarted,
@@ -99,11 +96,4 @@ def app_journal(
         sent += [CpuResult(cpu, 0, 0, 0, START, START + end_ns, count, 0, lost)
                  for cpu, (count, lost) in enumerate(counts)]  # fmt: skip
         sent += [Result(1_000, 1_000)]
-    directory.mkdir()
-    frames = [encode_frame(OPENING, 0, msgspec.json.encode(replace(begun, plan=plan)))]
-    frames += [encode_frame(m.KIND, n, m.pack()) for n, m in enumerate(sent, 1)]
-    if ended:
-        closing = Closing("complete", [], [], len(sent), 0, 0, 0)
-        frames.append(encode_frame(CLOSING, 0, msgspec.json.encode(closing)))
-    (directory / NAME).write_bytes(b"".join(frames))
-    return directory
+    return write_journal(directory, replace(begun, plan=plan), sent, ended=ended)

@@ -51,10 +51,18 @@ def journal(directory: Path, *messages: Message, recorder: RecorderPlan | None =
         CpuResult(0, 1, 95, 1, START, end, len(LATENCIES), 0, 0),
         Result(1_000, 1_000),
     ]
-    closing = Closing("complete", [], [], len(sent), 0, 0, 0)
+    return write_journal(directory, opening(plan), sent)
+
+
+def write_journal(
+    directory: Path, begun: Opening, sent: Sequence[Message], *, ended: bool = True
+) -> Path:
+    """Write the frames of a run; ended: whether the host wrote its last word too."""
     directory.mkdir()
-    frames = [encode_frame(OPENING, 0, msgspec.json.encode(opening(plan)))]
+    frames = [encode_frame(OPENING, 0, msgspec.json.encode(begun))]
     frames += [encode_frame(m.KIND, n, m.pack()) for n, m in enumerate(sent, 1)]
-    frames.append(encode_frame(CLOSING, 0, msgspec.json.encode(closing)))
+    if ended:
+        closing = Closing("complete", [], [], len(sent), 0, 0, 0)
+        frames.append(encode_frame(CLOSING, 0, msgspec.json.encode(closing)))
     (directory / NAME).write_bytes(b"".join(frames))
     return directory

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import msgspec
 import pytest
+import trial_examples
 from report_examples import cpu_samples, summary_of
 
-from whylate.report.exports import Kernel, bencher, kcidb, lava
-from whylate.summary.model import Summary, Trust
+from whylate.recording.points import CommandPoint
+from whylate.report.exports import Kernel, bencher, kcidb, lava, of_latencies, of_trials
+from whylate.summary.model import Requirement, Summary, Trust
+from whylate.summary.trial_model import Measured, PointFigures
 
 KERNEL = Kernel("lab", "lab:v6.18")
 
@@ -25,7 +29,7 @@ def distrusted(summary: Summary) -> Summary:
 
 
 def test_kcidb_has_a_test_for_each_statistic_and_limit(summary: Summary) -> None:
-    found = kcidb(summary, KERNEL)
+    found = kcidb(of_latencies(summary), KERNEL)
     assert found["version"] == {"major": 5, "minor": 3}
     tests = {one["path"]: one for one in found["tests"]}
     p99 = tests["whylate.wakeup.p99"]
@@ -41,17 +45,62 @@ def test_kcidb_has_a_test_for_each_statistic_and_limit(summary: Summary) -> None
                for one in found["tests"])  # fmt: skip
     assert len({one["id"] for one in found["tests"]}) == len(found["tests"])
     # Sent again it is the same; of another build it is another test.
-    assert kcidb(summary, KERNEL) == found
-    other = kcidb(summary, Kernel("lab", "lab:v6.19"))
+    assert kcidb(of_latencies(summary), KERNEL) == found
+    other = kcidb(of_latencies(summary), Kernel("lab", "lab:v6.19"))
     assert not {one["id"] for one in other["tests"]} & {one["id"] for one in found["tests"]}
 
 
 def test_bencher_has_values_with_their_intervals(summary: Summary) -> None:
-    found = bencher(summary)
+    found = bencher(of_latencies(summary))
     p50 = found["bench-imx6 wakeup p50"]["latency"]
     assert p50["lower_value"] < p50["value"] < p50["upper_value"]
-    # An interval without an upper end is none there.
-    assert set(found["bench-imx6 wakeup max"]["latency"]) == {"value"}
+
+
+def test_an_interval_without_an_upper_end_is_none_in_bencher(summary: Summary) -> None:
+    found = of_latencies(summary)
+    (p50, *_) = (one for one in found.metrics if one.name == "p50")
+    (metric,) = bencher(replace(found, metrics=[replace(p50, high=None)])).values()
+    assert set(metric["latency"]) == {"value"}
+
+
+def test_a_lower_bound_is_no_measurement(summary: Summary) -> None:
+    found = of_latencies(summary)
+    assert [one.name for one in found.metrics if one.at_least] == ["max"]
+    assert not [name for name in bencher(found) if name.endswith(" max")]
+    line = "<LAVA_SIGNAL_TESTCASE TEST_CASE_ID=wakeup-max RESULT=unknown>"
+    assert [one for one in lava(found) if "-max " in one] == [line]
+
+
+#: Each pair was one name once.
+ALIKE = [
+    ("p99<50us", "p99<=50us"),
+    ("x" * 120 + "1", "x" * 120 + "2"),
+    ("a b", "a_b"),
+    ("a.b", "a b"),
+    ("a\nb", "a b"),
+    ("µ", "ß"),
+    ("_a", "a"),
+]
+
+
+@pytest.mark.parametrize("names", ALIKE)
+def test_names_that_differ_stay_apart(summary: Summary, names: tuple[str, str]) -> None:
+    found = of_latencies(summary)
+    metrics = [replace(found.metrics[0], name=name) for name in names]
+    limits = [Requirement(name, "pass", "") for name in names]
+    made = replace(found, metrics=metrics, requirements=limits)
+    tests = kcidb(made, KERNEL)["tests"]
+    assert len({one["id"] for one in tests}) == len({one["path"] for one in tests}) == 4
+    assert len({line.split("TEST_CASE_ID=")[1].split()[0] for line in lava(made)}) == 4
+    assert len(bencher(made)) == 2
+    # A name is called the same, whatever stands beside it.
+    alone = [bencher(replace(made, metrics=[one])) for one in metrics]
+    assert {**alone[0], **alone[1]} == bencher(made)
+
+
+def test_a_directory_that_is_no_utf_8_has_an_id(summary: Summary) -> None:
+    made = replace(of_latencies(summary), key="runs/\udcff")
+    assert kcidb(made, KERNEL)["tests"][0]["id"].startswith("lab:")
 
 
 def test_lava_reads_every_line(summary: Summary) -> None:
@@ -59,7 +108,7 @@ def test_lava_reads_every_line(summary: Summary) -> None:
         r"<LAVA_SIGNAL_TESTCASE TEST_CASE_ID=[A-Za-z0-9_-]+ RESULT=(pass|fail|skip|unknown)"
         r"( MEASUREMENT=-?\d+ UNITS=ns)?>"
     )
-    lines = list(lava(summary))
+    lines = list(lava(of_latencies(summary)))
     found = [signal.fullmatch(line) for line in lines]
     assert all(found)
     results = [match[1] for match in found if match is not None and "require" in match[0]]
@@ -67,14 +116,45 @@ def test_lava_reads_every_line(summary: Summary) -> None:
 
 
 def test_what_cannot_be_trusted_has_not_passed(distrusted: Summary) -> None:
-    assert {one["status"] for one in kcidb(distrusted, KERNEL)["tests"]} == {"ERROR"}
-    assert bencher(distrusted) == {}
-    assert all("RESULT=unknown" in line for line in lava(distrusted))
+    assert {one["status"] for one in kcidb(of_latencies(distrusted), KERNEL)["tests"]} == {"ERROR"}
+    assert bencher(of_latencies(distrusted)) == {}
+    assert all("RESULT=unknown" in line for line in lava(of_latencies(distrusted)))
 
 
 def test_a_boards_name_cannot_forge_a_result(summary: Summary) -> None:
     forged = msgspec.structs.replace(
         summary, board="x>\n<LAVA_SIGNAL_TESTCASE TEST_CASE_ID=all RESULT=pass>", workload="w> x"
     )
-    assert all(line.count("<LAVA") == 1 and "\n" not in line for line in lava(forged))
-    assert all("\n" not in name for name in bencher(forged))
+    assert all(line.count("<LAVA") == 1 and "\n" not in line for line in lava(of_latencies(forged)))
+    assert all("\n" not in name for name in bencher(of_latencies(forged)))
+
+
+def test_trials_go_out_by_the_main_figure_of_each_point() -> None:
+    found = of_trials(msgspec.structs.replace(trial_examples.memory(), trust=Trust("ok", [])))
+    tests = {one["path"]: one for one in kcidb(found, KERNEL)["tests"]}
+    # The one that was refused has none.
+    assert len(tests) == 11
+    one = tests["whylate.memory.copy_1_MiB_random_source"]
+    assert one["number"] == {"value": 26e9, "unit": "B/s", "prefix": "metric"}
+    metrics = bencher(found)
+    assert all(set(value) == {"gb-per-s"} for value in metrics.values())
+    lines = list(lava(found))
+    assert "TEST_CASE_ID=memory-set_4_MiB RESULT=pass MEASUREMENT=19 UNITS=GB/s" in "".join(lines)
+    assert "\x1b" not in "".join(lines) + "".join(metrics)
+
+
+def test_seconds_are_nanoseconds_to_bencher() -> None:
+    point = PointFigures("wall time", CommandPoint(("make",)), 6, 6,
+                         {"wall_s": Measured(9.5, 9.0, 10.0)})  # fmt: skip
+    made = msgspec.structs.replace(
+        trial_examples.memory(), workload="cmd", points=[point], trust=Trust("ok", [])
+    )
+    (metric,) = bencher(of_trials(made)).values()
+    assert metric == {"latency": {"value": 9.5e9, "lower_value": 9e9, "upper_value": 1e10}}
+
+
+def test_trials_without_a_verdict_have_not_passed() -> None:
+    found = of_trials(trial_examples.memory())
+    assert bencher(found) == {}
+    assert {one["status"] for one in kcidb(found, KERNEL)["tests"]} == {"ERROR"}
+    assert all("RESULT=unknown" in line for line in lava(found))

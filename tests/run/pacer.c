@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Two threads that sleep to absolute deadlines, and note when each was: "pid due_ns" a line. */
+/*
+ * Two threads that sleep to absolute deadlines, and note when each was, and whether it was still to
+ * come just before they slept: "pid due_ns 1" a line.
+ */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,24 +18,39 @@ struct pace {
 	int count;
 	long tid;
 	int64_t due_ns[MOST];
+	int ahead[MOST];
 };
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
 
 static void *pace(void *argument)
 {
 	struct pace *pace = argument;
-	struct timespec now;
+	struct timespec until;
 	int64_t due_ns;
 
 	pace->tid = syscall(SYS_gettid);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	due_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+	due_ns = now_ns();
 	for (int i = 0; i < pace->count; i++) {
 		due_ns += pace->interval_ns;
-		now = (struct timespec){due_ns / 1000000000, due_ns % 1000000000};
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &now, NULL);
+		until = (struct timespec){due_ns / 1000000000, due_ns % 1000000000};
+		pace->ahead[i] = now_ns() < due_ns;
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 		pace->due_ns[i] = due_ns;
 	}
 	return NULL;
+}
+
+static void write_down(FILE *log, const struct pace *pace)
+{
+	for (int i = 0; i < pace->count; i++)
+		fprintf(log, "%ld %lld %d\n", pace->tid, (long long)pace->due_ns[i], pace->ahead[i]);
 }
 
 int main(int argc, char **argv)
@@ -47,9 +65,7 @@ int main(int argc, char **argv)
 	pthread_setname_np(thread, "wl-fast");
 	pace(&slow);
 	pthread_join(thread, NULL);
-	for (int i = 0; i < fast.count; i++)
-		fprintf(log, "%ld %lld\n", fast.tid, (long long)fast.due_ns[i]);
-	for (int i = 0; i < slow.count; i++)
-		fprintf(log, "%ld %lld\n", slow.tid, (long long)slow.due_ns[i]);
+	write_down(log, &fast);
+	write_down(log, &slow);
 	return fclose(log) ? 1 : 7;
 }

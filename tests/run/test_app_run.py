@@ -82,7 +82,11 @@ def pacer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def paced(
     request: pytest.FixtureRequest, pacer: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[dict[str, Any], Recording, dict[int, NDArray[np.int64]]]:
-    """Return the run of a program that ends by itself, and its own log of when it was due."""
+    """Return the run of a program that ends by itself, and its own log.
+
+    The log of each thread is an array (deadlines, 2): when it was due, ns, and 1 where that was
+    still to come when the thread went to sleep.
+    """
     if request.param == "bpf" and not Path("/sys/kernel/btf/vmlinux").exists():
         pytest.skip("this kernel has no BTF")
     folder = tmp_path_factory.mktemp("paced")
@@ -106,22 +110,24 @@ def paced(
     if any(one.code == "hides-idle" for one in found[1].manifest.problems):
         assert found[0]["trust"] == "no verdict"
         pytest.skip("this kernel does not trace switches from the idle thread")
-    own: dict[int, list[int]] = defaultdict(list)
+    own: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for line in log.read_text().splitlines():
-        pid, due_ns = line.split()
-        own[int(pid)].append(int(due_ns))
-    return *found, {pid: np.array(due_ns) for pid, due_ns in own.items()}
+        pid, due_ns, ahead = map(int, line.split())
+        own[pid].append((due_ns, ahead))
+    return *found, {pid: np.array(deadlines) for pid, deadlines in own.items()}
 
 
 def test_each_thread_was_due_when_it_says_itself(paced: Any) -> None:
     _, recording, own = paced
     assert len(own) == 2
-    for pid, due_ns in own.items():
+    for pid, deadlines in own.items():
+        due_ns, ahead = deadlines.T
         thread = woken(recording)[pid]
         timed = np.sort(thread["due"][thread["origin"] == "timer"])
-        # To the nanosecond. A deadline that had passed already is none that was slept to.
+        # To the nanosecond. A deadline that had passed already is none that was slept to: on a
+        # busy machine those are most of them.
         assert np.isin(timed, due_ns).all()
-        assert np.unique(timed).size == timed.size > due_ns.size / 2
+        assert np.unique(timed).size == timed.size > ahead.sum() / 2 > 0
 
 
 def test_the_account_closes_and_the_threads_are_named(paced: Any) -> None:

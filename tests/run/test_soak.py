@@ -101,14 +101,17 @@ def test_two_cycles_of_a_board_that_was_on(tmp_path: Path) -> None:
         assert one.latency.expected >= 2000  # two CPUs, 1 s, 1 kHz
         assert one.latency.expected == one.latency.seen + one.latency.overrun
         assert one.console is not None
-        assert one.console.whole is True
+        # The end of the console is looked for after a good run alone.
+        assert one.console.whole is (True if one.outcome == "ok" else None)
         left = cycle_directory(tmp_path / "s", one.cycle)
         kept = ["console.log"] if one.outcome == "ok" else ["console.log", "recording"]
         assert sorted(entry.name for entry in left.iterdir()) == kept
         log = (left / "console.log").read_bytes()
         assert len(log) == one.console.bytes
         assert log.startswith(b"[    0.000000] Booting Linux on physical CPU")
-        assert log.index(b"whylate: ready") < log.index(b"whylate: end of cycle-%d" % one.cycle)
+        ready = log.index(b"whylate: ready")
+        if one.outcome == "ok":
+            assert ready < log.index(b"whylate: end of cycle-%d" % one.cycle)
     first, second = (
         kernel_lines((cycle_directory(tmp_path / "s", n) / "console.log").read_bytes())
         for n in (1, 2)

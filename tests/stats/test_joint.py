@@ -58,11 +58,11 @@ def test_sides_that_are_swapped_differ_the_other_way_and_as_clearly() -> None:
     np.testing.assert_allclose(there.t, -back.t)
 
 
-def test_t_is_students() -> None:
+def test_t_is_students_where_nothing_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     from scipy.stats import ttest_ind, ttest_rel
 
+    monkeypatch.setattr(joint, "_REACH", np.inf)
     rng = np.random.default_rng(4)
-    # None lies so far from the others that it is cut.
     first, second = rng.random((7, 3)), 0.1 + rng.random((9, 3))
     found = joint_test(first, second, WEIGHTS, rng)
     np.testing.assert_allclose(found.t, ttest_ind(second, first).statistic)
@@ -81,6 +81,14 @@ def test_one_run_far_from_all_others_hides_nothing_that_the_others_show(wild: in
     pairs = paired_test(second - first, WEIGHTS, rng)
     assert pairs.p < 0.02
     assert (pairs.t > 0).all()
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_one_run_in_ten_far_from_all_others_costs_little(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = runs(rng, 10), runs(rng, 10) + 10.0
+    first[2, :] = 1000
+    assert joint_test(first, second, WEIGHTS, rng).p < 0.005
 
 
 def test_where_most_runs_are_equal_the_others_are_not_cut() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from own_boards import own_boards
+from study_watchers import Telling
 from whylate.boards.board import tell_nobody
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.qemu.board import QemuBoard
@@ -24,7 +25,6 @@ from whylate.lab.description import virtual_board
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.run.own_knobs import OwnKnob
-from whylate.run.progress import Observer, Quiet
 from whylate.run.request import RequestError
 from whylate.study.carry_out import Result, run_study
 from whylate.study.journal import JOURNAL, StudyJournal, read_study
@@ -102,26 +102,6 @@ def test_a_board_that_is_lost_keeps_what_it_has_and_the_other_goes_on(tmp_path: 
     assert [found[name]["rounds"] for name in (LOST, KEPT)] == [6, 6], again.stderr
     assert lines(study)[: len(done)] == done
     assert Counter(one.board for one in lines(study) if not one.failed) == {LOST: 12, KEPT: 12}
-
-
-class Telling:
-    """Keeps what is said of a study."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def observer(self, board: str) -> Observer:
-        del board
-        return Quiet()
-
-    def begins(self, place: object) -> None:
-        """Ignore it."""
-
-    def stands(self, standings: object) -> None:
-        """Ignore it."""
-
-    def says(self, text: str) -> None:
-        self.said.append(text)
 
 
 def plan(*variants: Variant, rounds: int = 2, **more: OwnKnob) -> StudyPlan:

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from compare_sides import arm
-from whylate.compare.runs import Run
-from whylate.study import evidence
+from whylate.compare.judge import compare
+from whylate.compare.question import Question
+from whylate.compare.runs import Arm, Run
+from whylate.study import evidence, peeked
 from whylate.study.evidence import Evidence, Key
 from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant
+from whylate.study.peeked import study_above, told_of
 
 ROUNDS = 8
 KEY = Key("pc", "idle", "other")
@@ -122,3 +125,53 @@ def test_two_kernels_of_a_board_are_compared_boot_by_boot_and_the_difference_is_
     assert (found.verdict, found.scope) == ("better", "boots")
     assert (found.first.boots, found.second.boots) == (6, 6)
     assert found.cautions == ["board is pc in base and pc-rt in other"]
+
+
+def test_who_fails_more_often_is_not_better_for_the_rest(made_up: Callable[..., None]) -> None:
+    made_up(0.5)
+    study_plan = plan(Stop("runs", [ROUNDS]))
+    fell = [Done("pc", "idle", "other", 1, "", "0", 1.0, failed="it panicked")] * 6
+    found = Evidence(Path("study"), study_plan).of(KEY, [*fell, *done()]).found
+    assert found is not None
+    assert found.verdict == "no verdict"
+    assert any("6 runs of other failed and were made again: it panicked" in one
+               for one in found.cautions)  # fmt: skip
+    once = Evidence(Path("study"), study_plan).of(KEY, [fell[0], *done()]).found
+    assert once is not None
+    assert once.verdict == "better"
+    assert any("1 run of other failed and was made again" in one for one in once.cautions)
+
+
+def test_no_number_of_runs_decides_before_the_next_look(made_up: Callable[..., None]) -> None:
+    made_up(1.08)
+    at_six = Evidence(Path("study"), plan(Stop("looks", [6, 12]))).of(KEY, done(6)).found
+    assert at_six is not None
+    assert at_six.verdict == "inconclusive"
+    assert at_six.more_runs is not None
+    assert at_six.more_runs >= 6
+
+
+def test_whoever_looks_past_the_rule_has_no_verdict(
+    made_up: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made_up(1.08)
+    recording = tmp_path / "runs" / "pc" / "idle" / "other" / "1"
+    recording.mkdir(parents=True)
+    assert study_above([recording]) is None
+    (tmp_path / "study.json").write_text("{}")
+    assert study_above([Path("nowhere"), recording]) == tmp_path
+    # Once all is looked at that the rule has, or before.
+    for rounds, over in ((6, False), (12, True)):
+        known = plan(Stop("looks", [6, 12])), done(rounds)
+        monkeypatch.setattr(peeked, "read_study", lambda _, known=known: known)
+        study = Evidence(tmp_path, known[0])
+        assert study.of(KEY, known[1]).over == over
+        sides = [Arm(name, tuple(runs.values()))
+                 for name, runs in study.runs("pc", "idle", known[1]).items()]  # fmt: skip
+        by_hand = compare(sides[0], sides[1], Question())
+        assert by_hand.verdict == "worse"
+        told = told_of(by_hand, tmp_path, accept=False)
+        assert told.verdict == ("worse" if over else "no verdict")
+        accepted = told_of(by_hand, tmp_path, accept=True)
+        assert accepted.verdict == "worse"
+        assert "whylate study show" in accepted.cautions[-1]

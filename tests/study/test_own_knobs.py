@@ -111,6 +111,52 @@ def test_a_knob_that_cannot_be_put_back_is_noted_until_it_can(tmp_path: Path, fi
     assert undo.put_back("local", gone, told.append) == ""
 
 
+def test_a_knob_that_something_else_sets_meanwhile_fails_the_run_and_is_put_back(
+    tmp_path: Path, file: Path
+) -> None:
+    with (
+        pytest.raises(KnobError) as error,
+        Undo(tmp_path).around("local", [OwnSetting("k", knob(file), "new")], LocalBoard()),
+    ):
+        file.write_text("theirs")
+    assert "command:k was set to 'new', and 'theirs' is read after the run" in str(error.value)
+    assert file.read_text() == "old"
+    assert not notes_of(tmp_path, ["local"])
+
+
+def test_one_that_cannot_be_put_back_keeps_none_of_the_others(tmp_path: Path) -> None:
+    files = {name: tmp_path / name for name in "abcd"}
+    for file in files.values():
+        file.write_text("old")
+    write = '[ ! -e "$2.stuck" ] && printf "%s" "$1" >"$2"'
+    settings = [OwnSetting(name, knob(file, write), "new") for name, file in files.items()]
+    undo, told = Undo(tmp_path), list[str]()
+
+    def stuck(*names: str) -> None:
+        for name in names:
+            Path(f"{files[name]}.stuck").touch()
+
+    with (
+        pytest.raises(NotPutBackError) as error,
+        undo.around("local", settings, LocalBoard()),
+    ):
+        stuck("b", "d")
+    assert "command:d could not be put back to 'old'" in str(error.value)
+    assert "command:b could not be put back to 'old'" in str(error.value)
+    assert [file.read_text() for file in files.values()] == ["old", "new", "old", "new"]
+    (note,) = notes_of(tmp_path, ["local"])
+    assert [one.name for one in note.old] == ["b", "d"]
+    Path(f"{files['d']}.stuck").unlink()
+    assert "command:b could not be put back" in undo.put_back("local", here, told.append)
+    assert told == ["local: command:d was put back to 'old'"]
+    # Of a board that is gone nothing is: what is left stays noted.
+    (tmp_path / "undo/gone.json").write_bytes((tmp_path / "undo/local.json").read_bytes())
+    assert "b could not be put back" in undo.put_back(
+        "gone", lambda _: Answering(None), told.append
+    )
+    assert [[one.name for one in note.old] for note in notes_of(tmp_path, ["gone"])] == [["b"]]
+
+
 def here(name: str) -> LocalBoard:
     assert name == "local"
     return LocalBoard()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
+from whylate.cli.study_run import VariantType
 from whylate.run.knobs import apply
 from whylate.run.own_knobs import OwnKnob
-from whylate.run.request import Request, RequestError
+from whylate.run.request import Request, RequestError, recorder_plan
 from whylate.study.check import opened_name
 from whylate.study.model import Stop, StudyPlan
 from whylate.study.plan_file import plan_of, read_plan_file
+from whylate.study.workload import request_of
 
 PLAN = """
 boards = ["pc", "virt-arm64"]
@@ -39,6 +42,10 @@ SSH = "boards = ['ssh://board7']\n"
 BUSY = "loads = {idle = [], busy = ['cmd:stress']}\n"
 OWN = "[knobs.k]\nread = 'cat x'\nwrite = 'set {value}'\n"
 VIRTUAL = "virtual_time = true\nboards = ['pc']\n"
+AB = "[variants.a]\n[variants.b]\n"
+THP = "/sys/kernel/mm/transparent_hugepage/enabled"
+GOVERNOR = "/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor"
+IDLE = "/sys/devices/system/cpu/cpu0/cpuidle/state1/disable"
 TWO = "[variants.a]\n[variants.b]\npriority = 3\n"
 
 
@@ -84,9 +91,18 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
     ("text", "says"),
     [
         ("boards = [", "plan.toml: "),
-        ("bords = ['pc']", "unknown field `bords`"),
+        ("bords = ['pc']", "a plan has no key 'bords': there are anytime, boards, budget, "),
+        (
+            "[memory]\nsources = ['random']\n" + TWO,
+            "[memory] has no key 'sources': there are block",
+        ),
+        ("memory = 3\n" + TWO, "Expected `object | null`, got `int`"),
         ("[variants.a]", "compares 2 to 16 variants"),
         ("[variants.a]\n[variants.b]\n", "nothing would be compared with nothing"),
+        ("[variants.a]\n[variants.b]\npriority = [1]", "'priority' in [variants.b] is a list: "),
+        ("[variants.a]\n[variants.b]\nx = 2026-01-01", "'x' in [variants.b] is a table or a time"),
+        ("[factors]\npriority = [1, [2]]\n", "'priority' in [factors] is a list: a knob has"),
+        ("[variants.a]\n[variants.b]\nthp = '" + 201 * "x" + "'", "more than 200 letters"),
         ("[variants.a]\n[variants.'b/c']\npriority = 3", "'b/c' is no name"),
         ("[variants.a]\n[variants.b]\nspeed = 3", "there is no knob 'speed': there are governor"),
         ("[variants.a]\n[variants.b]\n'/etc/passwd' = 'x'", "a path must be under /proc/sys/"),
@@ -117,6 +133,24 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         ("runs = 9\nanytime = 9\n[variants.a]\n[variants.b]\npriority = 3", "stops by one rule"),
         ("for = '2'\n[variants.a]\n[variants.b]\npriority = 3", "for = '2' is no time"),
         ("same = {max = '5%'}\n[variants.a]\n[variants.b]\npriority = 3", "never shown to be the"),
+        (f"{AB}thp = 'never'\n'{THP}' = 'always'", f"knobs 'thp' and '{THP}' both set"),
+        (f"{AB}'{THP}' = 'never'\n'/sys//kernel/./mm/transparent_hugepage/enabled' = 'x'", "both"),
+        (f"{AB}governor = 'a'\n'{GOVERNOR}' = 'b'", "knobs 'governor' and '/sys/devices/system/"),
+        (f"{AB}'{GOVERNOR}' = 'b'\ngovernor = 'a'", "both set '/sys/devices/system/cpu/cpu{cpu}"),
+        (f"[variants.a]\nthp = 'never'\n[variants.b]\n'{THP}' = 'never'", "have the same knobs"),
+        (f"{AB}priority = 80", "have the same knobs"),
+        (f"{AB}idle-states = 'held'", "have the same knobs"),
+        (f"{AB}recorder = 'on'", "have the same knobs"),
+        (f"recorder = false\n{AB}recorder = 'off'", "have the same knobs"),
+        (f"cpus = [0, 1]\n{AB}cpus = '1,0'", "have the same knobs"),
+        (f"{PC}{AB}'cmdline:threadirqs' = false", "have the same knobs"),
+        (f"{AB}'cmdline:threadirqs' = false", "only virtual boards"),
+        (f"{AB}'idle-state:2' = 'off'", "variant b switches idle states (/sys/devices/system/"),
+        (f"{AB}'{IDLE}' = 1\nidle-states = 'held'", 'without idle-states = "allowed"'),
+        (f"{AB}priority = 3\n[variants.'a.']\npriority = 4", "variants 'a' and 'a.' would keep"),
+        (f"boards = ['ssh://board7', 'board7']\n{TWO}", "(board7): name one of them otherwise"),
+        (f"loads = {{'x' = [], 'x.' = ['memory']}}\n{TWO}", "loads 'x' and 'x.' would keep"),
+        ("x = " + "[" * 100_000, "plan.toml: brackets within brackets"),
         ("loads = {x = ['beer']}\n[variants.a]\n[variants.b]\npriority = 3", "'beer' is no load"),
     ],
 )
@@ -142,6 +176,27 @@ def test_knobs_of_one_s_own_and_variables_are_a_plan_s(tmp_path: Path) -> None:
     assert plan.variants[-1].knobs == {"command:fan": "9", "env:A": "y z"}
 
 
+def test_an_idle_state_is_switched_where_the_run_may_use_it(tmp_path: Path) -> None:
+    plan = read(tmp_path, f"{AB}'idle-state:2' = 'off'\nidle-states = 'allowed'")
+    assert apply(REQUEST, plan.variants[1].knobs).request.allow_idle_states
+    # Workloads with trials hold none.
+    read(tmp_path, f"[memory]\n{AB}'idle-state:2' = 'off'")
+
+
+def test_a_word_that_is_not_wanted_is_left_out_of_the_command_line(tmp_path: Path) -> None:
+    factors = "[factors]\n'cmdline:threadirqs' = [false, true]\npriority = [3, 4]\n"
+    plan = read(tmp_path, PC + factors)
+    applied = [apply(REQUEST, one.knobs) for one in plan.variants]
+    assert [one.kernel_args for one in applied] == [(), (), ("threadirqs",), ("threadirqs",)]
+    assert [one.left_out for one in applied] == [("threadirqs",), ("threadirqs",), (), ()]
+
+
+def test_a_recorder_is_switched_on_by_its_knob(tmp_path: Path) -> None:
+    plan = read(tmp_path, f"recorder = false\n{AB}recorder = 'on'")
+    runs = [apply(request_of(plan), one.knobs).request for one in plan.variants]
+    assert [one.recorder for one in runs] == [None, recorder_plan()]
+
+
 def test_a_kernel_is_of_the_same_machine(tmp_path: Path) -> None:
     plan = read(tmp_path, "boards = ['pc', 'virt-arm64-rt']\n[variants.a]\nkernel = 'ordinary'\n"
                           "[variants.b]\nkernel = 'rt'\n")  # fmt: skip
@@ -151,3 +206,27 @@ def test_a_kernel_is_of_the_same_machine(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert opened == ["pc", "pc-rt", "virt-arm64", "virt-arm64-rt"]
     assert opened_name("pc-rt", apply(REQUEST, {})) == "pc-rt"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a", ("a", {})),
+        ("b:priority=20,thp=never", ("b", {"priority": "20", "thp": "never"})),
+        ("b:irq:24=0,1,priority=20", ("b", {"irq:24": "0,1", "priority": "20"})),
+        ("b:cmdline:isolcpus=managed_irq,2", ("b", {"cmdline:isolcpus": "managed_irq,2"})),
+    ],
+)
+def test_a_variant_on_the_command_line(text: str, found: tuple[str, dict[str, str]]) -> None:
+    assert VariantType().convert(text, None, None) == found
+
+
+@pytest.mark.parametrize("text", ["b:thp", "b:=x", "b:thp=", "b:thp=a,thp=b", "b:thp=a,,"])
+def test_what_is_no_variant_on_the_command_line(text: str) -> None:
+    with pytest.raises(click.BadParameter):
+        VariantType().convert(text, None, None)
+
+
+def test_a_load_of_a_variant_may_be_a_long_command() -> None:
+    applied = apply(Request(0, 0, None, 80, False, False, (), ()), {"load": f"cmd:{900 * 'x'}"})
+    assert applied.request.loads[0].command == 900 * "x"

@@ -1,5 +1,6 @@
 from typing import Any
 
+import msgspec
 import pytest
 from summary_examples import cpu, latencies, manifest
 
@@ -43,6 +44,16 @@ def test_a_guest_with_steal_gets_one_warning() -> None:
         facts=[Fact("hypervisor", "KVM", "cpuid")], changes=[Change("steal", 0, 1.0, "s", "x")]
     )
     assert set(found) == {"steal"}
+
+
+@pytest.mark.parametrize(("host_cpus", "told"), [(None, False), (2, False), (1, True)])
+def test_cpus_that_take_turns_on_fewer_of_a_host_are_told(
+    host_cpus: int | None, told: bool
+) -> None:
+    whole = manifest(SAMPLES)
+    plan = msgspec.structs.replace(whole.plan, host_cpus=host_cpus)
+    found = cautions(msgspec.structs.replace(whole, plan=plan), [], [0, 1])
+    assert [one.code for one in found] == (["crowded-host"] if told else [])
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ static int start(struct command *command, char *const *argv)
 	clock_gettime(CLOCK_MONOTONIC, &command->started);
 	command->pid = fork();
 	if (!command->pid)
-		exec_command(argv, failure, parent);
+		exec_command(argv, failure, -1, parent);
 	if (command->pid < 0)
 		error = errno;
 	command->is_running = command->pid > 0;

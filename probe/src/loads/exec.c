@@ -10,15 +10,16 @@
 /* Descriptors that may have come down from the probe; it opens far fewer. */
 #define MOST_INHERITED 1024
 
-_Noreturn void exec_command(char *const *argv, int failure, pid_t parent)
+_Noreturn void exec_command(char *const *argv, int failure, int output, pid_t parent)
 {
 	sigset_t none;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int told = output < 0 ? null : output;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
-	if (null >= 0 && dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(null, 2) == 2) {
+	if (null >= 0 && dup2(null, 0) == 0 && dup2(told, 1) == 1 && dup2(told, 2) == 2) {
 		for (int fd = 3; fd < MOST_INHERITED; fd++)
 			fcntl(fd, F_SETFD, FD_CLOEXEC);
 		for (int signal_number = 1; signal_number < SIGRTMIN; signal_number++)

@@ -8,10 +8,11 @@
 /*
  * exec_command - become the command, or write the errno of why not to `failure`
  *
- * It dies with its parent. Signals are set back to what a program expects, its output goes nowhere,
- * and nothing of the probe's stays open in it: a command that held the wire open would keep the
- * host from seeing that the probe is gone. failure is above 2.
+ * It dies with its parent. Signals are set back to what a program expects, its output goes to
+ * `output` or, where that is -1, nowhere, and nothing of the probe's stays open in it: a command
+ * that held the wire open would keep the host from seeing that the probe is gone. failure and
+ * output are above 2.
  */
-_Noreturn void exec_command(char *const *argv, int failure, pid_t parent);
+_Noreturn void exec_command(char *const *argv, int failure, int output, pid_t parent);
 
 #endif

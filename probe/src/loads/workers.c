@@ -34,14 +34,20 @@ struct worker_cpus worker_cpus_read(void)
 	return cpus;
 }
 
-/* worker_pin - keep the calling thread on one CPU; a CPU that went away is no error */
-void worker_pin(int cpu)
+int worker_pin(int cpu)
 {
-	cpu_set_t only;
+	size_t count = (size_t)cpu + 1;
+	size_t size = CPU_ALLOC_SIZE(count);
+	cpu_set_t *only = CPU_ALLOC(count);
+	int error;
 
-	CPU_ZERO(&only);
-	CPU_SET((size_t)cpu, &only);
-	sched_setaffinity(0, sizeof(only), &only);
+	if (!only)
+		return ENOMEM;
+	CPU_ZERO_S(size, only);
+	CPU_SET_S((size_t)cpu, size, only);
+	error = sched_setaffinity(0, size, only) ? errno : 0;
+	CPU_FREE(only);
+	return error;
 }
 
 /* thread_main - one worker, and word to workers_run() when it gave up */

@@ -27,8 +27,9 @@ typedef void (*worker_body)(const struct worker *worker);
 /* worker_cpus_read - the first WORKERS_MAX_CPUS CPUs that this thread may run on */
 struct worker_cpus worker_cpus_read(void);
 
-/* worker_pin - keep the calling thread on one CPU; a CPU that went away is no error */
-void worker_pin(int cpu);
+/* worker_pin - keep the calling thread on one CPU; returns 0, or an errno: to a load a CPU that
+ * went away is no error */
+int worker_pin(int cpu);
 
 /*
  * workers_run - run count threads until the first of them returns

@@ -215,6 +215,143 @@ bool wire_unpack_app(const uint8_t *payload, size_t length, struct wire_app *mes
 	return wire_reader_done(&reader);
 }
 
+void wire_pack_counters(struct wire_writer *writer, const struct wire_counters *message)
+{
+	wire_write_list_u64(writer, message->types);
+	wire_write_list_u64(writer, message->configs);
+	wire_write_list_u16(writer, message->modes);
+}
+
+bool wire_unpack_counters(const uint8_t *payload, size_t length, struct wire_counters *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->types = wire_read_list_u64(&reader);
+	message->configs = wire_read_list_u64(&reader);
+	message->modes = wire_read_list_u16(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_switch_trial(struct wire_writer *writer, const struct wire_switch_trial *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_u16(writer, message->tasks);
+	wire_write_u8(writer, message->over);
+	wire_write_u8(writer, message->threads);
+	wire_write_u64(writer, message->set_bytes);
+	wire_write_u64(writer, message->block_ns);
+	wire_write_u16(writer, message->repetitions);
+	wire_write_u8(writer, message->priority);
+	wire_write_list_u16(writer, message->cpus);
+}
+
+bool wire_unpack_switch_trial(const uint8_t *payload, size_t length,
+			      struct wire_switch_trial *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->tasks = wire_read_u16(&reader);
+	message->over = wire_read_u8(&reader);
+	message->threads = wire_read_u8(&reader);
+	message->set_bytes = wire_read_u64(&reader);
+	message->block_ns = wire_read_u64(&reader);
+	message->repetitions = wire_read_u16(&reader);
+	message->priority = wire_read_u8(&reader);
+	message->cpus = wire_read_list_u16(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_memory_trial(struct wire_writer *writer, const struct wire_memory_trial *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_u8(writer, message->what);
+	wire_write_u8(writer, message->source);
+	wire_write_u8(writer, message->pages);
+	wire_write_u8(writer, message->routine);
+	wire_write_u64(writer, message->size);
+	wire_write_u64(writer, message->block_ns);
+	wire_write_u16(writer, message->repetitions);
+	wire_write_u16(writer, message->cpu);
+}
+
+bool wire_unpack_memory_trial(const uint8_t *payload, size_t length,
+			      struct wire_memory_trial *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->what = wire_read_u8(&reader);
+	message->source = wire_read_u8(&reader);
+	message->pages = wire_read_u8(&reader);
+	message->routine = wire_read_u8(&reader);
+	message->size = wire_read_u64(&reader);
+	message->block_ns = wire_read_u64(&reader);
+	message->repetitions = wire_read_u16(&reader);
+	message->cpu = wire_read_u16(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_clock_trial(struct wire_writer *writer, const struct wire_clock_trial *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_i32(writer, message->clock);
+	wire_write_u8(writer, message->how);
+	wire_write_u16(writer, message->threads);
+	wire_write_u64(writer, message->service_ns);
+	wire_write_u64(writer, message->think_ns);
+	wire_write_u64(writer, message->block_ns);
+	wire_write_u16(writer, message->repetitions);
+	wire_write_list_u16(writer, message->cpus);
+}
+
+bool wire_unpack_clock_trial(const uint8_t *payload, size_t length,
+			     struct wire_clock_trial *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->clock = wire_read_i32(&reader);
+	message->how = wire_read_u8(&reader);
+	message->threads = wire_read_u16(&reader);
+	message->service_ns = wire_read_u64(&reader);
+	message->think_ns = wire_read_u64(&reader);
+	message->block_ns = wire_read_u64(&reader);
+	message->repetitions = wire_read_u16(&reader);
+	message->cpus = wire_read_list_u16(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_command_trial(struct wire_writer *writer, const struct wire_command_trial *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_list_str(writer, message->argv);
+}
+
+bool wire_unpack_command_trial(const uint8_t *payload, size_t length,
+			       struct wire_command_trial *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->argv = wire_read_list_str(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_account(struct wire_writer *writer, const struct wire_account *message)
+{
+	(void)writer;
+	(void)message;
+}
+
+bool wire_unpack_account(const uint8_t *payload, size_t length, struct wire_account *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->nothing = 0;
+	return wire_reader_done(&reader);
+}
+
 void wire_pack_welcome(struct wire_writer *writer, const struct wire_welcome *message)
 {
 	wire_write_bytes(writer, message->version);
@@ -832,5 +969,241 @@ bool wire_unpack_marked(const uint8_t *payload, size_t length, struct wire_marke
 	struct wire_reader reader = {payload, length, false};
 
 	message->token = wire_read_u32(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_switch_row(struct wire_writer *writer, const struct wire_switch_row *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_u16(writer, message->repetition);
+	wire_write_u64(writer, message->ring_ns);
+	wire_write_u64(writer, message->own_ns);
+	wire_write_u64(writer, message->hops);
+	wire_write_u64(writer, message->switches);
+}
+
+bool wire_unpack_switch_row(const uint8_t *payload, size_t length, struct wire_switch_row *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->repetition = wire_read_u16(&reader);
+	message->ring_ns = wire_read_u64(&reader);
+	message->own_ns = wire_read_u64(&reader);
+	message->hops = wire_read_u64(&reader);
+	message->switches = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_switch_flushes(struct wire_writer *writer, const struct wire_switch_flushes *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_u64(writer, message->hops);
+	wire_write_u64(writer, message->switches);
+	wire_write_u64(writer, message->flushes);
+	wire_write_i32(writer, message->error);
+}
+
+bool wire_unpack_switch_flushes(const uint8_t *payload, size_t length,
+				struct wire_switch_flushes *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->hops = wire_read_u64(&reader);
+	message->switches = wire_read_u64(&reader);
+	message->flushes = wire_read_u64(&reader);
+	message->error = wire_read_i32(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_memory_row(struct wire_writer *writer, const struct wire_memory_row *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_u16(writer, message->repetition);
+	wire_write_u64(writer, message->ns);
+	wire_write_u64(writer, message->passes);
+}
+
+bool wire_unpack_memory_row(const uint8_t *payload, size_t length, struct wire_memory_row *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->repetition = wire_read_u16(&reader);
+	message->ns = wire_read_u64(&reader);
+	message->passes = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_memory_backing(struct wire_writer *writer, const struct wire_memory_backing *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_u8(writer, message->after);
+	wire_write_u8(writer, message->target);
+	wire_write_u64(writer, message->pages);
+	wire_write_u64(writer, message->present);
+	wire_write_u64(writer, message->frames);
+	wire_write_u64(writer, message->huge_bytes);
+	wire_write_u64(writer, message->hugetlb_bytes);
+	wire_write_i32(writer, message->error);
+}
+
+bool wire_unpack_memory_backing(const uint8_t *payload, size_t length,
+				struct wire_memory_backing *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->after = wire_read_u8(&reader);
+	message->target = wire_read_u8(&reader);
+	message->pages = wire_read_u64(&reader);
+	message->present = wire_read_u64(&reader);
+	message->frames = wire_read_u64(&reader);
+	message->huge_bytes = wire_read_u64(&reader);
+	message->hugetlb_bytes = wire_read_u64(&reader);
+	message->error = wire_read_i32(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_clock_nature(struct wire_writer *writer, const struct wire_clock_nature *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_u8(writer, message->system_call);
+	wire_write_u64(writer, message->resolution_ns);
+}
+
+bool wire_unpack_clock_nature(const uint8_t *payload, size_t length,
+			      struct wire_clock_nature *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->system_call = wire_read_u8(&reader);
+	message->resolution_ns = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_clock_row(struct wire_writer *writer, const struct wire_clock_row *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_u16(writer, message->repetition);
+	wire_write_u16(writer, message->thread);
+	wire_write_u16(writer, message->cpu);
+	wire_write_u64(writer, message->ns);
+	wire_write_u64(writer, message->calls);
+	wire_write_u64(writer, message->checks);
+	wire_write_u64(writer, message->backward);
+	wire_write_u64(writer, message->most_backward_ns);
+}
+
+bool wire_unpack_clock_row(const uint8_t *payload, size_t length, struct wire_clock_row *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->repetition = wire_read_u16(&reader);
+	message->thread = wire_read_u16(&reader);
+	message->cpu = wire_read_u16(&reader);
+	message->ns = wire_read_u64(&reader);
+	message->calls = wire_read_u64(&reader);
+	message->checks = wire_read_u64(&reader);
+	message->backward = wire_read_u64(&reader);
+	message->most_backward_ns = wire_read_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_command_row(struct wire_writer *writer, const struct wire_command_row *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_u64(writer, message->wall_ns);
+	wire_write_u64(writer, message->user_ns);
+	wire_write_u64(writer, message->system_ns);
+	wire_write_u64(writer, message->peak_memory);
+	wire_write_u8(writer, message->status);
+	wire_write_u8(writer, message->signal);
+}
+
+bool wire_unpack_command_row(const uint8_t *payload, size_t length,
+			     struct wire_command_row *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->wall_ns = wire_read_u64(&reader);
+	message->user_ns = wire_read_u64(&reader);
+	message->system_ns = wire_read_u64(&reader);
+	message->peak_memory = wire_read_u64(&reader);
+	message->status = wire_read_u8(&reader);
+	message->signal = wire_read_u8(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_command_output(struct wire_writer *writer, const struct wire_command_output *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_u8(writer, message->cut);
+	wire_write_bytes(writer, message->data);
+}
+
+bool wire_unpack_command_output(const uint8_t *payload, size_t length,
+				struct wire_command_output *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->cut = wire_read_u8(&reader);
+	message->data = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_trial_counts(struct wire_writer *writer, const struct wire_trial_counts *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_u16(writer, message->repetition);
+	wire_write_list_u64(writer, message->values);
+}
+
+bool wire_unpack_trial_counts(const uint8_t *payload, size_t length,
+			      struct wire_trial_counts *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->repetition = wire_read_u16(&reader);
+	message->values = wire_read_list_u64(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_trial_failed(struct wire_writer *writer, const struct wire_trial_failed *message)
+{
+	wire_write_u32(writer, message->trial);
+	wire_write_i32(writer, message->error);
+	wire_write_bytes(writer, message->text);
+}
+
+bool wire_unpack_trial_failed(const uint8_t *payload, size_t length,
+			      struct wire_trial_failed *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->trial = wire_read_u32(&reader);
+	message->error = wire_read_i32(&reader);
+	message->text = wire_read_bytes(&reader);
+	return wire_reader_done(&reader);
+}
+
+void wire_pack_cpu_events(struct wire_writer *writer, const struct wire_cpu_events *message)
+{
+	wire_write_u16(writer, message->cpu);
+	wire_write_list_u64(writer, message->values);
+}
+
+bool wire_unpack_cpu_events(const uint8_t *payload, size_t length, struct wire_cpu_events *message)
+{
+	struct wire_reader reader = {payload, length, false};
+
+	message->cpu = wire_read_u16(&reader);
+	message->values = wire_read_list_u64(&reader);
 	return wire_reader_done(&reader);
 }

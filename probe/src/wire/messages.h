@@ -28,6 +28,12 @@ enum wire_kind {
 	WIRE_PHASE = 11,
 	WIRE_RECORDER = 12,
 	WIRE_APP = 13,
+	WIRE_COUNTERS = 14,
+	WIRE_SWITCH_TRIAL = 15,
+	WIRE_MEMORY_TRIAL = 16,
+	WIRE_CLOCK_TRIAL = 17,
+	WIRE_COMMAND_TRIAL = 18,
+	WIRE_ACCOUNT = 19,
 	WIRE_WELCOME = 64,
 	WIRE_DONE = 65,
 	WIRE_FAILED = 66,
@@ -60,6 +66,17 @@ enum wire_kind {
 	WIRE_TAIL = 243,
 	WIRE_MARK = 244,
 	WIRE_MARKED = 245,
+	WIRE_SWITCH_ROW = 90,
+	WIRE_SWITCH_FLUSHES = 91,
+	WIRE_MEMORY_ROW = 92,
+	WIRE_MEMORY_BACKING = 93,
+	WIRE_CLOCK_NATURE = 94,
+	WIRE_CLOCK_ROW = 95,
+	WIRE_COMMAND_ROW = 96,
+	WIRE_COMMAND_OUTPUT = 97,
+	WIRE_TRIAL_COUNTS = 98,
+	WIRE_TRIAL_FAILED = 99,
+	WIRE_CPU_EVENTS = 100,
 };
 
 /* hello - The host's first word; the probe answers with welcome. */
@@ -148,6 +165,66 @@ struct wire_app {
 	uint32_t pid;
 	struct wire_bytes comm;
 	struct wire_list argv;
+};
+
+/* counters - Count these events in each repetition, or of each wakeup thread; none: no more. */
+struct wire_counters {
+	struct wire_list types;
+	struct wire_list configs;
+	struct wire_list modes;
+};
+
+/* switch_trial - Pass a token round a ring of tasks: answered by switch_row messages, then done. */
+struct wire_switch_trial {
+	uint32_t trial;
+	uint16_t tasks;
+	uint8_t over;
+	uint8_t threads;
+	uint64_t set_bytes;
+	uint64_t block_ns;
+	uint16_t repetitions;
+	uint8_t priority;
+	struct wire_list cpus;
+};
+
+/* memory_trial - Copy, set or read memory: answered by memory_row and memory_backing messages, then
+ * done. */
+struct wire_memory_trial {
+	uint32_t trial;
+	uint8_t what;
+	uint8_t source;
+	uint8_t pages;
+	uint8_t routine;
+	uint64_t size;
+	uint64_t block_ns;
+	uint16_t repetitions;
+	uint16_t cpu;
+};
+
+/* clock_trial - Read a clock in threads: answered by clock_nature and clock_row messages, then
+ * done. */
+struct wire_clock_trial {
+	uint32_t trial;
+	int32_t clock;
+	uint8_t how;
+	uint16_t threads;
+	uint64_t service_ns;
+	uint64_t think_ns;
+	uint64_t block_ns;
+	uint16_t repetitions;
+	struct wire_list cpus;
+};
+
+/* command_trial - Run a command once: answered by command_output messages and a command_row, then
+ * done. */
+struct wire_command_trial {
+	uint32_t trial;
+	struct wire_list argv;
+};
+
+/* account - End of the trials: answered by result, then done. */
+struct wire_account {
+	char nothing; /* C has no empty structs */
 };
 
 /* welcome - Who the probe is and what it may do. */
@@ -422,6 +499,112 @@ struct wire_marked {
 	uint32_t token;
 };
 
+/* switch_row - A block of a ring, and one of a task that passes the token to itself as often. */
+struct wire_switch_row {
+	uint32_t trial;
+	uint16_t repetition;
+	uint64_t ring_ns;
+	uint64_t own_ns;
+	uint64_t hops;
+	uint64_t switches;
+};
+
+/* switch_flushes - What was counted in a block of its own. error: the errno for which it was not;
+ * 0. */
+struct wire_switch_flushes {
+	uint32_t trial;
+	uint64_t hops;
+	uint64_t switches;
+	uint64_t flushes;
+	int32_t error;
+};
+
+/* memory_row - So many passes over the bytes of a trial; of latency, so many dependent reads. */
+struct wire_memory_row {
+	uint32_t trial;
+	uint16_t repetition;
+	uint64_t ns;
+	uint64_t passes;
+};
+
+/* memory_backing - What stands behind a buffer of a trial, before its first repetition and after
+ * its last. */
+struct wire_memory_backing {
+	uint32_t trial;
+	uint8_t after;
+	uint8_t target;
+	uint64_t pages;
+	uint64_t present;
+	uint64_t frames;
+	uint64_t huge_bytes;
+	uint64_t hugetlb_bytes;
+	int32_t error;
+};
+
+/* clock_nature - What reading a clock is. system_call: 0 none is made, 1 one is, 2 not known. */
+struct wire_clock_nature {
+	uint32_t trial;
+	uint8_t system_call;
+	uint64_t resolution_ns;
+};
+
+/* clock_row - What one thread did in a repetition: its calls, and then its comparisons with the
+ * others. */
+struct wire_clock_row {
+	uint32_t trial;
+	uint16_t repetition;
+	uint16_t thread;
+	uint16_t cpu;
+	uint64_t ns;
+	uint64_t calls;
+	uint64_t checks;
+	uint64_t backward;
+	uint64_t most_backward_ns;
+};
+
+/* command_row - How a command went. status: its exit status; signal: the one that ended it, or 0.
+ */
+struct wire_command_row {
+	uint32_t trial;
+	uint64_t wall_ns;
+	uint64_t user_ns;
+	uint64_t system_ns;
+	uint64_t peak_memory;
+	uint8_t status;
+	uint8_t signal;
+};
+
+/* command_output - A piece of what a command wrote, in order. cut: what came before it was too much
+ * to keep. */
+struct wire_command_output {
+	uint32_t trial;
+	uint8_t cut;
+	struct wire_bytes data;
+};
+
+/* trial_counts - What the counters counted in a repetition, in the order of the command counters.
+ */
+struct wire_trial_counts {
+	uint32_t trial;
+	uint16_t repetition;
+	struct wire_list values;
+};
+
+/* trial_failed - A trial could not be made, or not to its end. error: an errno; its command fails
+ * too. */
+struct wire_trial_failed {
+	uint32_t trial;
+	int32_t error;
+	struct wire_bytes text;
+};
+
+/* cpu_events - What was counted of a CPU's measuring thread, in the order of the command counters.
+ */
+struct wire_cpu_events {
+	uint16_t cpu;
+	struct wire_list values;
+};
+
 /* pack: the payload's length, or 0 with *writer failed where it does not fit. */
 /* unpack: false where the payload is not exactly one such message. */
 void wire_pack_hello(struct wire_writer *writer, const struct wire_hello *message);
@@ -450,6 +633,22 @@ void wire_pack_recorder(struct wire_writer *writer, const struct wire_recorder *
 bool wire_unpack_recorder(const uint8_t *payload, size_t length, struct wire_recorder *message);
 void wire_pack_app(struct wire_writer *writer, const struct wire_app *message);
 bool wire_unpack_app(const uint8_t *payload, size_t length, struct wire_app *message);
+void wire_pack_counters(struct wire_writer *writer, const struct wire_counters *message);
+bool wire_unpack_counters(const uint8_t *payload, size_t length, struct wire_counters *message);
+void wire_pack_switch_trial(struct wire_writer *writer, const struct wire_switch_trial *message);
+bool wire_unpack_switch_trial(const uint8_t *payload, size_t length,
+			      struct wire_switch_trial *message);
+void wire_pack_memory_trial(struct wire_writer *writer, const struct wire_memory_trial *message);
+bool wire_unpack_memory_trial(const uint8_t *payload, size_t length,
+			      struct wire_memory_trial *message);
+void wire_pack_clock_trial(struct wire_writer *writer, const struct wire_clock_trial *message);
+bool wire_unpack_clock_trial(const uint8_t *payload, size_t length,
+			     struct wire_clock_trial *message);
+void wire_pack_command_trial(struct wire_writer *writer, const struct wire_command_trial *message);
+bool wire_unpack_command_trial(const uint8_t *payload, size_t length,
+			       struct wire_command_trial *message);
+void wire_pack_account(struct wire_writer *writer, const struct wire_account *message);
+bool wire_unpack_account(const uint8_t *payload, size_t length, struct wire_account *message);
 void wire_pack_welcome(struct wire_writer *writer, const struct wire_welcome *message);
 bool wire_unpack_welcome(const uint8_t *payload, size_t length, struct wire_welcome *message);
 void wire_pack_done(struct wire_writer *writer, const struct wire_done *message);
@@ -527,5 +726,37 @@ void wire_pack_mark(struct wire_writer *writer, const struct wire_mark *message)
 bool wire_unpack_mark(const uint8_t *payload, size_t length, struct wire_mark *message);
 void wire_pack_marked(struct wire_writer *writer, const struct wire_marked *message);
 bool wire_unpack_marked(const uint8_t *payload, size_t length, struct wire_marked *message);
+void wire_pack_switch_row(struct wire_writer *writer, const struct wire_switch_row *message);
+bool wire_unpack_switch_row(const uint8_t *payload, size_t length, struct wire_switch_row *message);
+void wire_pack_switch_flushes(struct wire_writer *writer,
+			      const struct wire_switch_flushes *message);
+bool wire_unpack_switch_flushes(const uint8_t *payload, size_t length,
+				struct wire_switch_flushes *message);
+void wire_pack_memory_row(struct wire_writer *writer, const struct wire_memory_row *message);
+bool wire_unpack_memory_row(const uint8_t *payload, size_t length, struct wire_memory_row *message);
+void wire_pack_memory_backing(struct wire_writer *writer,
+			      const struct wire_memory_backing *message);
+bool wire_unpack_memory_backing(const uint8_t *payload, size_t length,
+				struct wire_memory_backing *message);
+void wire_pack_clock_nature(struct wire_writer *writer, const struct wire_clock_nature *message);
+bool wire_unpack_clock_nature(const uint8_t *payload, size_t length,
+			      struct wire_clock_nature *message);
+void wire_pack_clock_row(struct wire_writer *writer, const struct wire_clock_row *message);
+bool wire_unpack_clock_row(const uint8_t *payload, size_t length, struct wire_clock_row *message);
+void wire_pack_command_row(struct wire_writer *writer, const struct wire_command_row *message);
+bool wire_unpack_command_row(const uint8_t *payload, size_t length,
+			     struct wire_command_row *message);
+void wire_pack_command_output(struct wire_writer *writer,
+			      const struct wire_command_output *message);
+bool wire_unpack_command_output(const uint8_t *payload, size_t length,
+				struct wire_command_output *message);
+void wire_pack_trial_counts(struct wire_writer *writer, const struct wire_trial_counts *message);
+bool wire_unpack_trial_counts(const uint8_t *payload, size_t length,
+			      struct wire_trial_counts *message);
+void wire_pack_trial_failed(struct wire_writer *writer, const struct wire_trial_failed *message);
+bool wire_unpack_trial_failed(const uint8_t *payload, size_t length,
+			      struct wire_trial_failed *message);
+void wire_pack_cpu_events(struct wire_writer *writer, const struct wire_cpu_events *message);
+bool wire_unpack_cpu_events(const uint8_t *payload, size_t length, struct wire_cpu_events *message);
 
 #endif

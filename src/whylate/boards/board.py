@@ -52,6 +52,8 @@ class StartedProbe:
     keepalive_s: float = 0.0
     #: What whoever reads the results should know of how it was started; empty: nothing.
     warning: str = ""
+    #: Of a virtual board in real time: the CPUs of this machine, on which its own take turns.
+    host_cpus: int | None = None
 
 
 class Power(Protocol):

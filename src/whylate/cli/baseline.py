@@ -26,6 +26,7 @@ def save_command(name: str, runs: tuple[Path, ...], replace: bool) -> None:
     from whylate.compare.baseline import save
     from whylate.compare.cautions import UnequalError, check_equal
     from whylate.compare.sources import read_source, recordings_in
+    from whylate.report.text import plain
 
     sources = [read_source(one) for path in runs for one in recordings_in(path)]
     if any(one.table is not None for one in sources):
@@ -40,16 +41,18 @@ def save_command(name: str, runs: tuple[Path, ...], replace: bool) -> None:
     of = f"{len(boots)} boot{'s' if len(boots) != 1 else ''}"
     if None in boots:
         of = "boots that are not known"
-    click.echo(f"{len(found)} run{'s' if len(found) != 1 else ''} of {of} in {path}")
+    many = f"{len(found)} run{'s' if len(found) != 1 else ''}"
+    click.echo(f"{many} of {of} in {plain(str(path), 1000)}")
 
 
 @command.command(name="list")
 def list_command() -> None:
     """Show which baselines there are."""
     from whylate.compare.baseline import load, path_of
+    from whylate.report.text import plain
 
     for path in sorted(path_of("x").parent.glob("*.json")):
         arm = load(str(path))
         first = min(run.made for run in arm.runs)
         when = f", the first of {first}" if first else ""
-        click.echo(f"{path.stem}  {len(arm.runs)} runs{when}")
+        click.echo(f"{plain(path.stem)}  {len(arm.runs)} runs{when}")

@@ -23,17 +23,16 @@ def flash(image: Path, board: str, options: BoardOptions) -> None:
     IMAGE is raw, .xz or .gz. The board is switched off first. One whose card keeps other bytes
     than were written is left off.
     """
-    from rich.console import Console
-
     from whylate.boards.board import BoardError
     from whylate.boards.flash import flash as write
     from whylate.boards.open import open_board
     from whylate.boards.ready import held
     from whylate.cli.live import LiveView
+    from whylate.report.plain_console import plain_console
     from whylate.report.text import plain
 
     opened = open_board(board, options)
-    with LiveView(Console(stderr=True, highlight=False)) as view, held(opened, view.phase):
+    with LiveView(plain_console(stderr=True)) as view, held(opened, view.phase):
         card = getattr(opened, "card", None)
         if card is None:
             raise BoardError(

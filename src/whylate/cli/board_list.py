@@ -119,10 +119,10 @@ def _bench_row(listed: Listed, kind: str) -> Row:
 
 
 def _print_table(rows: list[Row]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from whylate.report.plain_console import plain_console
     from whylate.report.text import plain
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
@@ -130,7 +130,6 @@ def _print_table(rows: list[Row]) -> None:
         table.add_column(title, no_wrap=title in {"board", "state"}, overflow="fold")
     for row in rows:
         kernel = row.kernel or "unknown"
-        # Text, not str: what others named is never read as markup.
         table.add_row(
             Text(plain(row.name, 80), "bold"),
             Text(row.kind),
@@ -138,4 +137,4 @@ def _print_table(rows: list[Row]) -> None:
             Text(plain(f"{kernel} ({row.note})" if row.note else kernel, 200)),
             Text(plain(row.owner, 120)) if row.owner else Text("nobody", "dim"),
         )
-    Console(highlight=False).print(table)
+    plain_console().print(table)

@@ -9,12 +9,16 @@ from typing import Any
 
 import click
 
+kernel_arg_option = click.option(
+    "--kernel-arg", "kernel_args", multiple=True, metavar="WORD",
+    help="A word for a virtual board's kernel command line. May be repeated.")  # fmt: skip
+smp_option = click.option("--smp", type=click.IntRange(1, 64), help="CPUs of a virtual board.")
+
 _OPTIONS = (
     click.option("--env", "environment", type=click.Path(path_type=Path, exists=True),
                  help="labgrid's environment file.  [default: LG_ENV]"),
-    click.option("--smp", type=click.IntRange(1, 64), help="CPUs of a virtual board."),
-    click.option("--kernel-arg", "kernel_args", multiple=True, metavar="WORD",
-                 help="A word for a virtual board's kernel command line. May be repeated."),
+    smp_option,
+    kernel_arg_option,
     click.option("--ssh-port", type=click.IntRange(1024, 65535),
                  help="A port of this machine that leads to a virtual board's SSH server."),
     click.option("--ssh-key", type=click.Path(path_type=Path, exists=True, dir_okay=False),

@@ -100,15 +100,14 @@ def _each(
     switch: Callable[[Board, Power, Tell], str],
 ) -> None:
     """Do it to one board after the other; one that fails does not stop the rest."""
-    from rich.console import Console
-
     from whylate.boards.board import BoardError
     from whylate.boards.open import open_board
     from whylate.cli.live import LiveView
+    from whylate.report.plain_console import plain_console
     from whylate.report.text import plain
 
     failed = False
-    with LiveView(Console(stderr=True, highlight=False)) as view:
+    with LiveView(plain_console(stderr=True)) as view:
         for name in names:
             began = time.monotonic()
             try:

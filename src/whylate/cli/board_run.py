@@ -35,12 +35,11 @@ def run(
     stream then says. No shell reads the command: for one write sh -c '...'. A board that is off
     is switched on for it, and off again.
     """
-    from rich.console import Console
-
     from whylate.boards.board import BoardError
     from whylate.boards.open import open_board
     from whylate.boards.ready import ready
     from whylate.cli.live import LiveView
+    from whylate.report.plain_console import plain_console
 
     data = sys.stdin.buffer.read(MAX_INPUT + 1) if with_input else b""
     if len(data) > MAX_INPUT:
@@ -48,7 +47,7 @@ def run(
     done: Finished | None = None
     try:
         with (
-            LiveView(Console(stderr=True, highlight=False)) as view,
+            LiveView(plain_console(stderr=True)) as view,
             ready(open_board(board, options), view.phase) as opened,
         ):
             view.phase(f"running {argv[0][:80]}")

@@ -33,15 +33,14 @@ def selftest(board: str, as_json: bool, options: BoardOptions) -> None:
     Where that cannot be told, it goes off again only if it had to be switched on.
     Exit status 1 when something failed.
     """
-    from rich.console import Console
-
     from whylate.boards.open import open_board
     from whylate.boards.ready import held
     from whylate.cli.live import LiveView
+    from whylate.report.plain_console import plain_console
     from whylate.run.selftest import selftest as try_all
 
     opened = open_board(board, options)
-    with LiveView(Console(stderr=True, highlight=False)) as view, held(opened, view.phase):
+    with LiveView(plain_console(stderr=True)) as view, held(opened, view.phase):
         tried = try_all(opened, view.phase)
     if as_json:
         print_json({"board": board, "tried": tried})
@@ -51,9 +50,11 @@ def selftest(board: str, as_json: bool, options: BoardOptions) -> None:
 
 
 def _print_table(tried: list[Tried]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from whylate.report.plain_console import plain_console
+    from whylate.report.text import plain
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True)
@@ -61,8 +62,7 @@ def _print_table(tried: list[Tried]) -> None:
     table.add_column(no_wrap=True, justify="right")
     table.add_column(overflow="fold")
     for one in tried:
-        # Text, not str: what a board says is never read as markup.
         table.add_row(
-            one.name, Text(one.state, _STYLES[one.state]), f"{one.seconds:.2f} s", Text(one.why)
+            one.name, Text(one.state, _STYLES[one.state]), f"{one.seconds:.2f} s", plain(one.why)
         )
-    Console(highlight=False).print(table)
+    plain_console().print(table)

@@ -142,14 +142,13 @@ def _told(summary: SoakSummary, goal: Goal | None, ended: Ended | None) -> str:
 
 def _carry_out(plan: SoakPlan, goal: Goal, directory: Path, options: BoardOptions) -> Ended:
     """Carry the soak out; how it ended."""
-    from rich.console import Console
-
     from whylate.boards.open import open_board
     from whylate.cli.interrupt import Interrupt
     from whylate.cli.live import LiveView
+    from whylate.report.plain_console import plain_console
     from whylate.run.soak import soak as soak_board
 
-    console = Console(stderr=True, highlight=False)
+    console = plain_console(stderr=True)
     interrupt = Interrupt()
     opened = open_board(plan.board, options)
     with LiveView(console) as view:

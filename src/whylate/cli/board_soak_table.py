@@ -5,10 +5,10 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from whylate.report.plain_console import plain_console
 from whylate.report.quantities import format_ns
 from whylate.report.text import plain
 from whylate.run.soak_summary import FLAT_BYTES, Memory, Rate, SoakSummary, Times
@@ -16,7 +16,7 @@ from whylate.run.soak_summary import FLAT_BYTES, Memory, Rate, SoakSummary, Time
 
 def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
     """Print what the soak says so far."""
-    console = Console(highlight=False)
+    console = plain_console()
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True, style="bold")
     table.add_column(overflow="fold")
@@ -40,7 +40,7 @@ def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
     table.add_row("console logs", _consoles(summary))
     if summary.memory is not None:
         table.add_row("host memory", _memory(summary.memory))
-    table.add_row("kept in", Text(str(directory)))
+    table.add_row("kept in", Text(plain(str(directory), 1000)))
     console.print(table)
     if ended:
         console.print(Text(f"The soak was {ended}."))

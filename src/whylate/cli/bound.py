@@ -94,13 +94,13 @@ def _plan(claim: RateLimit | None, *, as_json: bool) -> None:
 
 
 def _print(found: Bound) -> None:
-    from rich.console import Console
     from rich.text import Text
 
+    from whylate.report.plain_console import plain_console
     from whylate.report.text import plain
     from whylate.summary.units import count_text, needed_text, ns_text, span_text
 
-    console = Console(highlight=False)
+    console = plain_console()
     runs = f"{found.runs} run{'s' if found.runs != 1 else ''}, {span_text(found.seconds)}"
     if found.largest_ns is not None:
         sign = "≥ " if found.at_least else ""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.fail_on import fail_on_option, status_of
 from whylate.cli.print_json import print_json
-from whylate.cli.sides import Margin
+from whylate.cli.sides import Margin, Where
 
 if TYPE_CHECKING:
     from whylate.cli.sides import Compared
     from whylate.compare.model import Comparison
-
-#: Exit status of a verdict that was asked to fail, and where none could be given.
-FAILED, UNKNOWN = 1, 3
 
 
 @click.command(name="compare")
@@ -32,16 +31,19 @@ FAILED, UNKNOWN = 1, 3
 @click.option("--by", metavar="COLUMN",
               help="One file: its rows with one value in this column are A, the others B.",
               )  # fmt: skip
+@click.option("--where", type=Where(), multiple=True, metavar="COLUMN=TEXT",
+              help="Files: the rows that have this in a column alone, * stands for anything: "
+              "'statistic=run *'. May be repeated.")  # fmt: skip
 @click.option("--pair", metavar="COLUMN,…",
               help="With --by: rows that agree in these columns are a pair.")  # fmt: skip
 @click.option("--independent", is_flag=True,
               help="Files: each number is from a run, and a boot, of its own.")  # fmt: skip
 @click.option("--higher-is-better", is_flag=True, help="Files: of rates and the like.")
 @click.option("--unit", default="", help="Files: what the numbers are.")
-@click.option("--baseline", metavar="NAME", help="Take A from here; all that is named is B.")
-@click.option("--fail-on", multiple=True,
-              type=click.Choice(["worse", "inconclusive", "no verdict", "better", "same"]),
-              help="Exit with status 1 at this verdict. May be repeated.")  # fmt: skip
+@click.option("--baseline", metavar="NAME",
+              help="Take A from here; all that is named is B. It is of another time: --accept "
+              "that.")  # fmt: skip
+@fail_on_option
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE",
               help="Write JUnit's XML too.")  # fmt: skip
@@ -53,6 +55,7 @@ def command(
     accept: bool,
     column: str | None,
     by: str | None,
+    where: tuple[tuple[str, str], ...],
     pair: str | None,
     independent: bool,
     higher_is_better: bool,
@@ -75,15 +78,15 @@ def command(
       whylate compare before.txt after.txt --independent
 
     What is compared is the run, not its samples. All statistics are tested together, and only what
-    differs by more than runs of one side do is called better or worse. Exit status 0, 1 at a
-    verdict of --fail-on, 3 where there is no verdict.
+    differs by more than runs of one side do is called better or worse. Exit status 0, also where it
+    is inconclusive, 1 at a verdict of --fail-on, 3 where there is no verdict.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
     from whylate.cli.sides import comparisons_of
     from whylate.compare.cautions import UnequalError
     from whylate.compare.question import Question
 
     question = Question(
-        margins=dict(margins), accept=accept, higher_is_better=higher_is_better, unit=unit
+        margins=_margins(margins), accept=accept, higher_is_better=higher_is_better, unit=unit
     )
     try:
         compared = comparisons_of(
@@ -91,6 +94,7 @@ def command(
             question,
             column=column,
             by=by,
+            where=where,
             pair=pair,
             independent=independent,
             baseline=baseline,
@@ -103,9 +107,15 @@ def command(
     if junit is not None:
         _write_junit(junit, found, fail_on)
     _print(found, as_json=as_json, as_markdown=as_markdown)
-    if any(one.verdict in fail_on for one in found):
-        sys.exit(FAILED)
-    sys.exit(UNKNOWN if any(one.verdict == "no verdict" for one in found) else 0)
+    sys.exit(status_of(found, fail_on))
+
+
+def _margins(stated: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Return margins by their statistics; raises click.UsageError for one that has two."""
+    found = dict(stated)
+    if len(found) < len(stated):
+        raise click.UsageError("--same states two margins for one statistic")
+    return found
 
 
 def _write_page(path: Path, compared: Compared) -> None:
@@ -132,14 +142,19 @@ def _write_junit(path: Path, found: list[Comparison], fail_on: tuple[str, ...]) 
 
 def _print(found: list[Comparison], *, as_json: bool, as_markdown: bool) -> None:
     import msgspec
-    from rich.console import Console
 
-    from whylate.report.comparison import print_comparison
+    from whylate.report.comparison import many, many_text, print_comparison
     from whylate.report.comparison_files import markdown
+    from whylate.report.plain_console import plain_console
 
     if as_json:
         documents = [
-            {"format": "whylate-comparison", "version": 1, **msgspec.to_builtins(one)}
+            {
+                "format": "whylate-comparison",
+                "version": 1,
+                **msgspec.to_builtins(one),
+                **many(len(found)),
+            }
             for one in found
         ]
         print_json(documents[0] if len(documents) == 1 else documents)
@@ -147,8 +162,10 @@ def _print(found: list[Comparison], *, as_json: bool, as_markdown: bool) -> None
     if as_markdown:
         sys.stdout.write(markdown(found))
         return
-    console = Console(highlight=False)
+    console = plain_console()
     for number, one in enumerate(found):
         if number:
             console.print()
         print_comparison(one, console)
+    if len(found) > 1:
+        console.print(f"\n{many_text(len(found))}")

@@ -30,11 +30,11 @@ def command(first: Path, second: Path, context: int, as_json: bool) -> None:
     what differs in their plans and in the facts of their boards is shown too. Exit status 0 where
     every latency is the same, 1 where they part, 3 where one of them is not whole.
     """
-    from rich.console import Console
-
     from whylate.cli.imported import refuse_imported
     from whylate.recording.difference import differing_facts, partings
     from whylate.recording.reader import open_recording
+    from whylate.report.plain_console import plain_console
+    from whylate.report.text import plain
 
     refuse_imported([first, second], "which of its latencies is of which activation: whylate "
                     "compare takes it")  # fmt: skip
@@ -45,13 +45,13 @@ def command(first: Path, second: Path, context: int, as_json: bool) -> None:
     if as_json:
         _print_json(found, facts, lacking)
     else:
-        console = Console(highlight=False)
+        console = plain_console()
         _print_facts(console, facts)
         _print_partings(console, found, sum(len(lane.activation) for lane in ours.samples))
         if not (ours.manifest.plan.virtual_time and theirs.manifest.plan.virtual_time):
             console.print("Not both runs were in virtual time: in real time no two are the same.")
         for text in lacking:
-            console.print(text, style="red", markup=False)
+            console.print(plain(text, 400), style="red")
     if found:
         sys.exit(1)
     sys.exit(3 if lacking else 0)

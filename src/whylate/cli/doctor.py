@@ -39,18 +39,17 @@ def command(board: str, no_recorder: bool, as_json: bool) -> None:
     there; what it attached is removed again, and nothing else is changed. What a setting really
     costs on this board only a measurement can tell.
     """
-    from rich.console import Console
-
     from whylate.boards.doctor import examine
     from whylate.boards.facts import WANTED, facts
     from whylate.boards.open import open_board
     from whylate.boards.ready import ready
     from whylate.causes.needs import sights
     from whylate.cli.live import LiveView
+    from whylate.report.plain_console import plain_console
     from whylate.run.read import read_and_try, read_board
 
     with (
-        LiveView(Console(stderr=True, highlight=False)) as view,
+        LiveView(plain_console(stderr=True)) as view,
         ready(open_board(board), view.phase) as opened,
     ):
         if no_recorder:
@@ -85,13 +84,13 @@ def _print_json(
 
 
 def _print_table(checks: list[Check], seen: list[Sight]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from whylate.report.plain_console import plain_console
     from whylate.report.sights import sights_table
 
-    console = Console(highlight=False)
+    console = plain_console()
     for group, title in _TITLES.items():
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
         table.add_column(no_wrap=True, width=max(map(len, _STYLES)))
@@ -99,9 +98,8 @@ def _print_table(checks: list[Check], seen: list[Sight]) -> None:
         table.add_column(overflow="fold")
         for check in checks:
             if check.group == group:
-                # Text, not str: what a board says is never read as markup.
                 state = Text(check.state, style=_STYLES[check.state])
-                table.add_row(state, Text(check.name), Text("\n").join(_lines(check)))
+                table.add_row(state, check.name, Text("\n").join(_lines(check)))
         console.print(Text(title, style="bold"))
         console.print(table)
         console.print()
@@ -116,9 +114,11 @@ def _print_table(checks: list[Check], seen: list[Sight]) -> None:
 def _lines(check: Check) -> list[Text]:
     from rich.text import Text
 
-    lines: list[Text] = [Text(check.now)]
+    from whylate.report.text import plain_lines
+
+    lines: list[Text] = [Text(plain_lines(check.now))]
     if check.state != "good":
-        lines.append(Text(f"wanted: {check.wanted}", style="dim"))
+        lines.append(Text(plain_lines(f"wanted: {check.wanted}"), style="dim"))
         if check.how:
-            lines.append(Text(f"how: {check.how}", style="dim"))
+            lines.append(Text(plain_lines(f"how: {check.how}"), style="dim"))
     return lines

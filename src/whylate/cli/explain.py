@@ -99,22 +99,29 @@ def command(
         sys.exit(status)
     if any(one is not None for one in (target, rounds, duration_ns, output)):
         raise click.UsageError("--target, --rounds, --for and -o are for an --experiment")
-    from rich.console import Console
-
     from whylate.causes.answer import answer_of, stories_of
     from whylate.causes.as_json import answer_as_json
     from whylate.cli.imported import refuse_imported
     from whylate.recording.reader import open_recording
     from whylate.report.causes import print_answer
+    from whylate.report.plain_console import plain_console
 
     refuse_imported([directory], "what ran while an activation was late: whylate measure records "
                     "it, and explain --import reads traces")  # fmt: skip
     recording = open_recording(directory)
+    if recording.manifest.plan.trials is not None:
+        from whylate.cli.explain_trials import explain_trials
+
+        if stories or perfetto is not None or threshold_ns is not None:
+            raise click.UsageError(
+                "--threshold, --worst and --perfetto are of latencies, and these are trials"
+            )
+        sys.exit(explain_trials(recording, as_json=as_json))
     found = answer_of(recording, threshold_ns=threshold_ns, stories=max(stories, 1))
     if as_json:
         print_json(answer_as_json(found, stories))
     else:
-        print_answer(found, Console(highlight=False), stories)
+        print_answer(found, plain_console(), stories)
     if perfetto is not None:
         _write_trace(perfetto, lambda: stories_of(recording))
     sys.exit(0 if found.population is not None else 3)

@@ -29,7 +29,6 @@ def explain_experiment(
 ) -> int:
     """Make the runs of an experiment, or those that are left; return the exit status."""
     import msgspec
-    from rich.console import Console
 
     from whylate.boards.open import BoardOptions, open_board
     from whylate.causes.answer import answer_of
@@ -39,6 +38,7 @@ def explain_experiment(
     from whylate.recording.path_part import path_part
     from whylate.recording.reader import open_recording
     from whylate.report.experiment import print_experiment
+    from whylate.report.plain_console import plain_console
     from whylate.run.request import RequestError
     from whylate.study.carry_out import run_study
     from whylate.study.experiment import found_of, located
@@ -71,13 +71,15 @@ def explain_experiment(
     with StudyJournal(place, asked.plan) as journal, StudyView(asked.plan) as view:
         result = run_study(journal, asked.plan, open_for, view, interrupt.wanted)
         done = journal.done
-    found = found_of(place, asked, done, located(answer.population, asked.targets))
+    found = found_of(
+        place, asked, done, located(answer.population, asked.targets), recording.manifest
+    )
     if as_json:
         document = {"format": "whylate-experiment", "version": 1, "directory": str(place),
-                    **msgspec.to_builtins(found)}  # fmt: skip
+                    **msgspec.structs.asdict(found)}  # fmt: skip
         print_json(document)
     else:
-        print_experiment(found, Console(highlight=False))
+        print_experiment(found, plain_console())
     say_lost(result.lost)
     return 0 if found.preventable is not None else NONE
 

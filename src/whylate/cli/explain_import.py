@@ -27,11 +27,10 @@ def explain_import(
     as_json: bool,
 ) -> int:
     """Explain the trace in `file` (- for the standard input); return the exit status."""
-    from rich.console import Console
-
     from whylate.causes.as_json import answer_as_json
     from whylate.causes.import_answer import answer_of_import
     from whylate.report.causes import print_answer
+    from whylate.report.plain_console import plain_console
     from whylate.report.trace import print_lacks, print_read, read_as_json
 
     with _opened(file) as stream, _progress(file) as progress:
@@ -49,7 +48,7 @@ def explain_import(
         told["trace"] = read_as_json(found.read, found.threads, found.lacks)
         print_json(told)
     else:
-        console = Console(highlight=False)
+        console = plain_console()
         print_read(found.read, found.threads, console)
         console.print()
         print_answer(answer, console, stories)

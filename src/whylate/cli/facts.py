@@ -22,18 +22,17 @@ def command(board: str, as_json: bool) -> None:
 
     Secrets on the kernel's command line are replaced by <redacted>; serial numbers are not read.
     """
-    from rich.console import Console
-
     from whylate.boards.facts import WANTED, facts
     from whylate.boards.open import open_board
     from whylate.boards.ready import ready
     from whylate.cli.live import LiveView
+    from whylate.report.plain_console import plain_console
     from whylate.run.read import read_board
 
     found: list[Fact] | None = None
     try:
         with (
-            LiveView(Console(stderr=True, highlight=False)) as view,
+            LiveView(plain_console(stderr=True)) as view,
             ready(open_board(board), view.phase) as opened,
         ):
             found = facts(*read_board(opened, WANTED, view.phase))
@@ -46,24 +45,28 @@ def command(board: str, as_json: bool) -> None:
 
 
 def _print_table(found: list[Fact]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from whylate.report.plain_console import plain_console
+    from whylate.report.text import plain_lines
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for fact in found:
-        # Text, not str: what a board says is never read as markup.
-        value = Text(shown(fact.value)) if fact.value is not None else _why_not(fact)
-        table.add_row(Text(fact.name), value)
-    Console(highlight=False).print(table)
+        known = fact.value is not None
+        value = Text(plain_lines(shown(fact.value), 20_000)) if known else _why_not(fact)
+        table.add_row(fact.name, value)
+    plain_console().print(table)
 
 
 def _why_not(fact: Fact) -> Text:
     from rich.text import Text
 
-    return Text(fact.source, style="dim")
+    from whylate.report.text import plain
+
+    return Text(plain(fact.source), style="dim")
 
 
 def shown(value: FactValue) -> str:

@@ -21,15 +21,15 @@ def build_boards(boards: tuple[str, ...], update: bool) -> None:
     Kernels and busybox come from Debian's packages, which are fetched with apt and unpacked below
     ~/.cache/whylate (or WHYLATE_LAB), never installed. What is there already is used again.
     """
-    from rich.console import Console
     from rich.text import Text
 
     from whylate.lab.cache import building, cache_directory
     from whylate.lab.description import names, virtual_board
     from whylate.lab.image import build
     from whylate.lab.qemu import fetch_qemu
+    from whylate.report.plain_console import plain_console
 
-    console = Console(stderr=True, highlight=False)
+    console = plain_console(stderr=True)
 
     def tell(text: str) -> None:
         console.print(Text(f"whylate: {text} …"))

@@ -66,16 +66,15 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
     Several causes act at the same time; the parameters behind a name are that one's. The board is
     booted where it is off, and is left as it was found.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
-    from rich.console import Console
-
     from whylate.cli.live import LiveView
     from whylate.lab.causes.catalogue import uses
+    from whylate.report.plain_console import plain_console
     from whylate.run.inject import Injection, inject
 
     injection = Injection(uses(words), duration_ns / 1e9, smp)
     logs: list[CauseLog] = []
     try:
-        with LiveView(Console(stderr=True, highlight=False)) as view:
+        with LiveView(plain_console(stderr=True)) as view:
             inject(board, injection, view.phase, logs.append)
     finally:
         # Also where the board could not be left as it was found.

@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.text import Text
 
 from whylate.report.quantities import format_count, format_ns, format_rate
+from whylate.report.text import plain
 from whylate.run.progress import Observer, Progress
 
 #: High-water marks that stay in sight.
@@ -77,14 +78,14 @@ class LiveView:
 
     def _say(self, text: str) -> None:
         try:
-            self._console.print(Text(text))
+            self._console.print(Text(plain(text, 1000)))
         except OSError:
             self._gone = True  # nobody looks any more; the run goes on
 
     def _show(self) -> None:
         if self._live is None or self._gone:
             return
-        lines: list[RenderableType] = [Text(f"{self._phase} …")]
+        lines: list[RenderableType] = [Text(f"{plain(self._phase, 400)} …")]
         if self._progress is not None and self._phase == "measuring":
             lines = [*self._marks, _line(self._progress)]
         try:
@@ -96,8 +97,14 @@ class LiveView:
 def _line(progress: Progress) -> Text:
     line = Text()
     line.append(f"{progress.elapsed_s:8.1f} s", style="bold")
-    line.append(f" of {progress.planned_s:.0f} s  ")
-    line.append(f"{format_count(progress.seen)} activations")
+    if progress.trial is not None:
+        number, count, name = progress.trial
+        left_s = progress.elapsed_s / number * (count - number) if number else None
+        line.append(f"  trial {number + 1} of {count}  {plain(name, 80)}")
+        line.append("" if left_s is None else f"  {left_s:.0f} s left", style="dim")
+    else:
+        line.append(f" of {progress.planned_s:.0f} s  ")
+        line.append(f"{format_count(progress.seen)} activations")
     if progress.overruns:
         line.append(f", {format_count(progress.overruns)} overruns", style="yellow")
     if progress.max_ns is not None:
@@ -132,7 +139,7 @@ class BoardsView(LiveView):
                 return
             width = max(map(len, self._names))
             shown = [
-                Text.assemble((f"{one:{width}}  ", "bold"), self._lines[one])
+                Text.assemble((plain(f"{one:{width}}  "), "bold"), self._lines[one])
                 for one in self._names
                 if one in self._lines
             ]
@@ -151,7 +158,7 @@ class _OneOfMany:
 
     def phase(self, text: str) -> None:
         """Say what happens now."""
-        self._view.tell(self._name, Text(f"{text} …"), phase=True)
+        self._view.tell(self._name, Text(f"{plain(text, 400)} …"), phase=True)
 
     def progress(self, progress: Progress) -> None:
         """Say how far the measuring is."""

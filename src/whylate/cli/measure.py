@@ -6,12 +6,14 @@ import sys
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from whylate.cli.app_options import WithCommand, app_of
+from whylate.cli.board_options import kernel_arg_option, smp_option
 from whylate.cli.quantities import ClaimType, Cpus, Duration, Load, RequirementType, SettingType
+from whylate.cli.trial_options import trial_options, trials_of
 from whylate.recording.manifest import LoadPlan, Setting, UntilPlan
 from whylate.recording.path_part import path_part
 
@@ -28,7 +30,8 @@ MOST_LATE = 200
               help="Measure every board that there is but this machine, side by side.")  # fmt: skip
 @click.option("--env", "environment", type=click.Path(path_type=Path, exists=True),
               help="labgrid's environment file.  [default: LG_ENV]")  # fmt: skip
-@click.option("--smp", type=click.IntRange(1, 64), help="CPUs of a virtual board.")
+@smp_option
+@kernel_arg_option
 @click.option("--virtual-time", is_flag=True,
               help="Virtual boards: count time in instructions, so that the run repeats to the "
               "nanosecond. No measure of hardware.")  # fmt: skip
@@ -37,18 +40,25 @@ MOST_LATE = 200
               )  # fmt: skip
 @click.option("--phases", type=click.IntRange(2, 1000), metavar="N",
               help="Repeat in virtual time over N start phases and seeds.")  # fmt: skip
-@click.option("--workload", type=click.Choice(["wakeup", "app"]), default="wakeup",
-              show_default=True,
-              help="What is timed: the probe's own threads, or those of a program.")  # fmt: skip
+@click.option("--workload",
+              type=click.Choice(["wakeup", "app", "switch", "memory", "clock", "cmd"]),
+              default="wakeup", show_default=True,
+              help="What is timed: wakeups of the probe's own threads, or of a program's; switches "
+              "between tasks, memory, clocks, or a command.")  # fmt: skip
 @click.option("--comm", metavar="NAME", help="app: the threads of this name.")
 @click.option("--pid", type=int, metavar="N", help="app: the threads of this process.")
 @click.option("--for", "duration_ns", type=Duration(), default="30s", show_default=True,
               help="How long to measure.")  # fmt: skip
 @click.option("--interval", "interval_ns", type=Duration(), default="1ms", show_default=True,
               help="Time between activations of a CPU, from 50us.")  # fmt: skip
-@click.option("--cpus", type=Cpus(), help="CPUs to measure, like 0-3,8.  [default: all]")
-@click.option("--priority", type=click.IntRange(1, 99), default=95, show_default=True,
-              help="SCHED_FIFO priority of the measuring threads.")  # fmt: skip
+@click.option(
+    "--cpus",
+    type=Cpus(),
+    help="CPUs to measure, like 0-3,8.  [default: all; switch, memory: the first]",
+)
+@click.option("--priority", type=click.IntRange(1, 99), default=95,
+              help="SCHED_FIFO priority of the measuring threads, or of the tasks of switch.  "
+              "[default: 95; switch: none]")  # fmt: skip
 @click.option("--load", "loads", type=Load(), multiple=True, metavar="KIND[:N]",
               help="Disturb with memory, switch, net, fork, mmap, timer, disk, or cmd:COMMAND. "
               "May be repeated.")  # fmt: skip
@@ -81,6 +91,7 @@ MOST_LATE = 200
               help="Do not hold /dev/cpu_dma_latency at 0.")  # fmt: skip
 @click.option("--spool", is_flag=True,
               help="Keep all samples on the board until the end.")  # fmt: skip
+@trial_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
               help="The recording's directory.  [default: recordings/TIME-BOARD]",
               )  # fmt: skip
@@ -88,10 +99,12 @@ MOST_LATE = 200
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     boards: str,
     every: bool,
     environment: Path | None,
     smp: int | None,
+    kernel_args: tuple[str, ...],
     virtual_time: bool,
     seed: int,
     phases: int | None,
@@ -116,6 +129,7 @@ def command(
     spool: bool,
     output: Path | None,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Measure the wakeup latency of BOARD and write a report.
 
@@ -129,13 +143,17 @@ def command(
     With --workload app a program is watched instead: each time that one of its threads is woken is
     an activation, due when the timer or the interrupt came, or the thread called, that woke it.
     COMMAND is started for the run and ended with it. Nothing in the program is changed.
-    """
-    from rich.console import Console
 
+    The workloads switch, memory, clock and cmd have no activations but repetitions: whatever is
+    swept (--tasks 2,4,8) is measured point by point, in rounds of random order.
+    """
     from whylate.boards.open import BoardOptions, all_boards, open_board
     from whylate.cli.interrupt import Interrupt
     from whylate.cli.live import BoardsView
     from whylate.cli.show import show_one, show_several
+    from whylate.cli.show_trials import show_boards
+    from whylate.lab.description import names as virtual_boards
+    from whylate.report.plain_console import plain_console
     from whylate.run.loads import cause_plans
     from whylate.run.request import Request, RequestError, recorder_plan
     from whylate.run.several import Job, carry_out, carry_out_rounds
@@ -145,15 +163,18 @@ def command(
         raise RequestError("--stop-above keeps what was recorded: say it without --no-recorder")
     if phases and not virtual_time:
         raise RequestError("--phases repeats runs in virtual time: say --virtual-time too")
-    options = BoardOptions(cpus=smp, environment=environment)
+    options = BoardOptions(cpus=smp, kernel_args=kernel_args, environment=environment)
     names = all_boards(options) if every else [name for name in boards.split(",") if name]
     if not names or len(set(names)) != len(names):
         raise RequestError("name each board once, with commas between them")
-    app = app_of(ctx, workload, comm, pid, argv, names)
+    if kernel_args and (others := [name for name in names if name not in virtual_boards()]):
+        raise RequestError(f"--kernel-arg is for virtual boards: {others[0][:80]} is none")
+    trials = trials_of(ctx, workload, argv, asked)
+    app = app_of(ctx, workload, comm, pid, argv, names) if trials is None else None
     directory = output if output is not None else new_directory("+".join(names))
     request = Request(
         duration_ns=duration_ns,
-        interval_ns=interval_ns if app is None else 0,
+        interval_ns=interval_ns if app is None and trials is None else 0,
         cpus=cpus,
         priority=priority,
         allow_idle_states=allow_idle_states,
@@ -163,14 +184,18 @@ def command(
         virtual_time=virtual_time,
         seed=seed,
         causes=tuple(plan for text in causes for plan in cause_plans(text)),
-        recorder=None if no_recorder else recorder_plan(engine, threshold_ns, stop_above_ns),
+        recorder=None
+        if no_recorder or trials is not None
+        else recorder_plan(engine, threshold_ns, stop_above_ns),
         app=app,
         until=until_plan(until) if until is not None else None,
+        trials=trials,
+        counters=(asked["counters"] or ()) if trials is None else (),
     )
     if until is not None:
         requirements = (*requirements, until.text)
     interrupt = Interrupt()
-    with BoardsView(Console(stderr=True, highlight=False), names) as view:
+    with BoardsView(plain_console(stderr=True), names) as view:
         jobs = [
             Job(
                 name,
@@ -187,7 +212,10 @@ def command(
             rounds = [phases_of(job, phases) if phases else [job] for job in jobs]
             outcomes = carry_out_rounds(rounds, interrupt.wanted)
     if len(jobs) == 1 and not phases:
-        sys.exit(show_one(outcomes[0], requirements, as_json=as_json))
+        predict = asked["predict"]
+        sys.exit(show_one(outcomes[0], requirements, as_json=as_json, predict=predict))
+    if trials is not None:
+        sys.exit(show_boards(outcomes, as_json=as_json, predict=asked["predict"]))
     sys.exit(show_several(outcomes, requirements, as_json=as_json))
 
 
@@ -196,7 +224,8 @@ def until_plan(claim: RateLimit) -> UntilPlan:
     from whylate.stats.worst_case import seconds_until
 
     per_s = 1e9 / claim.every_ns
-    after_ns = [round(seconds_until(per_s, number, 1.0) * 1e9) for number in range(MOST_LATE)]
+    # A little longer: what is judged then is the time of which there are samples.
+    after_ns = [round(1.01e9 * seconds_until(per_s, number, 1.0)) for number in range(MOST_LATE)]
     return UntilPlan(claim.limit_ns, claim.every_ns, after_ns)
 
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from whylate.cli.quantities import RequirementType
+from whylate.cli.trial_options import PREDICTED
 
 if TYPE_CHECKING:
-    from whylate.summary.model import Summary
+    from whylate.recording.reader import Recording
+    from whylate.report.exports import Exported
 
 
 @click.command(name="report")
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 @click.option("--build", "build_id", metavar="ORIGIN:ID", help="KCIDB: the build that was run.")
 @click.option("--lava", "as_lava", is_flag=True,
               help="Print LAVA's test-case lines, nothing else.")  # fmt: skip
+@click.option("--predict", type=PREDICTED, default=(), metavar="N,…",
+              help="Of a clock: predict what so many threads do.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
 def command(
     directory: Path,
@@ -39,6 +43,7 @@ def command(
     kcidb: Path | None,
     build_id: str | None,
     as_lava: bool,
+    predict: tuple[int, ...],
     as_json: bool,
 ) -> None:
     """Print the summary of the recording in DIR and write its HTML page.
@@ -47,8 +52,9 @@ def command(
     is what the other tool told, and no page.
     """
     from whylate.cli.show import show
+    from whylate.cli.show_trials import show_trials
     from whylate.recording.foreign.imported import is_imported
-    from whylate.report.exports import BUILD
+    from whylate.recording.reader import open_recording
 
     if is_imported(directory):
         from whylate.cli.report_imported import report_imported
@@ -60,35 +66,60 @@ def command(
                 raise click.UsageError(f"{option} is not for imported recordings: they have no "
                                        "intervals and no account of every activation")  # fmt: skip
         sys.exit(report_imported(directory, requirements, as_json=as_json))
+    _check_build(kcidb, build_id)
+
+    def exported(found: Exported) -> None:
+        _export(found, bencher, kcidb, build_id or "")
+
+    recording = open_recording(directory)
+    _check_workload(recording, requirements, predict)
+    if as_lava:
+        _print_lava(recording, requirements, exported)
+    elif recording.manifest.plan.trials is not None:
+        sys.exit(show_trials(directory, as_json=as_json, page=page, predict=predict, also=exported))
+    else:
+        sys.exit(show(directory, requirements, as_json=as_json, page=page, also=exported))
+
+
+def _check_build(kcidb: Path | None, build_id: str | None) -> None:
+    """Raise click.UsageError for a build that KCIDB would not take."""
+    from whylate.report.exports import BUILD
+
     if (kcidb is None) != (build_id is None):
         raise click.UsageError("--kcidb and --build go together: which build are the results of?")
     if kcidb is not None and not BUILD.fullmatch(build_id or ""):
         raise click.UsageError("--build is ORIGIN:ID, the origin of small letters, digits and _")
 
-    def exported(summary: Summary) -> None:
-        _export(summary, bencher, kcidb, build_id or "")
 
-    if as_lava:
-        _print_lava(directory, requirements, exported)
-        return
-    sys.exit(show(directory, requirements, as_json=as_json, page=page, also=exported))
+def _check_workload(
+    recording: Recording, requirements: tuple[str, ...], predict: tuple[int, ...]
+) -> None:
+    """Raise click.UsageError for what a recording of this workload is not asked."""
+    trials = recording.manifest.plan.trials is not None
+    if trials and requirements:
+        raise click.UsageError("--require is of latencies, and this recording has trials")
+    if predict and recording.manifest.plan.workload != "clock":
+        raise click.UsageError("--predict is of recordings of the workload clock")
 
 
 def _print_lava(
-    directory: Path, requirements: tuple[str, ...], exported: Callable[[Summary], None]
+    recording: Recording, requirements: tuple[str, ...], exported: Callable[[Exported], None]
 ) -> None:
-    from whylate.recording.reader import open_recording
-    from whylate.report.exports import lava
+    from whylate.report.exports import lava, of_latencies, of_trials
     from whylate.summary.summarize import summarize
+    from whylate.summary.trials import summarize_trials
 
-    recording = open_recording(directory)
-    summary = summarize(recording.samples, recording.manifest, str(directory), requirements)
-    exported(summary)
-    for line in lava(summary):
+    name = str(recording.directory)
+    if recording.manifest.plan.trials is not None:
+        found = of_trials(summarize_trials(recording.manifest, recording.trials, name))
+    else:
+        found = of_latencies(summarize(recording.samples, recording.manifest, name, requirements))
+    exported(found)
+    for line in lava(found):
         click.echo(line)
 
 
-def _export(summary: Summary, bencher: Path | None, kcidb: Path | None, build_id: str) -> None:
+def _export(found: Exported, bencher: Path | None, kcidb: Path | None, build_id: str) -> None:
     """Write the files for other systems that were asked for; raises DiskError."""
     import msgspec
 
@@ -97,10 +128,10 @@ def _export(summary: Summary, bencher: Path | None, kcidb: Path | None, build_id
 
     files = {}
     if bencher is not None:
-        files[bencher] = exports.bencher(summary)
+        files[bencher] = exports.bencher(found)
     if kcidb is not None:
         origin = build_id.partition(":")[0]
-        files[kcidb] = exports.kcidb(summary, exports.Kernel(origin, build_id))
+        files[kcidb] = exports.kcidb(found, exports.Kernel(origin, build_id))
     for path, document in files.items():
         try:
             path.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")

@@ -18,10 +18,10 @@ def report_imported(directory: Path, requirements: Sequence[str], *, as_json: bo
     Raises RecordingError, and click.UsageError for limits on numbers.
     """
     import msgspec
-    from rich.console import Console
 
     from whylate.recording.foreign.imported import read_imported
     from whylate.report.imported import print_imported
+    from whylate.report.plain_console import plain_console
     from whylate.summary.imported import NumbersSummary, summarize_imported, verdict_of
 
     imported = read_imported(directory)
@@ -38,5 +38,5 @@ def report_imported(directory: Path, requirements: Sequence[str], *, as_json: bo
         }
         print_json(document)
     else:
-        print_imported(summary, Console(highlight=False))
+        print_imported(summary, plain_console())
     return STATUS[verdict]

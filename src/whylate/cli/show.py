@@ -10,6 +10,7 @@ from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
     from whylate.causes.answer import Answer
+    from whylate.report.exports import Exported
     from whylate.run.several import Outcome
     from whylate.summary.model import Summary
 
@@ -19,10 +20,17 @@ STATUS = {"pass": 0, "fail": 1, "inconclusive": 3, "no verdict": 3}
 _FROM_BEST_TO_WORST = (0, 3, 1)
 
 
-def show_one(outcome: Outcome, requirements: Sequence[str], *, as_json: bool) -> int:
+def show_one(
+    outcome: Outcome,
+    requirements: Sequence[str],
+    *,
+    as_json: bool,
+    predict: Sequence[int] = (),
+) -> int:
     """Print a run that was just made, and what went wrong in leaving the board.
 
-    Returns the exit status; raises what went wrong where there is no recording.
+    predict: of a clock, for how many threads. Returns the exit status; raises what went wrong
+    where there is no recording.
     """
     import click
 
@@ -30,7 +38,12 @@ def show_one(outcome: Outcome, requirements: Sequence[str], *, as_json: bool) ->
 
     if not outcome.recorded and outcome.error is not None:
         raise outcome.error
-    status = show(outcome.job.directory, requirements, as_json=as_json)
+    if outcome.job.request.trials is not None:
+        from whylate.cli.show_trials import show_trials
+
+        status = show_trials(outcome.job.directory, as_json=as_json, predict=predict)
+    else:
+        status = show(outcome.job.directory, requirements, as_json=as_json)
     if outcome.error is not None:
         click.echo(f"whylate: {plain(str(outcome.error), 1000)}", err=True)
         status = _worse(status, STATUS["no verdict"])
@@ -47,12 +60,12 @@ def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as
     Each run has its report beside its recording. Raises RecordingError.
     """
     import msgspec
-    from rich.console import Console
 
+    from whylate.report.plain_console import plain_console
     from whylate.report.several import print_failure, print_pooled, print_runs
     from whylate.summary.pooled import pool
 
-    console = Console(highlight=False)
+    console = plain_console()
     worst = 0
     documents = []
     pooled = []
@@ -127,25 +140,25 @@ def show(
     *,
     as_json: bool,
     page: Path | None = None,
-    also: Callable[[Summary], None] | None = None,
+    also: Callable[[Exported], None] | None = None,
 ) -> int:
     """Print a recording, write its HTML page, and return the exit status; raises RecordingError.
 
     also: what else its summary is written to.
     """
-    from rich.console import Console
-
     from whylate.report.causes import in_a_line
+    from whylate.report.exports import of_latencies
+    from whylate.report.plain_console import plain_console
     from whylate.report.terminal import print_summary
     from whylate.summary.as_json import to_json
 
     summary, page, status, answer = _write(directory, requirements, page)
     if also is not None:
-        also(summary)
+        also(of_latencies(summary))
     if as_json:
         document = {**to_json(summary), "report": str(page)}
         print_json(document)
     else:
         why = in_a_line(answer, str(directory)) if answer.population is not None else None
-        print_summary(summary, Console(highlight=False), str(page), why)
+        print_summary(summary, plain_console(), str(page), why)
     return status

@@ -46,12 +46,28 @@ class Margin(click.ParamType[tuple[str, float]]):
         return match[1], 1 + float(match[2]) / 100
 
 
+class Where(click.ParamType[tuple[str, str]]):
+    """A column and what its cells have to match: statistic=run *."""
+
+    name = "column=text"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Return the column's heading and the pattern."""
+        column, equals, pattern = str(value).partition("=")
+        if not column or not equals or not pattern:
+            self.fail(f"{value!r}: write it like machine=EC2*", param, ctx)
+        return column, pattern
+
+
 def comparisons_of(
     words: Sequence[str],
     question: Question,
     *,
     column: str | None,
     by: str | None,
+    where: Sequence[tuple[str, str]],
     pair: str | None,
     independent: bool,
     baseline: str | None,
@@ -63,15 +79,18 @@ def comparisons_of(
     from whylate.compare.sources import is_file
 
     paths = [Path(word) for word in words if word != _BETWEEN]
+    if by is not None and baseline is not None:
+        raise click.UsageError("--by takes both sides from one file, and --baseline is another")
     if by is not None:
-        return Compared([_groups(words, question, column, by, pair, independent=independent)])
+        table = _table(words, column, where)
+        return Compared([_groups(table, question, by, pair, independent=independent)])
     if pair is not None:
         raise click.UsageError("--pair says which rows belong together: it goes with --by")
     alone = len(paths) == 1 and is_file(paths[0])
     if alone and (summaries := _summary(paths[0], question)):
         return Compared(summaries)
     sides = _sides(words) if baseline is None else [[w for w in words if w != _BETWEEN]]
-    read = _read(sides, column)
+    read = _read(sides, column, where)
     sources = [one for side in read for one in side]
     tables = [one for one in sources if one.table is not None]
     if tables and (len(tables) < len(sources) or baseline is not None):
@@ -80,12 +99,25 @@ def comparisons_of(
         asked = replace(question, unit=_unit(tables, question.unit))
         ours, *others = ([one.table for one in side if one.table is not None] for side in read)
         return Compared([_numbers(ours, one, asked, independent=independent) for one in others])
-    if column is not None or independent or question.higher_is_better or question.unit:
+    if column is not None or where or independent or question.higher_is_better or question.unit:
         raise click.UsageError(
-            "--column, --independent, --higher-is-better and --unit are for files of numbers"
+            "--column, --where, --independent, --higher-is-better and --unit are for files of "
+            "numbers"
         )
     arms = [_arm(side, found) for side, found in zip(sides, read, strict=True)]
-    return _arms(arms if baseline is None else [_baseline(baseline), *arms], question)
+    compared = _arms(arms if baseline is None else [_baseline(baseline), *arms], question)
+    return _not_peeked(compared, paths, question)
+
+
+def _not_peeked(compared: Compared, paths: Sequence[Path], question: Question) -> Compared:
+    """Say of runs of a study that they are, and give them no verdict before it is over."""
+    from whylate.study.peeked import study_above, told_of
+
+    study = study_above(paths)
+    if study is None:
+        return compared
+    found = [told_of(one, study, accept=question.accept) for one in compared.found]
+    return replace(compared, found=found)
 
 
 def _baseline(name: str) -> Arm:
@@ -107,6 +139,8 @@ def _arms(arms: Sequence[Arm], question: Question) -> Compared:
     if arms[0].runs[0].sets.get("latencies") == "no":
         asked = replace(asked, statistics=(AVERAGE, LARGEST))
         may_be_same = (AVERAGE.name,)
+    if arms[0].runs[0].by_points:
+        may_be_same = [one.name for one in arms[0].runs[0].statistics]
     for name in question.margins:
         if name not in may_be_same:
             raise click.UsageError(
@@ -127,19 +161,31 @@ def _sides(words: Sequence[str]) -> list[Sequence[str]]:
     return sides
 
 
-def _read(sides: Sequence[Sequence[str]], column: str | None) -> list[list[Source]]:
+def _read(
+    sides: Sequence[Sequence[str]], column: str | None, where: Sequence[tuple[str, str]]
+) -> list[list[Source]]:
     """Read what stands on each side."""
-    from whylate.compare.sources import is_own, read_source, recordings_in
+    from whylate.compare.sources import check_there, is_own, read_source, recordings_in
 
     places = [[one for word in side for one in recordings_in(Path(word))] for side in sides]
     for side, found in zip(sides, places, strict=True):
         if len(found) > _MOST_RUNS:
             raise click.UsageError(f"{side[0]}: more than {_MOST_RUNS} recordings are no side")
+    check_there([one for side in places for one in side])
     if len({is_own(one) for side in places for one in side}) > 1:
         raise click.UsageError(
             "recordings of whylate and results of other tools cannot be compared"
         )
-    return [[read_source(one, column) for one in side] for side in places]
+    return [[_where(read_source(one, column), where) for one in side] for side in places]
+
+
+def _where(source: Source, where: Sequence[tuple[str, str]]) -> Source:
+    table = source.table
+    if table is None:
+        return source
+    for column, pattern in where:
+        table = table.where(column, pattern)
+    return replace(source, table=table)
 
 
 def _arm(words: Sequence[str], sources: Sequence[Source]) -> Arm:
@@ -150,10 +196,18 @@ def _arm(words: Sequence[str], sources: Sequence[Source]) -> Arm:
 
 def _unit(sources: Sequence[Source], stated: str) -> str:
     """Return what the numbers are: as stated, or as they were imported."""
-    known = list(dict.fromkeys(one.unit for one in sources if one.unit))
-    if len(known) > 1 and not stated:
+    units = list(dict.fromkeys(one.unit for one in sources))
+    known = [unit for unit in units if unit]
+    if stated or not known:
+        return stated
+    if len(known) > 1:
         raise click.UsageError(f"values in {known[0]} and in {known[1]} cannot be compared")
-    return stated or "".join(known[:1])
+    if "" in units:
+        raise click.UsageError(
+            f"some values are in {known[0]}, and of others nothing says what they are in: if that "
+            f"is the same, say --unit {known[0]}"
+        )
+    return known[0]
 
 
 def _name(words: Sequence[str]) -> str:
@@ -169,6 +223,8 @@ def _summary(path: Path, question: Question) -> list[Comparison]:
     found = [Moments(box.n, box.mean, box.sd) for box in read_boxes(path)]
     if not found:
         return []
+    if question.margins:
+        raise click.UsageError("--same takes the values themselves, and a box has none")
     first, *others = found
     names = [f"{path.name} ({number})" for number in range(1, len(others) + 2)]
     return [
@@ -185,16 +241,8 @@ def _numbers(
     return compare_tables(first, second, question, independent=independent)
 
 
-def _groups(
-    words: Sequence[str],
-    question: Question,
-    column: str | None,
-    by: str,
-    pair: str | None,
-    *,
-    independent: bool,
-) -> Comparison:
-    from whylate.compare.number_sides import compare_groups
+def _table(words: Sequence[str], column: str | None, where: Sequence[tuple[str, str]]) -> Table:
+    """Read the one file that both sides are in."""
     from whylate.compare.sources import is_file
     from whylate.recording.foreign.numbers import read_table
 
@@ -203,5 +251,20 @@ def _groups(
     if column is None:
         raise click.UsageError("--by needs --column: which column is compared")
     table = read_table(Path(words[0]), column)
+    for name, pattern in where:
+        table = table.where(name, pattern)
+    return table
+
+
+def _groups(
+    table: Table,
+    question: Question,
+    by: str,
+    pair: str | None,
+    *,
+    independent: bool,
+) -> Comparison:
+    from whylate.compare.number_sides import compare_groups
+
     together = [name for name in (pair or "").split(",") if name]
     return compare_groups(table, by, together, question, independent=independent)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from whylate.cli.fail_on import UNKNOWN, fail_on_option
 from whylate.cli.lost_boards import say_lost
 from whylate.cli.quantities import Duration, Load
 
@@ -32,12 +33,19 @@ class VariantType(click.ParamType[tuple[str, dict[str, str]]]):
     ) -> tuple[str, dict[str, str]]:
         """Return the name and the knobs."""
         name, _, text = str(value).partition(":")
-        knobs = {}
+        knobs: dict[str, str] = {}
         for part in text.split(",") if text else []:
-            knob, equals, wanted = part.partition("=")
-            if not equals or not knob.strip() or not wanted.strip():
+            knob, equals, wanted = (word.strip() for word in part.partition("="))
+            if not equals and knobs and knob:
+                # More of a list, as in irq:24=0,1.
+                last = next(reversed(knobs))
+                knobs[last] = f"{knobs[last]},{knob}"
+                continue
+            if not equals or not knob or not wanted:
                 self.fail(f"{part!r}: write a knob as NAME=VALUE", param, ctx)
-            knobs[knob.strip()] = wanted.strip()
+            if knob in knobs:
+                self.fail(f"knob {knob!r} is there twice", param, ctx)
+            knobs[knob] = wanted
         return name, knobs
 
 
@@ -45,7 +53,8 @@ class VariantType(click.ParamType[tuple[str, dict[str, str]]]):
 @click.argument("plan", type=click.Path(path_type=Path), required=False)
 @click.option("--variant", "variants", type=VariantType(), multiple=True,
               help="Without PLAN: what is compared, the first with each of the others. Twice or "
-              "more: ordinary, and then performance:governor=performance.")  # fmt: skip
+              "more: ordinary, and then performance:governor=performance,thp=never. Factors, "
+              "several sets of loads and knobs of your own take a PLAN.")  # fmt: skip
 @click.option("--board", "boards", multiple=True, help="A board. May be repeated.")
 @click.option("--for", "duration_ns", type=Duration(), metavar="TIME", help="How long a run is.")
 @click.option("--interval", "interval_ns", type=Duration(), metavar="TIME",
@@ -73,18 +82,21 @@ class VariantType(click.ParamType[tuple[str, dict[str, str]]]):
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
               help="The study's directory; the one of a study that was broken off to go on with "
               "it.  [default: studies/TIME]")  # fmt: skip
+@fail_on_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
 def command(
     plan: Path | None,
     output: Path | None,
     environment: Path | None,
+    fail_on: tuple[str, ...],
     as_json: bool,
     **given: Any,
 ) -> None:
     """Make the runs of the study in PLAN, a TOML file, or of the variants on the command line.
 
     Every round has each variant once, in random order. Ctrl-C ends it and keeps what there is: the
-    same command with the same -o goes on. Exit status 0 where all is decided, 3 where it is not.
+    same command with the same -o goes on. Exit status 0 where all is decided, 1 at a verdict of
+    --fail-on, 3 where it is not over, or over and a comparison is inconclusive or has no verdict.
     """
     from whylate.boards.open import BoardOptions, open_board
     from whylate.cli.interrupt import Interrupt
@@ -101,10 +113,13 @@ def command(
     def open_for(name: str, kernel_args: tuple[str, ...]) -> object:
         return open_board(name, BoardOptions(study.smp, kernel_args, environment))
 
+    # A name that is none is no board that comes back.
+    for name in study.boards:
+        open_for(name, ())
     interrupt = Interrupt()
     with StudyJournal(directory, study) as journal, StudyView(study) as view:
         result = run_study(journal, study, open_for, view, interrupt.wanted)  # type: ignore[arg-type]
-    sys.exit(_end(directory, result.lost, as_json=as_json))
+    sys.exit(_end(directory, result.lost, fail_on, as_json=as_json))
 
 
 def _with_options(file: PlanFile, given: Mapping[str, Any]) -> PlanFile:
@@ -144,9 +159,11 @@ def _looks(text: str | None) -> list[int] | None:
     return [int(part) for part in parts]
 
 
-def _end(directory: Path, lost: Mapping[str, str], *, as_json: bool) -> int:
+def _end(
+    directory: Path, lost: Mapping[str, str], fail_on: Collection[str], *, as_json: bool
+) -> int:
     from whylate.cli.study_show import show_study
 
-    status = show_study(directory, as_json=as_json)
+    status = show_study(directory, fail_on, as_json=as_json)
     say_lost(lost)
-    return 3 if lost else status
+    return status or (UNKNOWN if lost else 0)

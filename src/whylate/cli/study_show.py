@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.fail_on import UNKNOWN, fail_on_option, status_of
 from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from whylate.study.effects import EffectsOf
+    from whylate.study.evidence import Standing
+    from whylate.study.model import Done
     from whylate.study.undo import Note
-
-#: Exit status where not everything is decided.
-UNDECIDED = 3
 
 
 @click.command(name="show")
 @click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+@fail_on_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
-def command(directory: Path, as_json: bool) -> None:
-    """Show how the study in DIR stands, at any moment: looking at it decides nothing."""
-    sys.exit(show_study(directory, as_json=as_json))
+def command(directory: Path, fail_on: tuple[str, ...], as_json: bool) -> None:
+    """Show how the study in DIR stands, at any moment: looking at it decides nothing.
+
+    Exit status 0 where all is decided, 1 at a verdict of --fail-on, 3 where it is not over, or over
+    and a comparison is inconclusive or has no verdict.
+    """
+    sys.exit(show_study(directory, fail_on, as_json=as_json))
 
 
-def show_study(directory: Path, *, as_json: bool) -> int:
+def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> int:
     """Print a study; return the exit status. Raises RecordingError."""
     import msgspec
-    from rich.console import Console
 
-    from whylate.report.comparison import print_comparison
+    from whylate.report.comparison import many, print_comparison
+    from whylate.report.plain_console import plain_console
     from whylate.report.text import plain
     from whylate.study.effects import effects_of
     from whylate.study.evidence import Evidence
@@ -45,15 +51,13 @@ def show_study(directory: Path, *, as_json: bool) -> int:
     plan, done = read_study(directory)
     evidence = Evidence(directory, plan)
     standings = [evidence.of(key, done) for board in plan.boards for key in evidence.keys(board)]
-    status = 0 if all(one.over for one in standings) else UNDECIDED
-    if any(one.found is not None and one.found.verdict == "no verdict" for one in standings):
-        status = UNDECIDED
     effects = [
         effects_of(plan, evidence, board, load.name, done)
         for board in plan.boards
         for load in plan.loads
         if plan.factors
     ]
+    status = _status(standings, effects, fail_on)
     notes = notes_of(directory, plan.boards)
     page = write_page(directory, plan, evidence, done, effects)
     if as_json:
@@ -64,14 +68,15 @@ def show_study(directory: Path, *, as_json: bool) -> int:
             "version": 1,
             "directory": str(directory),
             "comparisons": [msgspec.to_builtins(one) for one in standings],
+            **many(len(standings)),
             "failed": [msgspec.to_builtins(one) for one in done if one.failed],
             "to_put_back": [msgspec.to_builtins(one) for one in notes],
         }
         print_json(document)
         return status
-    console = Console(highlight=False)
+    console = plain_console()
     for each in effects:
-        console.print(f"{plain(each.board, 60)}, {each.load}, {each.rounds} rounds")
+        console.print(plain(f"{each.board}, {each.load}, {each.rounds} rounds", 160))
         console.print(effects_table(each) if each.why_not is None else plain(each.why_not, 400))
     if effects:
         console.print(
@@ -84,21 +89,57 @@ def show_study(directory: Path, *, as_json: bool) -> int:
     else:
         most = plan.stop.looks[-1]
         console.print(standings_table((one, most) for one in standings))
-        for one in standings:
-            if one.found is not None:
-                words = f"{one.key.board}, {one.key.load}, {one.key.variant}: "
-                console.print(plain(f"{words}{one.found.verdict}: {one.found.why}", 600))
+        _print_comparisons(standings, console)
     if any(not one.over for one in standings):
         console.print(
             "Not over: the same `study run` goes on with it. What stands above is of the last "
             "look that the plan has."
         )
-    failed = sum(bool(one.failed) for one in done)
-    if failed:
-        console.print(f"{failed} runs failed and were made again ({directory}/runs.jsonl).")
+    _print_failures(directory, [one for one in done if one.failed], console)
     _print_notes(notes, console)
     console.print(f"report  {plain(str(page), 1000)}", soft_wrap=True)
     return status
+
+
+def _print_comparisons(standings: Sequence[Standing], console: Console) -> None:
+    """Say of each comparison what it found, and what a careful reader wants to know of it."""
+    from whylate.compare.words import more_runs_text
+    from whylate.report.comparison import many_text
+    from whylate.report.text import plain
+
+    for one in standings:
+        if one.found is None:
+            continue
+        words = f"{one.key.board}, {one.key.load}, {one.key.variant}: "
+        console.print(plain(f"{words}{one.found.verdict}: {one.found.why}", 600))
+        for text in one.found.cautions:
+            console.print(f"  caution  {plain(text, 400)}")
+        if one.found.more_runs is not None:
+            console.print(f"  {more_runs_text(one.found.more_runs)}")
+    if len(standings) > 1:
+        console.print(many_text(len(standings)))
+
+
+def _print_failures(directory: Path, failed: Sequence[Done], console: Console) -> None:
+    """Say how many runs failed, and why the last did."""
+    from whylate.report.text import plain
+
+    if failed:
+        where = plain(f"{directory}/runs.jsonl", 1000)
+        runs = "run" if len(failed) == 1 else "runs"
+        why = plain(failed[-1].failed or "", 300)
+        console.print(f"{len(failed)} {runs} failed ({where}), the last: {why}")
+
+
+def _status(
+    standings: Sequence[Standing], effects: Sequence[EffectsOf], fail_on: Collection[str]
+) -> int:
+    """Return the exit status of a study; effects: where it is of factors."""
+    # Of factors it is the effects that are asked for: combinations may differ or not.
+    unknown = ("no verdict",) if effects else ("no verdict", "inconclusive")
+    status = status_of([one.found for one in standings if one.found], fail_on, unknown)
+    told = all(one.over for one in standings) and all(one.why_not is None for one in effects)
+    return status or (0 if told else UNKNOWN)
 
 
 def _print_notes(notes: Sequence[Note], console: Console) -> None:

@@ -8,10 +8,12 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.text import Text
 
 from whylate.cli.live import LiveView
+from whylate.report.plain_console import plain_console
+from whylate.report.text import plain
 from whylate.run.progress import Observer, Progress
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ class StudyView(LiveView):
     """Shows a study on stderr: a live table on a terminal, a line for each run elsewhere."""
 
     def __init__(self, plan: StudyPlan) -> None:
-        super().__init__(Console(stderr=True, highlight=False))
+        super().__init__(plain_console(stderr=True))
         self._plan = plan
         self._lock = threading.Lock()
         self._now: dict[str, str] = {}
@@ -85,7 +87,7 @@ class StudyView(LiveView):
         with self._lock:
             most = self._plan.stop.looks[-1]
             table = standings_table((one, most) for one in self._standings.values())
-            lines = [Text(text, style="dim") for text in self._now.values()]
+            lines = [Text(plain(text, 400), style="dim") for text in self._now.values()]
         with contextlib.suppress(OSError):
             self._live.update(Group(table, *lines), refresh=True)
 

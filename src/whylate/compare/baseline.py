@@ -19,20 +19,29 @@ import msgspec
 from whylate.compare.runs import Arm, Run
 from whylate.recording.errors import RecordingError
 from whylate.recording.lines import read_plan, write_plan
-from whylate.stats.run_statistics import Value
+from whylate.stats.run_statistics import STATISTICS, Statistic, Value
 
 SCHEMA_VERSION = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,79}")
 
 
 class SavedValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A statistic of a run: natural logarithms of ns, at the least and at the most.
+    """A statistic of a run: natural logarithms, of ns or of a point's unit, at least and at most.
 
     most: None where overruns leave it without a bound.
     """
 
     log: float
     most: float | None
+
+
+class SavedPoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A point of a run that has trials; see whylate.stats.run_statistics.Statistic."""
+
+    name: str
+    unit: str
+    higher_is_better: bool
+    quantity: str
 
 
 class SavedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,6 +57,9 @@ class SavedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beside: dict[str, str]
     repeats: bool
     lacks: list[str] = []
+    #: Of a run that has trials: what it may be compared by. Empty: the statistics of latencies.
+    points: list[SavedPoint] = []
+    identity: str = ""
 
 
 class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -108,6 +120,12 @@ def _saved(run: Run) -> SavedRun:
         beside=dict(run.beside),
         repeats=run.repeats,
         lacks=list(run.lacks),
+        points=[
+            SavedPoint(one.name, one.unit or "", one.higher_is_better, one.quantity)
+            for one in run.statistics
+            if run.by_points
+        ],
+        identity=run.identity,
     )
 
 
@@ -126,4 +144,16 @@ def _run(one: SavedRun) -> Run:
         beside=one.beside,
         repeats=one.repeats,
         lacks=tuple(one.lacks),
+        identity=one.identity,
+        by_points=bool(one.points),
+        statistics=tuple(
+            Statistic(
+                each.name,
+                unit=each.unit,
+                higher_is_better=each.higher_is_better,
+                quantity=each.quantity,
+            )
+            for each in one.points
+        )
+        or STATISTICS,
     )

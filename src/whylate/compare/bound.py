@@ -10,7 +10,15 @@ from typing import Literal
 import msgspec
 
 from whylate.compare.extrapolation import Extrapolation, extrapolate
-from whylate.compare.runs import boot_of, differing, sets_of
+from whylate.compare.runs import (
+    beside_of,
+    boot_of,
+    differing,
+    identity_of,
+    sets_of,
+    twice_there,
+)
+from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.stats.episodes import episode_starts
 from whylate.stats.extremes import extremal_index
@@ -74,6 +82,8 @@ class _Seen:
     sets: dict[str, str]
     boot: str | None
     tail: RunTail | None
+    name: str = ""
+    identity: str = ""
 
 
 def bound(
@@ -158,7 +168,9 @@ def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
         theta=index.cautious if index else None,
         distrust=tuple(assess(recording.manifest, lanes).trust.reasons),
         made=recording.manifest.created,
-        sets=sets_of(recording.manifest),
+        sets={**sets_of(recording.manifest), **_conditions(recording.manifest)},
+        name=str(directory),
+        identity=identity_of(recording.manifest, directory),
         boot=boot_of(recording.manifest, directory),
         tail=run_tail(together, lanes, index.cautious if index else None)
         if with_tail and together.n >= LEAST_ROWS
@@ -166,11 +178,20 @@ def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
     )
 
 
+def _conditions(manifest: Manifest) -> dict[str, str]:
+    """Return what decides how often something is late: rates of unlike runs have no mean."""
+    found = beside_of(manifest)
+    return {name: found[name] for name in ("board", "load", "CPUs", "priority")}
+
+
 def _not_together(seen: Sequence[_Seen]) -> str | None:
     """Say what keeps runs from being taken together: one that is none, or another workload."""
     bad = [one for one in seen if one.distrust]
     if bad:
         return f"{len(bad)} of {len(seen)} runs must not be judged: {bad[0].distrust[0]}"
+    twice = twice_there([(one.identity, one.name) for one in seen])
+    if twice is not None:
+        return twice
     found = differing([one.sets for one in seen])
     if found is None:
         return None

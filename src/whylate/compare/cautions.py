@@ -7,12 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from whylate.compare.confounded import Units
-from whylate.compare.runs import UNKNOWN, Arm, Run, differing
+from whylate.compare.question import Question
+from whylate.compare.runs import UNKNOWN, Arm, Run, differing, twice_there
+from whylate.compare.words import amount_text
 from whylate.stats.modes import two_modes
-from whylate.summary.units import ns_text
+from whylate.stats.run_statistics import STATISTICS, Statistic
 
-#: Statistics in which runs are looked at for groups: further out they spread by themselves.
+#: Statistics of latencies in which runs are looked at for groups: further out they spread by
+#: themselves. What other runs have is all looked at, and so many of them are told.
 _GROUPS_IN = ("p50", "p99")
+_MOST_GROUPS = 3
 #: Logarithms of two groups that differ by less are of no interest.
 _APART = 0.02
 #: Runs that are named.
@@ -24,7 +28,7 @@ class UnequalError(Exception):
 
 
 def check_equal(runs: Sequence[Run]) -> None:
-    """Raise UnequalError where runs were not made with the same workload."""
+    """Raise UnequalError where runs were not made with the same workload, or one is there twice."""
     found = differing([run.sets for run in runs])
     if found is not None:
         name, odd = found
@@ -33,6 +37,9 @@ def check_equal(runs: Sequence[Run]) -> None:
             f"{runs[0].name} has {name} {first} and {runs[odd].name} {other}: such runs cannot be "
             "compared"
         )
+    twice = twice_there([(run.identity, run.name) for run in runs])
+    if twice is not None:
+        raise UnequalError(twice)
 
 
 def distrust(first: Arm, second: Arm) -> str | None:
@@ -44,19 +51,24 @@ def distrust(first: Arm, second: Arm) -> str | None:
     return f"{bad[0].name}{others} must not be judged: {bad[0].distrust[0]}"
 
 
-def cautions(first: Arm, second: Arm, of: Units) -> list[str]:
+def cautions(first: Arm, second: Arm, of: Units, question: Question) -> list[str]:
     """Return what does not void the comparison."""
     runs = [*first.runs, *second.runs]
-    found = [*_beside(first, second)]
+    found = [*_beside(first, second), *_notes(runs)]
     lacks = dict.fromkeys(text for run in runs for text in run.lacks)
     if lacks:
         found.append(f"these files do not have {'; '.join(lacks)}")
-    for arm in (first, second):
-        found += [text for name in _GROUPS_IN if (text := _groups(arm, name))]
+    if not question.linear:
+        found += _all_groups((first, second), question)
     if of.accepted is not None:
         found.append(f"accepted: {of.accepted}")
     elif of.scope == "boot" and of.why_not is None:
         found.append("all runs are from one boot: another may differ by itself")
+    elif of.scope == "unknown" and of.why_not is None and "tool" in runs[0].sets:
+        found.append(
+            "these files do not say when and in which boots their runs were made: where those of "
+            "one side came first, or from a boot of their own, that may be all that differs"
+        )
     return found
 
 
@@ -75,11 +87,41 @@ def _beside(first: Arm, second: Arm) -> list[str]:
     return found
 
 
-def _groups(arm: Arm, name: str) -> str | None:
-    """Say that the runs of a side fall into two groups, where they do."""
+def _notes(runs: Sequence[Run]) -> list[str]:
+    """Say of what is no copy, or the like, what it is: on both sides of it too."""
+    noted: dict[str, list[str]] = {}
+    for run in runs:
+        for one in run.trials.points if run.trials is not None else ():
+            if one.note and one.name not in noted.setdefault(one.note, []):
+                noted[one.note].append(one.name)
+    return [
+        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: this is {note}"
+        for note, names in noted.items()
+    ]
+
+
+def _all_groups(arms: Sequence[Arm], question: Question) -> list[str]:
+    """Say which sides fall into groups, the first few statistics that show it."""
+    statistics = question.statistics
+    by_points = statistics and statistics[0].name not in (one.name for one in STATISTICS)
+    looked = [one for one in statistics if by_points or one.name in _GROUPS_IN]
+    # At 1 % for each side and statistic, or less where there are many.
+    alpha = 0.01 * min(1.0, len(_GROUPS_IN) / max(1, len(looked)))
+    found = [_groups(arm, one, alpha, question.unit) for arm in arms for one in looked]
+    told = [text for text in found if text]
+    more = len(told) - _MOST_GROUPS
+    return told[:_MOST_GROUPS] + [f"{more} more figures come in two groups"] * (more > 0)
+
+
+def _groups(arm: Arm, one: Statistic, alpha: float, unit: str) -> str | None:
+    """Say that the runs of a side fall into two groups, where they do.
+
+    unit: of statistics that have none of their own.
+    """
+    name, unit = one.name, unit if one.unit is None else one.unit
     if not all(name in run.values for run in arm.runs):
         return None
-    modes = two_modes(arm.compared(name))
+    modes = two_modes(arm.compared(name), alpha)
     if modes is None or modes.high - modes.low < _APART:
         return None
     few = modes.upper if modes.upper.sum() * 2 <= len(arm.runs) else ~modes.upper
@@ -90,11 +132,11 @@ def _groups(arm: Arm, name: str) -> str | None:
     ]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return (
-        f"{arm.name}: {name} comes in two groups, near {_back(modes.low)} and near "
-        f"{_back(modes.high)} ({', '.join(names[:_NAMED])}{more} apart from the rest): "
+        f"{arm.name}: {name} comes in two groups, near {_back(modes.low, unit)} and near "
+        f"{_back(modes.high, unit)} ({', '.join(names[:_NAMED])}{more} apart from the rest): "
         "look for what differs between these runs before anything else"
     )
 
 
-def _back(log: float) -> str:
-    return ns_text(round(float(np.exp(log))))
+def _back(log: float, unit: str) -> str:
+    return amount_text(float(np.exp(log)), unit)

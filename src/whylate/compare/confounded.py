@@ -8,12 +8,16 @@ the other, nothing can tell the two apart.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from whylate.compare.model import Scope
 from whylate.compare.runs import Arm, Run
 
+#: From this part of both sides' runs on that boots have in common, runs are compared: what a boot
+#: is like then hardly tells the sides apart.
+_SHARED = 0.75
 #: Fewer runs than these on each side come out one after the other by chance.
 _SHOWS_ORDER = 3
 
@@ -43,13 +47,19 @@ def units(first: Arm, second: Arm, *, accept: bool) -> Units:
 
 def _told_apart(first: Arm, second: Arm) -> Units:
     ours, theirs = first.boots, second.boots
-    if ours is not None and theirs is not None and not ours & theirs:
+    if ours is not None and theirs is not None and _in_common(first, second) < _SHARED:
         return _of_boots(first, second)
     scope: Scope = "unknown" if ours is None or theirs is None else "boots"
     if ours is not None and ours == theirs and len(ours) == 1:
         scope = "boot"
     apart = one_after_the_other(first.runs, second.runs)
     return Units(first, second, scope, _ORDER if apart else None)
+
+
+def _in_common(first: Arm, second: Arm) -> float:
+    """Return which part of either side's runs is from boots that the other side has as often."""
+    ours, theirs = (Counter(run.boot for run in arm.runs) for arm in (first, second))
+    return sum(min(ours[boot] / len(first.runs), theirs[boot] / len(second.runs)) for boot in ours)
 
 
 _ORDER = (
@@ -59,7 +69,7 @@ _ORDER = (
 
 
 def _of_boots(first: Arm, second: Arm) -> Units:
-    """Compare boots, of which each has runs of one side alone."""
+    """Compare boots, of which most have runs of one side alone."""
     boots = [len(arm.boots or ()) for arm in (first, second)]
     if min(boots) == 1:
         sides = "each side is" if boots == [1, 1] else "one side is"
@@ -70,7 +80,8 @@ def _of_boots(first: Arm, second: Arm) -> Units:
             f"{sides} from a single boot of its own, and boots differ by themselves: boot "
             "several times for each side",
         )
-    return Units(first.by_boot(), second.by_boot(), "boots", None)
+    apart = one_after_the_other(first.runs, second.runs)
+    return Units(first.by_boot(), second.by_boot(), "boots", _ORDER if apart else None)
 
 
 def one_after_the_other(first: Sequence[Run], second: Sequence[Run]) -> bool:
@@ -94,6 +105,19 @@ def matched(first: Arm, second: Arm) -> tuple[Arm, Arm] | None:
         Arm(first.name, tuple(ours[pair] for pair in both)),
         Arm(second.name, tuple(theirs[pair] for pair in both)),
     )
+
+
+def without_partner(first: Arm, second: Arm) -> str | None:
+    """Say which runs have none to pair with, where runs were named as pairs; None where all do."""
+    ours, theirs = ({run.pair for run in arm.runs if run.pair} for arm in (first, second))
+    if not ours and not theirs:
+        return None
+    lonely = [
+        f"{count} of {len(arm.runs)} of {arm.name}"
+        for arm, others in ((first, theirs), (second, ours))
+        if (count := sum(run.pair not in others for run in arm.runs))
+    ]
+    return f"{' and '.join(lonely)} have none to be compared with" if lonely else None
 
 
 def in_turns(first: Arm, second: Arm) -> tuple[Arm, Arm] | None:

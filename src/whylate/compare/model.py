@@ -49,6 +49,8 @@ class StatisticRow(msgspec.Struct, frozen=True):
     refused: str | None = None
     #: Of values that are no logarithms ratio, low and high are differences.
     linear: bool = False
+    unit: str = "ns"
+    higher_is_better: bool = False
 
 
 class Student(msgspec.Struct, frozen=True):

@@ -11,16 +11,21 @@ import msgspec
 from whylate.compare.judge import compare
 from whylate.compare.model import ArmFigures, Comparison, Student, Verdict
 from whylate.compare.question import Question
-from whylate.compare.runs import Arm, Run
+from whylate.compare.runs import Arm, Run, twice_there
 from whylate.compare.words import amount_text
 from whylate.recording.foreign.model import ForeignError
 from whylate.recording.foreign.numbers import Table
+from whylate.recording.shown import shown
 from whylate.stats.run_statistics import Statistic, exactly
 from whylate.stats.student import Moments, moments, student_interval
 
 #: A column of maxima has this in its name: one maximum compares nothing.
 _MAXIMUM = "max"
 _FEWEST_MAXIMA = 6
+#: So many different values in the same order are a copy.
+_NO_CHANCE = 5
+#: The longest name of a column.
+_SHOWN = 200
 
 
 def compare_tables(
@@ -28,11 +33,43 @@ def compare_tables(
 ) -> Comparison:
     """Compare the values of files; independent: each value is a run of its own, not a boot's.
 
-    The question's statistics are what the files have. Raises ForeignError for an empty side.
+    The question's statistics are what the files have. Raises ForeignError for files of unlike
+    values.
     """
+    name = _common_name([*first, *second])
+    tables = [*first, *second]
+    for identities in ([str(one.path.resolve()) for one in tables], map(_contents, tables)):
+        names = [str(one.path) for one in tables]
+        twice = twice_there(list(zip(identities, names, strict=True)))
+        if twice is not None:
+            raise ForeignError(twice)
     sides = [_cells(tables, independent=independent) for tables in (first, second)]
     names = [" ".join(str(table.path) for table in tables) for tables in (first, second)]
-    return _compare(sides, names, first[0].name, question)
+    return _compare(sides, names, name, question)
+
+
+def _contents(table: Table) -> str:
+    """Return what tells values from others; "" of few, which may come out alike by chance."""
+    return repr(table.values) if len(set(table.values)) >= _NO_CHANCE else ""
+
+
+def _common_name(tables: Sequence[Table]) -> str:
+    """Return what all values are called, "" where no file says it; raises ForeignError."""
+    for table in tables:
+        if table.tool != tables[0].tool:
+            raise ForeignError(
+                f"{tables[0].path} is a file of {tables[0].tool} and {table.path} one of "
+                f"{table.tool}: compare files of one tool"
+            )
+    # As an import keeps it.
+    named = [(table.path, shown(table.name, _SHOWN)) for table in tables if table.name]
+    for path, name in named:
+        if name != named[0][1]:
+            raise ForeignError(
+                f"{named[0][0]} has {named[0][1]!r} and {path} has {name!r}: compare columns of "
+                "one name"
+            )
+    return named[0][1] if named else ""
 
 
 def compare_groups(
@@ -45,7 +82,9 @@ def compare_groups(
     """
     for name in (by, *pair):
         if not table.factors or name not in table.factors[0]:
-            raise ForeignError(f"{table.path} has no column {name!r} beside {table.name!r}")
+            raise ForeignError(
+                f"{table.path} has no column {name!r}, or several, beside {table.name!r}"
+            )
     kinds = list(dict.fromkeys(one[by] for one in table.factors))
     if len(kinds) != 2:
         raise ForeignError(f"{by!r} has {len(kinds)} values in {table.path}: two are compared")
@@ -104,6 +143,7 @@ def _compare(
         )
         for title, side in zip(names, sides, strict=True)
     ]  # fmt: skip
+    _check_margins(question, name)
     asked = replace(question, statistics=(statistic,), linear=linear)
     found = compare(arms[0], arms[1], asked)
     values = [[cell.value for cell in side] for side in sides]
@@ -113,6 +153,15 @@ def _compare(
         student=None if refused or found.paired else _student(*(moments_of(one) for one in values)),
         pairs=[] if refused else _pairs(sides),
     )
+
+
+def _check_margins(question: Question, name: str) -> None:
+    """Raise ForeignError for a margin for what is not compared, or never is the same."""
+    for stated in question.margins:
+        if stated != name:
+            raise ForeignError(f"--same {stated}: what is compared is called {name!r}")
+        if _MAXIMUM in name.lower():
+            raise ForeignError(f"--same {stated}: two maxima are never shown to be the same")
 
 
 def moments_of(values: Sequence[float]) -> Moments | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,11 +16,17 @@ from numpy.typing import NDArray
 from whylate.recording.foreign.model import ForeignRun
 from whylate.recording.foreign.read import read_foreign
 from whylate.recording.manifest import Manifest
-from whylate.recording.reader import open_recording
+from whylate.recording.point_names import cpus_of
+from whylate.recording.points import CommandPoint
+from whylate.recording.reader import Recording, open_recording
+from whylate.recording.trials import NAME as TRIALS
 from whylate.stats.octaves import octaves
 from whylate.stats.ordered import merge, order
 from whylate.stats.run_statistics import MAX, STATISTICS, Statistic, Value, exactly, value_of
 from whylate.summary.imported import ordered_of
+from whylate.summary.main_figures import main_figures
+from whylate.summary.trial_model import TrialsSummary
+from whylate.summary.trials import summarize_trials
 from whylate.summary.trust import assess
 from whylate.summary.units import count_text, exact_ns
 
@@ -26,6 +35,8 @@ Int64s = NDArray[np.int64]
 
 #: Runs differ in length by less than this part, or their largest latencies are not compared.
 _SAME_LENGTH = 0.05
+#: So much of a command is shown.
+_MOST_SHOWN = 120
 
 
 #: What is not known of runs of other tools.
@@ -42,6 +53,7 @@ class Run:
     repeats: made in virtual time, in which nothing but the run itself passes. pair: what it has in
     common with one run of the other side; "": nothing. lacks: what its file does not have.
     octaves: its latencies, as whylate.stats.octaves counts them; None where they are not kept.
+    statistics: what it may be compared by.
     """
 
     name: str
@@ -56,6 +68,13 @@ class Run:
     pair: str = ""
     lacks: tuple[str, ...] = ()
     octaves: Int64s | None = None
+    statistics: tuple[Statistic, ...] = STATISTICS
+    #: It has trials, and its statistics are their points.
+    by_points: bool = False
+    #: What no other run has: of its samples, or of its file. "": not known.
+    identity: str = ""
+    #: Of a workload that has trials: what was found at its points.
+    trials: TrialsSummary | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +127,8 @@ def _mean(runs: Sequence[Run]) -> Run:
 def read_run(directory: Path) -> Run:
     """Read a recording; raises RecordingError. Its samples are not kept."""
     recording = open_recording(directory)
+    if recording.manifest.plan.trials is not None:
+        return _trial_run(directory, recording)
     manifest, samples = recording.manifest, recording.samples
     ordered = merge([order(lane) for lane in samples])
     found = {one.name: value_of(ordered, one) for one in STATISTICS} if ordered.n else {}
@@ -119,10 +140,89 @@ def read_run(directory: Path) -> Run:
         made=manifest.created,
         distrust=tuple(assess(manifest, samples).trust.reasons),
         sets=sets_of(manifest),
-        beside=_beside(manifest),
+        beside=beside_of(manifest),
         repeats=manifest.plan.virtual_time,
         octaves=octaves(ordered.bound_ns),
+        identity=identity_of(manifest, directory),
     )
+
+
+def identity_of(manifest: Manifest, directory: Path) -> str:
+    """Return what tells a recording from all others: a copy of it has the same."""
+    if manifest.samples_sha256:
+        return manifest.samples_sha256
+    # Of trials the manifest has no digest.
+    with contextlib.suppress(OSError), (directory / TRIALS).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+    return str(directory.resolve())
+
+
+def _trial_run(directory: Path, recording: Recording) -> Run:
+    """Read a recording that has trials: each of its points is a statistic."""
+    manifest = recording.manifest
+    summary = summarize_trials(manifest, recording.trials, str(directory))
+    found = main_figures(summary)
+    return Run(
+        name=str(directory),
+        values={one.name: exactly(math.log(one.value)) for one in found if one.value > 0},
+        activations=max(1, recording.trials.n),
+        boot=boot_of(manifest, directory),
+        made=manifest.created,
+        distrust=tuple(summary.trust.reasons),
+        sets=sets_of(manifest),
+        beside={
+            **beside_of(manifest),
+            "setting": summary.common,
+            **_behind(summary),
+            **_asked(summary),
+        },
+        repeats=manifest.plan.virtual_time,
+        statistics=tuple(
+            Statistic(
+                one.name,
+                unit=one.unit,
+                higher_is_better=one.higher_is_better,
+                quantity=one.quantity,
+            )
+            for one in found
+        ),
+        by_points=True,
+        identity=identity_of(manifest, directory),
+        trials=summary,
+    )
+
+
+def _asked(summary: TrialsSummary) -> dict[str, str]:
+    """Return what else figures depend on: how a clock was asked, and which command was run."""
+    found = {}
+    if summary.workload == "clock":
+        calls = {one.facts.get("system_call") for one in summary.points}
+        found["system call"] = " and ".join(
+            name
+            for made, name in ((True, "yes"), (False, "no"), (None, "not known"))
+            if made in calls
+        )
+        found["clock source"] = summary.clock_source or "not known"
+    elif summary.workload == "cmd":
+        words = {shlex.join((*one.point.env, *one.point.argv)) for one in summary.points
+                 if isinstance(one.point, CommandPoint)}  # fmt: skip
+        text = "; ".join(sorted(words))
+        # Commands of which only the beginnings are shown differ all the same.
+        found["command"] = (
+            text
+            if len(text) <= _MOST_SHOWN
+            else (
+                f"{text[:_MOST_SHOWN]}… (SHA-256 {hashlib.sha256(text.encode()).hexdigest()[:12]})"
+            )
+        )
+    return found
+
+
+def _behind(summary: TrialsSummary) -> dict[str, str]:
+    """Return what stands behind buffers, which decides what their figures are."""
+    notes = [one.note or str(one.facts.get("backing", "")) for one in summary.points]
+    shown = list(dict.fromkeys(note for note in notes if note))
+    return {"what was read": " and ".join(shown)} if shown else {}
 
 
 #: Of files that have no latencies: what is left to compare by.
@@ -136,13 +236,20 @@ def foreign_runs(path: Path) -> list[Run]:
     Raises ForeignError.
     """
     found = read_foreign(path)
-    names = [f"{path} ({number})" if len(found) > 1 else str(path) for number in
-             range(1, len(found) + 1)]  # fmt: skip
-    return [foreign_run(name, one) for name, one in zip(names, found, strict=True)]
+    if not found:
+        return []
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return [
+        foreign_run(f"{path} ({number})" if len(found) > 1 else str(path), one, digest, number)
+        for number, one in enumerate(found, 1)
+    ]
 
 
-def foreign_run(name: str, one: ForeignRun) -> Run:
-    """Return what is compared of a run of another tool."""
+def foreign_run(name: str, one: ForeignRun, digest: str, number: int) -> Run:
+    """Return what is compared of a run of another tool.
+
+    digest, number: SHA-256 of its file, and which run of that it is, the first is 1.
+    """
     values: dict[str, Value] = {}
     activations = 1
     ordered = ordered_of(one)
@@ -161,8 +268,10 @@ def foreign_run(name: str, one: ForeignRun) -> Run:
         name,
         values,
         activations,
+        made=one.made,
         sets={"tool": one.tool, "latencies": "no" if one.latency_ns is None else "yes"},
         lacks=one.lacks,
+        identity=f"{digest}:{number}",
     )
 
 
@@ -179,9 +288,26 @@ def sets_of(manifest: Manifest) -> dict[str, str]:
     plan = manifest.plan
     return {
         "workload": plan.workload,
-        "interval": exact_ns(plan.interval_ns) if plan.interval_ns else "its own",
+        **(
+            {"interval": exact_ns(plan.interval_ns) if plan.interval_ns else "its own"}
+            if plan.trials is None
+            else {}
+        ),
         "time": "virtual" if plan.virtual_time else "real",
     }
+
+
+def twice_there(runs: Sequence[tuple[str, str]]) -> str | None:
+    """Say which run is there twice, by identities and names; None where none is.
+
+    Once more it shows nothing more.
+    """
+    seen: dict[str, str] = {}
+    for identity, name in runs:
+        if identity and identity in seen:
+            return f"{seen[identity]} and {name} are one and the same run: it counts once"
+        seen[identity] = name
+    return None
 
 
 def differing(sets: Sequence[Mapping[str, str]]) -> tuple[str, int] | None:
@@ -197,21 +323,35 @@ def differing(sets: Sequence[Mapping[str, str]]) -> tuple[str, int] | None:
     return None
 
 
-def _beside(manifest: Manifest) -> dict[str, str]:
+def beside_of(manifest: Manifest) -> dict[str, str]:
+    """Return what runs that are compared may differ in, and is told then."""
     plan = manifest.plan
     loads = [f"{one.kind}:{one.count} {one.command or ''}".rstrip() for one in plan.loads]
     return {
         "board": manifest.board,
         "load": ", ".join(loads) or "none",
-        "CPUs": ",".join(str(one.cpu) for one in manifest.cpus),
+        "CPUs": ",".join(map(str, _cpus_of(manifest))),
         "priority": str(plan.priority),
         "recorder": (manifest.recorder and manifest.recorder.engine) or "none",
     }
 
 
+def _cpus_of(manifest: Manifest) -> Sequence[int]:
+    trials = manifest.plan.trials
+    if trials is None:
+        return [one.cpu for one in manifest.cpus]
+    return cpus_of(trials.points)
+
+
 def lacking(statistic: Statistic, first: Arm, second: Arm) -> str | None:
     """Return why two sides cannot be compared by a statistic; None where they can."""
     runs = [*first.runs, *second.runs]
+    without = [run for run in runs if not any(one.name == statistic.name for one in run.statistics)]
+    if without and any(run.by_points for run in runs):
+        return f"{statistic.name} was not measured in {without[0].name}"
+    unlike = _quantities(statistic, runs)
+    if len(unlike) > 1:
+        return f"{statistic.name} is {unlike[0]} in some runs, and {unlike[1]} in others"
     if min(len(first.runs), len(second.runs)) < statistic.least_runs:
         return (
             f"{statistic.name} is a maximum, and of so few runs maxima compare nothing: "
@@ -232,3 +372,12 @@ def lacking(statistic: Statistic, first: Arm, second: Arm) -> str | None:
     if not all(statistic.name in run.values for run in runs):
         return f"{statistic.name} is not above zero in every run, and has no ratio"
     return None
+
+
+def _quantities(statistic: Statistic, runs: Sequence[Run]) -> list[str]:
+    """Return the different things that runs have under the name of a statistic."""
+    return list(
+        dict.fromkeys(
+            one.quantity for run in runs for one in run.statistics if one.name == statistic.name
+        )
+    )

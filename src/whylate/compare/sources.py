@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +47,19 @@ def _inside(path: Path) -> list[Path]:
     return [one for one in inside if any((one / mark).exists() for mark in _MARKS)] or [path]
 
 
+def check_there(paths: Sequence[Path]) -> None:
+    """Raise ForeignError for a path where nothing is, or nothing that can be read twice."""
+    for path in paths:
+        try:
+            mode = path.stat().st_mode
+        except OSError as error:
+            raise ForeignError(f"{str(path)[:200]}: {error.strerror}") from None
+        except ValueError:
+            raise ForeignError(f"{str(path)[:200]!r} is no name of a file") from None
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise ForeignError(f"{path} is neither a file nor a directory: write to a file first")
+
+
 def is_own(path: Path) -> bool:
     """Whether a path is a recording of whylate's own, or nothing that is known."""
     return not is_file(path) and not is_imported(path)
@@ -62,7 +77,8 @@ def read_source(path: Path, column: str | None = None) -> Source:
         return Source((read_run(path),))
     imported = read_imported(path)
     if isinstance(imported.found, ForeignRun):
-        return Source((foreign_run(str(path), imported.found),))
-    if column not in (None, imported.found.name):
+        about = imported.about
+        return Source((foreign_run(str(path), imported.found, about.sha256, about.run),))
+    if column is not None and not imported.found.is_called(column):
         raise ForeignError(f"{path} has one column alone, {imported.found.name!r}")
     return Source(table=imported.found, unit=imported.about.unit)

@@ -15,7 +15,7 @@ from whylate.compare.model import StatisticRow
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, lacking
 from whylate.stats.joint import JointTest, joint_test, paired_test
-from whylate.stats.run_statistics import STATISTICS, Statistic
+from whylate.stats.run_statistics import Statistic
 from whylate.stats.shifts import Shift, paired_shift, unpaired_shift
 
 Floats = NDArray[np.float64]
@@ -25,6 +25,8 @@ LEVEL = 0.95
 _PAIRED_FROM = 0.5
 #: Random relabellings come out the same each time.
 _SEED = 5
+#: So many times as far as values lie from each other is far from all of them.
+_FAR = 100.0
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,25 @@ def tested(first: Arm, second: Arm, question: Question) -> Tested:
     hidden = _hidden(first, second, borne, test, question.alpha, paired=paired)
     p = dict(zip((one.name for one in borne), test.each.tolist(), strict=True)) if test else {}
     rows = [
-        StatisticRow(one.name, refused=refused[one.name], linear=question.linear)
+        _without(one, refused[one.name], question)
         if one.name not in p
-        else _row(first, second, one.name, p[one.name], question, paired=paired)
+        else _row(first, second, one, p[one.name], question, paired=paired)
         for one in question.statistics
     ]
     return Tested(first, second, rows, test, paired, hidden)
+
+
+def _without(one: Statistic, refused: str | None, question: Question) -> StatisticRow:
+    """Return the row of a statistic that was not tested, which keeps no margin stated for it."""
+    margin = question.margins.get(one.name)
+    return StatisticRow(
+        one.name,
+        margin=margin,
+        within=None if margin is None else False,
+        refused=refused,
+        linear=question.linear,
+        unit=_unit(one, question),
+    )
 
 
 def _matrix(arm: Arm, statistics: Sequence[Statistic]) -> Floats:
@@ -112,7 +127,9 @@ def _hidden(
 ) -> frozenset[str]:
     """Return the statistics that would not differ if the lower side were as high as it can be.
 
-    Empty where nothing is found to differ in the first place.
+    A quantile that has no bound in a run counts as a value far from all others does. Of a maximum
+    that is not enough: what hides in one run may be the worst of all. Empty where nothing is found
+    to differ in the first place.
     """
     if test is None or test.p > alpha:
         return frozenset()
@@ -123,10 +140,11 @@ def _hidden(
         if not lower.at_least(one.name):
             continue
         most = lower.most(one.name)
-        if np.isinf(most).any():
+        if np.isinf(most).any() and one.q is None:
             hidden.add(one.name)
         else:
-            sides[0 if t > 0 else 1][:, column] = most
+            both = np.concatenate([side[:, column] for side in sides])
+            sides[0 if t > 0 else 1][:, column] = np.where(np.isinf(most), _beyond(both), most)
             raised.append(column)
     again = _test(*sides, borne, paired=paired) if raised else None
     if again is not None:
@@ -137,9 +155,19 @@ def _hidden(
     return frozenset(hidden)
 
 
+def _unit(statistic: Statistic, question: Question) -> str:
+    return question.unit if statistic.unit is None else statistic.unit
+
+
+def _beyond(values: Floats) -> float:
+    """Return a value so far above these that a joint test cuts it."""
+    return float(values.max() + _FAR * (1 + np.ptp(values)))
+
+
 def _row(
-    first: Arm, second: Arm, name: str, p: float, question: Question, *, paired: bool
+    first: Arm, second: Arm, one: Statistic, p: float, question: Question, *, paired: bool
 ) -> StatisticRow:
+    name = one.name
     ours, theirs = first.compared(name), second.compared(name)
 
     def shift(level: float, ours: Floats, theirs: Floats) -> Shift:
@@ -163,10 +191,14 @@ def _row(
         second_at_least=second.at_least(name),
         refused=None if found.low is not None else "too few runs for an interval",
         linear=question.linear,
+        unit=_unit(one, question),
+        higher_is_better=question.higher_is_better or one.higher_is_better,
     )
     margin = question.margins.get(name)
     if margin is None:
         return row
+    if question.linear:
+        return msgspec.structs.replace(row, margin=margin, within=False)
     # Two one-sided tests (Schuirmann 1987, J. Pharmacokinet. Biopharm. 15), with either side as
     # high as it can be where overruns hide how high it is.
     level, limit = 1 - 2 * question.alpha, math.log(margin)
@@ -182,5 +214,5 @@ def differences(first: Arm, second: Arm) -> Floats:
 
     By the statistics that all of them bear.
     """
-    borne = [one for one in STATISTICS if lacking(one, first, second) is None]
+    borne = [one for one in first.runs[0].statistics if lacking(one, first, second) is None]
     return _matrix(second, borne) - _matrix(first, borne)

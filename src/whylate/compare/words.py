@@ -8,15 +8,17 @@ from whylate.compare.model import Scope, StatisticRow
 from whylate.summary.units import ns_text
 
 _MINUS = "−"
+#: Names that are told one by one.
+MOST_NAMES = 6
 
 
-def change_text(row: StatisticRow, unit: str) -> str:
+def change_text(row: StatisticRow) -> str:
     """Say by how much the second differs: "p99 is 12 % higher [+8.1 %, +16 %]"."""
     value = row.ratio
     if value is None:
         return row.name
     if row.linear:
-        amount = amount_text(abs(value), unit)
+        amount = amount_text(abs(value), row.unit)
         return f"{row.name} is {amount} {'higher' if value > 0 else 'lower'}{interval_text(row)}"
     size = abs(value - 1) * 100
     if value >= 3:
@@ -69,8 +71,15 @@ def signed_text(value: float) -> str:
     return f"{'+' if value >= 0 else _MINUS}{abs(value):.4g}"
 
 
+def more_runs_text(more: int) -> str:
+    """Say how many more runs would decide what is inconclusive."""
+    return f"About {more} more run{'' if more == 1 else 's'} a side would decide."
+
+
 def names_text(names: Sequence[str]) -> str:
-    """Write "p50", "p50 and p99", "p50, p99 and max"."""
+    """Write "p50", "p50 and p99", "p50, p99 and max"; of many the first few."""
+    if len(names) > MOST_NAMES:
+        return f"{', '.join(names[: MOST_NAMES - 1])} and {len(names) - MOST_NAMES + 1} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -159,6 +159,13 @@ class Client:
                     take(message)
             self._check(deadline, f"answer {type(commands[0]).__name__.lower()}")
 
+    def begin(self, command: Message) -> int:
+        """Send a command and return its number, by which its answer is known.
+
+        Whoever does so pumps for the answer; raises ProbeGoneError.
+        """
+        return self._send(command)
+
     def silent_for(self) -> float:
         """Return the seconds since the last samples or answers came."""
         return time.monotonic() - self._heard_at

@@ -26,6 +26,7 @@ from whylate.recording.manifest import (
 from whylate.recording.parquet import SamplesWriter, create_afresh
 from whylate.recording.reading import Reading
 from whylate.recording.recorder_book import RecorderBook, read_names
+from whylate.recording.trials import write_rows
 from whylate.wire.frame import FrameCounts
 
 MANIFEST = "manifest.json"
@@ -36,7 +37,7 @@ REACHED = "reached"
 
 
 def finish(directory: Path) -> Manifest:
-    """Make samples.parquet and manifest.json from a recording's journal, and remove it.
+    """Make samples.parquet, or trials.parquet, and manifest.json of a journal, and remove it.
 
     Nothing is removed before both files are safely on the disk, so that it can be done again
     after any interruption. The caller holds the journal's lock. Raises RecordingError when the
@@ -59,7 +60,11 @@ def finish(directory: Path) -> Manifest:
         if reading.recorder is not None:
             reading.recorder.close()
         manifest = _manifest(directory, reading, counts)
-        writer.close()
+        if reading.trials is None:
+            writer.close()
+        else:
+            writer.abandon()
+            write_rows(directory, reading.trials.workload, reading.trials.rows())
         _write_manifest(directory, manifest)
     except OSError as error:
         _abandon(writer, reading)
@@ -140,11 +145,13 @@ def _manifest(directory: Path, reading: Reading, counts: FrameCounts) -> Manifes
         probe=_probe_report(opening, closing, reading),
         # A crash is why; that the line broke and the load died comes of it.
         problems=_crash_problems(crashes, account) + _problems(opening, closing, reading, counts),
-        samples_sha256=reading.digest.hexdigest(),
+        samples_sha256=reading.digest.hexdigest() if reading.trials is None else None,
         crashes=crashes,
         recorder=reading.recorder.report() if reading.recorder is not None else None,
         threads=_thread_names(reading),
         app_end=reading.app_end,
+        events=[reading.events[cpu] for cpu in sorted(reading.events)],
+        trials=reading.trials.reports() if reading.trials is not None else [],
     )
 
 
@@ -227,7 +234,7 @@ def _problems(
         problems.append(
             Problem("journal", f"{damaged} records of the journal were damaged", fatal=True)
         )
-    if not reading.books:
+    if not reading.started:
         problems.append(Problem("no-start", "the workload was never started", fatal=True))
     complete = (
         _state(closing, reading) == "complete"
@@ -238,6 +245,8 @@ def _problems(
     for book in reading.books.values():
         problems += book.problems()
         problems += book.departures(opening.plan, complete=complete)
+    if reading.trials is not None:
+        problems += reading.trials.problems(complete=_state(closing, reading) == "complete")
     if reading.recorder is not None:
         problems += reading.recorder.problems()
     if reading.app_end is not None:

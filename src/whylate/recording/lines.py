@@ -190,10 +190,10 @@ class LineDirectory(Generic[P, L]):
             ) from None
         try:
             held = layout.read(directory)[0]
+            self.lines, good = read_lines(directory / layout.lines, layout.line_type)
             self.must_be_same(held)
             if held != plan:
                 write_plan(directory / layout.plan, plan)
-            self.lines, good = read_lines(directory / layout.lines, layout.line_type)
             self._writer.cut(good)
             self.recover()
         except BaseException:

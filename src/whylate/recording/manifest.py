@@ -10,8 +10,11 @@ from typing import Literal
 
 import msgspec
 
+from whylate.recording.points import CounterPlan, TrialsPlan
+from whylate.recording.trial_reports import TrialReport
+
 #: Version of the manifest and of the columns of samples.parquet. A reader refuses a newer one.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 #: complete: ran to its planned end. interrupted: ended early on purpose (Ctrl-C).
 #: cut: ended early by a failure. recovered: made from the journal of a killed run.
@@ -78,12 +81,20 @@ class UntilPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     after_ns: list[int]
 
 
+class CpuEvents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was counted of a CPU's measuring thread, from its go to its end, by event."""
+
+    cpu: int
+    counts: dict[str, int]
+
+
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was asked for, complete with the defaults that were filled in."""
 
-    workload: Literal["wakeup", "app"]
+    workload: Literal["wakeup", "app", "switch", "memory", "clock", "cmd"]
+    #: 0 of a workload that has trials.
     duration_ns: int
-    #: 0 of the app workload, and so is the priority: its threads have their own.
+    #: 0 of all but the wakeup workload, and so is the priority: a program's threads have their own.
     interval_ns: int
     cpus: list[int]
     priority: int
@@ -105,6 +116,12 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     app: AppPlan | None = None
     #: None: it ends after its time.
     until: UntilPlan | None = None
+    #: Of the workloads that have repetitions instead of activations.
+    trials: TrialsPlan | None = None
+    #: Events that are counted of each measuring thread; those of trials are theirs.
+    counters: list[CounterPlan] = []
+    #: Of a virtual board in real time: the CPUs of its host, on which its own take turns.
+    host_cpus: int | None = None
 
 
 class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -304,3 +321,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads: list[ThreadName] = []
     #: None where the program was not started, or did not end before the run did.
     app_end: AppEnd | None = None
+    #: What is told of each trial besides its repetitions, which are in trials.parquet.
+    trials: list[TrialReport] = []
+    #: Of the wakeup workload with counters.
+    events: list[CpuEvents] = []

@@ -16,7 +16,9 @@ from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.finish import MANIFEST, finish, newer_schema
 from whylate.recording.foreign.imported import is_imported
 from whylate.recording.manifest import SCHEMA_VERSION, Manifest
+from whylate.recording.points import workload_of_points
 from whylate.recording.samples import CpuSamples
+from whylate.recording.trials import TrialRows, read_rows
 
 #: A manifest is text about one run; nothing that large is one.
 MAX_MANIFEST = 64 << 20
@@ -30,8 +32,23 @@ class Recording:
     manifest: Manifest
 
     @cached_property
+    def trials(self) -> TrialRows:
+        """The repetitions of a workload that has trials; raises RecordingError."""
+        plan = self.manifest.plan.trials
+        if plan is None:
+            raise LackingError(f"{self.directory} is of a workload that has no trials")
+        names = [one.name for one in plan.counters]
+        return read_rows(self.directory, workload_of_points(plan.points), names)
+
+    @cached_property
     def samples(self) -> list[CpuSamples]:
-        """The samples of each CPU; raises RecordingError."""
+        """The samples of each CPU; raises RecordingError, and LackingError where it has trials."""
+        if self.manifest.plan.trials is not None:
+            workload = self.manifest.plan.workload
+            raise LackingError(
+                f"{self.directory} is of the workload {workload}, which has no latencies: whylate "
+                "report and whylate compare take it"
+            )
         path = self.directory / parquet.NAME
         if not path.exists():
             raise RecordingError(f"{self.directory} has no {parquet.NAME}: it is incomplete")

@@ -16,9 +16,11 @@ from whylate.recording.app_blocks import AppBlocks
 from whylate.recording.digest import SamplesDigest
 from whylate.recording.journal import CLOSING, OPENING, Closing, Opening
 from whylate.recording.load_rates import LoadBook
-from whylate.recording.manifest import AppEnd, Problem
+from whylate.recording.manifest import AppEnd, CpuEvents, Problem
+from whylate.recording.points import with_counter_name
 from whylate.recording.recorder_book import RecorderBook
 from whylate.recording.shown import shown
+from whylate.recording.trial_book import TrialBook, TrialMessage
 from whylate.wire.app_samples import Threads
 from whylate.wire.events import decode_stages
 from whylate.wire.frame import Frame
@@ -46,6 +48,7 @@ from whylate.wire.messages import (
     Symbols,
     Window,
 )
+from whylate.wire.messages import CpuEvents as CpuEventsMessage
 from whylate.wire.pack import WireError
 from whylate.wire.samples import Rows, decode_samples
 
@@ -80,8 +83,15 @@ class Reading:
     #: Threads of a watched program of which there are rows.
     threads: set[int] = field(default_factory=set)
     app_end: AppEnd | None = None
+    #: What was counted of each CPU's measuring thread.
+    events: dict[int, CpuEvents] = field(default_factory=dict)
+    #: Of a workload that has trials.
+    trials: TrialBook | None = None
 
     def __post_init__(self) -> None:
+        plan = self.opening.plan.trials
+        if plan is not None:
+            self.trials = TrialBook(plan)
         self.loads = [LoadBook(plan) for plan in self.opening.plan.loads]
         self.app = self.opening.plan.workload == "app"
 
@@ -158,6 +168,12 @@ class Reading:
         self.app_end = AppEnd(message.status, message.signal)
 
     @_message.register
+    def _(self, message: TrialMessage) -> None:
+        if self.trials is None:
+            raise WireError("a trial of a workload that has none")
+        self.trials.take(message)
+
+    @_message.register
     def _(
         self, message: RecorderStarted | RecorderSource | RecorderCost | Symbols | BuildId
     ) -> None:
@@ -199,7 +215,7 @@ class Reading:
     def _(self, message: LoadWork) -> None:
         # After the result the loads are being ended: what they do then is no rate.
         if message.load < len(self.loads) and self.result is None:
-            self.loads[message.load].take(message, measuring=bool(self.books))
+            self.loads[message.load].take(message, measuring=self.started)
 
     @_message.register
     def _(self, message: CpuResult) -> None:
@@ -210,6 +226,16 @@ class Reading:
             book.result = message
 
     @_message.register
+    def _(self, message: CpuEventsMessage) -> None:
+        counters = self.opening.plan.counters
+        if message.cpu not in self.books or len(message.values) != len(counters):
+            raise WireError("counts that were not asked for")
+        counts = {one.name: n for one, n in zip(counters, message.values, strict=True)}
+        if any(n >= 1 << 63 for n in counts.values()):
+            raise WireError("counts beyond all bounds")
+        self.events[message.cpu] = CpuEvents(message.cpu, counts)
+
+    @_message.register
     def _(self, message: Result) -> None:
         self.result = message
 
@@ -218,7 +244,13 @@ class Reading:
         if self.recorder is not None and self.recorder.account.take(message):
             return
         fatal = message.code in FATAL_NOTES
-        self.notes.append(Problem(shown(message.code, 40), shown(message.text, 400), fatal=fatal))
+        text = with_counter_name(message.text, self.opening.plan.counters)
+        self.notes.append(Problem(shown(message.code, 40), shown(text, 400), fatal=fatal))
+
+    @property
+    def started(self) -> bool:
+        """Whether measuring has begun."""
+        return bool(self.books) or (self.trials is not None and self.trials.started)
 
     @property
     def whole(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from whylate.compare.runs import Arm
+from whylate.compare.words import amount_text
 from whylate.report.chart import Chart, Dot, across, steps_of, ticks, time_label, upwards
 from whylate.report.quantities import format_ns
 from whylate.report.text import plain
@@ -74,8 +75,8 @@ def overlaid(arms: Sequence[Arm]) -> list[Chart]:
     return charts
 
 
-def run_by_run(arms: Sequence[Arm], statistic: str) -> Chart | None:
-    """Return a statistic of each run in the order in which the runs were made."""
+def run_by_run(arms: Sequence[Arm], statistic: str, unit: str = "ns") -> Chart | None:
+    """Return a statistic of each run in the order in which the runs were made; unit: of it."""
     runs = [
         (run.made, number, run) for number, arm in enumerate(arms) for run in arm.runs
         if statistic in run.values
@@ -89,9 +90,14 @@ def run_by_run(arms: Sequence[Arm], statistic: str) -> Chart | None:
     return Chart(
         f"{statistic} of each run, in the order in which they were made",
         ticks(x, lambda number: f"{number:g}"),
-        ticks(y, time_label, 5),
+        ticks(y, time_label if unit == "ns" else lambda value: f"{value:g} {unit}".rstrip(), 5),
         dots=[
-            Dot(x(number), y(value), colour(arm), f"{plain(run.name, 80)}: {format_ns(value)}")
+            Dot(
+                x(number),
+                y(value),
+                colour(arm),
+                f"{plain(run.name, 80)}: {amount_text(value, unit)}",
+            )
             for number, (value, (_, arm, run)) in enumerate(zip(values, runs, strict=True), 1)
         ],
     )

@@ -80,9 +80,11 @@ class Scale:
         return (value - self.low) / (self.high - self.low)
 
 
-def across(low: float, high: float, *, log: bool = False, right: float = RIGHT) -> Scale:
-    """Return the scale of the x axis; right: the room beside it."""
-    return Scale(low, high, LEFT, WIDTH - right, log)
+def across(
+    low: float, high: float, *, log: bool = False, left: float = LEFT, right: float = RIGHT
+) -> Scale:
+    """Return the scale of the x axis; left, right: the room beside it."""
+    return Scale(low, high, left, WIDTH - right, log)
 
 
 def upwards(low: float, high: float, *, log: bool = False) -> Scale:

@@ -7,11 +7,18 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.compare.model import ArmFigures, Comparison, StatisticRow
-from whylate.compare.words import amount_text, percent_text, scope_text, signed_text
+from whylate.compare.question import Question
+from whylate.compare.words import (
+    amount_text,
+    more_runs_text,
+    percent_text,
+    scope_text,
+    signed_text,
+)
 from whylate.report.text import plain
 
 #: Pairs that are shown one by one.
-_PAIRS_SHOWN = 12
+PAIRS_SHOWN = 12
 STYLES = {
     "better": "bold green",
     "same": "bold green",
@@ -28,18 +35,18 @@ def print_comparison(found: Comparison, console: Console) -> None:
     console.print()
     if found.statistics:
         console.print(_table(found))
-    for pair, ours, theirs in found.pairs[:_PAIRS_SHOWN]:
+    for pair, ours, theirs in found.pairs[:PAIRS_SHOWN]:
         change = percent_text(theirs / ours) if ours > 0 and theirs > 0 else ""
-        numbers = f"{amount_text(ours, found.unit)} → {amount_text(theirs, found.unit)}"
+        numbers = f"{_amount(ours, found.unit)} → {_amount(theirs, found.unit)}"
         console.print(Text(f"  {plain(pair, 80)}: {numbers}  {change}"))
-    if len(found.pairs) > _PAIRS_SHOWN:
-        console.print(Text(f"  … and {len(found.pairs) - _PAIRS_SHOWN} more pairs", style="dim"))
+    if len(found.pairs) > PAIRS_SHOWN:
+        console.print(Text(f"  … and {len(found.pairs) - PAIRS_SHOWN} more pairs", style="dim"))
     for row in found.statistics:
         if row.refused is not None and row.ratio is None:
             console.print(Text(f"– {plain(row.refused, 300)}", style="dim"))
     if any(row.ratio is not None and row.low is None for row in found.statistics):
         console.print(Text("– too few runs for intervals", style="dim"))
-    for text in (*_footnotes(found), *_student(found)):
+    for text in (*_footnotes(found), *student_lines(found)):
         console.print(Text(text, style="dim"))
     console.print()
     for text in found.cautions:
@@ -48,7 +55,7 @@ def print_comparison(found: Comparison, console: Console) -> None:
         Text.assemble((f"{headline(found)}  ", STYLES[found.verdict]), plain(f"{found.why}.", 600))
     )
     if found.more_runs is not None:
-        console.print(Text(f"About {found.more_runs} more runs a side would decide."))
+        console.print(Text(more_runs_text(found.more_runs)))
 
 
 def headline(found: Comparison) -> str:
@@ -56,6 +63,19 @@ def headline(found: Comparison) -> str:
     if found.verdict in ("better", "worse"):
         return f"B is {found.verdict}"
     return found.verdict
+
+
+def many_text(count: int) -> str:
+    """Say what several comparisons beside each other mean: no verdict allows for the others."""
+    return (
+        f"{count} comparisons, each at {Question().alpha * 100:.0f} % by itself: of equal sides "
+        "about one in twenty is called better or worse."
+    )
+
+
+def many(count: int) -> dict[str, object]:
+    """Return the same for JSON; nothing where there is one alone."""
+    return {"together": {"comparisons": count, "each_at": Question().alpha}} if count > 1 else {}
 
 
 def arm_text(arm: ArmFigures) -> str:
@@ -74,12 +94,12 @@ def _table(found: Comparison) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in found.statistics:
         if row.ratio is None:
-            table.add_row(row.name, *["–"] * 5)
+            table.add_row(Text(plain(row.name, 80)), *["–"] * 5)
             continue
         table.add_row(
-            row.name,
-            _typical(row.first, found.unit, at_least=row.first_at_least),
-            _typical(row.second, found.unit, at_least=row.second_at_least),
+            Text(plain(row.name, 80)),
+            Text(typical_text(row.first, row.unit, at_least=row.first_at_least)),
+            Text(typical_text(row.second, row.unit, at_least=row.second_at_least)),
             _change(row, row.ratio),
             "–" if row.low is None or row.high is None else
             f"{_change(row, row.low)} … {_change(row, row.high)}",
@@ -88,10 +108,15 @@ def _table(found: Comparison) -> Table:
     return table
 
 
-def _typical(value: float | None, unit: str, *, at_least: bool) -> str:
+def typical_text(value: float | None, unit: str, *, at_least: bool) -> str:
+    """Write the typical value of a side; ≥ where it may be more."""
     if value is None:
         return "–"
-    return ("≥ " if at_least else "") + amount_text(value, unit)
+    return ("≥ " if at_least else "") + _amount(value, unit)
+
+
+def _amount(value: float, unit: str) -> str:
+    return plain(amount_text(value, unit), 60)
 
 
 def _change(row: StatisticRow, ratio: float) -> str:
@@ -114,7 +139,8 @@ def _footnotes(found: Comparison) -> list[str]:
     return [f"Typical runs; intervals {scope_text(found.scope)}. p: {tests}"]
 
 
-def _student(found: Comparison) -> list[str]:
+def student_lines(found: Comparison) -> list[str]:
+    """Say what Student's t says, in a line; nothing where there is none."""
     if found.student is None:
         return []
     one = found.student

@@ -6,8 +6,22 @@ from collections.abc import Collection, Sequence
 from xml.etree import ElementTree as Xml
 
 from whylate.compare.model import Comparison
-from whylate.compare.words import amount_text, interval_text, percent_text, signed_text
-from whylate.report.comparison import arm_text, headline, p_text
+from whylate.compare.words import (
+    amount_text,
+    interval_text,
+    more_runs_text,
+    percent_text,
+    signed_text,
+)
+from whylate.report.comparison import (
+    PAIRS_SHOWN,
+    arm_text,
+    headline,
+    many_text,
+    p_text,
+    student_lines,
+    typical_text,
+)
 from whylate.report.text import plain
 
 #: What Markdown would act on in a name.
@@ -34,15 +48,36 @@ def markdown(found: Sequence[Comparison]) -> str:
             change = signed_text(row.ratio) if row.linear else percent_text(row.ratio)
             cells = [
                 _escaped(row.name),
-                amount_text(row.first or 0.0, one.unit),
-                amount_text(row.second or 0.0, one.unit),
+                _escaped(typical_text(row.first, row.unit, at_least=row.first_at_least)),
+                _escaped(typical_text(row.second, row.unit, at_least=row.second_at_least)),
                 f"{change}{interval_text(row)}",
                 "" if row.p is None else p_text(row.p),
             ]
             lines.append(f"| {' | '.join(cells)} |")
-        lines += ["", *(f"- {_escaped(text)}" for text in one.cautions)]
+        if not one.statistics:
+            # A table without a row is none.
+            del lines[-2:]
+        lines += ["", *(f"- {_escaped(text)}" for text in beside_of(one))]
         parts.append("\n".join(lines).rstrip())
+    if len(found) > 1:
+        parts.append(many_text(len(found)))
     return "\n\n".join(parts) + "\n"
+
+
+def beside_of(one: Comparison) -> list[str]:
+    """Return what else is to be said of a comparison, a line each."""
+    pairs = [
+        f"{pair}: {amount_text(ours, one.unit)} → {amount_text(theirs, one.unit)}"
+        for pair, ours, theirs in one.pairs[:PAIRS_SHOWN]
+    ]
+    more = len(one.pairs) - len(pairs)
+    return [
+        *pairs,
+        *([f"and {more} more pairs"] if more else []),
+        *student_lines(one),
+        *one.cautions,
+        *([more_runs_text(one.more_runs)] if one.more_runs is not None else []),
+    ]
 
 
 def junit(found: Sequence[Comparison], failing: Collection[str]) -> bytes:
@@ -67,6 +102,7 @@ def junit(found: Sequence[Comparison], failing: Collection[str]) -> bytes:
                f"{row.ratio:.6g}{interval_text(row)}")
             for row in one.statistics
         )  # fmt: skip
+        out.text += "".join(f"\n{plain(text, 600)}" for text in beside_of(one))
     suite.set("failures", str(counts["failure"]))
     suite.set("errors", str(counts["error"]))
     suite.set("skipped", str(counts["skipped"]))

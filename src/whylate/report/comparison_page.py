@@ -12,9 +12,10 @@ from whylate.compare.model import Comparison
 from whylate.compare.runs import Arm
 from whylate.report import chart, page
 from whylate.report.arms import colour, overlaid, run_by_run
-from whylate.report.comparison import arm_text, headline
+from whylate.report.comparison import arm_text, headline, many_text
 from whylate.report.forest import Forest, of_comparison
-from whylate.report.html import asset, content_policy
+from whylate.report.html import asset, content_policy, template
+from whylate.report.sweeps import sweep_charts, swept_by
 from whylate.report.text import plain
 from whylate.report.whole import whole_file
 
@@ -53,24 +54,23 @@ class Group:
 
 def render(title: str, subject: Sequence[str], when: str, groups: Sequence[Group]) -> str:
     """Return the page; whatever is shown is escaped, and it asks for nothing from anywhere."""
-    from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
+    compared = sum(len(one.comparisons) for one in groups)
+    said = [many_text(compared)] if compared > 1 else []
     style = asset("report.css") + "\n" + asset("comparison.css")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(asset("comparison.html.j2")).render(
+    text: str = template("comparison.html.j2").render(
         policy=content_policy([], style),
         style=Markup(style),  # noqa: S704 (files of this package, no data)
         title=plain(title, 120),
-        subject=[plain(one, 200) for one in subject],
+        subject=[plain(one, 200) for one in (*subject, *said)],
         when=page.when(when),
         box={"width": chart.WIDTH, "height": chart.HEIGHT, "left": chart.LEFT,
              "right": chart.RIGHT, "top": chart.TOP, "bottom": chart.BOTTOM},
         groups=[_group(one) for one in groups],
         whylate=f"whylate {__version__}",
     )  # fmt: skip
+    return text
 
 
 def write(path: Path, text: str) -> None:
@@ -81,7 +81,9 @@ def write(path: Path, text: str) -> None:
 
 def _group(group: Group) -> dict[str, Any]:
     charts = overlaid(group.arms)
-    dots = [one for name in _RUN_BY_RUN if (one := run_by_run(group.arms, name)) is not None]
+    sweeps = sweep_charts(swept_by(group.arms))
+    dots = [one for name, unit in _run_by_run(group.arms)
+            if (one := run_by_run(group.arms, name, unit)) is not None]  # fmt: skip
     return {
         "title": plain(group.title, 160),
         "arms": [
@@ -90,8 +92,17 @@ def _group(group: Group) -> dict[str, Any]:
         ],
         "comparisons": [_comparison(one) for one in group.comparisons],
         "charts": [*charts, *dots],
+        "sweeps": sweeps,
         "effects": None if group.effects is None else _effects(group.effects),
     }
+
+
+def _run_by_run(arms: Sequence[Arm]) -> list[tuple[str, str]]:
+    """Return the statistics of which every run is shown, with their units."""
+    found = arms[0].runs[0].statistics if arms and arms[0].runs else ()
+    names = {one.name: one.unit or "ns" for one in found}
+    shown = [one for one in _RUN_BY_RUN if one in names] or list(names)[: len(_RUN_BY_RUN)]
+    return [(name, names[name]) for name in shown]
 
 
 def _effects(effects: Effects) -> dict[str, Any]:

@@ -65,6 +65,9 @@ def checks(found: Found) -> list[tuple[str, str]]:
         lines.append(
             ("off target", f"also changed: {others}" if others else "no other cause changed")
         )
+    if found.unlike:
+        text = f"the runs are not as the recording was: {', '.join(found.unlike)}"
+        lines.append(("caution", text))
     return lines
 
 

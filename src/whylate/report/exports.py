@@ -1,26 +1,34 @@
 """A summary for test farms and trackers: KCIDB, LAVA, Bencher.
 
 What cannot be trusted has not passed anywhere: it is an error in KCIDB, unknown in LAVA, and not
-in Bencher's file at all, which has values only.
+in Bencher's file at all, which has values only. A lower bound is no measurement: KCIDB is told that
+it is one, LAVA has the name without a value, and Bencher nothing.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from whylate.report.text import plain
-from whylate.summary.model import Estimate, Summary
+from whylate.summary.main_figures import main_figure
+from whylate.summary.model import Requirement, Summary
+from whylate.summary.trial_model import TrialsSummary
 
 #: In KCIDB an origin is a word, and a build's name begins with one.
 ORIGIN = re.compile(r"[a-z0-9_]{1,40}")
 BUILD = re.compile(r"[a-z0-9_]{1,40}:.{1,200}")
+#: Characters of a name that is a part of a path; what is longer is cut.
+_LONGEST = 80
 #: Names within whylate's own namespace: a summary that is sent again is the same test.
 _NAMESPACE = uuid.UUID("6b0d7f0c-58f5-5c0e-9a55-2f6f3c0d9a11")
 _KCIDB_STATUS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "DONE", "no verdict": "ERROR"}
+#: Names that can be told apart once their dots, commas and spaces are "_".
+_EASY = re.compile(r"[A-Za-z0-9-]+(?:(?:(?<=[0-9])\.(?=[0-9])|,? )[A-Za-z0-9-]+)*")
 _LAVA_RESULT = {"pass": "pass", "fail": "fail", "inconclusive": "unknown", "no verdict": "unknown"}
 
 
@@ -32,77 +40,184 @@ class Kernel:
     build_id: str
 
 
-def kcidb(summary: Summary, kernel: Kernel) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Metric:
+    """A figure. whole: of a unit without a prefix, as KCIDB has it. measure: Bencher's word for it.
+
+    at_least: the figure is only a lower bound.
+    """
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+    unit: str
+    whole: tuple[float, str]
+    measure: str
+    at_least: bool = False
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What goes to other systems of a recording. key: what makes it this one and no other."""
+
+    board: str
+    workload: str
+    created: str
+    duration_s: float | None
+    key: str
+    trusted: bool
+    metrics: Sequence[Metric]
+    requirements: Sequence[Requirement] = ()
+
+
+def of_latencies(summary: Summary) -> Exported:
+    """Return what there is of a recording of latencies."""
+    metrics = [
+        Metric(name, one.value, one.low, one.high, "ns", (one.value / 1e9, "s"), "latency",
+               one.at_least)
+        for name, one in summary.together.latency_ns.items()
+        if one.value is not None
+    ]  # fmt: skip
+    return Exported(
+        summary.board,
+        summary.workload,
+        summary.created,
+        summary.elapsed_ns / 1e9,
+        summary.samples_sha256 or f"{summary.recording} {summary.created}",
+        summary.trust.verdict == "ok",
+        metrics,
+        summary.requirements,
+    )
+
+
+#: Units of trials: what they are of a unit without a prefix, and Bencher's word for what they are.
+_UNITS = {
+    "ns": (1e-9, "s", "latency"),
+    "GB/s": (1e9, "B/s", "gb-per-s"),
+    "s": (1, "s", "latency"),
+}
+
+
+def of_trials(summary: TrialsSummary) -> Exported:
+    """Return what there is of a recording that has trials: the main figure of each point."""
+    metrics = []
+    for point in summary.points:
+        main = main_figure(point)
+        if main is None:
+            continue
+        one = point.figures[main.key]
+        size, unit, measure = _UNITS.get(main.unit, (1, main.unit, "value"))
+        # What is no copy is not called one anywhere.
+        name = f"{point.name}: {point.note}" if point.note else point.name
+        whole = (one.value * size, unit)
+        metrics.append(Metric(name, one.value, one.low, one.high, main.unit, whole, measure))
+    return Exported(
+        summary.board,
+        summary.workload,
+        summary.created,
+        None,
+        f"{summary.recording} {summary.created}",
+        summary.trust.verdict == "ok",
+        metrics,
+    )
+
+
+def kcidb(found: Exported, kernel: Kernel) -> dict[str, Any]:
     """Return KCIDB I/O data of version 5.3 (kcidb-io): one test for each statistic and limit."""
-    key = summary.samples_sha256 or f"{summary.recording} {summary.created}"
 
     def test(name: str, status: str, **others: Any) -> dict[str, Any]:
-        path = f"whylate.{_word(summary.workload)}.{_word(name)}"
+        path = f"whylate.{_word(found.workload)}.{_word(name)}"
+        # The key may have a path in it, which need not be UTF-8.
+        names = plain(f"{kernel.build_id} {found.key} {path}", 5000)
         return {
-            "id": f"{kernel.origin}:{uuid.uuid5(_NAMESPACE, f'{kernel.build_id} {key} {path}')}",
+            "id": f"{kernel.origin}:{uuid.uuid5(_NAMESPACE, names)}",
             "origin": kernel.origin,
             "build_id": kernel.build_id,
             "path": path,
             "status": status,
-            "start_time": summary.created,
-            "duration": summary.elapsed_ns / 1e9,
-            "environment": {"comment": plain(summary.board, 200)},
+            "start_time": found.created,
+            **({} if found.duration_s is None else {"duration": found.duration_s}),
+            "environment": {"comment": plain(found.board, 200)},
             **others,
         }
 
-    trusted = summary.trust.verdict == "ok"
     tests = []
-    for name, one in _known(summary):
-        misc = {"at_least": one.at_least, "low_ns": one.low, "high_ns": one.high}
-        number = {"value": (one.value or 0) / 1e9, "unit": "s", "prefix": "metric"}
+    for one in found.metrics:
+        suffix = f"_{one.unit}" if one.unit == "ns" else ""
+        misc = {"at_least": one.at_least, f"low{suffix}": one.low, f"high{suffix}": one.high}
+        value, unit = one.whole
+        number = {"value": value, "unit": plain(unit, 20) or "1", "prefix": "metric"}
         kept = {key: value for key, value in misc.items() if value is not None}
-        tests.append(test(name, "DONE" if trusted else "ERROR", number=number, misc=kept))
+        tests.append(test(one.name, "DONE" if found.trusted else "ERROR", number=number, misc=kept))
     tests += [
         test(f"require.{one.text}", _KCIDB_STATUS[one.verdict], comment=plain(one.why, 500))
-        for one in summary.requirements
+        for one in found.requirements
     ]
     return {"version": {"major": 5, "minor": 3}, "tests": tests}
 
 
-def bencher(summary: Summary) -> dict[str, Any]:
-    """Return Bencher's metric format: latencies in ns with their intervals.
+def bencher(found: Exported) -> dict[str, Any]:
+    """Return Bencher's metric format: figures with their intervals, latencies in ns.
 
-    Empty where the run has no verdict: a value there has nothing beside it that could say so.
+    Empty where the run has no verdict, and without figures that are lower bounds: a value there has
+    nothing beside it that could say so.
     """
-    if summary.trust.verdict != "ok":
+    if not found.trusted:
         return {}
-    name = f"{plain(summary.board, 100)} {plain(summary.workload, 40)}"
-    found = {}
-    for statistic, one in _known(summary):
-        value: dict[str, float] = {"value": float(one.value or 0)}
+    name = f"{_shortened(found.board, 100)} {_shortened(found.workload, 40)}"
+    document = {}
+    for one in found.metrics:
+        if one.at_least:
+            continue
+        # Its measure "latency" is in ns.
+        by = 1e9 if one.unit == "s" else 1.0
+        value: dict[str, float] = {"value": by * float(one.value)}
         if one.low is not None and one.high is not None:
-            value |= {"lower_value": float(one.low), "upper_value": float(one.high)}
-        found[f"{name} {statistic}"] = {"latency": value}
-    return found
+            value |= {"lower_value": by * float(one.low), "upper_value": by * float(one.high)}
+        document[f"{name} {_shortened(one.name, 100)}"] = {one.measure: value}
+    return document
 
 
-def lava(summary: Summary) -> Iterator[str]:
-    """Give a line for each statistic and limit, as LAVA reads them from a test's output."""
-    trusted = summary.trust.verdict == "ok"
-    for name, one in _known(summary):
-        result = "pass" if trusted else "unknown"
-        yield _signal(f"{_word(summary.workload)}-{_word(name)}", result, one.value)
-    for requirement in summary.requirements:
+def lava(found: Exported) -> Iterator[str]:
+    """Give a line for each statistic and limit, as LAVA reads them from a test's output.
+
+    A figure that is only a lower bound is unknown and has no measurement: LAVA has no word for it.
+    """
+    for one in found.metrics:
+        result = "pass" if found.trusted and not one.at_least else "unknown"
+        measured = f" MEASUREMENT={one.value:.10g} UNITS={_unit(one.unit)}"
+        measured = "" if one.at_least else measured
+        yield _signal(f"{_word(found.workload)}-{_word(one.name)}", result, measured)
+    for requirement in found.requirements:
         name = f"require-{_word(requirement.text)}"
-        yield _signal(name, _LAVA_RESULT[requirement.verdict], None)
+        yield _signal(name, _LAVA_RESULT[requirement.verdict], "")
 
 
-def _known(summary: Summary) -> Iterator[tuple[str, Estimate]]:
-    for name, one in summary.together.latency_ns.items():
-        if one.value is not None:
-            yield name, one
-
-
-def _signal(name: str, result: str, value_ns: int | None) -> str:
-    measured = "" if value_ns is None else f" MEASUREMENT={value_ns} UNITS=ns"
+def _signal(name: str, result: str, measured: str) -> str:
     return f"<LAVA_SIGNAL_TESTCASE TEST_CASE_ID={name} RESULT={result}{measured}>"
 
 
+def _unit(text: str) -> str:
+    """Return a unit as one word."""
+    return re.sub(r"[^A-Za-z0-9_/-]+", "_", text)[:20] or "-"
+
+
 def _word(text: str) -> str:
-    """Return a name as a part of a path: letters, digits, _ and -."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_")[:80] or "x"
+    """Return a name as a part of a path: letters, digits, _ and -.
+
+    Where other names could come out the same (`p99<50us` and `p99<=50us`; what is cut off), it ends
+    in a hash of the whole name. It is the name's alone: the same in every run.
+    """
+    word = re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_")[:_LONGEST] or "x"
+    return word if _EASY.fullmatch(text) and len(text) <= _LONGEST else f"{word}_{_hash(text)}"
+
+
+def _shortened(text: str, limit: int) -> str:
+    """Return a name as one line; one that is not whole ends in a hash of it."""
+    shown = plain(text, limit)
+    return shown if shown == text else f"{shown} {_hash(text)}"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:8]

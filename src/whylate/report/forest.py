@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from whylate.compare.model import Comparison
 from whylate.compare.words import percent_text
-from whylate.report.chart import Scale, Tick, across
+from whylate.report.chart import LEFT, Scale, Tick, across
 from whylate.report.text import plain
 
 #: A row, and the room above the first.
@@ -19,6 +19,9 @@ _ROUND = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 4, 9, 19, 49, 99, 999)
 _LABEL = 90
 #: Room for the ratios in figures, right of the plot.
 _VALUES = 270
+#: Of names, left of it: of a letter about, and beside them; and so many letters are shown.
+_LETTER, _BESIDE = 9.6, 16
+_MOST_LETTERS = 44
 
 
 @dataclass(frozen=True)
@@ -34,9 +37,10 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Whisker:
-    """A row: a ratio and its interval, in units of the box."""
+    """A row: a ratio and its interval, in units of the box. title: its whole name."""
 
     name: str
+    title: str
     text: str
     y: float
     at: float
@@ -47,12 +51,16 @@ class Whisker:
 
 @dataclass(frozen=True)
 class Forest:
-    """Ratios below each other; one: where no difference is. caption: for who does not see it."""
+    """Ratios below each other; one: where no difference is. left: where names end.
+
+    caption: for who does not see it.
+    """
 
     caption: str
     rows: list[Whisker]
     x_ticks: list[Tick]
     one: float
+    left: float
     height: int
 
 
@@ -74,7 +82,9 @@ def forest(caption: str, rows: Sequence[Ratio]) -> Forest | None:
         return None
     ends = [value for row in rows for value in (row.ratio, row.low, row.high) if value is not None]
     span = max(1.02, *(max(value, 1 / value) for value in ends)) ** 1.05
-    x = across(1 / span, span, log=True, right=_VALUES)
+    longest = max(len(plain(row.name, _MOST_LETTERS)) for row in rows)
+    left = max(LEFT, longest * _LETTER + _BESIDE)
+    x = across(1 / span, span, log=True, left=left, right=_VALUES)
     round_ones = [value for part in _ROUND for value in (1 / (1 + part), 1 + part)]
     shown = sorted(value for value in round_ones if 1 / span < value < span)
     return Forest(
@@ -82,6 +92,7 @@ def forest(caption: str, rows: Sequence[Ratio]) -> Forest | None:
         [_whisker(row, number, x) for number, row in enumerate(rows)],
         [Tick(x(value), f"× {value:.3g}") for value in _apart(shown, x)],
         x(1.0),
+        left - 8,
         _ABOVE + ROW * len(rows) + 30,
     )
 
@@ -100,7 +111,8 @@ def _whisker(row: Ratio, number: int, x: Scale) -> Whisker:
     if row.low is not None and row.high is not None:
         text += f" [{percent_text(row.low)}, {percent_text(row.high)}]"
     return Whisker(
-        plain(row.name, 30),
+        plain(row.name, _MOST_LETTERS),
+        plain(row.name, 200),
         text,
         _ABOVE + ROW * number + ROW / 2,
         x(row.ratio),

@@ -33,16 +33,12 @@ def render_html(
     Scripts and styles are admitted by hash alone; the data stands in a block that is parsed as
     JSON and never run. Samples are binned first: the size does not grow with the run.
     """
-    from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
     scripts = [asset(name) for name in ("uPlot.iife.min.js", "plots.js", "report.js")]
     style = asset("uPlot.min.css") + "\n" + asset("report.css")
     data = plot_data(samples, summary, manifest.probe.clock_resolution_ns or 1)
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(asset("report.html.j2")).render(
+    text: str = template("report.html.j2").render(
         policy=content_policy(scripts, style),
         style=Markup(style),  # noqa: S704 (files of this package, no data)
         scripts=[Markup(script) for script in scripts],  # noqa: S704
@@ -54,6 +50,7 @@ def render_html(
         block_height=drawing.BLOCK,
         **_words(summary, manifest),
     )
+    return text
 
 
 def write_report(
@@ -121,10 +118,27 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "settings": [(plain(s.path, 200), plain(s.value, 200)) for s in manifest.plan.settings],
         "changes": changes,
         "changes_left_out": changes_left_out,
-        "probe": page.probe_rows(manifest.probe, manifest, summary.elapsed_ns),
+        "probe": [
+            *page.probe_rows(manifest.probe, manifest, summary.elapsed_ns),
+            *page.event_rows(summary.events),
+        ],
         "threads": [] if app else page.thread_rows(manifest),
         "whylate": plain(manifest.whylate, 40),
     }
+
+
+def template(name: str) -> Any:
+    """Return a template of this package: whatever is put into it is escaped."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(asset),
+    )
+    return environment.get_template(name)
 
 
 def asset(name: str) -> str:

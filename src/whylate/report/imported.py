@@ -74,7 +74,7 @@ def _figures(summary: ImportedSummary) -> Table:
         known["mean"] = ns_text(round(summary.mean_ns))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
     for name in known:
-        table.add_column(name, justify="right", overflow="fold")
+        table.add_column(Text(plain(name, 40)), justify="right", overflow="fold")
     table.add_row(*known.values())
     return table
 

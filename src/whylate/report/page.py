@@ -30,7 +30,7 @@ from whylate.report.quantities import (
 )
 from whylate.report.sentences import QUANTILES, thread_label, threads_shown, value, worst_first
 from whylate.report.text import plain, plain_lines
-from whylate.summary.model import Estimate, Figures, Summary, ThreadFigures
+from whylate.summary.model import Estimate, EventFigures, Figures, Summary, ThreadFigures
 
 #: Facts and changes are the board's to choose; a page stays a page. The rest is in manifest.json.
 _MOST_FACT_BYTES = 400_000
@@ -304,6 +304,14 @@ def probe_rows(probe: ProbeReport, manifest: Manifest, elapsed_ns: int) -> list[
     )
     rows.append(("frames", frames))
     return rows
+
+
+def event_rows(events: Sequence[EventFigures]) -> list[tuple[str, str]]:
+    """Say what was counted of the measuring threads."""
+    return [
+        (plain(one.name, 60), f"{format_count(round(one.per_activation))} an activation")
+        for one in events
+    ]
 
 
 def thread_rows(manifest: Manifest) -> list[tuple[str, str, str, str]]:

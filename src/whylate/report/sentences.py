@@ -76,6 +76,14 @@ def workload(summary: Summary) -> str:
     return f"{plain(summary.workload, 40)} every {interval} {where} {how}, {time}"
 
 
+def events_said(summary: Summary) -> list[str]:
+    """Say what was counted of the measuring threads, an activation; nothing where nothing was."""
+    told = ", ".join(
+        f"{plain(one.name, 60)} {format_count(round(one.per_activation))}" for one in summary.events
+    )
+    return [f"counted an activation: {told}"] if told else []
+
+
 def not_seen(exceedance: Exceedance) -> str:
     """Say what the run allows to say about what it did not see."""
     if exceedance.above_ns is None or exceedance.once_in_s is None:

@@ -33,7 +33,7 @@ def print_runs(board: str, summaries: Sequence[Summary], console: Console) -> No
             _value(figures[name].value, at_least=figures[name].at_least) if name in figures else ""
             for name in NAMES
         ]
-        row = [plain(_name(one), 30), *(f"{getattr(one.together, name):,}" for name in counts)]
+        row = [_name(one), *(f"{getattr(one.together, name):,}" for name in counts)]
         row += cells
         if first.virtual_time:
             row.append((one.samples_sha256 or "")[:12])
@@ -89,7 +89,7 @@ def print_failure(board: str, why: str, console: Console) -> None:
 
 
 def _name(summary: Summary) -> str:
-    return summary.recording.rstrip("/").rsplit("/", 1)[-1]
+    return plain(summary.recording.rstrip("/").rsplit("/", 1)[-1], 60)
 
 
 def _value(value: int | None, *, at_least: bool) -> str:

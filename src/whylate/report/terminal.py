@@ -15,6 +15,7 @@ from whylate.report.sentences import (
     QUANTILES,
     STAGE_NAMES,
     account,
+    events_said,
     known_cause,
     not_seen,
     stages_said,
@@ -58,7 +59,7 @@ def print_summary(
     """
     _print_subject(summary, console)
     for load in summary.loads:
-        console.print(_load_line(load))
+        console.print(load_line(load))
     for cause in summary.causes:
         console.print(Text(known_cause(cause), style="yellow"))
     if summary.virtual_time:
@@ -74,7 +75,7 @@ def print_summary(
     for footnote in footnotes.lines():
         console.print(Text(footnote, style="dim"))
     console.print(Text(plain(f"Under each figure: {summary.interval_note}", 200), style="dim"))
-    for said in stages_said(summary.together):
+    for said in (*stages_said(summary.together), *events_said(summary)):
         console.print(Text(said, style="dim"))
     console.print()
     console.print(Text(not_seen(summary.exceedance)))
@@ -88,10 +89,10 @@ def print_summary(
 def _said_of_it(summary: Summary, why: str | None) -> list[RenderableType]:
     """Return what stands below the figures: why, warnings, requirements, and the trust."""
     return [
-        *([_hanging("why", why, "bold")] if why is not None else []),
-        *(_hanging("warning", plain(one.text, 300), "yellow") for one in summary.warnings),
+        *([hanging("why", why, "bold")] if why is not None else []),
+        *(hanging("warning", plain(one.text, 300), "yellow") for one in summary.warnings),
         *(_requirement_line(one) for one in summary.requirements),
-        *_trust_lines(summary.trust),
+        *trust_lines(summary.trust),
         *_crash_lines(summary),
     ]
 
@@ -117,7 +118,8 @@ def _print_subject(summary: Summary, console: Console) -> None:
         )
 
 
-def _load_line(load: LoadReport) -> Text:
+def load_line(load: LoadReport) -> Text:
+    """Say what a load did."""
     name = f"{load.kind}:{load.count}"
     if load.command is not None:
         name += f" {load.command}"
@@ -265,21 +267,22 @@ def _interval_cell(estimate: Estimate | None) -> str:
 
 def _requirement_line(requirement: Requirement) -> Table:
     text = f"{plain(requirement.text, 80)}: {plain(requirement.why, 300)}"
-    return _hanging(requirement.verdict, text, _VERDICT_STYLE[requirement.verdict], "")
+    return hanging(requirement.verdict, text, _VERDICT_STYLE[requirement.verdict], "")
 
 
-def _trust_lines(trust: Trust) -> list[Table | Padding]:
+def trust_lines(trust: Trust) -> list[Table | Padding]:
+    """Say whether the run may be judged, and why not."""
     style = _VERDICT_STYLE[trust.verdict]
     if trust.verdict == "ok":
-        return [_hanging("trust", "ok", style, style)]
+        return [hanging("trust", "ok", style, style)]
     reasons = [plain(reason, 300) for reason in trust.reasons] or ["no reason was given"]
     return [
-        _hanging("trust", "no verdict", style, style),
+        hanging("trust", "no verdict", style, style),
         *(Padding(Text(f"– {reason}"), (0, 0, 0, 7)) for reason in reasons),
     ]
 
 
-def _hanging(label: str, text: str, label_style: str, text_style: str | None = None) -> Table:
+def hanging(label: str, text: str, label_style: str, text_style: str | None = None) -> Table:
     """Lay out a label and a text whose later lines stay clear of the label."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import msgspec
 
 from whylate.recording.manifest import LoadPlan
+from whylate.recording.points import CommandPoint
 from whylate.run.loads import parse_load
 from whylate.run.request import Request, RequestError
 
@@ -32,13 +33,19 @@ def with_variables(request: Request, variables: Variables) -> Request:
     words = ["env", *(f"{name}={value}" for name, value in variables)]
     app = request.app
     watched = app.command if app is not None else None
-    if watched is None and all(one.kind != "cmd" for one in request.loads):
+    points = request.trials.points if request.trials is not None else ()
+    commands = [one for one in points if isinstance(one, CommandPoint)]
+    if watched is None and not commands and all(one.kind != "cmd" for one in request.loads):
         raise RequestError(
             f"nothing would see env:{variables[0][0]}: it is for the commands of a run, and it "
             "has none (a load like cmd:COMMAND is one)"
         )
     if app is not None and watched is not None:
         app = msgspec.structs.replace(app, command=[*words, *watched])
+    if request.trials is not None and commands:
+        given = tuple(f"{name}={value}" for name, value in variables)
+        changed = tuple(msgspec.structs.replace(one, env=given) for one in commands)
+        request = replace(request, trials=replace(request.trials, points=changed))
     return replace(request, app=app, loads=tuple(_load(one, words) for one in request.loads))
 
 

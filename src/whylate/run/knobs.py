@@ -9,16 +9,18 @@ written, and puts it back whatever becomes of the run. Commands are run from her
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from whylate.lab.errors import LabError
 from whylate.recording.manifest import Setting
 from whylate.run.environment import Variables, check_variable
+from whylate.run.knob_files import same_file
 from whylate.run.loads import cause_plans, parse_load
 from whylate.run.own_knobs import OwnKnob, OwnSetting
-from whylate.run.request import EACH_CPU, Request, RequestError
+from whylate.run.request import EACH_CPU, Request, RequestError, recorder_plan
+from whylate.run.trial_requests import TrialsError, with_parameter
 
 _CPU = "/sys/devices/system/cpu"
 #: Knobs that are one file, or one for each CPU.
@@ -34,6 +36,8 @@ FILES = {
     "rt-period": "/proc/sys/kernel/sched_rt_period_us",
     "preempt": "/sys/kernel/debug/sched/preempt",
 }
+#: The longest value of a knob, in letters, and of those that hold a command or several words.
+_LONGEST, _LONG, _LONG_VALUES = 200, 4000, ("load", "cause")
 _SYSCTL = re.compile(r"[a-z0-9_.-]{1,120}", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _MODULE = re.compile(r"([A-Za-z0-9_]{1,60})\.([A-Za-z0-9_]{1,60})")
@@ -48,13 +52,16 @@ Kernel = Literal["rt", "ordinary"]
 class Applied:
     """A run with its knobs.
 
-    kernel_args: words for the command line, for which it boots anew. kernel: which of a virtual
+    knobs: by name, as they were given. kernel_args: words for the command line, for which it
+    boots anew. left_out: names of words that must not stand there. kernel: which of a virtual
     board's two it boots; None: the one that its name says. variables: for the commands of the run.
     commands: knobs of one's own that are set around it, of those in `own`.
     """
 
     request: Request
+    knobs: Mapping[str, str] = field(default_factory=dict)
     kernel_args: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     kernel: Kernel | None = None
     variables: Variables = ()
     commands: tuple[OwnSetting, ...] = ()
@@ -68,12 +75,41 @@ def apply(
 
     own: the knobs of one's own that there are.
     """
-    applied = Applied(request, own=own or {})
+    applied = Applied(request, dict(knobs), own=own or {})
+    files: list[tuple[str, str]] = []
     for name, value in knobs.items():
-        if not value or len(value) > 200 or not value.isprintable():
+        most = _LONG if name in _LONG_VALUES else _LONGEST
+        if len(value) > most:
+            raise RequestError(f"knob {_short(name)}: a value of more than {most} letters")
+        if not value or not value.isprintable():
             raise RequestError(f"knob {_short(name)}: {_short(value)} is no value")
+        before = len(applied.request.settings)
         applied = _apply(applied, name, value)
+        for one in applied.request.settings[before:]:
+            _check_once(files, name, one.path)
+            files.append((name, one.path))
     return applied
+
+
+def setting_of(name: str, value: str) -> Setting | None:
+    """Return the file that a knob sets, {cpu} for each CPU in it; None for what is no file.
+
+    Raises RequestError for a knob that there is not.
+    """
+    prefix = name.partition(":")[0]
+    if not (name.startswith("/") or name in FILES or prefix in _OF_FILES):
+        return None
+    nothing = Request(0, 0, None, 80, False, False, (), ())
+    return _apply(Applied(nothing), name, value).request.settings[0]
+
+
+def _check_once(files: Sequence[tuple[str, str]], name: str, path: str) -> None:
+    """Raise RequestError for a second knob of one file: the last one alone would take effect."""
+    for other, theirs in files:
+        if same_file(theirs, path):
+            raise RequestError(
+                f"knobs {_short(other)} and {_short(name)} both set {_short(path)}: name one"
+            )
 
 
 def names() -> list[str]:
@@ -130,10 +166,15 @@ def _idle_state(applied: Applied, rest: str, value: str) -> Applied:
 
 
 def _kernel_argument(applied: Applied, rest: str, value: str) -> Applied:
-    """Add a word to the kernel's command line: cmdline:nohz_full = 1, cmdline:nosmt = yes."""
+    """Add a word to the kernel's command line: cmdline:nohz_full = 1, cmdline:nosmt = yes.
+
+    With "no" it is left out: the kernel takes nosmt=no for nosmt.
+    """
     word = rest if value == "yes" else f"{rest}={value}"
     if not _WORD.fullmatch(rest) or not _ARGUMENT.fullmatch(word):
         raise RequestError(f"knob cmdline:{_short(rest)}: {_short(word)} is no word for a kernel")
+    if value == "no":
+        return replace(applied, left_out=(*applied.left_out, rest))
     return replace(applied, kernel_args=(*applied.kernel_args, word))
 
 
@@ -164,6 +205,10 @@ def _command(applied: Applied, rest: str, value: str) -> Applied:
 def _priority(request: Request, value: str) -> Request:
     if not value.isdecimal() or not 1 <= int(value) <= 99:
         raise RequestError("knob priority: it lies between 1 and 99 (SCHED_FIFO)")
+    if request.trials is not None:
+        if request.trials.workload != "switch":
+            _of_wakeups("priority", request)
+        return replace(request, trials=replace(request.trials, priority=int(value)))
     return replace(request, priority=int(value))
 
 
@@ -177,13 +222,25 @@ def _cpus(request: Request, value: str) -> Request:
 def _idle_states(request: Request, value: str) -> Request:
     if value not in ("held", "allowed"):
         raise RequestError("knob idle-states: held (at the lightest) or allowed")
+    _of_wakeups("idle-states", request)
     return replace(request, allow_idle_states=value == "allowed")
 
 
 def _recorder(request: Request, value: str) -> Request:
     if value not in ("on", "off"):
         raise RequestError("knob recorder: on or off")
-    return replace(request, recorder=None) if value == "off" else request
+    _of_wakeups("recorder", request)
+    if value == "off":
+        return replace(request, recorder=None)
+    return request if request.recorder is not None else replace(request, recorder=recorder_plan())
+
+
+def _of_wakeups(name: str, request: Request) -> None:
+    """Raise RequestError for a knob that a workload with trials does not have."""
+    if request.trials is not None:
+        raise RequestError(
+            f"knob {name}: the workload {request.trials.workload} has nothing that it sets"
+        )
 
 
 def _load(request: Request, value: str) -> Request:
@@ -207,6 +264,24 @@ _OF_THE_RUN: dict[str, Callable[[Request, str], Request]] = {
     "load": _load,
     "cause": _cause,
 }
+
+
+def _parameter(applied: Applied, rest: str, value: str) -> Applied:
+    """Change a parameter of the workload: workload:pages = thp."""
+    trials = applied.request.trials
+    if trials is None:
+        raise RequestError(
+            f"knob workload:{_short(rest)}: it is for the workloads switch, memory and clock"
+        )
+    try:
+        changed = with_parameter(trials, rest, value)
+    except TrialsError as error:
+        raise RequestError(f"knob workload:{_short(rest)}: {error}") from None
+    return replace(applied, request=replace(applied.request, trials=changed))
+
+
+#: Of these, what is one file, or one for each CPU.
+_OF_FILES = ("sysctl", "module", "irq", "idle-state")
 _PREFIXED: dict[str, Callable[[Applied, str, str], Applied]] = {
     "sysctl": _sysctl,
     "module": _module,
@@ -215,6 +290,7 @@ _PREFIXED: dict[str, Callable[[Applied, str, str], Applied]] = {
     "cmdline": _kernel_argument,
     "env": _variable,
     "command": _command,
+    "workload": _parameter,
 }
 
 

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from contextlib import closing as hung_up
 from pathlib import Path
 
+import msgspec
+
 from whylate.boards.board import Board
-from whylate.boards.facts import WANTED, WANTED_AFTER, changes, for_release
+from whylate.boards.facts import WANTED, WANTED_AFTER, changes, cpu_model, for_release
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.recording.finish import REACHED, finish
@@ -27,8 +29,9 @@ from whylate.recording.manifest import (
 )
 from whylate.run.console import console_kept
 from whylate.run.progress import Observer, Tally
-from whylate.run.record import TELL_S, WARM_UP_S, Run, closing, must_be_new, opening
+from whylate.run.record import TELL_S, WARM_UP_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.request import Request, check, plan_for
+from whylate.run.trials import ask_counters, make_trials
 from whylate.run.until import can_be_said, said
 from whylate.wire.messages import App, LoadStart, Recorder, Setting, Stop, Wakeup
 
@@ -63,9 +66,11 @@ def measure(
         client = Client(stream)
         welcome = client.hello()
         client.keepalive(started.keepalive_s)
-        plan = plan_for(request, welcome.cpus)
         identity = probe_facts(welcome, measure_frequencies(client, welcome.cpus))
         snapshot = read_files(client, for_release(WANTED, welcome.release))
+        plan = msgspec.structs.replace(
+            plan_for(request, welcome.cpus, cpu_model(snapshot)), host_cpus=started.host_cpus
+        )
         with hung_up(
             JournalWriter(
                 directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
@@ -103,7 +108,7 @@ def _carry_out(run: Run) -> Closing:
         state = "interrupted" if run.interrupted else "complete"
         if run.reached:
             problems.append(Problem(REACHED, said(run), fatal=False))
-        run.client.finish()
+        problems += _finish(run.client)
     except ProbeRefusedError as error:
         if not run.tally.started:
             raise
@@ -113,6 +118,15 @@ def _carry_out(run: Run) -> Closing:
     except ProbeError as error:
         problems.append(Problem("probe", str(error), fatal=True))
     return closing(run.client, state, moved, problems)
+
+
+def _finish(client: Client) -> list[Problem]:
+    """End loads and put settings back; return what was not in order."""
+    try:
+        client.finish()
+    except ProbeRefusedError as error:
+        return [leaving(error)]
+    return []
 
 
 def _prepare(run: Run) -> None:
@@ -184,11 +198,15 @@ def _workload(run: Run) -> None:
     """Start the workload and wait for its result, or for the user to end it."""
     run.observer.phase("measuring")
     plan = run.plan
+    if plan.trials is not None:
+        make_trials(run, plan.trials)
+        return
     if plan.recorder is not None:
         # Refused, it is said in the recording: what can be measured without it is. A program's
         # wakeups cannot, and then the workload is refused too.
         with contextlib.suppress(ProbeRefusedError):
             run.client.call(recorder_of(plan.recorder))
+    ask_counters(run.client, plan.counters)
     run.client.call(workload_of(plan), START_S)
     started = told = time.monotonic()
     deadline = started + plan.duration_ns / 1e9 + OVERTIME_S

@@ -8,10 +8,23 @@ from typing import Protocol
 from whylate.recording.load_rates import STOPPED
 from whylate.recording.manifest import LoadPlan, Plan
 from whylate.wire.app_samples import decode_app_samples
-from whylate.wire.messages import CpuStarted, LoadStarted, LoadWork, Message, Samples
+from whylate.wire.messages import (
+    ClockRow,
+    CommandRow,
+    CpuStarted,
+    LoadStarted,
+    LoadWork,
+    MemoryRow,
+    Message,
+    Samples,
+    SwitchRow,
+)
 from whylate.wire.messages import Progress as ProbeProgress
 from whylate.wire.pack import WireError
 from whylate.wire.samples import Rows, decode_samples
+
+#: What a repetition is told by.
+ROWS = (SwitchRow, MemoryRow, ClockRow, CommandRow)
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,8 @@ class Progress:
     max_ns: int | None
     max_cpu: int | None
     loads: tuple[LoadRate, ...]
+    #: Of a workload that has trials: which it is now, of how many, and what its point is called.
+    trial: tuple[int, int, str] | None = None
 
 
 class Observer(Protocol):
@@ -74,6 +89,8 @@ class Tally:
     overruns: int = 0
     max_ns: int | None = None
     max_cpu: int | None = None
+    #: Of trials.
+    repetitions: int = 0
     #: Activations above the limit of a run that ends once they can be said to be rare.
     above: int = 0
     #: Loads that work no more, and why.
@@ -92,6 +109,8 @@ class Tally:
             self._started[message.cpu] = message
         elif isinstance(message, Samples):
             self._samples(message)
+        elif isinstance(message, ROWS):
+            self.repetitions += 1
         elif isinstance(message, ProbeProgress):
             self.now_ns = message.now_ns
         elif isinstance(message, LoadStarted):
@@ -108,7 +127,7 @@ class Tally:
     @property
     def started(self) -> bool:
         """Whether measuring has begun."""
-        return bool(self._started)
+        return bool(self._started) or self.repetitions > 0
 
     @property
     def board_elapsed_s(self) -> float:

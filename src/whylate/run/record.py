@@ -11,9 +11,10 @@ from whylate import __version__
 from whylate.boards.facts import facts
 from whylate.boards.facts.snapshot import ProbeFacts, Snapshot
 from whylate.probe.binaries import ProbeBinary
-from whylate.probe.client import Client
+from whylate.probe.client import Client, ProbeRefusedError
 from whylate.recording.journal import Closing, JournalWriter, Opening
 from whylate.recording.manifest import SCHEMA_VERSION, Change, Plan, Problem, State
+from whylate.recording.shown import shown
 from whylate.run.progress import Observer, Tally
 from whylate.run.request import RequestError
 from whylate.wire.frame import Frame
@@ -23,6 +24,8 @@ from whylate.wire.messages import Message, Result, Welcome
 WARM_UP_S = 1.6
 #: The live line is told this often.
 TELL_S = 0.2
+#: Code of the problem where a board could not be left as it was found, or was changed meanwhile.
+LEAVING = "leaving"
 
 
 @dataclass
@@ -79,6 +82,11 @@ def opening(
         clock_read_ns=welcome.clock_read_ns,
         problems=[],
     )
+
+
+def leaving(error: ProbeRefusedError) -> Problem:
+    """Return what it is of a run that its loads or settings were not in order at its end."""
+    return Problem(LEAVING, shown(str(error), 400), fatal=True)
 
 
 def closing(client: Client, state: State, moved: list[Change], problems: list[Problem]) -> Closing:

@@ -13,6 +13,16 @@ from whylate.recording.manifest import (
     Setting,
     UntilPlan,
 )
+from whylate.recording.points import CounterPlan
+from whylate.run.counters import CounterError, check_counters, counters_named
+from whylate.run.trial_requests import (
+    MOST_COUNTERS,
+    TrialsError,
+    TrialsRequest,
+    check_places,
+    check_trials,
+    trials_plan,
+)
 from whylate.wire.app_samples import MAX_PID
 
 #: Stands for each CPU of the board in the path of a setting.
@@ -87,10 +97,27 @@ class Request:
     app: AppPlan | None = None
     #: None: it runs for its time.
     until: UntilPlan | None = None
+    #: Of the workloads that have repetitions instead of activations; its duration is its own.
+    trials: TrialsRequest | None = None
+    #: Events that are counted of each measuring thread, by perf's names.
+    counters: tuple[str, ...] = ()
 
 
 def check(request: Request) -> None:
     """Raise RequestError for what no board could do."""
+    if request.causes and not request.virtual_time:
+        raise RequestError(
+            "--cause acts in virtual time (--virtual-time); `whylate lab inject` is for real time"
+        )
+    if request.cpus is not None and len(set(request.cpus)) != len(request.cpus):
+        raise RequestError("--cpus names a CPU twice")
+    if request.trials is not None:
+        _check_trials(request.trials, request)
+    else:
+        _check_wakeups(request)
+
+
+def _check_wakeups(request: Request) -> None:
     if request.app is not None:
         check_app(request.app, request)
     elif not MIN_INTERVAL_NS <= request.interval_ns <= MAX_INTERVAL_NS:
@@ -99,19 +126,26 @@ def check(request: Request) -> None:
         raise RequestError("--for must be at least one interval and at most 30 days")
     if request.app is None and not 1 <= request.priority <= 99:
         raise RequestError("--priority must lie between 1 and 99 (SCHED_FIFO)")
+    _counters(request.counters, None, check_only=True)
     if request.until is not None and (request.spool or request.virtual_time or request.app):
         raise RequestError(
             "--until looks at samples while they come: not with --spool, --virtual-time or a "
             "program"
         )
-    if request.causes and not request.virtual_time:
-        raise RequestError(
-            "--cause acts in virtual time (--virtual-time); `whylate lab inject` is for real time"
-        )
     if not 0 <= request.phase_ns <= MAX_PHASE_NS:
         raise RequestError("the start phase must lie between 0 and 10s")
-    if request.cpus is not None and len(set(request.cpus)) != len(request.cpus):
-        raise RequestError("--cpus names a CPU twice")
+
+
+def _check_trials(trials: TrialsRequest, request: Request) -> None:
+    try:
+        check_trials(trials)
+        check_places(trials, request.cpus)
+    except TrialsError as error:
+        raise RequestError(str(error)) from None
+    if request.app is not None or request.until is not None or request.recorder is not None:
+        raise RequestError(
+            f"the workload {trials.workload} has repetitions, and no activations to record"
+        )
 
 
 def check_app(app: AppPlan, request: Request) -> None:
@@ -121,6 +155,8 @@ def check_app(app: AppPlan, request: Request) -> None:
         raise RequestError(
             "--workload app watches one program: say --comm NAME, --pid N or -- COMMAND"
         )
+    if request.counters:
+        raise RequestError("--counters are of the probe's own threads: perf stat counts a program")
     if request.recorder is None:
         raise RequestError(
             "--workload app is measured by the recorder: say it without --no-recorder"
@@ -157,8 +193,11 @@ def _check_comm(comm: str) -> None:
         )
 
 
-def plan_for(request: Request, available: tuple[int, ...]) -> Plan:
-    """Return the plan on a board with these CPUs; raises RequestError."""
+def plan_for(request: Request, available: tuple[int, ...], model: str | None = None) -> Plan:
+    """Return the plan on a board with these CPUs; raises RequestError.
+
+    model: of its CPUs, as the fact cpu_model has it; None where it is not known.
+    """
     check(request)
     cpus = request.cpus if request.cpus is not None else available
     absent = [cpu for cpu in cpus if cpu not in available]
@@ -168,6 +207,8 @@ def plan_for(request: Request, available: tuple[int, ...]) -> Plan:
         )
     if not cpus:
         raise RequestError("the board offers no CPU to measure")
+    if request.trials is not None:
+        return _trials_plan(request, request.trials, available, model)
     return Plan(
         workload="wakeup" if request.app is None else "app",
         duration_ns=request.duration_ns,
@@ -185,6 +226,46 @@ def plan_for(request: Request, available: tuple[int, ...]) -> Plan:
         recorder=request.recorder,
         app=request.app,
         until=request.until,
+        counters=_counters(request.counters, model),
+    )
+
+
+def _counters(
+    names: tuple[str, ...], model: str | None, *, check_only: bool = False
+) -> list[CounterPlan]:
+    """Return events by their names; check_only: only whether any CPU may have them."""
+    if len(names) > MOST_COUNTERS:
+        raise RequestError(f"--counters takes up to {MOST_COUNTERS} events")
+    try:
+        if check_only:
+            check_counters(names)
+            return []
+        return list(counters_named(names, model))
+    except CounterError as error:
+        raise RequestError(str(error)) from None
+
+
+def _trials_plan(
+    request: Request, trials: TrialsRequest, available: tuple[int, ...], model: str | None
+) -> Plan:
+    try:
+        planned = trials_plan(trials, request.cpus, available, request.seed, model)
+    except TrialsError as error:
+        raise RequestError(str(error)) from None
+    return Plan(
+        workload=trials.workload,
+        duration_ns=0,
+        interval_ns=0,
+        cpus=sorted(request.cpus if request.cpus is not None else available),
+        priority=trials.priority,
+        allow_idle_states=True,
+        spool=False,
+        loads=list(request.loads),
+        settings=_for_each(request.settings, available),
+        virtual_time=request.virtual_time,
+        seed=request.seed,
+        causes=list(request.causes),
+        trials=planned,
     )
 
 

@@ -21,8 +21,9 @@ PRIORITY = 1
 #: Some windows are copied, so that functions get their names; not many, for a line may be slow.
 NEVER_LATE_NS = 3_600_000_000_000
 BODY_EVERY = 4
-#: A board that has not come to the end by then, will not.
-PATIENCE_S = 60.0
+#: A board that has not come to the end by then, will not: as much as a run has to begin, for one
+#: that others starve is slow. One that says nothing any more is given up much sooner by the link.
+PATIENCE_S = 300.0
 _TURN_S = 0.2
 
 

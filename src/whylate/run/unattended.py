@@ -12,7 +12,7 @@ import hashlib
 import shutil
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing as hung_up
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,13 +31,16 @@ from whylate.probe.link import Link
 from whylate.recording.finish import finish
 from whylate.recording.journal import JournalWriter
 from whylate.recording.manifest import Change, Manifest, Plan, Problem, State
+from whylate.recording.points import TrialsPlan
 from whylate.run.console import console_kept
 from whylate.run.measure import recorder_of, refuse_dead_loads, start_of, workload_of
 from whylate.run.progress import Observer, Tally
-from whylate.run.record import TELL_S, Run, closing, must_be_new, opening
+from whylate.run.record import TELL_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.request import Request, check, plan_for
+from whylate.run.trials import counters_of, trial_of
 from whylate.wire.frame import Frame
 from whylate.wire.messages import (
+    Account,
     Done,
     Failed,
     File,
@@ -73,6 +76,7 @@ class Script:
     workload: set[int] = field(default_factory=set)
     after: set[int] = field(default_factory=set)
     logs: set[int] = field(default_factory=set)
+    finish: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._link = Link(self.frames.extend)
@@ -114,15 +118,30 @@ def script_of(plan: Plan, release: str, placed: Sequence[PlacedCause] = ()) -> S
         script.say(Pause(WARM_UP_MS), script.preparing)
     script.say(Pause(settling_ms(plan.seed)), script.preparing)
     script.read(WANTED_AFTER, script.before)
-    if plan.app is None:
+    if plan.app is None and plan.trials is None:
         script.say(Phase(plan.phase_ns), script.workload)
     if plan.recorder is not None:
         script.say(recorder_of(plan.recorder), script.recorder)
-    script.say(workload_of(plan), script.workload)
+    if plan.counters:
+        script.say(counters_of(plan.counters), script.workload)
+    if plan.trials is None:
+        script.say(workload_of(plan), script.workload)
+    else:
+        # One that fails says so itself, and the others are made all the same.
+        for command in _trials(plan.trials):
+            script.say(command, set())
     script.read(WANTED_AFTER, script.after)
     script.read([FileRequest(one.log, LOG_LIMIT) for one in placed], script.logs)
-    script.say(Finish(), script.logs)
+    script.say(Finish(), script.finish)
     return script
+
+
+def _trials(plan: TrialsPlan) -> Iterator[Message]:
+    if plan.counters:
+        yield counters_of(plan.counters)
+    for number in range(len(plan.order)):
+        yield trial_of(plan, number)
+    yield Account()
 
 
 def measure_unattended(
@@ -228,6 +247,7 @@ def _follow(
             reader.measured = True
             moved = changes(before, reader.files(script.after))
             logs = reader.files(script.logs)
+            problems += _finish(reader, script)
     except ProbeRefusedError as error:
         if not run.tally.started:
             raise
@@ -239,6 +259,15 @@ def _follow(
     except ProbeError as error:
         problems.append(Problem("probe", str(error), fatal=True))
     return state, moved, problems, logs
+
+
+def _finish(reader: _Reader, script: Script) -> list[Problem]:
+    """Wait until loads are ended and settings put back; return what was not in order."""
+    try:
+        reader.answers(script.finish)
+    except ProbeRefusedError as error:
+        return [leaving(error)]
+    return []
 
 
 class _Reader:

@@ -13,6 +13,7 @@ from whylate.stats.extremes import ExtremalIndex
 from whylate.stats.lanes import Int64s, Lane, observed_s, time_blocks
 from whylate.stats.limits import poisson_high, poisson_low
 
+CONFIDENCE = 0.95
 #: Episodes from which their own counts can show clustering, and alone do show it.
 _EPISODES_THAT_SHOW, _ENOUGH_EPISODES = 20, 100
 
@@ -33,7 +34,7 @@ def episode_rate(
     lanes: Sequence[Lane],
     limit_ns: int,
     index: ExtremalIndex | None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> EpisodeRate:
     """Limit the rate of episodes above limit_ns, each limit at the stated confidence.
 

@@ -32,7 +32,9 @@ class Statistic:
 
     least_n: the activations that a run needs for it. q: of which quantile; None: of none. weight:
     what it counts in the joint test. grows: that it grows with the length of a run. least_runs:
-    with fewer a side nothing is said of it.
+    with fewer a side nothing is said of it. unit: of its values; None: that of the comparison.
+    higher_is_better: of rates. quantity: what it is, where runs may have several things of one
+    name.
     """
 
     name: str
@@ -41,6 +43,9 @@ class Statistic:
     weight: float = 1.0
     grows: bool = False
     least_runs: int = 1
+    unit: str | None = None
+    higher_is_better: bool = False
+    quantity: str = ""
 
 
 def _quantile(name: str, q: Fraction, weight: float = 1.0) -> Statistic:

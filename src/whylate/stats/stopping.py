@@ -51,10 +51,11 @@ def e_value(differences: Floats) -> float:
         return 1.0
     mean = differences.mean()
     squares = float(((differences - mean) ** 2).sum())
-    if squares == 0:
-        return 1.0 if mean == 0 else math.inf
-    t2 = n * (n - 1) * mean * mean / squares
     wide = 1 + n * SPREAD
+    if squares == 0:
+        # The limit of large t: whole numbers, or a coarse clock, can come out so by chance.
+        return 1.0 if mean == 0 else math.exp(min((n - 1) / 2 * math.log(wide), 700.0))
+    t2 = n * (n - 1) * mean * mean / squares
     log = -0.5 * math.log(wide) + n / 2 * (
         math.log1p(t2 / (n - 1)) - math.log1p(t2 / (wide * (n - 1)))
     )

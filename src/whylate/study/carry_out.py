@@ -20,7 +20,7 @@ from whylate.recording.reader import open_recording
 from whylate.run.environment import with_variables
 from whylate.run.knobs import Applied, apply
 from whylate.run.progress import Observer
-from whylate.run.request import Request, RequestError, recorder_plan
+from whylate.run.request import Request, RequestError
 from whylate.run.several import Job, Outcome, carry_out
 from whylate.study.check import check_knobs, opened_name
 from whylate.study.dither import dithered
@@ -30,11 +30,14 @@ from whylate.study.model import Done, Place, StudyPlan
 from whylate.study.order import left
 from whylate.study.took import not_taken
 from whylate.study.undo import Undo
+from whylate.study.workload import request_of
 
 #: A run is tried so often in a row before its board is given up for this time.
 _TRIES = 3
 #: Between tries, s: a board that is being switched, or a network, comes back meanwhile.
 _PAUSE_S = 5.0
+#: Problems of a run that never began as it should: they say nothing of what it was to show.
+_NOT_BEGUN = {"late-start"}
 #: Below the study's directory, for as long as a board warms up.
 WARM_UP = "warm-up"
 
@@ -108,7 +111,7 @@ class _Study:
         self._stopped = stopped
         check_knobs(plan)
         self._variants = {
-            one.name: apply(_request(plan), one.knobs, plan.knobs) for one in plan.variants
+            one.name: apply(request_of(plan), one.knobs, plan.knobs) for one in plan.variants
         }
         self._undo = Undo(journal.directory)
         self._evidence = Evidence(journal.directory, plan)
@@ -186,7 +189,7 @@ class _Study:
         shutil.rmtree(directory, ignore_errors=True)
         directory.parent.mkdir(parents=True, exist_ok=True)
         job = self._job(place, directory)
-        request = replace(job.request, duration_ns=self._plan.warm_up_ns, recorder=None)
+        request = _shorter(job.request, self._plan.warm_up_ns)
         carry_out(replace(job, request=request), self._stopped)
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -246,9 +249,13 @@ class _Study:
             return str(unreadable)
         if manifest.state != "complete":
             return f"the run was {manifest.state}"
-        without = not_taken(self._variants[place.variant], manifest)
+        badly_begun = [one.text for one in manifest.problems if one.code in _NOT_BEGUN]
+        if badly_begun:
+            return badly_begun[0]
+        applied = self._variants[place.variant]
+        without = not_taken(applied, manifest, list(self._variants.values()))
         if without is not None:
-            raise _refused(place, f"knob {without}")
+            raise _refused(place, without)
         return ""
 
 
@@ -256,19 +263,11 @@ def _refused(place: Place, why: str) -> RequestError:
     return RequestError(f"variant {place.variant} on {place.board}: {why}")
 
 
-def _request(plan: StudyPlan) -> Request:
-    return Request(
-        duration_ns=plan.duration_ns,
-        interval_ns=plan.interval_ns,
-        cpus=tuple(plan.cpus) if plan.cpus is not None else None,
-        priority=plan.priority,
-        allow_idle_states=False,
-        spool=False,
-        loads=(),
-        settings=(),
-        virtual_time=plan.virtual_time,
-        recorder=recorder_plan(threshold_ns=plan.threshold_ns) if plan.recorder else None,
-    )
+def _shorter(request: Request, warm_up_ns: int) -> Request:
+    """Return the run as a board warms up with it: for that time, or for one round."""
+    if request.trials is not None:
+        return replace(request, trials=replace(request.trials, rounds=1))
+    return replace(request, duration_ns=warm_up_ns, recorder=None)
 
 
 def _of_load(plan: StudyPlan, applied: Applied, place: Place) -> Request:

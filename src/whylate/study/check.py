@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
+from whylate.compare.words import names_text
 from whylate.lab.description import RT, names, with_kernel
+from whylate.recording.point_names import point_names
 from whylate.run.environment import with_variables
+from whylate.run.knob_files import idle_states, plain_path
 from whylate.run.knobs import Applied, apply
 from whylate.run.own_knobs import check_own
-from whylate.run.request import Request, RequestError
+from whylate.run.request import RequestError
+from whylate.run.trial_requests import TrialsError, check_places
 from whylate.study.model import LoadSet, StudyPlan, Variant
+from whylate.study.workload import request_of
 
 
 def check_knobs(plan: StudyPlan) -> None:
     """Raise RequestError for a knob that there is not, or that cannot be set."""
-    nothing = Request(0, 0, None, 80, False, False, (), ())
     for name, knob in plan.knobs.items():
         check_own(name, knob)
     for one in plan.variants:
-        applied = apply(nothing, one.knobs, plan.knobs)
+        applied = _applied(plan, one)
+        _check_points(plan, one, applied)
         _check_boots(plan, one, applied)
         _check_time(plan, one, applied)
         for load in plan.loads:
@@ -30,11 +34,30 @@ def check_differ(plan: StudyPlan) -> None:
     """Raise RequestError for variants that are the same: what a user writes is to compare."""
     for number, one in enumerate(plan.variants):
         for other in plan.variants[:number]:
-            if any(_set(other.knobs, board) == _set(one.knobs, board) for board in plan.boards):
+            if are_same(plan, other, one):
                 raise RequestError(
                     f"variants {other.name} and {one.name} have the same knobs: nothing would be "
                     "compared with nothing"
                 )
+
+
+def are_same(plan: StudyPlan, one: Variant, other: Variant) -> bool:
+    """Whether two variants are one on some board, however their knobs are called."""
+    ours, theirs = _applied(plan, one), _applied(plan, other)
+    return any(_means(ours, board) == _means(theirs, board) for board in plan.boards)
+
+
+def check_idle_states(plan: StudyPlan) -> None:
+    """Raise RequestError for an idle state that is switched where none but the lightest is used."""
+    for one in plan.variants:
+        request = _applied(plan, one).request
+        paths = idle_states(request.settings)
+        # Workloads with trials hold none.
+        if paths and request.trials is None and not request.allow_idle_states:
+            raise RequestError(
+                f"variant {one.name} switches idle states ({paths[0]}), and the run holds them at "
+                'the lightest: it would change nothing without idle-states = "allowed"'
+            )
 
 
 def opened_name(board: str, applied: Applied) -> str:
@@ -44,15 +67,54 @@ def opened_name(board: str, applied: Applied) -> str:
     return with_kernel(board, rt=applied.kernel == "rt") or board
 
 
-def _set(knobs: Mapping[str, str], board: str) -> dict[str, str]:
-    """Return what knobs mean on a board: of two kernels it has one without being told."""
-    own = "rt" if board.endswith(RT) else "ordinary"
-    return {"kernel": own, **knobs} if board in names() else dict(knobs)
+def _applied(plan: StudyPlan, one: Variant) -> Applied:
+    try:
+        return apply(request_of(plan), one.knobs, plan.knobs)
+    except RequestError as error:
+        raise RequestError(f"variant {one.name}: {error}") from None
+
+
+def _means(applied: Applied, board: str) -> tuple[object, ...]:
+    """Return what a run with its knobs is on a board. A word that is left out changes nothing."""
+    request = applied.request
+    files = {plain_path(one.path): one.value for one in request.settings}
+    cpus = request.cpus
+    if cpus is not None and request.trials is None:
+        cpus = tuple(sorted(cpus))  # each is measured by itself
+    kernel = applied.kernel
+    if kernel is None and board in names():
+        # Of two kernels a board has one without being told.
+        kernel = "rt" if board.endswith(RT) else "ordinary"
+    return (
+        replace(request, settings=(), cpus=cpus),
+        files,
+        set(applied.kernel_args),
+        kernel,
+        dict(applied.variables),
+        {one.name: one.value for one in applied.commands},
+    )
+
+
+def _check_points(plan: StudyPlan, one: Variant, applied: Applied) -> None:
+    """Raise RequestError for a variant whose points are called otherwise, or that has no place."""
+    trials = applied.request.trials
+    if plan.trials is None or trials is None:
+        return
+    try:
+        check_places(trials, applied.request.cpus)
+    except TrialsError as error:
+        raise RequestError(f"variant {one.name}: {error}") from None
+    theirs, ours = point_names(trials.points), point_names(plan.trials.points)
+    if set(theirs) != set(ours):
+        raise RequestError(
+            f"variant {one.name} measures {names_text(theirs[:4])}, and the study "
+            f"{names_text(ours[:4])}: points of other names are not compared"
+        )
 
 
 def _check_boots(plan: StudyPlan, one: Variant, applied: Applied) -> None:
     others = [board for board in plan.boards if board not in names()]
-    if applied.kernel_args and others:
+    if (applied.kernel_args or applied.left_out) and others:
         raise RequestError(
             f"variant {one.name} sets the kernel's command line, for which {others[0]} would have "
             "to boot: only virtual boards take one here"

@@ -33,7 +33,7 @@ def dithered(request: Request, plan: StudyPlan, place: Place) -> Request:
     return replace(
         request,
         seed=int(rng.integers(1, _SEEDS)),
-        phase_ns=int(rng.integers(plan.interval_ns)),
+        phase_ns=int(rng.integers(plan.interval_ns)) if plan.interval_ns else 0,
         causes=tuple(_moved(one, rng) for one in request.causes),
     )
 

@@ -11,11 +11,12 @@ import numpy as np
 from whylate.compare.cautions import distrust
 from whylate.compare.runs import Arm, lacking
 from whylate.stats.factorial import combinations_of, factorial
-from whylate.stats.run_statistics import STATISTICS
 from whylate.study.evidence import Evidence
 from whylate.study.model import Done, StudyPlan
 
 _SEED = 7
+#: Logarithms by which overruns may raise a statistic all the same.
+_HARDLY = 0.01
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -31,13 +32,17 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class EffectsOf(msgspec.Struct, frozen=True):
-    """All effects on a board under a load; why_not: why there are none."""
+    """All effects on a board under a load; why_not: why there are none.
+
+    left_out: statistics of which overruns hide how high they are in some run.
+    """
 
     board: str
     load: str
     rounds: int
     effects: list[Effect]
     why_not: str | None = None
+    left_out: list[str] = []
 
 
 def effects_of(
@@ -53,7 +58,14 @@ def effects_of(
     bad = distrust(together, Arm("", ()))
     if bad is not None:
         return EffectsOf(board, load, len(rounds), [], bad)
-    borne = [one for one in STATISTICS if lacking(one, together, together) is None]
+    statistics = together.runs[0].statistics
+    had = [one for one in statistics if lacking(one, together, together) is None]
+    # What is only known to be at least so high would make an effect of a stall, or hide one.
+    borne = [
+        one
+        for one in had
+        if float((together.most(one.name) - together.compared(one.name)).max()) <= _HARDLY
+    ]
     if not borne:
         return EffectsOf(board, load, len(rounds), [], "no statistic can be had of all runs")
     settings = combinations_of(len(plan.factors))
@@ -77,7 +89,8 @@ def effects_of(
                 float(found.adjusted[number]),
             )
         )
-    return EffectsOf(board, load, len(rounds), effects)
+    left_out = [one.name for one in had if one not in borne]
+    return EffectsOf(board, load, len(rounds), effects, left_out=left_out)
 
 
 def _said(plan: StudyPlan, knob: int) -> str:

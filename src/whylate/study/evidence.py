@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from scipy.stats import binom
 
 from whylate.compare.judge import compare
 from whylate.compare.model import Comparison
@@ -46,6 +47,48 @@ class Standing:
     e_value: float | None = None
 
 
+@dataclass(frozen=True)
+class Failures:
+    """Why runs of a comparison failed, which were then made again.
+
+    base, variant: names of the sides; ours, theirs: of each, why.
+    """
+
+    base: str
+    variant: str
+    ours: list[str]
+    theirs: list[str]
+
+    def told(self, found: Comparison) -> Comparison:
+        """Return a comparison with what failed: who fails more often is not better for the rest.
+
+        The chance that so many of all failures are of one side, were they as likely of either, is
+        at most 5 % where that counts.
+        """
+        cautions = [
+            f"{len(why)} run{'s' if len(why) > 1 else ''} of {name} failed and "
+            f"{'were' if len(why) > 1 else 'was'} made again: {why[0]}"
+            for name, why in ((self.base, self.ours), (self.variant, self.theirs))
+            if why
+        ]
+        found = msgspec.structs.replace(found, cautions=[*found.cautions, *cautions])
+        both = len(self.ours) + len(self.theirs)
+        by_chance = float(binom.sf(len(self.theirs) - 1, both, 0.5)) if both else 1.0
+        if found.verdict in ("better", "same") and by_chance <= ALPHA:
+            why = f"{found.why}, of the runs that did not fail, but {cautions[-1]}"
+            return msgspec.structs.replace(found, verdict="no verdict", why=why)
+        return found
+
+
+def failures(key: Key, base: str, done: Sequence[Done]) -> Failures:
+    """Return what failed of a comparison's runs."""
+    of: dict[str, list[str]] = {base: [], key.variant: []}
+    for one in done:
+        if one.failed and (one.board, one.load) == (key.board, key.load):
+            of.get(one.variant, []).append(one.failed)
+    return Failures(base, key.variant, of[base], of[key.variant])
+
+
 class Evidence:
     """Reads each recording once, and says how every comparison stands."""
 
@@ -54,6 +97,7 @@ class Evidence:
         self._plan = plan
         self._runs: dict[str, Run] = {}
         self._standings: dict[Key, Standing] = {}
+        self._failures = Failures("", "", [], [])
 
     def keys(self, board: str) -> list[Key]:
         """Return the comparisons of a board."""
@@ -72,6 +116,7 @@ class Evidence:
         stands = self._standings.get(key)
         if stands is not None and stands.over:
             return stands
+        self._failures = failures(key, self._plan.variants[0].name, done)
         sides = self._sides(key, done)
         rounds = len(sides[0])
         look = self._look(rounds)
@@ -130,6 +175,11 @@ class Evidence:
         levels = look_levels(looks) if len(looks) > 1 else (ALPHA,)
         found = self._compare(key, sides, look, levels[looks.index(look)])
         over = last or found.verdict in ("better", "worse", "same")
+        if not over and found.more_runs is not None:
+            # Nothing is decided before the next look, however little seems to be missing.
+            until_next = min(one for one in looks if one > look) - look
+            more = max(found.more_runs, until_next)
+            found = msgspec.structs.replace(found, more_runs=more)
         return Standing(key, rounds, look, found, over)
 
     def _any_time(
@@ -144,19 +194,22 @@ class Evidence:
         logs = differences(Arm("", tuple(sides[0])), Arm("", tuple(sides[1])))
         e_value = joint_e_value(logs)
         shown = e_value >= 1 / ALPHA
-        if shown and found.verdict == "inconclusive" and found.p is not None:
+        if shown and found.verdict in ("inconclusive", "same") and found.p is not None:
             found = self._compare(key, sides, rounds, found.p)
         elif not shown and found.verdict in ("better", "worse"):
             why = f"{found.why}; the e-value is {e_value:.2g}, and {1 / ALPHA:.0f} would show it"
             found = msgspec.structs.replace(found, verdict="inconclusive", why=why)
-        return Standing(key, rounds, rounds, found, last or shown, e_value)
+        decided = shown and found.verdict in ("better", "worse", "same")
+        return Standing(key, rounds, rounds, found, last or decided, e_value)
 
     def _compare(
         self, key: Key, sides: tuple[list[Run], list[Run]], rounds: int, alpha: float
     ) -> Comparison:
         first, second = (tuple(side[:rounds]) for side in sides)
         question = Question(margins=self._plan.margins, alpha=alpha)
-        return compare(Arm(self._plan.variants[0].name, first), Arm(key.variant, second), question)
+        base = self._plan.variants[0].name
+        found = compare(Arm(base, first), Arm(key.variant, second), question)
+        return self._failures.told(found)
 
 
 def rounds_left(plan: StudyPlan, standings: Sequence[Standing]) -> int:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from whylate.causes.answer import answer_of
 from whylate.causes.piece import Cause
 from whylate.causes.population import Population
+from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.stats.factorial import holm
 from whylate.stats.prevented import Late, Prevented, differ, fell, prevented
@@ -31,6 +32,8 @@ Floats = NDArray[np.float64]
 
 #: Not the board's: what whylate took, and what it does not know.
 _OWN = frozenset({Cause.RECORDING, Cause.UNEXPLAINED, Cause.NOT_OBSERVED})
+#: Facts that are the recording's own: words of a command line, or CPUs, are not asked for again.
+_SAME_FACTS = ("kernel_release", "kernel_command_line", "cpu_model", "cpus_online")
 #: Causes that move by less than this part of the late time are of no interest off target.
 _WORTH = 0.02
 
@@ -56,7 +59,8 @@ class Found(msgspec.Struct, frozen=True):
 
     rounds: whole ones. preventable None: there is none, and why_not says why. target: the causes'
     own time; None: none was named. fell: whether it did; None: not asked. located: their share of
-    the recording's late time. off_target: what else surely changed.
+    the recording's late time. off_target: what else surely changed. unlike: facts that the runs
+    have otherwise than the recording, of another board as it were.
     """
 
     said: str
@@ -71,6 +75,7 @@ class Found(msgspec.Struct, frozen=True):
     off_target: list[Changed]
     located: Share | None
     why_not: str | None
+    unlike: list[str] = []
 
 
 class RunLate(msgspec.Struct, frozen=True):
@@ -92,8 +97,18 @@ def located(population: Population | None, targets: frozenset[Cause]) -> Share |
     return Share(sum(one.share for one in lines), None, None)
 
 
+def unlike(recorded: Manifest, made: Manifest) -> list[str]:
+    """Return which facts of a run are not those of the recording, of those that must be."""
+    ours, theirs = ({one.name: one.value for one in of.facts} for of in (recorded, made))
+    return [name for name in _SAME_FACTS if ours.get(name) != theirs.get(name)]
+
+
 def found_of(
-    directory: Path, asked: Experiment, done: Sequence[Done], in_recording: Share | None
+    directory: Path,
+    asked: Experiment,
+    done: Sequence[Done],
+    in_recording: Share | None,
+    recorded: Manifest,
 ) -> Found:
     """Judge the whole rounds of an experiment; raises RecordingError."""
     plan = asked.plan
@@ -105,8 +120,10 @@ def found_of(
         side: [_run(directory / one, threshold_ns, seconds) for one in recordings.values()]
         for side, recordings in of.items()
     }
+    first = next(iter(of[ON].values()), None)
+    other = unlike(recorded, open_recording(directory / first).manifest) if first else []
     found = Found(asked.said, threshold_ns, rounds, None, None, None, None, None, None, [],
-                  in_recording, None)  # fmt: skip
+                  in_recording, None, other)  # fmt: skip
     bad = [run.why_not for side in runs.values() for run in side if run.why_not]
     if bad:
         return _refused(found, f"{len(bad)} runs must not be judged: {bad[0]}")

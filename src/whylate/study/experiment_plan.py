@@ -13,10 +13,11 @@ from whylate.causes.piece import Cause
 from whylate.lab.causes.catalogue import cause as known_cause
 from whylate.lab.errors import LabError
 from whylate.recording.manifest import Plan
-from whylate.run.knobs import apply
+from whylate.run.knob_files import idle_states, same_file
+from whylate.run.knobs import setting_of
 from whylate.run.loads import load_text
-from whylate.run.request import Request, RequestError
-from whylate.study.check import check_knobs
+from whylate.run.request import RequestError
+from whylate.study.check import are_same, check_idle_states, check_knobs
 from whylate.study.model import LoadSet, Stop, StudyPlan, Variant
 
 ON, OFF, PLACEBO = "on", "off", "placebo"
@@ -94,7 +95,8 @@ def experiment(
     loads = [one for one in plan.loads if one.kind != switch.left_out]
     both = _as_recorded(plan)
     on = {**both, **switch.on}
-    off = {key: value for key, value in {**both, **switch.off}.items() if value is not None}
+    off = {key: value for key, value in switch.off.items() if value is not None}
+    off = {**_without(both, switch.off), **off}
     study = StudyPlan(
         boards=[board],
         variants=[Variant(ON, on), Variant(OFF, off), Variant(PLACEBO, on)],
@@ -108,13 +110,14 @@ def experiment(
         virtual_time=plan.virtual_time,
         smp=max(plan.cpus) + 1 if plan.virtual_time else None,
     )
-    nothing = Request(0, 0, None, plan.priority, False, False, (), ())
-    if apply(nothing, on) == apply(nothing, off):
+    if are_same(study, study.variants[0], study.variants[1]):
         raise RequestError(
             f"--experiment {what[:60]}: the recording was made so already: there is nothing to "
             "switch off"
         )
     check_knobs(study)
+    if not idle_states(plan.settings):
+        check_idle_states(study)
     targets = switch.targets if target is None else frozenset({target})
     return Experiment(study, switch.said, targets)
 
@@ -126,6 +129,16 @@ def _as_recorded(plan: Plan) -> dict[str, str]:
     if plan.causes:
         knobs["cause"] = _causes_text(plan)
     return knobs
+
+
+def _without(knobs: Mapping[str, str], switched: Mapping[str, str | None]) -> dict[str, str]:
+    """Leave out what is switched, by whichever name: of one file one knob is set."""
+    files = [one.path for name, value in switched.items() if (one := setting_of(name, value or ""))]
+    return {
+        name: value
+        for name, value in knobs.items()
+        if name not in switched and not any(same_file(name, path) for path in files)
+    }
 
 
 def _causes_text(plan: Plan, without: str = "") -> str:

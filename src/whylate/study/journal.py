@@ -24,6 +24,9 @@ RUNS = "runs"
 _MAY_CHANGE = frozenset({"stop", "budget_ns", "warm_up_ns"})
 
 
+#: An e-process is looked at from so many pairs on.
+_FIRST_LOOK = 2
+
 LAYOUT = Layout(
     what="study",
     plan=PLAN,
@@ -64,6 +67,31 @@ class StudyJournal(LineDirectory[StudyPlan, Done]):
                     f"{self.directory} is a study with another {name.removesuffix('_ns')}: give "
                     "the same plan again to go on with it, or choose another name with -o"
                 )
+        self._check_stop(held)
+
+    def _check_stop(self, held: StudyPlan) -> None:
+        """Raise RequestError for a rule that would look once more at what was looked at.
+
+        Who makes more runs because those that there were did not decide it, and then tests at 5 %
+        again, errs in one of seven. An e-process may go on for as long as one likes.
+        """
+        ours, theirs = self.plan.stop, held.stop
+        if ours == theirs or ours.kind == theirs.kind == "anytime":
+            return
+        first = _FIRST_LOOK if theirs.kind == "anytime" else theirs.looks[0]
+        base = held.variants[0].name
+        rounds = max(
+            len(whole_rounds(self.lines, board, load.name, [base, other.name])[base])
+            for board in held.boards
+            for load in held.loads
+            for other in held.variants[1:]
+        )
+        if rounds >= first:
+            raise RequestError(
+                f"{self.directory} has {rounds} rounds and was looked at by its rule: another rule "
+                "now would err more often than it says. A new study may have any: choose another "
+                "name with -o"
+            )
 
 
 def made(done: list[Done]) -> set[Place]:

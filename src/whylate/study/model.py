@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from whylate.recording.manifest import LoadPlan
+from whylate.recording.points import Point
 from whylate.run.own_knobs import OwnKnob
 
 SCHEMA_VERSION = 1
@@ -44,6 +45,18 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     looks: list[int]
 
 
+class StudyTrials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What each run measures: points, in so many rounds of its own."""
+
+    points: list[Point]
+    rounds: int
+    repetitions: int
+    block_ns: int | None = None
+    free: bool = False
+    priority: int = 0
+    counters: list[str] = []
+
+
 class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """study.json."""
 
@@ -58,6 +71,8 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     priority: int = 80
     cpus: list[int] | None = None
     recorder: bool = True
+    #: Of a workload that has trials; None: wakeups are measured.
+    trials: StudyTrials | None = None
     #: Above it the recorder calls an activation late; None: by rank.
     threshold_ns: int | None = None
     #: Those of the user's own, by name.

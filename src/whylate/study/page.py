@@ -12,6 +12,7 @@ from whylate.report.forest import Forest, Ratio, forest
 from whylate.study.effects import Effect, EffectsOf
 from whylate.study.evidence import ALPHA, Evidence
 from whylate.study.model import Done, StudyPlan
+from whylate.study.table import LEFT_OUT
 
 PAGE = "report.html"
 #: Statistics whose effects are plotted.
@@ -62,6 +63,9 @@ def _effects(found: EffectsOf) -> Effects:
         EffectLine(name, "; ".join(one.knobs), p_text(one.p), one.p <= ALPHA)
         for name, one in zip(names, found.effects, strict=True)
     ]
+    if found.left_out:
+        names_left = ", ".join(found.left_out)
+        lines.append(EffectLine("", f"left out: {names_left} ({LEFT_OUT})", "", clear=False))
     shown = [name for name in _PLOTTED if name in found.effects[0].ratios]
     plots = [_plot(statistic, names, found.effects) for statistic in shown]
     return Effects(lines, [plot for plot in plots if plot is not None])

@@ -4,7 +4,9 @@ boards, for, interval, priority, cpus, recorder, virtual_time, smp, seed, warm_u
 what every run is; looks, anytime or runs when it stops; same = { p50 = "5%" } what is called the
 same. loads = { idle = [], busy = ["memory", "net:2"] } has sets of loads by name, and each table
 [variants.NAME] the knobs of a variant: governor = "performance". A table [knobs.NAME] with read and
-write makes a knob of one's own, which is called "command:NAME".
+write makes a knob of one's own, which is called "command:NAME". One of the tables [switch],
+[memory], [clock] and [cmd] has the runs measure that instead of wakeups: its keys are the options
+of whylate measure, as lists, and a knob "workload:pages" changes one of them.
 """
 
 from __future__ import annotations
@@ -18,13 +20,24 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from whylate.compare.words import names_text
+from whylate.recording.path_part import path_part
 from whylate.run.loads import parse_load
 from whylate.run.own_knobs import OwnKnob
 from whylate.run.request import MIN_INTERVAL_NS, RequestError
 from whylate.stats.factorial import MOST_FACTORS, combinations_of
 from whylate.stats.run_statistics import MAY_BE_SAME
-from whylate.study.check import check_differ, check_knobs
-from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
+from whylate.study.check import check_differ, check_idle_states, check_knobs
+from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, StudyTrials, Variant
+from whylate.study.workload import (
+    TABLES,
+    ClockTable,
+    CommandTable,
+    MemoryTable,
+    SwitchTable,
+    statistic_names,
+    study_trials,
+)
 from whylate.summary.units import parse_ns
 
 #: More than these no study has.
@@ -41,6 +54,8 @@ WARM_UP_NS = 2_000_000_000
 _MAX_PLAN = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
 _T = TypeVar("_T")
+#: Keys of a plan that say how wakeups are measured.
+_OF_WAKEUPS = ("for", "interval", "priority", "recorder")
 _MARGIN = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)\s*%")
 
 
@@ -66,6 +81,10 @@ class PlanFile(msgspec.Struct, forbid_unknown_fields=True, rename={"duration": "
     seed: int = 1
     budget: str | None = None
     warm_up: str | None = None
+    switch: SwitchTable | None = None
+    memory: MemoryTable | None = None
+    clock: ClockTable | None = None
+    cmd: CommandTable | None = None
 
 
 def read_plan_file(path: Path) -> PlanFile:
@@ -74,11 +93,51 @@ def read_plan_file(path: Path) -> PlanFile:
         if path.stat().st_size > _MAX_PLAN:
             raise RequestError(f"{path} is too large for a plan")
         raw: Any = tomllib.loads(path.read_text(encoding="utf-8"))
-        return msgspec.convert(raw, type=PlanFile)
+        _check_keys(path, raw)
+        _check_values(path, raw)
+        file = msgspec.convert(raw, type=PlanFile)
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise RequestError(f"{path}: {error}") from None
+    except RecursionError:
+        raise RequestError(f"{path}: brackets within brackets, too deep for a plan") from None
+    table = next((name for name in TABLES if name in raw), None)
+    idle = [key for key in _OF_WAKEUPS if key in raw]
+    if table is not None and idle:
+        raise RequestError(f"{path}: {idle[0]} is of wakeups, and the runs measure [{table}]")
+    return file
+
+
+def _check_keys(path: Path, raw: Mapping[str, Any]) -> None:
+    """Raise RequestError for a key that nothing has, with those that there are."""
+    places: list[tuple[str, Any, type]] = [("a plan", raw, PlanFile)]
+    places += [(f"[{name}]", raw.get(name), table) for name, table in TABLES.items()]
+    for place, found, kind in places:
+        keys = [one.encode_name for one in msgspec.structs.fields(kind)]
+        for key in found if isinstance(found, dict) else ():
+            if key not in keys:
+                raise RequestError(
+                    f"{path}: {place} has no key {key[:60]!r}: there are {', '.join(sorted(keys))}"
+                )
+
+
+def _check_values(path: Path, raw: Mapping[str, Any]) -> None:
+    """Raise RequestError for a knob whose value is none, by its name."""
+    tables = {"factors": raw.get("factors")}
+    variants = raw.get("variants")
+    if isinstance(variants, dict):
+        tables |= {f"variants.{name}": knobs for name, knobs in variants.items()}
+    for table, knobs in tables.items():
+        for knob, value in knobs.items() if isinstance(knobs, dict) else ():
+            each = value if table == "factors" and isinstance(value, list) else [value]
+            for one in each:
+                if not isinstance(one, str | int | float | bool):
+                    kind = "list" if isinstance(one, list) else "table or a time"
+                    raise RequestError(
+                        f"{path}: {knob[:60]!r} in [{table[:60]}] is a {kind}: a knob has a text, "
+                        "a number, or true or false"
+                    )
 
 
 def plan_of(file: PlanFile) -> StudyPlan:
@@ -99,10 +158,12 @@ def plan_of(file: PlanFile) -> StudyPlan:
         )
     if not file.boards or len(set(file.boards)) != len(file.boards):
         raise RequestError("name each board once")
-    interval_ns = _time("interval", file.interval)
-    duration_ns = _time("for", file.duration)
-    if not MIN_INTERVAL_NS <= interval_ns <= duration_ns:
-        raise RequestError("the interval must lie between 50us and the time of a run")
+    _check_places("boards", file.boards)
+    _check_places("loads", list(loads))
+    _check_places("variants", [one.name for one in variants])
+    trials = _trials(file)
+    duration_ns, interval_ns = _times(file) if trials is None else (0, 0)
+    names = MAY_BE_SAME if trials is None else statistic_names(trials)
     plan = StudyPlan(
         boards=list(file.boards),
         variants=variants,
@@ -115,16 +176,30 @@ def plan_of(file: PlanFile) -> StudyPlan:
         priority=file.priority,
         cpus=file.cpus,
         recorder=file.recorder,
-        margins={name: _margin(name, text) for name, text in file.same.items()},
+        trials=trials,
+        margins={name: _margin(name, text, names) for name, text in file.same.items()},
         virtual_time=file.virtual_time,
         smp=file.smp,
         seed=file.seed,
         budget_ns=None if file.budget is None else _time("budget", file.budget),
-        warm_up_ns=_warm_up(file, duration_ns),
+        warm_up_ns=_warm_up(file, duration_ns or WARM_UP_NS),
     )
     check_knobs(plan)
     check_differ(plan)
+    check_idle_states(plan)
     return plan
+
+
+def _check_places(what: str, names: Sequence[str]) -> None:
+    """Raise RequestError for names of one directory: the runs of both would lie there."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(path_part(name), name)
+        if other != name:
+            raise RequestError(
+                f"{what} {other[:60]!r} and {name[:60]!r} would keep their runs in one directory "
+                f"({path_part(name)}): name one of them otherwise"
+            )
 
 
 def _knobs(knobs: Mapping[_T, str | int | float | bool]) -> dict[_T, str]:
@@ -154,11 +229,27 @@ def _warm_up(file: PlanFile, duration_ns: int) -> int:
     return _time("warm_up", file.warm_up)
 
 
-def _margin(name: str, text: str) -> float:
+def _times(file: PlanFile) -> tuple[int, int]:
+    interval_ns = _time("interval", file.interval)
+    duration_ns = _time("for", file.duration)
+    if not MIN_INTERVAL_NS <= interval_ns <= duration_ns:
+        raise RequestError("the interval must lie between 50us and the time of a run")
+    return duration_ns, interval_ns
+
+
+def _trials(file: PlanFile) -> StudyTrials | None:
+    """Return what the runs measure where a table says so; raises RequestError."""
+    tables = [one for name in TABLES if (one := getattr(file, name)) is not None]
+    if len(tables) > 1:
+        raise RequestError(f"a study has one workload: one of [{'], ['.join(TABLES)}]")
+    return study_trials(tables[0]) if tables else None
+
+
+def _margin(name: str, text: str, names: Sequence[str]) -> float:
     match = _MARGIN.fullmatch(text.strip())
-    if name not in MAY_BE_SAME:
+    if name not in names:
         raise RequestError(
-            f"same takes {', '.join(MAY_BE_SAME)}: {name[:40]!r} is never shown to be the same"
+            f"same takes {names_text(list(names))}: {name[:40]!r} is never shown to be the same"
         )
     if match is None or not float(match[1]):
         raise RequestError(f"same.{name} = {text[:40]!r} is no margin: write it like 5%")

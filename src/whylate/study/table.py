@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -20,8 +20,11 @@ _SHOWN = ("p50", "p99", "p99.9", "max")
 def standings_table(rows: Iterable[tuple[Standing, int]]) -> Table:
     """Lay out how comparisons stand, each with the most rounds that it may take."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for heading in ("board", "load", "variant", "rounds", *_SHOWN, ""):
-        table.add_column(heading, justify="right" if heading in ("rounds", *_SHOWN) else "left")
+    rows = list(rows)
+    shown = _shown([one for one, _ in rows])
+    for heading in ("board", "load", "variant", "rounds", *shown, ""):
+        table.add_column(Text(plain(heading, 40)), overflow="fold",
+                         justify="right" if heading in ("rounds", *shown) else "left")  # fmt: skip
     for one, most in rows:
         figures = {row.name: row for row in one.found.statistics} if one.found else {}
         verdict = Text("…")
@@ -29,13 +32,25 @@ def standings_table(rows: Iterable[tuple[Standing, int]]) -> Table:
             verdict = Text(one.found.verdict, style=STYLES[one.found.verdict])
         table.add_row(
             Text(plain(one.key.board, 30)),
-            Text(one.key.load),
-            Text(one.key.variant),
+            Text(plain(one.key.load, 40)),
+            Text(plain(one.key.variant, 40)),
             str(one.rounds) if one.over else f"{one.rounds} of {most}",
-            *(_cell(figures.get(name)) for name in _SHOWN),
+            *(_cell(figures.get(name)) for name in shown),
             verdict,
         )
     return table
+
+
+def _shown(standings: Sequence[Standing]) -> Sequence[str]:
+    """Return the statistics that have a column: of latencies the same few, of points the first."""
+    found = dict.fromkeys(
+        row.name for one in standings if one.found is not None for row in one.found.statistics
+    )
+    return _SHOWN if not found or _SHOWN[0] in found else list(found)[: len(_SHOWN)]
+
+
+#: Why statistics have no effects.
+LEFT_OUT = "overruns hide how high they are"
 
 
 def effects_table(found: EffectsOf) -> Table:
@@ -44,7 +59,7 @@ def effects_table(found: EffectsOf) -> Table:
     table.add_column("effect", overflow="fold")
     names = list(found.effects[0].ratios) if found.effects else []
     for name in (*names, "p"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(Text(plain(name, 40)), justify="right", no_wrap=True)
     for one in found.effects:
         clear = one.p <= ALPHA
         table.add_row(
@@ -56,6 +71,8 @@ def effects_table(found: EffectsOf) -> Table:
             "", *(Text(f"{percent_text(low)} … {percent_text(high)}", style="dim")
                   for _, low, high in one.ratios.values()), "",
         )  # fmt: skip
+    if found.left_out:
+        table.add_row(Text(f"left out: {', '.join(found.left_out)} ({LEFT_OUT})", style="dim"))
     return table
 
 

@@ -1,23 +1,67 @@
-"""Whether what a board had to boot for took effect, by what the recording says of it."""
+"""Whether a run was made with its knobs, by what its recording says of it."""
 
 from __future__ import annotations
 
-from whylate.boards.facts.cmdline import parameters
+from collections.abc import Sequence
+
+from whylate.boards.facts.cmdline import parameters, value_of
 from whylate.recording.manifest import FactValue, Manifest
 from whylate.run.knobs import Applied
+from whylate.run.record import LEAVING
+
+#: The probe's note where idle states could not be held at the lightest.
+_NOT_HELD = "idle-states"
 
 
-def not_taken(applied: Applied, manifest: Manifest) -> str | None:
-    """Say which knob a run was made without; None where it had them all."""
+def not_taken(applied: Applied, manifest: Manifest, all_of_them: Sequence[Applied]) -> str | None:
+    """Say which knob a run was made without; None where it had them all.
+
+    all_of_them: the variants of the study: what one of them asks for the others must not have.
+    """
     facts = {one.name: one.value for one in manifest.facts}
-    line = facts.get("kernel_command_line")
-    # As in the fact, with secrets left out.
-    for word in parameters(" ".join(applied.kernel_args)):
-        if not isinstance(line, list) or word not in line:
-            return f"cmdline: {word} is not on the kernel's command line{_advice(manifest.board)}"
+    command_line = _command_line(applied, facts.get("kernel_command_line"), all_of_them)
+    if command_line is not None:
+        return f"knob cmdline: {command_line}{_advice(manifest.board)}"
     if applied.kernel is not None and not _has_kernel(applied.kernel, facts.get("preemption")):
-        return f"kernel: it is not the {applied.kernel} one{_advice(manifest.board)}"
+        return f"knob kernel: it is not the {applied.kernel} one{_advice(manifest.board)}"
+    return _of_the_run(applied, manifest, {name for one in all_of_them for name in one.knobs})
+
+
+def _command_line(applied: Applied, line: FactValue, all_of_them: Sequence[Applied]) -> str | None:
+    words = line if isinstance(line, list) else []
+    wanted = _words(applied)
+    others = [word for one in all_of_them for word in _words(one) if word not in wanted]
+    if applied.left_out and not words:
+        return "the kernel's command line could not be read"
+    for word in wanted:
+        if word not in words:
+            return f"{word} is not on the kernel's command line"
+    for name in applied.left_out:
+        if value_of(words, name) is not None:
+            return f"{name} is on the kernel's command line"
+    for word in others:
+        if word in words:
+            return f"{word}, which is another variant's, is on the kernel's command line"
     return None
+
+
+def _words(applied: Applied) -> list[str]:
+    """Return words for the kernel as they are in the fact, with secrets left out."""
+    return parameters(" ".join(applied.kernel_args))
+
+
+def _of_the_run(applied: Applied, manifest: Manifest, varied: set[str]) -> str | None:
+    """Say which knob of the run itself did nothing. varied: what any variant sets."""
+    request, report = applied.request, manifest.recorder
+    recorded = report is not None and report.engine is not None
+    if "recorder" in varied and request.recorder is not None and not recorded:
+        why = (report.refused if report is not None else None) or "the board did not say why"
+        return f"knob recorder: there was none ({why.rstrip('.')})"
+    problems = {one.code: one.text for one in manifest.problems}
+    if "idle-states" in varied and not request.allow_idle_states and _NOT_HELD in problems:
+        return f"knob idle-states: {problems[_NOT_HELD]}"
+    # What something else set meanwhile the run was not made with.
+    return problems.get(LEAVING)
 
 
 def _has_kernel(wanted: str, preemption: FactValue) -> bool:

@@ -64,7 +64,8 @@ class Undo:
     def around(self, name: str, settings: Sequence[OwnSetting], board: Board) -> Iterator[None]:
         """Set knobs for as long as the context lasts.
 
-        Raises KnobError for one that does not take effect, NotPutBackError, BoardError, DiskError.
+        Raises KnobError for one that does not take effect, or is another at the end,
+        NotPutBackError, BoardError, DiskError.
         """
         if not settings:
             yield
@@ -76,6 +77,8 @@ class Undo:
             for one in settings:
                 write_own(board, one.name, one.knob, one.value)
             yield
+            for one in settings:
+                _check_kept(one, board)
         except BaseException:
             # What went wrong first is what is told. The note stays, and is seen to again.
             with contextlib.suppress(NotPutBackError):
@@ -91,25 +94,39 @@ class Undo:
         note = self.note(name)
         if note is None:
             return ""
+        why = ""
         try:
             with ready(open_board(note.opened), tell_nobody) as board:
                 self._put_back(name, note, board)
         except (BoardError, LabError) as error:
-            return str(error)
+            why = str(error)
+        left = self.note(name)
         for one in note.old:
-            tell(f"{note.opened}: command:{one.name} was put back to {one.value!r}")
-        return ""
+            if left is None or one not in left.old:
+                tell(f"{note.opened}: command:{one.name} was put back to {one.value!r}")
+        return why
 
     def _put_back(self, name: str, note: Note, board: Board) -> None:
-        """Write what knobs were, the last one first, and forget the note."""
-        for one in reversed(note.old):
+        """Write what knobs were, the last one first; the note keeps those that cannot be."""
+        failed: list[Old] = []
+        said: list[str] = []
+        for number, one in enumerate(reversed(note.old)):
             try:
                 write_own(board, one.name, one.knob, one.value)
-            except (KnobError, BoardError) as error:
-                raise NotPutBackError(
-                    f"command:{one.name} could not be put back to {one.value!r} ({error}): the "
-                    "same `whylate study run` tries again before anything else"
-                ) from None
+            except KnobError as error:
+                failed.insert(0, one)
+                said.append(_not_put_back(one, str(error)))
+            except BoardError as error:
+                # It is gone: nothing of what is left can be done now.
+                rest = note.old[: len(note.old) - number]
+                failed = [*rest, *failed]
+                said += [_not_put_back(old, str(error)) for old in reversed(rest)]
+                break
+        if failed:
+            self._write(name, Note(note.opened, failed))
+            raise NotPutBackError(
+                f"{'; '.join(said)}: the same `whylate study run` tries again before anything else"
+            )
         try:
             self._path(name).unlink()
         except OSError as error:
@@ -124,3 +141,17 @@ class Undo:
 
     def _path(self, name: str) -> Path:
         return self._directory / f"{path_part(name)}.json"
+
+
+def _not_put_back(one: Old, why: str) -> str:
+    return f"command:{one.name} could not be put back to {one.value!r} ({why})"
+
+
+def _check_kept(one: OwnSetting, board: Board) -> None:
+    """Raise KnobError for a knob that is no more what it was set to: the run was without it."""
+    now = read_own(board, one.name, one.knob)
+    if now != one.value:
+        raise KnobError(
+            f"knob command:{one.name} was set to {one.value!r}, and {now!r} is read after the run: "
+            "something else sets it"
+        )

@@ -40,6 +40,14 @@ def to_json(summary: Summary) -> dict[str, Any]:
         "app": msgspec.to_builtins(summary.app),
         "threads": summary.threads,
         "per_thread": [_thread(one) for one in summary.per_thread],
+        "events": [
+            {
+                "name": one.name,
+                "per_activation": one.per_activation,
+                "per_cpu": {str(cpu): count for cpu, count in one.per_cpu.items()},
+            }
+            for one in summary.events
+        ],
         "exceedance": msgspec.to_builtins(summary.exceedance),
         "loads": msgspec.to_builtins(summary.loads),
         "warnings": msgspec.to_builtins(summary.warnings),

@@ -15,7 +15,7 @@ DRIFT_ALARM = 0.01
 #: A trend smaller than this part of its level is not worth a warning, however certain.
 DRIFT_SIZE = 0.02
 #: A clock resolution above this means timers that tick.
-_COARSE_NS = 10_000
+COARSE_NS = 10_000
 
 # The name comes first and is the task's own to choose: what counts is read from the end.
 _TASK = re.compile(
@@ -30,12 +30,17 @@ def cautions(manifest: Manifest, trends: Sequence[Trend], cpus: Sequence[int]) -
     return [
         *_overruns(manifest),
         *drift(trends, cpus),
-        *([] if manifest.plan.virtual_time else _steal(manifest)),
-        *_firmware(manifest),
+        *guest(manifest),
+        *firmware(manifest),
         *_rivals(manifest),
         *_clock(manifest),
-        *(Caution(one.code, one.text) for one in manifest.problems if not one.fatal),
+        *noticed(manifest),
     ]
+
+
+def noticed(manifest: Manifest) -> list[Caution]:
+    """Return what the run itself noticed and does not void it."""
+    return [Caution(one.code, one.text) for one in manifest.problems if not one.fatal]
 
 
 def drift(trends: Sequence[Trend], cpus: Sequence[int]) -> list[Caution]:
@@ -87,7 +92,27 @@ def _overruns(manifest: Manifest) -> list[Caution]:
     ]
 
 
-def _steal(manifest: Manifest) -> list[Caution]:
+def guest(manifest: Manifest) -> list[Caution]:
+    """Warn of what the host of a virtual machine took from it; not in virtual time."""
+    if manifest.plan.virtual_time:
+        return []
+    return [*_turns(manifest), *_host(manifest)]
+
+
+def _turns(manifest: Manifest) -> list[Caution]:
+    here, own = manifest.plan.host_cpus, len(manifest.plan.cpus)
+    if here is None or own <= here:
+        return []
+    return [
+        Caution(
+            "crowded-host",
+            f"Its {own} CPUs take turns on the {here} of its host: what more than {here} of them "
+            "do at once is slower by that alone.",
+        )
+    ]
+
+
+def _host(manifest: Manifest) -> list[Caution]:
     seconds: dict[int | None, float] = {}
     for change in manifest.changes:
         if change.name == "steal" and change.delta > 0 and change.unit in ("s", "ns"):
@@ -118,7 +143,8 @@ def _steal(manifest: Manifest) -> list[Caution]:
     ]
 
 
-def _firmware(manifest: Manifest) -> list[Caution]:
+def firmware(manifest: Manifest) -> list[Caution]:
+    """Warn of what the firmware or heat did to the CPUs during the run."""
     found: list[Caution] = []
     interrupts = max((one.delta for one in manifest.changes if one.name == "smi"), default=0.0)
     if interrupts > 0:
@@ -183,7 +209,7 @@ def _clock(manifest: Manifest) -> list[Caution]:
                 f"clock's resolution of {ns_text(resolution_ns)}: ask for a longer --interval.",
             )
         ]
-    if resolution_ns > _COARSE_NS:
+    if resolution_ns > COARSE_NS:
         return [
             Caution(
                 "coarse-clock",

@@ -87,6 +87,18 @@ class ThreadFigures(msgspec.Struct, frozen=True):
     latency_ns: dict[str, Estimate]
 
 
+class EventFigures(msgspec.Struct, frozen=True):
+    """An event that was counted of the measuring threads.
+
+    per_activation: of all threads together, by the activations that were seen. per_cpu: the whole
+    count of each thread.
+    """
+
+    name: str
+    per_activation: float
+    per_cpu: dict[int, int]
+
+
 class Caution(msgspec.Struct, frozen=True):
     """Something a careful reader wants to know; it does not void the run."""
 
@@ -145,4 +157,6 @@ class Summary(msgspec.Struct, frozen=True):
     app: AppPlan | None = None
     #: How many of its threads woke, and the figures of the slowest of them, the slowest first.
     threads: int = 0
+    #: What was counted beside the time; none where nothing was.
+    events: list[EventFigures] = []
     per_thread: list[ThreadFigures] = []

@@ -11,7 +11,7 @@ from whylate.stats.extremes import extremal_index, no_exceedance
 from whylate.stats.ordered import merge, order
 from whylate.summary.cautions import cautions
 from whylate.summary.figures import exceedance, figures
-from whylate.summary.model import Summary
+from whylate.summary.model import EventFigures, Summary
 from whylate.summary.requirements import parse_requirement
 from whylate.summary.stages import stage_figures
 from whylate.summary.threads import slowest_threads, thread_count
@@ -56,15 +56,18 @@ def summarize(
     of_episodes = extremal_index(everything, lanes, "episodes")
     unseen = no_exceedance(everything, lanes, extremal_index(everything, lanes), of_episodes)
     assessment = assess(manifest, lanes)
-    evidence = Evidence(together, lanes, of_episodes, assessment)
+    until = manifest.plan.until
+    evidence = Evidence(
+        together, lanes, of_episodes, assessment, until.limit_ns if until is not None else None
+    )
     moved = trends(everything, lanes)
     return Summary(
         recording=recording_name,
         board=manifest.board,
         state=manifest.state,
         created=manifest.created,
-        kernel=_fact(manifest, "kernel_release"),
-        cpu_model=_fact(manifest, "cpu_model"),
+        kernel=fact_text(manifest, "kernel_release"),
+        cpu_model=fact_text(manifest, "cpu_model"),
         workload=manifest.plan.workload,
         interval_ns=manifest.plan.interval_ns,
         priority=manifest.plan.priority,
@@ -86,8 +89,19 @@ def summarize(
         causes=list(manifest.plan.causes),
         app=manifest.plan.app,
         threads=thread_count(lanes),
+        events=_events(manifest),
         per_thread=slowest_threads(manifest, lanes),
     )
+
+
+def _events(manifest: Manifest) -> list[EventFigures]:
+    seen = sum(account.seen for account in manifest.cpus)
+    names = list(dict.fromkeys(name for one in manifest.events for name in one.counts))
+    found = []
+    for name in names if seen else []:
+        per_cpu = {one.cpu: one.counts[name] for one in manifest.events if name in one.counts}
+        found.append(EventFigures(name, sum(per_cpu.values()) / seen, per_cpu))
+    return found
 
 
 def _elapsed_ns(manifest: Manifest) -> int:
@@ -97,6 +111,7 @@ def _elapsed_ns(manifest: Manifest) -> int:
     return max(0, max(account.end_ns for account in manifest.cpus) - first_ns)
 
 
-def _fact(manifest: Manifest, name: str) -> str | None:
+def fact_text(manifest: Manifest, name: str) -> str | None:
+    """Return a fact that is a text; None where it is not known."""
     value = next((fact.value for fact in manifest.facts if fact.name == name), None)
     return value if isinstance(value, str) and value else None

@@ -35,6 +35,14 @@ def assess(manifest: Manifest, samples: Sequence[CpuSamples]) -> Assessment:
     return Assessment(trust, late_is_late=not measuring)
 
 
+def assess_trials(manifest: Manifest, repetitions: int) -> list[str]:
+    """Return why a run of trials must not be judged; none where it may."""
+    reasons = [problem.text for problem in manifest.problems if problem.fatal]
+    if not repetitions:
+        reasons.append("Nothing was measured.")
+    return list(dict.fromkeys([*reasons, *_endings(manifest), *_loads(manifest)]))
+
+
 def _measuring(manifest: Manifest) -> list[str]:
     if manifest.plan.workload == "app":
         return _watching(manifest)
@@ -118,6 +126,11 @@ def _losses(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
             f"{count_text(dropped)} of {count_text(expected)} activations were dropped: measure "
             f"again, for a shorter time{less}."
         )
+    return reasons + _endings(manifest)
+
+
+def _endings(manifest: Manifest) -> list[str]:
+    reasons: list[str] = []
     if manifest.state == "interrupted":
         reasons.append(
             "The run was ended before its planned time: what it did not see is not known. "

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from whylate.recording.samples import CpuSamples
 from whylate.stats.extremes import ExtremalIndex
 from whylate.stats.lanes import observed_s
-from whylate.stats.rates import episode_rate
+from whylate.stats.rates import CONFIDENCE, episode_rate
+from whylate.stats.worst_case import looks_of
 from whylate.summary.model import Estimate, Figures, Requirement, Trust
 from whylate.summary.requirements import Demand, LatencyLimit, RateLimit
 from whylate.summary.trust import Assessment
@@ -23,13 +24,15 @@ Verdict = Literal["pass", "fail", "inconclusive", "no verdict"]
 class Evidence:
     """What requirements are judged by: figures and samples of all CPUs together.
 
-    index: the extremal index of episodes.
+    index: the extremal index of episodes. until_ns: the run was to end once it could be said how
+    rare what is later than that is.
     """
 
     together: Figures
     lanes: Sequence[CpuSamples]
     index: ExtremalIndex | None
     assessment: Assessment
+    until_ns: int | None = None
 
 
 def judge(demand: Demand, evidence: Evidence) -> Requirement:
@@ -120,6 +123,11 @@ def _rate(demand: RateLimit, evidence: Evidence) -> tuple[Verdict, str]:
         f"{count_text(rate.episodes)} {noun} above {ns_text(demand.limit_ns)} in "
         f"{span_text(watched_s)}"
     )
+    if demand.limit_ns == evidence.until_ns:
+        # Who watched for the first moment at which it could be said has asked many times.
+        level = looks_of(CONFIDENCE, rate.episodes + 1)
+        strict = episode_rate(evidence.lanes, demand.limit_ns, evidence.index, level)
+        rate = replace(rate, high_per_s=strict.high_per_s)
     high, low = rate.high_per_s, rate.low_per_s
     if high is not None and (high <= allowed_per_s if demand.inclusive else high < allowed_per_s):
         return "pass", (

@@ -394,6 +394,227 @@ class App(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Counters(Message):
+    """Count these events in each repetition, or of each wakeup thread; none: no more."""
+
+    KIND: ClassVar[int] = 14
+    types: tuple[int, ...]
+    configs: tuple[int, ...]
+    modes: tuple[int, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.list_u64(self.types)
+        writer.list_u64(self.configs)
+        writer.list_u16(self.modes)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Counters:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.list_u64(),
+            reader.list_u64(),
+            reader.list_u16(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchTrial(Message):
+    """Pass a token round a ring of tasks: answered by switch_row messages, then done."""
+
+    KIND: ClassVar[int] = 15
+    trial: int
+    tasks: int
+    over: int
+    threads: int
+    set_bytes: int
+    block_ns: int
+    repetitions: int
+    priority: int
+    cpus: tuple[int, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.u16(self.tasks)
+        writer.u8(self.over)
+        writer.u8(self.threads)
+        writer.u64(self.set_bytes)
+        writer.u64(self.block_ns)
+        writer.u16(self.repetitions)
+        writer.u8(self.priority)
+        writer.list_u16(self.cpus)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> SwitchTrial:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.u16(),
+            reader.u8(),
+            reader.u8(),
+            reader.u64(),
+            reader.u64(),
+            reader.u16(),
+            reader.u8(),
+            reader.list_u16(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTrial(Message):
+    """Copy, set or read memory: answered by memory_row and memory_backing messages, then done."""
+
+    KIND: ClassVar[int] = 16
+    trial: int
+    what: int
+    source: int
+    pages: int
+    routine: int
+    size: int
+    block_ns: int
+    repetitions: int
+    cpu: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.u8(self.what)
+        writer.u8(self.source)
+        writer.u8(self.pages)
+        writer.u8(self.routine)
+        writer.u64(self.size)
+        writer.u64(self.block_ns)
+        writer.u16(self.repetitions)
+        writer.u16(self.cpu)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> MemoryTrial:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.u8(),
+            reader.u8(),
+            reader.u8(),
+            reader.u8(),
+            reader.u64(),
+            reader.u64(),
+            reader.u16(),
+            reader.u16(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class ClockTrial(Message):
+    """Read a clock in threads: answered by clock_nature and clock_row messages, then done."""
+
+    KIND: ClassVar[int] = 17
+    trial: int
+    clock: int
+    how: int
+    threads: int
+    service_ns: int
+    think_ns: int
+    block_ns: int
+    repetitions: int
+    cpus: tuple[int, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.i32(self.clock)
+        writer.u8(self.how)
+        writer.u16(self.threads)
+        writer.u64(self.service_ns)
+        writer.u64(self.think_ns)
+        writer.u64(self.block_ns)
+        writer.u16(self.repetitions)
+        writer.list_u16(self.cpus)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> ClockTrial:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.i32(),
+            reader.u8(),
+            reader.u16(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u16(),
+            reader.list_u16(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTrial(Message):
+    """Run a command once: answered by command_output messages and a command_row, then done."""
+
+    KIND: ClassVar[int] = 18
+    trial: int
+    argv: tuple[str, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.list_str(self.argv)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> CommandTrial:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.list_str(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Account(Message):
+    """End of the trials: answered by result, then done."""
+
+    KIND: ClassVar[int] = 19
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Account:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls()
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
 class Welcome(Message):
     """Who the probe is and what it may do."""
 
@@ -1449,6 +1670,399 @@ class Marked(Message):
         return message
 
 
+@dataclass(frozen=True, slots=True)
+class SwitchRow(Message):
+    """A block of a ring, and one of a task that passes the token to itself as often."""
+
+    KIND: ClassVar[int] = 90
+    trial: int
+    repetition: int
+    ring_ns: int
+    own_ns: int
+    hops: int
+    switches: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.u16(self.repetition)
+        writer.u64(self.ring_ns)
+        writer.u64(self.own_ns)
+        writer.u64(self.hops)
+        writer.u64(self.switches)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> SwitchRow:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.u16(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchFlushes(Message):
+    """What was counted in a block of its own. error: the errno for which it was not; 0."""
+
+    KIND: ClassVar[int] = 91
+    trial: int
+    hops: int
+    switches: int
+    flushes: int
+    error: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.u64(self.hops)
+        writer.u64(self.switches)
+        writer.u64(self.flushes)
+        writer.i32(self.error)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> SwitchFlushes:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.i32(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow(Message):
+    """So many passes over the bytes of a trial; of latency, so many dependent reads."""
+
+    KIND: ClassVar[int] = 92
+    trial: int
+    repetition: int
+    ns: int
+    passes: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.u16(self.repetition)
+        writer.u64(self.ns)
+        writer.u64(self.passes)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> MemoryRow:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.u16(),
+            reader.u64(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBacking(Message):
+    """What stands behind a buffer of a trial, before its first repetition and after its last."""
+
+    KIND: ClassVar[int] = 93
+    trial: int
+    after: int
+    target: int
+    pages: int
+    present: int
+    frames: int
+    huge_bytes: int
+    hugetlb_bytes: int
+    error: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.u8(self.after)
+        writer.u8(self.target)
+        writer.u64(self.pages)
+        writer.u64(self.present)
+        writer.u64(self.frames)
+        writer.u64(self.huge_bytes)
+        writer.u64(self.hugetlb_bytes)
+        writer.i32(self.error)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> MemoryBacking:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.u8(),
+            reader.u8(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.i32(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class ClockNature(Message):
+    """What reading a clock is. system_call: 0 none is made, 1 one is, 2 not known."""
+
+    KIND: ClassVar[int] = 94
+    trial: int
+    system_call: int
+    resolution_ns: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.u8(self.system_call)
+        writer.u64(self.resolution_ns)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> ClockNature:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.u8(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class ClockRow(Message):
+    """What one thread did in a repetition: its calls, and then its comparisons with the others."""
+
+    KIND: ClassVar[int] = 95
+    trial: int
+    repetition: int
+    thread: int
+    cpu: int
+    ns: int
+    calls: int
+    checks: int
+    backward: int
+    most_backward_ns: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.u16(self.repetition)
+        writer.u16(self.thread)
+        writer.u16(self.cpu)
+        writer.u64(self.ns)
+        writer.u64(self.calls)
+        writer.u64(self.checks)
+        writer.u64(self.backward)
+        writer.u64(self.most_backward_ns)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> ClockRow:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.u16(),
+            reader.u16(),
+            reader.u16(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRow(Message):
+    """How a command went. status: its exit status; signal: the one that ended it, or 0."""
+
+    KIND: ClassVar[int] = 96
+    trial: int
+    wall_ns: int
+    user_ns: int
+    system_ns: int
+    peak_memory: int
+    status: int
+    signal: int
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.u64(self.wall_ns)
+        writer.u64(self.user_ns)
+        writer.u64(self.system_ns)
+        writer.u64(self.peak_memory)
+        writer.u8(self.status)
+        writer.u8(self.signal)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> CommandRow:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u64(),
+            reader.u8(),
+            reader.u8(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutput(Message):
+    """A piece of what a command wrote, in order. cut: what came before it was too much to keep."""
+
+    KIND: ClassVar[int] = 97
+    trial: int
+    cut: int
+    data: bytes
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.u8(self.cut)
+        writer.blob(self.data)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> CommandOutput:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.u8(),
+            reader.blob(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class TrialCounts(Message):
+    """What the counters counted in a repetition, in the order of the command counters."""
+
+    KIND: ClassVar[int] = 98
+    trial: int
+    repetition: int
+    values: tuple[int, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.u16(self.repetition)
+        writer.list_u64(self.values)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> TrialCounts:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.u16(),
+            reader.list_u64(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFailed(Message):
+    """A trial could not be made, or not to its end. error: an errno; its command fails too."""
+
+    KIND: ClassVar[int] = 99
+    trial: int
+    error: int
+    text: str
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u32(self.trial)
+        writer.i32(self.error)
+        writer.text(self.text)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> TrialFailed:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u32(),
+            reader.i32(),
+            reader.text(),
+        )
+        reader.done()
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class CpuEvents(Message):
+    """What was counted of a CPU's measuring thread, in the order of the command counters."""
+
+    KIND: ClassVar[int] = 100
+    cpu: int
+    values: tuple[int, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload."""
+        writer = Writer()
+        writer.u16(self.cpu)
+        writer.list_u64(self.values)
+        return writer.done()
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> CpuEvents:
+        """Return the message in a payload; raises WireError."""
+        reader = Reader(payload)
+        message = cls(
+            reader.u16(),
+            reader.list_u64(),
+        )
+        reader.done()
+        return message
+
+
 AnyMessage = (
     Hello
     | Read
@@ -1463,6 +2077,12 @@ AnyMessage = (
     | Phase
     | Recorder
     | App
+    | Counters
+    | SwitchTrial
+    | MemoryTrial
+    | ClockTrial
+    | CommandTrial
+    | Account
     | Welcome
     | Done
     | Failed
@@ -1495,6 +2115,17 @@ AnyMessage = (
     | Tail
     | Mark
     | Marked
+    | SwitchRow
+    | SwitchFlushes
+    | MemoryRow
+    | MemoryBacking
+    | ClockNature
+    | ClockRow
+    | CommandRow
+    | CommandOutput
+    | TrialCounts
+    | TrialFailed
+    | CpuEvents
 )
 
 UNPACK = {
@@ -1511,6 +2142,12 @@ UNPACK = {
     Phase.KIND: Phase.unpack,
     Recorder.KIND: Recorder.unpack,
     App.KIND: App.unpack,
+    Counters.KIND: Counters.unpack,
+    SwitchTrial.KIND: SwitchTrial.unpack,
+    MemoryTrial.KIND: MemoryTrial.unpack,
+    ClockTrial.KIND: ClockTrial.unpack,
+    CommandTrial.KIND: CommandTrial.unpack,
+    Account.KIND: Account.unpack,
     Welcome.KIND: Welcome.unpack,
     Done.KIND: Done.unpack,
     Failed.KIND: Failed.unpack,
@@ -1543,4 +2180,15 @@ UNPACK = {
     Tail.KIND: Tail.unpack,
     Mark.KIND: Mark.unpack,
     Marked.KIND: Marked.unpack,
+    SwitchRow.KIND: SwitchRow.unpack,
+    SwitchFlushes.KIND: SwitchFlushes.unpack,
+    MemoryRow.KIND: MemoryRow.unpack,
+    MemoryBacking.KIND: MemoryBacking.unpack,
+    ClockNature.KIND: ClockNature.unpack,
+    ClockRow.KIND: ClockRow.unpack,
+    CommandRow.KIND: CommandRow.unpack,
+    CommandOutput.KIND: CommandOutput.unpack,
+    TrialCounts.KIND: TrialCounts.unpack,
+    TrialFailed.KIND: TrialFailed.unpack,
+    CpuEvents.KIND: CpuEvents.unpack,
 }

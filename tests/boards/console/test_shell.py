@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from console_line import Line, opened, shell_on_a_line
+from console_line import Line, opened, shell_on_a_line, unchanged
 
 from whylate.boards.board import BoardError
 from whylate.boards.console.shell import ConsoleShell
@@ -225,6 +225,44 @@ class Overrun:
         self.lost += 1
         at = self._random.randrange(len(data) - 16)
         return data[:at] + data[at + 16 :]
+
+
+class Starved:
+    """A board that reads nothing for a time, and what its terminal holds meanwhile."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+        self._held = b""
+        self.lost = 0
+
+    def __call__(self, data: bytes) -> bytes:
+        if time.monotonic() < self._until:
+            room = 4096 - len(self._held)
+            self._held += data[:room]
+            self.lost += len(data[room:])
+            return b""
+        held, self._held = self._held, b""
+        return held + data
+
+
+def test_a_board_that_others_starve_has_longer_each_time(
+    one_line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a virtual board beside one in virtual time, which has the CPUs at real-time priority."""
+    monkeypatch.setattr("whylate.boards.console.transfer.SILENCE_S", 0.2)
+    data = random.Random(9).randbytes(60_000)
+    starved: list[Starved] = []
+
+    def starve(done: int, of: int) -> None:
+        if not starved and done > of // 2:
+            starved.append(Starved(3.0))
+            one_line.channel.up = starved[0]
+
+    with opened(one_line) as shell:
+        shell.put(data, str(tmp_path / "file"), 0o600, starve)
+        one_line.channel.up = unchanged
+    assert (tmp_path / "file").read_bytes() == data
+    assert starved[0].lost > 0
 
 
 def test_characters_that_the_port_loses_are_typed_again(

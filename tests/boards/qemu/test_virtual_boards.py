@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
 
 from whylate.boards.board import BoardBusyError, BoardError, tell_nobody
 from whylate.boards.open import open_board
-from whylate.boards.qemu.board import QemuBoard, VirtualOptions
+from whylate.boards.qemu.board import BOOTS, QemuBoard, VirtualOptions
+from whylate.boards.qemu.machine import AbortedError
 from whylate.boards.ready import ready
 from whylate.lab.description import virtual_board
 from whylate.probe.client import Client
@@ -78,6 +81,26 @@ def test_a_board_boots_tells_its_facts_and_is_measured(name: str, tmp_path: Path
     if name == "raspi3b":
         # Its frames went over the console, and are not what the console printed.
         assert b"\0" not in console
+
+
+@pytest.mark.parametrize(("fails", "booted"), [(1, True), (BOOTS, False)])
+def test_a_board_whose_qemu_fails_while_it_boots_is_booted_again(fails: int, booted: bool) -> None:
+    board = QemuBoard(virtual_board("pc"))
+    said: list[str] = []
+
+    def tell(text: str) -> None:
+        said.append(text)
+        if text == "booting pc" and said.count(text) <= fails:
+            pid = board.machine.pid
+            assert pid is not None
+            # As a failed assertion of its own ends it.
+            os.kill(pid, signal.SIGABRT)
+
+    with pytest.raises(AbortedError) if not booted else nullcontext(), ready(board, tell):
+        assert board.power.is_on()
+    assert said.count("booting pc") == min(fails + 1, BOOTS)
+    assert said.count("QEMU failed while pc booted: once more") == min(fails, BOOTS - 1)
+    assert not board.power.is_on()
 
 
 def test_the_counters_of_virt_arm64_are_counted(arm64: QemuBoard, tmp_path: Path) -> None:

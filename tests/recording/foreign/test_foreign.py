@@ -161,14 +161,15 @@ def test_rtla_without_threads_is_late_by_its_interrupts(tmp_path: Path) -> None:
     )
     (found,) = read_foreign(file)
     assert found.latency_ns is not None
-    assert found.latency_ns.tolist() == [2_000] * 8
+    # Its one row may be of a bucket of 2 µs.
+    assert found.latency_ns.tolist() == [3_000] * 8
 
 
 def test_a_count_of_nine_digits_leaves_no_blank(tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_text(
         "# Time unit is microseconds (us)\nIndex   Thr-000\n3             7 \n"
-        "over:100000000 \ncount:100000007 \n"
+        "over:100000000 \ncount:100000007 \nmax:       900 \n"
     )
     (found,) = read_foreign(file)
     assert found.overflow == 100_000_000
@@ -278,9 +279,9 @@ def test_old_results_of_jitterdebugger_are_in_microseconds_and_new_ones_say_it(
         ("cyclictest.json", '"cycles": 500', '"cycles": "many"', "no JSON that cyclictest writes"),
         ("jitterdebugger.json", '"count":', '"number":', "no JSON that jitterdebugger writes"),
         ("jitterdebugger.json", '"max": 3670', '"max": 1e999', "a number in it is no time"),
-        ("xenomai_quoted.txt", "58.521", "9" * 400, "is no time"),
+        ("xenomai_quoted.txt", "58.521", "9" * 400 + ".000", "is no time"),
         ("cyclictest_summary.txt", "Max:      56", f"Max: {'9' * 5000}", "is no time"),
-        ("cyclictest.json", '"17": 3', '"99999999999999999999": 3', "is no time"),
+        ("cyclictest.json", '"17": 3', '"99999999999999999999": 3', "not whole"),
         ("cyclictest.json", '"17": 3', '"17": -3', "is no time"),
     ],
 )

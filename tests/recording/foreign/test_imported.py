@@ -60,7 +60,7 @@ def test_numbers_keep_their_order_their_column_and_their_unit(tmp_path: Path) ->
 
 def test_each_run_of_a_file_is_a_recording_in_a_row_of_numbers(tmp_path: Path) -> None:
     file = tmp_path / "mail"
-    file.write_text("> RTS|  0.9|  16.4|  93.5|  0|  0|  03:12:12/03:12:12\n" * 11)
+    file.write_text("> RTS|  0.900|  16.400|  93.500|  0|  0|  03:12:12/03:12:12\n" * 11)
     made = keep(tmp_path / "r", take(file))
     assert [one.name for one in made] == [f"{number:02}" for number in range(1, 12)]
     assert [read_imported(one).about.run for one in made] == list(range(1, 12))
@@ -86,7 +86,8 @@ def test_where_nothing_can_be_written_nothing_is_left(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("", "has no numbers; nor is it a file of cyclictest"),
-        ("fast\nslow\n", "line 2: 'slow' is no number; nor is it a file of"),
+        ("fast\nslow\n", "line 1: 'fast' is no number; nor is it a file of"),
+        ("fast\n1\n", "line 1: 'fast' is no number: if it is the heading, say --column 'fast'$"),
         ("1\ntwo\n", "line 2: 'two' is no number"),
         ("{}", "is no number; nor is it"),
         ("\0\xff", "is no number; nor is it"),

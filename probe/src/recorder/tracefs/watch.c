@@ -10,8 +10,8 @@
 #include "recorder/origin.h"
 
 #define WOKEN	 8192u /* threads that were woken and did not run yet; a power of two */
-#define WAYS	 8u    /* places where one of them is looked for */
-#define TIMERS	 8192u
+#define WAYS	 8u    /* places where one of them, or a timer, is looked for */
+#define TIMERS	 8192u /* timers that were started; a power of two */
 #define THREADS	 4096u /* of one process */
 #define SOFTIRQS 16u
 /* By another clock than ours a timer expires at quite another time. */
@@ -24,6 +24,12 @@ struct woken {
 	uint64_t waking_ns;
 	uint64_t due_ns;
 	uint64_t timer_ns;
+};
+
+struct timer {
+	uint64_t address; /* 0: none */
+	uint64_t started_ns;
+	uint64_t expires_ns;
 };
 
 struct watch_cpu {
@@ -54,10 +60,7 @@ struct watch {
 	uint32_t threads[THREADS];
 	size_t thread_count;
 	struct woken woken[WOKEN];
-	struct {
-		uint64_t timer;
-		uint64_t expires_ns;
-	} timers[TIMERS];
+	struct timer timers[TIMERS];
 };
 
 struct watch *watch_open(const struct recorder_watch *wanted, uint16_t cpu_limit)
@@ -189,27 +192,44 @@ static void waking(struct watch *watch, uint16_t number, const struct recorder_e
 
 /* ---------------------------------------------------------------- events */
 
-static void timer_starts(struct watch *watch, const struct recorder_event *event)
+/* place_of - one of the places where a timer is looked for */
+static struct timer *place_of(struct watch *watch, uint64_t address, uint32_t way)
 {
-	uint64_t slot = (event->f * 0x9E3779B97F4A7C15u >> 40) % TIMERS;
-
-	watch->timers[slot].timer = event->f;
-	watch->timers[slot].expires_ns = event->e;
+	return &watch->timers[((address * 0x9E3779B97F4A7C15u >> 40) + way) % TIMERS];
 }
 
-/* timer_expires - by when it was started for, or as late as its interrupt where that is not known
- */
+/* timer_starts - in the timer's own place, or in that of the one that was started first: an empty
+ * one was at no time */
+static void timer_starts(struct watch *watch, const struct recorder_event *event)
+{
+	struct timer *place = place_of(watch, event->f, 0), *other;
+
+	for (uint32_t i = 1; i < WAYS && place->address != event->f; i++) {
+		other = place_of(watch, event->f, i);
+		if (other->address == event->f || other->started_ns < place->started_ns)
+			place = other;
+	}
+	*place = (struct timer){event->f, event->time_ns, event->e};
+}
+
+/* timer_expires - due when it was started for. Where its start was not seen nothing says since
+ * when it was due, and whom it wakes was woken by an interrupt. */
 static void timer_expires(struct watch *watch, struct watch_cpu *cpu,
 			  const struct recorder_event *event)
 {
-	uint64_t slot = (event->f * 0x9E3779B97F4A7C15u >> 40) % TIMERS;
-	uint64_t expires_ns = watch->timers[slot].expires_ns;
-
 	cpu->expired_in = cpu->interrupts;
-	cpu->expired_ns = cpu->interrupts ? cpu->interrupt_ns : event->time_ns;
-	if (watch->timers[slot].timer == event->f && expires_ns <= event->time_ns &&
-	    event->time_ns - expires_ns < LATEST_NS)
-		cpu->expired_ns = expires_ns;
+	cpu->expired_ns = 0;
+	for (uint32_t i = 0; i < WAYS; i++) {
+		struct timer *timer = place_of(watch, event->f, i);
+
+		if (timer->address != event->f)
+			continue;
+		if (timer->expires_ns <= event->time_ns &&
+		    event->time_ns - timer->expires_ns < LATEST_NS)
+			cpu->expired_ns = timer->expires_ns;
+		/* One that goes on is started anew. */
+		*timer = (struct timer){0};
+	}
 }
 
 static void switch_threads(struct watch *watch, struct recorder *recorder, uint16_t number,

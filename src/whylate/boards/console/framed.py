@@ -9,15 +9,10 @@ import time
 from collections.abc import Callable
 
 from whylate.boards.console.drain import ConsoleStream, Frames
-from whylate.wire.frame import FrameDecoder, encode_frame
-from whylate.wire.messages import FIRST_CONTROL, Keepalive
+from whylate.boards.farewell import ASK_TO_END_S, LEAVE_S, Farewell
 
 #: The probe ends when it has heard nothing for so long: it cannot see a serial line hang up.
 KEEPALIVE_S = 10.0
-#: A probe looks at its host's silence once in a second at least.
-ASK_TO_END_S = 1.5
-#: How long it may take to put everything back, besides.
-LEAVE_S = 30.0
 
 
 class FramedConsoleStream:
@@ -33,9 +28,7 @@ class FramedConsoleStream:
         self._stream = stream
         self._frames = frames
         self._left = left
-        #: Reads what we send, to know which number the next message has.
-        self._sent = FrameDecoder()
-        self._last_number = 0
+        self._farewell = Farewell()
         self._closed = False
 
     def fileno(self) -> int:
@@ -50,9 +43,7 @@ class FramedConsoleStream:
         """Say something to the probe; raises OSError when it, or the line, is gone."""
         if self._frames.ended:
             raise BrokenPipeError(errno.EPIPE, "the probe has ended")
-        for frame in self._sent.feed(data):
-            if frame.kind < FIRST_CONTROL:
-                self._last_number = max(self._last_number, frame.number)
+        self._farewell.sent(data)
         self._stream.write(data)
 
     def close(self) -> None:
@@ -66,10 +57,9 @@ class FramedConsoleStream:
             return
         self._closed = True
         deadline = time.monotonic() + KEEPALIVE_S + LEAVE_S
-        told = Keepalive(1)
         try:
             while not self._over() and time.monotonic() < deadline:
-                self._stream.write(encode_frame(told.KIND, self._last_number + 1, told.pack()))
+                self._stream.write(self._farewell.words())
                 self._wait(ASK_TO_END_S)
         except OSError:
             pass

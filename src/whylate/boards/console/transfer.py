@@ -35,7 +35,8 @@ SMALLEST_PIECE = 256
 PIECE_TRIES = 12
 #: What a command may answer; more is not worth the line's time.
 MAX_OUTPUT = 8 << 20
-TRIES = 5
+#: How often lines are typed anew of which none was taken; each time the board has twice as long.
+TRIES = 4
 WHOLE_TRIES = 3
 #: What a slow board may take to unpack a file.
 UNPACK_S = 300.0
@@ -146,10 +147,12 @@ class Transfer:
         pattern = answer_pattern(token)
         taken = sent = 0
         silent = 0
+        silence_s = SILENCE_S
         listener.clear()
         heard_at = time.monotonic()
         while taken < len(lines):
-            while sent < min(len(lines), taken + WINDOW):
+            # What a busy board has not read yet still takes up room: then one at a time.
+            while sent < min(len(lines), taken + (1 if silent else WINDOW)):
                 worker.request(token, f"w {sent} '{lines[sent]}'")
                 sent += 1
             listener.wait(SILENCE_S)
@@ -157,16 +160,18 @@ class Transfer:
             next_line = max((int(a) for a in answers if a.isdigit() and len(a) < 9), default=taken)
             if taken < next_line <= sent:
                 taken, silent, heard_at = next_line, 0, time.monotonic()
+                silence_s = SILENCE_S
                 listener.clear()
                 if progress is not None:
                     progress(size * taken // len(lines), size)
-            elif time.monotonic() - heard_at > SILENCE_S:
+            elif time.monotonic() - heard_at > silence_s:
                 silent, heard_at = silent + 1, time.monotonic()
                 if silent > TRIES:
                     raise BoardError(
                         "the board takes no more of the file: is its memory full?"
                         f"{listener.last_words()}"
                     )
+                silence_s *= 2
                 listener.clear()
                 worker.resynchronise()
                 sent = taken

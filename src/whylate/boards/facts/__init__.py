@@ -12,7 +12,7 @@ import msgspec
 from whylate.boards.facts import bootlog
 from whylate.boards.facts.clock import clock_facts
 from whylate.boards.facts.counters import changes
-from whylate.boards.facts.cpu import cpu_facts
+from whylate.boards.facts.cpu import cpu_facts, model
 from whylate.boards.facts.interrupts import interrupt_facts
 from whylate.boards.facts.kernel import kernel_facts
 from whylate.boards.facts.machine import machine_facts
@@ -27,7 +27,12 @@ from whylate.boards.facts.tracing import tracing_facts
 from whylate.boards.facts.wanted import WANTED, WANTED_AFTER, for_release
 from whylate.recording.manifest import Fact
 
-__all__ = ["WANTED", "WANTED_AFTER", "changes", "facts", "for_release"]
+__all__ = ["WANTED", "WANTED_AFTER", "changes", "cpu_model", "facts", "for_release"]
+
+
+def cpu_model(snapshot: Snapshot) -> str | None:
+    """Return the model of a board's CPUs, as the fact of that name; None where it is not told."""
+    return model(Files(snapshot))
 
 
 def facts(snapshot: Snapshot, probe_facts: ProbeFacts) -> list[Fact]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -23,7 +24,8 @@ from whylate.boards.facts.reading import clean
 from whylate.boards.follow import FileStream
 from whylate.boards.qemu.arguments import Start, arguments
 from whylate.boards.qemu.console_log import BoundedLog
-from whylate.boards.qemu.machine import Machine
+from whylate.boards.qemu.machine import AbortedError, Machine
+from whylate.boards.qemu.port import SERIAL_KEEPALIVE_S, SerialPortStream
 from whylate.boards.qemu.turns import fixed_turns
 from whylate.boards.sockets import SocketStream
 from whylate.boards.state import BoardLock, state_directory
@@ -43,14 +45,14 @@ if TYPE_CHECKING:
 READY = b"whylate: ready"
 #: Far beyond what the slowest board takes on a busy host.
 BOOT_S = 180.0
+#: So often it is booted where QEMU itself fails.
+BOOTS = 3
 #: A shell that was there a moment ago answers within this, however busy the host is.
 SHELL_S = 60.0
 UNSTEADY = (
     "QEMU's main thread had no real-time priority, for want of the right to it: on a busy host "
     "this run may, rarely, differ from its repetition"
 )
-#: A serial port does not tell the probe that we are gone.
-SERIAL_KEEPALIVE_S = 4.0
 #: Begins the names of directories for what comes of a run in virtual time.
 RUN = "run-"
 
@@ -155,12 +157,21 @@ class QemuBoard:
 
     def boot(self, tell: Tell) -> None:
         """Switch it on where it is off, and wait for its shell; raises BoardError."""
-        if not self.power.is_on():
-            tell(f"switching {self.name} on")
-            self._switched_on = True
-            self.power.on()
-            tell(f"booting {self.name}")
-        self.machine.wait_for(READY, BOOT_S)
+        for tries_left in reversed(range(BOOTS)):
+            if not self.power.is_on():
+                tell(f"switching {self.name} on")
+                self._switched_on = True
+                self.power.on()
+                tell(f"booting {self.name}")
+            try:
+                self.machine.wait_for(READY, BOOT_S)
+                return
+            except AbortedError:
+                # While a board finds its devices QEMU was seen to fail an assertion
+                # (iotlb_to_section, of how memory is mapped), and the next boot was as ever.
+                if not tries_left:
+                    raise
+                tell(f"QEMU failed while {self.name} booted: once more")
 
     def stay_on(self) -> None:
         """Leave it switched on when it is closed, and when this process ends; before boot()."""
@@ -185,10 +196,14 @@ class QemuBoard:
         port = self.virtual.description.port
         if not port:
             framed = self._console_shell().stream([PROBE, "--serial"])
-            return StartedProbe(framed, self._probe(), SERIAL_KEEPALIVE_S)
+            return self._started(framed, SERIAL_KEEPALIVE_S)
         stream = self.stream([PROBE, "--serial"])
         keepalive_s = SERIAL_KEEPALIVE_S if port.startswith("tty") else 0.0
-        return StartedProbe(stream, self._probe(), keepalive_s)
+        return self._started(stream, keepalive_s)
+
+    def _started(self, stream: Stream, keepalive_s: float) -> StartedProbe:
+        here = len(os.sched_getaffinity(0))
+        return StartedProbe(stream, self._probe(), keepalive_s, host_cpus=here)
 
     def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
         """Write a file over the console; raises BoardError."""
@@ -203,7 +218,8 @@ class QemuBoard:
         if not self.virtual.description.port:
             return self._console_shell().stream(argv)
         port = f"/dev/{self.virtual.description.port}"
-        stream = SocketStream(self.machine.port_socket)
+        serial = SerialPortStream if port.startswith("/dev/tty") else SocketStream
+        stream = serial(self.machine.port_socket)
         try:
             started = self.run([ON_PORT, "-b", port, *argv])
         except BoardError:
@@ -213,6 +229,9 @@ class QemuBoard:
             stream.close()
             why = clean(started.error.decode(errors="replace"), 200)
             raise BoardError(f"{argv[0]} cannot be started on {self.name}: {why}")
+        process = started.output.strip().decode(errors="replace")
+        if isinstance(stream, SerialPortStream) and process.isdecimal():
+            stream.over = lambda: self.run(["test", "-d", f"/proc/{process}"]).status != 0
         return stream
 
     # -- in virtual time

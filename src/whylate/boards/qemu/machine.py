@@ -26,6 +26,10 @@ CRASH_BYTES = 1 << 18
 _PIECE = 1 << 20
 
 
+class AbortedError(BoardError):
+    """QEMU itself failed: nothing that a board did, or its user."""
+
+
 class Machine:
     """The QEMU of one board, known by the files in the board's directory."""
 
@@ -99,7 +103,10 @@ class Machine:
         self._process = process
 
     def wait_for(self, text: bytes, timeout_s: float) -> None:
-        """Wait until the console has printed text; raises BoardError with its last words."""
+        """Wait until the console has printed text; raises BoardError with its last words.
+
+        AbortedError where QEMU ended by a failed assertion of its own.
+        """
         deadline = time.monotonic() + timeout_s
         search = _Search(self.console_log, text)
         while not search.found():
@@ -107,7 +114,8 @@ class Machine:
                 # It may have printed it and ended.
                 if search.found():
                     return
-                raise BoardError(f"QEMU ended before the board was up: {self.last_words()}")
+                error = AbortedError if self._aborted() else BoardError
+                raise error(f"QEMU ended before the board was up: {self.last_words()}")
             if time.monotonic() > deadline:
                 raise BoardError(
                     f"the board did not come up within {timeout_s:.0f} s; the console's last "
@@ -154,6 +162,9 @@ class Machine:
                 words.append(said.decode(errors="replace").strip())
         text = " | ".join(line for word in words for line in word.splitlines()[-4:] if line)
         return clean(text, LAST_WORDS) or "none"
+
+    def _aborted(self) -> bool:
+        return self._process is not None and self._process.poll() == -signal.SIGABRT
 
     def _unwritable(self, error: OSError) -> BoardError:
         return BoardError(f"{self._directory} cannot be written: {error.strerror}")

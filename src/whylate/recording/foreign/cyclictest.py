@@ -8,7 +8,10 @@ histogram and its samples show it by nothing. All formats are those of cyclictes
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,105 +29,264 @@ from whylate.recording.foreign.model import (
 )
 
 #: T: 0 (14950) P:80 I:1000 C:    300 Min:     16 Act:   21 Avg:   20 Max:      56
+_BEGUN = re.compile(r"T:\s*\d+\s*\(\s*\d+\)\s*P:\s*\d+\s*I:")
 _THREAD = re.compile(
-    r"T:\s*(\d+)\s*\(\s*\d+\)\s*P:\s*\d+\s*I:\s*\d+\s*C:\s*(\d+)\s*Min:\s*(-?\d+)\s*"
-    r"Act:(\s*-?\d+)\s*Avg:\s*(-?\d+)\s*Max:\s*(-?\d+)"
+    r"T:\s*(\d+)\s*\(\s*(\d+)\)\s*P:\s*\d+\s*I:\s*\d+\s*C:\s*(\d+)\s*Min:(\s*-?\d+)\s*"
+    r"Act:(\s*-?\d+)\s*Avg:(\s*-?\d+)\s*Max:(\s*-?\d+)"
 )
 #: value, and a count for each thread.
 _BIN = re.compile(r"(\d{6,})((?:\s+\d{6,})+)\s*")
-_NOTE = re.compile(r"#\s*(Total|Max Latencies|Avg Latencies|Histogram Overflows):((?:\s+\d+)+)\s*")
+#: So filled up with zeros no column of numbers is.
+_SURE_BIN = re.compile(r"0\d{5}(?:\s+0\d{5})+\s*")
+_HEADING = re.compile(r"\s*# Histogram\s*")
+#: Each is filled up to five digits at least: with fewer it was cut.
+_NOTE = re.compile(
+    r"#\s*(Total|Max Latencies|Avg Latencies|Histogram Overflows):((?:\s+\d{5,})+)\s*"
+)
+_NOTES = ("Total", "Avg Latencies", "Max Latencies", "Histogram Overflows")
 #: thread: cycle: latency, and the count of SMIs where that was asked for.
-_SAMPLE = re.compile(r"\s*(\d+):\s*(\d+):\s*(-?\d+)(?:\s+\d+)?\s*")
+_SAMPLE = re.compile(r"\s*(\d+):(\s*\d+):(\s*-?\d+)(?:\s+\d+)?\s*")
+#: With -v it says so of each thread before the first sample.
+_VERBOSE = re.compile(r"\s*Thread \d+ Interval: \d+\s*")
 _US = 1000
-#: How wide "Act:" is with -N; else it is 5 wide.
-_WIDE_NS = 8
+#: How wide columns are, at least.
+_MIN, _ACT_US, _ACT_NS, _MAX, _CYCLE = 7, 5, 8, 8, 8
+#: How much a message shows of a line.
+_SHOWN = 40
 _MISSED = missed("cyclictest")
+
+
+@dataclass(frozen=True)
+class _Thread:
+    """The last that was said of a thread; times in scale ns, None: the line does not show it."""
+
+    pid: int
+    cycles: int
+    average: int
+    smallest: int
+    largest: int
+    scale: int | None
+
+    def goes_on(self, before: _Thread) -> bool:
+        """Whether it can be of the same run as what was said before."""
+        # Before its first cycle it has no pid yet.
+        if before.cycles == 0 or self == before:
+            return True
+        return (
+            self.pid == before.pid
+            and self.cycles > before.cycles
+            and self.smallest <= before.smallest
+            and self.largest >= before.largest
+        )
+
+
+@dataclass
+class _Found:
+    """What was read so far. last: the cycle of the last sample of each thread."""
+
+    path: Path
+    threads: dict[int, _Thread] = field(default_factory=dict)
+    heading: bool = False
+    sure: bool = False
+    bins: dict[int, list[int]] = field(default_factory=dict)
+    notes: dict[str, list[int]] = field(default_factory=dict)
+    verbose: bool = False
+    samples: list[int] = field(default_factory=list)
+    last: dict[int, int] = field(default_factory=dict)
+    thinned: bool = False
+
+    def several(self) -> ForeignError:
+        return ForeignError(
+            f"{self.path} has several runs of cyclictest: split it into a file for each"
+        )
+
+    def thread(self, number: int, thread: _Thread) -> None:
+        before = self.threads.get(number)
+        # Its histogram comes last.
+        if self.notes or (before is not None and not thread.goes_on(before)):
+            raise self.several()
+        self.threads[number] = thread
+
+    def bin(self, match: re.Match[str]) -> None:
+        if int(match[1]) in self.bins:
+            raise self.several()
+        self.sure = self.sure or _SURE_BIN.fullmatch(match[0]) is not None
+        self.bins[int(match[1])] = [int(word) for word in match[2].split()]
+
+    def note(self, match: re.Match[str]) -> None:
+        if match[1] in self.notes:
+            raise self.several()
+        self.notes[match[1]] = [int(word) for word in match[2].split()]
+
+    def sample(self, match: re.Match[str]) -> None:
+        # Without blanks it may as well be a time of day and a number.
+        if not self.verbose and not (_fits(match[2], _CYCLE) and _fits(match[3], _CYCLE)):
+            return
+        thread, cycle = int(match[1]), int(match[2])
+        before = self.last.get(thread, cycle - 1)
+        if cycle <= before:
+            raise self.several()
+        self.thinned = self.thinned or cycle > before + 1
+        self.last[thread] = cycle
+        self.samples.append(int(match[3]))
+
+    def other(self, line: str) -> None:
+        if _HEADING.fullmatch(line):
+            if self.heading:
+                raise self.several()
+            self.heading = True
+        self.verbose = self.verbose or _VERBOSE.fullmatch(line) is not None
+
+    def exceeds(self, largest: int) -> bool:
+        """Whether a line or a sample has more than the largest latency of what is returned."""
+        lines = [one.largest for one in self.threads.values()]
+        return max(max(lines, default=largest), max(self.samples, default=largest)) > largest
 
 
 def read_text(path: Path) -> ForeignRun | None:
     """Read what cyclictest printed; None where it is not of cyclictest. Raises ForeignError."""
-    threads: dict[int, tuple[int, int, int]] = {}
-    bins: dict[int, list[int]] = {}
-    notes: dict[str, list[int]] = {}
-    samples: list[int] = []
-    cycles: dict[int, tuple[int, int, int]] = {}
-    for line in unquoted(path):
+    found = _Found(path)
+    for line, wrapped in _unwrapped(path):
         if match := _THREAD.search(line):
-            threads[int(match[1])] = _thread(match)
+            found.thread(int(match[1]), _thread(path, match, wrapped))
         elif match := _BIN.fullmatch(line):
-            bins[int(match[1])] = [int(word) for word in match[2].split()]
+            found.bin(match)
         elif match := _NOTE.fullmatch(line):
-            notes[match[1]] = [int(word) for word in match[2].split()]
+            found.note(match)
         elif match := _SAMPLE.fullmatch(line):
-            samples.append(int(match[3]))
-            thread, cycle = int(match[1]), int(match[2])
-            first, last, lines = cycles.get(thread, (cycle, cycle, 0))
-            cycles[thread] = min(first, cycle), max(last, cycle), lines + 1
-    if bins and "Total" in notes:
-        return _histogram(path, bins, notes)
-    if samples:
-        if any(last - first >= lines for first, last, lines in cycles.values()):
-            raise ForeignError(
-                f"{path} lacks cycles between its lines: with --oscope it has the largest of "
-                "several alone, and such are no sample"
-            )
-        latency_ns = np.array(samples, np.int64) * _US
-        return ForeignRun("cyclictest", latency_ns, 0, True, float(latency_ns.mean()),
-                          float(latency_ns.max()), 0, (_MISSED,))  # fmt: skip
-    if threads:
-        total = sum(count for count, _, _ in threads.values())
-        mean_ns = sum(count * average for count, average, _ in threads.values()) / max(total, 1)
-        largest_ns = max(one for _, _, one in threads.values())
-        return ForeignRun("cyclictest", None, 0, False, mean_ns, largest_ns, 0,
-                          (ALL_BUT_TWO, _MISSED))  # fmt: skip
-    return None
+            found.sample(match)
+        else:
+            found.other(line)
+    if found.heading or found.sure or (found.bins and found.notes):
+        return _histogram(found)
+    if found.samples:
+        return _samples(found)
+    return _summary(found) if found.threads else None
 
 
-def _thread(match: re.Match[str]) -> tuple[int, int, int]:
-    """Return how many cycles a thread had, their mean and their largest latency, ns."""
-    # Filled up with blanks to that width, and so no long time in microseconds.
-    nanoseconds = len(match[4]) >= _WIDE_NS and match[4][0].isspace()
-    scale = 1 if nanoseconds else _US
-    return int(match[2]), int(match[5]) * scale, int(match[6]) * scale
+def _unwrapped(path: Path) -> Iterator[tuple[str, bool]]:
+    """Give all lines, those of threads whole, and whether a mail had wrapped one."""
+    held = ""
+    for text in unquoted(path):
+        if held and _BEGUN.search(text):
+            break
+        line = f"{held} {text.strip()}" if held else text
+        if _BEGUN.search(line) and not _THREAD.search(line):
+            if held:
+                break
+            held = line
+            continue
+        yield line, bool(held)
+        held = ""
+    if held:
+        raise _no_line(path, held)
 
 
-def _histogram(path: Path, bins: dict[int, list[int]], notes: dict[str, list[int]]) -> ForeignRun:
-    averages = notes.get("Avg Latencies")
-    if averages is not None and len(notes["Total"]) == len(averages) + 1:
-        # --histofall: one column more, which is of all threads together.
-        bins = {value: counts[:-1] for value, counts in bins.items()}
-        notes = {
-            name: found[: len(averages)] if name != "Max Latencies" else found
-            for name, found in notes.items()
-        }
-    counts = [sum(found) for found in bins.values()]
-    if sum(counts) != sum(notes["Total"]):
+def _no_line(path: Path, line: str) -> ForeignError:
+    text = " ".join(line.split())[:_SHOWN]
+    return ForeignError(f"{path}: {text!r} is no whole line of cyclictest: mend it")
+
+
+def _fits(cell: str, width: int) -> bool:
+    """Whether a number was printed so wide: filled up with blanks, or longer."""
+    return len(cell) == width or (len(cell) > width and not cell[0].isspace())
+
+
+def _thread(path: Path, match: re.Match[str], wrapped: bool) -> _Thread:
+    """Return what a line says of a thread; raises ForeignError."""
+    smallest, actual, average, largest = match.group(4, 5, 6, 7)
+    scale = None
+    if _fits(smallest, _MIN):
+        us = _fits(actual, _ACT_US) and _fits(average, _ACT_US)
+        ns = _fits(actual, _ACT_NS) and _fits(average, _ACT_NS)
+        scale = None if us == ns else _US if us else 1
+    if scale is not None and not wrapped and len(largest) < _MAX:
+        raise _no_line(path, match[0])
+    return _Thread(int(match[2]), int(match[3]), int(average), int(smallest), int(largest), scale)
+
+
+def _summary(found: _Found) -> ForeignRun:
+    threads = list(found.threads.values())
+    scales = {one.scale for one in threads if one.scale is not None}
+    if len(scales) > 1:
+        raise found.several()
+    if not scales:
         raise ForeignError(
-            f"{path}: the histogram has {sum(counts)} activations and says "
-            f"{sum(notes['Total'])}: it is not whole"
+            f"{found.path} does not say its unit, µs or ns: that is seen by how wide cyclictest's "
+            "columns are, and these lost their blanks"
         )
-    overflow = sum(notes.get("Histogram Overflows", []))
-    return _counted(
-        path,
-        list(bins),
-        counts,
-        overflow,
-        _average_us(notes) * _US if averages else None,
-        max(notes.get("Max Latencies", []), default=None),
-        _US,
-    )
+    scale = scales.pop()
+    total = sum(one.cycles for one in threads)
+    mean = sum(one.cycles * one.average for one in threads) / max(total, 1)
+    largest = max(one.largest for one in threads)
+    return ForeignRun("cyclictest", None, 0, False, mean * scale, largest * scale, 0,
+                      (ALL_BUT_TWO, _MISSED))  # fmt: skip
 
 
-def _average_us(notes: dict[str, list[int]]) -> float:
+def _samples(found: _Found) -> ForeignRun:
+    if found.thinned:
+        raise ForeignError(
+            f"{found.path} lacks cycles between its lines: with --oscope it has the largest of "
+            "several alone, and such are no sample"
+        )
+    if found.exceeds(max(found.samples)):
+        raise found.several()
+    latency_ns = np.array(found.samples, np.int64) * _US
+    return ForeignRun("cyclictest", latency_ns, 0, True, float(latency_ns.mean()),
+                      float(latency_ns.max()), 0, (_MISSED,))  # fmt: skip
+
+
+def _histogram(found: _Found) -> ForeignRun:
+    bins, notes = found.bins, found.notes
+    for name in _NOTES:
+        if name not in notes:
+            raise _cut(found.path, f'its line "# {name}" is missing')
+    threads = len(notes["Avg Latencies"])
+    columns = len(notes["Total"])
+    # --histofall: one column more, which is of all threads together.
+    of_all = columns == threads + 1 > 2 and notes["Total"][-1] == sum(notes["Total"][:-1])
+    if columns != threads and not of_all:
+        raise _cut(found.path, f"it has {columns} totals and {threads} averages")
+    for name in ("Max Latencies", "Histogram Overflows"):
+        if len(notes[name]) != columns:
+            raise _cut(found.path, f'"# {name}" has {len(notes[name])} of {columns} threads')
+    if any(len(counts) != columns for counts in bins.values()):
+        raise _cut(found.path, "a line of it has not as many threads as the others")
+    for thread in range(columns):
+        _check(found, thread)
+    values = list(bins)
+    counts = [sum(counts[:threads]) for counts in bins.values()]
+    largest = max(notes["Max Latencies"])
+    if found.exceeds(largest):
+        raise found.several()
+    overflow = sum(notes["Histogram Overflows"][:threads])
+    return _counted(found.path, values, counts, overflow, _average_ns(notes), largest, _US)
+
+
+def _check(found: _Found, thread: int) -> None:
+    """Raise ForeignError where a thread's column is not what is said of it below."""
+    within = sum(counts[thread] for counts in found.bins.values())
+    total = found.notes["Total"][thread]
+    if within != total:
+        raise _cut(found.path, f"it has {within} activations and says {total}")
+    largest = found.notes["Max Latencies"][thread]
+    seen = max((value for value, counts in found.bins.items() if counts[thread]), default=0)
+    overflow = found.notes["Histogram Overflows"][thread]
+    if largest < seen or (overflow > 0) != (largest > max(found.bins, default=0)):
+        raise _cut(found.path, f"it goes up to {seen} and {overflow} beyond it, and says {largest}")
+
+
+def _cut(path: Path, why: str) -> ForeignError:
+    return ForeignError(f"{path}: the histogram is not whole: {why}")
+
+
+def _average_ns(notes: dict[str, list[int]]) -> float:
     """Return the mean of the threads' averages, each as often as it counts."""
-    counts = np.array(notes["Total"], float)
-    beyond = notes.get("Histogram Overflows", [])
-    if len(beyond) == counts.size:
-        counts += beyond
-    averages = notes["Avg Latencies"]
-    if len(averages) != counts.size or not counts.sum():
-        return float(np.mean(averages))
-    return float(np.average(averages, weights=counts))
+    averages = np.array(notes["Avg Latencies"], float)
+    counts = np.array(notes["Total"], float) + np.array(notes["Histogram Overflows"], float)
+    counts = counts[: averages.size]
+    mean = np.average(averages, weights=counts) if counts.sum() else averages.mean()
+    return float(mean) * _US
 
 
 def _counted(
@@ -132,8 +294,8 @@ def _counted(
     values: Sequence[int],
     counts: Sequence[int],
     overflow: int,
-    average_ns: float | None,
-    largest: int | None,
+    average_ns: float,
+    largest: int,
     scale: int,
 ) -> ForeignRun:
     """Return the run of a histogram; values and largest in units of scale ns."""
@@ -142,7 +304,7 @@ def _counted(
     lacks = (ORDER, *((BEYOND,) if overflow else ()), _MISSED)
     latency_ns = from_counts([value * scale for value in values], counts)
     return ForeignRun("cyclictest", latency_ns, overflow, False, average_ns,
-                      None if largest is None else largest * scale, 0, lacks)  # fmt: skip
+                      largest * scale, 0, lacks)  # fmt: skip
 
 
 def read_json(path: Path, document: dict[str, Any]) -> ForeignRun | None:
@@ -150,6 +312,12 @@ def read_json(path: Path, document: dict[str, Any]) -> ForeignRun | None:
     threads = document.get("thread")
     if "rt_test_version:" not in document or not isinstance(threads, dict):
         return None
+    # The other tools of rt-tests write the same.
+    command = str(document.get("cmdline:", "")).split()
+    tool = command[0].rpartition("/")[2] if command else ""
+    if tool != "cyclictest":
+        raise ForeignError(f"{path} is of {tool[:_SHOWN] or 'an unknown tool'!r}: of rt-tests only "
+                           "cyclictest is read")  # fmt: skip
     bins: dict[int, int] = {}
     cycles, sums, largest = 0, 0.0, 0
     scale = 1 if document.get("resolution_in_ns") == 1 else _US
@@ -163,9 +331,22 @@ def read_json(path: Path, document: dict[str, Any]) -> ForeignRun | None:
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ForeignError(f"{path} is no JSON that cyclictest writes") from None
     average_ns = sums / max(cycles, 1) * scale
+    made = _began(document)
     if not bins:
         return ForeignRun("cyclictest", None, 0, False, average_ns, largest * scale, 0,
-                          (ALL_BUT_TWO, _MISSED))  # fmt: skip
+                          (ALL_BUT_TWO, _MISSED), made)  # fmt: skip
+    if largest < max(bins):
+        raise _cut(path, f"it goes up to {max(bins)} and says {largest}")
     # It does not say what its histogram dropped; the cycles do.
     overflow = max(0, cycles - sum(bins.values()))
-    return _counted(path, list(bins), list(bins.values()), overflow, average_ns, largest, scale)
+    found = _counted(path, list(bins), list(bins.values()), overflow, average_ns, largest, scale)
+    return replace(found, made=made)
+
+
+def _began(document: dict[str, Any]) -> str:
+    """Return when a run began, in UTC; "" where its JSON does not say."""
+    try:
+        began = parsedate_to_datetime(document["start_time"])
+        return began.astimezone(UTC).isoformat(timespec="seconds") if began.tzinfo else ""
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return ""

@@ -61,6 +61,8 @@ class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ordered: bool
     rows: Count | None
     name: Short = ""
+    #: When the run began, ISO 8601 in UTC; "": its file does not say.
+    made: Annotated[str, msgspec.Meta(pattern=r"^([0-9T:+-]{25})?$")] = ""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ def read_imported(directory: Path) -> Imported:
         max_ns=about.maximum,
         overruns=about.overruns,
         lacks=tuple(about.lacks),
+        made=about.made,
     )
     return Imported(directory, about, run)
 

@@ -151,6 +151,7 @@ def _about(taken: Taken, rows: int | None) -> About:
         maximum=run.max_ns if run is not None else None,
         overflow=run.overflow if run is not None else 0,
         overruns=run.overruns if run is not None else 0,
+        made=run.made if run is not None else "",
         ordered=run.ordered if run is not None else True,
         rows=rows,
         name=shown(table.name, _SHOWN) if table is not None else "",

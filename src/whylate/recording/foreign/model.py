@@ -47,6 +47,8 @@ class ForeignRun:
     max_ns: float | None
     overruns: int
     lacks: tuple[str, ...]
+    #: When it began, ISO 8601 in UTC; "": the file does not say.
+    made: str = ""
 
 
 def from_counts(values_ns: Sequence[int], counts: Sequence[int]) -> Int64s:

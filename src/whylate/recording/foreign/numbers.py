@@ -2,16 +2,16 @@
 
 Such a file says nothing of when and in which boot its values came about. They are taken as
 repetitions within one boot, a boot a file, unless whoever has them says that each is a run of its
-own.
+own. What could be read in two ways is refused: a number that is read as another one looks as good.
 """
 
 from __future__ import annotations
 
 import csv
-import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from whylate.recording.foreign.lines import unquoted
@@ -20,12 +20,34 @@ from whylate.recording.foreign.model import ForeignError
 MOST_VALUES = 1_000_000
 #: A longer line is no row of a table.
 MOST_LINE = 1 << 16
-#: What a message shows of a line.
+#: What a message shows of a line, and of its cells.
 _SHOWN = 40
+_SHOWN_CELLS = 12
+#: Beyond them a number measures nothing, and squares and ratios have no place in a float.
+_SMALLEST, _LARGEST = 1e-100, 1e100
+#: What is a number; float() takes "1_5" and "infinity" too.
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+#: A number as other countries and spreadsheets write it.
+_LOCAL = re.compile(r"[-+]?[0-9]+(?:[.,'_ \u00a0\u202f\u2019][0-9]+)+")
+_POSITION = re.compile(r"[1-9][0-9]{0,5}")
+#: In the place of a number: not even a name.
+_MISSING = re.compile(r"n/?a|nil|none|null", re.IGNORECASE)
+_QUOTED = re.compile(r'"[^"]*"')
+#: From a # that begins a line or follows a blank; what stands in quotes is kept as it is.
+_COMMENT = re.compile(r'("[^"]*")|(?:^|(?<=\s))#.*')
 #: A line of ministat's box: mark, n, minimum, maximum, median, average, standard deviation.
-_NUMBER = r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
-_MINISTAT = re.compile(rf"\s*([x+*%#@O])\s+(\d+)(?:\s+{_NUMBER}){{3}}\s+{_NUMBER}\s+{_NUMBER}\s*")
+_FIGURE = r"([-+]?(?:[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?|nan|inf))"
+_MINISTAT = re.compile(
+    rf"\s*([x+*%#@O])\s+([0-9]+)(?:\s+{_FIGURE}){{3}}\s+{_FIGURE}\s+{_FIGURE}\s*"
+)
+_MOST_N = 10**9
+_LAT_CTX = re.compile(r'"size=(\S+)')
 _EVENT = re.compile(r"[A-Za-z][A-Za-z0-9_:./=,-]{0,80}")
+#: What perf's events are in.
+_UNITS = frozenset(
+    ("", "msec", "s", "ms", "us", "ns", "Joules", "J", "mJ", "uJ", "Watts", "mWatts", "W", "B",
+     "Bytes", "KB", "MB", "GB", "KiB", "MiB", "GiB", "MB/s", "GB/s", "M", "MHz", "C", "%")
+)  # fmt: skip
 
 _Row = tuple[int, list[str]]
 
@@ -44,7 +66,8 @@ class Table:
     """A file of numbers.
 
     name: of the values, "" where the file has none. values: in their order. factors: of a table,
-    what stands beside each value, by column; empty elsewhere. tool: whose file it is.
+    what stands beside each value, by columns of which there is one; empty elsewhere. tool: whose
+    file it is.
     """
 
     path: Path
@@ -53,56 +76,102 @@ class Table:
     factors: tuple[dict[str, str], ...] = ()
     tool: str = "numbers"
 
+    def where(self, column: str, pattern: str) -> Table:
+        """Return the rows whose cell in a column matches a pattern with * and ? (fnmatch).
+
+        Raises ForeignError where there is no such column, or no such row.
+        """
+        if not self.factors or column not in self.factors[0]:
+            raise ForeignError(f"{self.path} has no column {column[:60]!r} beside its values")
+        kept = [
+            (value, beside)
+            for value, beside in zip(self.values, self.factors, strict=True)
+            if fnmatchcase(beside[column], pattern)
+        ]
+        if not kept:
+            raise ForeignError(f"{self.path} has no row whose {column} is {pattern[:60]!r}")
+        values, factors = zip(*kept, strict=True)
+        return replace(self, values=values, factors=factors)
+
+    def is_called(self, column: str) -> bool:
+        """Whether --column means these values."""
+        return _is_called(self.tool, self.name, column)
+
 
 def read_table(path: Path, column: str | None = None) -> Table:
     """Read a file of numbers; column: a heading, or a number from 1.
 
-    Takes what ministat takes (columns between blanks, # comments) and tables with commas or
-    semicolons. Raises ForeignError.
+    Takes what ministat takes (columns between blanks, # comments) and tables with semicolons, tabs
+    or commas. Raises ForeignError.
     """
-    rows = _rows(path)
+    rows, between = _rows(path)
     if not rows:
         raise ForeignError(f"{path} has no numbers")
     for tool, read in (("lat_ctx", _lat_ctx), ("perf stat", _perf_stat)):
-        if named := read(rows):
+        if named := read(path, rows):
             return _named(path, named, column, tool)
-    heading = rows[0][1] if _number(rows[0][1], column) is None else None
-    if heading is not None and len(rows) == 1:
-        line, cells = rows[0]
-        raise ForeignError(f"{path}, line {line}: {_short(' '.join(cells))} is no number")
-    at = _column(path, heading, column)
+    _check_widths(path, rows, between)
+    at, headed = _place(path, rows, between, column)
+    heading = rows[0][1] if headed else []
+    beside = [n for n, name in enumerate(heading) if heading.count(name) == 1 and n != at]
     values, factors = [], []
-    for line, cells in rows[1:] if heading is not None else rows:
-        text = cells[at] if at < len(cells) else ""
-        value = _float(text)
+    for line, cells in rows[1:] if headed else rows:
+        value = _float(cells[at])
         if value is None:
-            raise ForeignError(f"{path}, line {line}: {_short(text)} is no number")
+            raise _no_number(path, line, cells[at])
         values.append(value)
-        if heading is not None:
-            factors.append(
-                {
-                    name: cell
-                    for name, cell in zip(heading, cells, strict=False)
-                    if name != heading[at]
-                }
-            )
-    name = heading[at] if heading is not None else ""
-    return Table(path, name, tuple(values), tuple(factors))
+        if headed:
+            factors.append({heading[n]: cells[n] for n in beside})
+    if not values:
+        raise ForeignError(f"{path} has no numbers below its headings")
+    return Table(path, heading[at] if headed else "", tuple(values), tuple(factors))
 
 
-def _lat_ctx(rows: Sequence[_Row]) -> list[tuple[int, str, str]]:
+def _lat_ctx(path: Path, rows: Sequence[_Row]) -> list[tuple[int, str, str]]:
     """Return lmbench's lat_ctx: a heading `"size=0k ovr=2.02`, then processes and µs a line."""
-    if not rows[0][1][0].startswith('"size='):
+    if not _LAT_CTX.match(rows[0][1][0]):
         return []
-    return [(line, cells[0], cells[1]) for line, cells in rows if len(cells) == 2 and
-            cells[0].isdecimal()]  # fmt: skip
+    found, size = [], ""
+    for line, cells in rows:
+        if heading := _LAT_CTX.match(cells[0]):
+            size = heading[1]
+        elif len(cells) == 2 and _POSITION.fullmatch(cells[0]) and _float(cells[1]) is not None:
+            found.append((line, f"{cells[0]} size={size}", cells[1]))
+        else:
+            raise ForeignError(f"{path}, line {line}: {_short(' '.join(cells))} is no row of "
+                               "lat_ctx, which has processes and µs: take it out")  # fmt: skip
+    if not found:
+        raise ForeignError(f"{path} has no numbers below the size of lat_ctx")
+    return found
 
 
-def _perf_stat(rows: Sequence[_Row]) -> list[tuple[int, str, str]]:
+def _perf_stat(path: Path, rows: Sequence[_Row]) -> list[tuple[int, str, str]]:
     """Return `perf stat -x,`: value, unit, event, and more of it, an event a line."""
-    if not all(len(cells) >= 5 and _EVENT.fullmatch(cells[2]) for _, cells in rows):
+    # A line that has a metric alone belongs to the event above it.
+    events = [row for row in rows if any(row[1][:3])]
+    if not events:
         return []
-    return [(line, cells[2], cells[0]) for line, cells in rows]
+    if all(_float(cells[0]) is not None and _is_event(cells[1:]) for _, cells in events):
+        raise ForeignError(f"{path} is of perf stat -I, which counts parts of one run: count each "
+                           "run as a whole, without -I")  # fmt: skip
+    if not all(_is_event(cells) for _, cells in events):
+        return []
+    return [(line, cells[2], cells[0]) for line, cells in events]
+
+
+def _is_event(cells: Sequence[str]) -> bool:
+    """Whether it is a row of perf's: value, unit, event, (spread in %,) time, share of time."""
+    if len(cells) < 5:
+        return False
+    value, unit, event, *more = cells
+    time, share = more[1:3] if more[0].endswith("%") and len(more) > 2 else more[:2]
+    return (
+        (_float(value) is not None or value.startswith("<not "))
+        and unit in _UNITS
+        and _EVENT.fullmatch(event) is not None
+        and time.isdecimal()
+        and _float(share) is not None
+    )
 
 
 def _named(
@@ -110,19 +179,22 @@ def _named(
 ) -> Table:
     """Return the values of one name, of several that stand in a file line by line."""
     names = list(dict.fromkeys(name for _, name, _ in found))
-    if column is None and len(names) == 1:
-        column = names[0]
-    if column not in names:
-        known = ", ".join(_short(name) for name in names[:12])
-        raise ForeignError(f"{path} has {known}: choose one with --column")
+    chosen = [name for name in names if column is None or _is_called(tool, name, column)]
+    if len(chosen) != 1:
+        raise ForeignError(f"{path} has {_list(names)}: choose one with --column")
     values = []
     for line, name, text in found:
         value = _float(text)
-        if name == column and value is None:
-            raise ForeignError(f"{path}, line {line}: {_short(text)} is no number")
-        if name == column and value is not None:
+        if name == chosen[0] and value is None:
+            raise _no_number(path, line, text)
+        if name == chosen[0] and value is not None:
             values.append(value)
-    return Table(path, column or "", tuple(values), tool=tool)
+    return Table(path, chosen[0], tuple(values), tool=tool)
+
+
+def _is_called(tool: str, name: str, column: str) -> bool:
+    """Whether a column is meant; of lat_ctx the number of processes will do without the size."""
+    return column == name or (tool == "lat_ctx" and column == name.partition(" ")[0])
 
 
 def read_boxes(path: Path) -> list[Box]:
@@ -130,62 +202,197 @@ def read_boxes(path: Path) -> list[Box]:
 
     Raises ForeignError for what cannot be read.
     """
-    found = [
-        Box(int(match[2]), float(match[4]), float(match[5]))
-        for line in unquoted(path)
-        if len(line) <= MOST_LINE and (match := _MINISTAT.fullmatch(line))
-    ]
-    return found if len(found) > 1 else []
+    found: dict[str, Box] = {}
+    for number, line in enumerate(unquoted(path), 1):
+        match = _MINISTAT.fullmatch(line) if len(line) <= MOST_LINE else None
+        if match is None:
+            continue
+        if match[1] in found:
+            raise ForeignError(f"{path}, line {number} is a second row {match[1]}: put each of "
+                               "ministat's boxes in a file of its own")  # fmt: skip
+        # So many digits, for int() refuses thousands of them.
+        n = int(match[2]) if len(match[2]) < 12 else 0
+        mean, sd = _float(match[4]), _float(match[5])
+        if not 2 <= n <= _MOST_N or mean is None or sd is None or sd < 0:
+            raise ForeignError(f"{path}, line {number} cannot be compared: it takes 2 to "
+                               f"{_MOST_N:,} values, their mean and deviation")  # fmt: skip
+        found[match[1]] = Box(n, mean, sd)
+    return list(found.values()) if len(found) > 1 else []
 
 
-def _rows(path: Path) -> list[_Row]:
-    """Return the number and the cells of each line that has any."""
+def _rows(path: Path) -> tuple[list[_Row], str | None]:
+    """Return the number and the cells of each line that has any, and what is between cells."""
     found: list[_Row] = []
+    between: str | None = None
     for number, text in enumerate(unquoted(path), 1):
         if len(text) > MOST_LINE:
             raise ForeignError(f"{path}, line {number} is too long for a row of numbers")
-        line = text.partition("#")[0].strip().removeprefix("\ufeff")
-        if not line:
+        line = text.removeprefix("\ufeff")
+        if "#" in line:
+            line = _COMMENT.sub(lambda match: match[1] or "", line)
+        if not line.strip():
             continue
         if len(found) > MOST_VALUES:
             raise ForeignError(f"{path} has more than {MOST_VALUES:,} lines")
-        between = next((one for one in ",;\t" if one in line), None)
-        if between is None:
-            cells = line.split()
-        else:
-            cells = [cell.strip() for cell in next(csv.reader([line], delimiter=between))]
-        found.append((number, cells))
-    return found
+        if _LAT_CTX.match(line) and not any(_has_numbers_alone(cells) for _, cells in found):
+            # Above it stands what a mail says.
+            found.clear()
+        if not found:
+            between = _between(line)
+        found.append((number, _cells(line, between)))
+    if between == "\t" and not any(cells[0] for _, cells in found):
+        # No column, but how all lines are indented.
+        found = [(number, cells[1:]) for number, cells in found]
+    return found, between
 
 
-def _column(path: Path, heading: Sequence[str] | None, column: str | None) -> int:
+def _has_numbers_alone(cells: Sequence[str]) -> bool:
+    return all(_float(cell) is not None for cell in cells)
+
+
+def _between(line: str) -> str | None:
+    """Return what is between the cells of a file, as its first row has it; None: blanks.
+
+    Of a whole file, for a comma in a row below a heading without commas is a decimal one.
+    """
+    bare = _QUOTED.sub("", line.strip())
+    return next((one for one in ";\t," if one in bare), None)
+
+
+def _cells(line: str, between: str | None) -> list[str]:
+    if between is None:
+        return line.split()
+    # Of a table with tabs the outer cells may be empty.
+    line = line.strip(" ") if between == "\t" else line.strip()
+    return [
+        cell.strip() for cell in next(csv.reader([line], delimiter=between, skipinitialspace=True))
+    ]
+
+
+def _check_widths(path: Path, rows: Sequence[_Row], between: str | None) -> None:
+    """Refuse rows whose cells are not those of the first row: they stand in other columns."""
+    above, first = rows[0]
+    for line, cells in rows:
+        if len(cells) != len(first):
+            way = ("write a decimal point, and other commas in quotes" if between == "," else
+                   "each row takes as many")  # fmt: skip
+            raise ForeignError(f"{path}, line {line} has {_count(cells)}, line {above} has "
+                               f"{len(first)}: {way}")  # fmt: skip
+
+
+def _place(
+    path: Path, rows: Sequence[_Row], between: str | None, column: str | None
+) -> tuple[int, bool]:
+    """Return which column is meant, from 0, and whether the first row is a heading."""
+    line, first = rows[0]
     if column is None:
-        if heading is not None and len(heading) > 1:
-            raise ForeignError(f"{path} has several columns: choose one with --column "
-                               f"({', '.join(_short(one) for one in heading[:12])})")  # fmt: skip
-        return 0
-    if heading is not None and column in heading:
-        return heading.index(column)
-    if column.isdecimal() and int(column) > 0:
-        return int(column) - 1
-    known = f": it has {', '.join(_short(one) for one in heading[:12])}" if heading else ""
-    raise ForeignError(f"{path} has no column {_short(column)}{known}")
+        if len(first) == 1 or (len(rows) == 1 and not any(_is_like_number(one) for one in first)):
+            _check_no_heading(path, rows, 0)
+            return 0, False
+        way = ", or write a decimal point" if between == "," and not _words(first) else ""
+        raise ForeignError(
+            f"{path} has several columns: choose one with --column ({_columns(first)}){way}"
+        )
+    at = int(column) - 1 if _POSITION.fullmatch(column) else len(first)
+    if at < len(first):
+        headed = _is_headed(path, rows, between, at)
+    elif column not in first:
+        raise ForeignError(f"{path} has no column {_short(column)}: it has {_columns(first)}")
+    elif _is_like_number(column) and not _words(first):
+        raise ForeignError(f"{path}, line {line}: {_short(column)} is no heading, but a number")
+    else:
+        headed = True
+    if headed and column in first:
+        if first.count(column) > 1:
+            raise ForeignError(f"{path}, line {line}: {first.count(column)} columns are called "
+                               f"{_short(column)}: choose one by its number")  # fmt: skip
+        at = first.index(column)
+    return at, headed
 
 
-def _number(cells: Sequence[str], column: str | None) -> float | None:
-    """Return the number in the column of a line without headings, or None."""
-    at = int(column) - 1 if column is not None and column.isdecimal() else 0
-    if column is not None and not column.isdecimal():
-        return None
-    return _float(cells[at]) if 0 <= at < len(cells) else None
+def _is_headed(path: Path, rows: Sequence[_Row], between: str | None, at: int) -> bool:
+    """Whether the first row is a heading, where a column was chosen by its number.
+
+    Raises ForeignError where that cannot be told: its first value would be lost, or a name be a
+    value.
+    """
+    line, first = rows[0]
+    words = _words(first)
+    if len(first) > 1 and at in words and not any(
+        cell for n, cell in enumerate(first) if n not in words
+    ):  # fmt: skip
+        return True
+    _check_no_heading(path, rows, at)
+    # Cells of the first row that are no numbers, in columns that are not empty.
+    others = [n for n, cell in enumerate(first)
+              if not _is_like_number(cell) and any(cells[n] for _, cells in rows)]  # fmt: skip
+    below = rows[1:]
+    for n in others:
+        if below and n in words and all(_float(cells[n]) is not None for _, cells in below):
+            return True
+    # Between blanks, as for ministat, there are no headings that could be taken for values.
+    if others and between is not None:
+        raise ForeignError(f"{path}, line {line} may be a heading or values: give each column a "
+                           "name, and say that of the one with --column")  # fmt: skip
+    return False
+
+
+def _check_no_heading(path: Path, rows: Sequence[_Row], at: int) -> None:
+    """Refuse a first row that would be a heading only if somebody said so."""
+    line, first = rows[0]
+    if _float(first[at]) is not None:
+        return
+    if len(rows) > 1 and at in _words(first) and _float(rows[1][1][at]) is not None:
+        raise ForeignError(f"{path}, line {line}: {_short(first[at])} is no number: if it is the "
+                           f"heading, say --column {_short(first[at])}")  # fmt: skip
+    raise _no_number(path, line, first[at] if len(rows) > 1 else " ".join(first))
+
+
+def _words(cells: Sequence[str]) -> list[int]:
+    """Return which cells may be names of columns: not numbers, and not such as "nan" or "N/A"."""
+    return [n for n, cell in enumerate(cells)
+            if (cell[:1].isalpha() or cell[:1] == "_")
+            and not _is_like_number(cell) and not _MISSING.fullmatch(cell)]  # fmt: skip
+
+
+def _is_like_number(text: str) -> bool:
+    """Whether it is a number, or is meant for one: "nan", "1e999"."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _float(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
+    """Return the number that a text is, None where it is none that can be reckoned with."""
+    if not _NUMBER.fullmatch(text):
         return None
-    return value if math.isfinite(value) else None
+    value = float(text)
+    return value if value == 0 or _SMALLEST <= abs(value) <= _LARGEST else None
+
+
+def _no_number(path: Path, line: int, text: str) -> ForeignError:
+    way = ""
+    if _NUMBER.fullmatch(text):
+        way = f" that is taken: {_SMALLEST:g} is the least, {_LARGEST:g} the most"
+    elif _LOCAL.fullmatch(text):
+        way = ": write a decimal point, and nothing between thousands"
+    return ForeignError(f"{path}, line {line}: {_short(text)} is no number{way}")
+
+
+def _count(cells: Sequence[str]) -> str:
+    return f"{len(cells)} cell" if len(cells) == 1 else f"{len(cells)} cells"
+
+
+def _columns(cells: Sequence[str]) -> str:
+    """Say which columns there are: their names, or their numbers."""
+    return _list(cells) if _words(cells) else f"1 to {len(cells)}" if cells[1:] else "1 alone"
+
+
+def _list(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - _SHOWN_CELLS} more" if len(texts) > _SHOWN_CELLS else ""
+    return ", ".join(_short(one) for one in texts[:_SHOWN_CELLS]) + more
 
 
 def _short(text: str) -> str:

@@ -1,12 +1,15 @@
 """rtla timerlat hist: a histogram of interrupt, thread and user latency for each CPU.
 
 Of the three the one that comes last is what an activation is late by: user where it was measured,
-else thread, else interrupt. The heading says whether it is in microseconds or in nanoseconds. The
-format is that of timerlat_hist.c in tools/tracing/rtla of Linux 5.17 to 6.18.
+else thread, else interrupt. The heading says whether it is in microseconds or in nanoseconds. How
+wide the buckets are (-b) is not said: no wider than what all rows are multiples of. A latency is
+taken for the last that its bucket can have. The format is that of timerlat_hist.c in
+tools/tracing/rtla of Linux 5.17 to 6.18.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,25 +28,33 @@ from whylate.recording.foreign.model import (
 _US = 1000
 #: The latest of the three that was measured, first.
 _KINDS = ("Usr", "Thr", "IRQ")
+#: Linux has no more CPUs than 8192.
+_MOST_COLUMNS = len(_KINDS) * 8192
 _COLUMN = r"(?:IRQ|Thr|Usr)-\d{1,6}"
-_HEADING = re.compile(rf"\s*(Index)?((?:\s+{_COLUMN})+)\s*")
-_MORE_HEADING = re.compile(rf"\s*{_COLUMN}(?:\s+{_COLUMN})*\s*")
+_MORE_HEADING = re.compile(rf"{_COLUMN}(?:\s+{_COLUMN})*")
+_HEADING = re.compile(rf"(Index\s+)?({_MORE_HEADING.pattern})")
 #: A count of nine digits and more leaves no blank behind the name.
-_ROW = re.compile(r"\s*(\d+(?=\s)|over:|count:|min:|avg:|max:)((?:\s*(?:\d+|-)(?=\s|$))+)\s*")
-_MORE_ROW = re.compile(r"\s*(?:\d+|-)(?:\s+(?:\d+|-))*\s*")
-_NANOSECONDS = re.compile(r"\s*# Time unit is nanoseconds")
+_ROW = re.compile(r"(\d+(?=\s)|over:|count:|min:|avg:|max:)((?:\s*(?:\d+|-)(?=\s|$))+)")
+_MORE_ROW = re.compile(r"(?:\d+|-)(?:\s+(?:\d+|-))*")
+#: What follows is of all CPUs together.
+_ALL = re.compile(r"ALL:\s")
+_NANOSECONDS = re.compile(r"# Time unit is nanoseconds")
 #: Of tracefs' ring buffer: events that were lost on the way to the histogram.
-_LOST = re.compile(r"\s*(unknown number of|\d{1,18} \([\d.]+%\)) events missed, results might")
+_LOST = re.compile(r"(unknown number of|\d{1,18} \([\d.]+%\)) events missed, results might")
 
 
 @dataclass
 class _Table:
-    """What was read so far. rows: by their first word, a cell for each column."""
+    """What was read so far. rows: by their first word, a cell for each column.
+
+    whole: the rows of the CPUs one by one have ended.
+    """
 
     scale: int = _US
     columns: list[str] = field(default_factory=list)
     rows: dict[str, list[str]] = field(default_factory=dict)
     lost: str | None = None
+    whole: bool = False
 
     def cells(self, name: str, wanted: list[int]) -> list[int | None]:
         """Return some cells of a row, None where there is none."""
@@ -63,17 +74,24 @@ def read_text(path: Path) -> ForeignRun | None:
             raise ForeignError(f'{path}: the histogram has no row "over:": it is not whole')
         return None
     wanted = _latest(table)
-    bins = {int(name): table.total(name, wanted) for name in table.rows if name.isdecimal()}
-    inside, overflow = sum(bins.values()), table.total("over:", wanted)
     counted = table.total("count:", wanted)
+    inside = sum(table.total(name, wanted) for name in table.rows if name.isdecimal())
+    overflow = table.total("over:", wanted)
     if "count:" in table.rows and inside + overflow != counted:
         raise ForeignError(
             f"{path}: the histogram has {inside + overflow} activations and says {counted}: it is "
             "not whole"
         )
+    if "count:" in table.rows and "max:" not in table.rows:
+        raise ForeignError(f'{path}: the histogram has no row "max:": it is not whole')
     if inside + overflow > MOST_ACTIVATIONS:
         raise ForeignError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
-    lacks = [ORDER, *([BEYOND] if overflow else []), missed("timerlat")]
+    bins, width = _ends(path, table, wanted)
+    lacks = [ORDER, *([BEYOND] if overflow else [])]
+    if width > 1:
+        unit = "µs" if table.scale == _US else "ns"
+        lacks.append(f"where in a bucket of up to {width} {unit} a latency was, taken for its end")
+    lacks.append(missed("timerlat"))
     if table.lost is not None:
         lacks.append(f"{table.lost} events that were lost on their way to rtla")
     return ForeignRun(
@@ -81,6 +99,35 @@ def read_text(path: Path) -> ForeignRun | None:
         from_counts([one * table.scale for one in bins], list(bins.values())),
         overflow, False, _average_ns(table, wanted), _largest_ns(table, wanted), 0, tuple(lacks),
     )  # fmt: skip
+
+
+def _ends(path: Path, table: _Table, wanted: list[int]) -> tuple[dict[int, int], int]:
+    """Return how many latencies there are of each length, and how wide the buckets may be.
+
+    A latency is as long as the last of its bucket, and no longer than the largest of its column.
+    The width is 1 where that makes no difference. Raises ForeignError.
+    """
+    starts = {name: int(name) for name in table.rows if name.isdecimal()}
+    maxima = table.cells("max:", wanted)
+    # Of 0 alone it is 0: then that bucket may reach to the largest.
+    known = [one for one in maxima if one is not None]
+    width = math.gcd(*starts.values()) or 1 + max(known, default=-1)
+    if starts and not width:
+        raise ForeignError(f"{path} does not say how wide its buckets are: rtla prints the largest "
+                           "latency without --no-summary")  # fmt: skip
+    bins: dict[int, int] = {}
+    exact = True
+    for name, start in starts.items():
+        for count, largest in zip(table.cells(name, wanted), maxima, strict=True):
+            if not count:
+                continue
+            end = start + width - 1 if largest is None else min(start + width - 1, largest)
+            if end < start:
+                raise ForeignError(f"{path}: the histogram goes up to {start} and says {end}: it "
+                                   "is not whole")  # fmt: skip
+            bins[end] = bins.get(end, 0) + count
+            exact = exact and end == start
+    return bins, 1 if exact else width
 
 
 def _latest(table: _Table) -> list[int]:
@@ -112,46 +159,71 @@ def _largest_ns(table: _Table, wanted: list[int]) -> int | None:
 
 
 def _read(path: Path) -> _Table:
-    """Read the table of all CPUs one by one; what follows is of all of them together."""
+    """Read the table of all CPUs one by one; raises ForeignError where there are several."""
     table = _Table()
     for line in _unwrapped(unquoted(path), table):
         if _NANOSECONDS.match(line):
             table.scale = 1
         elif (match := _LOST.match(line)) is not None:
             table.lost = "an unknown number of" if match[1][0] == "u" else match[1]
-        elif not table.columns and (match := _HEADING.fullmatch(line)):
+        elif _ALL.match(line):
+            table.whole = True
+        elif match := _HEADING.fullmatch(line):
+            if table.columns:
+                raise _several(path)
             if match[1] is None:
                 raise ForeignError(f"{path} does not say which latency a row is of: rtla prints it "
                                    "without --no-index")  # fmt: skip
             table.columns = match[2].split()
+            if len(table.columns) > _MOST_COLUMNS:
+                raise ForeignError(f"{path} has more than {_MOST_COLUMNS:,} columns")
         elif match := _ROW.fullmatch(line):
-            if not table.columns and match[1] == "over:":
-                raise ForeignError(f"{path} says neither its unit nor its columns: rtla prints "
-                                   "them without --no-header")  # fmt: skip
-            words = match[2].split()
-            if len(words) == len(table.columns):
-                table.rows.setdefault(match[1], words)
+            _take(path, table, match[1], match[2].split())
     return table
+
+
+def _several(path: Path) -> ForeignError:
+    return ForeignError(f"{path} has several histograms of rtla: split it into a file for each")
+
+
+def _take(path: Path, table: _Table, name: str, cells: list[str]) -> None:
+    """Add a row to the table; raises ForeignError."""
+    if not table.columns:
+        if name == "over:":
+            raise ForeignError(f"{path} says neither its unit nor its columns: rtla prints them "
+                               "without --no-header")  # fmt: skip
+        return
+    if name == "over:" and name in table.rows:
+        raise _several(path)
+    if table.whole or (name.isdecimal() and "over:" in table.rows):
+        return
+    if name in table.rows:
+        raise _several(path)
+    if len(cells) != len(table.columns):
+        raise ForeignError(f"{path}: a row of the histogram has {len(cells)} of "
+                           f"{len(table.columns)} columns: it is not whole")  # fmt: skip
+    table.rows[name] = cells
 
 
 def _unwrapped(lines: Iterator[str], table: _Table) -> Iterator[str]:
     """Join what a mail wrapped: a heading whose columns go on, and rows with too few cells."""
-    held: str | None = None
-    for line in lines:
-        if held is not None and _goes_on(held, line, table):
-            held += " " + line.strip()
+    parts: list[str] = []
+    # What may follow, and how many of it.
+    more, room = _MORE_ROW, 0
+    for text in lines:
+        line = text.strip()
+        words = len(line.split()) if room and more.fullmatch(line) else 0
+        if 0 < words <= room:
+            parts.append(line)
+            room -= words
             continue
-        if held is not None:
-            yield held
-        held = line
-    if held is not None:
-        yield held
-
-
-def _goes_on(held: str, line: str, table: _Table) -> bool:
-    if _HEADING.fullmatch(held):
-        return _MORE_HEADING.fullmatch(line) is not None
-    row = _ROW.fullmatch(held)
-    if row is None or not table.columns or not _MORE_ROW.fullmatch(line):
-        return False
-    return len(row[2].split()) + len(line.split()) <= len(table.columns)
+        if parts:
+            yield " ".join(parts)
+        parts, room = [line], 0
+        if _HEADING.fullmatch(line):
+            more, room = _MORE_HEADING, _MOST_COLUMNS
+        elif row := _ROW.fullmatch(line):
+            # Now, for whoever asked for these lines has read the heading only now.
+            more, room = _MORE_ROW, len(table.columns) - len(row[2].split())
+    if parts:
+        yield " ".join(parts)

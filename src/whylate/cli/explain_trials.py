@@ -1,0 +1,34 @@
+"""`whylate explain` of a recording that has trials: what its figures show by themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whylate.cli.print_json import print_json
+
+if TYPE_CHECKING:
+    from whylate.recording.reader import Recording
+
+
+def explain_trials(recording: Recording, *, as_json: bool) -> int:
+    """Print what a recording shows, or that it shows nothing; return the exit status."""
+    import msgspec
+
+    from whylate.report.plain_console import plain_console
+    from whylate.report.trials import print_findings
+    from whylate.summary.trials import summarize_trials
+
+    summary = summarize_trials(recording.manifest, recording.trials, str(recording.directory))
+    if as_json:
+        print_json(
+            {
+                "format": "whylate-findings",
+                "version": 1,
+                "trust": summary.trust.verdict,
+                "trust_reasons": summary.trust.reasons,
+                "findings": msgspec.to_builtins(summary.findings),
+            }
+        )
+    else:
+        print_findings(summary, plain_console())
+    return 0 if summary.findings and summary.trust.verdict == "ok" else 3

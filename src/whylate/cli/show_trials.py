@@ -1,0 +1,92 @@
+"""Printing a recording that has trials: the same for `measure` and for `report`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whylate.cli.print_json import print_json
+
+if TYPE_CHECKING:
+    from whylate.report.exports import Exported
+    from whylate.run.several import Outcome
+
+
+def show_boards(outcomes: Sequence[Outcome], *, as_json: bool, predict: Sequence[int] = ()) -> int:
+    """Print the runs of several boards; return the worst exit status."""
+    import click
+
+    from whylate.report.text import plain
+
+    worst = 0
+    documents: list[dict[str, object]] = []
+    for number, outcome in enumerate(outcomes):
+        document: dict[str, object] = {"board": outcome.job.name}
+        status = 0
+        if outcome.recorded:
+            if number and not as_json:
+                click.echo()
+            found, status = _shown(outcome.job.directory, None, predict, as_json=as_json)
+            document = found
+        if outcome.error is not None:
+            document["error"] = str(outcome.error)
+            click.echo(f"whylate: {outcome.job.name}: {plain(str(outcome.error), 1000)}", err=True)
+            status = 3
+        worst = max(worst, status)
+        documents.append(document)
+    if as_json:
+        print_json({"format": "whylate-runs", "version": 1, "runs": documents, "pooled": []})
+    return worst
+
+
+def show_trials(
+    directory: Path,
+    *,
+    as_json: bool,
+    page: Path | None = None,
+    predict: Sequence[int] = (),
+    also: Callable[[Exported], None] | None = None,
+) -> int:
+    """Print a recording, write its page, and return the exit status; raises RecordingError.
+
+    also: what else its figures are written to.
+    """
+    document, status = _shown(directory, page, predict, as_json=as_json, also=also)
+    if as_json:
+        print_json(document)
+    return status
+
+
+def _shown(
+    directory: Path,
+    page: Path | None,
+    predict: Sequence[int],
+    *,
+    as_json: bool,
+    also: Callable[[Exported], None] | None = None,
+) -> tuple[dict[str, object], int]:
+    """Write the page of a recording, print it unless as JSON; return that and the exit status."""
+    from whylate.cli.show import STATUS
+    from whylate.recording.errors import RecordingError
+    from whylate.recording.reader import open_recording
+    from whylate.report.exports import of_trials
+    from whylate.report.plain_console import plain_console
+    from whylate.report.trials import print_trials
+    from whylate.report.trials_page import write_trials
+    from whylate.summary.trials import summarize_trials
+    from whylate.summary.trials_json import trials_json
+
+    recording = open_recording(directory)
+    summary = summarize_trials(recording.manifest, recording.trials, str(directory), predict)
+    page = page if page is not None else directory / "report.html"
+    try:
+        write_trials(page, summary, recording.manifest)
+    except OSError as error:
+        raise RecordingError(f"{page} cannot be written: {error.strerror}") from None
+    if also is not None:
+        also(of_trials(summary))
+    if not as_json:
+        print_trials(summary, plain_console(), str(page))
+    status = 0 if summary.trust.verdict == "ok" else STATUS["no verdict"]
+    return {**trials_json(summary), "report": str(page)}, status

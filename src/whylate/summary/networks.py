@@ -1,0 +1,115 @@
+"""What the readers of a clock share, fitted to how their throughput grows with their number."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from whylate.recording.points import ClockPoint, Point
+from whylate.recording.trials import TrialRows
+from whylate.stats.closed_network import Network, fit
+from whylate.stats.median import median_interval
+from whylate.summary.trial_figures import throughputs
+from whylate.summary.trial_model import Measured, NetworkFigures, Prediction
+
+#: What is predicted, in multiples of the most threads that were measured.
+_BEYOND = (2, 4, 8, 16)
+
+
+def networks(
+    points: Sequence[Point | None],
+    rows: TrialRows,
+    predict: Sequence[int] = (),
+    *,
+    cpus: int,
+    host_cpus: int | None = None,
+) -> list[NetworkFigures]:
+    """Return a network for each clock that several numbers of threads have read.
+
+    points: None where one was refused. predict: for how many threads the throughput is predicted,
+    where that many were not measured; none: for more than were. cpus: those that threads may be put
+    on. host_cpus: those on which the CPUs of a virtual board take turns. It is fitted to as many
+    threads as can run at once: more of them share CPUs, and not the clock alone.
+    """
+    found = []
+    for name, members in _clocks(points).items():
+        per_round = _per_round(members, rows)
+        at_once = [min(_cpus(point, cpus), host_cpus or cpus) for _, point in members]
+        fitted = [at for (at, point), most in zip(members, at_once, strict=True)
+                  if point.threads <= most]  # fmt: skip
+        # Of a round in which nothing was done there is nothing to fit.
+        idle = any(not per_round[at] or min(per_round[at]) <= 0 for at, _ in members)
+        if idle or len({points[at].threads for at in fitted}) < 2:  # type: ignore[union-attr]
+            continue
+        found.append(_network(name, members, fitted, per_round, predict))
+    return found
+
+
+def _clocks(points: Sequence[Point | None]) -> dict[str, list[tuple[int, ClockPoint]]]:
+    """Return the points of each clock, by all but their number of threads."""
+    groups: dict[str, list[tuple[int, ClockPoint]]] = defaultdict(list)
+    for at, point in enumerate(points):
+        if isinstance(point, ClockPoint):
+            one = msgspec.structs.replace(point, threads=1)
+            shown = f"{one.clock} by {one.how}" if one.how != "device" else (
+                f"device, service {one.service_ns} ns, think {one.think_ns} ns")  # fmt: skip
+            groups[shown].append((at, point))
+    return groups
+
+
+def _cpus(point: ClockPoint, cpus: int) -> int:
+    """Return how many threads the CPUs of a point can run at once."""
+    return len(set(point.cpus)) or cpus
+
+
+def _per_round(
+    members: Sequence[tuple[int, ClockPoint]], rows: TrialRows
+) -> dict[int, list[float]]:
+    return {
+        at: throughputs(own).tolist() if (own := rows.where(rows.of("point") == at)).n else []
+        for at, _ in members
+    }
+
+
+def _network(
+    name: str,
+    members: Sequence[tuple[int, ClockPoint]],
+    fitted: Sequence[int],
+    per_round: dict[int, list[float]],
+    predict: Sequence[int],
+) -> NetworkFigures:
+    threads = {at: point.threads for at, point in members}
+    counts = [threads[at] for at in fitted]
+    rounds = min(len(per_round[at]) for at in fitted)
+    by_round = [fit(counts, [per_round[at][one] for at in fitted]) for one in range(rounds)]
+    others = [at for at in threads if at not in fitted and per_round[at]]
+    wanted = sorted(set(predict)) or [max(threads.values()) * by for by in _BEYOND]
+    off = {at: _off(by_round, threads[at], per_round[at]) for at in (*fitted, *others)}
+    return NetworkFigures(
+        name=name,
+        threads=sorted(counts),
+        # Calls a µs: the times of the network are in µs.
+        think_ns=_measured([1e3 * one.think for one in by_round]),
+        service_ns=_measured([1e3 * one.service for one in by_round]),
+        predicted=[
+            Prediction(n, _measured([one.throughput(n) for one in by_round]))
+            for n in wanted
+            if n not in threads.values()
+        ],
+        misfit=max(off[at] for at in fitted) if len(set(counts)) > 2 else None,
+        off=max((off[at] for at in others), default=None),
+    )
+
+
+def _measured(by_round: Sequence[float]) -> Measured:
+    found = median_interval(by_round)
+    return Measured(found.value, found.low, found.high)
+
+
+def _off(by_round: Sequence[Network], threads: int, measured: Sequence[float]) -> float:
+    said = float(np.median([one.throughput(threads) for one in by_round]))
+    ratio = float(np.median(measured)) / said
+    return max(ratio, 1 / ratio)

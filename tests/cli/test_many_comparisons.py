@@ -1,0 +1,154 @@
+"""What several comparisons mean beside each other, and the exit status of a study."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from msgspec.structs import replace
+
+from compare_sides import arm
+from whylate.cli import whylate
+from whylate.cli.study_run import _end
+from whylate.cli.study_show import _status
+from whylate.compare.runs import Run
+from whylate.study import evidence
+from whylate.study.effects import Effect, EffectsOf
+from whylate.study.journal import StudyJournal, read_study
+from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant
+
+EACH = "each at 5 % by itself: of equal sides about one in twenty is called better or worse."
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(
+        whylate, [str(word) for word in words], env={"COLUMNS": "200"}, catch_exceptions=False
+    )
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / name for name in "abc"]
+    for number, path in enumerate(paths):
+        path.write_text("".join(f"{10 * number + n}\n" for n in range(1, 11)))
+    return paths
+
+
+def test_of_several_comparisons_it_is_said_that_each_is_at_5_per_cent(sides: list[Path]) -> None:
+    said = f"2 comparisons, {EACH}"
+    several, one = (["compare", *sides[:count], "--independent"] for count in (3, 2))
+    assert run(*several).stdout.splitlines()[-1] == said
+    assert run(*several, "--markdown").stdout.splitlines()[-1] == said
+    documents = json.loads(run(*several, "--json").stdout)
+    assert [each["together"] for each in documents] == [{"comparisons": 2, "each_at": 0.05}] * 2
+    assert EACH not in run(*one).stdout
+    assert "together" not in json.loads(run(*one, "--json").stdout)
+
+
+@pytest.mark.parametrize("unit", ["|<img src=x>", "`x`", "a\nb", "[x](javascript:y)"])
+def test_a_unit_is_a_cell_of_markdown(sides: list[Path], unit: str) -> None:
+    shown = run("compare", *sides[:2], "--independent", "--markdown", "--unit", unit).stdout
+    (row,) = (line for line in shown.splitlines() if line.startswith("| value"))
+    acting = re.sub(r"\\.", "", row).replace("< 0.001", "")
+    assert acting.count("|") == 6
+    assert not re.search(r"[<>`]|\]\(", acting)
+
+
+def study(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, *, made: int = 8, boards: int = 1
+) -> Callable[[float], Path]:
+    """Return what makes a study of 8 rounds, of which some are made, of a factor."""
+
+    def make(factor: float) -> Path:
+        runs = {
+            name: arm(name, 8, by, seed=3).runs for name, by in (("base", 1.0), ("other", factor))
+        }
+
+        def read(path: Path) -> Run:
+            return runs[path.parent.name][int(path.name)]
+
+        monkeypatch.setattr(evidence, "read_run", read)
+        names = [f"pc{number}" for number in range(boards)]
+        plan = StudyPlan(
+            boards=names,
+            variants=[Variant("base"), Variant("other", {"priority": "20"})],
+            loads=[LoadSet("idle", [])],
+            stop=Stop("looks", [6, 8]),
+            duration_ns=10**9,
+            interval_ns=10**6,
+        )
+        with StudyJournal(directory, plan) as journal:
+            for board in names:
+                for number in range(made):
+                    for name in runs:
+                        recording = f"{name}/{number}"
+                        journal.append(Done(board, "idle", name, number + 1, recording, "", 1.0))
+        return directory
+
+    return make
+
+
+def test_an_inconclusive_study_is_not_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = study(tmp_path / "s", monkeypatch)(1.0)
+    found = run("study", "show", directory, "--json")
+    (one,) = json.loads(found.stdout)["comparisons"]
+    assert one["over"]
+    assert one["found"]["verdict"] == "inconclusive"
+    assert found.exit_code == 3
+    assert run("study", "show", directory, "--fail-on", "inconclusive").exit_code == 1
+    assert run("study", "show", directory, "--fail-on", "worse").exit_code == 3
+
+
+def test_a_study_fails_at_the_verdict_that_was_asked_to_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = study(tmp_path / "s", monkeypatch)(1.5)
+    found = run("study", "show", directory, "--json")
+    assert json.loads(found.stdout)["comparisons"][0]["found"]["verdict"] == "worse"
+    assert found.exit_code == 0
+    assert run("study", "show", directory, "--fail-on", "worse").exit_code == 1
+    assert run("study", "show", directory, "--fail-on", "better").exit_code == 0
+
+
+def test_a_study_that_is_not_over_is_not_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = study(tmp_path / "s", monkeypatch, made=3)(1.5)
+    assert run("study", "show", directory, "--fail-on", "worse").exit_code == 3
+
+
+def test_a_study_of_several_boards_says_that_each_is_at_5_per_cent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = study(tmp_path / "s", monkeypatch, boards=2)(1.5)
+    assert f"2 comparisons, {EACH}" in run("study", "show", directory).stdout
+    document = json.loads(run("study", "show", directory, "--json").stdout)
+    assert document["together"] == {"comparisons": 2, "each_at": 0.05}
+    assert f"2 comparisons, {EACH}" in (directory / "report.html").read_text()
+
+
+def test_what_study_run_returns_is_what_study_show_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = study(tmp_path / "s", monkeypatch)(1.5)
+    assert _end(directory, {}, (), as_json=True) == 0
+    assert _end(directory, {"pc9": "it is gone"}, (), as_json=True) == 3
+    assert _end(directory, {"pc9": "it is gone"}, ("worse",), as_json=True) == 1
+    assert "--fail-on" in run("study", "run", "--help").stdout
+
+
+def test_a_study_of_factors_is_decided_where_its_effects_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = study(tmp_path / "s", monkeypatch)(1.0)
+    plan, done = read_study(directory)
+    standing = evidence.Evidence(directory, plan).of(evidence.Key("pc0", "idle", "other"), done)
+    told = EffectsOf("pc0", "idle", 8, [Effect(["a"], {}, 0.5)])
+    assert _status([standing], [told], ()) == 0
+    assert _status([standing], [replace(told, why_not="two whole rounds are the least")], ()) == 3

@@ -1,0 +1,169 @@
+"""What the workloads that have trials are told, and what they refuse, before any board is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from whylate.cli import whylate
+from whylate.recording.points import ClockPoint, CounterPlan, MemoryPoint, SwitchPoint
+from whylate.run.counters import CounterError, check_counters, counters_named
+from whylate.run.sweeps import clock_points, memory_points, parse_size, switch_points
+from whylate.run.trial_requests import TrialsError, TrialsRequest, trials_plan, with_parameter
+
+WRONG = [
+    (["--workload", "memory", "--tasks", "2"], "--tasks is of the workload switch"),
+    (["--workload", "wakeup", "--sizes", "4k"], "--sizes is of the workload memory"),
+    (["--rounds", "3"], "--rounds is of the workload switch, memory, clock, cmd"),
+    (["--workload", "switch", "--for", "5s"], "--for is not of the workload switch"),
+    (["--workload", "clock", "--require", "max<1ms"], "--require is not of the workload clock"),
+    (["--workload", "memory", "--", "true"], "-- COMMAND is of the workloads app and cmd"),
+    (["--workload", "cmd"], "write it behind --"),
+    (["--workload", "cmd", "--value", "(", "--", "true"], "no regular expression"),
+    (["--workload", "cmd", "--value", "(a)(b)", "--", "true"], "one group"),
+    (["--workload", "switch", "--tasks", "0"], "--tasks must lie between"),
+    (["--workload", "switch", "--tasks", "5000"], "--tasks must lie between"),
+    (["--workload", "switch", "--tasks", "two"], "write it like 2,4,8"),
+    (["--workload", "memory", "--sizes", "4q"], "write it like 0,4k,64M"),
+    (["--workload", "memory", "--sizes", "1000"], "--sizes must lie between"),
+    (["--workload", "memory", "--sizes", "5000"], "whole lines of 64"),
+    (["--workload", "memory", "--pages", "large"], "write it like small,thp,hugetlb,as-set"),
+    (["--workload", "clock", "--via", "device"], "needs --service"),
+    (["--workload", "switch", "--counters", "cycels"], "no event 'cycels'"),
+    (["--workload", "switch", "--block", "1ns"], "--block must lie between"),
+    (["--workload", "cmd", "--cpus", "0", "--", "true"], "put taskset -c before the command"),
+    (["--workload", "cmd", "--block", "1s", "--", "true"], "--block would change nothing"),
+    (["--workload", "cmd", "--unit", "s", "--", "true"], "--unit would change nothing"),
+    (["--workload", "memory", "--priority", "80"], "--priority: nothing of the workload memory"),
+    (["--workload", "memory", "--cpus", "0,1"], "name one"),
+    (["--workload", "switch", "--cpus", "0", "--free"], "say one"),
+    (["--workload", "memory", "--ops", "set", "--source", "zeros"], "nothing that --ops set does"),
+    (["--workload", "memory", "--ops", "latency", "--routine", "plain"], "has a routine"),
+    (["--workload", "clock", "--service", "1ms"], "it is of --via device"),
+    (["--workload", "clock", "--via", "hpet", "--clocks", "tai"], "of --via libc and syscall"),
+    (["--workload", "clock", "--predict", "0"], "write it like 72,240, up to 10000"),
+    (["--workload", "memory", "--ops", "copy", "--sizes",
+      ",".join(f"{n}M" for n in range(1, 202))], "201 points are more than"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "why"), WRONG, ids=[why[:30] for _, why in WRONG])
+def test_wrong_use_is_refused_in_words(tmp_path: Path, words: list[str], why: str) -> None:
+    told = ["measure", "-o", str(tmp_path / "r"), *words]
+    found = CliRunner().invoke(whylate, told)
+    assert found.exit_code != 0
+    assert why in f"{found.output} {found.exception}"
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("0", 0), ("4k", 4096), ("64M", 64 << 20), ("1GiB", 1 << 30), ("2 kb", 2048), ("4x", None),
+     ("-1", None), ("", None), ("1.5M", None)],
+)  # fmt: skip
+def test_sizes(text: str, size: int | None) -> None:
+    assert parse_size(text) == size
+
+
+def test_every_combination_is_a_point_and_none_twice() -> None:
+    rings = switch_points((2, 4), (0, 4096), ("pipe", "futex"), ("process", "thread"))
+    assert len(rings) == len(set(rings)) == 16
+    buffers = memory_points(("copy", "set", "latency"), (4096,), ("untouched", "random"),
+                            ("small", "thp"), ("libc", "plain"))  # fmt: skip
+    # set reads no source, and a chain of reads calls no routine.
+    assert len(buffers) == len(set(buffers)) == 8 + 4 + 2
+    clocks = clock_points(("monotonic", "realtime"), (1, 2), ("libc", "device"), 1000, 3000)
+    assert len(clocks) == 6
+    assert ClockPoint("device", 2, "device", 1000, 3000) in clocks
+
+
+def test_a_round_has_every_point_once_in_an_order_of_its_own() -> None:
+    request = TrialsRequest(switch_points((2, 3, 4, 5, 6)), rounds=20)
+    plan = trials_plan(request, None, (3, 4), 1)
+    rounds = [plan.order[at : at + 5] for at in range(0, 100, 5)]
+    assert all(sorted(one) == [0, 1, 2, 3, 4] for one in rounds)
+    assert len({tuple(one) for one in rounds}) > 10
+    assert plan.order == trials_plan(request, None, (3, 4), 1).order
+    assert plan.order != trials_plan(request, None, (3, 4), 2).order
+    # On one CPU, unless told otherwise.
+    assert plan.points[0] == SwitchPoint(2, cpus=(3,))
+
+
+def test_where_points_run() -> None:
+    clock = TrialsRequest(clock_points(("monotonic",), (1,)))
+    assert trials_plan(clock, None, (0, 1), 1).points == [ClockPoint("monotonic", cpus=(0, 1))]
+    memory = TrialsRequest(memory_points(("set",), (4096,)))
+    assert trials_plan(memory, (5,), (0, 5), 1).points == [MemoryPoint("set", 4096, cpu=5)]
+    free = TrialsRequest(memory.points, free=True)
+    assert trials_plan(free, None, (0, 5), 1).points == [MemoryPoint("set", 4096)]
+
+
+def test_a_knob_changes_a_parameter_of_all_points() -> None:
+    request = TrialsRequest(memory_points(("copy", "set"), (4096, 8192)))
+    changed = with_parameter(request, "pages", "thp")
+    assert {one.pages for one in changed.points if isinstance(one, MemoryPoint)} == {"thp"}
+    assert len(changed.points) == 4
+    # Two points that it makes the same are one.
+    assert len(with_parameter(request, "sizes", "4k").points) == 2
+    for name, value in (("pages", "big"), ("nope", "1"), ("cpu", "1"), ("sizes", "x"),
+                        ("sizes", "1000")):  # fmt: skip
+        with pytest.raises(TrialsError):
+            with_parameter(request, name, value)
+    # What is only set has no source that could differ.
+    with pytest.raises(TrialsError, match="would change nothing"):
+        with_parameter(TrialsRequest(memory_points(("set",), (4096,))), "source", "zeros")
+    rings = TrialsRequest(switch_points((2, 4)))
+    changed = with_parameter(with_parameter(rings, "kind", "thread"), "set_size", "4k")
+    assert changed.points == switch_points((2, 4), (4096,), ("pipe",), ("thread",))
+    with pytest.raises(TrialsError, match="--tasks must lie between"):
+        with_parameter(rings, "tasks", "99999")
+    clocks = TrialsRequest(clock_points(("monotonic",), (1,)))
+    assert with_parameter(clocks, "via", "syscall").points == (
+        ClockPoint("monotonic", 1, "syscall"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("cycles", (0, 0, 0)),
+        ("instructions:u", (0, 1, 5)),
+        ("page-faults", (1, 2, 0)),
+        ("L1-icache-load-misses", (3, 1 | 1 << 16, 0)),
+        ("LLC-stores", (3, 2 | 1 << 8, 0)),
+        ("r60", (4, 0x60, 0)),
+        ("rE1:k", (4, 0xE1, 6)),
+        ("cycles:uk", (0, 0, 4)),
+    ],
+)
+def test_events_by_the_names_that_perf_has(name: str, found: tuple[int, int, int]) -> None:
+    assert counters_named([name, name], None) == (CounterPlan(name, *found),)
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "code"),
+    [
+        ("icache-stall", "Cortex-A9 r2p10", 0x60),
+        ("icache-dependent-stall:u", "Cortex-A53 r0p4 + Cortex-A53 r0p5", 0xE1),
+        ("icache_16b.ifdata_stall", "Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", 0x0480),
+        ("ICACHE_16B.IFDATA_STALL", "11th Gen Intel(R) Core(TM) i7-1165G7 @ 2.80GHz", 0x0480),
+        ("icache_64b.iftag_stall", "Genuine Intel(R) CPU 0000 @ 2.10GHz", 0x0483),
+    ],
+)
+def test_events_that_only_some_cpus_have_by_their_model(name: str, model: str, code: int) -> None:
+    (found,) = counters_named([name], model)
+    assert (found.type, found.config) == (4, code)
+    check_counters([name])
+    # A raw code means something else on the other cores of a board that has two kinds.
+    two = "Cortex-A53 r0p4 + Cortex-A72 r0p2"
+    for other in ("Cortex-A97 r0p0", "AMD EPYC", "Intel(R) Atom(TM) CPU E3950", two, None):
+        with pytest.raises(CounterError, match="raw code"):
+            counters_named([name], other)
+
+
+@pytest.mark.parametrize("name", ["", "cyc", "L1-icache-stores-x", "r", "rxyz", "cycles:z", "a b"])
+def test_what_is_no_event(name: str) -> None:
+    with pytest.raises(CounterError, match="no event"):
+        check_counters([name])

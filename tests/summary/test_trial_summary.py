@@ -1,0 +1,345 @@
+"""From repetitions to figures: medians over rounds, refusals, and what all readers share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from app_runs import app_manifest
+from whylate.recording.manifest import Manifest, Plan
+from whylate.recording.points import (
+    ClockPoint,
+    CommandPoint,
+    MemoryPoint,
+    Point,
+    SwitchPoint,
+    TrialsPlan,
+    workload_of_points,
+)
+from whylate.recording.trial_reports import Backing, Buffers, Flushes, TrialReport
+from whylate.recording.trials import COLUMNS, TrialRows
+from whylate.stats.closed_network import throughput
+from whylate.summary.main_figures import main_figure, main_figures
+from whylate.summary.trial_model import TrialsSummary
+from whylate.summary.trials import summarize_trials
+from whylate.summary.trials_json import trials_json
+
+Row = dict[str, int]
+
+
+def manifest_of(
+    points: Sequence[Point],
+    rounds: int,
+    reports: Sequence[TrialReport] = (),
+    host_cpus: int | None = None,
+    cpus: Sequence[int] = range(8),
+) -> Manifest:
+    order = list(range(len(points))) * rounds
+    plan = TrialsPlan(list(points), rounds, 2, 1_000_000, order)
+    whole = Plan(
+        workload_of_points(points), 0, 0, list(cpus), 0, True, False, [], [],
+        trials=plan, host_cpus=host_cpus,
+    )  # fmt: skip
+    return replace(app_manifest([]), plan=whole, cpus=[], recorder=None, trials=list(reports))
+
+
+def summary_of(
+    points: Sequence[Point],
+    rows: Sequence[Row],
+    *,
+    rounds: int = 6,
+    reports: Sequence[TrialReport] = (),
+    value: Sequence[float] | None = None,
+    host_cpus: int | None = None,
+    cpus: Sequence[int] = range(8),
+    counts: dict[str, list[int]] | None = None,
+    predict: Sequence[int] = (),
+) -> TrialsSummary:
+    """Summarise rows; each has a trial, a repetition and what its workload has."""
+    manifest = manifest_of(points, rounds, reports, host_cpus, cpus)
+    plan = manifest.plan.trials
+    assert plan is not None
+    names = COLUMNS[workload_of_points(points)]
+    columns = {
+        "trial": np.array([one["trial"] for one in rows], np.int64),
+        "point": np.array([plan.order[one["trial"]] for one in rows], np.int64),
+        "repetition": np.array([one.get("repetition", 0) for one in rows], np.int64),
+        **{name: np.array([one.get(name, 0) for one in rows], np.int64) for name in names},
+    }
+    counted = {name: np.array(values, np.int64) for name, values in (counts or {}).items()}
+    found = TrialRows(columns, None if value is None else np.array(value), counted)
+    return summarize_trials(manifest, found, "r", predict)
+
+
+def ring(
+    trial: int, repetition: int, ring_ns: int, own_ns: int = 400_000, switches: int = 990
+) -> Row:
+    return {"trial": trial, "repetition": repetition, "ring_ns": ring_ns, "own_ns": own_ns,
+            "hops": 1000, "switches": switches}  # fmt: skip
+
+
+def test_a_switch_is_what_a_hop_takes_more_by_the_switches_counted() -> None:
+    # One repetition of each round is far off: the median of a round passes over it.
+    rows = [ring(t, r, 1_390_000 + 1000 * t if r else 1_390_500 + 1000 * t)
+            for t in range(6) for r in range(3)]  # fmt: skip
+    rows[0] = ring(0, 0, 90_000_000)
+    found = summary_of([SwitchPoint(7)], rows)
+    figures = found.points[0].figures
+    assert figures["ns_per_hop"].value == pytest.approx(1392.5, abs=1)
+    assert figures["own_ns_per_hop"].value == 400
+    assert figures["ns_per_switch"].value == pytest.approx(992.5 / 0.99, rel=1e-3)
+    assert figures["ns_per_hop"].low == pytest.approx(1390, abs=1)
+    assert figures["ns_per_hop"].high == pytest.approx(1395, abs=1)
+    assert found.points[0].facts["switches"] == 990 * 18
+    assert found.trust.verdict == "ok"
+
+
+def test_one_task_has_no_switch_to_divide_by_and_may_cost_less_than_nothing() -> None:
+    rows = [ring(t, r, 400_000 + (-1) ** t * 300, switches=1) for t in range(6) for r in range(2)]
+    figures = summary_of([SwitchPoint(1)], rows).points[0].figures
+    assert "ns_per_switch" not in figures
+    more = figures["more_ns_per_hop"]
+    assert more.low is not None
+    assert more.high is not None
+    assert more.low < 0 < more.high
+
+
+def test_flushes_are_by_the_switches_of_their_own_block() -> None:
+    rows = [ring(t, 0, 1_390_000) for t in range(6)]
+    reports = [TrialReport(t, flushes=Flushes(500, 480, 470)) for t in range(6)]
+    facts = summary_of([SwitchPoint(7)], rows, reports=reports).points[0].facts
+    assert facts["flushes_per_switch"] == pytest.approx(470 / 480)
+    none = [TrialReport(t, flushes=Flushes(0, 0, 0, 2)) for t in range(6)]
+    facts = summary_of([SwitchPoint(7)], rows, reports=none).points[0].facts
+    assert facts["flushes_per_switch"] is None
+    assert "x86" in str(facts["flushes_not_counted"])
+
+
+def backed(trial: int, frames: int) -> TrialReport:
+    source, target = Backing(1024, 1024, frames, 0, 0), Backing(1024, 1024, 1024, 0, 0)
+    return TrialReport(trial, before=Buffers(source, target), after=Buffers(source, target))
+
+
+def test_a_copy_from_the_zero_page_is_called_what_it_is() -> None:
+    points = [MemoryPoint("copy", 4 << 20, source="untouched"), MemoryPoint("copy", 4 << 20)]
+    rows = [{"trial": t, "ns": 1 << 20, "passes": 4} for t in range(12)]
+    reports = [backed(t, 1 if t % 2 == 0 else 1024) for t in range(12)]
+    untouched, written = summary_of(points, rows, reports=reports).points
+    assert untouched.figures["gb_per_s"].value == 16
+    assert untouched.note == "write bandwidth (zero page)"
+    assert (untouched.facts["frames"], written.facts["frames"]) == (1, 1024)
+    assert written.note == ""
+
+
+def test_a_backing_that_was_not_asked_for_voids_its_point_and_the_run_alone() -> None:
+    points = [MemoryPoint("copy", 4 << 20, source="untouched"), MemoryPoint("copy", 8 << 20)]
+    rows = [{"trial": t, "ns": 1 << 20, "passes": 4} for t in range(12)]
+    found = summary_of(points, rows, reports=[backed(t, 1024) for t in range(12)])
+    assert found.points[0].refused
+    assert not found.points[0].figures
+    assert found.points[1].figures
+    assert found.trust.verdict == "no verdict"
+    assert "1024 frames" in found.trust.reasons[0]
+
+
+def test_few_rounds_have_no_interval_and_say_how_many_have() -> None:
+    found = summary_of([SwitchPoint(2)], [ring(0, 0, 1_000_000)], rounds=1)
+    assert found.points[0].figures["ns_per_hop"].low is None
+    assert found.warnings[0].code == "few-rounds"
+
+
+def test_threads_of_a_clock_add_up_and_what_they_share_is_found() -> None:
+    points = [ClockPoint("device", n, "device", 1000, 3000) for n in (1, 2, 4)]
+    rows = []
+    for trial in range(18):
+        threads = points[trial % 3].threads
+        each = throughput(threads, 3.0, 1.0) / threads
+        rows += [
+            {"trial": trial, "thread": n, "ns": 10**10, "calls": round(each * 1e7)}
+            for n in range(threads)
+        ]
+    found = summary_of(points, rows)
+    assert [one.figures["calls_per_us"].value for one in found.points] == [
+        pytest.approx(throughput(n, 3.0, 1.0), rel=1e-6) for n in (1, 2, 4)
+    ]
+    network = found.networks[0]
+    assert network.service_ns.value == pytest.approx(1000, rel=1e-3)
+    assert network.think_ns.value == pytest.approx(3000, rel=1e-3)
+    assert [one.threads for one in network.predicted] == [8, 16, 32, 64]
+    assert network.predicted[-1].calls_per_us.value == pytest.approx(1.0, rel=1e-3)
+    assert network.predicted[-1].calls_per_us.low == pytest.approx(1.0, rel=1e-3)
+    assert network.misfit == pytest.approx(1, rel=1e-3)
+
+
+def test_why_nothing_is_predicted_is_said() -> None:
+    rows = [{"trial": t, "thread": 0, "ns": 10**9, "calls": 10**7, "checks": 5} for t in range(6)]
+    alone = summary_of([ClockPoint("monotonic")], rows, predict=[72])
+    assert "two numbers of threads" in alone.warnings[-1].text
+    assert not summary_of([ClockPoint("monotonic")], rows).warnings
+
+
+def test_what_was_measured_is_not_predicted() -> None:
+    points = [ClockPoint("monotonic", n) for n in (1, 2)]
+    rows = [{"trial": t, "thread": n, "ns": 10**9, "calls": 10**7}
+            for t in range(12) for n in range(points[t % 2].threads)]  # fmt: skip
+    plan = manifest_of(points, 6).plan
+    assert plan.trials is not None
+    found = summary_of(points, rows).networks[0]
+    assert found.misfit is None
+    columns = {name: np.array([one.get(name, 0) for one in rows], np.int64)
+               for name in ("trial", "repetition", *COLUMNS["clock"])}  # fmt: skip
+    columns["point"] = columns["trial"] % 2
+    again = summarize_trials(manifest_of(points, 6), TrialRows(columns, None, {}), "r", [2, 72])
+    assert [one.threads for one in again.networks[0].predicted] == [72]
+
+
+def test_a_thread_that_waited_for_a_cpu_adds_no_rate_of_its_own() -> None:
+    # Two threads on one CPU: the second began when the first had done with half of the block.
+    rows = []
+    for trial in range(6):
+        rows += [
+            {"trial": trial, "thread": 0, "ns": 10**9, "calls": 5 * 10**6},
+            {"trial": trial, "thread": 1, "ns": 5 * 10**8, "calls": 5 * 10**6},
+        ]
+    one = summary_of([ClockPoint("monotonic", 2)], rows).points[0]
+    assert one.figures["calls_per_us"].value == 10
+
+
+def test_threads_that_came_to_no_call_have_no_price_and_are_told() -> None:
+    def rows_with(calls: int) -> list[Row]:
+        return [{"trial": t, "thread": n, "ns": 10**6, "calls": calls * (1 - n)}
+                for t in range(6) for n in range(2)]  # fmt: skip
+
+    found = summary_of([ClockPoint("monotonic", 2)], rows_with(1000))
+    assert found.points[0].figures["ns_per_call"].value == 1000
+    assert [one.code for one in found.warnings] == ["no-call"]
+    # A round in which nobody came to one has no throughput to fit.
+    some = [{**row, "calls": 0} if row["trial"] == 1 else row for row in rows_with(1000)]
+    assert summary_of([ClockPoint("monotonic", 2)], some).points[0].figures["calls_per_us"].value
+    points = [ClockPoint("monotonic", 1), ClockPoint("monotonic", 2)]
+    assert not summary_of(points, some, rounds=3).networks
+    none = summary_of([ClockPoint("monotonic", 2)], rows_with(0))
+    assert "no thread came to a call" in str(none.points[0].refused)
+    assert none.trust.verdict == "no verdict"
+
+
+@pytest.mark.parametrize(
+    ("point", "row"),
+    [
+        (SwitchPoint(2), {"ring_ns": 5, "own_ns": 5, "hops": 0, "switches": 0}),
+        (MemoryPoint("set", 4096), {"ns": 0, "passes": 5}),
+        (MemoryPoint("set", 4096), {"ns": 5, "passes": 0}),
+        (ClockPoint("monotonic"), {"ns": 0, "calls": 5}),
+    ],
+)
+def test_what_no_repetition_can_have_been_is_refused(point: Point, row: Row) -> None:
+    found = summary_of([point], [{"trial": trial, **row} for trial in range(6)])
+    assert "without any" in str(found.points[0].refused)
+    assert not found.points[0].figures
+    assert not found.networks
+
+
+def test_counts_are_by_what_was_done_for_each_trial_settles_how_much() -> None:
+    rows = [ring(t, 0, 10**6 * (t + 1)) for t in range(6)]
+    for row in rows:
+        row["hops"] = 1000 * (row["trial"] + 1)
+    cycles = [3000 * (one["trial"] + 1) for one in rows]
+    found = summary_of([SwitchPoint(2)], rows, counts={"cycles": cycles})
+    assert found.points[0].counts["cycles"].value == 3
+
+
+def test_a_point_that_failed_midway_has_no_figures() -> None:
+    rows = [ring(t, 0, 1_390_000) for t in range(3)]
+    found = summary_of([SwitchPoint(2)], rows, reports=[TrialReport(3, error="gone")])
+    assert found.points[0].refused == "gone"
+    assert not found.points[0].figures
+
+
+def test_rounds_are_counted_of_each_point() -> None:
+    rows = [ring(t, 0, 1_390_000) for t in (0, 1, 2)]
+    assert [one.code for one in summary_of([SwitchPoint(2)], rows).warnings] == ["few-rounds"]
+
+
+@pytest.mark.parametrize(("cpus", "host_cpus"), [((0, 1), None), (tuple(range(8)), 2), ((), None)])
+def test_threads_that_share_a_cpu_are_no_part_of_the_fit(
+    cpus: tuple[int, ...], host_cpus: int | None
+) -> None:
+    points = [ClockPoint("monotonic", n, cpus=cpus) for n in (1, 2, 8)]
+    rows = []
+    for trial in range(18):
+        threads = points[trial % 3].threads
+        # Eight threads on two CPUs read no more than two do.
+        each = min(threads, 2) / threads
+        rows += [{"trial": trial, "thread": n, "ns": 10**9, "calls": round(each * 1e7)}
+                 for n in range(threads)]  # fmt: skip
+    # Without CPUs of their own they run wherever they are put, on those that there are.
+    network = summary_of(points, rows, host_cpus=host_cpus, cpus=cpus or (0, 1)).networks[0]
+    assert network.threads == [1, 2]
+    assert network.service_ns.value < 1
+    assert network.off == pytest.approx(4, rel=0.01)
+
+
+def test_backward_steps_are_summed_and_none_without_a_check() -> None:
+    rows = [{"trial": t, "ns": 100, "calls": 5, "checks": 10, "backward": t % 2,
+             "most_backward_ns": 7 * (t % 2)} for t in range(6)]  # fmt: skip
+    facts = summary_of([ClockPoint("monotonic")], rows).points[0].facts
+    assert (facts["backward_steps"], facts["checks"], facts["most_backward_ns"]) == (3, 60, 7)
+    unchecked = [{**one, "checks": 0} for one in rows]
+    assert summary_of([ClockPoint("monotonic")], unchecked).points[0].facts["checks"] == 0
+    facts = summary_of([ClockPoint("monotonic")], unchecked).points[0].facts
+    assert facts["backward_steps"] is None
+
+
+def run_of(trial: int, status: int = 0, signal: int = 0) -> Row:
+    return {"trial": trial, "wall_ns": 10**9, "user_ns": 10**8, "system_ns": 10**7,
+            "peak_memory": 4096, "status": status, "signal": signal}  # fmt: skip
+
+
+def test_a_command_is_compared_by_its_value_or_else_by_its_time() -> None:
+    rows = [run_of(t) for t in range(6)]
+    timed = summary_of([CommandPoint(("true",))], rows).points[0]
+    main = main_figure(timed)
+    assert main is not None
+    assert (main.name, main.key, main.value, main.unit) == ("wall time", "wall_s", 1.0, "s")
+    point = CommandPoint(("b",), value="x", unit="jobs/min", higher_is_better=True)
+    valued = summary_of([point], rows, value=[5.0] * 6).points[0]
+    main = main_figure(valued)
+    assert main is not None
+    assert (main.key, main.unit, main.higher_is_better) == ("value", "jobs/min", True)
+    both = main_figures(summary_of([CommandPoint(("true",))], rows))
+    assert [(one.name, one.value) for one in both] == [("wall time", 1.0), ("CPU time", 0.11)]
+    # The number that was asked for stands alone.
+    alone = main_figures(summary_of([point], rows, value=[5.0] * 6))
+    assert [one.key for one in alone] == ["value"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "value", "why"),
+    [
+        ([run_of(t, status=3 * (t == 2)) for t in range(6)], [1.0] * 6, "status 3 in 1 of 6"),
+        ([run_of(t, signal=9 * (t > 3)) for t in range(6)], [1.0] * 6, "signal 9 in 2 of 6"),
+        ([run_of(t) for t in range(6)], [1.0] * 5 + [float("nan")], "no number"),
+    ],
+)
+def test_a_command_that_failed_is_no_measurement(
+    rows: list[Row], value: list[float], why: str
+) -> None:
+    found = summary_of([CommandPoint(("b",), value="x")], rows, value=value)
+    assert why in str(found.points[0].refused)
+    assert found.trust.verdict == "no verdict"
+    assert main_figure(found.points[0]) is None
+
+
+def test_json_has_every_unit_in_its_key_and_marks_predictions() -> None:
+    points = [ClockPoint("monotonic", n) for n in (1, 2)]
+    rows = [{"trial": t, "thread": n, "ns": 10**9, "calls": 10**7, "checks": 5}
+            for t in range(12) for n in range(points[t % 2].threads)]  # fmt: skip
+    document = trials_json(summary_of(points, rows))
+    one = document["points"][0]
+    assert one["ns_per_call"]["value"] == 100
+    assert one["backward_steps"] == 0
+    assert all(each["is_prediction"] for each in document["networks"][0]["predicted"])
+    assert document["verdict"] == "pass"
