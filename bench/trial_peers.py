@@ -3,8 +3,10 @@
 `python bench/trial_peers.py [--pairs 12] [--only TEXT] [--large]`
 
 memory   copy and set beside `perf bench mem memcpy|memset` and mbw, at 64 MiB and, with --large, at
-         1 GiB; the ratio of copies from an untouched and from a written source
-switch   a hop of two processes on one CPU beside half an operation of `perf bench sched pipe`
+         1 GiB
+zero     the ratio of copies from an untouched and from a written source
+switch   a hop of two processes on one CPU beside half an operation of `perf bench sched pipe`, with
+         tasks that are batch tasks as ours are, and as it is by itself
 clock    a call beside a plain loop in C
 model    an emulated device whose service is known: the service that is fitted to as many threads as
          there are CPUs, and the throughput of more that is predicted from it
@@ -51,7 +53,7 @@ int main(int count, char **words)
 """
 CALLS = 3_000_000
 #: The emulated device, us: its service, and what its users do meanwhile.
-SERVICE_US, THINK_US = 1000, 2000
+SERVICE_US, THINK_US = 250, 500
 
 
 def run(*words: str) -> str:
@@ -87,21 +89,25 @@ def ours_of_memory(what: str, size: str, source: str = "random") -> float:
     of = [] if what == "set" else ["--source", source]
     (point,) = whylate("--workload", "memory", "--ops", what, "--sizes", size, *of, "--cpus",
                        str(CPU), "--rounds", "1", "--repetitions", "3", "--block",
-                       "100ms")  # fmt: skip
+                       "300ms")  # fmt: skip
     found: float = point["gb_per_s"]["value"]
     return found
 
 
 def perf_memory(what: str, size: str, loops: int) -> float:
-    """Return GB/s of `perf bench mem`, whose GB are of 1024^3 bytes."""
+    """Return GB/s of `perf bench mem`, whose GB are of 1024^3 bytes.
+
+    The k-th of its loops sets every byte to k, and zeros are twice as fast on some CPUs as anything
+    else: of a few loops one would show.
+    """
     name = {"copy": "memcpy", "set": "memset"}[what]
     text = run("perf", "bench", "mem", name, "-s", size, "-l", str(loops), "-f", "default")
     return number(r"([\d.]+) GB/sec", text) * 1.024**3
 
 
-def mbw_copy(mib: int) -> float:
+def mbw_copy(mib: int, loops: int) -> float:
     """Return GB/s of mbw's memcpy, whose MiB are of 1024^2 bytes."""
-    text = run("mbw", "-q", "-n", "5", "-t0", str(mib))
+    text = run("mbw", "-q", "-n", str(loops), "-t0", str(mib))
     return number(r"AVG\tMethod: MEMCPY.*?Copy: ([\d.]+) MiB/s", text) * 1.024**2 / 1e3
 
 
@@ -117,7 +123,7 @@ def beside(name: str, pairs: int, ours: Callable[[], float], theirs: Callable[[]
 
 def memory(pairs: int, *, large: bool) -> None:
     """Compare copies and sets."""
-    for size, mib, loops in [("64M", 64, 10), *([("1G", 1024, 2)] if large else [])]:
+    for size, mib, loops in [("64M", 64, 50), *([("1G", 1024, 20)] if large else [])]:
         for what in ("copy", "set"):
             beside(f"{what} {size}, ours / perf bench mem", pairs,
                    lambda what=what, size=size: ours_of_memory(what, size),  # type: ignore[misc]
@@ -125,11 +131,20 @@ def memory(pairs: int, *, large: bool) -> None:
                        perf_memory(what, f"{mib}MB", loops))  # fmt: skip
         beside(f"copy {size}, ours / mbw", pairs,
                lambda size=size: ours_of_memory("copy", size),  # type: ignore[misc]
-               lambda mib=mib: mbw_copy(mib))  # type: ignore[misc]  # fmt: skip
+               lambda mib=mib, loops=loops: mbw_copy(mib, loops))  # type: ignore[misc]  # fmt: skip
+
+
+def zero_page(pairs: int) -> None:
+    """Compare copies whose source was never written with others."""
     for size in ("1M", "4M", "8M", "16M", "64M"):
         beside(f"copy {size}, untouched / written source", pairs,
                lambda size=size: ours_of_memory("copy", size, "untouched"),  # type: ignore[misc]
                lambda size=size: ours_of_memory("copy", size))  # type: ignore[misc]  # fmt: skip
+
+
+def pipe(*words: str) -> float:
+    """Return ns of half an operation: of one of its two hops."""
+    return number(r"([\d.]+) usecs/op", run(*words)) * 1e3 / 2
 
 
 def switch(pairs: int) -> None:
@@ -142,9 +157,12 @@ def switch(pairs: int) -> None:
         return found
 
     def theirs() -> float:
-        return number(r"([\d.]+) usecs/op", run("perf", "bench", "sched", "pipe", "-l", "60000")) \
-            * 1e3 / 2  # fmt: skip
+        return pipe("perf", "bench", "sched", "pipe", "-l", "60000")
 
+    def theirs_as_batch() -> float:
+        return pipe("chrt", "-b", "0", "perf", "bench", "sched", "pipe", "-l", "60000")
+
+    beside("a hop, ours / perf bench sched pipe, batch", pairs, ours, theirs_as_batch)
     beside("a hop, ours / perf bench sched pipe", pairs, ours, theirs)
 
 
@@ -170,7 +188,7 @@ def model() -> None:
     threads = sorted({1, cpus, 2 * cpus, 4 * cpus})
     points = whylate("--workload", "clock", "--via", "device", "--service", f"{SERVICE_US}us",
                      "--think", f"{THINK_US}us", "--threads", ",".join(map(str, threads)),
-                     "--rounds", "20", "--repetitions", "2", "--block", "1s")  # fmt: skip
+                     "--rounds", "40", "--repetitions", "2", "--block", "1s")  # fmt: skip
     found = {one["parameters"]["threads"]: one["calls_per_us"]["value"] for one in points}
     counts = [n for n in threads if n <= cpus]
     network = fit(counts, [found[n] for n in counts])
@@ -188,12 +206,13 @@ def main() -> None:
     parser.add_argument("--only", default="", help="parts with this in their name")
     parser.add_argument("--large", action="store_true", help="1 GiB too")
     options = parser.parse_args()
-    lacking = [one for one in ("perf", "mbw", "taskset", "cc") if shutil.which(one) is None]
+    lacking = [one for one in ("perf", "mbw", "taskset", "chrt", "cc") if shutil.which(one) is None]
     if os.geteuid() != 0 or lacking:
         sys.exit(f"this benchmark needs root, and {', '.join(lacking) or 'nothing else'}")
     with tempfile.TemporaryDirectory() as folder:
         parts: dict[str, Callable[[], None]] = {
             "memory": lambda: memory(options.pairs, large=options.large),
+            "zero": lambda: zero_page(options.pairs),
             "switch": lambda: switch(options.pairs),
             "clock": lambda: clock(options.pairs, Path(folder)),
             "model": model,

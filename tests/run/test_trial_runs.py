@@ -18,6 +18,7 @@ import pytest
 
 from processes import children_of
 from whylate.recording.reader import open_recording
+from whylate.recording.trials import read_rows
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="frames and tracepoints are root's to see")
 X86 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="tlb:tlb_flush is of x86")
@@ -136,6 +137,19 @@ def test_a_clock_is_read_and_never_goes_backwards(tmp_path: Path) -> None:
     assert cpu["backward_steps"] is None
     assert cpu["system_call"] is True
     assert found["monotonic, 1 thread, by syscall"]["system_call"] is True
+
+
+def test_the_times_of_an_emulated_device_are_drawn_anew_in_each_trial(tmp_path: Path) -> None:
+    """What 30 services of exponential times take spreads; the same 30 always take the same."""
+    measured(
+        tmp_path / "r", "--workload", "clock", "--via", "device", "--service", "1ms", "--think",
+        "1us", "--threads", "1", "--rounds", "30", "--repetitions", "1", "--block", "30ms",
+    )  # fmt: skip
+    rows = read_rows(tmp_path / "r", "clock", ())
+    calls = rows.of("calls")
+    assert rows.n == len(set(rows.of("trial").tolist())) == 30
+    # Of a Poisson count the variance is its mean.
+    assert calls.var() > 0.3 * calls.mean()
 
 
 def test_a_command_is_timed_and_its_number_found(tmp_path: Path) -> None:

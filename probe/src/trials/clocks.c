@@ -182,6 +182,20 @@ static int repeat(struct clock_run *run, struct trial_context *context, uint16_t
 	return trial_say_counts(context, number);
 }
 
+/*
+ * seed - never zero, and another one in each trial: with the same times again and again, more
+ * trials would say no more of the device than one. The mixing is splitmix64's (Steele, Lea, Flood
+ * 2014).
+ */
+static uint64_t seed(uint64_t trial, size_t thread)
+{
+	uint64_t mixed = 0x9E3779B97F4A7C15ull * (1 + (trial << 16) + thread);
+
+	mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
+	mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;
+	return (mixed ^ (mixed >> 31)) | 1;
+}
+
 static int start_threads(struct clock_run *run, struct trial_context *context)
 {
 	long least = sysconf(_SC_THREAD_STACK_MIN);
@@ -196,7 +210,7 @@ static int start_threads(struct clock_run *run, struct trial_context *context)
 
 		thread->run = run;
 		thread->index = run->started;
-		thread->random = 0x9E3779B97F4A7C15ull * (run->started + 1);
+		thread->random = seed(context->trial, run->started);
 		error = pthread_create(&thread->thread, &attributes, thread_main, thread);
 	}
 	pthread_attr_destroy(&attributes);

@@ -10,6 +10,8 @@
 
 /* So long is slept; for less, waking up would take a part of it that counts. */
 #define SLEEP_FROM_NS 200000u
+/* The last of a wait is not slept, for who sleeps wakes late by up to about this. */
+#define AWAKE_NS 100000u
 
 /* exponential - drawn from the distribution of that mean (xorshift64 by Marsaglia, 2003) */
 static uint64_t exponential(uint64_t mean_ns, uint64_t *random)
@@ -27,11 +29,10 @@ static void wait_until(const struct serial_device *device, uint64_t until_ns, ui
 	uint64_t now_ns;
 
 	if (mean_ns >= SLEEP_FROM_NS) {
-		struct timespec until = clock_timespec(until_ns);
+		struct timespec until = clock_timespec(until_ns - AWAKE_NS);
 
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
 			;
-		return;
 	}
 	while ((now_ns = clock_ns()) < until_ns)
 		if (device->crowded)

@@ -14,8 +14,9 @@ import pytest
 
 from whylate.boards.board import BoardBusyError, BoardError, tell_nobody
 from whylate.boards.open import open_board
+from whylate.boards.qemu import machine
 from whylate.boards.qemu.board import BOOTS, QemuBoard, VirtualOptions
-from whylate.boards.qemu.machine import AbortedError
+from whylate.boards.qemu.machine import BootAgainError
 from whylate.boards.ready import ready
 from whylate.lab.description import virtual_board
 from whylate.probe.client import Client
@@ -96,11 +97,36 @@ def test_a_board_whose_qemu_fails_while_it_boots_is_booted_again(fails: int, boo
             # As a failed assertion of its own ends it.
             os.kill(pid, signal.SIGABRT)
 
-    with pytest.raises(AbortedError) if not booted else nullcontext(), ready(board, tell):
+    with pytest.raises(BootAgainError) if not booted else nullcontext(), ready(board, tell):
         assert board.power.is_on()
     assert said.count("booting pc") == min(fails + 1, BOOTS)
     assert said.count("QEMU failed while pc booted: once more") == min(fails, BOOTS - 1)
     assert not board.power.is_on()
+
+
+def test_a_board_of_which_a_cpu_stands_still_is_booted_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its QEMU is stopped, after its kernel has said what it says of such a CPU."""
+    monkeypatch.setattr(machine, "STALLED_S", 0.5)
+    board = QemuBoard(virtual_board("pc"))
+    said: list[str] = []
+    stopped: list[int] = []
+
+    def tell(text: str) -> None:
+        said.append(text)
+        if text == "booting pc" and not stopped:
+            pid = board.machine.pid
+            assert pid is not None
+            os.kill(pid, signal.SIGSTOP)
+            stopped.append(pid)
+            with board.machine.console_log.open("ab") as log:
+                log.write(b"rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:\r\n")
+
+    with ready(board, tell):
+        assert board.machine.pid not in (None, *stopped)
+    assert said.count("booting pc") == 2
+    assert said.count("a CPU stood still while pc booted: once more") == 1
 
 
 def test_the_counters_of_virt_arm64_are_counted(arm64: QemuBoard, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from whylate.boards.facts.reading import clean
 from whylate.boards.follow import FileStream
 from whylate.boards.qemu.arguments import Start, arguments
 from whylate.boards.qemu.console_log import BoundedLog
-from whylate.boards.qemu.machine import AbortedError, Machine
+from whylate.boards.qemu.machine import BootAgainError, Machine
 from whylate.boards.qemu.port import SERIAL_KEEPALIVE_S, SerialPortStream
 from whylate.boards.qemu.turns import fixed_turns
 from whylate.boards.sockets import SocketStream
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 READY = b"whylate: ready"
 #: Far beyond what the slowest board takes on a busy host.
 BOOT_S = 180.0
-#: So often it is booted where QEMU itself fails.
+#: So often it is booted where that fails through no fault of its own.
 BOOTS = 3
 #: A shell that was there a moment ago answers within this, however busy the host is.
 SHELL_S = 60.0
@@ -166,12 +166,15 @@ class QemuBoard:
             try:
                 self.machine.wait_for(READY, BOOT_S)
                 return
-            except AbortedError:
+            except BootAgainError as error:
                 # While a board finds its devices QEMU was seen to fail an assertion
-                # (iotlb_to_section, of how memory is mapped), and the next boot was as ever.
+                # (iotlb_to_section, of how memory is mapped), and a CPU of its to stand still for
+                # minutes; the next boot was as ever.
                 if not tries_left:
                     raise
-                tell(f"QEMU failed while {self.name} booted: once more")
+                tell(f"{error.why} while {self.name} booted: once more")
+                if self._switched_on:
+                    self.power.off()
 
     def stay_on(self) -> None:
         """Leave it switched on when it is closed, and when this process ends; before boot()."""

@@ -18,6 +18,8 @@ from whylate.recording.crashes import find_crashes
 
 #: How long QEMU may take to end when it is asked to.
 END_S = 10.0
+#: How long a boot may still take whose kernel found that a CPU stood still.
+STALLED_S = 20.0
 #: How much of what it said last is told of a board.
 LAST_WORDS = 400
 #: Of the console's end this much is searched for a crash.
@@ -26,8 +28,12 @@ CRASH_BYTES = 1 << 18
 _PIECE = 1 << 20
 
 
-class AbortedError(BoardError):
-    """QEMU itself failed: nothing that a board did, or its user."""
+class BootAgainError(BoardError):
+    """Nothing that a board did, or its user: the next boot may be as ever. self.why says what."""
+
+    def __init__(self, why: str, text: str) -> None:
+        super().__init__(text)
+        self.why = why
 
 
 class Machine:
@@ -105,18 +111,34 @@ class Machine:
     def wait_for(self, text: bytes, timeout_s: float) -> None:
         """Wait until the console has printed text; raises BoardError with its last words.
 
-        AbortedError where QEMU ended by a failed assertion of its own.
+        BootAgainError where QEMU ended by a failed assertion of its own, and where the kernel
+        found that a CPU stood still, and nothing came of it in STALLED_S.
         """
         deadline = time.monotonic() + timeout_s
         search = _Search(self.console_log, text)
+        # The words of kernel/rcu/tree_stall.h and kernel/watchdog.c.
+        stall = _Search(self.console_log, b"rcu_preempt detected stalls")
+        lockup = _Search(self.console_log, b"BUG: soft lockup")
+        stalled = False
         while not search.found():
             if self.pid is None:
                 # It may have printed it and ended.
                 if search.found():
                     return
-                error = AbortedError if self._aborted() else BoardError
-                raise error(f"QEMU ended before the board was up: {self.last_words()}")
+                ended = f"QEMU ended before the board was up: {self.last_words()}"
+                if self._aborted():
+                    raise BootAgainError("QEMU failed", ended)
+                raise BoardError(ended)
+            if not stalled and (stall.found() or lockup.found()):
+                stalled = True
+                deadline = min(deadline, time.monotonic() + STALLED_S)
             if time.monotonic() > deadline:
+                if stalled:
+                    raise BootAgainError(
+                        "a CPU stood still",
+                        "a CPU of the board stood still while it booted; the console's last "
+                        f"words: {self.last_words()}",
+                    )
                 raise BoardError(
                     f"the board did not come up within {timeout_s:.0f} s; the console's last "
                     f"words: {self.last_words()}"
