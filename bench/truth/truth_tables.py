@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from truth_mark import Marked, TrueCause, names_it
+from truth_mark import Marked, Share, TrueCause, names_it
 
 from whylate.lab.causes.catalogue import cause as cause_of
 from whylate.lab.causes.catalogue import names
@@ -156,6 +156,14 @@ def _of_sizes(
     ]
 
 
+def held_up_by_the_probe(share: Share) -> bool:
+    """Whether it is of the probe's own ordinary thread.
+
+    While a more urgent thread waits for a lock that this one holds, it is as urgent as that one is.
+    """
+    return share.detail.endswith(" in probe") or (share.cause, share.detail) == ("thread", "probe")
+
+
 def calls_something(one: Marked) -> bool:
     """Whether a run without a cause calls one of the catalogue's, by whatever name.
 
@@ -171,7 +179,7 @@ def calls_something(one: Marked) -> bool:
     return any(
         names_it(pieces, "", share.cause, share.detail)
         for share in one.called
-        if not share.detail.endswith(" in probe")
+        if not held_up_by_the_probe(share)
     )
 
 

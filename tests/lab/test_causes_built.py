@@ -40,7 +40,8 @@ def test_nothing_is_built_again_where_nothing_changed() -> None:
     told: list[str] = []
     modules(virtual_board("pc"), MODULES, told.append)
     programs("x86_64", PROGRAMS, told.append)
-    assert told == []
+    # Another test of this machine may be building meanwhile.
+    assert [text for text in told if not text.startswith("waiting for another build")] == []
 
 
 def _told_by(module: bytes, entry: Cause) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from truth_case import Case, Rig
 from truth_mark import Marked, mark
 from truth_runs import make, reference
-from truth_tables import calls_something
+from truth_tables import calls_something, held_up_by_the_probe
 
 from own_boards import own_boards
 
@@ -64,7 +64,7 @@ def test_a_clean_run_calls_no_cause(rig: Rig) -> None:
     assert not calls_something(found), found.called
     # What is called beside it is there: interrupts, and the probe's own ordinary thread.
     assert [
-        one for one in found.called if one.cause != "interrupt" and "in probe" not in one.detail
+        one for one in found.called if one.cause != "interrupt" and not held_up_by_the_probe(one)
     ] == []
 
 

@@ -99,7 +99,7 @@ def test_a_board_that_turns_out_to_be_unfit_gets_its_console_back(
         shell.open(30)
     shell.close()
     assert_given_back(line)
-    assert leftovers() == before
+    assert set(leftovers()) <= set(before)
 
 
 @pytest.mark.parametrize("step", ["_see", "ask", "request"])
@@ -113,7 +113,7 @@ def test_whoever_is_interrupted_while_the_worker_starts_leaves_no_worker_behind(
         shell.open(30)
     shell.close()
     assert_given_back(line)
-    assert leftovers() == before
+    assert set(leftovers()) <= set(before)
 
 
 def test_half_a_request_does_not_keep_the_worker_from_leaving(line: Line) -> None:
@@ -125,7 +125,7 @@ def test_half_a_request_does_not_keep_the_worker_from_leaving(line: Line) -> Non
     shell.close()
     assert time.monotonic() - began < 4.0
     assert_given_back(line)
-    assert leftovers() == before
+    assert set(leftovers()) <= set(before)
 
 
 @needs_a_chroot

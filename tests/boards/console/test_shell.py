@@ -73,9 +73,9 @@ def test_a_terminal_is_given_back_as_it_was_found(line: Line) -> None:
     shell.open(30)
     during = termios.tcgetattr(line.slave)
     assert not during[3] & termios.ECHO
-    assert len(leftovers()) == len(before) + 1
+    assert len(set(leftovers()) - set(before)) == 1
     shell.close()
-    assert leftovers() == before
+    assert set(leftovers()) <= set(before)
     # The interactive shell has its own ideas at its prompt: ask a program that it runs.
     stream = line.console.connect()
     stream.write(b"stty -a >&2; printf '%s%s' he re\n")
@@ -324,8 +324,8 @@ def test_a_line_that_hangs_up_leaves_nothing_on_the_board(line: Line, tmp_path: 
         shell.run(["sh", "-c", f"while :; do touch {alive}; sleep 0.05; done"])
     timer.join()
     assert alive.exists()
-    deadline = time.monotonic() + 10
-    while leftovers() != before:
+    deadline = time.monotonic() + 60
+    while set(leftovers()) - set(before):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     alive.unlink()
