@@ -42,7 +42,9 @@ _FIRST = (
 )
 
 #: Becomes one line, with NAME, TOOLS, BYE and FOREIGN filled in. fd 3 is the terminal; what the
-#: worker starts reads /dev/null instead.
+#: worker starts reads /dev/null instead. Signals are ignored before it exits: a line that hangs up
+#: is both an end of what is read and a signal, and a shell that finds one pending as it begins its
+#: trap of the exit leaves at once, by the signal's own, with nothing killed and nothing removed.
 _SECOND = r"""
 exec 3<&0 </dev/null
 w=$(stty -g <&3)
@@ -53,7 +55,7 @@ done
 trap 'trap "" 1 2 15; cd /; stty $s <&3
 for p in "$D"/*.p; do [ -e "$p" ] && [ ! -e "${p%p}s" ] && kill -9 -$(cat "$p"); done 2>/dev/null
 [ -n "$D" ] && rm -rf "$D"; printf "%s%s\n" BYE' 0
-trap 'exit 1' 1 2 15
+trap 'trap "" 1 2 15; exit 1' 1 2 15
 r() { printf "\n<%s|%s|%s>\n" "$T" "$*" "$T"; }
 for t in TOOLS; do if command -v $t >/dev/null 2>&1; then A="$A $t"
 elif busybox $t --help >/dev/null 2>&1; then eval "$t() { busybox $t \"\$@\"; }"; A="$A $t"; fi
@@ -63,7 +65,10 @@ if [ "${l%%:*}" = "${#c}" ]; then T=${c%%:*}; eval "${c#*:}"
 elif [ -n "$l" ]; then echo FOREIGN
 fi
 done
+trap "" 1 2 15
 """
+
+_EXIT = 'trap "" 1 2 15; exit 0'
 
 
 class Worker:
@@ -114,7 +119,7 @@ class Worker:
     def end_foreign(self) -> None:
         """End a worker that a whylate which is gone has left."""
         self.listener.clear()
-        self.request(secrets.token_hex(5), "exit 0")
+        self.request(secrets.token_hex(5), _EXIT)
         self.listener.wait(2.0)
 
     def end(self) -> None:
@@ -130,7 +135,7 @@ class Worker:
         # was not told yet what to do.
         self.resynchronise()
         if self._bye:
-            self.request(secrets.token_hex(5), "exit 0")
+            self.request(secrets.token_hex(5), _EXIT)
             self._see(self._bye, END_S)
         else:
             self.listener.wait_until_silent(0.5, time.monotonic() + END_S)
