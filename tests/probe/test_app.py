@@ -189,7 +189,8 @@ def test_a_command_is_started_watched_and_ended(engine: int) -> None:
     assert len(timers) > 100
     gaps = np.diff(sorted(timers))
     assert np.median(gaps) > 2_000_000
-    assert heard.names[pid] == NAME
+    # As it was called when it was met first, which may be before it has named itself.
+    assert heard.names[pid] in (NAME, Path(sys.executable).name)
     assert not Path(f"/proc/{pid}").exists()
     assert heard.ended == []
     # The slowest part and a sample of the others.

@@ -172,8 +172,8 @@ class BusyKernel:
 def test_a_kernel_that_talks_meanwhile_damages_no_answer(
     one_line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rate: float, text: bytes
 ) -> None:
-    monkeypatch.setattr("whylate.boards.console.worker.SILENCE_S", 0.2)
-    monkeypatch.setattr("whylate.boards.console.transfer.SILENCE_S", 0.2)
+    monkeypatch.setattr("whylate.boards.console.worker.SILENCE_S", 0.5)
+    monkeypatch.setattr("whylate.boards.console.transfer.SILENCE_S", 0.5)
     data = random.Random(2).randbytes(20_000)
     with opened(one_line) as shell:
         kernel = one_line.channel.down = BusyKernel(3, rate, text)
