@@ -6,25 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-
-from whylate.recording.foreign.model import ForeignError, ForeignRun
-from whylate.recording.foreign.read import read_foreign
+from foreign_text import read, refused
 
 HERE = Path(__file__).parent
 HISTOGRAM = (HERE / "cyclictest_histogram.txt").read_text()
 SAMPLES = (HERE / "cyclictest_samples.txt").read_text()
-
-
-def read(tmp_path: Path, text: str) -> list[ForeignRun]:
-    file = tmp_path / "x"
-    file.write_text(text)
-    return read_foreign(file)
-
-
-def refused(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(ForeignError, match=says) as error:
-        read(tmp_path, text)
-    assert "\n" not in str(error.value)
 
 
 def line(pid: int, cycles: int, largest: int, thread: int = 0, smallest: int = 16) -> str:

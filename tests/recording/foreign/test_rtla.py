@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import foreign_text
 import pytest
+from foreign_text import refused
 
-from whylate.recording.foreign.model import ForeignError, ForeignRun
+from whylate.recording.foreign.model import ForeignRun
 from whylate.recording.foreign.read import read_foreign
 
 HERE = Path(__file__).parent
@@ -16,16 +18,8 @@ DOCS = (HERE / "rtla_docs.txt").read_text()
 
 
 def read(tmp_path: Path, text: str) -> ForeignRun:
-    file = tmp_path / "x"
-    file.write_text(text)
-    (found,) = read_foreign(file)
+    (found,) = foreign_text.read(tmp_path, text)
     return found
-
-
-def refused(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(ForeignError, match=says) as error:
-        read(tmp_path, text)
-    assert "\n" not in str(error.value)
 
 
 def table(rows: dict[int, int], over: int = 0, summary: tuple[int, int] | None = None) -> str:

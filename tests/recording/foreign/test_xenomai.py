@@ -5,24 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from foreign_text import read, refused
 
-from whylate.recording.foreign.model import ForeignError, ForeignRun
-from whylate.recording.foreign.read import read_foreign
+from whylate.recording.foreign.model import ForeignRun
 
 RTT = "RTT|  00:00:{:02d}  (periodic user-mode task, 1000 us period, priority 99)\n"
 END = "---|-----------|-----------|-----------|--------|------|-------------------------\n"
-
-
-def read(tmp_path: Path, text: str) -> list[ForeignRun]:
-    file = tmp_path / "x"
-    file.write_text(text)
-    return read_foreign(file)
-
-
-def refused(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(ForeignError, match=says) as error:
-        read(tmp_path, text)
-    assert "\n" not in str(error.value)
 
 
 def second(largest: float, worst: float, overruns: int = 0, switches: int = 0) -> str:

@@ -14,12 +14,15 @@ from pathlib import Path
 
 from whylate.boards.board import BoardError
 from whylate.boards.facts.reading import clean
-from whylate.recording.crashes import find_crashes
+from whylate.recording.crashes import Crash, find_crashes
 
 #: How long QEMU may take to end when it is asked to.
 END_S = 10.0
 #: How long a boot may still take whose kernel found that a CPU stood still.
 STALLED_S = 20.0
+#: What a kernel says of such a CPU, for which its console is looked through so often.
+STALLS = frozenset({"rcu stall", "soft lockup", "hard lockup"})
+LOOK_S = 1.0
 #: How much of what it said last is told of a board.
 LAST_WORDS = 400
 #: Of the console's end this much is searched for a crash.
@@ -116,9 +119,7 @@ class Machine:
         """
         deadline = time.monotonic() + timeout_s
         search = _Search(self.console_log, text)
-        # The words of kernel/rcu/tree_stall.h and kernel/watchdog.c.
-        stall = _Search(self.console_log, b"rcu_preempt detected stalls")
-        lockup = _Search(self.console_log, b"BUG: soft lockup")
+        look_at = time.monotonic() + LOOK_S
         stalled = False
         while not search.found():
             if self.pid is None:
@@ -129,9 +130,11 @@ class Machine:
                 if self._aborted():
                     raise BootAgainError("QEMU failed", ended)
                 raise BoardError(ended)
-            if not stalled and (stall.found() or lockup.found()):
-                stalled = True
-                deadline = min(deadline, time.monotonic() + STALLED_S)
+            if not stalled and time.monotonic() > look_at:
+                look_at = time.monotonic() + LOOK_S
+                stalled = any(crash.kind in STALLS for crash in self._crashes())
+                if stalled:
+                    deadline = min(deadline, time.monotonic() + STALLED_S)
             if time.monotonic() > deadline:
                 if stalled:
                     raise BootAgainError(
@@ -173,10 +176,8 @@ class Machine:
 
     def last_words(self) -> str:
         """Return the end of what QEMU and the console said, safe to print."""
-        with contextlib.suppress(OSError):
-            crashes = find_crashes(_end(self.console_log, CRASH_BYTES))
-            if crashes:
-                return clean(f"{crashes[0].kind}: {crashes[0].headline}", LAST_WORDS)
+        for crash in self._crashes():
+            return clean(f"{crash.kind}: {crash.headline}", LAST_WORDS)
         words = []
         for name in ("qemu.log", "console.log"):
             with contextlib.suppress(OSError):
@@ -184,6 +185,11 @@ class Machine:
                 words.append(said.decode(errors="replace").strip())
         text = " | ".join(line for word in words for line in word.splitlines()[-4:] if line)
         return clean(text, LAST_WORDS) or "none"
+
+    def _crashes(self) -> tuple[Crash, ...]:
+        with contextlib.suppress(OSError):
+            return find_crashes(_end(self.console_log, CRASH_BYTES))
+        return ()
 
     def _aborted(self) -> bool:
         return self._process is not None and self._process.poll() == -signal.SIGABRT
