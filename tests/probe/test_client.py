@@ -352,16 +352,26 @@ def test_a_file_that_is_followed_never_holds_its_reader_up(tmp_path: Path) -> No
     assert len(heard) == 40
 
 
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (BrokenPipeError, "the connection to the board broke"),
+        (TimeoutError, "the line takes nothing any more"),
+    ],
+)
 def test_a_line_that_takes_nothing_and_says_nothing_more_has_ended(
-    sockets: tuple[SocketStream, socket.socket], monkeypatch: pytest.MonkeyPatch
+    sockets: tuple[SocketStream, socket.socket],
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[OSError],
+    why: str,
 ) -> None:
     def refuse(_: bytes) -> None:
-        raise BrokenPipeError
+        raise error
 
     stream, far = sockets
     monkeypatch.setattr(stream, "write", refuse)
     far.sendall(_said(40))
     client = Client(stream)
     assert len(client.pump(PATIENCE_S)) == 40
-    with pytest.raises(ProbeGoneError):
+    with pytest.raises(ProbeGoneError, match=why):
         client.pump(PATIENCE_S)

@@ -40,6 +40,8 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     #: the board has no virtual time.
     console: str
     port: str
+    #: Whether the port needs a byte now and then, or else it may stand still.
+    nudged: bool = False
     #: What QEMU's serial lines are, where the port is one; else `port_args` make the port.
     serials: tuple[str, ...] = ("console",)
     port_args: list[str] = []

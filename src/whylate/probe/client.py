@@ -36,6 +36,8 @@ WINDOW = 32
 TURN_S = 0.05
 #: What the other end sent before it closed its end is there within this.
 LAST_WORDS_S = 1.0
+#: Writing timed out: whoever is at the other end does not read.
+STUCK = "the line takes nothing any more (does the board hang?)"
 
 
 class Stream(Protocol):
@@ -192,7 +194,7 @@ class Client:
         Raises ProbeGoneError once the stream has ended and everything it held was returned.
         """
         if self.ended:
-            raise ProbeGoneError(f"the probe is gone: {self._last_words()}")
+            raise ProbeGoneError(f"the probe is gone: {self._why()}")
         if self._link.busy:
             timeout_s = min(timeout_s, TURN_S)
         if self._keepalive_s and time.monotonic() - self._said_at > self._keepalive_s / 4:
@@ -205,12 +207,14 @@ class Client:
             frames += self._read() if ready else self._end()
         return [m for frame in frames if (m := self._take(frame)) is not None]
 
-    def _last_words(self) -> str:
+    def _why(self) -> str:
         """Return what the line says of its own end, where it can, or what it must have been."""
         words = getattr(self._stream, "last_words", None)
         said = words() if callable(words) else ""
         text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
         clean = "".join(c if c.isprintable() else " " for c in text).strip()[:300]
+        if not clean and isinstance(self._link.broken, TimeoutError):
+            return STUCK
         return clean or "it was killed, or the connection to the board broke"
 
     def _read(self) -> list[Frame]:
@@ -247,7 +251,7 @@ class Client:
         try:
             return self._link.send(message)
         except OSError as error:
-            why = os.strerror(error.errno) if error.errno else "the line takes nothing any more"
+            why = os.strerror(error.errno) if error.errno else STUCK
             raise ProbeGoneError(f"the probe is gone: {why}") from None
         except WireError as error:
             raise ProbeRefusedError(f"that is more than the probe takes: {error}", 0) from None

@@ -108,8 +108,8 @@ class Link:
         self._answered = 0
         self._mark_at = 0.0
         self._mark_s = MARK_S
-        #: Set where writing failed: the other end is gone, what it sent before may still come.
-        self.broken = False
+        #: Why writing failed, if it did: the other end is gone, what it sent may still come.
+        self.broken: OSError | None = None
 
     @property
     def frame_counts(self) -> FrameCounts:
@@ -321,8 +321,8 @@ class Link:
             return
         try:
             self._write(encoded)
-        except OSError:
-            self.broken = True
+        except OSError as error:
+            self.broken = error
 
     def _control_out(self, message: Message) -> None:
         self._out(encode_frame(message.KIND, 0, message.pack()))

@@ -201,6 +201,8 @@ class QemuBoard:
             framed = self._console_shell().stream([PROBE, "--serial"])
             return self._started(framed, SERIAL_KEEPALIVE_S)
         stream = self.stream([PROBE, "--serial"])
+        if self.virtual.description.nudged and isinstance(stream, SerialPortStream):
+            stream.nudge()
         keepalive_s = SERIAL_KEEPALIVE_S if port.startswith("tty") else 0.0
         return self._started(stream, keepalive_s)
 

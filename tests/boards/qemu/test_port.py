@@ -1,0 +1,118 @@
+"""The stream over a virtual board's serial port, to whoever is at its other end."""
+
+from __future__ import annotations
+
+import re
+import select
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from own_boards import own_boards
+from whylate.boards.board import tell_nobody
+from whylate.boards.qemu.board import QemuBoard
+from whylate.boards.qemu.port import NUDGE_S, SerialPortStream
+from whylate.boards.ready import ready
+from whylate.lab.description import virtual_board
+from whylate.probe.client import Client
+from whylate.wire.frame import FrameDecoder, encode_frame
+from whylate.wire.messages import Note
+
+PATIENCE_S = 30.0
+SENT = 2000
+
+
+@pytest.fixture
+def ends(tmp_path: Path) -> Iterator[tuple[SerialPortStream, socket.socket]]:
+    """Return a stream whose port is nudged, and the board's end of it."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "port"))
+        listener.listen()
+        stream = SerialPortStream(tmp_path / "port")
+        far, _ = listener.accept()
+    with far, closing(stream):
+        stream.nudge()
+        yield stream, far
+
+
+def says_anything(far: socket.socket, seconds: float) -> bool:
+    return bool(select.select([far], [], [], seconds)[0])
+
+
+def test_a_port_is_nudged_once_somebody_spoke_and_until_it_is_closed(
+    ends: tuple[SerialPortStream, socket.socket],
+) -> None:
+    stream, far = ends
+    assert not says_anything(far, 10 * NUDGE_S)
+    stream.write(b"\0word\0")
+    got = b""
+    while len(got) < 10 and says_anything(far, PATIENCE_S):
+        got += far.recv(100)
+    assert got.startswith(b"\0word\0\0\0")
+    assert got.strip(b"\0") == b"word"
+    stream.close()
+    while data := far.recv(100):
+        assert data.strip(b"\0") == b""
+
+
+def test_a_nudge_comes_between_frames_and_is_counted_by_nobody(
+    ends: tuple[SerialPortStream, socket.socket],
+) -> None:
+    stream, far = ends
+    decoder, heard, got = FrameDecoder(), [], b""
+    for number in range(SENT):
+        stream.write(encode_frame(Note.KIND, number, Note("n", "x" * number).pack()))
+        if number % 100 == 0:
+            time.sleep(2 * NUDGE_S)
+        if says_anything(far, 0):
+            got = far.recv(1 << 20)
+            heard += decoder.feed(got)
+    while len(heard) < SENT and says_anything(far, PATIENCE_S):
+        heard += decoder.feed(far.recv(1 << 20))
+    assert [frame.number for frame in heard] == list(range(SENT))
+    assert decoder.counts.good == SENT
+    assert decoder.counts.damaged == decoder.counts.oversized == 0
+
+
+def test_nudging_a_board_that_takes_nothing_holds_nobody_up(
+    ends: tuple[SerialPortStream, socket.socket],
+) -> None:
+    stream, far = ends
+    stream.write(b"\0")
+    full = socket.socket(fileno=socket.dup(stream.fileno()))
+    with full:
+        full.setblocking(False)
+        with suppress(BlockingIOError):
+            while full.send(b"\0" * 4096):
+                pass
+    time.sleep(5 * NUDGE_S)
+    begun = time.monotonic()
+    stream.close()
+    assert time.monotonic() - begun < PATIENCE_S / 3
+    assert far.recv(1)
+
+
+@pytest.mark.qemu
+def test_the_port_of_sabrelite_gets_bytes_while_its_host_is_silent() -> None:
+    with (
+        own_boards("sabrelite"),
+        ready(QemuBoard(virtual_board("sabrelite")), tell_nobody) as board,
+    ):
+
+        def received() -> int:
+            said = board.run(["cat", "/proc/tty/driver/IMX-uart"]).output.decode()
+            found = re.search(r"^0:.* rx:([0-9]+)", said, re.MULTILINE)
+            assert found is not None, said
+            return int(found[1])
+
+        with closing(board.start_probe(tell_nobody).stream) as stream:
+            Client(stream).hello()
+            before = received()
+            until = time.monotonic() + PATIENCE_S
+            while received() < before + 20:
+                assert time.monotonic() < until
+        assert "noirqdebug" in board.run(["cat", "/proc/cmdline"]).output.decode().split()
