@@ -63,14 +63,13 @@ def test_a_nudge_comes_between_frames_and_is_counted_by_nobody(
     ends: tuple[SerialPortStream, socket.socket],
 ) -> None:
     stream, far = ends
-    decoder, heard, got = FrameDecoder(), [], b""
+    decoder, heard = FrameDecoder(), []
     for number in range(SENT):
         stream.write(encode_frame(Note.KIND, number, Note("n", "x" * number).pack()))
         if number % 100 == 0:
             time.sleep(2 * NUDGE_S)
         if says_anything(far, 0):
-            got = far.recv(1 << 20)
-            heard += decoder.feed(got)
+            heard += decoder.feed(far.recv(1 << 20))
     while len(heard) < SENT and says_anything(far, PATIENCE_S):
         heard += decoder.feed(far.recv(1 << 20))
     assert [frame.number for frame in heard] == list(range(SENT))

@@ -196,15 +196,15 @@ class QemuBoard:
     def start_probe(self, tell: Tell) -> StartedProbe:
         """Start the probe that is in the image, on its own line; raises BoardError."""
         tell("starting the probe")
-        port = self.virtual.description.port
-        if not port:
+        if not self.virtual.description.port:
             framed = self._console_shell().stream([PROBE, "--serial"])
             return self._started(framed, SERIAL_KEEPALIVE_S)
         stream = self.stream([PROBE, "--serial"])
-        if self.virtual.description.nudged and isinstance(stream, SerialPortStream):
+        if not isinstance(stream, SerialPortStream):
+            return self._started(stream, 0.0)
+        if self.virtual.description.nudged:
             stream.nudge()
-        keepalive_s = SERIAL_KEEPALIVE_S if port.startswith("tty") else 0.0
-        return self._started(stream, keepalive_s)
+        return self._started(stream, SERIAL_KEEPALIVE_S)
 
     def _started(self, stream: Stream, keepalive_s: float) -> StartedProbe:
         here = len(os.sched_getaffinity(0))
