@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import signal
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -106,6 +107,18 @@ def test_a_place_is_acquired_used_over_the_network_and_released(
     assert lab.owner("board7") == "None"
     assert not lab.power.outlets[1].state
     assert "acquiring board7" in told
+
+
+def test_a_fork_meanwhile_starts_no_threads_of_the_coordinators(
+    lab: Lab, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """gRPC's handlers of a fork abort its child now and then, and complain of each before that."""
+    with ready(board7(), tell_nobody):
+        for _ in range(3):
+            # With this, a child is forked indeed.
+            subprocess.run(["true"], check=True, preexec_fn=lambda: None)
+        assert lab.owner("board7") not in (None, "None")
+    assert "fork" not in capfd.readouterr().err
 
 
 def test_a_place_that_somebody_has_is_refused_with_their_name(lab: Lab) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import pty
 import shutil
@@ -21,6 +20,7 @@ from whylate.boards.console.shell import ConsoleShell
 
 Change = Callable[[bytes], bytes]
 
+SETSID = shutil.which("setsid") or "setsid"
 #: The board's side: a minimal one, Debian's, and a server's.
 BUSYBOX = shutil.which("busybox")
 SHELLS = {
@@ -60,13 +60,13 @@ class Line:
         self.before = termios.tcgetattr(slave)
         #: Kept open: a serial port does not hang up when its last user leaves.
         self.slave = slave
+        # As a child's own first act, TIOCSCTTY would need code of ours after a fork, with whatever
+        # the libraries of other tests have hung into that.
         self.process = subprocess.Popen(
-            command,
+            [SETSID, "--ctty", *command],
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
             env={
                 "PATH": (env or {}).get("PATH", os.environ["PATH"]),
                 "PS1": "board# ",

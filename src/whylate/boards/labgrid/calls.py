@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import logging
+import os
 import re
 import sys
 import threading
@@ -39,6 +40,9 @@ def load_labgrid() -> ModuleType:
         root = logging.getLogger()
         if not root.handlers:
             root.addHandler(logging.NullHandler())
+        # Else a process that forks with a session open (pexpect does) has gRPC start its threads
+        # again in the child, where they now and then abort what was not executed yet.
+        os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
         module = importlib.import_module("labgrid")
         importlib.import_module("labgrid.remote.client")
         sys.excepthook = hook
