@@ -24,6 +24,8 @@ from whylate.wire.messages import Note
 
 PATIENCE_S = 30.0
 SENT = 2000
+#: As long as a host may wait for its disk in the middle of a run.
+HESITATION_S = 8.0
 
 
 @pytest.fixture
@@ -82,8 +84,7 @@ def test_nudging_a_board_that_takes_nothing_holds_nobody_up(
 ) -> None:
     stream, far = ends
     stream.write(b"\0")
-    full = socket.socket(fileno=socket.dup(stream.fileno()))
-    with full:
+    with stream._socket.dup() as full:
         full.setblocking(False)
         with suppress(BlockingIOError):
             while full.send(b"\0" * 4096):
@@ -95,8 +96,50 @@ def test_nudging_a_board_that_takes_nothing_holds_nobody_up(
     assert far.recv(1)
 
 
+def test_nudges_do_not_pile_up_where_none_is_taken(
+    ends: tuple[SerialPortStream, socket.socket],
+) -> None:
+    stream, far = ends
+    stream.write(b"x")
+    time.sleep(10 * NUDGE_S)
+    assert far.recv(100) == b"x", "none behind what is on its way"
+    assert says_anything(far, PATIENCE_S), "and then again"
+    stream.close()
+    assert far.recv(100) == b"\0"
+
+
+def test_a_board_is_listened_to_while_nobody_reads(
+    ends: tuple[SerialPortStream, socket.socket],
+) -> None:
+    """QEMU writes byte by byte, and holds its board up where one is not taken."""
+    stream, far = ends
+    far.settimeout(PATIENCE_S)
+    text = bytes(range(256)) * 8
+    for at in range(len(text)):
+        far.send(text[at : at + 1])
+    got = b""
+    while len(got) < len(text) and select.select([stream.fileno()], [], [], PATIENCE_S)[0]:
+        got += stream.read(1000)
+    assert got == text
+    far.close()
+    assert stream.read(1) == b"", "and its end is heard"
+
+
+def test_a_board_that_says_more_than_anybody_reads_is_left_all_the_same(
+    ends: tuple[SerialPortStream, socket.socket],
+) -> None:
+    stream, far = ends
+    far.settimeout(0.5)
+    with suppress(TimeoutError):
+        for _ in range(100):
+            far.sendall(bytes(1 << 20))
+    begun = time.monotonic()
+    stream.close()
+    assert time.monotonic() - begun < PATIENCE_S / 3
+
+
 @pytest.mark.qemu
-def test_the_port_of_sabrelite_gets_bytes_while_its_host_is_silent() -> None:
+def test_the_port_of_sabrelite_gets_bytes_while_its_host_is_silent_and_its_probe_stays() -> None:
     with (
         own_boards("sabrelite"),
         ready(QemuBoard(virtual_board("sabrelite")), tell_nobody) as board,
@@ -108,10 +151,15 @@ def test_the_port_of_sabrelite_gets_bytes_while_its_host_is_silent() -> None:
             assert found is not None, said
             return int(found[1])
 
-        with closing(board.start_probe(tell_nobody).stream) as stream:
-            Client(stream).hello()
+        started = board.start_probe(tell_nobody)
+        with closing(started.stream) as stream:
+            client = Client(stream)
+            client.hello()
             before = received()
             until = time.monotonic() + PATIENCE_S
             while received() < before + 20:
                 assert time.monotonic() < until
+            client.keepalive(started.keepalive_s)
+            time.sleep(HESITATION_S)
+            assert client.hello().version
         assert "noirqdebug" in board.run(["cat", "/proc/cmdline"]).output.decode().split()
