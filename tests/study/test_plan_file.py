@@ -44,6 +44,8 @@ OWN = "[knobs.k]\nread = 'cat x'\nwrite = 'set {value}'\n"
 VIRTUAL = "virtual_time = true\nboards = ['pc']\n"
 AB = "[variants.a]\n[variants.b]\n"
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
+HOSTS = "boards = ['board7']\n[variants.a]\nimage = '/etc/hosts'\n"
+IMAGES = "image = '/etc/hosts'\n[variants.b]\nimage = '/etc/passwd'\n"
 GOVERNOR = "/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor"
 IDLE = "/sys/devices/system/cpu/cpu0/cpuidle/state1/disable"
 TWO = "[variants.a]\n[variants.b]\npriority = 3\n"
@@ -145,6 +147,13 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         (f"cpus = [0, 1]\n{AB}cpus = '1,0'", "have the same knobs"),
         (f"{PC}{AB}'cmdline:threadirqs' = false", "have the same knobs"),
         (f"{AB}'cmdline:threadirqs' = false", "only virtual boards"),
+        (f"{HOSTS}[variants.b]", "variant b names no image, and a does: after a run of a the card"),
+        (f"{HOSTS}[variants.b]\nimage = '/etc/../etc/hosts'", "have the same knobs"),
+        (f"{HOSTS}[variants.b]\nimage = '/dev/zero'", "knob image: /dev/zero is not a file"),
+        (f"{HOSTS}[variants.b]\nimage = '/none'", "knob image: /none cannot be read: No such file"),
+        (f"[variants.a]\n{IMAGES}", "variant a sets the image, and local has no card"),
+        (f"{SSH}[variants.a]\n{IMAGES}", "variant a sets the image, and ssh://board7 has no card"),
+        (f"{PC}[variants.a]\n{IMAGES}", "variant a sets the image, and pc has no card"),
         (f"{AB}'idle-state:2' = 'off'", "variant b switches idle states (/sys/devices/system/"),
         (f"{AB}'{IDLE}' = 1\nidle-states = 'held'", 'without idle-states = "allowed"'),
         (f"{AB}priority = 3\n[variants.'a.']\npriority = 4", "variants 'a' and 'a.' would keep"),

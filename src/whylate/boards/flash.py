@@ -35,6 +35,17 @@ _BLKFLSBUF = 0x1261
 _SECTOR = 4096
 
 
+def card_of(board: Board) -> CardMux:
+    """Return the card of a board that is held; raises BoardError where it has no SD mux."""
+    card: CardMux | None = getattr(board, "card", None)
+    if card is None:
+        raise BoardError(
+            f"{board.name} has no SD mux: only boards on a labgrid bench can be flashed "
+            "(docs/boards-labgrid.md)"
+        )
+    return card
+
+
 class CardMux(Protocol):
     """An SD card that is either the board's or ours."""
 

@@ -23,7 +23,7 @@ def flash(image: Path, board: str, options: BoardOptions) -> None:
     IMAGE is raw, .xz or .gz. The board is switched off first. One whose card keeps other bytes
     than were written is left off.
     """
-    from whylate.boards.board import BoardError
+    from whylate.boards.flash import card_of
     from whylate.boards.flash import flash as write
     from whylate.boards.open import open_board
     from whylate.boards.ready import held
@@ -33,11 +33,5 @@ def flash(image: Path, board: str, options: BoardOptions) -> None:
 
     opened = open_board(board, options)
     with LiveView(plain_console(stderr=True)) as view, held(opened, view.phase):
-        card = getattr(opened, "card", None)
-        if card is None:
-            raise BoardError(
-                f"{board} has no SD mux: only boards on a labgrid bench can be flashed "
-                "(docs/boards-labgrid.md)"
-            )
-        write(opened, card, image, view.phase)
+        write(opened, card_of(opened), image, view.phase)
     click.echo(f"{plain(board, 80)} booted from {image}")

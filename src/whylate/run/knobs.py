@@ -1,9 +1,10 @@
 """Knobs: named settings that a run has applied, read back, and put back after it.
 
-What a knob is on the board is a file of the kernel's, a word of its command line, another kernel,
-something of the run itself, or whatever a command of the user's own can set. Files are the probe's
-to write: it reads each before, applies it, fails the run where it does not read back what was
-written, and puts it back whatever becomes of the run. Commands are run from here, likewise.
+What a knob is on the board is a file of the kernel's, a word of its command line, another kernel
+or image, something of the run itself, or whatever a command of the user's own can set. Files are
+the probe's to write: it reads each before, applies it, fails the run where it does not read back
+what was written, and puts it back whatever becomes of the run. Commands are run from here,
+likewise.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ FILES = {
     "rt-period": "/proc/sys/kernel/sched_rt_period_us",
     "preempt": "/sys/kernel/debug/sched/preempt",
 }
-#: The longest value of a knob, in letters, and of those that hold a command or several words.
-_LONGEST, _LONG, _LONG_VALUES = 200, 4000, ("load", "cause")
+#: The knob that is a file for a board's card.
+IMAGE = "image"
+#: The longest value of a knob, in letters, and of those that hold a command, a path or words.
+_LONGEST, _LONG, _LONG_VALUES = 200, 4000, ("load", "cause", IMAGE)
 _SYSCTL = re.compile(r"[a-z0-9_.-]{1,120}", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _MODULE = re.compile(r"([A-Za-z0-9_]{1,60})\.([A-Za-z0-9_]{1,60})")
@@ -54,7 +57,8 @@ class Applied:
 
     knobs: by name, as they were given. kernel_args: words for the command line, for which it
     boots anew. left_out: names of words that must not stand there. kernel: which of a virtual
-    board's two it boots; None: the one that its name says. variables: for the commands of the run.
+    board's two it boots; None: the one that its name says. image: the file that its card holds;
+    "": whatever it holds. variables: for the commands of the run.
     commands: knobs of one's own that are set around it, of those in `own`.
     """
 
@@ -63,6 +67,7 @@ class Applied:
     kernel_args: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     kernel: Kernel | None = None
+    image: str = ""
     variables: Variables = ()
     commands: tuple[OwnSetting, ...] = ()
     own: Mapping[str, OwnKnob] = field(default_factory=dict)
@@ -114,7 +119,14 @@ def _check_once(files: Sequence[tuple[str, str]], name: str, path: str) -> None:
 
 def names() -> list[str]:
     """Return how knobs can be named, for messages."""
-    return [*FILES, *_OF_THE_RUN, "kernel", *(f"{prefix}:…" for prefix in _PREFIXED), "a path"]
+    return [
+        *FILES,
+        *_OF_THE_RUN,
+        "kernel",
+        IMAGE,
+        *(f"{prefix}:…" for prefix in _PREFIXED),
+        "a path",
+    ]
 
 
 def _apply(applied: Applied, name: str, value: str) -> Applied:
@@ -124,6 +136,8 @@ def _apply(applied: Applied, name: str, value: str) -> Applied:
         return _file(applied, FILES[name], value)
     if name == "kernel":
         return _kernel(applied, value)
+    if name == IMAGE:
+        return replace(applied, image=value)
     if name in _OF_THE_RUN:
         return replace(applied, request=_OF_THE_RUN[name](applied.request, value))
     prefix, colon, rest = name.partition(":")

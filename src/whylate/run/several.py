@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whylate.boards.board import Board, BoardError, PlannedBoard
-from whylate.boards.ready import held, ready
+from whylate.boards.ready import Boot, boot, held, ready
 from whylate.lab.errors import LabError
 from whylate.probe.client import ProbeError
 from whylate.recording.errors import DiskError, RecordingError
@@ -30,8 +30,8 @@ FAILURES = (LabError, BoardError, ProbeError, DiskError, RecordingError, Request
 class Job:
     """A run that is to be made: on which board, what, and where the recording goes.
 
-    around: entered with the board that is ready, and left when it was measured; not in virtual
-    time, where nobody talks to it.
+    boot: has the board up. around: entered with the board that is ready, and left when it was
+    measured. Neither in virtual time, where a board boots with its plan and nobody talks to it.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Job:
     request: Request
     directory: Path
     observer: Observer
+    boot: Boot = boot
     around: Callable[[Board], AbstractContextManager[object]] = nullcontext
 
 
@@ -63,7 +64,7 @@ def carry_out(job: Job, stopped: Callable[[], bool]) -> Outcome:
                 measure_unattended(virtual, job.request, job.directory, job.observer, stopped)
                 recorded = True
         else:
-            with ready(board, job.observer.phase), job.around(board):
+            with ready(board, job.observer.phase, job.boot), job.around(board):
                 measure(board, job.request, job.directory, job.observer, stopped)
                 recorded = True
     except FAILURES as failure:

@@ -22,6 +22,7 @@ from whylate.run.knobs import Applied, apply
 from whylate.run.progress import Observer
 from whylate.run.request import Request, RequestError
 from whylate.run.several import Job, Outcome, carry_out
+from whylate.study.cards import Cards
 from whylate.study.check import check_knobs, opened_name
 from whylate.study.dither import dithered
 from whylate.study.evidence import Evidence, Key, Standing
@@ -114,6 +115,7 @@ class _Study:
             one.name: apply(request_of(plan), one.knobs, plan.knobs) for one in plan.variants
         }
         self._undo = Undo(journal.directory)
+        self._cards = Cards(journal.directory, plan)
         self._evidence = Evidence(journal.directory, plan)
         self._began = time.monotonic()
         self._lock = threading.Lock()
@@ -127,10 +129,12 @@ class _Study:
             why = self._put_back(board)
             why = why or self._runs_of(board)
             why = why or self._put_back(board)
+            why = self._leave_card(board, over=not why) or why
             if why:
                 self.result.lost[board] = why
         except RequestError as error:
             left = self._put_back(board)
+            self._leave_card(board, over=False)
             self.errors.append(RequestError(f"{error}; {left}") if left else error)
         except BaseException as error:  # told by the thread that waits for this one
             self.errors.append(error)
@@ -153,6 +157,10 @@ class _Study:
 
     def _put_back(self, board: str) -> str:
         return self._undo.put_back(board, lambda name: self._open(name, ()), self._watcher.says)
+
+    def _leave_card(self, board: str, *, over: bool) -> str:
+        over = over and not (self.result.stopped or self._over())
+        return self._cards.leave(board, lambda name: self._open(name, ()), self._watcher.says, over)
 
     def _over(self) -> bool:
         budget_ns = self._plan.budget_ns
@@ -180,6 +188,7 @@ class _Study:
             _of_load(self._plan, applied, place),
             directory,
             self._watcher.observer(place.board),
+            self._cards.boot(place.board, applied.image),
             partial(self._undo.around, place.board, applied.commands),
         )
 

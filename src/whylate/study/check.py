@@ -9,7 +9,7 @@ from whylate.lab.description import RT, names, with_kernel
 from whylate.recording.point_names import point_names
 from whylate.run.environment import with_variables
 from whylate.run.knob_files import idle_states, plain_path
-from whylate.run.knobs import Applied, apply
+from whylate.run.knobs import IMAGE, Applied, apply
 from whylate.run.own_knobs import check_own
 from whylate.run.request import RequestError
 from whylate.run.trial_requests import TrialsError, check_places
@@ -25,6 +25,7 @@ def check_knobs(plan: StudyPlan) -> None:
         applied = _applied(plan, one)
         _check_points(plan, one, applied)
         _check_boots(plan, one, applied)
+        _check_image(plan, one, applied)
         _check_time(plan, one, applied)
         for load in plan.loads:
             _check_variables(one, applied, load)
@@ -44,7 +45,7 @@ def check_differ(plan: StudyPlan) -> None:
 def are_same(plan: StudyPlan, one: Variant, other: Variant) -> bool:
     """Whether two variants are one on some board, however their knobs are called."""
     ours, theirs = _applied(plan, one), _applied(plan, other)
-    return any(_means(ours, board) == _means(theirs, board) for board in plan.boards)
+    return any(_means(plan, ours, board) == _means(plan, theirs, board) for board in plan.boards)
 
 
 def check_idle_states(plan: StudyPlan) -> None:
@@ -74,7 +75,7 @@ def _applied(plan: StudyPlan, one: Variant) -> Applied:
         raise RequestError(f"variant {one.name}: {error}") from None
 
 
-def _means(applied: Applied, board: str) -> tuple[object, ...]:
+def _means(plan: StudyPlan, applied: Applied, board: str) -> tuple[object, ...]:
     """Return what a run with its knobs is on a board. A word that is left out changes nothing."""
     request = applied.request
     files = {plain_path(one.path): one.value for one in request.settings}
@@ -90,6 +91,7 @@ def _means(applied: Applied, board: str) -> tuple[object, ...]:
         files,
         set(applied.kernel_args),
         kernel,
+        plan.image_sha256.get(applied.image),
         dict(applied.variables),
         {one.name: one.value for one in applied.commands},
     )
@@ -131,6 +133,23 @@ def _check_boots(plan: StudyPlan, one: Variant, applied: Applied) -> None:
             raise RequestError(
                 f"variant {one.name} sets the kernel, and {board.removesuffix(RT)} and {board} "
                 "are one machine with its two kernels: name one of them"
+            )
+
+
+def _check_image(plan: StudyPlan, one: Variant, applied: Applied) -> None:
+    if not applied.image:
+        other = next((other.name for other in plan.variants if IMAGE in other.knobs), None)
+        if other is not None:
+            raise RequestError(
+                f"variant {one.name} names no image, and {other} does: after a run of {other} the "
+                "card would hold that one's; name one for each variant"
+            )
+        return
+    for board in plan.boards:
+        if board in names() or board == "local" or board.startswith("ssh://"):
+            raise RequestError(
+                f"variant {one.name} sets the image, and {board} has no card: only boards on a "
+                "labgrid bench do (docs/boards-labgrid.md)"
             )
 
 

@@ -24,6 +24,10 @@ RUNS = "runs"
 _MAY_CHANGE = frozenset({"stop", "budget_ns", "warm_up_ns"})
 
 
+#: How a key of a plan is called where its name does not say it.
+_CALLED = {"image_sha256": "content of an image"}
+
+
 #: An e-process is looked at from so many pairs on.
 _FIRST_LOOK = 2
 
@@ -64,8 +68,9 @@ class StudyJournal(LineDirectory[StudyPlan, Done]):
         for name, wanted in msgspec.structs.asdict(self.plan).items():
             if name not in _MAY_CHANGE and theirs[name] != wanted:
                 raise RequestError(
-                    f"{self.directory} is a study with another {name.removesuffix('_ns')}: give "
-                    "the same plan again to go on with it, or choose another name with -o"
+                    f"{self.directory} is a study with another "
+                    f"{_CALLED.get(name, name.removesuffix('_ns'))}: give the same plan again to "
+                    "go on with it, or choose another name with -o"
                 )
         self._check_stop(held)
 

@@ -77,6 +77,8 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     threshold_ns: int | None = None
     #: Those of the user's own, by name.
     knobs: dict[str, OwnKnob] = {}
+    #: Files for the cards of boards, by the name that a knob gives, and what they hold.
+    image_sha256: dict[str, str] = {}
     #: Knobs whose every combination is a variant; none where variants were named.
     factors: list[Factor] = []
     #: Factors above 1 within which two variants are the same, by statistic.

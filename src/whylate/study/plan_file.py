@@ -27,6 +27,7 @@ from whylate.run.own_knobs import OwnKnob
 from whylate.run.request import MIN_INTERVAL_NS, RequestError
 from whylate.stats.factorial import MOST_FACTORS, combinations_of
 from whylate.stats.run_statistics import MAY_BE_SAME
+from whylate.study.cards import image_sums
 from whylate.study.check import check_differ, check_idle_states, check_knobs
 from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, StudyTrials, Variant
 from whylate.study.workload import (
@@ -168,6 +169,7 @@ def plan_of(file: PlanFile) -> StudyPlan:
         boards=list(file.boards),
         variants=variants,
         knobs=file.knobs,
+        image_sha256=image_sums(variants),
         factors=factors,
         loads=[LoadSet(name, [parse_load(one) for one in words]) for name, words in loads.items()],
         stop=_stop(file, several=bool(factors)),

@@ -1,0 +1,115 @@
+"""The images on the cards of a study's boards: written before a run that needs another one.
+
+What a card held before its first write is not kept: a plan names an image for each variant, and a
+study that is over leaves the first variant's. A note in the study's directory says of each board
+whose card may hold something else, for a host that is killed. What is written is read back
+(boards.flash), and it must be what the file held when the study began.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+from whylate.boards.board import Board, BoardError, Tell, tell_nobody
+from whylate.boards.flash import card_of, flash
+from whylate.boards.ready import Boot, boot, held
+from whylate.lab.errors import LabError
+from whylate.recording.errors import DiskError
+from whylate.recording.path_part import path_part
+from whylate.run.knobs import IMAGE
+from whylate.run.request import RequestError
+from whylate.study.model import StudyPlan, Variant
+
+#: Below the study's directory: an empty file for each board whose card is to be given the first
+#: variant's image yet.
+CARDS = "cards"
+
+
+def image_sums(variants: Iterable[Variant]) -> dict[str, str]:
+    """Return the SHA-256 of each image that variants name; raises RequestError."""
+    return {name: _sum(name) for one in variants if (name := one.knobs.get(IMAGE))}
+
+
+class Cards:
+    """The cards of a study's boards, and what they hold as far as this process has written it."""
+
+    def __init__(self, directory: Path, plan: StudyPlan) -> None:
+        self._directory = directory / CARDS
+        self._sums = plan.image_sha256
+        self._base = plan.variants[0].knobs.get(IMAGE, "")
+        self._on: dict[str, str] = {}
+
+    def boot(self, name: str, image: str) -> Boot:
+        """Return what has a board up with an image; "": with what it has.
+
+        It is switched off before, also where its card holds that image: so each run of the study
+        begins alike. Raises BoardError, and RequestError where that cannot be.
+        """
+        return partial(self._boot, name, image) if image else boot
+
+    def leave(self, name: str, open_board: Callable[[str], Board], tell: Tell, over: bool) -> str:
+        """Give the card of a board the first variant's image again, where a study is over.
+
+        Return why that failed, "" where it did not. Raises DiskError.
+        """
+        if not self._note(name).exists():
+            return ""
+        if not over:
+            image = self._on.get(name)
+            if image is None:
+                tell(f"{name}: what its card holds is not known")
+            else:
+                tell(f"{name} has {image} on its card")
+            return ""
+        try:
+            with held(open_board(name), tell_nobody) as board:
+                self._boot(name, self._base, board, tell_nobody)
+        except (BoardError, LabError, RequestError) as error:
+            return f"its card could not be given {self._base} again: {error}"
+        tell(f"{name} has {self._base} on its card again")
+        return ""
+
+    def _boot(self, name: str, image: str, board: Board, tell: Tell) -> None:
+        if self._on.get(name) == image:
+            if board.power is not None:
+                board.power.off()
+            board.boot(tell)
+            return
+        try:
+            card = card_of(board)
+        except BoardError as error:
+            raise RequestError(f"knob image: {error}") from None
+        if _sum(image) != self._sums[image]:
+            raise RequestError(f"knob image: {image} is not what it was when the study began")
+        # What a write that is broken off leaves on a card is no image.
+        self._on.pop(name, None)
+        self._mark(name)
+        flash(board, card, Path(image), tell)
+        self._on[name] = image
+        if image == self._base:
+            self._note(name).unlink(missing_ok=True)
+
+    def _note(self, name: str) -> Path:
+        return self._directory / path_part(name)
+
+    def _mark(self, name: str) -> None:
+        try:
+            self._directory.mkdir(exist_ok=True)
+            self._note(name).touch()
+        except OSError as error:
+            raise DiskError(f"{self._note(name)} cannot be made: {error.strerror}") from None
+
+
+def _sum(image: str) -> str:
+    path = Path(image)
+    try:
+        # Not by opening it: a pipe or /dev/zero has no end.
+        if path.exists() and not path.is_file():
+            raise RequestError(f"knob image: {image} is not a file")
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise RequestError(f"knob image: {image} cannot be read: {error.strerror}") from None
