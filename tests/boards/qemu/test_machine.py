@@ -170,7 +170,7 @@ def test_a_board_that_nobody_would_find_again_is_not_left_running(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = threading.active_count()
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(BoardError, match="cannot be written: No space"):
         start(machine, "exec sleep 60", outlive=True)
     assert machine.pid is None

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from whylate.boards.board import BoardError
 from whylate.boards.facts.reading import clean
+from whylate.lab.cache import write_whole
 from whylate.recording.crashes import Crash, find_crashes
 
 #: How long QEMU may take to end when it is asked to.
@@ -103,7 +104,8 @@ class Machine:
             # It is reaped where it ends before us, and nobody minds that it does not.
             threading.Thread(target=process.wait, name="board", daemon=True).start()
         try:
-            (self._directory / "pid").write_text(str(process.pid))
+            # Whole, for others look there: whoever reads half a number takes the board for off.
+            write_whole(self._directory / "pid", str(process.pid).encode())
         except OSError as error:
             # Nobody would find it again.
             process.kill()
