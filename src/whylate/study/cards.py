@@ -8,7 +8,6 @@ whose card may hold something else, for a host that is killed. What is written i
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from whylate.boards.board import Board, BoardError, Tell, tell_nobody
 from whylate.boards.flash import card_of, flash
 from whylate.boards.ready import Boot, boot, held
+from whylate.lab.cache import sha256_of
 from whylate.lab.errors import LabError
 from whylate.recording.errors import DiskError
 from whylate.recording.path_part import path_part
@@ -109,7 +109,6 @@ def _sum(image: str) -> str:
         # Not by opening it: a pipe or /dev/zero has no end.
         if path.exists() and not path.is_file():
             raise RequestError(f"knob image: {image} is not a file")
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256_of(path)
     except OSError as error:
         raise RequestError(f"knob image: {image} cannot be read: {error.strerror}") from None

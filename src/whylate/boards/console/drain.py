@@ -11,9 +11,7 @@ brackets say in the log where that began and ended, and how many bytes were left
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import fcntl
 import os
 import threading
 from pathlib import Path
@@ -22,11 +20,10 @@ from whylate.boards.board import BoardBusyError, BoardError
 from whylate.boards.console.channel import Channel, DescriptorChannel
 from whylate.boards.console.redact import Redactor
 from whylate.boards.console.sieve import FrameSieve
+from whylate.boards.wide_pipe import wide_pipe
 
 #: The thread looks this often whether it is to end, and whether text waits for a frame's end.
 TURN_S = 0.2
-#: What a user has not read; more is dropped for the user, and counted.
-QUEUE_BYTES = 1 << 20
 #: What one log may come to, whatever the board says.
 LOG_BYTES = 256 << 20
 
@@ -320,10 +317,8 @@ class Frames:
 
 def _queue() -> tuple[int, int]:
     """Return both ends of a pipe that never makes its writer wait."""
-    out, into = os.pipe()
+    out, into = wide_pipe()
     os.set_blocking(into, False)
-    with contextlib.suppress(OSError):
-        fcntl.fcntl(into, fcntl.F_SETPIPE_SZ, QUEUE_BYTES)
     return out, into
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from whylate.boards.board import BoardError
 from whylate.boards.farewell import ASK_TO_END_S, LEAVE_S, Farewell
 from whylate.boards.sockets import SocketStream
+from whylate.boards.wide_pipe import wide_pipe
 
 #: The probe ends when it has heard nothing for so long: a serial port does not hang up. A host that
 #: waits for its disk, or emulates its boards on too few CPUs, says nothing for seconds.
@@ -26,8 +27,6 @@ _LOOK_S = 0.2
 _NOTHING = b"\0"
 #: A port that needs it is sent a byte when it was sent none for so long.
 NUDGE_S = 0.05
-#: What is kept of a board's words until somebody reads them; then the board waits.
-QUEUE_BYTES = 1 << 20
 
 
 class SerialPortStream(SocketStream):
@@ -37,14 +36,13 @@ class SerialPortStream(SocketStream):
     whether the probe has ended; raises BoardError where the board does not answer.
 
     A thread reads what the board says, whether or not anybody wants it now: QEMU writes each byte
-    by itself, and stands still with all of the board once a socket holds some 170 of them.
+    by itself, and stands still with all of the board once a socket holds some 170 of them. What
+    the thread cannot put down any more the board waits with.
     """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._out, self._into = os.pipe()
-        with contextlib.suppress(OSError):  # not everybody may have so much
-            fcntl.fcntl(self._into, fcntl.F_SETPIPE_SZ, QUEUE_BYTES)
+        self._out, self._into = wide_pipe()
         self._farewell = Farewell()
         self._whole = threading.Lock()
         self._said_at = 0.0
