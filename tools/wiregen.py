@@ -13,7 +13,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schema" / "wire.toml"
-INTEGERS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i"}
 C_INTEGERS = {
     "u8": "uint8_t",
     "u16": "uint16_t",
@@ -22,12 +21,19 @@ C_INTEGERS = {
     "i32": "int32_t",
 }
 PYTHON_TYPES = {
-    "str": "str",
-    "bytes": "bytes",
-    "list<u16>": "tuple[int, ...]",
-    "list<u64>": "tuple[int, ...]",
-    "list<str>": "tuple[str, ...]",
+    "u8": "U8",
+    "u16": "U16",
+    "u32": "U32",
+    "u64": "U64",
+    "i32": "I32",
+    "str": "Text",
+    "bytes": "Blob",
+    "list<u16>": "ListU16",
+    "list<u64>": "ListU64",
+    "list<str>": "ListText",
 }
+#: Messages below this id are the host's commands, those from it on the probe's answers.
+FIRST_ANSWER = 64
 #: Messages from this id on are the link's own: not numbered, not delivered.
 FIRST_CONTROL = 0xF0
 NOTICE = "Written by tools/wiregen.py from schema/wire.toml. Do not edit."
@@ -67,7 +73,7 @@ def read_schema(path: Path) -> Schema:
         sys.exit("schema: ids must differ and lie in 1…0xFF")
     for message in messages:
         for name, kind in message.fields.items():
-            if kind not in INTEGERS and kind not in PYTHON_TYPES:
+            if kind not in PYTHON_TYPES:
                 sys.exit(f"schema: {message.name}.{name} has the unknown type {kind}")
     return Schema(raw["protocol"], raw["max_payload"], raw["fragment_size"], messages)
 
@@ -82,33 +88,20 @@ def c_type(kind: str) -> str:
     return "struct wire_list" if kind.startswith("list") else "struct wire_bytes"
 
 
-def c_suffix(kind: str) -> str:
-    """Return the part of a reader's or writer's name that names the type."""
-    return {
-        "str": "bytes",
-        "bytes": "bytes",
-        "list<u16>": "list_u16",
-        "list<u64>": "list_u64",
-        "list<str>": "list_str",
-    }.get(kind, kind)
-
-
-def python_suffix(kind: str) -> str:
-    """Return the name of the Reader's and Writer's method of the type."""
-    return {"str": "text", "bytes": "blob"}.get(kind, c_suffix(kind))
+def c_wire_type(kind: str) -> str:
+    """Return the value of enum wire_type for a field."""
+    name = {"str": "bytes"}.get(kind, kind)
+    return "WIRE_" + name.replace("<", "_").replace(">", "").upper()
 
 
 def c_header(schema: Schema) -> str:
     """Return the text of messages.h."""
+    commands = [m for m in schema.messages if m.id < FIRST_ANSWER]
     out = [
         "// SPDX-License-Identifier: MIT",
         f"/* {NOTICE} */",
         "#ifndef WHYLATE_WIRE_MESSAGES_H",
         "#define WHYLATE_WIRE_MESSAGES_H",
-        "",
-        "#include <stdbool.h>",
-        "#include <stddef.h>",
-        "#include <stdint.h>",
         "",
         '#include "pack.h"',
         "",
@@ -129,53 +122,32 @@ def c_header(schema: Schema) -> str:
         if not m.fields:
             out.append("\tchar nothing; /* C has no empty structs */")
         out += ["};", ""]
-    out.append("/* pack: the payload's length, or 0 with *writer failed where it does not fit. */")
-    out.append("/* unpack: false where the payload is not exactly one such message. */")
-    for m in schema.messages:
-        out.append(
-            f"void wire_pack_{m.name}(struct wire_writer *writer, "
-            f"const struct wire_{m.name} *message);"
-        )
-        out.append(
-            f"bool wire_unpack_{m.name}(const uint8_t *payload, size_t length, "
-            f"struct wire_{m.name} *message);"
-        )
+    out += ["/* Any command of the host. */", "union wire_command {"]
+    out += [f"\tstruct wire_{m.name} {m.name};" for m in commands]
+    out += ["};", "", "/* X(name, NAME) for each command of the host. */"]
+    out.append("#define WIRE_COMMANDS(X) \\")
+    out.append(" \\\n".join(f"\tX({m.name}, {m.name.upper()})" for m in commands))
     out += ["", "#endif", ""]
     return "\n".join(out)
 
 
 def c_source(schema: Schema) -> str:
-    """Return the text of messages.c."""
+    """Return the text of messages.c: the layout of each message as a table."""
     out = ["// SPDX-License-Identifier: MIT", f"/* {NOTICE} */", '#include "messages.h"', ""]
+    out.append(
+        "#define FIELD(message, name, type) {#name, offsetof(struct wire_##message, name), type}"
+    )
+    out += ["", "/* clang-format off */", "static const struct wire_field fields[] = {"]
     for m in schema.messages:
-        signature = (
-            f"void wire_pack_{m.name}(struct wire_writer *writer, "
-            f"const struct wire_{m.name} *message)"
-        )
-        out += [signature, "{"]
         out += [
-            f"\twire_write_{c_suffix(kind)}(writer, message->{name});"
-            for name, kind in m.fields.items()
+            f"\tFIELD({m.name}, {name}, {c_wire_type(kind)})," for name, kind in m.fields.items()
         ]
-        if not m.fields:
-            out += ["\t(void)writer;", "\t(void)message;"]
-        out += ["}", ""]
-        out += [
-            (
-                f"bool wire_unpack_{m.name}(const uint8_t *payload, size_t length, "
-                f"struct wire_{m.name} *message)"
-            ),
-            "{",
-            "\tstruct wire_reader reader = {payload, length, false};",
-            "",
-        ]
-        out += [
-            f"\tmessage->{name} = wire_read_{c_suffix(kind)}(&reader);"
-            for name, kind in m.fields.items()
-        ]
-        if not m.fields:
-            out.append("\tmessage->nothing = 0;")
-        out += ["\treturn wire_reader_done(&reader);", "}", ""]
+    out += ["};", "", "const struct wire_layout wire_layouts[256] = {"]
+    at = 0
+    for m in schema.messages:
+        out.append(f'\t[WIRE_{m.name.upper()}] = {{"{m.name}", fields + {at}, {len(m.fields)}}},')
+        at += len(m.fields)
+    out += ["};", "/* clang-format on */", ""]
     return "\n".join(out)
 
 
@@ -184,64 +156,36 @@ def c_source(schema: Schema) -> str:
 
 def python_source(schema: Schema) -> str:
     """Return the text of messages.py."""
+    types = "I32, U8, U16, U32, U64, Blob, ListText, ListU16, ListU64, Text"
     out = [
         f'"""The messages of the wire.\n\n{NOTICE}\n"""',
         "",
         "from __future__ import annotations",
         "",
         "from dataclasses import dataclass",
-        "from typing import ClassVar",
         "",
-        "from whylate.wire.pack import Reader, Writer",
+        f"from whylate.wire.codec import {types}",
+        "from whylate.wire.codec import Message as Message  # noqa: PLC0414",
         "",
         f"PROTOCOL = {schema.protocol}",
         f"MAX_PAYLOAD = {schema.max_payload}",
         f"FRAGMENT_SIZE = {schema.fragment_size}",
         f"FIRST_CONTROL = {FIRST_CONTROL}",
         "",
-        "",
-        "class Message:",
-        '    """What all messages have: KIND and the payload they make."""',
-        "",
-        "    KIND: ClassVar[int]",
-        "",
-        "    def pack(self) -> bytes:",
-        '        """Return the payload."""',
-        "        raise NotImplementedError",
-        "",
     ]
     for m in schema.messages:
         out += [
             "",
             "@dataclass(frozen=True, slots=True)",
-            f"class {m.python_name}(Message):",
+            f"class {m.python_name}(Message, kind={m.id}):",
             f'    """{m.doc}"""',
             "",
-            f"    KIND: ClassVar[int] = {m.id}",
         ]
-        out += [f"    {name}: {PYTHON_TYPES.get(kind, 'int')}" for name, kind in m.fields.items()]
-        out += ["", "    def pack(self) -> bytes:", '        """Return the payload."""']
-        out.append("        writer = Writer()")
-        out += [
-            f"        writer.{python_suffix(kind)}(self.{name})" for name, kind in m.fields.items()
-        ]
-        out += ["        return writer.done()", "", "    @classmethod"]
-        out.append(f"    def unpack(cls, payload: bytes) -> {m.python_name}:")
-        out.append('        """Return the message in a payload; raises WireError."""')
-        out.append("        reader = Reader(payload)")
-        if m.fields:
-            out.append("        message = cls(")
-            out += [f"            reader.{python_suffix(kind)}()," for kind in m.fields.values()]
-            out.append("        )")
-        else:
-            out.append("        message = cls()")
-        out += ["        reader.done()", "        return message", ""]
+        out += [f"    {name}: {PYTHON_TYPES[kind]}" for name, kind in m.fields.items()]
+        out.append("")
     names = [m.python_name for m in schema.messages]
-    out += ["", f"AnyMessage = {' | '.join(names)}", ""]
-    out.append("UNPACK = {")
-    out += [f"    {name}.KIND: {name}.unpack," for name in names]
-    out += ["}", ""]
-    return "\n".join(out)
+    out += ["", f"MESSAGES: dict[int, type[Message]] = {{m.KIND: m for m in ({', '.join(names)})}}"]
+    return "\n".join([*out, ""])
 
 
 def format_with(command: list[str], text: str) -> str:

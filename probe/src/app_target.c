@@ -72,7 +72,7 @@ static _Noreturn void child_main(char *const *argv, int go, int failure, pid_t p
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
 		_exit(127);
-	exec_command(argv, failure, -1, parent);
+	exec_command(argv, failure, (const int[]){-1, -1}, parent);
 }
 
 static int fork_command(struct app_target *target, char *const *argv)
@@ -93,8 +93,7 @@ static int fork_command(struct app_target *target, char *const *argv)
 	if (!target->child) {
 		close(go[1]);
 		close(failure[0]);
-		/* Above 2, where /dev/null comes to lie. */
-		child_main(argv, go[0], fcntl(failure[1], F_DUPFD_CLOEXEC, 3), parent);
+		child_main(argv, go[0], failure[1], parent);
 	}
 	if (target->child < 0) {
 		error = errno;
@@ -152,18 +151,11 @@ int target_open(struct app_target *target, const struct wire_app *app, char *tex
 
 int target_go(struct app_target *target)
 {
-	int error = 0;
-	ssize_t got;
-
 	if (!target->child)
 		return 0;
 	if (write(target->go, "", 1) != 1)
 		return errno;
-	/* A successful exec closes the pipe with nothing in it. */
-	do
-		got = read(target->failure, &error, sizeof(error));
-	while (got < 0 && errno == EINTR);
-	return error;
+	return exec_read_failure(target->failure);
 }
 
 bool target_is_over(struct app_target *target)

@@ -50,7 +50,7 @@ static void do_hello(struct session *session)
 
 	identity_read(&identity, MAX_CPUS);
 	for (size_t i = 0; i < identity.cpu_count; i++)
-		wire_store_u16(cpus + 2 * i, identity.cpus[i]);
+		wire_store(cpus + 2 * i, identity.cpus[i], 2);
 	list.count = (uint16_t)identity.cpu_count;
 	list.size = 2 * identity.cpu_count;
 	SEND(session, welcome, WELCOME, .version = wire_text(WHYLATE_VERSION),
@@ -107,20 +107,6 @@ static void do_read(struct session *session, uint32_t number, const struct wire_
 		     "no memory for what the pattern matches");
 }
 
-/* join_argv - a list of strings as NUL-separated text; false where it does not fit */
-static bool join_argv(struct wire_list list, char *text, size_t room, size_t *length)
-{
-	*length = 0;
-	while (list.count) {
-		struct wire_bytes word = wire_list_next_str(&list);
-
-		if (!wire_copy_text(word, text + *length, room - *length))
-			return false;
-		*length += word.length + 1u;
-	}
-	return true;
-}
-
 static void do_load_start(struct session *session, uint32_t number,
 			  const struct wire_load_start *start)
 {
@@ -131,7 +117,7 @@ static void do_load_start(struct session *session, uint32_t number,
 	if (start->load >= MAX_LOADS || start->count == 0 || session->loads[start->load].count ||
 	    start->count > MAX_INSTANCES - session->slots_used ||
 	    !wire_copy_text(start->kind, kind, sizeof(kind)) ||
-	    !join_argv(start->argv, argv, sizeof(argv), &length)) {
+	    !wire_copy_argv(start->argv, argv, sizeof(argv), &length)) {
 		send_failed(session, number, E2BIG,
 			    "more loads, or a longer command, than the probe takes");
 		return;
@@ -161,6 +147,13 @@ static void do_setting(struct session *session, uint32_t number, const struct wi
 		return;
 	}
 	send_outcome(session, number, guardian_set(session->guardian, path, value, text), text);
+}
+
+static void do_put(struct session *session, uint32_t number, const struct wire_put *put)
+{
+	char text[PUT_MESSAGE];
+
+	send_outcome(session, number, put_piece(&session->put, put, text), text);
 }
 
 static void send_cpu_started(struct session *session, const struct wakeup_cpu *cpu)
@@ -375,34 +368,38 @@ void commands_take(struct session *session, const struct frame *frame)
 		struct wire_phase phase;
 		struct wire_recorder recorder;
 		struct wire_app app;
+		struct wire_put put;
 	} u;
 
-	if (frame->kind == WIRE_HELLO && wire_unpack_hello(payload, length, &u.hello)) {
+	if (frame->kind == WIRE_HELLO && wire_unpack(WIRE_HELLO, payload, length, &u.hello)) {
 		do_hello(session);
-	} else if (frame->kind == WIRE_READ && wire_unpack_read(payload, length, &u.read)) {
+	} else if (frame->kind == WIRE_READ && wire_unpack(WIRE_READ, payload, length, &u.read)) {
 		do_read(session, frame->number, &u.read);
 	} else if (frame->kind == WIRE_LOAD_START &&
-		   wire_unpack_load_start(payload, length, &u.load_start)) {
+		   wire_unpack(WIRE_LOAD_START, payload, length, &u.load_start)) {
 		do_load_start(session, frame->number, &u.load_start);
 	} else if (frame->kind == WIRE_SETTING &&
-		   wire_unpack_setting(payload, length, &u.setting)) {
+		   wire_unpack(WIRE_SETTING, payload, length, &u.setting)) {
 		do_setting(session, frame->number, &u.setting);
-	} else if (frame->kind == WIRE_WAKEUP && wire_unpack_wakeup(payload, length, &u.wakeup)) {
+	} else if (frame->kind == WIRE_WAKEUP &&
+		   wire_unpack(WIRE_WAKEUP, payload, length, &u.wakeup)) {
 		do_wakeup(session, frame->number, &u.wakeup);
-	} else if (frame->kind == WIRE_APP && wire_unpack_app(payload, length, &u.app)) {
+	} else if (frame->kind == WIRE_APP && wire_unpack(WIRE_APP, payload, length, &u.app)) {
 		do_app(session, frame->number, &u.app);
 	} else if (frame->kind == WIRE_RECORDER &&
-		   wire_unpack_recorder(payload, length, &u.recorder)) {
+		   wire_unpack(WIRE_RECORDER, payload, length, &u.recorder)) {
 		do_recorder(session, frame->number, &u.recorder);
 	} else if (frame->kind == WIRE_FREQUENCY &&
-		   wire_unpack_frequency(payload, length, &u.frequency)) {
+		   wire_unpack(WIRE_FREQUENCY, payload, length, &u.frequency)) {
 		do_frequency(session, frame->number, &u.frequency);
 	} else if (frame->kind == WIRE_KEEPALIVE &&
-		   wire_unpack_keepalive(payload, length, &u.keepalive)) {
+		   wire_unpack(WIRE_KEEPALIVE, payload, length, &u.keepalive)) {
 		session->host_timeout_ns = (uint64_t)u.keepalive.timeout_ms * 1000000u;
-	} else if (frame->kind == WIRE_PAUSE && wire_unpack_pause(payload, length, &u.pause)) {
+	} else if (frame->kind == WIRE_PAUSE &&
+		   wire_unpack(WIRE_PAUSE, payload, length, &u.pause)) {
 		do_pause(session, frame->number, &u.pause);
-	} else if (frame->kind == WIRE_PHASE && wire_unpack_phase(payload, length, &u.phase)) {
+	} else if (frame->kind == WIRE_PHASE &&
+		   wire_unpack(WIRE_PHASE, payload, length, &u.phase)) {
 		session->phase_ns = u.phase.phase_ns;
 		send_done(session, frame->number);
 	} else if (frame->kind == WIRE_STOP) {
@@ -413,6 +410,8 @@ void commands_take(struct session *session, const struct frame *frame)
 		else if (session->measuring)
 			wakeup_stop(&session->wakeup);
 		send_done(session, frame->number);
+	} else if (frame->kind == WIRE_PUT && wire_unpack(WIRE_PUT, payload, length, &u.put)) {
+		do_put(session, frame->number, &u.put);
 	} else if (frame->kind == WIRE_FINISH) {
 		do_finish(session, frame->number);
 	} else if (frame->kind == WIRE_ACCOUNT) {

@@ -113,7 +113,7 @@ void flight_window(struct session *session, const struct flight_subject *subject
 	window_copy(window, &flight->recorder, subject->cpu);
 	if (before && stage->switched_ns && before->switched_ns)
 		for (size_t i = 0; i < RECORDER_SUMS; i++)
-			wire_store_u64(sums + 8 * i, stage->sums[i] - before->sums[i]);
+			wire_store(sums + 8 * i, stage->sums[i] - before->sums[i], 8);
 	KEEP(session, window, WINDOW, .cpu = subject->cpu, .tid = subject->tid,
 	     .prio = subject->prio, .why = (uint8_t)why, .activation = subject->index,
 	     .due_ns = window->due_ns, .run_ns = window->run_ns, .timer_ns = stage->timer_ns,

@@ -142,5 +142,6 @@ int session_run(struct guardian *guardian, int input, int output, bool is_plan)
 	if (session->app.running)
 		target_close(&session->app.target);
 	trial_stop(&session->trial);
+	put_abort(&session->put);
 	return session_host_gone(session) || is_plan ? 0 : 2;
 }

@@ -10,6 +10,7 @@
 #include "app.h"
 #include "flight.h"
 #include "guardian.h"
+#include "put.h"
 #include "spool.h"
 #include "trials/trial.h"
 #include "wakeup.h"
@@ -46,6 +47,7 @@ struct session {
 	struct flight flight;
 	struct app app;
 	struct trial trial;
+	struct put put;
 	struct counter_set counter_set;	  /* of what is measured from now on */
 	struct counters *thread_counters; /* of each wakeup thread; NULL where nothing is counted */
 	uint64_t frames_heard;
@@ -97,8 +99,7 @@ void session_keep(struct session *session, uint8_t kind, const struct wire_write
 	do {                                                                                       \
 		uint8_t payload[WIRE_MAX_PAYLOAD];                                                 \
 		struct wire_writer writer = {payload, sizeof(payload), 0, false};                  \
-		struct wire_##name message = {__VA_ARGS__};                                        \
-		wire_pack_##name(&writer, &message);                                               \
+		wire_pack(&writer, WIRE_##NAME, &(struct wire_##name){__VA_ARGS__});               \
 		give(session, WIRE_##NAME, &writer);                                               \
 	} while (0)
 #define SEND(session, name, NAME, ...) PACK_AND(session_send, session, name, NAME, __VA_ARGS__)

@@ -54,8 +54,9 @@ static void ship(struct session *session, uint64_t now_ns, bool ended)
 	uint8_t next[8 * MAX_CPUS];
 
 	for (size_t i = 0; i < session->wakeup.count; i++)
-		wire_store_u64(next + 8 * i, atomic_load_explicit(&session->wakeup.cpus[i].next,
-								  memory_order_acquire));
+		wire_store(
+		    next + 8 * i,
+		    atomic_load_explicit(&session->wakeup.cpus[i].next, memory_order_acquire), 8);
 	flight_examine(session, ended);
 	for (size_t i = 0; i < session->wakeup.count; i++)
 		while (ship_block(session, &session->wakeup.cpus[i]))

@@ -62,7 +62,7 @@ static void tell(struct session *session, uint16_t cpu, struct counters *counter
 		return;
 	}
 	for (size_t i = 0; i < counters->count; i++)
-		wire_store_u64(stored + 8 * i, values[i]);
+		wire_store(stored + 8 * i, values[i], 8);
 	SEND(session, cpu_events, CPU_EVENTS, .cpu = cpu, .values = list);
 }
 

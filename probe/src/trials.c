@@ -8,9 +8,13 @@
 #include "trials/clocks.h"
 #include "trials/command.h"
 #include "trials/memory.h"
+#include "trials/process.h"
+#include "trials/run.h"
 #include "trials/switch.h"
 
 #define LONGEST_BLOCK_NS 60000000000ull
+/* The number of what is no trial. */
+#define NO_TRIAL UINT32_MAX
 
 static void answer(struct session *session, uint32_t command, int error, const char *text)
 {
@@ -129,27 +133,42 @@ static void do_clock(struct session *session, uint32_t number, const struct wire
 		start(session, number, trial->trial, clocks_run, &plan);
 }
 
+/* copy_command - a command of the host's; false where it is too long, which is then answered */
+static bool copy_command(struct session *session, uint32_t number, struct wire_list words,
+			 struct command_line *line)
+{
+	size_t length;
+
+	line->words = words.count;
+	if (words.count && words.count <= COMMAND_WORDS &&
+	    wire_copy_argv(words, line->text, sizeof(line->text), &length))
+		return true;
+	answer(session, number, E2BIG, "a command must have 1 to 64 words of 4095 bytes at most");
+	return false;
+}
+
 static void do_command(struct session *session, uint32_t number,
 		       const struct wire_command_trial *trial)
 {
-	struct wire_list words = trial->argv;
-	struct command_plan plan = {.words = words.count};
-	size_t used = 0;
+	struct command_line line;
 
-	if (!words.count || words.count > COMMAND_WORDS) {
-		refuse(session, number);
+	if (copy_command(session, number, trial->argv, &line))
+		start(session, number, trial->trial, command_run, &line);
+}
+
+static void do_run(struct session *session, uint32_t number, const struct wire_run *run)
+{
+	struct run_plan plan = {.timeout_ms = run->timeout_ms, .output_limit = run->output_limit};
+	static const struct counter_set nothing;
+	int error = EBUSY;
+
+	if (!copy_command(session, number, run->argv, &plan.line))
 		return;
-	}
-	while (words.count) {
-		struct wire_bytes word = wire_list_next_str(&words);
-
-		if (!wire_copy_text(word, plan.letters + used, sizeof(plan.letters) - used)) {
-			answer(session, number, E2BIG, "a command longer than the probe takes");
-			return;
-		}
-		used += word.length + 1u;
-	}
-	start(session, number, trial->trial, command_run, &plan);
+	if (!session->measuring && !session->trial.child)
+		error =
+		    trial_start(&session->trial, number, NO_TRIAL, run_command, &plan, &nothing);
+	if (error)
+		answer(session, number, error, "a command cannot be run beside a workload");
 }
 
 static void do_counters(struct session *session, uint32_t number,
@@ -198,22 +217,26 @@ bool trials_take(struct session *session, const struct frame *frame)
 		struct wire_clock_trial clock;
 		struct wire_command_trial command;
 		struct wire_counters counters;
+		struct wire_run run;
 	} u;
 
 	if (frame->kind == WIRE_SWITCH_TRIAL &&
-	    wire_unpack_switch_trial(payload, length, &u.switching))
+	    wire_unpack(WIRE_SWITCH_TRIAL, payload, length, &u.switching))
 		do_switch(session, frame->number, &u.switching);
 	else if (frame->kind == WIRE_MEMORY_TRIAL &&
-		 wire_unpack_memory_trial(payload, length, &u.memory))
+		 wire_unpack(WIRE_MEMORY_TRIAL, payload, length, &u.memory))
 		do_memory(session, frame->number, &u.memory);
 	else if (frame->kind == WIRE_CLOCK_TRIAL &&
-		 wire_unpack_clock_trial(payload, length, &u.clock))
+		 wire_unpack(WIRE_CLOCK_TRIAL, payload, length, &u.clock))
 		do_clock(session, frame->number, &u.clock);
 	else if (frame->kind == WIRE_COMMAND_TRIAL &&
-		 wire_unpack_command_trial(payload, length, &u.command))
+		 wire_unpack(WIRE_COMMAND_TRIAL, payload, length, &u.command))
 		do_command(session, frame->number, &u.command);
-	else if (frame->kind == WIRE_COUNTERS && wire_unpack_counters(payload, length, &u.counters))
+	else if (frame->kind == WIRE_COUNTERS &&
+		 wire_unpack(WIRE_COUNTERS, payload, length, &u.counters))
 		do_counters(session, frame->number, &u.counters);
+	else if (frame->kind == WIRE_RUN && wire_unpack(WIRE_RUN, payload, length, &u.run))
+		do_run(session, frame->number, &u.run);
 	else
 		return false;
 	return true;
@@ -229,7 +252,7 @@ void trials_tick(struct session *session)
 		session_send(session, kind, &said);
 	if (!trial_is_over(trial))
 		return;
-	if (trial->error)
+	if (trial->error && trial->number != NO_TRIAL)
 		SEND(session, trial_failed, TRIAL_FAILED, .trial = trial->number,
 		     .error = trial->error, .text = wire_text(trial->text));
 	answer(session, trial->command, trial->error, trial->text);

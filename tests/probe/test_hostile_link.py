@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from simulated_line import Pair, control, note
 
 from whylate.probe.link import MAX_WAITING, Link
+from whylate.wire.codec import WireError
 from whylate.wire.frame import Frame, encode_frame
 from whylate.wire.messages import (
     FIRST_CONTROL,
@@ -26,7 +27,6 @@ from whylate.wire.messages import (
     Stop,
     Tail,
 )
-from whylate.wire.pack import WireError
 
 
 def test_what_arrived_is_not_lost_because_answering_failed() -> None:

@@ -13,7 +13,7 @@ from whylate.boards.local import LocalBoard
 from whylate.probe.link import Link
 from whylate.wire.frame import Frame, FrameDecoder
 from whylate.wire.messages import (
-    UNPACK,
+    MESSAGES,
     CpuResult,
     Done,
     Failed,
@@ -50,7 +50,7 @@ def carry_out(tmp_path: Path, *commands: Message) -> list[Message]:
     said: list[Frame] = list(decoder.feed(done.stdout))
     assert not decoder.counts.damaged
     assert [frame.number for frame in said] == list(range(1, len(said) + 1))
-    return [UNPACK[frame.kind](frame.payload) for frame in said]
+    return [MESSAGES[frame.kind].unpack(frame.payload) for frame in said]
 
 
 def places(messages: list[Message], kind: type[Message]) -> list[int]:

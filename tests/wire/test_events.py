@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from c_programs import TARGETS, absent, compile_c
 from leb128 import leb128, zigzag
+from whylate.wire.codec import WireError
 from whylate.wire.events import NOT_SEEN, EventKind, RawEvent, decode_events, decode_stages
 from whylate.wire.messages import Events, SampleStages
-from whylate.wire.pack import WireError
 
 DUE = 2_820_000_000_000
 

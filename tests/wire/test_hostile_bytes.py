@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from c_programs import GOLDEN, WIRE, compile_c
+from whylate.wire.codec import WireError
 from whylate.wire.frame import Frame, FrameDecoder, encode_frame
-from whylate.wire.messages import MAX_PAYLOAD, UNPACK, Hello, Samples
-from whylate.wire.pack import WireError
+from whylate.wire.messages import MAX_PAYLOAD, MESSAGES, Hello, Samples
 from whylate.wire.samples import MAX_ROWS, decode_numbers, decode_samples
 
 VECTORS: list[dict[str, Any]] = json.loads((GOLDEN / "messages.json").read_text())
@@ -111,7 +111,7 @@ def test_a_frame_may_be_as_long_as_the_longest_payload_and_no_longer() -> None:
 
 
 @SLOW
-@given(st.sampled_from(sorted(UNPACK)), st.one_of(st.binary(max_size=200), st.data()))
+@given(st.sampled_from(sorted(MESSAGES)), st.one_of(st.binary(max_size=200), st.data()))
 def test_a_payload_is_a_message_or_a_wire_error(kind: int, payload: Any) -> None:
     if not isinstance(payload, bytes):
         base = bytearray(payload.draw(st.sampled_from(PAYLOADS))[:300])
@@ -120,7 +120,7 @@ def test_a_payload_is_a_message_or_a_wire_error(kind: int, payload: Any) -> None
             base[at : at + payload.draw(st.integers(0, 4))] = payload.draw(st.binary(max_size=4))
         payload = bytes(base)
     try:
-        message = UNPACK[kind](payload)
+        message = MESSAGES[kind].unpack(payload)
     except WireError:
         return
     assert message.pack() == payload
@@ -131,9 +131,9 @@ def test_a_payload_that_is_cut_or_too_long_is_refused(vector: dict[str, Any]) ->
     (frame,) = FrameDecoder().feed(bytes.fromhex(vector["frame"]))
     for length in range(0, len(frame.payload), 1 + len(frame.payload) // 100):
         with pytest.raises(WireError):
-            UNPACK[frame.kind](frame.payload[:length])
+            MESSAGES[frame.kind].unpack(frame.payload[:length])
     with pytest.raises(WireError):
-        UNPACK[frame.kind](frame.payload + b"\0")
+        MESSAGES[frame.kind].unpack(frame.payload + b"\0")
 
 
 @SLOW

@@ -46,37 +46,6 @@ static uint64_t ms_since(const struct timespec *then)
 			  (now.tv_nsec - then->tv_nsec) / 1000000);
 }
 
-/* start - fork and exec; 0, or the errno of what went wrong */
-static int start(struct command *command, char *const *argv)
-{
-	int ends[2];
-	int error = 0;
-	ssize_t got;
-	pid_t parent = getpid();
-
-	if (pipe2(ends, O_CLOEXEC))
-		return errno;
-	/* Above 2, so that the child does not overwrite it with /dev/null. */
-	int failure = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
-	if (failure < 0)
-		return errno;
-	close(ends[1]);
-	clock_gettime(CLOCK_MONOTONIC, &command->started);
-	command->pid = fork();
-	if (!command->pid)
-		exec_command(argv, failure, -1, parent);
-	if (command->pid < 0)
-		error = errno;
-	command->is_running = command->pid > 0;
-	close(failure);
-	/* A successful exec closes the pipe with nothing in it. */
-	do
-		got = read(ends[0], &error, sizeof(error));
-	while (got < 0 && errno == EINTR);
-	close(ends[0]);
-	return error;
-}
-
 /* reap - take in all that ended, adopted ones too, and note how the command itself did */
 static void reap(struct command *command)
 {
@@ -196,7 +165,10 @@ void load_cmd(struct load_context *context)
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
 	command.has_tree = tree_open(&command.tree);
-	int error = start(&command, context->argv);
+	clock_gettime(CLOCK_MONOTONIC, &command.started);
+	int error = exec_start(context->argv, (const int[]){-1, -1}, &command.pid);
+
+	command.is_running = command.pid > 0;
 	if (error)
 		load_fail(context, "cannot run %.80s: %s", context->argv[0], strerror(error));
 	else

@@ -5,15 +5,7 @@
 
 #include "trial.h"
 
-#define COMMAND_LETTERS 4096
-#define COMMAND_WORDS	64
-
-struct command_plan {
-	char letters[COMMAND_LETTERS]; /* the words, a NUL behind each */
-	size_t words;
-};
-
-/* command_run - a trial_body */
+/* command_run - a trial_body; plan: a struct command_line */
 int command_run(struct trial_context *context, const void *plan);
 
 #endif

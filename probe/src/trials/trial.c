@@ -41,7 +41,7 @@ static void write_message(int fd, uint8_t kind, const uint8_t *payload, size_t l
 	uint8_t message[HEADER + WIRE_MAX_PAYLOAD] = {kind};
 
 	/* In one piece: a handler of signals that has the last word must not come between. */
-	wire_store_u16(message + 1, (uint16_t)length);
+	wire_store(message + 1, (uint16_t)length, 2);
 	memcpy(message + HEADER, payload, length);
 	write_all(fd, message, HEADER + length);
 }
@@ -66,7 +66,7 @@ void trial_last_word(const struct trial_context *context, int error)
 {
 	uint8_t word[4 + TRIAL_MESSAGE];
 
-	wire_store_u32(word, (uint32_t)error);
+	wire_store(word, (uint32_t)error, 4);
 	memcpy(word + 4, context->text, TRIAL_MESSAGE);
 	write_message(context->out, LAST_WORD, word, 4 + strnlen(context->text, TRIAL_MESSAGE - 1));
 }
@@ -87,7 +87,7 @@ int trial_say_counts(struct trial_context *context, uint16_t repetition)
 				  "hardware's counters, or there are too few for so many events",
 				  bad + 1);
 	for (size_t i = 0; i < context->counters.count; i++)
-		wire_store_u64(stored + 8 * i, values[i]);
+		wire_store(stored + 8 * i, values[i], 8);
 	SAY(context, trial_counts, TRIAL_COUNTS, .trial = context->trial, .repetition = repetition,
 	    .values = list);
 	return 0;
@@ -174,7 +174,7 @@ static bool take_last_word(struct trial *trial, const uint8_t *payload, size_t l
 	if (trial->said_why)
 		return true;
 	trial->said_why = true;
-	trial->error = length >= 4 ? (int)wire_load_u32(payload) : EIO;
+	trial->error = length >= 4 ? (int)(uint32_t)wire_load(payload, 4) : EIO;
 	snprintf(trial->text, sizeof(trial->text), "%.*s", length > 4 ? (int)(length - 4) : 0,
 		 (const char *)payload + 4);
 	return true;

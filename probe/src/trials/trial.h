@@ -78,8 +78,7 @@ int trial_say_counts(struct trial_context *context, uint16_t repetition);
 	do {                                                                                       \
 		uint8_t packed[WIRE_MAX_PAYLOAD];                                                  \
 		struct wire_writer writer = {packed, sizeof(packed), 0, false};                    \
-		struct wire_##name message = {__VA_ARGS__};                                        \
-		wire_pack_##name(&writer, &message);                                               \
+		wire_pack(&writer, WIRE_##NAME, &(struct wire_##name){__VA_ARGS__});               \
 		trial_say(context, WIRE_##NAME, &writer);                                          \
 	} while (0)
 

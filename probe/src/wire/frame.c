@@ -54,10 +54,10 @@ size_t frame_encode(uint8_t *encoded, uint8_t kind, uint32_t number, const uint8
 
 	body[0] = WIRE_PROTOCOL;
 	body[1] = kind;
-	wire_store_u32(body + 2, number);
+	wire_store(body + 2, number, 4);
 	if (length)
 		memcpy(body + FRAME_HEADER, payload, length);
-	wire_store_u64(body + FRAME_HEADER + length, xxh64(body, FRAME_HEADER + length));
+	wire_store(body + FRAME_HEADER + length, xxh64(body, FRAME_HEADER + length), 8);
 
 	encoded[0] = 0;
 	size = cobs_encode(encoded + 1, body, FRAME_HEADER + length + FRAME_CHECKSUM);
@@ -75,7 +75,7 @@ static bool take_frame(struct frame_decoder *decoder, struct frame *frame)
 	if (size < FRAME_HEADER + FRAME_CHECKSUM || size > FRAME_MAX_BODY)
 		goto damaged;
 	checked = size - FRAME_CHECKSUM;
-	if (xxh64(body, checked) != wire_load_u64(body + checked))
+	if (xxh64(body, checked) != wire_load(body + checked, 8))
 		goto damaged;
 	if (body[0] != WIRE_PROTOCOL) {
 		decoder->counts.foreign++;
@@ -83,7 +83,7 @@ static bool take_frame(struct frame_decoder *decoder, struct frame *frame)
 	}
 	decoder->counts.good++;
 	frame->kind = body[1];
-	frame->number = wire_load_u32(body + 2);
+	frame->number = (uint32_t)wire_load(body + 2, 4);
 	frame->payload = body + FRAME_HEADER;
 	frame->length = checked - FRAME_HEADER;
 	return true;

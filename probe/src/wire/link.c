@@ -118,7 +118,7 @@ static void queue_ack(struct link *link)
 	uint8_t payload[8];
 	struct wire_writer writer = {payload, sizeof(payload), 0, false};
 
-	wire_pack_ack(&writer, &(struct wire_ack){link->expected});
+	wire_pack(&writer, WIRE_ACK, &(struct wire_ack){link->expected});
 	queue(link, WIRE_ACK, 0, payload, writer.length);
 	link->owes_ack = false;
 }
@@ -133,7 +133,7 @@ static void queue_resend(struct link *link)
 		resend.have.data = link->have;
 		resend.have.length = (uint16_t)((link->pieces_total + 7) / 8);
 	}
-	wire_pack_resend(&writer, &resend);
+	wire_pack(&writer, WIRE_RESEND, &resend);
 	queue(link, WIRE_RESEND, 0, payload, writer.length);
 }
 
@@ -142,7 +142,7 @@ static void queue_tail(struct link *link)
 	uint8_t payload[8];
 	struct wire_writer writer = {payload, sizeof(payload), 0, false};
 
-	wire_pack_tail(&writer, &(struct wire_tail){link->next_number - 1});
+	wire_pack(&writer, WIRE_TAIL, &(struct wire_tail){link->next_number - 1});
 	queue(link, WIRE_TAIL, 0, payload, writer.length);
 }
 
@@ -152,7 +152,7 @@ static void queue_marked(struct link *link, uint32_t token)
 	uint8_t payload[8];
 	struct wire_writer writer = {payload, sizeof(payload), 0, false};
 
-	wire_pack_marked(&writer, &(struct wire_marked){token});
+	wire_pack(&writer, WIRE_MARKED, &(struct wire_marked){token});
 	queue(link, WIRE_MARKED, 0, payload, writer.length);
 }
 
@@ -172,7 +172,7 @@ static void queue_fragment(struct link *link, uint32_t number, uint16_t index)
 		     (uint16_t)(length < WIRE_FRAGMENT_SIZE ? length : WIRE_FRAGMENT_SIZE)},
 	};
 
-	wire_pack_fragment(&writer, &fragment);
+	wire_pack(&writer, WIRE_FRAGMENT, &fragment);
 	queue(link, WIRE_FRAGMENT, 0, payload, writer.length);
 }
 
@@ -277,15 +277,15 @@ static bool take_control(struct link *link, struct frame *frame)
 
 	switch (frame->kind) {
 	case WIRE_ACK:
-		if (wire_unpack_ack(frame->payload, frame->length, &u.ack))
+		if (wire_unpack(WIRE_ACK, frame->payload, frame->length, &u.ack))
 			take_ack(link, u.ack.next);
 		return false;
 	case WIRE_RESEND:
-		if (wire_unpack_resend(frame->payload, frame->length, &u.resend))
+		if (wire_unpack(WIRE_RESEND, frame->payload, frame->length, &u.resend))
 			take_resend(link, &u.resend);
 		return false;
 	case WIRE_TAIL:
-		if (wire_unpack_tail(frame->payload, frame->length, &u.tail)) {
+		if (wire_unpack(WIRE_TAIL, frame->payload, frame->length, &u.tail)) {
 			if (u.tail.last > link->highest)
 				link->highest = u.tail.last;
 			if (u.tail.last < link->expected)
@@ -293,11 +293,11 @@ static bool take_control(struct link *link, struct frame *frame)
 		}
 		return false;
 	case WIRE_MARK:
-		if (wire_unpack_mark(frame->payload, frame->length, &u.mark))
+		if (wire_unpack(WIRE_MARK, frame->payload, frame->length, &u.mark))
 			queue_marked(link, u.mark.token);
 		return false;
 	case WIRE_FRAGMENT:
-		if (!wire_unpack_fragment(frame->payload, frame->length, &u.fragment) ||
+		if (!wire_unpack(WIRE_FRAGMENT, frame->payload, frame->length, &u.fragment) ||
 		    !take_fragment(link, &u.fragment))
 			return false;
 		frame->kind = u.fragment.kind;

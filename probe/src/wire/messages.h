@@ -3,10 +3,6 @@
 #ifndef WHYLATE_WIRE_MESSAGES_H
 #define WHYLATE_WIRE_MESSAGES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "pack.h"
 
 #define WIRE_PROTOCOL	   1
@@ -34,6 +30,8 @@ enum wire_kind {
 	WIRE_CLOCK_TRIAL = 17,
 	WIRE_COMMAND_TRIAL = 18,
 	WIRE_ACCOUNT = 19,
+	WIRE_RUN = 20,
+	WIRE_PUT = 21,
 	WIRE_WELCOME = 64,
 	WIRE_DONE = 65,
 	WIRE_FAILED = 66,
@@ -77,6 +75,8 @@ enum wire_kind {
 	WIRE_TRIAL_COUNTS = 98,
 	WIRE_TRIAL_FAILED = 99,
 	WIRE_CPU_EVENTS = 100,
+	WIRE_RUN_OUTPUT = 101,
+	WIRE_RUN_ENDED = 102,
 };
 
 /* hello - The host's first word; the probe answers with welcome. */
@@ -225,6 +225,24 @@ struct wire_command_trial {
 /* account - End of the trials: answered by result, then done. */
 struct wire_account {
 	char nothing; /* C has no empty structs */
+};
+
+/* run - Run a command: answered by run_output messages and run_ended, then done. */
+struct wire_run {
+	uint32_t timeout_ms;
+	uint32_t output_limit;
+	struct wire_list argv;
+};
+
+/* put - Write a piece of a file, which replaces what is at its path once the last piece is there.
+ */
+struct wire_put {
+	struct wire_bytes path;
+	uint32_t mode;
+	uint64_t size;
+	uint64_t offset;
+	uint64_t checksum;
+	struct wire_bytes data;
 };
 
 /* welcome - Who the probe is and what it may do. */
@@ -605,158 +623,69 @@ struct wire_cpu_events {
 	struct wire_list values;
 };
 
-/* pack: the payload's length, or 0 with *writer failed where it does not fit. */
-/* unpack: false where the payload is not exactly one such message. */
-void wire_pack_hello(struct wire_writer *writer, const struct wire_hello *message);
-bool wire_unpack_hello(const uint8_t *payload, size_t length, struct wire_hello *message);
-void wire_pack_read(struct wire_writer *writer, const struct wire_read *message);
-bool wire_unpack_read(const uint8_t *payload, size_t length, struct wire_read *message);
-void wire_pack_load_start(struct wire_writer *writer, const struct wire_load_start *message);
-bool wire_unpack_load_start(const uint8_t *payload, size_t length, struct wire_load_start *message);
-void wire_pack_setting(struct wire_writer *writer, const struct wire_setting *message);
-bool wire_unpack_setting(const uint8_t *payload, size_t length, struct wire_setting *message);
-void wire_pack_wakeup(struct wire_writer *writer, const struct wire_wakeup *message);
-bool wire_unpack_wakeup(const uint8_t *payload, size_t length, struct wire_wakeup *message);
-void wire_pack_stop(struct wire_writer *writer, const struct wire_stop *message);
-bool wire_unpack_stop(const uint8_t *payload, size_t length, struct wire_stop *message);
-void wire_pack_frequency(struct wire_writer *writer, const struct wire_frequency *message);
-bool wire_unpack_frequency(const uint8_t *payload, size_t length, struct wire_frequency *message);
-void wire_pack_finish(struct wire_writer *writer, const struct wire_finish *message);
-bool wire_unpack_finish(const uint8_t *payload, size_t length, struct wire_finish *message);
-void wire_pack_keepalive(struct wire_writer *writer, const struct wire_keepalive *message);
-bool wire_unpack_keepalive(const uint8_t *payload, size_t length, struct wire_keepalive *message);
-void wire_pack_pause(struct wire_writer *writer, const struct wire_pause *message);
-bool wire_unpack_pause(const uint8_t *payload, size_t length, struct wire_pause *message);
-void wire_pack_phase(struct wire_writer *writer, const struct wire_phase *message);
-bool wire_unpack_phase(const uint8_t *payload, size_t length, struct wire_phase *message);
-void wire_pack_recorder(struct wire_writer *writer, const struct wire_recorder *message);
-bool wire_unpack_recorder(const uint8_t *payload, size_t length, struct wire_recorder *message);
-void wire_pack_app(struct wire_writer *writer, const struct wire_app *message);
-bool wire_unpack_app(const uint8_t *payload, size_t length, struct wire_app *message);
-void wire_pack_counters(struct wire_writer *writer, const struct wire_counters *message);
-bool wire_unpack_counters(const uint8_t *payload, size_t length, struct wire_counters *message);
-void wire_pack_switch_trial(struct wire_writer *writer, const struct wire_switch_trial *message);
-bool wire_unpack_switch_trial(const uint8_t *payload, size_t length,
-			      struct wire_switch_trial *message);
-void wire_pack_memory_trial(struct wire_writer *writer, const struct wire_memory_trial *message);
-bool wire_unpack_memory_trial(const uint8_t *payload, size_t length,
-			      struct wire_memory_trial *message);
-void wire_pack_clock_trial(struct wire_writer *writer, const struct wire_clock_trial *message);
-bool wire_unpack_clock_trial(const uint8_t *payload, size_t length,
-			     struct wire_clock_trial *message);
-void wire_pack_command_trial(struct wire_writer *writer, const struct wire_command_trial *message);
-bool wire_unpack_command_trial(const uint8_t *payload, size_t length,
-			       struct wire_command_trial *message);
-void wire_pack_account(struct wire_writer *writer, const struct wire_account *message);
-bool wire_unpack_account(const uint8_t *payload, size_t length, struct wire_account *message);
-void wire_pack_welcome(struct wire_writer *writer, const struct wire_welcome *message);
-bool wire_unpack_welcome(const uint8_t *payload, size_t length, struct wire_welcome *message);
-void wire_pack_done(struct wire_writer *writer, const struct wire_done *message);
-bool wire_unpack_done(const uint8_t *payload, size_t length, struct wire_done *message);
-void wire_pack_failed(struct wire_writer *writer, const struct wire_failed *message);
-bool wire_unpack_failed(const uint8_t *payload, size_t length, struct wire_failed *message);
-void wire_pack_file(struct wire_writer *writer, const struct wire_file *message);
-bool wire_unpack_file(const uint8_t *payload, size_t length, struct wire_file *message);
-void wire_pack_cpu_started(struct wire_writer *writer, const struct wire_cpu_started *message);
-bool wire_unpack_cpu_started(const uint8_t *payload, size_t length,
-			     struct wire_cpu_started *message);
-void wire_pack_samples(struct wire_writer *writer, const struct wire_samples *message);
-bool wire_unpack_samples(const uint8_t *payload, size_t length, struct wire_samples *message);
-void wire_pack_progress(struct wire_writer *writer, const struct wire_progress *message);
-bool wire_unpack_progress(const uint8_t *payload, size_t length, struct wire_progress *message);
-void wire_pack_load_work(struct wire_writer *writer, const struct wire_load_work *message);
-bool wire_unpack_load_work(const uint8_t *payload, size_t length, struct wire_load_work *message);
-void wire_pack_cpu_result(struct wire_writer *writer, const struct wire_cpu_result *message);
-bool wire_unpack_cpu_result(const uint8_t *payload, size_t length, struct wire_cpu_result *message);
-void wire_pack_result(struct wire_writer *writer, const struct wire_result *message);
-bool wire_unpack_result(const uint8_t *payload, size_t length, struct wire_result *message);
-void wire_pack_cpu_frequency(struct wire_writer *writer, const struct wire_cpu_frequency *message);
-bool wire_unpack_cpu_frequency(const uint8_t *payload, size_t length,
-			       struct wire_cpu_frequency *message);
-void wire_pack_note(struct wire_writer *writer, const struct wire_note *message);
-bool wire_unpack_note(const uint8_t *payload, size_t length, struct wire_note *message);
-void wire_pack_load_started(struct wire_writer *writer, const struct wire_load_started *message);
-bool wire_unpack_load_started(const uint8_t *payload, size_t length,
-			      struct wire_load_started *message);
-void wire_pack_cpu_counts(struct wire_writer *writer, const struct wire_cpu_counts *message);
-bool wire_unpack_cpu_counts(const uint8_t *payload, size_t length, struct wire_cpu_counts *message);
-void wire_pack_recorder_started(struct wire_writer *writer,
-				const struct wire_recorder_started *message);
-bool wire_unpack_recorder_started(const uint8_t *payload, size_t length,
-				  struct wire_recorder_started *message);
-void wire_pack_recorder_source(struct wire_writer *writer,
-			       const struct wire_recorder_source *message);
-bool wire_unpack_recorder_source(const uint8_t *payload, size_t length,
-				 struct wire_recorder_source *message);
-void wire_pack_sample_stages(struct wire_writer *writer, const struct wire_sample_stages *message);
-bool wire_unpack_sample_stages(const uint8_t *payload, size_t length,
-			       struct wire_sample_stages *message);
-void wire_pack_window(struct wire_writer *writer, const struct wire_window *message);
-bool wire_unpack_window(const uint8_t *payload, size_t length, struct wire_window *message);
-void wire_pack_events(struct wire_writer *writer, const struct wire_events *message);
-bool wire_unpack_events(const uint8_t *payload, size_t length, struct wire_events *message);
-void wire_pack_name(struct wire_writer *writer, const struct wire_name *message);
-bool wire_unpack_name(const uint8_t *payload, size_t length, struct wire_name *message);
-void wire_pack_sample_threads(struct wire_writer *writer,
-			      const struct wire_sample_threads *message);
-bool wire_unpack_sample_threads(const uint8_t *payload, size_t length,
-				struct wire_sample_threads *message);
-void wire_pack_app_ended(struct wire_writer *writer, const struct wire_app_ended *message);
-bool wire_unpack_app_ended(const uint8_t *payload, size_t length, struct wire_app_ended *message);
-void wire_pack_recorder_result(struct wire_writer *writer,
-			       const struct wire_recorder_result *message);
-bool wire_unpack_recorder_result(const uint8_t *payload, size_t length,
-				 struct wire_recorder_result *message);
-void wire_pack_symbols(struct wire_writer *writer, const struct wire_symbols *message);
-bool wire_unpack_symbols(const uint8_t *payload, size_t length, struct wire_symbols *message);
-void wire_pack_build_id(struct wire_writer *writer, const struct wire_build_id *message);
-bool wire_unpack_build_id(const uint8_t *payload, size_t length, struct wire_build_id *message);
-void wire_pack_recorder_cost(struct wire_writer *writer, const struct wire_recorder_cost *message);
-bool wire_unpack_recorder_cost(const uint8_t *payload, size_t length,
-			       struct wire_recorder_cost *message);
-void wire_pack_ack(struct wire_writer *writer, const struct wire_ack *message);
-bool wire_unpack_ack(const uint8_t *payload, size_t length, struct wire_ack *message);
-void wire_pack_resend(struct wire_writer *writer, const struct wire_resend *message);
-bool wire_unpack_resend(const uint8_t *payload, size_t length, struct wire_resend *message);
-void wire_pack_fragment(struct wire_writer *writer, const struct wire_fragment *message);
-bool wire_unpack_fragment(const uint8_t *payload, size_t length, struct wire_fragment *message);
-void wire_pack_tail(struct wire_writer *writer, const struct wire_tail *message);
-bool wire_unpack_tail(const uint8_t *payload, size_t length, struct wire_tail *message);
-void wire_pack_mark(struct wire_writer *writer, const struct wire_mark *message);
-bool wire_unpack_mark(const uint8_t *payload, size_t length, struct wire_mark *message);
-void wire_pack_marked(struct wire_writer *writer, const struct wire_marked *message);
-bool wire_unpack_marked(const uint8_t *payload, size_t length, struct wire_marked *message);
-void wire_pack_switch_row(struct wire_writer *writer, const struct wire_switch_row *message);
-bool wire_unpack_switch_row(const uint8_t *payload, size_t length, struct wire_switch_row *message);
-void wire_pack_switch_flushes(struct wire_writer *writer,
-			      const struct wire_switch_flushes *message);
-bool wire_unpack_switch_flushes(const uint8_t *payload, size_t length,
-				struct wire_switch_flushes *message);
-void wire_pack_memory_row(struct wire_writer *writer, const struct wire_memory_row *message);
-bool wire_unpack_memory_row(const uint8_t *payload, size_t length, struct wire_memory_row *message);
-void wire_pack_memory_backing(struct wire_writer *writer,
-			      const struct wire_memory_backing *message);
-bool wire_unpack_memory_backing(const uint8_t *payload, size_t length,
-				struct wire_memory_backing *message);
-void wire_pack_clock_nature(struct wire_writer *writer, const struct wire_clock_nature *message);
-bool wire_unpack_clock_nature(const uint8_t *payload, size_t length,
-			      struct wire_clock_nature *message);
-void wire_pack_clock_row(struct wire_writer *writer, const struct wire_clock_row *message);
-bool wire_unpack_clock_row(const uint8_t *payload, size_t length, struct wire_clock_row *message);
-void wire_pack_command_row(struct wire_writer *writer, const struct wire_command_row *message);
-bool wire_unpack_command_row(const uint8_t *payload, size_t length,
-			     struct wire_command_row *message);
-void wire_pack_command_output(struct wire_writer *writer,
-			      const struct wire_command_output *message);
-bool wire_unpack_command_output(const uint8_t *payload, size_t length,
-				struct wire_command_output *message);
-void wire_pack_trial_counts(struct wire_writer *writer, const struct wire_trial_counts *message);
-bool wire_unpack_trial_counts(const uint8_t *payload, size_t length,
-			      struct wire_trial_counts *message);
-void wire_pack_trial_failed(struct wire_writer *writer, const struct wire_trial_failed *message);
-bool wire_unpack_trial_failed(const uint8_t *payload, size_t length,
-			      struct wire_trial_failed *message);
-void wire_pack_cpu_events(struct wire_writer *writer, const struct wire_cpu_events *message);
-bool wire_unpack_cpu_events(const uint8_t *payload, size_t length, struct wire_cpu_events *message);
+/* run_output - A piece of what a command that was run wrote. stream: 1 standard output, 2 standard
+ * error. */
+struct wire_run_output {
+	uint8_t stream;
+	struct wire_bytes data;
+};
+
+/* run_ended - How a command that was run ended: its exit status, or the signal that ended it. */
+struct wire_run_ended {
+	uint8_t status;
+	uint8_t signal;
+	uint8_t timed_out;
+	uint64_t wall_ns;
+	uint64_t omitted;
+};
+
+/* Any command of the host. */
+union wire_command {
+	struct wire_hello hello;
+	struct wire_read read;
+	struct wire_load_start load_start;
+	struct wire_setting setting;
+	struct wire_wakeup wakeup;
+	struct wire_stop stop;
+	struct wire_frequency frequency;
+	struct wire_finish finish;
+	struct wire_keepalive keepalive;
+	struct wire_pause pause;
+	struct wire_phase phase;
+	struct wire_recorder recorder;
+	struct wire_app app;
+	struct wire_counters counters;
+	struct wire_switch_trial switch_trial;
+	struct wire_memory_trial memory_trial;
+	struct wire_clock_trial clock_trial;
+	struct wire_command_trial command_trial;
+	struct wire_account account;
+	struct wire_run run;
+	struct wire_put put;
+};
+
+/* X(name, NAME) for each command of the host. */
+#define WIRE_COMMANDS(X)                                                                           \
+	X(hello, HELLO)                                                                            \
+	X(read, READ)                                                                              \
+	X(load_start, LOAD_START)                                                                  \
+	X(setting, SETTING)                                                                        \
+	X(wakeup, WAKEUP)                                                                          \
+	X(stop, STOP)                                                                              \
+	X(frequency, FREQUENCY)                                                                    \
+	X(finish, FINISH)                                                                          \
+	X(keepalive, KEEPALIVE)                                                                    \
+	X(pause, PAUSE)                                                                            \
+	X(phase, PHASE)                                                                            \
+	X(recorder, RECORDER)                                                                      \
+	X(app, APP)                                                                                \
+	X(counters, COUNTERS)                                                                      \
+	X(switch_trial, SWITCH_TRIAL)                                                              \
+	X(memory_trial, MEMORY_TRIAL)                                                              \
+	X(clock_trial, CLOCK_TRIAL)                                                                \
+	X(command_trial, COMMAND_TRIAL)                                                            \
+	X(account, ACCOUNT)                                                                        \
+	X(run, RUN)                                                                                \
+	X(put, PUT)
 
 #endif

@@ -3,38 +3,13 @@
 
 #include <string.h>
 
-void wire_store_u16(uint8_t *data, uint16_t value)
-{
-	data[0] = (uint8_t)value;
-	data[1] = (uint8_t)(value >> 8);
-}
+/* Bytes of an integer, or of an element of a list; 0: its own length precedes it. */
+static const uint8_t sizes[] = {
+    [WIRE_U8] = 1,  [WIRE_U16] = 2,	 [WIRE_U32] = 4,      [WIRE_U64] = 8,
+    [WIRE_I32] = 4, [WIRE_LIST_U16] = 2, [WIRE_LIST_U64] = 8, [WIRE_LIST_STR] = 0,
+};
 
-void wire_store_u32(uint8_t *data, uint32_t value)
-{
-	wire_store_u16(data, (uint16_t)value);
-	wire_store_u16(data + 2, (uint16_t)(value >> 16));
-}
-
-void wire_store_u64(uint8_t *data, uint64_t value)
-{
-	wire_store_u32(data, (uint32_t)value);
-	wire_store_u32(data + 4, (uint32_t)(value >> 32));
-}
-
-static uint16_t load_u16(const uint8_t *data)
-{
-	return (uint16_t)(data[0] | data[1] << 8);
-}
-
-uint32_t wire_load_u32(const uint8_t *data)
-{
-	return load_u16(data) | (uint32_t)load_u16(data + 2) << 16;
-}
-
-uint64_t wire_load_u64(const uint8_t *data)
-{
-	return wire_load_u32(data) | (uint64_t)wire_load_u32(data + 4) << 32;
-}
+/* ---------------------------------------------------------------- writing */
 
 void wire_write_raw(struct wire_writer *writer, const void *data, size_t length)
 {
@@ -47,70 +22,62 @@ void wire_write_raw(struct wire_writer *writer, const void *data, size_t length)
 	writer->length += length;
 }
 
-void wire_write_u8(struct wire_writer *writer, uint8_t value)
-{
-	wire_write_raw(writer, &value, 1);
-}
-
-void wire_write_u16(struct wire_writer *writer, uint16_t value)
-{
-	uint8_t bytes[2];
-
-	wire_store_u16(bytes, value);
-	wire_write_raw(writer, bytes, sizeof(bytes));
-}
-
-void wire_write_u32(struct wire_writer *writer, uint32_t value)
-{
-	uint8_t bytes[4];
-
-	wire_store_u32(bytes, value);
-	wire_write_raw(writer, bytes, sizeof(bytes));
-}
-
-void wire_write_u64(struct wire_writer *writer, uint64_t value)
+static void write_integer(struct wire_writer *writer, uint64_t value, size_t size)
 {
 	uint8_t bytes[8];
 
-	wire_store_u64(bytes, value);
-	wire_write_raw(writer, bytes, sizeof(bytes));
+	wire_store(bytes, value, size);
+	wire_write_raw(writer, bytes, size);
 }
 
-void wire_write_i32(struct wire_writer *writer, int32_t value)
+static void write_field(struct wire_writer *writer, uint8_t type, const void *field)
 {
-	wire_write_u32(writer, (uint32_t)value);
+	const struct wire_bytes *bytes = field;
+	const struct wire_list *list = field;
+
+	switch (type) {
+	case WIRE_U8:
+		write_integer(writer, *(const uint8_t *)field, 1);
+		break;
+	case WIRE_U16:
+		write_integer(writer, *(const uint16_t *)field, 2);
+		break;
+	case WIRE_U32:
+	case WIRE_I32:
+		write_integer(writer, *(const uint32_t *)field, 4);
+		break;
+	case WIRE_U64:
+		write_integer(writer, *(const uint64_t *)field, 8);
+		break;
+	case WIRE_BYTES:
+		write_integer(writer, bytes->length, 2);
+		wire_write_raw(writer, bytes->data, bytes->length);
+		break;
+	default: /* the elements of a list already lie in the order of the wire */
+		write_integer(writer, list->count, 2);
+		wire_write_raw(writer, list->data, list->size);
+	}
 }
 
-void wire_write_bytes(struct wire_writer *writer, struct wire_bytes value)
+void wire_pack(struct wire_writer *writer, uint8_t kind, const void *message)
 {
-	wire_write_u16(writer, value.length);
-	wire_write_raw(writer, value.data, value.length);
+	const struct wire_layout *layout = &wire_layouts[kind];
+
+	for (size_t i = 0; i < layout->field_count; i++)
+		write_field(writer, layout->fields[i].type,
+			    (const uint8_t *)message + layout->fields[i].offset);
 }
 
-/* write_list - a list goes out as it came in: its elements already lie in wire order */
-static void write_list(struct wire_writer *writer, struct wire_list value)
-{
-	wire_write_u16(writer, value.count);
-	wire_write_raw(writer, value.data, value.size);
-}
+/* ---------------------------------------------------------------- reading */
 
-void wire_write_list_u16(struct wire_writer *writer, struct wire_list value)
-{
-	write_list(writer, value);
-}
+struct reader {
+	const uint8_t *data;
+	size_t left;
+	bool failed;
+};
 
-void wire_write_list_u64(struct wire_writer *writer, struct wire_list value)
-{
-	write_list(writer, value);
-}
-
-void wire_write_list_str(struct wire_writer *writer, struct wire_list value)
-{
-	write_list(writer, value);
-}
-
-/* take - the next length bytes, or NULL and failed */
-static const uint8_t *take(struct wire_reader *reader, size_t length)
+/* next_bytes - the next length bytes, or NULL and failed */
+static const uint8_t *next_bytes(struct reader *reader, size_t length)
 {
 	const uint8_t *piece = reader->data;
 
@@ -123,110 +90,106 @@ static const uint8_t *take(struct wire_reader *reader, size_t length)
 	return piece;
 }
 
-uint8_t wire_read_u8(struct wire_reader *reader)
+static uint64_t read_integer(struct reader *reader, size_t size)
 {
-	const uint8_t *piece = take(reader, 1);
+	const uint8_t *piece = next_bytes(reader, size);
 
-	return piece ? *piece : 0;
+	return piece ? wire_load(piece, size) : 0;
 }
 
-uint16_t wire_read_u16(struct wire_reader *reader)
+static struct wire_bytes read_bytes(struct reader *reader)
 {
-	const uint8_t *piece = take(reader, 2);
+	struct wire_bytes bytes = {.length = (uint16_t)read_integer(reader, 2)};
 
-	return piece ? load_u16(piece) : 0;
+	bytes.data = next_bytes(reader, bytes.length);
+	return bytes.data ? bytes : (struct wire_bytes){0};
 }
 
-uint32_t wire_read_u32(struct wire_reader *reader)
+/* read_list - a list of elements of one size; 0: of strings */
+static struct wire_list read_list(struct reader *reader, size_t element)
 {
-	const uint8_t *piece = take(reader, 4);
-
-	return piece ? wire_load_u32(piece) : 0;
-}
-
-uint64_t wire_read_u64(struct wire_reader *reader)
-{
-	const uint8_t *piece = take(reader, 8);
-
-	return piece ? wire_load_u64(piece) : 0;
-}
-
-int32_t wire_read_i32(struct wire_reader *reader)
-{
-	return (int32_t)wire_read_u32(reader);
-}
-
-struct wire_bytes wire_read_bytes(struct wire_reader *reader)
-{
-	struct wire_bytes value = {NULL, wire_read_u16(reader)};
-
-	value.data = take(reader, value.length);
-	if (!value.data)
-		value.length = 0;
-	return value;
-}
-
-/* read_list - a list of elements of one size */
-static struct wire_list read_list(struct wire_reader *reader, size_t element)
-{
-	struct wire_list list = {NULL, 0, wire_read_u16(reader)};
-
-	list.size = element * list.count;
-	list.data = take(reader, list.size);
-	if (!list.data) {
-		list.count = 0;
-		list.size = 0;
-	}
-	return list;
-}
-
-struct wire_list wire_read_list_u16(struct wire_reader *reader)
-{
-	return read_list(reader, 2);
-}
-
-struct wire_list wire_read_list_u64(struct wire_reader *reader)
-{
-	return read_list(reader, 8);
-}
-
-struct wire_list wire_read_list_str(struct wire_reader *reader)
-{
-	struct wire_list list = {NULL, 0, wire_read_u16(reader)};
+	struct wire_list list = {.count = (uint16_t)read_integer(reader, 2)};
 
 	list.data = reader->data;
-	for (uint16_t i = 0; i < list.count && !reader->failed; i++)
-		wire_read_bytes(reader);
-	if (reader->failed)
-		return (struct wire_list){NULL, 0, 0};
+	if (element)
+		next_bytes(reader, element * list.count);
+	else
+		for (uint16_t i = 0; i < list.count && !reader->failed; i++)
+			read_bytes(reader);
 	list.size = (size_t)(reader->data - list.data);
-	return list;
+	return reader->failed ? (struct wire_list){0} : list;
 }
 
-bool wire_reader_done(const struct wire_reader *reader)
+static void read_field(struct reader *reader, uint8_t type, void *field)
 {
-	return !reader->failed && reader->left == 0;
+	switch (type) {
+	case WIRE_U8:
+		*(uint8_t *)field = (uint8_t)read_integer(reader, 1);
+		break;
+	case WIRE_U16:
+		*(uint16_t *)field = (uint16_t)read_integer(reader, 2);
+		break;
+	case WIRE_U32:
+	case WIRE_I32:
+		*(uint32_t *)field = (uint32_t)read_integer(reader, 4);
+		break;
+	case WIRE_U64:
+		*(uint64_t *)field = read_integer(reader, 8);
+		break;
+	case WIRE_BYTES:
+		*(struct wire_bytes *)field = read_bytes(reader);
+		break;
+	default:
+		*(struct wire_list *)field = read_list(reader, sizes[type]);
+	}
 }
+
+bool wire_unpack(uint8_t kind, const uint8_t *payload, size_t length, void *message)
+{
+	const struct wire_layout *layout = &wire_layouts[kind];
+	struct reader reader = {payload, length, false};
+
+	for (size_t i = 0; i < layout->field_count; i++)
+		read_field(&reader, layout->fields[i].type,
+			   (uint8_t *)message + layout->fields[i].offset);
+	return layout->name && !reader.failed && reader.left == 0;
+}
+
+/* ---------------------------------------------------------------- values of fields */
 
 uint16_t wire_list_u16(struct wire_list list, size_t index)
 {
-	return load_u16(list.data + 2 * index);
+	return (uint16_t)wire_load(list.data + 2 * index, 2);
 }
 
 uint64_t wire_list_u64(struct wire_list list, size_t index)
 {
-	return wire_load_u64(list.data + 8 * index);
+	return wire_load(list.data + 8 * index, 8);
 }
 
 struct wire_bytes wire_list_next_str(struct wire_list *list)
 {
-	struct wire_reader reader = {list->data, list->size, false};
-	struct wire_bytes text = wire_read_bytes(&reader);
+	struct reader reader = {list->data, list->size, false};
+	struct wire_bytes text = read_bytes(&reader);
 
 	list->data = reader.data;
 	list->size = reader.left;
 	list->count--;
 	return text;
+}
+
+struct wire_list wire_list_of_u16(uint8_t *room, const uint16_t *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		wire_store(room + 2 * i, values[i], 2);
+	return (struct wire_list){room, 2 * count, (uint16_t)count};
+}
+
+struct wire_list wire_list_of_u64(uint8_t *room, const uint64_t *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		wire_store(room + 8 * i, values[i], 8);
+	return (struct wire_list){room, 8 * count, (uint16_t)count};
 }
 
 struct wire_bytes wire_text(const char *text)
@@ -244,5 +207,18 @@ bool wire_copy_text(struct wire_bytes field, char *text, size_t room)
 	if (field.length)
 		memcpy(text, field.data, field.length);
 	text[field.length] = '\0';
+	return true;
+}
+
+bool wire_copy_argv(struct wire_list words, char *text, size_t room, size_t *length)
+{
+	*length = 0;
+	while (words.count) {
+		struct wire_bytes word = wire_list_next_str(&words);
+
+		if (!wire_copy_text(word, text + *length, room - *length))
+			return false;
+		*length += word.length + 1u;
+	}
 	return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Fields to bytes and back: the layout that schema/wire.toml describes. */
+/* Messages to bytes and back, by the tables that are generated from schema/wire.toml. */
 #ifndef WHYLATE_WIRE_PACK_H
 #define WHYLATE_WIRE_PACK_H
 
@@ -13,12 +13,39 @@ struct wire_bytes {
 	uint16_t length;
 };
 
-/* A list as it lies in the payload: elements are taken with wire_list_*(). */
+/* A list as it lies in the payload: elements are read with wire_list_*(). */
 struct wire_list {
 	const uint8_t *data;
 	size_t size; /* in bytes */
 	uint16_t count;
 };
+
+enum wire_type {
+	WIRE_U8,
+	WIRE_U16,
+	WIRE_U32,
+	WIRE_U64,
+	WIRE_I32,
+	WIRE_BYTES, /* a text too */
+	WIRE_LIST_U16,
+	WIRE_LIST_U64,
+	WIRE_LIST_STR,
+};
+
+struct wire_field {
+	const char *name;
+	uint16_t offset; /* in the struct of the message */
+	uint8_t type;	 /* enum wire_type */
+};
+
+struct wire_layout {
+	const char *name; /* NULL: there is no message of this kind */
+	const struct wire_field *fields;
+	uint8_t field_count;
+};
+
+/* By enum wire_kind. */
+extern const struct wire_layout wire_layouts[256];
 
 struct wire_writer {
 	uint8_t *data;
@@ -27,41 +54,27 @@ struct wire_writer {
 	bool failed; /* something did not fit; length is then meaningless */
 };
 
-struct wire_reader {
-	const uint8_t *data;
-	size_t left;
-	bool failed;
-};
+/* wire_pack - append a message's fields; message points to the struct of that kind */
+void wire_pack(struct wire_writer *writer, uint8_t kind, const void *message);
 
+/* wire_unpack - fill in the struct of that kind; false where the payload is not exactly one such
+ * message. Its bytes and lists point into the payload. */
+bool wire_unpack(uint8_t kind, const uint8_t *payload, size_t length, void *message);
+
+/* wire_write_raw - append bytes as they are */
 void wire_write_raw(struct wire_writer *writer, const void *data, size_t length);
-void wire_write_u8(struct wire_writer *writer, uint8_t value);
-void wire_write_u16(struct wire_writer *writer, uint16_t value);
-void wire_write_u32(struct wire_writer *writer, uint32_t value);
-void wire_write_u64(struct wire_writer *writer, uint64_t value);
-void wire_write_i32(struct wire_writer *writer, int32_t value);
-void wire_write_bytes(struct wire_writer *writer, struct wire_bytes value);
-void wire_write_list_u16(struct wire_writer *writer, struct wire_list value);
-void wire_write_list_u64(struct wire_writer *writer, struct wire_list value);
-void wire_write_list_str(struct wire_writer *writer, struct wire_list value);
-
-uint8_t wire_read_u8(struct wire_reader *reader);
-uint16_t wire_read_u16(struct wire_reader *reader);
-uint32_t wire_read_u32(struct wire_reader *reader);
-uint64_t wire_read_u64(struct wire_reader *reader);
-int32_t wire_read_i32(struct wire_reader *reader);
-struct wire_bytes wire_read_bytes(struct wire_reader *reader);
-struct wire_list wire_read_list_u16(struct wire_reader *reader);
-struct wire_list wire_read_list_u64(struct wire_reader *reader);
-struct wire_list wire_read_list_str(struct wire_reader *reader);
-
-/* wire_reader_done - whether everything was there and nothing was left over */
-bool wire_reader_done(const struct wire_reader *reader);
 
 uint16_t wire_list_u16(struct wire_list list, size_t index);
 uint64_t wire_list_u64(struct wire_list list, size_t index);
 
-/* wire_list_next_str - take the next string off a list<str>; count must say there is one */
+/* wire_list_next_str - remove the first string of a list<str> that is not empty, and return it */
 struct wire_bytes wire_list_next_str(struct wire_list *list);
+
+/* wire_list_of_u16 - a list in `room`, which has 2 bytes for each of the values */
+struct wire_list wire_list_of_u16(uint8_t *room, const uint16_t *values, size_t count);
+
+/* wire_list_of_u64 - a list in `room`, which has 8 bytes for each of the values */
+struct wire_list wire_list_of_u64(uint8_t *room, const uint64_t *values, size_t count);
 
 /* wire_text - a C string as a field; what is over 65535 bytes is cut */
 struct wire_bytes wire_text(const char *text);
@@ -69,10 +82,25 @@ struct wire_bytes wire_text(const char *text);
 /* wire_copy_text - a field as a C string; false where it has a NUL inside or does not fit */
 bool wire_copy_text(struct wire_bytes field, char *text, size_t room);
 
-uint64_t wire_load_u64(const uint8_t *data);
-uint32_t wire_load_u32(const uint8_t *data);
-void wire_store_u64(uint8_t *data, uint64_t value);
-void wire_store_u32(uint8_t *data, uint32_t value);
-void wire_store_u16(uint8_t *data, uint16_t value);
+/* wire_copy_argv - the strings of a list, a NUL behind each, and their end; false where they do
+ * not fit. *length: their bytes, with the NULs. */
+bool wire_copy_argv(struct wire_list words, char *text, size_t room, size_t *length);
+
+/* wire_load - a little-endian integer of so many bytes */
+static inline uint64_t wire_load(const uint8_t *data, size_t size)
+{
+	uint64_t value = 0;
+
+	while (size--)
+		value = value << 8 | data[size];
+	return value;
+}
+
+/* wire_store - the same to memory */
+static inline void wire_store(uint8_t *data, uint64_t value, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		data[i] = (uint8_t)(value >> 8 * i);
+}
 
 #endif

@@ -34,7 +34,7 @@ uint64_t xxh64(const uint8_t *data, size_t length)
 
 		for (; end - data >= 32; data += 32)
 			for (int i = 0; i < 4; i++)
-				lane[i] = accumulate(lane[i], wire_load_u64(data + 8 * i));
+				lane[i] = accumulate(lane[i], wire_load(data + 8 * i, 8));
 		hash = rotate(lane[0], 1) + rotate(lane[1], 7) + rotate(lane[2], 12) +
 		       rotate(lane[3], 18);
 		for (int i = 0; i < 4; i++)
@@ -42,9 +42,9 @@ uint64_t xxh64(const uint8_t *data, size_t length)
 	}
 	hash += length;
 	for (; end - data >= 8; data += 8)
-		hash = rotate(hash ^ accumulate(0, wire_load_u64(data)), 27) * PRIME1 + PRIME4;
+		hash = rotate(hash ^ accumulate(0, wire_load(data, 8)), 27) * PRIME1 + PRIME4;
 	if (end - data >= 4) {
-		hash = rotate(hash ^ wire_load_u32(data) * PRIME1, 23) * PRIME2 + PRIME3;
+		hash = rotate(hash ^ (uint32_t)wire_load(data, 4) * PRIME1, 23) * PRIME2 + PRIME3;
 		data += 4;
 	}
 	for (; data < end; data++)

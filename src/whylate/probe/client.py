@@ -12,10 +12,11 @@ from typing import Protocol
 
 from whylate import __version__
 from whylate.probe.link import Link
+from whylate.wire.codec import WireError
 from whylate.wire.frame import Frame
 from whylate.wire.messages import (
+    MESSAGES,
     PROTOCOL,
-    UNPACK,
     Done,
     Failed,
     Finish,
@@ -26,7 +27,6 @@ from whylate.wire.messages import (
     Progress,
     Welcome,
 )
-from whylate.wire.pack import WireError
 
 #: How long a command may take that the probe carries out at once.
 COMMAND_S = 30.0
@@ -232,12 +232,12 @@ class Client:
         return self._link.abandon()
 
     def _take(self, frame: Frame) -> Message | None:
-        unpack = UNPACK.get(frame.kind)
-        if unpack is None:
+        kind = MESSAGES.get(frame.kind)
+        if kind is None:
             self._link.counts.malformed += 1
             return None
         try:
-            message: Message = unpack(frame.payload)
+            message = kind.unpack(frame.payload)
         except WireError:
             self._link.counts.malformed += 1
             return None

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from whylate.wire.codec import WireError
 from whylate.wire.frame import Frame, FrameCounts, FrameDecoder, encode_frame
 from whylate.wire.messages import (
     FIRST_CONTROL,
@@ -29,7 +30,6 @@ from whylate.wire.messages import (
     Resend,
     Tail,
 )
-from whylate.wire.pack import WireError
 
 #: An acknowledgement goes out at the latest after that many frames, or that many seconds.
 ACK_FRAMES = 16

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from whylate.recording.accounting import CpuBook
 from whylate.recording.manifest import Plan, Problem
 from whylate.wire.app_samples import Threads
+from whylate.wire.codec import WireError
 from whylate.wire.messages import CpuResult, CpuStarted
-from whylate.wire.pack import WireError
 from whylate.wire.samples import INT64_MAX, Rows
 
 

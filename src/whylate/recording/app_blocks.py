@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.wire.app_samples import Threads, decode_app_samples, decode_threads
+from whylate.wire.codec import WireError
 from whylate.wire.events import decode_stages
 from whylate.wire.messages import Samples, SampleStages, SampleThreads
-from whylate.wire.pack import WireError
 from whylate.wire.samples import INT64_MAX, Rows
 
 

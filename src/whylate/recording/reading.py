@@ -22,10 +22,11 @@ from whylate.recording.recorder_book import RecorderBook
 from whylate.recording.shown import shown
 from whylate.recording.trial_book import TrialBook, TrialMessage
 from whylate.wire.app_samples import Threads
+from whylate.wire.codec import WireError
 from whylate.wire.events import decode_stages
 from whylate.wire.frame import Frame
 from whylate.wire.messages import (
-    UNPACK,
+    MESSAGES,
     AppEnded,
     BuildId,
     CpuResult,
@@ -49,7 +50,6 @@ from whylate.wire.messages import (
     Window,
 )
 from whylate.wire.messages import CpuEvents as CpuEventsMessage
-from whylate.wire.pack import WireError
 from whylate.wire.samples import Rows, decode_samples
 
 #: Notes of the probe after which its samples do not say what they should.
@@ -102,8 +102,8 @@ class Reading:
                 return
             if frame.kind == CLOSING:
                 self.closing = msgspec.json.decode(frame.payload, type=Closing)
-            elif frame.kind in UNPACK:
-                self._message(UNPACK[frame.kind](frame.payload))
+            elif frame.kind in MESSAGES:
+                self._message(MESSAGES[frame.kind].unpack(frame.payload))
         except (WireError, msgspec.ValidationError, msgspec.DecodeError):
             self.malformed += 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whylate.recording.manifest import BuildId, RecorderReport, SourceReport, SymbolsReport
 from whylate.recording.shown import shown
+from whylate.wire.codec import WireError
 from whylate.wire.messages import (
     BuildId as BuildIdMessage,
 )
@@ -16,7 +17,6 @@ from whylate.wire.messages import (
     RecorderStarted,
     Symbols,
 )
-from whylate.wire.pack import WireError
 
 #: More tracepoints than any engine has, more modules than the probe tells of.
 MOST_SOURCES = 200

@@ -11,6 +11,7 @@ from whylate.recording.manifest import Problem, RecorderReport
 from whylate.recording.raw_events import Names, events_of
 from whylate.recording.recorder_account import RecorderAccount
 from whylate.recording.windows import WHY, WindowsWriter
+from whylate.wire.codec import WireError
 from whylate.wire.events import RawEvent, decode_events
 from whylate.wire.messages import (
     Events,
@@ -18,7 +19,6 @@ from whylate.wire.messages import (
     RecorderResult,
 )
 from whylate.wire.messages import Window as WindowMessage
-from whylate.wire.pack import WireError
 
 INT64_MAX = (1 << 63) - 1
 

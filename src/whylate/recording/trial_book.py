@@ -19,6 +19,7 @@ from whylate.recording.points import (
 from whylate.recording.shown import shown
 from whylate.recording.trial_reports import Backing, Buffers, Flushes, Nature, TrialReport
 from whylate.recording.trials import COLUMNS, PLACE, TrialRows
+from whylate.wire.codec import WireError
 from whylate.wire.messages import (
     ClockNature,
     ClockRow,
@@ -31,7 +32,6 @@ from whylate.wire.messages import (
     TrialCounts,
     TrialFailed,
 )
-from whylate.wire.pack import WireError
 
 TrialMessage = (
     SwitchRow | SwitchFlushes | MemoryRow | MemoryBacking | ClockNature | ClockRow

@@ -8,6 +8,7 @@ from typing import Protocol
 from whylate.recording.load_rates import STOPPED
 from whylate.recording.manifest import LoadPlan, Plan
 from whylate.wire.app_samples import decode_app_samples
+from whylate.wire.codec import WireError
 from whylate.wire.messages import (
     ClockRow,
     CommandRow,
@@ -20,7 +21,6 @@ from whylate.wire.messages import (
     SwitchRow,
 )
 from whylate.wire.messages import Progress as ProbeProgress
-from whylate.wire.pack import WireError
 from whylate.wire.samples import Rows, decode_samples
 
 #: What a repetition is told by.

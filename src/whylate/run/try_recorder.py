@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from whylate.probe.client import Client, ProbeRefusedError, ProbeTimeoutError
 from whylate.recording.manifest import RecorderReport
 from whylate.recording.recorder_account import RecorderAccount
+from whylate.wire.codec import WireError
 from whylate.wire.frame import Frame
 from whylate.wire.messages import Message, Recorder, Result, Wakeup
-from whylate.wire.pack import WireError
 
 #: A few activations, which an idle board hardly notices.
 INTERVAL_NS = 10_000_000

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from whylate.wire.codec import WireError
 from whylate.wire.messages import Samples, SampleThreads
-from whylate.wire.pack import WireError
 from whylate.wire.samples import INT64_MAX, Rows, decode_numbers, signed
 
 #: What made a thread due, by the number that the probe sends (enum recorder_origin).

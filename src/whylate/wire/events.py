@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from whylate.wire.codec import WireError
 from whylate.wire.messages import Events, SampleStages
-from whylate.wire.pack import WireError
 from whylate.wire.samples import decode_numbers, signed
 
 #: A stage that was not seen.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import xxhash
 
+from whylate.wire.codec import WireError
 from whylate.wire.messages import MAX_PAYLOAD, PROTOCOL
-from whylate.wire.pack import WireError
 
 HEADER = struct.Struct("<BBI")
 CHECKSUM_SIZE = 8

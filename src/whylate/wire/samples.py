@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from whylate.wire.codec import WireError
 from whylate.wire.messages import Samples
-from whylate.wire.pack import WireError
 
 #: Rows that a block may become: 3.5 minutes of overruns at 50 µs, and about 200 MB to make them.
 MAX_ROWS = 1 << 22

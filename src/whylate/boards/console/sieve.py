@@ -19,9 +19,9 @@ import re
 import string
 from collections import deque
 
+from whylate.wire.codec import WireError
 from whylate.wire.frame import OVERHEAD, ForeignProtocolError, decode_frame
 from whylate.wire.messages import MAX_PAYLOAD
-from whylate.wire.pack import WireError
 
 _TEXT = string.printable.encode() + b"\x1b\x08\x07"
 #: What a line of text may consist of; line ends are dealt with apart.

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+/* A file of the host's that is written piece by piece, and replaces the old one when it is whole.
+ */
+#ifndef WHYLATE_PUT_H
+#define WHYLATE_PUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/messages.h"
+
+#define PUT_PATH    400
+#define PUT_MESSAGE 512
+
+struct put {
+	bool is_open;
+	int fd;
+	char path[PUT_PATH];
+	char temporary[PUT_PATH + 16];
+	uint64_t size;
+	uint64_t written;
+};
+
+/* put_piece - write a piece, and rename the file with the last one. Returns 0, or an errno with one
+ * line in text (PUT_MESSAGE bytes); then nothing is left of the file. */
+int put_piece(struct put *put, const struct wire_put *piece, char *text);
+
+/* put_abort - remove a file that is not whole */
+void put_abort(struct put *put);
+
+#endif

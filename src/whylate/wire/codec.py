@@ -1,0 +1,142 @@
+"""Messages to bytes and back: the field types of schema/wire.toml and the code that packs them.
+
+All integers are little-endian. Text, bytes and lists follow their length in elements, a u16.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, cast, get_type_hints
+
+
+class WireError(Exception):
+    """Bytes that are not what the wire's schema says."""
+
+
+class FieldType(NamedTuple):
+    """How one field travels: the value to bytes, and (payload, offset) to (value, next offset)."""
+
+    encode: Callable[[Any], bytes]
+    decode: Callable[[bytes, int], tuple[Any, int]]
+
+
+def _packed(layout: struct.Struct, *values: int) -> bytes:
+    try:
+        return layout.pack(*values)
+    except struct.error as error:
+        raise WireError(f"{values[0]} does not fit its field: {error}") from None
+
+
+def _piece(payload: bytes, at: int, length: int) -> bytes:
+    if at + length > len(payload):
+        raise WireError(f"payload ends {at + length - len(payload)} bytes too soon")
+    return payload[at : at + length]
+
+
+def _integer(code: str) -> FieldType:
+    layout = struct.Struct("<" + code)
+
+    def decode(payload: bytes, at: int) -> tuple[int, int]:
+        return layout.unpack(_piece(payload, at, layout.size))[0], at + layout.size
+
+    return FieldType(lambda value: _packed(layout, value), decode)
+
+
+_U16 = _integer("H")
+
+
+def _encode_blob(value: bytes) -> bytes:
+    return _U16.encode(len(value)) + value
+
+
+def _decode_blob(payload: bytes, at: int) -> tuple[bytes, int]:
+    length, at = _U16.decode(payload, at)
+    return _piece(payload, at, length), at + length
+
+
+def _encode_text(value: str) -> bytes:
+    """Return UTF-8 with its length; bytes that were not UTF-8 (PEP 383) become themselves again."""
+    try:
+        return _encode_blob(value.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError as error:
+        raise WireError(f"a text holds what no UTF-8 has: {error.reason}") from None
+
+
+def _decode_text(payload: bytes, at: int) -> tuple[str, int]:
+    data, at = _decode_blob(payload, at)
+    return data.decode("utf-8", "surrogateescape"), at
+
+
+def _list_of(element: FieldType) -> FieldType:
+    def encode(values: tuple[Any, ...]) -> bytes:
+        return _U16.encode(len(values)) + b"".join(map(element.encode, values))
+
+    def decode(payload: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+        count, at = _U16.decode(payload, at)
+        values = []
+        for _ in range(count):
+            value, at = element.decode(payload, at)
+            values.append(value)
+        return tuple(values), at
+
+    return FieldType(encode, decode)
+
+
+_TEXT = FieldType(_encode_text, _decode_text)
+
+U8 = Annotated[int, _integer("B")]
+U16 = Annotated[int, _U16]
+U32 = Annotated[int, _integer("I")]
+U64 = Annotated[int, _integer("Q")]
+I32 = Annotated[int, _integer("i")]
+Text = Annotated[str, _TEXT]
+Blob = Annotated[bytes, FieldType(_encode_blob, _decode_blob)]
+ListU16 = Annotated[tuple[int, ...], _list_of(_U16)]
+ListU64 = Annotated[tuple[int, ...], _list_of(_integer("Q"))]
+ListText = Annotated[tuple[str, ...], _list_of(_TEXT)]
+
+
+class Message:
+    """A message of the schema: a frozen dataclass whose fields are of the types above."""
+
+    __slots__ = ()
+    #: The id of the message in schema/wire.toml.
+    KIND: ClassVar[int]
+
+    def __init_subclass__(cls, kind: int | None = None) -> None:
+        if kind is not None:
+            cls.KIND = kind
+
+    def pack(self) -> bytes:
+        """Return the payload; raises WireError for a value that its field cannot hold."""
+        return b"".join(
+            field.encode(getattr(self, name)) for name, field in layout_of(type(self)).items()
+        )
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Self:
+        """Return the message in a payload; raises WireError."""
+        values, at = [], 0
+        for field in layout_of(cls).values():
+            value, at = field.decode(payload, at)
+            values.append(value)
+        if at != len(payload):
+            raise WireError(f"payload is {len(payload) - at} bytes too long")
+        return cls(*values)
+
+
+#: By class; made when the first message of a class is packed or unpacked.
+_LAYOUTS: dict[type[Message], dict[str, FieldType]] = {}
+
+
+def layout_of(message: type[Message]) -> dict[str, FieldType]:
+    """Return the fields of a message in the order in which they travel."""
+    if message not in _LAYOUTS:
+        hints = get_type_hints(message, include_extras=True)
+        _LAYOUTS[message] = {
+            name: cast(FieldType, hint.__metadata__[0])
+            for name, hint in hints.items()
+            if hasattr(hint, "__metadata__")
+        }
+    return _LAYOUTS[message]
