@@ -47,6 +47,8 @@ class Message:
     id: int
     doc: str
     fields: dict[str, str]
+    #: Whether the command starts a workload of the probe's.
+    workload: bool = False
 
     @property
     def python_name(self) -> str:
@@ -67,7 +69,7 @@ class Schema:
 def read_schema(path: Path) -> Schema:
     """Read and check the schema; raises SystemExit with the first fault."""
     raw = tomllib.loads(path.read_text())
-    messages = [Message(m["name"], m["id"], m["doc"], m["fields"]) for m in raw["message"]]
+    messages = [Message(**m) for m in raw["message"]]
     ids = [m.id for m in messages]
     if len(set(ids)) != len(ids) or not all(0 < i <= 0xFF for i in ids):
         sys.exit("schema: ids must differ and lie in 1…0xFF")
@@ -108,6 +110,8 @@ def c_header(schema: Schema) -> str:
         f"#define WIRE_PROTOCOL {schema.protocol}",
         f"#define WIRE_MAX_PAYLOAD {schema.max_payload}",
         f"#define WIRE_FRAGMENT_SIZE {schema.fragment_size}",
+        "/* Kinds below FIRST_ANSWER are the host's commands, from FIRST_CONTROL on the link's. */",
+        f"#define WIRE_FIRST_ANSWER {FIRST_ANSWER}",
         f"#define WIRE_FIRST_CONTROL {FIRST_CONTROL}",
         "",
         "enum wire_kind {",
@@ -124,9 +128,9 @@ def c_header(schema: Schema) -> str:
         out += ["};", ""]
     out += ["/* Any command of the host. */", "union wire_command {"]
     out += [f"\tstruct wire_{m.name} {m.name};" for m in commands]
-    out += ["};", "", "/* X(name, NAME) for each command of the host. */"]
-    out.append("#define WIRE_COMMANDS(X) \\")
-    out.append(" \\\n".join(f"\tX({m.name}, {m.name.upper()})" for m in commands))
+    out += ["};", "", "/* X(name, NAME) for each command that starts no workload. */"]
+    out.append("#define WIRE_SESSION_COMMANDS(X) \\")
+    out.append(" \\\n".join(f"\tX({m.name}, {m.name.upper()})" for m in commands if not m.workload))
     out += ["", "#endif", ""]
     return "\n".join(out)
 

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guardian.h"
-#include "session.h"
+#include "guardian/guardian.h"
+#include "session/session.h"
 #include "wire/messages.h"
 
 static int usage(FILE *out, int status)

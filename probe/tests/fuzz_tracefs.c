@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "event_lines.h"
-#include "recorder/tracefs/control.h"
+#include "tracefs/control.h"
 #include "recorder/tracefs/gather.h"
 #include "recorder/tracefs/rings.h"
 

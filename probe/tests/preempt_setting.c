@@ -56,7 +56,7 @@ static ssize_t written(int fd, const void *data, size_t length)
 
 #define open  opened
 #define write written
-#include "settings.c"
+#include "guardian/settings.c"
 
 int main(int argc, char **argv)
 {

@@ -18,7 +18,7 @@
 
 #include "clock.h"
 #include "event_lines.h"
-#include "guardian.h"
+#include "guardian/guardian.h"
 #include "recorder/engine.h"
 
 #define MOST_CPUS 64

@@ -8,14 +8,14 @@
  * cobs     lines of hexadecimal: "encoded decoded" for each
  * xxh64    lines of hexadecimal: their checksum
  * samples  lines "index latency overruns": a line "first count HEX" for each block that
- *          samples_take() makes of them with the room that the second argument says
+ *          samples_pack() makes of them with the room that the second argument says
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "samples.h"
+#include "workloads/activations/samples.h"
 #include "wire/messages.h"
 #include "wire/xxh64.h"
 
@@ -188,7 +188,7 @@ static void samples(char *line, size_t room)
 		if (!ring_put(&ring, next))
 			break;
 	ring.offered = ring_written(&ring);
-	while (data && (block = samples_take(&ring, data, NULL, room)).count) {
+	while (data && (block = samples_pack(&ring, data, NULL, room)).count) {
 		printf("%" PRIu64 " %u ", block.first, block.count);
 		put_hex(data, block.length);
 		printf("\n");

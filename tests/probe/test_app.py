@@ -196,7 +196,7 @@ def test_a_command_is_started_watched_and_ended(engine: int, tmp_path: Path) -> 
     assert not Path(f"/proc/{pid}").exists()
     assert heard.ended == []
     # The slowest part and a sample of the others.
-    assert {window.why for window in heard.windows} == {0, 1}
+    assert {window.reason for window in heard.windows} == {0, 1}
 
 
 def test_a_process_that_runs_is_watched_and_left_alone(engine: int) -> None:
@@ -260,7 +260,7 @@ def test_a_command_that_is_over_ends_the_run(engine: int) -> None:
 def test_the_first_that_is_too_late_ends_the_run(engine: int) -> None:
     with running(SLEEPER) as pid:
         heard = watch(app(pid=pid, seconds=30), engine, stop_above_ns=1_000)
-    (window,) = [one for one in heard.windows if one.why == 2]
+    (window,) = [one for one in heard.windows if one.reason == 2]
     assert window.run_ns - window.due_ns > 1_000
     # Some kernels do not show all switches from idle: whether any was missed here is up to them.
     assert [note.code for note in heard.notes if note.code != "hides-idle"] == ["stopped"]

@@ -11,9 +11,8 @@ WARNINGS += ["missing-prototypes", "format=2", "vla"]
 FLAGS = ["-std=c11", "-pthread", "-D_GNU_SOURCE", "-D_TIME_BITS=64", "-D_FILE_OFFSET_BITS=64"]
 FLAGS += [f"-W{name}" for name in WARNINGS]
 FLAGS += [f"-I{PROBE / 'src'}", f"-I{PROBE / 'tests'}"]
-ENGINE = sorted((PROBE / "src" / "recorder" / "tracefs").glob("*.c"))
-GUARDIAN = [PROBE / "src" / "guardian.c", PROBE / "src" / "settings.c"]
-GUARDIAN += sorted((PROBE / "src" / "loads").glob("*.c"))
+FOLDERS = ("recorder/tracefs", "tracefs", "guardian", "loads")
+SOURCES = [path for name in FOLDERS for path in sorted((PROBE / "src" / name).glob("*.c"))]
 
 
 def build_driver(name: str, directory: Path, *, sanitized: bool = False) -> Path:
@@ -21,7 +20,7 @@ def build_driver(name: str, directory: Path, *, sanitized: bool = False) -> Path
     how = ["-static", "-O2"]
     if sanitized:
         how = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    sources = [PROBE / "tests" / f"{name}.c", *ENGINE, *GUARDIAN]
+    sources = [PROBE / "tests" / f"{name}.c", *SOURCES]
     target = directory / name
     subprocess.run(["gcc", *how, *FLAGS, *sources, "-o", target], check=True, timeout=120)
     return target

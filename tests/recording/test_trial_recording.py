@@ -25,17 +25,17 @@ from whylate.recording.reader import open_recording
 from whylate.recording.trial_book import TrialBook, value_in
 from whylate.recording.trials import NAME
 from whylate.wire.messages import (
-    ClockNature,
-    ClockRow,
+    BenchFailed,
+    ClockProperties,
+    ClockRepetition,
     CommandOutput,
-    CommandRow,
+    CommandRepetition,
     MemoryBacking,
-    MemoryRow,
+    MemoryRepetition,
     Message,
+    RepetitionCounts,
     SwitchFlushes,
-    SwitchRow,
-    TrialCounts,
-    TrialFailed,
+    SwitchRepetition,
 )
 
 RINGS = plan_of([SwitchPoint(2), SwitchPoint(7)])
@@ -45,7 +45,7 @@ COMMAND = plan_of([CommandPoint(("true",), value=r"took ([\d.]+)")], rounds=2, r
 def rows_of(plan: TrialsPlan, skip: tuple[int, int] | None = None) -> list[Message]:
     """Return all repetitions of rings, each with figures of its own."""
     return [
-        SwitchRow(trial, repetition, 1000 + 10 * trial + repetition, 400, 100, 90)
+        SwitchRepetition(trial, repetition, 1000 + 10 * trial + repetition, 400, 100, 90)
         for trial in range(len(plan.order))
         for repetition in range(plan.repetitions)
         if (trial, repetition) != skip
@@ -90,9 +90,11 @@ def test_a_repetition_that_was_not_told_does_not_close_the_account(tmp_path: Pat
 
 
 def test_a_point_that_cannot_be_had_is_excused_and_its_reason_kept(tmp_path: Path) -> None:
-    told = [one for one in rows_of(RINGS) if isinstance(one, SwitchRow) and one.trial in (0, 2)]
+    told = [
+        one for one in rows_of(RINGS) if isinstance(one, SwitchRepetition) and one.turn in (0, 2)
+    ]
     directory = trial_journal(
-        tmp_path / "r", RINGS, *told, TrialFailed(1, 11, "only 3 of 7\x1b[31m tasks")
+        tmp_path / "r", RINGS, *told, BenchFailed(1, 11, "only 3 of 7\x1b[31m tasks")
     )
     manifest = open_recording(directory).manifest
     assert not [one for one in manifest.problems if one.fatal]
@@ -116,21 +118,21 @@ def test_a_counter_is_told_by_its_name(text: str, told: str) -> None:
     assert with_counter_name(text, counters) == told
     plan = replace(RINGS, counters=counters)
     book = TrialBook(plan)
-    book.take(TrialFailed(1, 16, text))
+    book.take(BenchFailed(1, 16, text))
     assert book.reports()[0].error == told
 
 
 HOSTILE: list[Message] = [
-    SwitchRow(4, 0, 1, 1, 1, 1),  # a trial beyond the plan
-    SwitchRow(0, 2, 1, 1, 1, 1),  # a repetition beyond it
-    SwitchRow(0, 0, 1, 1, 1, 1),  # told before
-    SwitchRow(1, 0, 1 << 63, 1, 1, 1),  # no int64
-    MemoryRow(0, 0, 1, 1),  # another workload
-    TrialCounts(0, 0, (1, 2)),  # counters that nobody asked for
+    SwitchRepetition(4, 0, 1, 1, 1, 1),  # a trial beyond the plan
+    SwitchRepetition(0, 2, 1, 1, 1, 1),  # a repetition beyond it
+    SwitchRepetition(0, 0, 1, 1, 1, 1),  # told before
+    SwitchRepetition(1, 0, 1 << 63, 1, 1, 1),  # no int64
+    MemoryRepetition(0, 0, 1, 1),  # another workload
+    RepetitionCounts(0, 0, (1, 2)),  # counters that nobody asked for
     SwitchFlushes(0, 1, 1, 1 << 62, 0),
-    ClockRow(0, 0, 0, 0, 1, 1, 1, 1, 1),
-    CommandRow(0, 1, 1, 1, 1, 0, 0),
-    TrialFailed(99, 1, "x"),
+    ClockRepetition(0, 0, 0, 0, 1, 1, 1, 1, 1),
+    CommandRepetition(0, 1, 1, 1, 1, 0, 0),
+    BenchFailed(99, 1, "x"),
 ]
 
 
@@ -146,14 +148,14 @@ def test_what_cannot_be_of_the_plan_is_damage(tmp_path: Path, message: Message) 
 def test_trials_of_a_run_that_has_none_are_damage(tmp_path: Path) -> None:
     from journals import journal, samples
 
-    directory = journal(tmp_path / "r", samples(), SwitchRow(0, 0, 1, 1, 1, 1))
+    directory = journal(tmp_path / "r", samples(), SwitchRepetition(0, 0, 1, 1, 1, 1))
     manifest = open_recording(directory).manifest
     assert "journal" in [one.code for one in manifest.problems]
 
 
 def test_counts_stand_beside_their_repetitions(tmp_path: Path) -> None:
     plan = plan_of([SwitchPoint(2)], rounds=1, counters=[CounterPlan("cycles", 0, 0)])
-    counts = [TrialCounts(0, 1, (70,)), TrialCounts(0, 0, (60,))]
+    counts = [RepetitionCounts(0, 1, (70,)), RepetitionCounts(0, 0, (60,))]
     directory = trial_journal(tmp_path / "r", plan, *rows_of(plan), *counts)
     recording = open_recording(directory)
     assert recording.trials.counts["cycles"].tolist() == [60, 70]
@@ -165,7 +167,7 @@ def test_counts_stand_beside_their_repetitions(tmp_path: Path) -> None:
 def test_memory_keeps_what_stood_behind_both_buffers_before_and_after(tmp_path: Path) -> None:
     plan = plan_of([MemoryPoint("copy", 8192)], rounds=1, repetitions=1)
     told = [
-        MemoryRow(0, 0, 5, 1),
+        MemoryRepetition(0, 0, 5, 1),
         MemoryBacking(0, 0, 0, 2, 2, 1, 0, 0, 0),
         MemoryBacking(0, 0, 1, 2, 2, 2, 0, 0, 0),
         MemoryBacking(0, 1, 0, 2, 2, 0, 0, 0, 1),
@@ -183,7 +185,10 @@ def test_memory_keeps_what_stood_behind_both_buffers_before_and_after(tmp_path: 
 
 def test_a_clock_has_a_row_for_each_thread(tmp_path: Path) -> None:
     plan = plan_of([ClockPoint("monotonic", 2)], rounds=1, repetitions=1)
-    told = [ClockNature(0, 0, 1), *(ClockRow(0, 0, n, n, 100, 5, 7, 0, 0) for n in (1, 0))]
+    told = [
+        ClockProperties(0, 0, 1),
+        *(ClockRepetition(0, 0, n, n, 100, 5, 7, 0, 0) for n in (1, 0)),
+    ]
     recording = open_recording(trial_journal(tmp_path / "r", plan, *told))
     assert recording.trials.of("thread").tolist() == [0, 1]
     nature = recording.manifest.trials[0].nature
@@ -195,9 +200,9 @@ def test_the_number_is_found_in_what_a_command_wrote_which_is_not_kept(tmp_path:
     told = [
         CommandOutput(0, 0, b"password=hunter2\ntook 1"),
         CommandOutput(0, 0, b"2.5 ms\n"),
-        CommandRow(0, 10, 1, 1, 1, 0, 0),
+        CommandRepetition(0, 10, 1, 1, 1, 0, 0),
         CommandOutput(1, 1, b"nothing of the kind"),
-        CommandRow(1, 10, 1, 1, 1, 0, 0),
+        CommandRepetition(1, 10, 1, 1, 1, 0, 0),
     ]
     directory = trial_journal(tmp_path / "r", COMMAND, *told)
     recording = open_recording(directory)
@@ -212,7 +217,9 @@ def test_the_number_is_found_in_what_a_command_wrote_which_is_not_kept(tmp_path:
 
 def test_more_output_than_a_probe_keeps_is_damage(tmp_path: Path) -> None:
     much = [CommandOutput(0, 0, bytes(4000)) for _ in range(17)]
-    directory = trial_journal(tmp_path / "r", COMMAND, *much, CommandRow(0, 1, 1, 1, 1, 0, 0))
+    directory = trial_journal(
+        tmp_path / "r", COMMAND, *much, CommandRepetition(0, 1, 1, 1, 1, 0, 0)
+    )
     assert "journal" in [one.code for one in open_recording(directory).manifest.problems]
 
 

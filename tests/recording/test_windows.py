@@ -42,7 +42,7 @@ NAMES = [
     Name(3, 24, "eth0"),
 ]
 WINDOW = Window(
-    cpu=0, tid=7, prio=4, why=1, activation=2, due_ns=DUE, run_ns=DUE + 80_000,
+    cpu=0, tid=7, prio=4, reason=1, activation=2, due_ns=DUE, run_ns=DUE + 80_000,
     timer_ns=DUE + 700, waking_ns=DUE + 900, switched_ns=DUE + 79_000, waking_cpu=0,
     observed_ns=DUE, events=7, sums=(1000, 2000, 0, 0, 77_000, 0),
 )  # fmt: skip
@@ -126,7 +126,7 @@ def test_an_interrupt_that_found_user_code_says_so_and_other_cpus_events_are_kep
     rows = [(EventKind.SWITCH, -100, 1, 0, 7, 20, 1, 0),
             (EventKind.STACK, 720, 0x81, 0, 20, 0, 0, 0)]  # fmt: skip
     elsewhere = [(EventKind.WAKING, 800, 4, 0, 7, 0, 0, 0)]
-    message = replace(WINDOW, events=2, why=2, waking_cpu=1)
+    message = replace(WINDOW, events=2, reason=2, waking_cpu=1)
     finish(
         journal(tmp_path / "r", STARTED, samples(), message, events(rows),
                 events(elsewhere, cpu=1), *NAMES)
@@ -152,7 +152,9 @@ def test_what_went_to_several_cpus_at_once_is_an_event_for_each(tmp_path: Path) 
 
 
 def test_a_window_for_no_reason_is_refused(tmp_path: Path) -> None:
-    manifest = finish(journal(tmp_path / "r", STARTED, samples(), replace(WINDOW, why=3), events()))
+    manifest = finish(
+        journal(tmp_path / "r", STARTED, samples(), replace(WINDOW, reason=3), events())
+    )
     assert list(read_windows(tmp_path / "r")) == []
     assert manifest.problems
 

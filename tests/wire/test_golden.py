@@ -1,7 +1,7 @@
 """Both ends of the wire against the same bytes, which neither of them wrote.
 
 The vectors in schema/golden were made once, from the text of schema/wire.toml, of
-probe/src/samples.h, of the papers on COBS and of the specification of XXH64, by programs that
+samples.h, of the papers on COBS and of the specification of XXH64, by programs that
 share no code with either end.
 """
 
@@ -86,7 +86,7 @@ def wire_echo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     if missing := absent(target):
         pytest.skip(f"needs {missing}")
     folder = tmp_path_factory.mktemp(request.param)
-    sources = ["wire/messages.c", "wire/pack.c", "wire/xxh64.c", "samples.c"]
+    sources = ["wire/messages.c", "wire/pack.c", "wire/xxh64.c", "workloads/activations/samples.c"]
     built = compile_c(target.compiler, "wire_echo", sources, folder, ["-O2", "-static"])
 
     def run(mode: list[str], data: bytes) -> list[str]:

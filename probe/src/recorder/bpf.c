@@ -6,7 +6,7 @@
  * All that the kernel holds for it hangs on descriptors: it is gone when the probe is, however the
  * probe ended. It needs the kernel's BTF and what came with 5.18: CO-RE done by the kernel.
  */
-#include "../clock.h"
+#include "clock.h"
 #include "bpf_program.h"
 
 #include <errno.h>

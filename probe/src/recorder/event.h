@@ -149,9 +149,9 @@ static inline __attribute__((always_inline)) int recorder_is_drawn(__u16 cpu, __
 
 /* What a measured thread says to the recorder, which looks when it is switched away from. */
 struct recorder_want {
-	__u64 due_ns;	  /* of the first activation since then that is wanted; 0: none */
-	__u64 above_ns;	  /* latencies above it are wanted, */
-	__u64 body_every; /* and one of so many of the others; 0: none of them */
+	__u64 due_ns;	     /* of the first activation since then that is wanted; 0: none */
+	__u64 above_ns;	     /* latencies above it are wanted, */
+	__u64 control_every; /* and one of so many of the others; 0: none of them */
 };
 
 /* What woke a thread of a watched program, and so made it due (and when that was). */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pack_events.h"
 
-#include "../leb128.h"
+#include "wire/leb128.h"
 
 /* Which of e and f hold an address. */
 #define ADDRESS_E 1u

@@ -23,7 +23,7 @@ static inline void want(struct recorder_want *want, struct threshold *own, uint1
 		    (latency_ns > 0 && (uint64_t)latency_ns > above_ns);
 
 	/* The first since it slept, where there are several: the window is as long as all. */
-	if (!want->due_ns && (late || recorder_is_drawn(cpu, index, want->body_every)))
+	if (!want->due_ns && (late || recorder_is_drawn(cpu, index, want->control_every)))
 		__atomic_store_n(&want->due_ns, due_ns, __ATOMIC_RELAXED);
 }
 

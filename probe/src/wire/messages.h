@@ -8,6 +8,8 @@
 #define WIRE_PROTOCOL	   1
 #define WIRE_MAX_PAYLOAD   4096
 #define WIRE_FRAGMENT_SIZE 40
+/* Kinds below FIRST_ANSWER are the host's commands, from FIRST_CONTROL on the link's. */
+#define WIRE_FIRST_ANSWER  64
 #define WIRE_FIRST_CONTROL 240
 
 enum wire_kind {
@@ -25,11 +27,11 @@ enum wire_kind {
 	WIRE_RECORDER = 12,
 	WIRE_APP = 13,
 	WIRE_COUNTERS = 14,
-	WIRE_SWITCH_TRIAL = 15,
-	WIRE_MEMORY_TRIAL = 16,
-	WIRE_CLOCK_TRIAL = 17,
-	WIRE_COMMAND_TRIAL = 18,
-	WIRE_ACCOUNT = 19,
+	WIRE_BENCH_SWITCH = 15,
+	WIRE_BENCH_MEMORY = 16,
+	WIRE_BENCH_CLOCK = 17,
+	WIRE_BENCH_COMMAND = 18,
+	WIRE_ACCOUNTING = 19,
 	WIRE_RUN = 20,
 	WIRE_PUT = 21,
 	WIRE_WELCOME = 64,
@@ -64,16 +66,16 @@ enum wire_kind {
 	WIRE_TAIL = 243,
 	WIRE_MARK = 244,
 	WIRE_MARKED = 245,
-	WIRE_SWITCH_ROW = 90,
+	WIRE_SWITCH_REPETITION = 90,
 	WIRE_SWITCH_FLUSHES = 91,
-	WIRE_MEMORY_ROW = 92,
+	WIRE_MEMORY_REPETITION = 92,
 	WIRE_MEMORY_BACKING = 93,
-	WIRE_CLOCK_NATURE = 94,
-	WIRE_CLOCK_ROW = 95,
-	WIRE_COMMAND_ROW = 96,
+	WIRE_CLOCK_PROPERTIES = 94,
+	WIRE_CLOCK_REPETITION = 95,
+	WIRE_COMMAND_REPETITION = 96,
 	WIRE_COMMAND_OUTPUT = 97,
-	WIRE_TRIAL_COUNTS = 98,
-	WIRE_TRIAL_FAILED = 99,
+	WIRE_REPETITION_COUNTS = 98,
+	WIRE_BENCH_FAILED = 99,
 	WIRE_CPU_EVENTS = 100,
 	WIRE_RUN_OUTPUT = 101,
 	WIRE_RUN_ENDED = 102,
@@ -86,7 +88,7 @@ struct wire_hello {
 
 /* read - Read what matches a glob pattern: answered by file messages, then done. */
 struct wire_read {
-	uint8_t how;
+	uint8_t method;
 	uint32_t limit;
 	uint64_t offset;
 	struct wire_bytes pattern;
@@ -153,7 +155,7 @@ struct wire_recorder {
 	uint8_t engine;
 	uint64_t threshold_ns;
 	uint32_t tail_ppm;
-	uint32_t body_every;
+	uint32_t control_every;
 	uint64_t ring_bytes;
 	uint64_t stop_above_ns;
 };
@@ -174,11 +176,11 @@ struct wire_counters {
 	struct wire_list modes;
 };
 
-/* switch_trial - Pass a token round a ring of tasks: answered by switch_row messages, then done. */
-struct wire_switch_trial {
-	uint32_t trial;
+/* bench_switch - Pass a token round a ring of tasks: answered by switch_row messages, then done. */
+struct wire_bench_switch {
+	uint32_t turn;
 	uint16_t tasks;
-	uint8_t over;
+	uint8_t channel;
 	uint8_t threads;
 	uint64_t set_bytes;
 	uint64_t block_ns;
@@ -187,11 +189,11 @@ struct wire_switch_trial {
 	struct wire_list cpus;
 };
 
-/* memory_trial - Copy, set or read memory: answered by memory_row and memory_backing messages, then
+/* bench_memory - Copy, set or read memory: answered by memory_row and memory_backing messages, then
  * done. */
-struct wire_memory_trial {
-	uint32_t trial;
-	uint8_t what;
+struct wire_bench_memory {
+	uint32_t turn;
+	uint8_t operation;
 	uint8_t source;
 	uint8_t pages;
 	uint8_t routine;
@@ -201,12 +203,12 @@ struct wire_memory_trial {
 	uint16_t cpu;
 };
 
-/* clock_trial - Read a clock in threads: answered by clock_nature and clock_row messages, then
+/* bench_clock - Read a clock in threads: answered by clock_nature and clock_row messages, then
  * done. */
-struct wire_clock_trial {
-	uint32_t trial;
+struct wire_bench_clock {
+	uint32_t turn;
 	int32_t clock;
-	uint8_t how;
+	uint8_t method;
 	uint16_t threads;
 	uint64_t service_ns;
 	uint64_t think_ns;
@@ -215,15 +217,15 @@ struct wire_clock_trial {
 	struct wire_list cpus;
 };
 
-/* command_trial - Run a command once: answered by command_output messages and a command_row, then
+/* bench_command - Run a command once: answered by command_output messages and a command_row, then
  * done. */
-struct wire_command_trial {
-	uint32_t trial;
+struct wire_bench_command {
+	uint32_t turn;
 	struct wire_list argv;
 };
 
-/* account - End of the trials: answered by result, then done. */
-struct wire_account {
+/* accounting - End of the benchmarks: answered by result, then done. */
+struct wire_accounting {
 	char nothing; /* C has no empty structs */
 };
 
@@ -297,8 +299,7 @@ struct wire_cpu_started {
 	uint64_t interval_ns;
 };
 
-/* samples - Consecutive activations of one CPU from `first` on; `data` as in probe/src/samples.h.
- */
+/* samples - Consecutive activations of one CPU from `first` on; `data` as in samples.h. */
 struct wire_samples {
 	uint16_t cpu;
 	uint16_t count;
@@ -387,8 +388,7 @@ struct wire_recorder_source {
 	int32_t error;
 };
 
-/* sample_stages - How the activations of a block of samples came about; `data` as in
- * probe/src/samples.h. */
+/* sample_stages - How the activations of a block of samples came about; `data` as in samples.h. */
 struct wire_sample_stages {
 	uint16_t cpu;
 	uint16_t count;
@@ -402,7 +402,7 @@ struct wire_window {
 	uint16_t cpu;
 	uint32_t tid;
 	uint8_t prio;
-	uint8_t why;
+	uint8_t reason;
 	uint64_t activation;
 	uint64_t due_ns;
 	uint64_t run_ns;
@@ -430,8 +430,7 @@ struct wire_name {
 	struct wire_bytes text;
 };
 
-/* sample_threads - Whose the activations of a block of samples are; `data` as in
- * probe/src/app_samples.h. */
+/* sample_threads - Whose the activations of a block of samples are; `data` as in app_samples.h. */
 struct wire_sample_threads {
 	uint16_t cpu;
 	uint16_t count;
@@ -450,7 +449,7 @@ struct wire_app_ended {
  * tell. */
 struct wire_recorder_result {
 	uint64_t windows;
-	uint64_t passed_over;
+	uint64_t rate_limited;
 	uint64_t events;
 	uint64_t missed;
 	uint64_t runs;
@@ -517,9 +516,10 @@ struct wire_marked {
 	uint32_t token;
 };
 
-/* switch_row - A block of a ring, and one of a task that passes the token to itself as often. */
-struct wire_switch_row {
-	uint32_t trial;
+/* switch_repetition - A block of a ring, and one of a task that passes the token to itself as
+ * often. */
+struct wire_switch_repetition {
+	uint32_t turn;
 	uint16_t repetition;
 	uint64_t ring_ns;
 	uint64_t own_ns;
@@ -530,25 +530,26 @@ struct wire_switch_row {
 /* switch_flushes - What was counted in a block of its own. error: the errno for which it was not;
  * 0. */
 struct wire_switch_flushes {
-	uint32_t trial;
+	uint32_t turn;
 	uint64_t hops;
 	uint64_t switches;
 	uint64_t flushes;
 	int32_t error;
 };
 
-/* memory_row - So many passes over the bytes of a trial; of latency, so many dependent reads. */
-struct wire_memory_row {
-	uint32_t trial;
+/* memory_repetition - So many passes over the bytes of a turn; of latency, so many dependent reads.
+ */
+struct wire_memory_repetition {
+	uint32_t turn;
 	uint16_t repetition;
 	uint64_t ns;
 	uint64_t passes;
 };
 
-/* memory_backing - What stands behind a buffer of a trial, before its first repetition and after
- * its last. */
+/* memory_backing - What stands behind a buffer of a turn, before its first repetition and after its
+ * last. */
 struct wire_memory_backing {
-	uint32_t trial;
+	uint32_t turn;
 	uint8_t after;
 	uint8_t target;
 	uint64_t pages;
@@ -559,17 +560,18 @@ struct wire_memory_backing {
 	int32_t error;
 };
 
-/* clock_nature - What reading a clock is. system_call: 0 none is made, 1 one is, 2 not known. */
-struct wire_clock_nature {
-	uint32_t trial;
+/* clock_properties - What reading a clock is. system_call: 0 none is made, 1 one is, 2 not known.
+ */
+struct wire_clock_properties {
+	uint32_t turn;
 	uint8_t system_call;
 	uint64_t resolution_ns;
 };
 
-/* clock_row - What one thread did in a repetition: its calls, and then its comparisons with the
- * others. */
-struct wire_clock_row {
-	uint32_t trial;
+/* clock_repetition - What one thread did in a repetition: its calls, and then its comparisons with
+ * the others. */
+struct wire_clock_repetition {
+	uint32_t turn;
 	uint16_t repetition;
 	uint16_t thread;
 	uint16_t cpu;
@@ -580,10 +582,10 @@ struct wire_clock_row {
 	uint64_t most_backward_ns;
 };
 
-/* command_row - How a command went. status: its exit status; signal: the one that ended it, or 0.
- */
-struct wire_command_row {
-	uint32_t trial;
+/* command_repetition - How a command went. status: its exit status; signal: the one that ended it,
+ * or 0. */
+struct wire_command_repetition {
+	uint32_t turn;
 	uint64_t wall_ns;
 	uint64_t user_ns;
 	uint64_t system_ns;
@@ -595,23 +597,23 @@ struct wire_command_row {
 /* command_output - A piece of what a command wrote, in order. cut: what came before it was too much
  * to keep. */
 struct wire_command_output {
-	uint32_t trial;
+	uint32_t turn;
 	uint8_t cut;
 	struct wire_bytes data;
 };
 
-/* trial_counts - What the counters counted in a repetition, in the order of the command counters.
- */
-struct wire_trial_counts {
-	uint32_t trial;
+/* repetition_counts - What the counters counted in a repetition, in the order of the command
+ * counters. */
+struct wire_repetition_counts {
+	uint32_t turn;
 	uint16_t repetition;
 	struct wire_list values;
 };
 
-/* trial_failed - A trial could not be made, or not to its end. error: an errno; its command fails
+/* bench_failed - A turn could not be made, or not to its end. error: an errno; its command fails
  * too. */
-struct wire_trial_failed {
-	uint32_t trial;
+struct wire_bench_failed {
+	uint32_t turn;
 	int32_t error;
 	struct wire_bytes text;
 };
@@ -655,22 +657,21 @@ union wire_command {
 	struct wire_recorder recorder;
 	struct wire_app app;
 	struct wire_counters counters;
-	struct wire_switch_trial switch_trial;
-	struct wire_memory_trial memory_trial;
-	struct wire_clock_trial clock_trial;
-	struct wire_command_trial command_trial;
-	struct wire_account account;
+	struct wire_bench_switch bench_switch;
+	struct wire_bench_memory bench_memory;
+	struct wire_bench_clock bench_clock;
+	struct wire_bench_command bench_command;
+	struct wire_accounting accounting;
 	struct wire_run run;
 	struct wire_put put;
 };
 
-/* X(name, NAME) for each command of the host. */
-#define WIRE_COMMANDS(X)                                                                           \
+/* X(name, NAME) for each command that starts no workload. */
+#define WIRE_SESSION_COMMANDS(X)                                                                   \
 	X(hello, HELLO)                                                                            \
 	X(read, READ)                                                                              \
 	X(load_start, LOAD_START)                                                                  \
 	X(setting, SETTING)                                                                        \
-	X(wakeup, WAKEUP)                                                                          \
 	X(stop, STOP)                                                                              \
 	X(frequency, FREQUENCY)                                                                    \
 	X(finish, FINISH)                                                                          \
@@ -678,13 +679,8 @@ union wire_command {
 	X(pause, PAUSE)                                                                            \
 	X(phase, PHASE)                                                                            \
 	X(recorder, RECORDER)                                                                      \
-	X(app, APP)                                                                                \
 	X(counters, COUNTERS)                                                                      \
-	X(switch_trial, SWITCH_TRIAL)                                                              \
-	X(memory_trial, MEMORY_TRIAL)                                                              \
-	X(clock_trial, CLOCK_TRIAL)                                                                \
-	X(command_trial, COMMAND_TRIAL)                                                            \
-	X(account, ACCOUNT)                                                                        \
+	X(accounting, ACCOUNTING)                                                                  \
 	X(run, RUN)                                                                                \
 	X(put, PUT)
 

@@ -97,7 +97,7 @@ class RecorderAccount:
             ring_events=started.ring_events if started is not None else 0,
             sources=self._sources,
             windows=windows,
-            passed_over=result.passed_over if result is not None else 0,
+            passed_over=result.rate_limited if result is not None else 0,
             events=result.events if result is not None else 0,
             missed=result.missed if result is not None else 0,
             runs=result.runs if result is not None and result.runs else None,

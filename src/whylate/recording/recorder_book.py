@@ -58,7 +58,7 @@ class RecorderBook:
                  message.switched_ns, message.observed_ns, message.activation)  # fmt: skip
         if max(times) > INT64_MAX or message.tid > 0x7FFFFFFF or message.run_ns < message.due_ns:
             raise WireError("a window at no possible time")
-        if message.why >= len(WHY):
+        if message.reason >= len(WHY):
             raise WireError("a window for no known reason")
         self._window = message
         self._raw = {}
@@ -95,7 +95,7 @@ class RecorderBook:
                 prio=message.prio,
                 due_ns=message.due_ns,
                 run_ns=message.run_ns,
-                why=WHY[message.why],
+                why=WHY[message.reason],
                 timer_ns=message.timer_ns or None,
                 waking_ns=message.waking_ns or None,
                 switched_ns=message.switched_ns or None,

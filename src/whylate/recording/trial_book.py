@@ -21,28 +21,34 @@ from whylate.recording.trial_reports import Backing, Buffers, Flushes, Nature, T
 from whylate.recording.trials import COLUMNS, PLACE, TrialRows
 from whylate.wire.codec import WireError
 from whylate.wire.messages import (
-    ClockNature,
-    ClockRow,
+    BenchFailed,
+    ClockProperties,
+    ClockRepetition,
     CommandOutput,
-    CommandRow,
+    CommandRepetition,
     MemoryBacking,
-    MemoryRow,
+    MemoryRepetition,
+    RepetitionCounts,
     SwitchFlushes,
-    SwitchRow,
-    TrialCounts,
-    TrialFailed,
+    SwitchRepetition,
 )
 
+Repetition = SwitchRepetition | MemoryRepetition | ClockRepetition | CommandRepetition
 TrialMessage = (
-    SwitchRow | SwitchFlushes | MemoryRow | MemoryBacking | ClockNature | ClockRow
-    | CommandRow | CommandOutput | TrialCounts | TrialFailed
-)  # fmt: skip
-_Row = SwitchRow | MemoryRow | ClockRow | CommandRow
+    Repetition
+    | SwitchFlushes
+    | MemoryBacking
+    | ClockProperties
+    | CommandOutput
+    | RepetitionCounts
+    | BenchFailed
+)
+_Row = SwitchRepetition | MemoryRepetition | ClockRepetition | CommandRepetition
 _ROWS: dict[type[_Row], str] = {
-    SwitchRow: "switch",
-    MemoryRow: "memory",
-    ClockRow: "clock",
-    CommandRow: "cmd",
+    SwitchRepetition: "switch",
+    MemoryRepetition: "memory",
+    ClockRepetition: "clock",
+    CommandRepetition: "cmd",
 }
 #: Nothing that is measured here is that large; and what is larger has no int64.
 _MOST = 1 << 62
@@ -56,7 +62,7 @@ NUMBER = re.compile(
 _GOES_ON = re.compile(r"[.,]?\d|,\d")
 
 
-def failure_of(row: CommandRow) -> str | None:
+def failure_of(row: CommandRepetition) -> str | None:
     """Say how a command failed, after which it is not run again; None where it did not."""
     if not row.status and not row.signal:
         return None
@@ -93,15 +99,15 @@ class TrialBook:
 
     def take(self, message: TrialMessage) -> None:
         """Enter a message; raises WireError for what cannot be of this plan."""
-        if message.trial >= len(self.plan.order):
+        if message.turn >= len(self.plan.order):
             raise WireError("a trial that was not planned")
-        if isinstance(message, SwitchRow | MemoryRow | ClockRow | CommandRow):
+        if isinstance(message, Repetition):
             self._row(message)
-        elif isinstance(message, TrialCounts):
+        elif isinstance(message, RepetitionCounts):
             self._count(message)
-        elif isinstance(message, TrialFailed):
+        elif isinstance(message, BenchFailed):
             text = with_counter_name(message.text, self.plan.counters)
-            self._report(message.trial, error=shown(text, 300) or "it failed")
+            self._report(message.turn, error=shown(text, 300) or "it failed")
         elif isinstance(message, CommandOutput):
             self._write(message)
         elif isinstance(message, MemoryBacking):
@@ -109,11 +115,11 @@ class TrialBook:
         elif isinstance(message, SwitchFlushes):
             _bounded(message.hops, message.switches, message.flushes)
             found = Flushes(message.hops, message.switches, message.flushes, message.error)
-            self._report(message.trial, flushes=found)
+            self._report(message.turn, flushes=found)
         else:
             _bounded(message.resolution_ns)
             nature = {0: False, 1: True}.get(message.system_call)
-            self._report(message.trial, nature=Nature(nature, message.resolution_ns))
+            self._report(message.turn, nature=Nature(nature, message.resolution_ns))
 
     def _report(self, trial: int, **changes: object) -> None:
         before = self._reports.get(trial, TrialReport(trial))
@@ -125,35 +131,35 @@ class TrialBook:
     def _row(self, message: _Row) -> None:
         if _ROWS[type(message)] != self.workload:
             raise WireError("a repetition of another workload")
-        repetition = 0 if isinstance(message, CommandRow) else message.repetition
-        thread = message.thread if isinstance(message, ClockRow) else 0
-        point = self._point(message.trial)
+        repetition = 0 if isinstance(message, CommandRepetition) else message.repetition
+        thread = message.thread if isinstance(message, ClockRepetition) else 0
+        point = self._point(message.turn)
         threads = point.threads if isinstance(point, ClockPoint) else 1
-        place = (message.trial, repetition, thread)
+        place = (message.turn, repetition, thread)
         if place in self._rows or repetition >= self.plan.repetitions or thread >= threads:
             raise WireError("a repetition that was not planned, or that was told before")
         values = tuple(int(getattr(message, name)) for name in COLUMNS[self.workload])
         _bounded(*values)
         self._rows[place] = values
-        if isinstance(message, CommandRow):
-            self._find_value(message.trial)
+        if isinstance(message, CommandRepetition):
+            self._find_value(message.turn)
             failure = failure_of(message)
             if failure is not None:
-                self._report(message.trial, error=failure)
+                self._report(message.turn, error=failure)
 
-    def _count(self, message: TrialCounts) -> None:
+    def _count(self, message: RepetitionCounts) -> None:
         if len(message.values) != len(self.plan.counters):
             raise WireError("counts of other counters")
         _bounded(*message.values)
-        self._counts[message.trial, message.repetition] = tuple(message.values)
+        self._counts[message.turn, message.repetition] = tuple(message.values)
 
     def _write(self, message: CommandOutput) -> None:
-        output = self._output.setdefault(message.trial, bytearray())
+        output = self._output.setdefault(message.turn, bytearray())
         if len(output) + len(message.data) > _MOST_OUTPUT:
             raise WireError("more output than the probe keeps")
         output += message.data
         if message.cut:
-            self._report(message.trial, output_cut=True)
+            self._report(message.turn, output_cut=True)
 
     def _find_value(self, trial: int) -> None:
         """Look for the number in what the command wrote, which is not kept."""
@@ -171,12 +177,12 @@ class TrialBook:
         frames = None if message.error else message.frames
         found = Backing(message.pages, message.present, frames, message.huge_bytes,
                         message.hugetlb_bytes)  # fmt: skip
-        report = self._reports.get(message.trial, TrialReport(message.trial))
+        report = self._reports.get(message.turn, TrialReport(message.turn))
         when = "after" if message.after else "before"
         buffers = getattr(report, when) or Buffers()
         which = "target" if message.target else "source"
         buffers = msgspec.structs.replace(buffers, **{which: found})
-        self._report(message.trial, **{when: buffers})
+        self._report(message.turn, **{when: buffers})
 
     def rows(self) -> TrialRows:
         """Return the repetitions of all trials, in the order of the plan."""

@@ -188,7 +188,7 @@ def recorder_of(plan: RecorderPlan) -> Recorder:
         engine=ENGINES.index(plan.engine),
         threshold_ns=plan.threshold_ns or 0,
         tail_ppm=plan.tail_ppm,
-        body_every=plan.body_every,
+        control_every=plan.body_every,
         ring_bytes=0,
         stop_above_ns=plan.stop_above_ns or 0,
     )

@@ -10,21 +10,21 @@ from whylate.recording.manifest import LoadPlan, Plan
 from whylate.wire.app_samples import decode_app_samples
 from whylate.wire.codec import WireError
 from whylate.wire.messages import (
-    ClockRow,
-    CommandRow,
+    ClockRepetition,
+    CommandRepetition,
     CpuStarted,
     LoadStarted,
     LoadWork,
-    MemoryRow,
+    MemoryRepetition,
     Message,
     Samples,
-    SwitchRow,
+    SwitchRepetition,
 )
 from whylate.wire.messages import Progress as ProbeProgress
 from whylate.wire.samples import Rows, decode_samples
 
 #: What a repetition is told by.
-ROWS = (SwitchRow, MemoryRow, ClockRow, CommandRow)
+ROWS = (SwitchRepetition, MemoryRepetition, ClockRepetition, CommandRepetition)
 
 
 @dataclass(frozen=True)

@@ -27,17 +27,17 @@ from whylate.recording.points import (
 from whylate.recording.trial_book import failure_of
 from whylate.run.record import TELL_S, Run
 from whylate.wire.messages import (
-    Account,
-    ClockTrial,
-    CommandRow,
-    CommandTrial,
+    Accounting,
+    BenchClock,
+    BenchCommand,
+    BenchMemory,
+    BenchSwitch,
+    CommandRepetition,
     Counters,
     Done,
     Failed,
-    MemoryTrial,
     Message,
     Stop,
-    SwitchTrial,
 )
 
 #: Of the message memory_trial: wherever the scheduler puts it.
@@ -67,10 +67,10 @@ def trial_of(plan: TrialsPlan, number: int) -> Message:
     """Return the command that makes a trial of a plan."""
     point = plan.points[plan.order[number]]
     if isinstance(point, SwitchPoint):
-        return SwitchTrial(
-            trial=number,
+        return BenchSwitch(
+            turn=number,
             tasks=point.tasks,
-            over=OVERS.index(point.over),
+            channel=OVERS.index(point.over),
             threads=int(point.threads),
             set_bytes=point.set_bytes,
             block_ns=plan.block_ns,
@@ -79,9 +79,9 @@ def trial_of(plan: TrialsPlan, number: int) -> Message:
             cpus=point.cpus,
         )
     if isinstance(point, MemoryPoint):
-        return MemoryTrial(
-            trial=number,
-            what=WHATS.index(point.what),
+        return BenchMemory(
+            turn=number,
+            operation=WHATS.index(point.what),
             source=SOURCES.index(point.source),
             pages=PAGES.index(point.pages),
             routine=ROUTINES.index(point.routine),
@@ -91,10 +91,10 @@ def trial_of(plan: TrialsPlan, number: int) -> Message:
             cpu=ANY_CPU if point.cpu is None else point.cpu,
         )
     if isinstance(point, ClockPoint):
-        return ClockTrial(
-            trial=number,
+        return BenchClock(
+            turn=number,
             clock=CLOCKS.get(point.clock, 0),
-            how=HOWS.index(point.how),
+            method=HOWS.index(point.how),
             threads=point.threads,
             service_ns=point.service_ns,
             think_ns=point.think_ns,
@@ -103,7 +103,7 @@ def trial_of(plan: TrialsPlan, number: int) -> Message:
             cpus=point.cpus,
         )
     given = ("env", *point.env) if point.env else ()
-    return CommandTrial(trial=number, argv=(*given, *point.argv))
+    return BenchCommand(turn=number, argv=(*given, *point.argv))
 
 
 def make_trials(run: Run, plan: TrialsPlan) -> None:
@@ -125,7 +125,7 @@ def make_trials(run: Run, plan: TrialsPlan) -> None:
         if run.interrupted:
             break
         failed = _make(run, plan, number, names[place], began)
-        if isinstance(failed, CommandRow):
+        if isinstance(failed, CommandRepetition):
             # It may take an hour, and nothing would come of another.
             break
         if failed is None:
@@ -134,7 +134,7 @@ def make_trials(run: Run, plan: TrialsPlan) -> None:
             refused[place] = failed
         if not made and len(refused) == len(plan.points):
             raise ProbeRefusedError(failed.text if failed else "nothing could be measured", 0)
-    run.client.call(Account())
+    run.client.call(Accounting())
 
 
 def _no_counter(counters: Sequence[CounterPlan], error: ProbeRefusedError) -> str:
@@ -158,14 +158,14 @@ def _no_counter(counters: Sequence[CounterPlan], error: ProbeRefusedError) -> st
 
 def _make(
     run: Run, plan: TrialsPlan, number: int, name: str, began: float
-) -> Failed | CommandRow | None:
+) -> Failed | CommandRepetition | None:
     """Make a trial; return why it failed: of a command that did how it ended."""
     command = run.client.begin(trial_of(plan, number))
     told = 0.0
-    ended_badly: CommandRow | None = None
+    ended_badly: CommandRepetition | None = None
     while True:
         for message in run.client.pump(TELL_S):
-            if isinstance(message, CommandRow) and failure_of(message) is not None:
+            if isinstance(message, CommandRepetition) and failure_of(message) is not None:
                 ended_badly = message
             if isinstance(message, Done) and message.command == command:
                 return ended_badly

@@ -40,7 +40,7 @@ from whylate.run.request import Request, check, plan_for
 from whylate.run.trials import counters_of, trial_of
 from whylate.wire.frame import Frame
 from whylate.wire.messages import (
-    Account,
+    Accounting,
     Done,
     Failed,
     File,
@@ -141,7 +141,7 @@ def _trials(plan: TrialsPlan) -> Iterator[Message]:
         yield counters_of(plan.counters)
     for number in range(len(plan.order)):
         yield trial_of(plan, number)
-    yield Account()
+    yield Accounting()
 
 
 def measure_unattended(

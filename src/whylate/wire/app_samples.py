@@ -1,4 +1,4 @@
-"""Blocks of activations of a program's threads. The layout is in probe/src/app_samples.h."""
+"""Blocks of activations of a program's threads. The layout is in app_samples.h."""
 
 from __future__ import annotations
 

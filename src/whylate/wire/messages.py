@@ -27,7 +27,7 @@ class Hello(Message, kind=1):
 class Read(Message, kind=2):
     """Read what matches a glob pattern: answered by file messages, then done."""
 
-    how: U8
+    method: U8
     limit: U32
     offset: U64
     pattern: Text
@@ -108,7 +108,7 @@ class Recorder(Message, kind=12):
     engine: U8
     threshold_ns: U64
     tail_ppm: U32
-    body_every: U32
+    control_every: U32
     ring_bytes: U64
     stop_above_ns: U64
 
@@ -134,12 +134,12 @@ class Counters(Message, kind=14):
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchTrial(Message, kind=15):
+class BenchSwitch(Message, kind=15):
     """Pass a token round a ring of tasks: answered by switch_row messages, then done."""
 
-    trial: U32
+    turn: U32
     tasks: U16
-    over: U8
+    channel: U8
     threads: U8
     set_bytes: U64
     block_ns: U64
@@ -149,11 +149,11 @@ class SwitchTrial(Message, kind=15):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryTrial(Message, kind=16):
+class BenchMemory(Message, kind=16):
     """Copy, set or read memory: answered by memory_row and memory_backing messages, then done."""
 
-    trial: U32
-    what: U8
+    turn: U32
+    operation: U8
     source: U8
     pages: U8
     routine: U8
@@ -164,12 +164,12 @@ class MemoryTrial(Message, kind=16):
 
 
 @dataclass(frozen=True, slots=True)
-class ClockTrial(Message, kind=17):
+class BenchClock(Message, kind=17):
     """Read a clock in threads: answered by clock_nature and clock_row messages, then done."""
 
-    trial: U32
+    turn: U32
     clock: I32
-    how: U8
+    method: U8
     threads: U16
     service_ns: U64
     think_ns: U64
@@ -179,16 +179,16 @@ class ClockTrial(Message, kind=17):
 
 
 @dataclass(frozen=True, slots=True)
-class CommandTrial(Message, kind=18):
+class BenchCommand(Message, kind=18):
     """Run a command once: answered by command_output messages and a command_row, then done."""
 
-    trial: U32
+    turn: U32
     argv: ListText
 
 
 @dataclass(frozen=True, slots=True)
-class Account(Message, kind=19):
-    """End of the trials: answered by result, then done."""
+class Accounting(Message, kind=19):
+    """End of the benchmarks: answered by result, then done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ class CpuStarted(Message, kind=68):
 
 @dataclass(frozen=True, slots=True)
 class Samples(Message, kind=69):
-    """Consecutive activations of one CPU from `first` on; `data` as in probe/src/samples.h."""
+    """Consecutive activations of one CPU from `first` on; `data` as in samples.h."""
 
     cpu: U16
     count: U16
@@ -380,7 +380,7 @@ class RecorderSource(Message, kind=79):
 
 @dataclass(frozen=True, slots=True)
 class SampleStages(Message, kind=80):
-    """How the activations of a block of samples came about; `data` as in probe/src/samples.h."""
+    """How the activations of a block of samples came about; `data` as in samples.h."""
 
     cpu: U16
     count: U16
@@ -395,7 +395,7 @@ class Window(Message, kind=81):
     cpu: U16
     tid: U32
     prio: U8
-    why: U8
+    reason: U8
     activation: U64
     due_ns: U64
     run_ns: U64
@@ -428,7 +428,7 @@ class Name(Message, kind=83):
 
 @dataclass(frozen=True, slots=True)
 class SampleThreads(Message, kind=85):
-    """Whose the activations of a block of samples are; `data` as in probe/src/app_samples.h."""
+    """Whose the activations of a block of samples are; `data` as in app_samples.h."""
 
     cpu: U16
     count: U16
@@ -449,7 +449,7 @@ class RecorderResult(Message, kind=84):
     """What the recorder did, and what it cost. run_ns: 0 where the kernel does not tell."""
 
     windows: U64
-    passed_over: U64
+    rate_limited: U64
     events: U64
     missed: U64
     runs: U64
@@ -533,10 +533,10 @@ class Marked(Message, kind=245):
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchRow(Message, kind=90):
+class SwitchRepetition(Message, kind=90):
     """A block of a ring, and one of a task that passes the token to itself as often."""
 
-    trial: U32
+    turn: U32
     repetition: U16
     ring_ns: U64
     own_ns: U64
@@ -548,7 +548,7 @@ class SwitchRow(Message, kind=90):
 class SwitchFlushes(Message, kind=91):
     """What was counted in a block of its own. error: the errno for which it was not; 0."""
 
-    trial: U32
+    turn: U32
     hops: U64
     switches: U64
     flushes: U64
@@ -556,10 +556,10 @@ class SwitchFlushes(Message, kind=91):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryRow(Message, kind=92):
-    """So many passes over the bytes of a trial; of latency, so many dependent reads."""
+class MemoryRepetition(Message, kind=92):
+    """So many passes over the bytes of a turn; of latency, so many dependent reads."""
 
-    trial: U32
+    turn: U32
     repetition: U16
     ns: U64
     passes: U64
@@ -567,9 +567,9 @@ class MemoryRow(Message, kind=92):
 
 @dataclass(frozen=True, slots=True)
 class MemoryBacking(Message, kind=93):
-    """What stands behind a buffer of a trial, before its first repetition and after its last."""
+    """What stands behind a buffer of a turn, before its first repetition and after its last."""
 
-    trial: U32
+    turn: U32
     after: U8
     target: U8
     pages: U64
@@ -581,19 +581,19 @@ class MemoryBacking(Message, kind=93):
 
 
 @dataclass(frozen=True, slots=True)
-class ClockNature(Message, kind=94):
+class ClockProperties(Message, kind=94):
     """What reading a clock is. system_call: 0 none is made, 1 one is, 2 not known."""
 
-    trial: U32
+    turn: U32
     system_call: U8
     resolution_ns: U64
 
 
 @dataclass(frozen=True, slots=True)
-class ClockRow(Message, kind=95):
+class ClockRepetition(Message, kind=95):
     """What one thread did in a repetition: its calls, and then its comparisons with the others."""
 
-    trial: U32
+    turn: U32
     repetition: U16
     thread: U16
     cpu: U16
@@ -605,10 +605,10 @@ class ClockRow(Message, kind=95):
 
 
 @dataclass(frozen=True, slots=True)
-class CommandRow(Message, kind=96):
+class CommandRepetition(Message, kind=96):
     """How a command went. status: its exit status; signal: the one that ended it, or 0."""
 
-    trial: U32
+    turn: U32
     wall_ns: U64
     user_ns: U64
     system_ns: U64
@@ -621,25 +621,25 @@ class CommandRow(Message, kind=96):
 class CommandOutput(Message, kind=97):
     """A piece of what a command wrote, in order. cut: what came before it was too much to keep."""
 
-    trial: U32
+    turn: U32
     cut: U8
     data: Blob
 
 
 @dataclass(frozen=True, slots=True)
-class TrialCounts(Message, kind=98):
+class RepetitionCounts(Message, kind=98):
     """What the counters counted in a repetition, in the order of the command counters."""
 
-    trial: U32
+    turn: U32
     repetition: U16
     values: ListU64
 
 
 @dataclass(frozen=True, slots=True)
-class TrialFailed(Message, kind=99):
-    """A trial could not be made, or not to its end. error: an errno; its command fails too."""
+class BenchFailed(Message, kind=99):
+    """A turn could not be made, or not to its end. error: an errno; its command fails too."""
 
-    trial: U32
+    turn: U32
     error: I32
     text: Text
 
@@ -688,11 +688,11 @@ MESSAGES: dict[int, type[Message]] = {
         Recorder,
         App,
         Counters,
-        SwitchTrial,
-        MemoryTrial,
-        ClockTrial,
-        CommandTrial,
-        Account,
+        BenchSwitch,
+        BenchMemory,
+        BenchClock,
+        BenchCommand,
+        Accounting,
         Run,
         Put,
         Welcome,
@@ -727,16 +727,16 @@ MESSAGES: dict[int, type[Message]] = {
         Tail,
         Mark,
         Marked,
-        SwitchRow,
+        SwitchRepetition,
         SwitchFlushes,
-        MemoryRow,
+        MemoryRepetition,
         MemoryBacking,
-        ClockNature,
-        ClockRow,
-        CommandRow,
+        ClockProperties,
+        ClockRepetition,
+        CommandRepetition,
         CommandOutput,
-        TrialCounts,
-        TrialFailed,
+        RepetitionCounts,
+        BenchFailed,
         CpuEvents,
         RunOutput,
         RunEnded,

@@ -1,4 +1,4 @@
-"""Blocks of samples: how activations travel. The layout is in probe/src/samples.h."""
+"""Blocks of samples: how activations travel. The layout is in samples.h."""
 
 from __future__ import annotations
 

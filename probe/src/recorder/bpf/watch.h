@@ -96,7 +96,7 @@ ALWAYS_INLINE __u64 watched_runs(struct recorder_bpf_cpu *cpu, struct task_struc
 	cpu->shared.stages = number + 1;
 	latency_ns = now - due_ns;
 	if (latency_ns > cpu->shared.want.above_ns ||
-	    recorder_is_drawn(bpf_get_smp_processor_id(), number, cpu->shared.want.body_every))
+	    recorder_is_drawn(bpf_get_smp_processor_id(), number, cpu->shared.want.control_every))
 		hold_window(cpu, due_ns, now);
 	return waking_ns;
 }

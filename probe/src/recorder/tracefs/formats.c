@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control.h"
+#include "tracefs/control.h"
 #include "recorder/event.h"
 
 /* The longest seen is 3 KiB: sched:sched_switch, for the text that prints its states. */

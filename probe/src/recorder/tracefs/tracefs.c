@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "control.h"
+#include "tracefs/control.h"
 #include "gather.h"
-#include "instance.h"
-#include "mount.h"
+#include "tracefs/instance.h"
+#include "tracefs/mount.h"
 #include "recorder/engine.h"
 #include "rings.h"
 #include "sources.h"

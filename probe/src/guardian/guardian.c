@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+#include "guardian.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "loads/oom.h"
+#include "loads/tree.h"
+#include "tracefs/instance.h"
+#include "settings.h"
+
+/* Processes that cannot be killed are not waited for any longer than this. */
+#define GIVE_UP_NS (20u * (uint64_t)NS_PER_S)
+
+enum request_kind {
+	REQUEST_LOAD,
+	REQUEST_SET,
+	REQUEST_TAKE_BACK,
+	REQUEST_TRACING,
+	REQUEST_RESTORE
+};
+
+struct request {
+	enum request_kind kind;
+	uint32_t slot;
+	uint32_t length; /* of text */
+	char name[SETTING_PATH];
+	char text[GUARDIAN_TEXT];
+};
+
+struct reply {
+	int error;
+	char text[GUARDIAN_MESSAGE];
+};
+
+struct state {
+	int socket;
+	int signals;
+	struct load_slot *slots;
+	struct settings settings;
+	pid_t pids[MAX_INSTANCES]; /* of the load in each slot, 0 where there is none */
+	int home;		   /* the directory that the probe was started in, for commands */
+	pid_t probe;
+	bool tracing; /* the probe may have an instance of tracing */
+	struct tree tree;
+	bool tree_open; /* without /proc only direct children are known, and die by themselves */
+};
+
+/* ---------------------------------------------------------------- the guardian's side */
+
+/* become_load - in the new process: an ordinary process that dies with the guardian */
+static _Noreturn void become_load(struct state *state, const struct request *request,
+				  const struct load_kind *kind, pid_t guardian)
+{
+	struct load_slot *slot = &state->slots[request->slot];
+	struct load_context context = {.slot = slot};
+	char *argv[GUARDIAN_ARGV + 1] = {NULL};
+	char text[GUARDIAN_TEXT];
+	char name[16];
+	sigset_t none;
+	size_t count = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != guardian)
+		_exit(1);
+	setpgid(0, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	/* The host may itself have been started with a real-time priority: loads never are. */
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
+	setpriority(PRIO_PROCESS, 0, 0);
+	/* The guardian must outlive want of memory, its loads are the first that may not. */
+	oom_score("1000");
+	if (state->home >= 0 && fchdir(state->home) == 0)
+		close(state->home);
+	close(state->socket);
+	close(state->signals);
+	if (state->settings.log_fd >= 0)
+		close(state->settings.log_fd);
+	snprintf(name, sizeof(name), "whylate-%s", kind->name);
+	prctl(PR_SET_NAME, name);
+
+	memcpy(text, request->text, sizeof(text));
+	for (size_t at = 0; at < request->length && count < GUARDIAN_ARGV;
+	     at += strlen(text + at) + 1)
+		argv[count++] = text + at;
+	context.argv = argv;
+
+	atomic_store(&slot->state, LOAD_RUNNING);
+	kind->run(&context);
+	if (atomic_load(&slot->state) == LOAD_RUNNING)
+		load_fail(&context, "the load ended by itself");
+	_exit(1);
+}
+
+static int start_load(struct state *state, const struct request *request, char *text)
+{
+	const struct load_kind *kind = load_find(request->name);
+	struct load_slot *slot;
+	pid_t guardian = getpid(), child;
+
+	if (!kind) {
+		snprintf(text, GUARDIAN_MESSAGE, "there is no load \"%s\"", request->name);
+		return EINVAL;
+	}
+	if (request->slot >= MAX_INSTANCES) {
+		snprintf(text, GUARDIAN_MESSAGE, "more than %d loads", MAX_INSTANCES);
+		return E2BIG;
+	}
+	slot = &state->slots[request->slot];
+	memset(slot->message, 0, sizeof(slot->message));
+	atomic_store(&slot->work, 0);
+	atomic_store(&slot->state, LOAD_IDLE);
+	child = fork();
+	if (child == 0)
+		become_load(state, request, kind, guardian);
+	if (child < 0) {
+		snprintf(text, GUARDIAN_MESSAGE, "cannot start the load: %s", strerror(errno));
+		return errno;
+	}
+	setpgid(child, child);
+	state->pids[request->slot] = child;
+	return 0;
+}
+
+/* note_death - a load that ends without having said why was killed, and must not look alive */
+static void note_death(struct state *state, pid_t pid, int status)
+{
+	for (size_t i = 0; i < MAX_INSTANCES; i++) {
+		struct load_slot *slot = &state->slots[i];
+		int load_state = atomic_load(&slot->state);
+
+		if (state->pids[i] != pid)
+			continue;
+		state->pids[i] = 0;
+		if (load_state != LOAD_IDLE && load_state != LOAD_RUNNING)
+			return;
+		if (WIFSIGNALED(status))
+			snprintf(slot->message, sizeof(slot->message), "killed by signal %d",
+				 WTERMSIG(status));
+		else
+			snprintf(slot->message, sizeof(slot->message), "ended with status %d",
+				 WEXITSTATUS(status));
+		atomic_store(&slot->state, LOAD_FAILED);
+		return;
+	}
+}
+
+/* end_descendants - being their subreaper we see every one, whatever session it is in.
+ * False where some would not end. */
+static bool end_descendants(struct state *state)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+	uint64_t give_up_ns = clock_ns() + GIVE_UP_NS;
+
+	while (clock_ns() < give_up_ns) {
+		pid_t reaped = waitpid(-1, NULL, WNOHANG);
+
+		if (reaped > 0)
+			continue;
+		if (reaped < 0 && errno == ECHILD)
+			return true;
+		for (size_t i = 0; i < MAX_INSTANCES; i++)
+			if (state->pids[i])
+				kill(-state->pids[i], SIGKILL);
+		/* A process may fork between the look and the kill: look until there is none. */
+		if (state->tree_open)
+			tree_kill(&state->tree, getpid());
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+static int restore(struct state *state, char *text)
+{
+	size_t failed = settings_restore(&state->settings, text, GUARDIAN_MESSAGE);
+
+	/* Last, because a load may be in a system call that takes its time to be killed. */
+	if (!end_descendants(state) && !failed) {
+		snprintf(text, GUARDIAN_MESSAGE, "processes of the loads could not be ended");
+		failed = 1;
+	}
+	memset(state->pids, 0, sizeof(state->pids));
+	return failed ? EIO : 0;
+}
+
+static void answer(struct state *state, const struct request *request)
+{
+	struct reply reply = {0};
+
+	switch (request->kind) {
+	case REQUEST_LOAD:
+		reply.error = start_load(state, request, reply.text);
+		break;
+	case REQUEST_SET:
+		reply.error = settings_apply(&state->settings, request->name, request->text,
+					     reply.text, sizeof(reply.text));
+		break;
+	case REQUEST_TAKE_BACK:
+		reply.error = settings_take_back(&state->settings, request->name, reply.text,
+						 sizeof(reply.text));
+		break;
+	case REQUEST_TRACING:
+		state->tracing = true;
+		break;
+	case REQUEST_RESTORE:
+		reply.error = restore(state, reply.text);
+		break;
+	}
+	send(state->socket, &reply, sizeof(reply), MSG_NOSIGNAL);
+}
+
+static void reap(struct state *state)
+{
+	struct signalfd_siginfo info;
+	pid_t pid;
+	int status;
+
+	while (read(state->signals, &info, sizeof(info)) > 0)
+		;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		note_death(state, pid, status);
+}
+
+/* stand_apart - nothing that ends the probe may end its guardian */
+static void stand_apart(struct state *state)
+{
+	static const int ignored[] = {SIGINT,  SIGTERM, SIGHUP,	 SIGQUIT, SIGPIPE,
+				      SIGTSTP, SIGUSR1, SIGUSR2, SIGALRM};
+	sigset_t children;
+	int null = open("/dev/null", O_RDWR);
+	int fd;
+
+	setsid();
+	prctl(PR_SET_NAME, "wl-guardian");
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &children, NULL);
+	state->signals = signalfd(-1, &children, SFD_NONBLOCK | SFD_CLOEXEC);
+
+	/* The host sees the end of the probe's output only when nobody holds it any more. */
+	for (fd = 0; fd <= 2; fd++)
+		dup2(null, fd);
+	if (null > 2)
+		close(null);
+	state->home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (chdir("/") < 0)
+		(void)0; /* it only keeps a mount busy */
+	setpriority(PRIO_PROCESS, 0, -10);
+	oom_score("-1000");
+}
+
+static _Noreturn void guard(struct state *state)
+{
+	struct request request;
+	char text[GUARDIAN_MESSAGE];
+
+	for (;;) {
+		struct pollfd fds[2] = {{.fd = state->socket, .events = POLLIN},
+					{.fd = state->signals, .events = POLLIN}};
+		ssize_t got;
+
+		if (poll(fds, 2, -1) < 0)
+			continue;
+		if (fds[1].revents)
+			reap(state);
+		if (!fds[0].revents)
+			continue;
+		got = recv(state->socket, &request, sizeof(request), 0);
+		if (got == (ssize_t)sizeof(request))
+			answer(state, &request);
+		else if (got >= 0 || errno != EINTR)
+			break; /* the probe is gone */
+	}
+	restore(state, text);
+	/* The kernel would go on recording into it for nobody. */
+	if (state->tracing)
+		instance_sweep(state->probe);
+	_exit(0);
+}
+
+/* ---------------------------------------------------------------- the probe's side */
+
+int guardian_open(struct guardian *guardian)
+{
+	struct state state = {.probe = getpid()};
+	int sockets[2];
+	pid_t child;
+
+	guardian->recovered = settings_recover();
+	guardian->slots = mmap(NULL, MAX_INSTANCES * sizeof(*guardian->slots),
+			       PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (guardian->slots == MAP_FAILED)
+		return errno;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return errno;
+	child = fork();
+	if (child < 0)
+		return errno;
+	if (child == 0) {
+		close(sockets[0]);
+		state.socket = sockets[1];
+		state.slots = guardian->slots;
+		settings_open(&state.settings);
+		state.tree_open = tree_open(&state.tree);
+		stand_apart(&state);
+		guard(&state);
+	}
+	close(sockets[1]);
+	guardian->socket = sockets[0];
+	return 0;
+}
+
+/* ask - send a request and wait for its reply */
+static int ask(struct guardian *guardian, const struct request *request, char *text)
+{
+	struct reply reply;
+	ssize_t got;
+
+	if (send(guardian->socket, request, sizeof(*request), MSG_NOSIGNAL) < 0)
+		goto gone;
+	do {
+		got = recv(guardian->socket, &reply, sizeof(reply), 0);
+	} while (got < 0 && errno == EINTR);
+	if (got != (ssize_t)sizeof(reply))
+		goto gone;
+	memcpy(text, reply.text, GUARDIAN_MESSAGE);
+	return reply.error;
+
+gone:
+	snprintf(text, GUARDIAN_MESSAGE,
+		 "the guardian process is gone: settings and loads of this "
+		 "run may remain until the next run on this board");
+	return EPIPE;
+}
+
+int guardian_load(struct guardian *guardian, size_t slot, const char *kind, const char *argv,
+		  size_t argv_length, char *text)
+{
+	struct request request = {.kind = REQUEST_LOAD, .slot = (uint32_t)slot};
+
+	if (argv_length > sizeof(request.text)) {
+		snprintf(text, GUARDIAN_MESSAGE, "the command is longer than %zu bytes",
+			 sizeof(request.text));
+		return E2BIG;
+	}
+	snprintf(request.name, sizeof(request.name), "%s", kind);
+	if (argv_length)
+		memcpy(request.text, argv, argv_length);
+	request.length = (uint32_t)argv_length;
+	return ask(guardian, &request, text);
+}
+
+int guardian_set(struct guardian *guardian, const char *path, const char *value, char *text)
+{
+	struct request request = {.kind = REQUEST_SET};
+
+	if (strlen(path) >= sizeof(request.name) || strlen(value) >= SETTING_VALUE) {
+		snprintf(text, GUARDIAN_MESSAGE, "the setting's path or value is too long");
+		return E2BIG;
+	}
+	snprintf(request.name, sizeof(request.name), "%s", path);
+	snprintf(request.text, sizeof(request.text), "%s", value);
+	return ask(guardian, &request, text);
+}
+
+int guardian_take_back(struct guardian *guardian, const char *path, char *text)
+{
+	struct request request = {.kind = REQUEST_TAKE_BACK};
+
+	snprintf(request.name, sizeof(request.name), "%s", path);
+	return ask(guardian, &request, text);
+}
+
+int guardian_tracing(struct guardian *guardian, char *text)
+{
+	struct request request = {.kind = REQUEST_TRACING};
+
+	return ask(guardian, &request, text);
+}
+
+int guardian_restore(struct guardian *guardian, char *text)
+{
+	struct request request = {.kind = REQUEST_RESTORE};
+
+	return ask(guardian, &request, text);
+}

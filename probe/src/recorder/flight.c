@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+#include "flight.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "guardian/guardian.h"
+#include "loads/room.h"
+#include "sample_cost.h"
+#include "symbols.h"
+#include "wire/send.h"
+
+#define ENGINES	      2u
+#define MOST_TAIL_PPM 500000u
+/* CPUs of a board. */
+#define MOST_CPUS 1024
+
+/* Memory for the events of one CPU, where nobody says how much. */
+#define RING_LEAST ((uint64_t)256 * 1024)
+#define RING_MOST  ((uint64_t)4 * 1024 * 1024)
+/* Of what is free, all rings together take so much. */
+#define RING_PART 32u
+/* A stage that takes longer than this is worth a stack, unless less is late already. */
+#define STACK_AFTER_NS 20000u
+
+/* How long after one look at the rings the next one comes. */
+#define LOOK_LEAST_NS 4000000u
+#define LOOK_MOST_NS  50000000u
+/* The thread that starts the engine and then looks must get to it though loads want the CPU (with
+ * four of them starting took 35 s once); it is an ordinary one still. */
+#define LOOKING_NICE -20
+
+static const struct recorder_engine *const engines[ENGINES] = {&recorder_bpf, &recorder_tracefs};
+
+void flight_init(struct flight *flight, struct sender *sender, struct guardian *guardian)
+{
+	*flight = (struct flight){.sender = sender, .guardian = guardian};
+}
+
+int flight_request(struct flight *flight, const struct wire_recorder *request)
+{
+	if (request->engine > ENGINES || request->tail_ppm > MOST_TAIL_PPM ||
+	    request->stop_above_ns > INT64_MAX)
+		return EINVAL;
+	flight->request = *request;
+	flight->wanted = true;
+	return 0;
+}
+
+static void send_name(void *context, enum names_table table, uint64_t id, const char *text)
+{
+	KEEP(context, name, NAME, .table = (uint8_t)table, .id = id, .text = wire_text(text));
+}
+
+static uint64_t ring_bytes_for(uint64_t asked, uint16_t cpus)
+{
+	uint64_t part = room_available_bytes() / RING_PART / (cpus ? cpus : 1);
+
+	if (asked)
+		return asked;
+	if (part < RING_LEAST)
+		return RING_LEAST;
+	return part < RING_MOST ? part : RING_MOST;
+}
+
+/*
+ * stack_after_ns - how long a stage takes that is worth a stack
+ *
+ * Whoever calls 15 us late wants to know what took 10. Half of the threshold: what is late by so
+ * little was late in one stage for the most part, and ordinary activations stay below.
+ */
+static uint64_t stack_after_ns(uint64_t threshold_ns)
+{
+	return threshold_ns && threshold_ns / 2 < STACK_AFTER_NS ? threshold_ns / 2
+								 : STACK_AFTER_NS;
+}
+
+/*
+ * set_nice - set the niceness of this thread
+ *
+ * Where the scheduler groups by sessions (autogroup, sched(7)), niceness counts within a session
+ * alone, and one of its own would starve for seconds beside others. It is given the group of a
+ * session that we lead, which is gone when we are; another's is left as it is. Refused, all stays
+ * as it was: what is overwritten meanwhile was not observed.
+ */
+static void set_nice(int nice)
+{
+	char text[8];
+	int length = snprintf(text, sizeof(text), "%d", nice), fd;
+	ssize_t written;
+
+	setpriority(PRIO_PROCESS, 0, nice);
+	if (getsid(0) != getpid())
+		return;
+	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	written = write(fd, text, (size_t)length);
+	(void)written;
+	close(fd);
+}
+
+static int start_best(struct flight *flight, unsigned engine, char *text)
+{
+	char why[RECORDER_MESSAGE] = "", guarded[GUARDIAN_MESSAGE];
+	int error = 0;
+
+	for (unsigned i = 0; i < ENGINES; i++) {
+		if (engine && engine != i + 1)
+			continue;
+		/* Whatever it makes on the board, the guardian removes when the probe is gone. */
+		error = guardian_tracing(flight->guardian, guarded);
+		if (error)
+			snprintf(why, sizeof(why), "%.200s", guarded);
+		else
+			error = engines[i]->start(&flight->recorder, &flight->plan, why);
+		if (!error) {
+			flight->recorder.engine = engines[i];
+			return 0;
+		}
+		/* Each says why: what helps may be said of the other one. */
+		snprintf(text + strlen(text), RECORDER_MESSAGE - strlen(text), "%s%s: %s",
+			 text[0] ? "; " : "", engines[i]->name, why);
+	}
+	return error ? error : EINVAL;
+}
+
+/* release - give back what belongs to one workload; returns error */
+static int release(struct flight *flight, int error)
+{
+	names_release(&flight->names);
+	free(flight->window);
+	free(flight->at_last_look);
+	flight->window = NULL;
+	flight->at_last_look = NULL;
+	return error;
+}
+
+int flight_start(struct flight *flight, const struct recorder_thread *threads, size_t count,
+		 const struct recorder_watch *watch, char *text)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct symbols_view symbols;
+	int error;
+
+	flight->wanted = false;
+	text[0] = '\0';
+	flight->plan =
+	    (struct recorder_plan){.threads = threads,
+				   .thread_count = count,
+				   .watch = watch,
+				   .cpu_limit = (uint16_t)(cpus < MOST_CPUS ? cpus : MOST_CPUS),
+				   .stack_after_ns = stack_after_ns(flight->request.threshold_ns)};
+	flight->plan.ring_bytes =
+	    ring_bytes_for(flight->request.ring_bytes, flight->plan.cpu_limit);
+	flight->window = malloc(sizeof(*flight->window));
+	flight->at_last_look = calloc(flight->plan.cpu_limit, sizeof(*flight->at_last_look));
+	if (!names_open(&flight->names, send_name, flight->sender) || !flight->window ||
+	    !flight->at_last_look) {
+		snprintf(text, RECORDER_MESSAGE, "no memory for the flight recorder");
+		return release(flight, ENOMEM);
+	}
+	set_nice(LOOKING_NICE);
+	/* One engine looks for the kernel's entry from its timer. */
+	symbols_show(flight->guardian, &symbols);
+	error = start_best(flight, flight->request.engine, text);
+	symbols_hide(flight->guardian, &symbols);
+	if (error) {
+		set_nice(0);
+		return release(flight, error);
+	}
+	sample_cost(&flight->recorder, &flight->sampled);
+	flight->gather_ns = 0;
+	flight->recording = true;
+	flight->look_ns = LOOK_LEAST_NS;
+	threshold_open(&flight->threshold, flight->request.threshold_ns, flight->request.tail_ppm);
+	flight->windows = flight->rate_limited = 0;
+	flight->tokens = FLIGHT_BURST;
+	flight->refilled_ns = clock_ns();
+	flight->plan.threads = NULL; /* they were for the start alone */
+	flight->plan.watch = NULL;
+	return 0;
+}
+
+/*
+ * pace - look again before a quarter of a ring was written anew
+ *
+ * Late windows are copied while they are still there, and an idle board is left in peace.
+ */
+static void pace(struct flight *flight)
+{
+	uint64_t most = 1, newest;
+
+	for (uint16_t cpu = 0; cpu < flight->recorder.cpu_limit; cpu++) {
+		if (!flight->recorder.cpus[cpu])
+			continue;
+		newest = __atomic_load_n(&flight->recorder.cpus[cpu]->events, __ATOMIC_RELAXED);
+		if (newest - flight->at_last_look[cpu] > most)
+			most = newest - flight->at_last_look[cpu];
+		flight->at_last_look[cpu] = newest;
+	}
+	flight->look_ns = flight->look_ns * (flight->recorder.ring_size / 4) / most;
+	if (flight->look_ns < LOOK_LEAST_NS)
+		flight->look_ns = LOOK_LEAST_NS;
+	if (flight->look_ns > LOOK_MOST_NS)
+		flight->look_ns = LOOK_MOST_NS;
+}
+
+void flight_report_started(const struct flight *flight)
+{
+	const struct recorder *recorder = &flight->recorder;
+
+	for (size_t i = 0; i < recorder->source_count; i++)
+		SEND(flight->sender, recorder_source, RECORDER_SOURCE,
+		     .name = wire_text(recorder->sources[i].name),
+		     .error = recorder->sources[i].attached ? 0 : recorder->sources[i].error);
+	SEND(flight->sender, recorder_started, RECORDER_STARTED,
+	     .engine = wire_text(recorder->engine->name), .ring_events = recorder->ring_size);
+}
+
+void flight_gather(struct flight *flight)
+{
+	flight->recorder.engine->gather(&flight->recorder);
+	pace(flight);
+}
+
+void flight_end(struct flight *flight)
+{
+	struct recorder_cost cost = {0};
+	uint64_t events = 0, missed = 0;
+	bool measured;
+
+	if (!flight->recording)
+		return;
+	flight->recorder.engine->cost(&flight->recorder, &cost);
+	for (uint16_t cpu = 0; cpu < flight->recorder.cpu_limit; cpu++) {
+		if (!flight->recorder.cpus[cpu])
+			continue;
+		events += flight->recorder.cpus[cpu]->events;
+		missed += flight->recorder.cpus[cpu]->missed;
+	}
+	flight->recorder.engine->stop(&flight->recorder);
+	flight->recording = false;
+	/* Measured for a part of the run by somebody else, it is not known for the whole. */
+	measured =
+	    cost.run_ns > flight->sampled.run_ns && cost.runs - flight->sampled.runs > events / 2;
+	set_nice(0);
+	symbols_send(flight);
+	KEEP(flight->sender, recorder_cost, RECORDER_COST, .sampled_runs = flight->sampled.runs,
+	     .sampled_ns = flight->sampled.run_ns, .gather_ns = flight->gather_ns);
+	KEEP(flight->sender, recorder_result, RECORDER_RESULT, .windows = flight->windows,
+	     .rate_limited = flight->rate_limited, .events = events, .missed = missed + cost.missed,
+	     .runs = measured ? cost.runs - flight->sampled.runs : events,
+	     .run_ns = measured ? cost.run_ns - flight->sampled.run_ns : 0);
+	release(flight, 0);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The flight recorder of a session: what is recorded of which activations, and sent.
+ *
+ * An ordinary thread looks at every activation before it is shipped. It copies the windows of the
+ * late ones, and of a random sample of all, out of the rings of the engine.
+ */
+#ifndef WHYLATE_RECORDER_FLIGHT_H
+#define WHYLATE_RECORDER_FLIGHT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine.h"
+#include "names.h"
+#include "threshold.h"
+#include "window.h"
+#include "wire/messages.h"
+
+struct guardian;
+struct sender;
+
+/* Windows that may be copied at once after a quiet time. */
+#define FLIGHT_BURST 400u
+
+struct flight {
+	struct sender *sender;
+	struct guardian *guardian;
+	bool wanted; /* for the next workload, as requested */
+	struct wire_recorder request;
+	bool recording;
+	struct recorder recorder;
+	struct recorder_plan plan;
+	struct recorder_cost sampled; /* before the first activation */
+	uint64_t gather_ns;	      /* CPU time of looking at activations and copying windows */
+	struct threshold threshold;
+	struct names names;
+	struct window *window;
+	uint64_t *at_last_look; /* events of each CPU until then */
+	uint64_t look_ns;	/* until the next look */
+	uint32_t tokens;	/* windows that may be copied now */
+	uint64_t refilled_ns;
+	uint64_t windows;
+	uint64_t rate_limited;
+};
+
+/* Why a window is sent (schema/wire.toml, "window"). */
+enum window_reason {
+	REASON_CONTROL = 0,
+	REASON_LATE = 1,
+	REASON_STOP = 2,
+	REASON_NONE,
+};
+
+/* An activation that may get a window. */
+struct flight_subject {
+	uint16_t cpu; /* where it ran */
+	uint8_t prio; /* as the kernel counts */
+	uint32_t tid;
+	uint64_t index;
+	uint64_t due_ns;
+	uint64_t run_ns;
+};
+
+void flight_init(struct flight *flight, struct sender *sender, struct guardian *guardian);
+
+/* flight_request - note what the next workload is to have recorded; returns 0, or an errno */
+int flight_request(struct flight *flight, const struct wire_recorder *request);
+
+/* flight_start - record what these threads do, which wait for their go, or those of a watched
+ * program. Returns 0, or an errno with one line in text (RECORDER_MESSAGE bytes); text holds why an
+ * engine was not used even where another one was. */
+int flight_start(struct flight *flight, const struct recorder_thread *threads, size_t count,
+		 const struct recorder_watch *watch, char *text);
+
+/* flight_report_started - send what is recorded from now on, and what is not */
+void flight_report_started(const struct flight *flight);
+
+/* flight_gather - bring what was recorded until now into the rings, and choose when to look again
+ */
+void flight_gather(struct flight *flight);
+
+/* flight_send_window - send a window, unless there were too many of late, or the host cannot keep
+ * up. before: the stage before this one, from which on the running sums count; NULL. */
+void flight_send_window(struct flight *flight, const struct flight_subject *subject,
+			enum window_reason reason, const struct recorder_stage *stage,
+			const struct recorder_stage *before);
+
+/* flight_looked_at - release what was held of a CPU until before_ns, and publish what is late now
+ */
+void flight_looked_at(struct flight *flight, struct recorder_cpu *recorded, uint64_t held,
+		      uint64_t before_ns);
+
+/* flight_report_stop - note that an activation was too late, and ended the run */
+void flight_report_stop(const struct flight *flight, uint16_t cpu, uint64_t index);
+
+/* flight_end - send the names and what recording cost, and stop recording */
+void flight_end(struct flight *flight);
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "symbols.h"
+
+#include <stdio.h>
+
+#include "build_id.h"
+#include "flight.h"
+#include "guardian/guardian.h"
+#include "names.h"
+#include "wire/send.h"
+
+#define KPTR_RESTRICT "/proc/sys/kernel/kptr_restrict"
+/* At 2 addresses are 0 for everybody; at 1, and at 0, root is shown them. */
+#define HIDDEN_FROM_ROOT 2
+#define SHOWN_TO_ROOT	 "1"
+
+static int read_kptr_restrict(void)
+{
+	FILE *file = fopen(KPTR_RESTRICT, "re");
+	int value = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &value) != 1)
+		value = -1;
+	fclose(file);
+	return value;
+}
+
+void symbols_show(struct guardian *guardian, struct symbols_view *view)
+{
+	char text[GUARDIAN_MESSAGE];
+
+	view->kptr_restrict = read_kptr_restrict();
+	/* Refused, the addresses stay hidden, and that is said when they are looked up. */
+	view->lowered = view->kptr_restrict >= HIDDEN_FROM_ROOT &&
+			guardian_set(guardian, KPTR_RESTRICT, SHOWN_TO_ROOT, text) == 0;
+}
+
+void symbols_hide(struct guardian *guardian, const struct symbols_view *view)
+{
+	char text[GUARDIAN_MESSAGE];
+
+	/* Refused, it is in the guardian's log still, and tried again at the end. */
+	if (view->lowered)
+		guardian_take_back(guardian, KPTR_RESTRICT, text);
+}
+
+static void send_build_id(struct sender *sender, const char *module)
+{
+	uint8_t id[BUILD_ID_MOST];
+	size_t length = build_id_read(module, id);
+
+	if (length)
+		KEEP(sender, build_id, BUILD_ID, .module = wire_text(module),
+		     .id = {id, (uint16_t)length});
+}
+
+/* send_hidden - the note on why functions have no names */
+static void send_hidden(struct sender *sender, const struct symbols_view *view)
+{
+	send_note(sender, "symbols",
+		  "the functions of the kernel have no names: it hides their addresses "
+		  "(kernel.kptr_restrict is %d; it takes 0 or 1, and CAP_SYSLOG)",
+		  view->kptr_restrict);
+}
+
+void symbols_send(struct flight *flight)
+{
+	struct symbols_view view;
+	struct names_found found;
+
+	symbols_show(flight->guardian, &view);
+	names_resolve(&flight->names, &found);
+	symbols_hide(flight->guardian, &view);
+	if (!found.shown)
+		send_hidden(flight->sender, &view);
+	KEEP(flight->sender, symbols, SYMBOLS, .shown = found.shown,
+	     .kptr_restrict = view.kptr_restrict, .lowered = view.lowered,
+	     .addresses = found.addresses, .named = found.named);
+	send_build_id(flight->sender, "");
+	for (size_t i = 0; i < found.module_count; i++)
+		send_build_id(flight->sender, found.modules[i]);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "load_reports.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+
+#define REPORT_NS 500000000u
+
+void load_reports_init(struct load_reports *reports, struct sender *sender,
+		       struct guardian *guardian)
+{
+	*reports = (struct load_reports){.sender = sender, .guardian = guardian};
+}
+
+void load_reports_clear(struct load_reports *reports)
+{
+	load_reports_init(reports, reports->sender, reports->guardian);
+}
+
+bool load_reports_any(const struct load_reports *reports)
+{
+	return reports->slots_used != 0;
+}
+
+int load_reports_start(struct load_reports *reports, const struct wire_load_start *start,
+		       char *text)
+{
+	struct load_range *range = &reports->loads[start->load % MAX_LOADS];
+	char kind[32], argv[GUARDIAN_TEXT];
+	size_t length;
+	int error = 0;
+
+	if (start->load >= MAX_LOADS || start->count == 0 || range->count ||
+	    start->count > MAX_INSTANCES - reports->slots_used ||
+	    !wire_copy_text(start->kind, kind, sizeof(kind)) ||
+	    !wire_copy_argv(start->argv, argv, sizeof(argv), &length)) {
+		snprintf(text, GUARDIAN_MESSAGE,
+			 "more loads, or a longer command, than the probe takes");
+		return E2BIG;
+	}
+	range->first = reports->slots_used;
+	for (size_t i = 0; i < start->count; i++) {
+		error =
+		    guardian_load(reports->guardian, reports->slots_used, kind, argv, length, text);
+		if (error)
+			return error;
+		reports->slots_used++;
+		range->count++;
+	}
+	SEND(reports->sender, load_started, LOAD_STARTED, .load = start->load,
+	     .count = start->count, .unit = wire_text(load_find(kind)->unit));
+	return 0;
+}
+
+/* send_load - the work of all instances; the worst of their states */
+static void send_load(const struct load_reports *reports, uint16_t load)
+{
+	const struct load_range *range = &reports->loads[load];
+	char text[sizeof(reports->guardian->slots->message) + 1] = "";
+	int state = LOAD_RUNNING;
+	uint64_t work = 0;
+
+	for (size_t i = range->first; i < range->first + range->count; i++) {
+		struct load_slot *slot = &reports->guardian->slots[i];
+		int instance = atomic_load(&slot->state);
+
+		work += atomic_load_explicit(&slot->work, memory_order_relaxed);
+		if (instance == LOAD_FAILED || (instance == LOAD_ENDED && state != LOAD_FAILED)) {
+			state = instance;
+			memcpy(text, slot->message, sizeof(slot->message));
+			text[sizeof(slot->message)] = '\0';
+		}
+	}
+	SEND(reports->sender, load_work, LOAD_WORK, .load = load, .state = (uint8_t)state,
+	     .now_ns = clock_ns(), .work = work, .message = wire_text(text));
+}
+
+void load_reports_poll(struct load_reports *reports, uint64_t now_ns)
+{
+	if (!reports->slots_used || now_ns - reports->reported_ns < REPORT_NS)
+		return;
+	reports->reported_ns = now_ns;
+	for (uint16_t i = 0; i < MAX_LOADS; i++)
+		if (reports->loads[i].count &&
+		    link_has_room(&reports->sender->link, WIRE_MAX_PAYLOAD))
+			send_load(reports, i);
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "instance.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "control.h"
+#include "mount.h"
+
+#define DIRECTORY (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+/* A reader of the instance, or a probe that dies, holds it for a moment. */
+#define PATIENCE_NS (2 * (uint64_t)NS_PER_S)
+/* Instances of one process number: the same number may be in use in another PID namespace. */
+#define MOST_NAMES 16
+
+/* wait_a_little - false when there was enough waiting */
+static bool wait_a_little(uint64_t until_ns)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+	return clock_ns() < until_ns;
+}
+
+static bool lock(int fd, uint64_t until_ns)
+{
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		if (!wait_a_little(until_ns))
+			return false;
+	return true;
+}
+
+/* remove_directory - the kernel refuses while somebody reads it */
+static int remove_directory(int all, const char *name)
+{
+	uint64_t until_ns = clock_ns() + PATIENCE_NS;
+
+	while (unlinkat(all, name, AT_REMOVEDIR) < 0) {
+		if (errno == ENOENT)
+			return 0;
+		if (errno != EBUSY || !wait_a_little(until_ns))
+			return errno;
+	}
+	return 0;
+}
+
+/* remove_orphan - unless somebody has it; false where it stays though nobody has */
+static bool remove_orphan(int all, const char *name, uint64_t until_ns)
+{
+	int fd = openat(all, name, DIRECTORY);
+	bool removed = true;
+
+	if (fd < 0)
+		return errno == ENOENT;
+	if (lock(fd, until_ns)) {
+		control_write(fd, "tracing_on", "0");
+		removed = remove_directory(all, name) == 0;
+	}
+	close(fd);
+	return removed;
+}
+
+/* is_of - is it an instance of this process? */
+static bool is_of(const char *name, pid_t owner)
+{
+	char own[INSTANCE_NAME];
+	int length = snprintf(own, sizeof(own), INSTANCE_PREFIX "%ld", (long)owner);
+
+	return !strncmp(name, own, (size_t)length) && (name[length] == '\0' || name[length] == '.');
+}
+
+/* remove_orphans - to be called with `all` locked, so that none is met between its making and
+ * its locking */
+static size_t remove_orphans(int all, pid_t owner)
+{
+	int again = openat(all, ".", DIRECTORY);
+	DIR *list = again < 0 ? NULL : fdopendir(again);
+	const struct dirent *entry;
+	size_t left = 0;
+
+	if (!list) {
+		if (again >= 0)
+			close(again);
+		return 0;
+	}
+	while ((entry = readdir(list)) != NULL) {
+		const char *name = entry->d_name;
+
+		if (strncmp(name, INSTANCE_PREFIX, strlen(INSTANCE_PREFIX)) != 0)
+			continue;
+		left +=
+		    !remove_orphan(all, name, is_of(name, owner) ? clock_ns() + PATIENCE_NS : 0);
+	}
+	closedir(list);
+	return left;
+}
+
+size_t instance_sweep(pid_t owner)
+{
+	char text[TRACEFS_MESSAGE];
+	size_t left = 0;
+	int root, all;
+
+	if (mount_open(&root, text) != 0)
+		return 0;
+	all = openat(root, "instances", DIRECTORY);
+	close(root);
+	if (all < 0)
+		return 0;
+	lock(all, clock_ns() + PATIENCE_NS);
+	left = remove_orphans(all, owner);
+	close(all);
+	return left;
+}
+
+/* make_directory - and lock it; returns 0 or an errno */
+static int make_directory(struct instance *instance)
+{
+	int error = EEXIST;
+
+	for (int i = 0; i < MOST_NAMES && error == EEXIST; i++) {
+		int length = snprintf(instance->name, sizeof(instance->name), INSTANCE_PREFIX "%ld",
+				      (long)getpid());
+		if (i > 0)
+			snprintf(instance->name + length, sizeof(instance->name) - (size_t)length,
+				 ".%d", i);
+		error = mkdirat(instance->all, instance->name, 0700) < 0 ? errno : 0;
+	}
+	if (error)
+		return error;
+	instance->directory = openat(instance->all, instance->name, DIRECTORY);
+	if (instance->directory >= 0 && flock(instance->directory, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	error = errno;
+	if (instance->directory >= 0)
+		close(instance->directory);
+	remove_directory(instance->all, instance->name);
+	return error;
+}
+
+int instance_make(struct instance *instance, int root, char *text)
+{
+	int error;
+
+	instance->all = openat(root, "instances", DIRECTORY);
+	if (instance->all < 0) {
+		error = errno;
+		/* Locked down, tracefs can be mounted still, and is empty. */
+		if (error == ENOENT)
+			snprintf(text, TRACEFS_MESSAGE,
+				 "this kernel has no instances of tracing, or is locked down "
+				 "(lockdown=confidentiality)");
+		else
+			snprintf(text, TRACEFS_MESSAGE,
+				 "the instances of tracing cannot be opened: %s", strerror(error));
+		return error;
+	}
+	if (!lock(instance->all, clock_ns() + PATIENCE_NS)) {
+		snprintf(text, TRACEFS_MESSAGE, "another probe keeps the instances locked");
+		close(instance->all);
+		return EBUSY;
+	}
+	remove_orphans(instance->all, 0);
+	error = make_directory(instance);
+	flock(instance->all, LOCK_UN);
+	if (!error)
+		return 0;
+	close(instance->all);
+	snprintf(text, TRACEFS_MESSAGE,
+		 error == EPERM || error == EACCES ? "an instance of tracing is refused: %s (not "
+						     "root, or the kernel is locked down)"
+						   : "an instance of tracing cannot be made: %s",
+		 strerror(error));
+	return error;
+}
+
+int instance_remove(struct instance *instance)
+{
+	int error;
+
+	control_write(instance->directory, "tracing_on", "0");
+	error = remove_directory(instance->all, instance->name);
+	close(instance->directory);
+	close(instance->all);
+	return error;
+}

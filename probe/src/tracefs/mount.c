@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define STANDARD_PLACE "/sys/kernel/tracing"
+
+/* Of the kernel's linux/mount.h, which cannot be had together with the C library's. */
+#define OPEN_CLOEXEC   1u
+#define CONFIG_CREATE  6u
+#define MOUNT_CLOEXEC  1u
+#define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+
+/* open_place - a directory where tracefs is mounted; -1 where it is not */
+static int open_place(const char *path)
+{
+	struct statfs status;
+	int fd = open(path, OPEN_DIRECTORY);
+
+	if (fd < 0)
+		return -1;
+	if (fstatfs(fd, &status) == 0 && status.f_type == TRACEFS_MAGIC)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* mount_detached - a mount that is nowhere in the tree of files (since Linux 5.2) */
+static int mount_detached(int *root)
+{
+	int context = (int)syscall(SYS_fsopen, "tracefs", OPEN_CLOEXEC);
+	int detached = -1, error = 0;
+
+	if (context < 0)
+		return errno;
+	if (syscall(SYS_fsconfig, context, CONFIG_CREATE, NULL, NULL, 0) < 0 ||
+	    (detached = (int)syscall(SYS_fsmount, context, MOUNT_CLOEXEC, 0)) < 0 ||
+	    (*root = openat(detached, ".", OPEN_DIRECTORY)) < 0)
+		error = errno;
+	if (detached >= 0)
+		close(detached);
+	close(context);
+	return error;
+}
+
+/* mount_briefly - for older kernels: seen by others between two system calls, then only by us */
+static int mount_briefly(int *root)
+{
+	int error = 0;
+
+	if (mount("tracefs", STANDARD_PLACE, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return errno;
+	*root = open_place(STANDARD_PLACE);
+	if (*root < 0)
+		error = ENODEV;
+	umount2(STANDARD_PLACE, MNT_DETACH);
+	return error;
+}
+
+int mount_open(int *root, char *text)
+{
+	int error;
+
+	/* First what is there: a second mount would give all of them its own permissions. */
+	*root = open_place(STANDARD_PLACE);
+	if (*root < 0)
+		*root = open_place("/sys/kernel/debug/tracing");
+	if (*root >= 0)
+		return 0;
+	error = mount_detached(root);
+	if (error == ENOSYS)
+		error = mount_briefly(root);
+	if (error == ENODEV)
+		snprintf(text, TRACEFS_MESSAGE, "this kernel has no tracefs");
+	else if (error == EPERM || error == EACCES)
+		snprintf(text, TRACEFS_MESSAGE, "tracefs may be opened by root only");
+	else if (error)
+		snprintf(text, TRACEFS_MESSAGE, "tracefs cannot be mounted: %s", strerror(error));
+	return error;
+}

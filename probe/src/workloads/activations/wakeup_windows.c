@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "wakeup_windows.h"
+
+#include <stdlib.h>
+
+#include "clock.h"
+#include "recorder/want.h"
+#include "wire/send.h"
+
+/* Nothing runs so much earlier than it is due. */
+#define EARLY_NS 1000000u
+
+/* ask_threads - tell the measuring threads which activations to have held */
+static void ask_threads(struct wakeup_windows *windows)
+{
+	const struct wire_recorder *request = &windows->flight->request;
+	struct recorder *recorder = &windows->flight->recorder;
+
+	for (size_t i = 0; i < windows->threads->count; i++) {
+		struct wakeup_cpu *cpu = &windows->threads->cpus[i];
+
+		if (cpu->cpu >= recorder->cpu_limit || !recorder->cpus[cpu->cpu])
+			continue;
+		cpu->want = &recorder->cpus[cpu->cpu]->want;
+		cpu->want->above_ns = UINT64_MAX;
+		cpu->want->control_every = request->control_every;
+		cpu->late = &windows->cpus[i].late;
+		threshold_open(cpu->late, request->threshold_ns, request->tail_ppm);
+	}
+}
+
+/* start_recorder - record what the threads do from here on, or note why not */
+static void start_recorder(struct wakeup_windows *windows)
+{
+	struct wakeup_threads *threads = windows->threads;
+	struct flight *flight = windows->flight;
+	struct recorder_thread *recorded = calloc(threads->count, sizeof(*recorded));
+	char text[RECORDER_MESSAGE] = "no memory for the flight recorder";
+	int error = -1;
+
+	windows->cpus = calloc(threads->count, sizeof(*windows->cpus));
+	for (size_t i = 0; recorded && i < threads->count; i++)
+		recorded[i] = (struct recorder_thread){.pid = threads->cpus[i].tid,
+						       .cpu = threads->cpus[i].cpu};
+	if (recorded && windows->cpus)
+		error = flight_start(flight, recorded, threads->count, NULL, text);
+	free(recorded);
+	if (error) {
+		send_note(flight->sender, "no-recorder", "%s", text);
+		return;
+	}
+	if (text[0])
+		send_note(flight->sender, "recorder-declined", "%s", text);
+	ask_threads(windows);
+	flight_report_started(flight);
+}
+
+/* too_late - called by a measuring thread that is later than the workload may go on after */
+static void too_late(void *context, const struct wakeup_cpu *cpu, uint64_t index)
+{
+	struct wakeup_windows *windows = context;
+	struct flight *flight = windows->flight;
+	uint32_t none = 0, place = (uint32_t)(cpu - windows->threads->cpus) + 1;
+
+	if (!atomic_compare_exchange_strong(&windows->deciding, &none, place))
+		return;
+	if (flight->recording)
+		flight->recorder.engine->freeze(&flight->recorder);
+	windows->stopped_index = index;
+	windows->stopped_ns = clock_ns();
+	atomic_store(&windows->stopped, place);
+}
+
+void windows_start(struct wakeup_windows *windows, struct flight *flight,
+		   struct wakeup_threads *threads)
+{
+	windows->flight = flight;
+	windows->threads = threads;
+	if (!flight->wanted)
+		return;
+	start_recorder(windows);
+	/* The first activation that is too late ends the workload, recorded or not. */
+	for (size_t i = 0; i < threads->count; i++) {
+		threads->cpus[i].too_late = too_late;
+		threads->cpus[i].too_late_context = windows;
+		threads->cpus[i].stop_above_ns = flight->request.stop_above_ns;
+	}
+}
+
+/* end_workload - let it end, and report which activation does it */
+static void end_workload(struct wakeup_windows *windows, uint32_t stopped)
+{
+	windows->stop_reported = true;
+	wakeup_threads_stop(windows->threads);
+	flight_report_stop(windows->flight, windows->threads->cpus[stopped - 1].cpu,
+			   windows->stopped_index);
+}
+
+static uint64_t due_ns_of(const struct wakeup_cpu *cpu, const struct activation *activation)
+{
+	return cpu->start_ns + activation->index * cpu->interval_ns;
+}
+
+static uint64_t run_ns_of(const struct wakeup_cpu *cpu, const struct activation *activation)
+{
+	return due_ns_of(cpu, activation) + (uint64_t)activation->latency_ns;
+}
+
+/* reason_for - whether this activation's window is wanted, and why */
+static enum window_reason reason_for(struct wakeup_windows *windows, size_t i,
+				     const struct activation *activation)
+{
+	const struct wakeup_cpu *cpu = &windows->threads->cpus[i];
+	struct flight *flight = windows->flight;
+	/* Asked in any case: the threshold learns from every latency. */
+	bool late = threshold_is_late(&flight->threshold, activation->latency_ns);
+	uint32_t stopped = atomic_load(&windows->stopped);
+
+	if (stopped == i + 1 && activation->index == windows->stopped_index)
+		return REASON_STOP;
+	/* What is not recorded any more did not happen without events. */
+	if (stopped && run_ns_of(cpu, activation) > windows->stopped_ns)
+		return REASON_NONE;
+	if (late)
+		return REASON_LATE;
+	return recorder_is_drawn(cpu->cpu, activation->index, flight->request.control_every)
+		   ? REASON_CONTROL
+		   : REASON_NONE;
+}
+
+/* examine - look at one activation: its stages, and whether its window is wanted */
+static void examine(struct wakeup_windows *windows, size_t i, struct activation *activation)
+{
+	struct flight *flight = windows->flight;
+	const struct wakeup_cpu *cpu = &windows->threads->cpus[i];
+	const struct recorder_cpu *recorded = flight->recorder.cpus[cpu->cpu];
+	struct watched_cpu *at = &windows->cpus[i];
+	uint64_t due_ns = due_ns_of(cpu, activation);
+	uint64_t run_ns = run_ns_of(cpu, activation);
+	struct recorder_stage before = {0}, stage;
+	enum window_reason reason = reason_for(windows, i, activation);
+
+	/* What woke the thread to begin with is nobody's stage; a timer may be early by a little.
+	 */
+	if (!at->run_ns)
+		at->run_ns = cpu->start_ns - EARLY_NS;
+	stage = stage_find(recorded, &at->stage, at->run_ns, run_ns);
+	if (stage.switched_ns && at->stage)
+		before = recorded->stage[(at->stage - 1) & (STAGES - 1)];
+	/* A waking before it was due is of another time. */
+	activation->stages_ns[0] = stage_since(stage.timer_ns, due_ns);
+	activation->stages_ns[1] = stage_since(stage.waking_ns, due_ns);
+	activation->stages_ns[2] = stage_since(stage.switched_ns, due_ns);
+	at->run_ns = run_ns;
+	if (reason == REASON_NONE)
+		return;
+	flight_send_window(flight,
+			   &(struct flight_subject){
+			       .cpu = cpu->cpu,
+			       .prio = (uint8_t)(cpu->priority ? 99 - cpu->priority : 120),
+			       .tid = cpu->tid,
+			       .index = activation->index,
+			       .due_ns = due_ns,
+			       .run_ns = run_ns,
+			   },
+			   reason, &stage, &before);
+}
+
+/* examine_cpu - look at the activations of a CPU until what was recorded does not reach */
+static void examine_cpu(struct wakeup_windows *windows, size_t i, bool ended)
+{
+	struct flight *flight = windows->flight;
+	struct wakeup_cpu *cpu = &windows->threads->cpus[i];
+	struct recorder_cpu *recorded = NULL;
+	uint64_t held = 0, written;
+
+	if (cpu->cpu < flight->recorder.cpu_limit)
+		recorded = flight->recorder.cpus[cpu->cpu];
+	/* First what is held: the activations for which that was done are written by then. */
+	if (recorded)
+		held = __atomic_load_n(&recorded->holds, __ATOMIC_ACQUIRE);
+	written = ring_written(&cpu->ring);
+	if (!recorded) {
+		cpu->ring.offered = written;
+		return;
+	}
+	for (; cpu->ring.offered < written; cpu->ring.offered++) {
+		struct activation *activation = ring_at(&cpu->ring, cpu->ring.offered);
+
+		if (!ended && run_ns_of(cpu, activation) > flight->recorder.gathered_ns)
+			break;
+		examine(windows, i, activation);
+	}
+	flight_looked_at(flight, recorded, held,
+			 cpu->ring.offered < written
+			     ? run_ns_of(cpu, ring_at(&cpu->ring, cpu->ring.offered))
+			     : UINT64_MAX);
+}
+
+void windows_examine(struct wakeup_windows *windows, bool ended)
+{
+	struct wakeup_threads *threads = windows->threads;
+	struct flight *flight = windows->flight;
+	uint32_t stopped = atomic_load(&windows->stopped);
+	uint64_t before_ns = clock_thread_ns();
+
+	if (stopped && !windows->stop_reported)
+		end_workload(windows, stopped);
+	if (!flight->recording) {
+		for (size_t i = 0; i < threads->count; i++)
+			threads->cpus[i].ring.offered = ring_written(&threads->cpus[i].ring);
+		return;
+	}
+	flight_gather(flight);
+	for (size_t i = 0; i < threads->count; i++)
+		examine_cpu(windows, i, ended);
+	flight->gather_ns += clock_thread_ns() - before_ns;
+}
+
+void windows_end(struct wakeup_windows *windows)
+{
+	flight_end(windows->flight);
+	free(windows->cpus);
+	windows->cpus = NULL;
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT
+/*
+ * app - how late do the threads of a program run, that knows nothing of us?
+ *
+ * The recorder notes each time that such a thread was woken and then switched to. An ordinary
+ * thread reads the activations from it, sends them, and copies the windows of the late ones.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "activations/app_samples.h"
+#include "activations/app_target.h"
+#include "activations/samples.h"
+#include "clock.h"
+#include "recorder/chunks.h"
+#include "recorder/flight.h"
+#include "wire/leb128.h"
+#include "wire/send.h"
+#include "workload.h"
+
+/* Stages that may be written to while they are read. */
+#define STAGES_GUARD 64u
+/* Room that the blocks of a look should find in the link. */
+#define BLOCKS_ROOM (8u * WIRE_MAX_PAYLOAD)
+/* Bytes of one activation in any of a block's three parts. */
+#define LONGEST_PART (3u * LEB128_LONGEST)
+
+/* What was due before the end is waited for so long. */
+#define LAST_NS 100000000u
+/* Threads of which names are sent. */
+#define NAMED_THREADS 4096u
+/* Activations in a block. */
+#define MOST_IN_BLOCK 4096u
+
+/* A CPU, and the block of its activations that is being filled. */
+struct app_cpu {
+	uint64_t base; /* stages before the start */
+	uint64_t next; /* the stage to look at */
+	uint64_t seen;
+	uint64_t dropped;
+	uint64_t first;
+	uint16_t count;
+	int64_t latency_ns; /* of the last in the block */
+	uint64_t due_ns;
+	size_t lengths[3];
+	uint8_t parts[3][WIRE_MAX_PAYLOAD];
+};
+
+struct app {
+	struct sender *sender;
+	struct flight *flight;
+	bool ending; /* an activation that was too late has ended it */
+	struct app_target target;
+	struct app_cpu *cpus; /* by CPU number */
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t shipped_ns;
+	uint32_t named[2 * NAMED_THREADS]; /* open addressing */
+	uint32_t named_count;
+};
+
+/* ---------------------------------------------------------------- blocks */
+
+static void ship_block(struct app *app, uint16_t number)
+{
+	struct app_cpu *cpu = &app->cpus[number];
+
+	if (!cpu->count)
+		return;
+	KEEP(app->sender, samples, SAMPLES, .cpu = number, .count = cpu->count, .first = cpu->first,
+	     .data = {cpu->parts[0], (uint16_t)cpu->lengths[0]});
+	KEEP(app->sender, sample_stages, SAMPLE_STAGES, .cpu = number, .count = cpu->count,
+	     .first = cpu->first, .data = {cpu->parts[1], (uint16_t)cpu->lengths[1]});
+	KEEP(app->sender, sample_threads, SAMPLE_THREADS, .cpu = number, .count = cpu->count,
+	     .first = cpu->first, .data = {cpu->parts[2], (uint16_t)cpu->lengths[2]});
+	cpu->count = 0;
+}
+
+static void put(struct app *app, uint16_t number, uint64_t index,
+		const struct recorder_stage *stage)
+{
+	struct app_cpu *cpu = &app->cpus[number];
+	int64_t latency_ns = (int64_t)(stage->switched_ns - stage->due_ns);
+	struct activation activation = {
+	    .stages_ns = {stage_since(stage->timer_ns, stage->due_ns),
+			  stage_since(stage->waking_ns, stage->due_ns),
+			  stage_since(stage->switched_ns, stage->due_ns)}};
+	bool full;
+
+	if (cpu->count && cpu->first + cpu->count != index)
+		ship_block(app, number);
+	if (!cpu->count) {
+		memset(cpu->lengths, 0, sizeof(cpu->lengths));
+		cpu->first = index;
+		cpu->latency_ns = 0;
+		cpu->due_ns = app->start_ns;
+	}
+	cpu->lengths[0] += leb128_put(cpu->parts[0] + cpu->lengths[0],
+				      leb128_zigzag(latency_ns - cpu->latency_ns));
+	cpu->lengths[1] += samples_put_stages(cpu->parts[1] + cpu->lengths[1], &activation);
+	cpu->lengths[2] += app_sample_put(cpu->parts[2] + cpu->lengths[2], stage, cpu->due_ns);
+	cpu->latency_ns = latency_ns;
+	cpu->due_ns = stage->due_ns;
+	full = ++cpu->count == MOST_IN_BLOCK;
+	for (size_t i = 0; i < 3; i++)
+		full |= cpu->lengths[i] + LONGEST_PART > sender_block_limit(app->sender);
+	if (full)
+		ship_block(app, number);
+}
+
+/* ---------------------------------------------------------------- names */
+
+/* name_thread - send a thread's name when it is met first */
+static void name_thread(struct app *app, uint32_t pid)
+{
+	uint32_t slot = pid * 0x9E3779B1u % (2 * NAMED_THREADS);
+	char path[64], text[64] = "";
+	FILE *file;
+
+	while (app->named[slot] && app->named[slot] != pid)
+		slot = (slot + 1) % (2 * NAMED_THREADS);
+	if (app->named[slot] || app->named_count == NAMED_THREADS)
+		return;
+	app->named[slot] = pid;
+	app->named_count++;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (fgets(text, sizeof(text), file)) {
+		text[strcspn(text, "\n")] = '\0';
+		KEEP(app->sender, name, NAME, .table = NAMES_PID, .id = pid,
+		     .text = wire_text(text));
+	}
+	fclose(file);
+}
+
+/* ---------------------------------------------------------------- activations */
+
+static void end_now(struct app *app)
+{
+	uint64_t now_ns = clock_ns();
+
+	if (now_ns < app->end_ns)
+		app->end_ns = now_ns;
+}
+
+/* end_at - end the workload at an activation that is too late */
+static void end_at(struct app *app, uint16_t number, uint64_t index)
+{
+	struct flight *flight = app->flight;
+
+	flight->recorder.engine->freeze(&flight->recorder);
+	app->ending = true;
+	end_now(app);
+	flight_report_stop(flight, number, index);
+}
+
+static void examine(struct app *app, uint16_t number, uint64_t index,
+		    const struct recorder_stage *stage)
+{
+	struct flight *flight = app->flight;
+	int64_t latency_ns = (int64_t)(stage->switched_ns - stage->due_ns);
+	struct flight_subject subject = {
+	    .cpu = number,
+	    .prio = (uint8_t)stage->prio,
+	    .tid = stage->pid,
+	    .index = index,
+	    .due_ns = stage->due_ns,
+	    .run_ns = stage->switched_ns,
+	};
+	enum window_reason reason = REASON_NONE;
+
+	if (threshold_is_late(&flight->threshold, latency_ns))
+		reason = REASON_LATE;
+	else if (recorder_is_drawn(number, index + app->cpus[number].base,
+				   flight->request.control_every))
+		reason = REASON_CONTROL;
+	if (flight->request.stop_above_ns && !app->ending &&
+	    latency_ns > (int64_t)flight->request.stop_above_ns) {
+		end_at(app, number, index);
+		reason = REASON_STOP;
+	} else if (app->ending) {
+		reason = REASON_NONE;
+	}
+	put(app, number, index, stage);
+	name_thread(app, stage->pid);
+	if (reason != REASON_NONE)
+		flight_send_window(flight, &subject, reason, stage, NULL);
+}
+
+/* examine_cpu - look at the activations of a CPU, as far as all is recorded of them; true: that was
+ * all */
+static bool examine_cpu(struct app *app, uint16_t number)
+{
+	struct recorder *recorder = &app->flight->recorder;
+	struct recorder_cpu *recorded = recorder->cpus[number];
+	struct app_cpu *cpu = &app->cpus[number];
+	/* First what is held: the stages for which that was done are there by then. */
+	uint64_t held = __atomic_load_n(&recorded->holds, __ATOMIC_ACQUIRE);
+	uint64_t written = __atomic_load_n(&recorded->stages, __ATOMIC_ACQUIRE);
+	uint64_t waiting_ns = UINT64_MAX;
+	bool room = true;
+
+	for (; cpu->next < written; cpu->next++) {
+		struct recorder_stage stage = recorded->stage[cpu->next % STAGES];
+		uint64_t newest = __atomic_load_n(&recorded->stages, __ATOMIC_ACQUIRE);
+
+		if (newest - cpu->next > STAGES - STAGES_GUARD) {
+			cpu->dropped += newest - (STAGES - STAGES_GUARD) - cpu->next;
+			cpu->next = newest - (STAGES - STAGES_GUARD) - 1;
+			continue;
+		}
+		waiting_ns = stage.switched_ns;
+		room = sender_has_room(app->sender, BLOCKS_ROOM);
+		if (waiting_ns > app->flight->recorder.gathered_ns || !room)
+			break;
+		waiting_ns = UINT64_MAX;
+		/* It may be on its way already when the end is set. */
+		if (stage.due_ns < app->start_ns || stage.due_ns >= app->end_ns) {
+			cpu->base++;
+			continue;
+		}
+		examine(app, number, cpu->next - cpu->base, &stage);
+		cpu->seen++;
+	}
+	flight_looked_at(app->flight, recorded, held, waiting_ns);
+	return room;
+}
+
+/* ---------------------------------------------------------------- start and end */
+
+/* watch_from_now - the start, on all CPUs that are recorded */
+static void watch_from_now(struct app *app, uint64_t duration_ns)
+{
+	struct recorder *recorder = &app->flight->recorder;
+
+	app->start_ns = app->shipped_ns = clock_ns();
+	app->end_ns = app->start_ns + duration_ns;
+	for (uint16_t i = 0; i < recorder->cpu_limit; i++) {
+		if (!recorder->cpus[i])
+			continue;
+		app->cpus[i].next = app->cpus[i].base = recorder->cpus[i]->stages;
+		recorder->cpus[i]->want.above_ns = UINT64_MAX;
+		recorder->cpus[i]->want.control_every = app->flight->request.control_every;
+		SEND(app->sender, cpu_started, CPU_STARTED, .cpu = i, .start_ns = app->start_ns,
+		     .end_ns = app->end_ns);
+	}
+	flight_report_started(app->flight);
+}
+
+/* open_target - find or fork the program, and start the recorder; returns 0, or an errno */
+static int open_target(struct workload *workload, const struct wire_app *asked)
+{
+	struct app *app = workload->state;
+	char text[RECORDER_MESSAGE];
+	int error = target_open(&app->target, asked, text, sizeof(text));
+
+	if (error)
+		return workload_fail(workload, error, "%s", text);
+	error = flight_start(app->flight, NULL, 0, &app->target.watch, text);
+	if (error) {
+		target_close(&app->target);
+		return workload_fail(workload, error, "%s", text);
+	}
+	app->cpus = calloc(app->flight->recorder.cpu_limit, sizeof(*app->cpus));
+	error = app->cpus ? target_go(&app->target) : ENOMEM;
+	if (!error)
+		return 0;
+	flight_end(app->flight);
+	target_close(&app->target);
+	free(app->cpus);
+	return workload_fail(workload, error, "the program cannot be run: %s", strerror(error));
+}
+
+static int start(struct workload *workload, const union wire_command *command)
+{
+	const struct wire_app *asked = &command->app;
+	struct sender *sender = workload->context.sender;
+	struct app *app;
+	int error;
+
+	if (!workload->context.flight->wanted || !asked->duration_ns ||
+	    asked->duration_ns > INT64_MAX / 2)
+		return workload_fail(workload, EINVAL,
+				     "a program can be watched only with the recorder");
+	workload->context.flight->wanted = false;
+	app = calloc(1, sizeof(*app));
+	if (!app)
+		return workload_fail(workload, ENOMEM, "no memory to watch a program");
+	*app = (struct app){.sender = sender, .flight = workload->context.flight};
+	workload->state = app;
+	error = asked->spool ? workload_spool(workload) : 0;
+	if (!error)
+		error = open_target(workload, asked);
+	if (error) {
+		sender_unspool(sender);
+		free(app);
+		return error;
+	}
+	watch_from_now(app, asked->duration_ns);
+	return 0;
+}
+
+/* send_losses - note what lost wakings that nobody could count */
+static void send_losses(const struct app *app)
+{
+	const struct recorder *recorder = &app->flight->recorder;
+
+	if (recorder->hides_idle)
+		send_note(app->sender, "hides-idle",
+			  "this kernel does not trace switches from the idle thread: "
+			  "wakeups on an idle CPU are missing, use --recorder bpf");
+	if (recorder->gaps)
+		send_note(app->sender, "gaps",
+			  "events were lost %" PRIu64 " times, and with them wakeups that nobody "
+			  "counted: measure again",
+			  recorder->gaps);
+}
+
+static void send_end(const struct app *app)
+{
+	int status = app->target.status;
+
+	if (app->target.child && app->target.is_over)
+		SEND(app->sender, app_ended, APP_ENDED,
+		     .status = (uint8_t)(WIFEXITED(status) ? WEXITSTATUS(status) : 0),
+		     .signal = (uint8_t)(WIFSIGNALED(status) ? WTERMSIG(status) : 0));
+}
+
+static void end(struct app *app)
+{
+	const struct recorder *recorder = &app->flight->recorder;
+
+	for (uint16_t i = 0; i < recorder->cpu_limit; i++)
+		if (recorder->cpus[i])
+			ship_block(app, i);
+	send_end(app);
+	sender_unspool(app->sender);
+	send_losses(app);
+	for (uint16_t i = 0; i < recorder->cpu_limit; i++)
+		if (recorder->cpus[i])
+			SEND(app->sender, cpu_result, CPU_RESULT, .cpu = i,
+			     .start_ns = app->start_ns, .end_ns = app->end_ns,
+			     .seen = app->cpus[i].seen, .dropped = app->cpus[i].dropped);
+	flight_end(app->flight);
+	target_close(&app->target);
+	workload_send_result(app->sender);
+	free(app->cpus);
+	free(app);
+}
+
+static bool poll(struct workload *workload, uint64_t now_ns)
+{
+	struct app *app = workload->state;
+	struct flight *flight = app->flight;
+	bool over, all = true, ship = now_ns - app->shipped_ns >= SHIP_NS;
+	uint64_t before_ns = clock_thread_ns();
+
+	if (target_is_over(&app->target))
+		end_now(app);
+	/* Asked before gathering: what ran until then is in the rings. */
+	over = now_ns >= app->end_ns + LAST_NS;
+	flight_gather(flight);
+	for (uint16_t i = 0; i < flight->recorder.cpu_limit; i++) {
+		if (!flight->recorder.cpus[i])
+			continue;
+		all &= examine_cpu(app, i);
+		if (ship)
+			ship_block(app, i);
+	}
+	if (ship)
+		app->shipped_ns = now_ns;
+	flight->gather_ns += clock_thread_ns() - before_ns;
+	if (!over || !all)
+		return false;
+	end(app);
+	return true;
+}
+
+static void stop(struct workload *workload)
+{
+	end_now(workload->state);
+}
+
+static void abandon(struct workload *workload)
+{
+	target_close(&((struct app *)workload->state)->target);
+}
+
+const struct workload_ops workload_app = {.command = WIRE_APP,
+					  .start = start,
+					  .poll = poll,
+					  .stop = stop,
+					  .abandon = abandon,
+					  .wait_ms = workload_look_ms,
+					  .input = workload_no_input};

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "benchmark.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "wire/send.h"
+
+struct state {
+	struct child child;
+	uint32_t turn;
+};
+
+int child_workload_start(struct workload *workload, uint32_t turn, child_body body,
+			 const void *plan, const struct counter_set *counters)
+{
+	struct state *state = calloc(1, sizeof(*state));
+	int error = state ? child_start(&state->child, turn, body, plan, counters) : ENOMEM;
+
+	if (error) {
+		free(state);
+		return workload_fail(workload, error, "no process to run it in");
+	}
+	state->turn = turn;
+	workload->state = state;
+	return 0;
+}
+
+/* pass_on - send what the child has reported; true: it has ended, and error and text are set */
+static bool pass_on(struct workload *workload)
+{
+	struct state *state = workload->state;
+	uint8_t kind, *payload;
+	size_t length;
+
+	while (child_next(&state->child, &kind, &payload, &length))
+		send_packed(workload->context.sender, kind, payload, length);
+	if (!child_is_over(&state->child))
+		return false;
+	workload->error = workload_fail(workload, state->child.error, "%s", state->child.text);
+	return true;
+}
+
+bool child_workload_poll(struct workload *workload, uint64_t now_ns)
+{
+	(void)now_ns;
+	if (!pass_on(workload))
+		return false;
+	free(workload->state);
+	return true;
+}
+
+bool benchmark_poll(struct workload *workload, uint64_t now_ns)
+{
+	uint32_t turn = ((struct state *)workload->state)->turn;
+
+	if (!child_workload_poll(workload, now_ns))
+		return false;
+	if (workload->error)
+		SEND(workload->context.sender, bench_failed, BENCH_FAILED, .turn = turn,
+		     .error = workload->error, .text = wire_text(workload->text));
+	return true;
+}
+
+void child_workload_stop(struct workload *workload)
+{
+	child_stop(&((struct state *)workload->state)->child);
+}
+
+/* child_workload_wait_ms - its input ends the wait */
+int child_workload_wait_ms(const struct workload *workload)
+{
+	(void)workload;
+	return -1;
+}
+
+int child_workload_input(const struct workload *workload)
+{
+	return ((const struct state *)workload->state)->child.in;
+}
+
+int benchmark_start(struct workload *workload, uint32_t turn, child_body body, const void *plan)
+{
+	return child_workload_start(workload, turn, body, plan, workload->context.counters);
+}
+
+int benchmark_refuse(struct workload *workload)
+{
+	return workload_fail(workload, EINVAL, "a benchmark that this probe cannot run");
+}
+
+int benchmark_refuse_size(struct workload *workload, uint64_t size)
+{
+	return workload_fail(workload, ENOMEM,
+			     "%llu MiB at a time are more than the %llu MiB that this board has "
+			     "addresses for",
+			     (unsigned long long)(size >> 20),
+			     (unsigned long long)(SIZE_MAX / 8 >> 20));
+}
+
+bool benchmark_is_valid(uint64_t block_ns, uint16_t repetitions)
+{
+	return block_ns && block_ns <= LONGEST_BLOCK_NS && repetitions;
+}
+
+bool benchmark_copy_cpus(struct wire_list list, uint16_t *cpus, size_t room, size_t *count)
+{
+	if (list.count > room)
+		return false;
+	*count = list.count;
+	for (size_t i = 0; i < list.count; i++)
+		cpus[i] = wire_list_u16(list, i);
+	return true;
+}

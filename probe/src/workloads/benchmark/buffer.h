@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Memory of a stated size, behind which stands what was asked for, and the proof of it.
+ *
+ * What is written of a mapping tells nothing of what backs it: pages that were only read are all
+ * the one page of zeros, which stays in the nearest cache however large the mapping is. So the
+ * frames are counted. The mapping alone is advised, never the system told.
+ */
+#ifndef WHYLATE_BENCHMARK_BUFFER_H
+#define WHYLATE_BENCHMARK_BUFFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "child.h"
+
+enum buffer_pages { SMALL_PAGES, TRANSPARENT_HUGE, HUGETLB_PAGES, PAGES_AS_SET, BUFFER_PAGES };
+enum buffer_content { UNTOUCHED, ZEROS, RANDOM, BUFFER_CONTENTS };
+
+/* No byte of random content has this value, nor has one of the others. */
+#define ABSENT_BYTE 0xFF
+
+struct buffer {
+	uint8_t *bytes;
+	size_t size;
+	enum buffer_pages pages;
+	/* Mapped, with inaccessible memory on both sides: mappings that touch are merged. */
+	size_t mapped;
+};
+
+/* buffer_open - map it and write what it is to hold; returns 0, or an errno with the text */
+int buffer_open(struct buffer *buffer, struct child_context *context, size_t size,
+		enum buffer_pages pages, enum buffer_content content);
+
+/* What stands behind the first `size` bytes of a buffer. */
+struct backing {
+	uint64_t pages;	  /* of the board's ordinary size */
+	uint64_t present; /* of them in memory */
+	uint64_t frames;  /* different ones behind them */
+	uint64_t huge_bytes, hugetlb_bytes;
+	int error; /* why frames is not known; 0 */
+};
+
+/* buffer_backing - by /proc/self/pagemap and smaps */
+void buffer_backing(const struct buffer *buffer, struct backing *backing);
+
+#endif

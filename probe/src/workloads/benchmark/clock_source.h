@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/* Clocks that can be read in several ways. */
+#ifndef WHYLATE_BENCHMARK_CLOCK_SOURCE_H
+#define WHYLATE_BENCHMARK_CLOCK_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "child.h"
+
+enum clock_method { BY_LIBRARY, BY_SYSTEM_CALL, BY_HPET, BY_DEVICE, CLOCK_METHODS };
+
+/* Of the message clock_properties. */
+enum clock_calls { NO_SYSTEM_CALL, SYSTEM_CALL, CALLS_NOT_KNOWN };
+
+struct clock_source {
+	enum clock_method method;
+	clockid_t id;
+	const volatile uint8_t *registers;
+	bool is_wide; /* the counter has 64 bits */
+	double ns_per_tick;
+	uint64_t resolution_ns;
+};
+
+/* clock_open - returns 0, or an errno with the text */
+int clock_open(struct clock_source *source, struct child_context *context, enum clock_method method,
+	       clockid_t id);
+
+/* clock_read - ns, or ticks of a counter; of the emulated device: nothing */
+uint64_t clock_read(const struct clock_source *source);
+
+/* clock_later - by how much the second of two readings is later; negative: it is earlier */
+int64_t clock_later(const struct clock_source *source, uint64_t first, uint64_t second);
+
+/* clock_makes_call - whether reading it is a system call: found by one that forbids itself the call
+ */
+enum clock_calls clock_makes_call(const struct clock_source *source);
+
+#endif

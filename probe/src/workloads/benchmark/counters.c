@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "counters.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int open_event(const struct counter_event *event, pid_t thread)
+{
+	struct perf_event_attr attr = {
+	    .type = (uint32_t)event->type,
+	    .size = sizeof(attr),
+	    .config = event->config,
+	    .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	    .inherit = thread == 0,
+	    .exclude_kernel = (event->mode & NOT_KERNEL) != 0,
+	    .exclude_user = (event->mode & NOT_USER) != 0,
+	    .exclude_hv = (event->mode & NOT_HYPERVISOR) != 0,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int counters_open(struct counters *counters, const struct counter_set *set, size_t *bad)
+{
+	return counters_open_thread(counters, set, 0, bad);
+}
+
+int counters_open_thread(struct counters *counters, const struct counter_set *set, pid_t thread,
+			 size_t *bad)
+{
+	counters->count = 0;
+	for (size_t i = 0; i < set->count; i++) {
+		int fd = open_event(&set->events[i], thread);
+
+		if (fd < 0) {
+			*bad = i;
+			return -fd;
+		}
+		counters->fds[counters->count++] = fd;
+	}
+	return 0;
+}
+
+void counters_close(struct counters *counters)
+{
+	for (size_t i = 0; i < counters->count; i++)
+		close(counters->fds[i]);
+	counters->count = 0;
+}
+
+int counters_choose(struct counter_set *set, const struct wire_counters *wanted, char *text)
+{
+	struct counters counters;
+	size_t bad = 0;
+	int error;
+
+	if (wanted->types.count > MOST_COUNTERS || wanted->configs.count != wanted->types.count ||
+	    wanted->modes.count != wanted->types.count) {
+		snprintf(text, COUNTERS_MESSAGE, "at most %u events can be counted at a time",
+			 MOST_COUNTERS);
+		return E2BIG;
+	}
+	set->count = wanted->types.count;
+	for (size_t i = 0; i < set->count; i++)
+		set->events[i] = (struct counter_event){
+		    .type = wire_list_u64(wanted->types, i),
+		    .config = wire_list_u64(wanted->configs, i),
+		    .mode = wire_list_u16(wanted->modes, i),
+		};
+	/* Refused now, before it fails in every repetition. */
+	error = counters_open(&counters, set, &bad);
+	counters_close(&counters);
+	snprintf(text, COUNTERS_MESSAGE, "%zu", bad);
+	if (error)
+		set->count = 0;
+	return error;
+}
+
+static struct counter_reading read_counter(int fd)
+{
+	struct counter_reading reading;
+
+	/* One that cannot be read was enabled and never ran. */
+	if (read(fd, &reading, sizeof(reading)) != (ssize_t)sizeof(reading))
+		reading = (struct counter_reading){.enabled_ns = 1};
+	return reading;
+}
+
+void counters_begin(struct counters *counters)
+{
+	for (size_t i = 0; i < counters->count; i++)
+		counters->began[i] = read_counter(counters->fds[i]);
+}
+
+void counters_end(struct counters *counters)
+{
+	for (size_t i = 0; i < counters->count; i++) {
+		struct counter_reading now = read_counter(counters->fds[i]);
+		struct counter_reading *reading = &counters->began[i];
+
+		reading->value = now.value - reading->value;
+		reading->enabled_ns = now.enabled_ns - reading->enabled_ns;
+		reading->running_ns = now.running_ns - reading->running_ns;
+	}
+}
+
+bool counters_read(const struct counters *counters, uint64_t *values, size_t *bad)
+{
+	for (size_t i = 0; i < counters->count; i++) {
+		const struct counter_reading *reading = &counters->began[i];
+
+		if (!reading->enabled_ns || reading->running_ns != reading->enabled_ns) {
+			*bad = i;
+			return false;
+		}
+		values[i] = reading->value;
+	}
+	return true;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Counters of the hardware and of the kernel, beside the time of a benchmark's repetitions.
+ *
+ * They count the calling process and all that it starts from then on. A count that was scaled up
+ * from a part of the time, because others wanted the same hardware, is none: it is refused.
+ */
+#ifndef WHYLATE_BENCHMARK_COUNTERS_H
+#define WHYLATE_BENCHMARK_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "wire/messages.h"
+
+#define MOST_COUNTERS	 16u
+#define COUNTERS_MESSAGE 80
+/* What follows the number of a counter that others had for a part of the time. */
+#define COUNTERS_SHARED                                                                            \
+	"was not counted all the time: others use the hardware's counters, or there are too few "  \
+	"for so many events"
+
+/* Of a counter's mode. */
+#define NOT_KERNEL     1u
+#define NOT_USER       2u
+#define NOT_HYPERVISOR 4u
+
+/* Which events: type and config as of perf_event_open(2). */
+struct counter_set {
+	size_t count;
+	struct counter_event {
+		uint64_t type, config;
+		uint16_t mode;
+	} events[MOST_COUNTERS];
+};
+
+struct counters {
+	size_t count;
+	int fds[MOST_COUNTERS];
+	/* What each said when the repetition began. */
+	struct counter_reading {
+		uint64_t value, enabled_ns, running_ns;
+	} began[MOST_COUNTERS];
+};
+
+/* counters_choose - check which events the host wants counted. Returns 0, or an errno with a text
+ * (COUNTERS_MESSAGE bytes): the index of the event that cannot be counted, or why none is. */
+int counters_choose(struct counter_set *set, const struct wire_counters *wanted, char *text);
+
+/* counters_open - of the calling process and those that it will start; returns 0, or an errno with
+ * the index of the event that cannot be counted */
+int counters_open(struct counters *counters, const struct counter_set *set, size_t *bad);
+
+/* counters_open_thread - of one thread alone; likewise */
+int counters_open_thread(struct counters *counters, const struct counter_set *set, pid_t thread,
+			 size_t *bad);
+
+/* counters_close - stop counting */
+void counters_close(struct counters *counters);
+
+/* counters_begin - a repetition begins */
+void counters_begin(struct counters *counters);
+
+/* counters_end - it has ended: counters_read() gives the time until here */
+void counters_end(struct counters *counters);
+
+/* counters_read - what was counted between the two; false with an index where one was not counted
+ * all the time */
+bool counters_read(const struct counters *counters, uint64_t *values, size_t *bad);
+
+#endif

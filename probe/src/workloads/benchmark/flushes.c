@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "flushes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "recorder/engine.h"
+#include "tracefs/mount.h"
+
+/* TLB_FLUSH_ON_TASK_SWITCH is the first of enum tlb_flush_reason in linux/mm_types.h. A change to
+ * an address space whose identifier is still good is told of too, as a flush of no pages. */
+#define ON_TASK_SWITCH "reason == 0 && pages != 0"
+
+#if defined(__x86_64__)
+#define IS_TOLD true
+#else
+/* The tracepoint is there, and no switch comes by it: rather no count than one of 0. */
+#define IS_TOLD false
+#endif
+
+/* tracepoint_id - as perf_event_open(2) takes it; negative: an errno */
+static long tracepoint_id(void)
+{
+	char message[RECORDER_MESSAGE], text[24];
+	int root, fd, error = mount_open(&root, message);
+	ssize_t length;
+
+	if (error)
+		return -error;
+	fd = openat(root, "events/tlb/tlb_flush/id", O_RDONLY | O_CLOEXEC);
+	error = errno;
+	close(root);
+	if (fd < 0)
+		return -error;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (length <= 0)
+		return -EIO;
+	text[length] = '\0';
+	return strtol(text, NULL, 10);
+}
+
+static int open_on(long id, int cpu)
+{
+	struct perf_event_attr attr = {
+	    .type = PERF_TYPE_TRACEPOINT,
+	    .size = sizeof(attr),
+	    .config = (uint64_t)id,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, ON_TASK_SWITCH) == 0)
+		return fd;
+	error = errno;
+	close(fd);
+	return -error;
+}
+
+int flushes_open(struct flush_counter *counter, const uint16_t *cpus, size_t count)
+{
+	long id = IS_TOLD ? tracepoint_id() : -ENOENT;
+
+	counter->count = 0;
+	if (id < 0)
+		return (int)-id;
+	if (!count)
+		return EDOM;
+	if (count > MOST_FLUSH_CPUS)
+		return E2BIG;
+	for (size_t i = 0; i < count; i++) {
+		int fd = open_on(id, cpus[i]);
+
+		if (fd < 0) {
+			flushes_close(counter);
+			return -fd;
+		}
+		counter->fds[counter->count++] = fd;
+	}
+	return 0;
+}
+
+uint64_t flushes_read(const struct flush_counter *counter)
+{
+	uint64_t sum = 0, value;
+
+	for (size_t i = 0; i < counter->count; i++)
+		if (read(counter->fds[i], &value, sizeof(value)) == (ssize_t)sizeof(value))
+			sum += value;
+	return sum;
+}
+
+void flushes_close(struct flush_counter *counter)
+{
+	for (size_t i = 0; i < counter->count; i++)
+		close(counter->fds[i]);
+	counter->count = 0;
+}

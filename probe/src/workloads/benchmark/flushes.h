@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How often CPUs flush their translation buffers to change to another address space.
+ *
+ * A CPU that has run out of identifiers for address spaces has to. The kernel's tracepoint
+ * tlb:tlb_flush tells of it on x86; no other architecture has it.
+ */
+#ifndef WHYLATE_BENCHMARK_FLUSHES_H
+#define WHYLATE_BENCHMARK_FLUSHES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MOST_FLUSH_CPUS 1024u
+
+struct flush_counter {
+	size_t count;
+	int fds[MOST_FLUSH_CPUS];
+};
+
+/* flushes_open - count those of these CPUs; returns 0, or an errno: ENOENT where there is no such
+ * tracepoint, EDOM where no CPU is named, for all that run anywhere would be counted */
+int flushes_open(struct flush_counter *counter, const uint16_t *cpus, size_t count);
+
+/* flushes_read - how many there were since it was opened */
+uint64_t flushes_read(const struct flush_counter *counter);
+
+void flushes_close(struct flush_counter *counter);
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+/* A command as the child of a benchmark's process, which ends with it whatever it starts. */
+#ifndef WHYLATE_BENCHMARK_PROCESS_H
+#define WHYLATE_BENCHMARK_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "child.h"
+
+#define COMMAND_TEXT  4096
+#define COMMAND_WORDS 64
+
+struct command_line {
+	char text[COMMAND_TEXT]; /* the words, a NUL behind each */
+	size_t words;
+};
+
+struct process {
+	pid_t pid;
+	int end;	/* readable when the process has ended; -1 on kernels before 5.3 */
+	int outputs[2]; /* to be read from: standard output and error; -1 at its end */
+	uint64_t start_ns;
+};
+
+#define COMMAND_TOO_LONG "a command must have 1 to 64 words of 4095 bytes at most"
+
+/* command_line_copy - copy a command of the host's; false: COMMAND_TOO_LONG, or without a word */
+bool command_line_copy(struct command_line *line, struct wire_list words);
+
+/* process_start - run a command in the calling process's care, with its counters counting from here
+ * on; `apart`: standard error has a pipe of its own, else it goes to that of standard output.
+ * Returns 0, or an errno with the context's text. */
+int process_start(struct process *process, struct child_context *context,
+		  const struct command_line *line, bool apart);
+
+/* process_ended - whether the process has ended; waits for output, its end or until_ns first. Exits
+ * when the probe is gone. */
+bool process_ended(const struct process *process, uint64_t until_ns, int *status,
+		   struct rusage *usage);
+
+/* process_read - some of an output; 0: it is at its end, and closed; less: there is none now */
+ssize_t process_read(struct process *process, int stream, void *data, size_t room);
+
+/* process_kill_rest - kill whatever the command has left running */
+void process_kill_rest(void);
+
+#endif

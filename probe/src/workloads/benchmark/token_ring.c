@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+#include "token_ring.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "loads/room.h"
+#include "loads/workers.h"
+
+/* Tokens. A task that gets one of the first two counts its switches in one place or the other. */
+enum { COUNT_BEFORE = 1, COUNT_AFTER, GO, END };
+
+/* From one word that a task reads to the next: each is in a line of the cache of its own. */
+#define STRIDE	     64
+#define THREAD_STACK (64 * 1024)
+/* Descriptors of the process besides those of the channels. */
+#define OTHER_FILES 64
+/* More than any CPU keeps identifiers for that gives them in turn: six on x86. */
+#define OTHER_SPACES 16
+/* What a task takes beside its set: its stack in the kernel, tables of pages, pages of its own. */
+#define TASK_BYTES ((uint64_t)96 << 10)
+/* What is left to the board. */
+#define LEFT_FREE ((uint64_t)16 << 20)
+#define CANNOT	  "a task cannot have the CPU, the priority or the memory that was asked for: %s"
+
+struct task {
+	struct token_ring *ring;
+	size_t index;
+	const uint8_t *set; /* of a thread; a process makes its own */
+	pthread_t thread;
+	pid_t process;
+};
+
+/* In memory that all tasks share, processes too. */
+struct task_words {
+	_Alignas(64) _Atomic uint32_t token;
+	uint64_t switches[2];
+};
+
+struct token_ring {
+	struct ring_plan plan;
+	struct channel *channels; /* the k-th task waits on the k-th; the last is nobody's */
+	struct task *tasks;
+	struct task_words *words;
+	const uint8_t *set; /* of the first task, which is ourselves */
+	size_t opened, started;
+	struct child_context *context;
+};
+
+/* own_switches - how often this thread has left a CPU, by itself or not */
+static uint64_t own_switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+}
+
+static void read_set(const uint8_t *set, uint64_t bytes)
+{
+	const volatile uint8_t *at = set;
+
+	for (uint64_t i = 0; i < bytes; i += STRIDE)
+		(void)at[i];
+}
+
+/* new_set - memory of a task's own, written to, so that no two tasks read the same */
+static const uint8_t *new_set(uint64_t bytes)
+{
+	void *set;
+
+	if (!bytes)
+		return NULL;
+	set = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (set == MAP_FAILED)
+		return NULL;
+	memset(set, 0x5A, bytes);
+	return set;
+}
+
+/* settle - on the CPU, and with the priority, that a task is to have; returns 0, or an errno */
+static int settle(const struct ring_plan *plan, size_t index)
+{
+	struct sched_param param = {.sched_priority = plan->priority};
+	int error = plan->cpu_count ? worker_pin(plan->cpus[index % plan->cpu_count]) : 0;
+
+	if (error)
+		return error;
+	/*
+	 * An ordinary task that is woken may take the CPU from the one that wakes it, which then
+	 * comes back only to wait: one switch more, in some of the hops. Of batch tasks none does.
+	 */
+	return pthread_setschedparam(pthread_self(), plan->priority ? SCHED_FIFO : SCHED_BATCH,
+				     &param);
+}
+
+static void run_task(struct task *task)
+{
+	struct token_ring *ring = task->ring;
+	const struct ring_plan *plan = &ring->plan;
+	const struct channel *in = &ring->channels[task->index];
+	const struct channel *out = &ring->channels[(task->index + 1) % plan->tasks];
+	const uint8_t *set = plan->threads ? task->set : new_set(plan->set_bytes);
+	uint8_t token;
+	int error;
+
+	error = plan->set_bytes && !set ? ENOMEM : settle(plan, task->index);
+	if (error) {
+		child_fail(ring->context, error, CANNOT, strerror(error));
+		child_report_failure(ring->context, error);
+		_exit(1); /* a process that ends is noticed: task_ended() */
+	}
+	do {
+		token = channel_wait(in);
+		if (token == COUNT_BEFORE || token == COUNT_AFTER)
+			ring->words[task->index].switches[token - COUNT_BEFORE] = own_switches();
+		read_set(set, plan->set_bytes);
+	} while (token && channel_pass(out, token) && token != END);
+}
+
+static void *thread_main(void *task)
+{
+	run_task(task);
+	return NULL;
+}
+
+static int start_thread(struct task *task)
+{
+	pthread_attr_t attributes;
+	int error;
+
+	task->set = new_set(task->ring->plan.set_bytes);
+	if (task->ring->plan.set_bytes && !task->set)
+		return ENOMEM;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, THREAD_STACK);
+	error = pthread_create(&task->thread, &attributes, thread_main, task);
+	pthread_attr_destroy(&attributes);
+	return error;
+}
+
+static int start_process(struct task *task)
+{
+	pid_t parent = getpid();
+
+	task->process = fork();
+	if (task->process < 0)
+		return errno;
+	if (task->process == 0) {
+		signal(SIGCHLD, SIG_DFL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == parent)
+			run_task(task);
+		_exit(0);
+	}
+	return 0;
+}
+
+/* allow_files - each channel takes two descriptors; what the hard limit does not allow fails later
+ */
+static void allow_files(size_t tasks)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= 2 * tasks + OTHER_FILES)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Whoever waits for a token that a dead task had would wait for ever. */
+static struct child_context *ring_context;
+
+static void task_ended(int number)
+{
+	(void)number;
+	child_report_failure(ring_context, ECHILD);
+	_exit(1);
+}
+
+/* notice_deaths - of processes; a thread takes all others along by itself */
+static void notice_deaths(struct child_context *context)
+{
+	struct sigaction action = {.sa_handler = task_ended, .sa_flags = SA_NOCLDSTOP};
+
+	ring_context = context;
+	child_fail(context, ECHILD, "a task of the ring was killed: is there memory enough?");
+	sigaction(SIGCHLD, &action, NULL);
+}
+
+/* end_processes - wait for all that were started, so that the next turn finds their places free */
+static void end_processes(struct token_ring *ring, bool by_force)
+{
+	signal(SIGCHLD, SIG_DFL);
+	for (size_t i = 1; i < ring->started && !ring->plan.threads; i++) {
+		pid_t process = ring->tasks[i].process;
+
+		if (by_force)
+			kill(process, SIGKILL);
+		while (waitpid(process, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+}
+
+static int start_tasks(struct token_ring *ring, struct child_context *context)
+{
+	const struct ring_plan *plan = &ring->plan;
+	int error;
+
+	if (!plan->threads)
+		notice_deaths(context);
+	for (ring->started = 1; ring->started < plan->tasks; ring->started++) {
+		struct task *task = &ring->tasks[ring->started];
+
+		*task = (struct task){.ring = ring, .index = ring->started};
+		error = plan->threads ? start_thread(task) : start_process(task);
+		if (error) {
+			end_processes(ring, true);
+			return child_fail(context, error,
+					  "only %zu of %zu tasks could be started: %s (a limit on "
+					  "processes, or memory)",
+					  ring->started, plan->tasks, strerror(error));
+		}
+	}
+	error = settle(plan, 0);
+	if (error)
+		return child_fail(context, error, CANNOT, strerror(error));
+	return 0;
+}
+
+static int open_channels(struct token_ring *ring, struct child_context *context)
+{
+	const struct ring_plan *plan = &ring->plan;
+
+	allow_files(plan->tasks);
+	for (; ring->opened <= plan->tasks; ring->opened++) {
+		int error = channel_open(&ring->channels[ring->opened], plan->channel,
+					 &ring->words[ring->opened].token);
+
+		if (error)
+			return child_fail(context, error,
+					  "only %zu channels for %zu tasks could be opened: %s",
+					  ring->opened, plan->tasks, strerror(error));
+	}
+	return 0;
+}
+
+/* bytes_of_tasks - about what they take; each process has a table of the descriptors of all */
+static uint64_t bytes_of_tasks(const struct ring_plan *plan)
+{
+	uint64_t files = OTHER_FILES;
+
+	while (files < 2 * plan->tasks + OTHER_FILES)
+		files *= 2;
+	return plan->tasks *
+	       (plan->set_bytes + TASK_BYTES + (plan->threads ? 0 : files * sizeof(void *)));
+}
+
+int ring_open(struct token_ring **opened, struct child_context *context,
+	      const struct ring_plan *plan)
+{
+	struct token_ring *ring = calloc(1, sizeof(*ring));
+	size_t bytes = (plan->tasks + 1) * sizeof(*ring->words);
+	uint64_t there = room_available_bytes();
+	int error;
+
+	if (plan->set_bytes > there / plan->tasks || bytes_of_tasks(plan) + LEFT_FREE > there)
+		return child_fail(
+		    context, ENOMEM,
+		    "%zu tasks with sets of %llu bytes are more than the %llu MiB of memory that "
+		    "are free",
+		    plan->tasks, (unsigned long long)plan->set_bytes,
+		    (unsigned long long)(there >> 20));
+	if (!ring)
+		return child_fail(context, ENOMEM, "no memory for a ring of tasks");
+	*opened = ring;
+	ring->plan = *plan;
+	ring->context = context;
+	ring->channels = calloc(plan->tasks + 1, sizeof(*ring->channels));
+	ring->tasks = calloc(plan->tasks, sizeof(*ring->tasks));
+	ring->words = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ring->set = new_set(plan->set_bytes);
+	if (!ring->channels || !ring->tasks || ring->words == MAP_FAILED ||
+	    (plan->set_bytes && !ring->set))
+		return child_fail(context, ENOMEM, "no memory for a ring of %zu tasks",
+				  plan->tasks);
+	error = open_channels(ring, context);
+	return error ? error : start_tasks(ring, context);
+}
+
+/*
+ * forget - let other address spaces take all identifiers of this CPU
+ *
+ * Identifiers are given in turn. Which tasks of a ring that is one too large still have theirs when
+ * they are next switched to, all of them never or half of them always, depends on the order in
+ * which they had their first: so all begin without.
+ */
+static void forget(const struct token_ring *ring)
+{
+	for (int i = 0; i < OTHER_SPACES && ring->plan.cpu_count == 1; i++) {
+		/* A child whose end sends no signal: it is no task of the ring. */
+		pid_t child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+
+		if (child == 0)
+			_exit(0);
+		while (child > 0 && waitpid(child, NULL, __WCLONE) < 0 && errno == EINTR)
+			;
+	}
+}
+
+/* pass_round - let a token go round once, from ourselves to ourselves */
+static bool pass_round(struct token_ring *ring, uint8_t token)
+{
+	const struct channel *next = &ring->channels[1 % ring->plan.tasks];
+
+	read_set(ring->set, ring->plan.set_bytes);
+	return channel_pass(next, token) && channel_wait(&ring->channels[0]) == token;
+}
+
+bool ring_begin(struct token_ring *ring)
+{
+	/* All have come to where they wait once the token has been with each. */
+	if (!pass_round(ring, GO))
+		return false;
+	forget(ring);
+	return true;
+}
+
+bool ring_round(struct token_ring *ring, uint64_t rounds, struct ring_block *block,
+		struct counters *counters)
+{
+	struct task_words *own = &ring->words[0];
+	uint64_t start_ns;
+
+	/*
+	 * Each task counts when the first token comes by and when the last one does: between the
+	 * two it was switched to as often as there are rounds, and the same holds of the time.
+	 */
+	own->switches[0] = own_switches();
+	counters_begin(counters);
+	start_ns = clock_ns();
+	if (!pass_round(ring, COUNT_BEFORE))
+		return false;
+	for (uint64_t i = 1; i < rounds; i++)
+		if (!pass_round(ring, GO))
+			return false;
+	block->ns = clock_ns() - start_ns;
+	counters_end(counters);
+	own->switches[1] = own_switches();
+	if (!pass_round(ring, COUNT_AFTER))
+		return false;
+	block->hops = rounds * ring->plan.tasks;
+	block->switches = own->switches[1] - own->switches[0];
+	for (size_t i = 1; i < ring->plan.tasks; i++)
+		block->switches += ring->words[i].switches[1] - ring->words[i].switches[0];
+	return true;
+}
+
+bool ring_alone(struct token_ring *ring, uint64_t rounds, struct ring_block *block)
+{
+	const struct channel *own = &ring->channels[ring->plan.tasks];
+	uint64_t before = own_switches();
+	uint64_t start_ns = clock_ns();
+
+	block->hops = rounds * ring->plan.tasks;
+	for (uint64_t i = 0; i < block->hops; i++) {
+		read_set(ring->set, ring->plan.set_bytes);
+		if (!channel_pass(own, GO) || channel_wait(own) != GO)
+			return false;
+	}
+	block->ns = clock_ns() - start_ns;
+	block->switches = own_switches() - before;
+	return true;
+}
+
+void ring_end(struct token_ring *ring)
+{
+	signal(SIGCHLD, SIG_DFL);
+	if (ring->plan.tasks > 1)
+		pass_round(ring, END);
+	for (size_t i = 1; i < ring->started && ring->plan.threads; i++)
+		pthread_join(ring->tasks[i].thread, NULL);
+	end_processes(ring, false);
+	/* All the rest goes with the process. */
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+/* Tasks in a ring, and the token that goes round. */
+#ifndef WHYLATE_BENCHMARK_TOKEN_RING_H
+#define WHYLATE_BENCHMARK_TOKEN_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "channel.h"
+#include "child.h"
+
+#define MOST_TASKS     4096u
+#define RING_MOST_CPUS 1024u
+
+struct ring_plan {
+	size_t tasks;
+	enum channel_kind channel;
+	bool threads;
+	uint64_t set_bytes;
+	uint64_t block_ns;
+	uint16_t repetitions;
+	int priority;
+	size_t cpu_count;
+	uint16_t cpus[RING_MOST_CPUS];
+};
+
+struct token_ring;
+
+/* What one block of a ring took, or one of a task alone. */
+struct ring_block {
+	uint64_t ns;
+	uint64_t hops;
+	uint64_t switches;
+};
+
+/* ring_open - start the tasks, which then wait; returns 0, or an errno with the context's text */
+int ring_open(struct token_ring **ring, struct child_context *context,
+	      const struct ring_plan *plan);
+
+/* ring_begin - see all tasks wait, none with an identifier; false where a task has died */
+bool ring_begin(struct token_ring *ring);
+
+/* ring_round - let the token go round so often, and count; false where a task has died */
+bool ring_round(struct token_ring *ring, uint64_t rounds, struct ring_block *block,
+		struct counters *counters);
+
+/* ring_alone - pass a token to ourselves as often; false where that cannot be done */
+bool ring_alone(struct token_ring *ring, uint64_t rounds, struct ring_block *block);
+
+/* ring_end - let the tasks end, and wait for them */
+void ring_end(struct token_ring *ring);
+
+#endif

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+/* clock - what it costs to read a clock, in several threads at once, and whether it ever goes
+ * backwards */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "benchmark/benchmark.h"
+#include "benchmark/clock_source.h"
+#include "benchmark/serial_device.h"
+#include "clock.h"
+#include "loads/workers.h"
+
+/* Readings between two looks at whether it is time to stop. */
+#define BATCH 64
+/* The part of a block in which readings are compared: 1 / this. */
+#define CHECKS_PART  4
+#define THREAD_STACK (64 * 1024)
+/* Where sleeps of the emulated device end late by the least that the kernel has. */
+#define LEAST_SLACK_NS 1ul
+
+#define MOST_THREADS 1024u
+
+struct clock_plan {
+	clockid_t clock;
+	enum clock_method method;
+	size_t threads;
+	uint64_t service_ns, think_ns; /* of the emulated device */
+	uint64_t block_ns;
+	uint16_t repetitions;
+	size_t cpu_count;
+	uint16_t cpus[MOST_THREADS];
+};
+
+enum phase { READ_CLOCK, COMPARE };
+
+struct clock_thread {
+	struct clock_run *run;
+	size_t index;
+	pthread_t thread;
+	uint64_t random;
+	uint64_t ns, calls, checks, backward, most_backward;
+	/* Threads write here in a loop: no line of the cache is of two of them. */
+	_Alignas(64) uint8_t end[64];
+};
+
+/* What all threads share. What is written while they measure has lines of its own. */
+struct clock_run {
+	const struct clock_plan *plan;
+	struct clock_source source;
+	struct serial_device device;
+	struct clock_thread *threads;
+	size_t started;
+	pthread_barrier_t barrier;
+	enum phase phase;      /* set before the barrier that lets all begin */
+	_Atomic int pin_error; /* of any thread */
+	_Alignas(64) _Atomic bool stop;
+	_Alignas(64) _Atomic uint64_t last; /* the latest reading of any thread */
+	_Alignas(64) _Atomic size_t running;
+};
+
+static void read_for_a_while(struct clock_thread *thread)
+{
+	struct clock_run *run = thread->run;
+	bool is_device = run->source.method == BY_DEVICE;
+	uint64_t calls = 0, start_ns = clock_ns();
+
+	while (!atomic_load_explicit(&run->stop, memory_order_relaxed)) {
+		if (is_device) {
+			device_think(&run->device, &thread->random);
+			device_ask(&run->device, &thread->random);
+			calls++;
+			continue;
+		}
+		for (int i = 0; i < BATCH; i++)
+			clock_read(&run->source);
+		calls += BATCH;
+	}
+	thread->ns = clock_ns() - start_ns;
+	thread->calls = calls;
+}
+
+/*
+ * compare - whether this thread ever reads something earlier than what another had read before
+ *
+ * The latest reading is fetched before the clock is read: that this order holds is what the
+ * barrier is for.
+ */
+static void compare(struct clock_thread *thread)
+{
+	struct clock_run *run = thread->run;
+
+	while (!atomic_load_explicit(&run->stop, memory_order_relaxed)) {
+		uint64_t seen = atomic_load(&run->last), now;
+		int64_t later;
+
+		atomic_thread_fence(memory_order_seq_cst);
+		now = clock_read(&run->source);
+		later = clock_later(&run->source, seen, now);
+		thread->checks++;
+		if (later < 0) {
+			thread->backward++;
+			if ((uint64_t)-later > thread->most_backward)
+				thread->most_backward = (uint64_t)-later;
+		}
+		while (clock_later(&run->source, seen, now) > 0 &&
+		       !atomic_compare_exchange_weak(&run->last, &seen, now))
+			;
+	}
+}
+
+static void *thread_main(void *argument)
+{
+	struct clock_thread *thread = argument;
+	struct clock_run *run = thread->run;
+	const struct clock_plan *plan = run->plan;
+
+	if (plan->cpu_count) {
+		int error = worker_pin(plan->cpus[thread->index % plan->cpu_count]);
+
+		if (error)
+			atomic_store(&run->pin_error, error);
+	}
+	prctl(PR_SET_TIMERSLACK, LEAST_SLACK_NS);
+	do {
+		/* All wait for the phase, then all for each other: none begins before the last. */
+		pthread_barrier_wait(&run->barrier);
+		if (run->phase == READ_CLOCK)
+			read_for_a_while(thread);
+		else
+			compare(thread);
+		pthread_barrier_wait(&run->barrier);
+	} while (true); /* it goes with the process */
+	return NULL;
+}
+
+/* let - let all threads do something for so long */
+static void let(struct clock_run *run, enum phase phase, uint64_t ns)
+{
+	struct timespec until;
+
+	run->phase = phase;
+	atomic_store(&run->stop, false);
+	pthread_barrier_wait(&run->barrier);
+	until = clock_timespec(clock_ns() + ns);
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+	atomic_store(&run->stop, true);
+	pthread_barrier_wait(&run->barrier);
+}
+
+/* is_common - whether readings of one thread say anything of those of another */
+static bool is_common(const struct clock_source *source)
+{
+	return source->method == BY_HPET ||
+	       (source->method != BY_DEVICE && source->id != CLOCK_PROCESS_CPUTIME_ID &&
+		source->id != CLOCK_THREAD_CPUTIME_ID);
+}
+
+static int repeat(struct clock_run *run, struct child_context *context, uint16_t number)
+{
+	const struct clock_plan *plan = run->plan;
+
+	for (size_t i = 0; i < plan->threads; i++) {
+		struct clock_thread *thread = &run->threads[i];
+
+		thread->checks = thread->backward = thread->most_backward = 0;
+	}
+	atomic_store(&run->device.free_ns, 0);
+	counters_begin(&context->counters);
+	let(run, READ_CLOCK, plan->block_ns);
+	counters_end(&context->counters);
+	if (run->pin_error)
+		return child_fail(context, run->pin_error, "a CPU cannot be had: %s",
+				  strerror(run->pin_error));
+	if (is_common(&run->source)) {
+		atomic_store(&run->last, clock_read(&run->source));
+		let(run, COMPARE, plan->block_ns / CHECKS_PART);
+	}
+	for (size_t i = 0; i < plan->threads; i++) {
+		const struct clock_thread *thread = &run->threads[i];
+
+		REPORT(context, clock_repetition, CLOCK_REPETITION, .turn = context->turn,
+		       .repetition = number, .thread = (uint16_t)i,
+		       .cpu = plan->cpu_count ? plan->cpus[i % plan->cpu_count] : UINT16_MAX,
+		       .ns = thread->ns, .calls = thread->calls, .checks = thread->checks,
+		       .backward = thread->backward,
+		       .most_backward_ns =
+			   (uint64_t)((double)thread->most_backward * run->source.ns_per_tick));
+	}
+	return child_report_counts(context, number);
+}
+
+/*
+ * seed - never zero, and another one in each trial: with the same times again and again, more
+ * trials would say no more of the device than one. The mixing is splitmix64's (Steele, Lea, Flood
+ * 2014).
+ */
+static uint64_t seed(uint64_t trial, size_t thread)
+{
+	uint64_t mixed = 0x9E3779B97F4A7C15ull * (1 + (trial << 16) + thread);
+
+	mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
+	mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;
+	return (mixed ^ (mixed >> 31)) | 1;
+}
+
+static int start_threads(struct clock_run *run, struct child_context *context)
+{
+	long least = sysconf(_SC_THREAD_STACK_MIN);
+	pthread_attr_t attributes;
+	int error = 0;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes,
+				  least > THREAD_STACK ? (size_t)least : (size_t)THREAD_STACK);
+	for (; run->started < run->plan->threads && !error; run->started += !error) {
+		struct clock_thread *thread = &run->threads[run->started];
+
+		thread->run = run;
+		thread->index = run->started;
+		thread->random = seed(context->turn, run->started);
+		error = pthread_create(&thread->thread, &attributes, thread_main, thread);
+	}
+	pthread_attr_destroy(&attributes);
+	if (error)
+		return child_fail(context, error, "only %zu of %zu threads could be started: %s",
+				  run->started, run->plan->threads, strerror(error));
+	return 0;
+}
+
+/* cpus_of - how many different CPUs the threads have */
+static size_t cpus_of(const struct clock_plan *plan)
+{
+	size_t found = 0;
+
+	if (!plan->cpu_count)
+		return worker_cpus_read().count;
+	for (size_t i = 0; i < plan->cpu_count; i++) {
+		size_t before = 0;
+
+		while (before < i && plan->cpus[before] != plan->cpus[i])
+			before++;
+		found += before == i;
+	}
+	return found;
+}
+
+static int run_plan(struct child_context *context, const void *asked)
+{
+	const struct clock_plan *plan = asked;
+	struct clock_run *run = aligned_alloc(64, sizeof(*run));
+	struct clock_thread *threads = aligned_alloc(64, plan->threads * sizeof(*threads));
+	int error;
+
+	if (!run || !threads)
+		return child_fail(context, ENOMEM, "no memory for %zu threads", plan->threads);
+	memset(run, 0, sizeof(*run));
+	memset(threads, 0, plan->threads * sizeof(*threads));
+	run->plan = plan;
+	run->threads = threads;
+	error = clock_open(&run->source, context, plan->method, plan->clock);
+	if (error)
+		return error;
+	run->device.service_ns = plan->service_ns;
+	run->device.think_ns = plan->think_ns;
+	run->device.crowded = plan->threads > cpus_of(plan);
+	REPORT(context, clock_properties, CLOCK_PROPERTIES, .turn = context->turn,
+	       .system_call = (uint8_t)clock_makes_call(&run->source),
+	       .resolution_ns = run->source.resolution_ns);
+	pthread_barrier_init(&run->barrier, NULL, (unsigned)plan->threads + 1);
+	error = start_threads(run, context);
+	/* Threads that wait at a barrier for others that there are not go with the process. */
+	for (uint16_t i = 0; i < plan->repetitions && !error; i++)
+		error = repeat(run, context, i);
+	return error;
+}
+
+static int start(struct workload *workload, const union wire_command *command)
+{
+	const struct wire_bench_clock *asked = &command->bench_clock;
+	struct clock_plan plan = {.clock = asked->clock,
+				  .method = (enum clock_method)asked->method,
+				  .threads = asked->threads,
+				  .service_ns = asked->service_ns,
+				  .think_ns = asked->think_ns,
+				  .block_ns = asked->block_ns,
+				  .repetitions = asked->repetitions};
+
+	if (asked->method >= CLOCK_METHODS || !plan.threads || plan.threads > MOST_THREADS ||
+	    plan.service_ns > LONGEST_BLOCK_NS || plan.think_ns > LONGEST_BLOCK_NS ||
+	    !benchmark_is_valid(plan.block_ns, plan.repetitions) ||
+	    !benchmark_copy_cpus(asked->cpus, plan.cpus, MOST_THREADS, &plan.cpu_count))
+		return benchmark_refuse(workload);
+	return benchmark_start(workload, asked->turn, run_plan, &plan);
+}
+
+const struct workload_ops workload_clock = {
+    .command = WIRE_BENCH_CLOCK, .start = start, BENCHMARK_OPS};

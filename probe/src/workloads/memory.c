@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+/* memory - how fast memory of a stated kind is copied, set and read, and how long one read takes */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "benchmark/benchmark.h"
+#include "benchmark/buffer.h"
+#include "clock.h"
+#include "loads/room.h"
+#include "loads/workers.h"
+
+/* From one read of a chain to the next: a line of the cache, or more. */
+#define LINE 64
+/* What is left to the board beside the buffers. */
+#define LEFT_FREE ((uint64_t)16 << 20)
+/* What goes with buffers, as a part of them: tables of pages, and their frames twice where they are
+ * counted. */
+#define BESIDE 128u
+/* Reads of a chain in a first try. */
+#define FIRST_READS 4096u
+
+#define ANY_CPU 0xFFFF
+
+enum memory_operation { COPY, SET, READ, LATENCY, MEMORY_OPERATIONS };
+enum memory_routine { OF_LIBRARY, PLAIN_LOOP, MEMORY_ROUTINES };
+
+struct memory_plan {
+	enum memory_operation operation;
+	enum buffer_content source;
+	enum buffer_pages pages;
+	enum memory_routine routine;
+	size_t bytes;
+	uint64_t block_ns;
+	uint16_t repetitions;
+	uint16_t cpu; /* or ANY_CPU */
+};
+
+struct memory_run {
+	const struct memory_plan *plan;
+	struct buffer source, target;
+	bool has_source, has_target;
+	const uint8_t *chain; /* the next read of it */
+};
+
+/*
+ * What the compiler is kept from: making a call of the library of a plain loop, or several words
+ * at a time of one.
+ */
+#define KEEP_PLAIN(word) __asm__ volatile("" : "+r"(word))
+/* keep - what was written or read counts, whatever becomes of it */
+static inline void keep(const void *memory)
+{
+	__asm__ volatile("" : : "r"(memory) : "memory");
+}
+
+static void copy_plain(unsigned long *to, const unsigned long *from, size_t words)
+{
+	for (size_t i = 0; i < words; i++) {
+		unsigned long word = from[i];
+
+		KEEP_PLAIN(word);
+		to[i] = word;
+	}
+}
+
+static void set_plain(unsigned long *to, unsigned long word, size_t words)
+{
+	for (size_t i = 0; i < words; i++) {
+		KEEP_PLAIN(word);
+		to[i] = word;
+	}
+}
+
+static unsigned long read_plain(const unsigned long *from, size_t words)
+{
+	unsigned long sum = 0;
+
+	for (size_t i = 0; i < words; i++) {
+		unsigned long word = from[i];
+
+		KEEP_PLAIN(word);
+		sum += word;
+	}
+	return sum;
+}
+
+/* make_chain - each line holds the address of another, so that all are read before one is again
+ *
+ * Sattolo (1986): a permutation that is one cycle, drawn at random.
+ */
+static void make_chain(struct buffer *buffer)
+{
+	size_t lines = buffer->size / LINE;
+	uint64_t state = 88172645463325252ull;
+
+	for (size_t i = 0; i < lines; i++)
+		*(uint8_t **)(buffer->bytes + i * LINE) = buffer->bytes + i * LINE;
+	for (size_t i = lines - 1; i > 0; i--) {
+		uint8_t **one = (uint8_t **)(buffer->bytes + i * LINE);
+		uint8_t **other, *swapped;
+
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		other = (uint8_t **)(buffer->bytes + (size_t)(state % i) * LINE);
+		swapped = *one;
+		*one = *other;
+		*other = swapped;
+	}
+}
+
+static void follow_chain(struct memory_run *run, uint64_t reads)
+{
+	const uint8_t *at = run->chain;
+
+	while (reads--)
+		at = *(uint8_t *const *)at;
+	keep(at);
+	run->chain = at;
+}
+
+/* pass - once over all bytes */
+static void pass(struct memory_run *run)
+{
+	const struct memory_plan *plan = run->plan;
+	size_t words = plan->bytes / sizeof(unsigned long);
+	bool plain = plan->routine == PLAIN_LOOP;
+	void *to = run->target.bytes;
+	const void *from = run->source.bytes;
+	unsigned long sum;
+
+	switch (plan->operation) {
+	case COPY:
+		if (plain)
+			copy_plain(to, from, words);
+		else
+			memcpy(to, from, plan->bytes);
+		keep(to);
+		break;
+	case SET:
+		if (plain)
+			set_plain(to, 0x5A5A5A5Aul, words);
+		else
+			memset(to, 0x5A, plan->bytes);
+		keep(to);
+		break;
+	default:
+		/* The library has nothing that only reads; what looks for a byte reads all of them
+		 * where there is none. */
+		sum = plain ? read_plain(from, words)
+			    : (unsigned long)(uintptr_t)memchr(from, ABSENT_BYTE, plan->bytes);
+		KEEP_PLAIN(sum);
+	}
+}
+
+static uint64_t timed(struct memory_run *run, uint64_t passes)
+{
+	uint64_t start_ns = clock_ns();
+
+	if (run->plan->operation == LATENCY)
+		follow_chain(run, passes);
+	else
+		for (uint64_t i = 0; i < passes; i++)
+			pass(run);
+	return clock_ns() - start_ns;
+}
+
+/* passes_for - how many passes take about the time of a block; all pages are there after it */
+static uint64_t passes_for(struct memory_run *run)
+{
+	uint64_t block_ns = run->plan->block_ns;
+	uint64_t passes = run->plan->operation == LATENCY ? FIRST_READS : 1;
+	uint64_t ns = timed(run, passes);
+
+	for (;;) {
+		ns = timed(run, passes);
+		if (ns >= block_ns)
+			return passes;
+		if (4 * ns >= block_ns)
+			return (uint64_t)((double)passes * (double)block_ns / (double)ns) + 1;
+		passes *= 2;
+	}
+}
+
+static void report_backing(struct child_context *context, const struct buffer *buffer, bool after,
+			   bool target)
+{
+	struct backing backing;
+
+	buffer_backing(buffer, &backing);
+	REPORT(context, memory_backing, MEMORY_BACKING, .turn = context->turn, .after = after,
+	       .target = target, .pages = backing.pages, .present = backing.present,
+	       .frames = backing.frames, .huge_bytes = backing.huge_bytes,
+	       .hugetlb_bytes = backing.hugetlb_bytes, .error = backing.error);
+}
+
+static void report_backings(struct child_context *context, const struct memory_run *run, bool after)
+{
+	if (run->has_source)
+		report_backing(context, &run->source, after, false);
+	if (run->has_target)
+		report_backing(context, &run->target, after, true);
+}
+
+static int open_buffers(struct memory_run *run, struct child_context *context)
+{
+	const struct memory_plan *plan = run->plan;
+	uint64_t there = room_available_bytes();
+	uint64_t wanted = (run->has_source + run->has_target) * (uint64_t)plan->bytes;
+	int error = 0;
+
+	/* Pages of hugetlbfs are not among the free memory. */
+	if (plan->pages != HUGETLB_PAGES && wanted + wanted / BESIDE + LEFT_FREE > there)
+		return child_fail(
+		    context, ENOMEM, "%llu MiB are more than the %llu MiB of memory that are free",
+		    (unsigned long long)(wanted >> 20), (unsigned long long)(there >> 20));
+	if (run->has_source)
+		error = buffer_open(&run->source, context, plan->bytes, plan->pages, plan->source);
+	if (!error && run->has_target)
+		error = buffer_open(&run->target, context, plan->bytes, plan->pages, RANDOM);
+	if (!error && plan->operation == LATENCY) {
+		make_chain(&run->source);
+		run->chain = run->source.bytes;
+	}
+	return error;
+}
+
+static int run_plan(struct child_context *context, const void *asked)
+{
+	const struct memory_plan *plan = asked;
+	struct memory_run run = {.plan = plan,
+				 .has_source = plan->operation != SET,
+				 .has_target = plan->operation == COPY || plan->operation == SET};
+	uint64_t passes;
+	int error;
+
+	error = plan->cpu == ANY_CPU ? 0 : worker_pin(plan->cpu);
+	if (error)
+		return child_fail(context, error, "CPU %u cannot be had: %s", plan->cpu,
+				  strerror(error));
+	error = open_buffers(&run, context);
+	if (error)
+		return error;
+	passes = passes_for(&run);
+	report_backings(context, &run, false);
+	for (uint16_t i = 0; i < plan->repetitions && !error; i++) {
+		uint64_t ns;
+
+		counters_begin(&context->counters);
+		ns = timed(&run, passes);
+		counters_end(&context->counters);
+		REPORT(context, memory_repetition, MEMORY_REPETITION, .turn = context->turn,
+		       .repetition = i, .ns = ns, .passes = passes);
+		error = child_report_counts(context, i);
+	}
+	report_backings(context, &run, true);
+	return error;
+}
+
+static int start(struct workload *workload, const union wire_command *command)
+{
+	const struct wire_bench_memory *asked = &command->bench_memory;
+	struct memory_plan plan = {.operation = (enum memory_operation)asked->operation,
+				   .source = (enum buffer_content)asked->source,
+				   .pages = (enum buffer_pages)asked->pages,
+				   .routine = (enum memory_routine)asked->routine,
+				   .bytes = (size_t)asked->size,
+				   .block_ns = asked->block_ns,
+				   .repetitions = asked->repetitions,
+				   .cpu = asked->cpu};
+
+	if (asked->operation >= MEMORY_OPERATIONS || asked->source >= BUFFER_CONTENTS ||
+	    asked->pages >= BUFFER_PAGES || asked->routine >= MEMORY_ROUTINES ||
+	    asked->size < 4096 || !benchmark_is_valid(plan.block_ns, plan.repetitions))
+		return benchmark_refuse(workload);
+	if (asked->size > SIZE_MAX / 8)
+		return benchmark_refuse_size(workload, asked->size);
+	return benchmark_start(workload, asked->turn, run_plan, &plan);
+}
+
+const struct workload_ops workload_memory = {
+    .command = WIRE_BENCH_MEMORY, .start = start, BENCHMARK_OPS};

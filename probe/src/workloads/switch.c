@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+/*
+ * switch - what does it cost to switch to another task?
+ *
+ * A token goes round a ring of tasks, each of which reads its working set when it has it. What a
+ * task takes that passes the token to itself as often, reading its working set each time, is
+ * measured in blocks between those of the ring, so that what the machine does meanwhile happens to
+ * both. How often a CPU went from one task to another the kernel is asked: a hop need not be a
+ * switch, nor one alone. Flushes of the translation buffer are counted in a block of their own, for
+ * a tracepoint costs time.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "benchmark/benchmark.h"
+#include "benchmark/flushes.h"
+#include "benchmark/token_ring.h"
+
+/* Of large rings: in one round of a block each task also asks how often it was switched to. */
+#define LEAST_ROUNDS 16u
+#define MOST_ROUNDS  (1ull << 32)
+/* Tasks of real-time priority rest for this part of a block: the kernel stops those that take more
+ * than 95 % of a second, and on a single CPU nobody else would ever run. */
+#define REST_PART 4
+
+/* rounds_for - how many rounds take about that long; 0 where the ring is broken */
+static uint64_t rounds_for(struct token_ring *ring, uint64_t block_ns)
+{
+	struct ring_block block;
+	struct counters none = {.count = 0};
+
+	for (uint64_t rounds = LEAST_ROUNDS; rounds < MOST_ROUNDS; rounds *= 2) {
+		if (!ring_round(ring, rounds, &block, &none))
+			return 0;
+		if (block.ns >= block_ns)
+			return rounds;
+		if (block.ns * 4 >= block_ns)
+			return rounds * block_ns / block.ns + 1;
+	}
+	return MOST_ROUNDS;
+}
+
+static void rest(uint64_t ns)
+{
+	struct timespec until = clock_timespec(clock_ns() + ns);
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+}
+
+static bool repeat(struct token_ring *ring, struct child_context *context, uint16_t number,
+		   uint64_t rounds, int priority)
+{
+	struct ring_block round, alone;
+	bool ring_first = number % 2 == 0;
+
+	if (!ring_first && !ring_alone(ring, rounds, &alone))
+		return false;
+	if (!ring_round(ring, rounds, &round, &context->counters))
+		return false;
+	if (ring_first && !ring_alone(ring, rounds, &alone))
+		return false;
+	REPORT(context, switch_repetition, SWITCH_REPETITION, .turn = context->turn,
+	       .repetition = number, .ring_ns = round.ns, .own_ns = alone.ns, .hops = round.hops,
+	       .switches = round.switches);
+	if (priority)
+		rest((round.ns + alone.ns) / REST_PART);
+	return true;
+}
+
+/* count_flushes - in a block of its own; where they cannot be counted that is said, and no error */
+static bool count_flushes(struct token_ring *ring, struct child_context *context,
+			  const struct ring_plan *plan, uint64_t rounds)
+{
+	struct flush_counter counter;
+	struct ring_block block = {0};
+	struct counters none = {.count = 0};
+	uint64_t flushes = 0;
+	/* Of CPUs alone that its tasks run on: who else runs there is counted too. */
+	size_t cpus = plan->tasks < plan->cpu_count ? plan->tasks : plan->cpu_count;
+	int error = flushes_open(&counter, plan->cpus, cpus);
+	bool went = true;
+
+	if (!error) {
+		uint64_t before = flushes_read(&counter);
+
+		went = ring_round(ring, rounds, &block, &none);
+		flushes = flushes_read(&counter) - before;
+		flushes_close(&counter);
+	}
+	REPORT(context, switch_flushes, SWITCH_FLUSHES, .turn = context->turn, .hops = block.hops,
+	       .switches = block.switches, .flushes = flushes, .error = error);
+	return went;
+}
+
+static int run_ring(struct token_ring *ring, struct child_context *context,
+		    const struct ring_plan *plan)
+{
+	uint64_t rounds = ring_begin(ring) ? rounds_for(ring, plan->block_ns) : 0;
+	int error = 0;
+
+	for (uint16_t i = 0; rounds && !error && i < plan->repetitions; i++) {
+		if (!repeat(ring, context, i, rounds, plan->priority))
+			rounds = 0;
+		else
+			error = child_report_counts(context, i);
+	}
+	if (error)
+		return error;
+	if (!rounds || !count_flushes(ring, context, plan, rounds))
+		return child_fail(context, EPIPE, "a task of the ring has ended");
+	return 0;
+}
+
+static int run(struct child_context *context, const void *plan)
+{
+	struct token_ring *ring = NULL;
+	int error = ring_open(&ring, context, plan);
+
+	if (!error)
+		error = run_ring(ring, context, plan);
+	if (ring && !error)
+		ring_end(ring);
+	/* Else the tasks go with this process. */
+	return error;
+}
+
+static int start(struct workload *workload, const union wire_command *command)
+{
+	const struct wire_bench_switch *asked = &command->bench_switch;
+	struct ring_plan plan = {.tasks = asked->tasks,
+				 .channel = (enum channel_kind)asked->channel,
+				 .threads = asked->threads,
+				 .set_bytes = asked->set_bytes,
+				 .block_ns = asked->block_ns,
+				 .repetitions = asked->repetitions,
+				 .priority = asked->priority};
+
+	if (asked->channel >= CHANNEL_KINDS || !plan.tasks || plan.tasks > MOST_TASKS ||
+	    plan.priority > 99 || !benchmark_is_valid(plan.block_ns, plan.repetitions) ||
+	    !benchmark_copy_cpus(asked->cpus, plan.cpus, RING_MOST_CPUS, &plan.cpu_count))
+		return benchmark_refuse(workload);
+	if (plan.set_bytes > SIZE_MAX / 8)
+		return benchmark_refuse_size(workload, plan.set_bytes);
+	return benchmark_start(workload, asked->turn, run, &plan);
+}
+
+const struct workload_ops workload_switch = {
+    .command = WIRE_BENCH_SWITCH, .start = start, BENCHMARK_OPS};

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+/*
+ * wakeup - how late is a periodic real-time thread?
+ *
+ * The measuring threads are in activations/wakeup_threads.c. All that is here is an ordinary
+ * thread's work: it starts them, sends what they measured, and looks for their end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "activations/samples.h"
+#include "activations/thread_counters.h"
+#include "activations/wakeup_threads.h"
+#include "activations/wakeup_windows.h"
+#include "clock.h"
+#include "wire/send.h"
+#include "workload.h"
+
+#define MOST_CPUS	  1024u
+#define LEAST_INTERVAL_NS 50000u
+#define LONGEST_PHASE_NS  (10ull * NS_PER_S)
+
+struct wakeup {
+	struct wakeup_threads threads;
+	struct wakeup_windows windows;
+	struct counters *counters; /* of each thread; NULL */
+	uint64_t shipped_ns;
+};
+
+static void send_started(struct workload *workload)
+{
+	struct wakeup *wakeup = workload->state;
+	struct sender *sender = workload->context.sender;
+
+	for (size_t i = 0; i < wakeup->threads.count; i++) {
+		const struct wakeup_cpu *cpu = &wakeup->threads.cpus[i];
+
+		SEND(sender, cpu_started, CPU_STARTED, .cpu = cpu->cpu,
+		     .policy = (uint8_t)cpu->policy, .priority = (uint8_t)cpu->priority,
+		     .locked = wakeup->threads.memory_locked, .start_ns = cpu->start_ns,
+		     .end_ns = atomic_load(cpu->end_ns), .interval_ns = cpu->interval_ns);
+	}
+	if (wakeup->threads.idle_error)
+		send_note(sender, "idle-states", "/dev/cpu_dma_latency could not be held at 0: %s",
+			  strerror(wakeup->threads.idle_error));
+}
+
+/* start_threads - prepare the threads; returns 0, or an errno with the text */
+static int start_threads(struct workload *workload, const struct wire_wakeup *asked)
+{
+	struct wakeup_plan plan = {.interval_ns = asked->interval_ns,
+				   .duration_ns = asked->duration_ns,
+				   .phase_ns = workload->context.phase_ns,
+				   .priority = asked->priority,
+				   .hold_idle = asked->hold_idle};
+	struct wakeup *wakeup = workload->state;
+	uint16_t cpus[MOST_CPUS];
+	const char *step;
+	int error;
+
+	if (asked->cpus.count == 0 || asked->cpus.count > MOST_CPUS ||
+	    plan.interval_ns < LEAST_INTERVAL_NS || plan.phase_ns > LONGEST_PHASE_NS ||
+	    plan.interval_ns > plan.duration_ns || plan.priority < 1 || plan.priority > 99)
+		return workload_fail(workload, EINVAL,
+				     "a wakeup workload that this probe cannot run");
+	for (size_t i = 0; i < asked->cpus.count; i++)
+		cpus[i] = wire_list_u16(asked->cpus, i);
+	error = asked->spool ? workload_spool(workload) : 0;
+	if (error)
+		return error;
+	error = wakeup_threads_start(&wakeup->threads, &plan, cpus, asked->cpus.count, &step);
+	if (!error)
+		return 0;
+	sender_unspool(workload->context.sender);
+	return workload_fail(workload, error, "cannot %s: %s", step, strerror(error));
+}
+
+static int start(struct workload *workload, const union wire_command *command)
+{
+	/* The rings' counters lie in lines of the cache of their own. */
+	struct wakeup *wakeup = aligned_alloc(64, (sizeof(*wakeup) + 63) / 64 * 64);
+	struct sender *sender = workload->context.sender;
+	int error;
+
+	if (!wakeup)
+		return workload_fail(workload, ENOMEM, "no memory for a wakeup workload");
+	memset(wakeup, 0, sizeof(*wakeup));
+	workload->state = wakeup;
+	error = start_threads(workload, &command->wakeup);
+	if (error) {
+		free(wakeup);
+		return error;
+	}
+	windows_start(&wakeup->windows, workload->context.flight, &wakeup->threads);
+	wakeup->counters =
+	    thread_counters_start(&wakeup->threads, workload->context.counters, sender);
+	wakeup_threads_go(&wakeup->threads);
+	wakeup->shipped_ns = clock_ns();
+	send_started(workload);
+	return 0;
+}
+
+/* ship_block - send or spool one block; false where there is no room now */
+static bool ship_block(struct workload *workload, struct wakeup_cpu *cpu)
+{
+	struct sender *sender = workload->context.sender;
+	uint8_t data[WIRE_MAX_PAYLOAD], stages[WIRE_MAX_PAYLOAD];
+	bool staged = workload->context.flight->recording;
+	struct sample_block block;
+
+	if (!sender_has_room(sender, 2 * WIRE_MAX_PAYLOAD))
+		return false;
+	block = samples_pack(&cpu->ring, data, staged ? stages : NULL, sender_block_limit(sender));
+	if (!block.count)
+		return false;
+	KEEP(sender, samples, SAMPLES, .cpu = cpu->cpu, .count = block.count, .first = block.first,
+	     .data = {data, (uint16_t)block.length});
+	if (staged)
+		KEEP(sender, sample_stages, SAMPLE_STAGES, .cpu = cpu->cpu, .count = block.count,
+		     .first = block.first, .data = {stages, (uint16_t)block.stages_length});
+	return true;
+}
+
+/* ship - send what is in the rings, and then how far the threads had come before */
+static void ship(struct workload *workload, uint64_t now_ns, bool ended)
+{
+	struct wakeup *wakeup = workload->state;
+	struct sender *sender = workload->context.sender;
+	size_t count = wakeup->threads.count;
+	struct wakeup_cpu *cpus = wakeup->threads.cpus;
+	uint64_t next[MOST_CPUS];
+	uint8_t room[sizeof(next)];
+
+	for (size_t i = 0; i < count; i++)
+		next[i] = atomic_load_explicit(&cpus[i].next, memory_order_acquire);
+	windows_examine(&wakeup->windows, ended);
+	for (size_t i = 0; i < count; i++)
+		while (ship_block(workload, &cpus[i]))
+			;
+	if (!sender->spooling && 8 * count + 16 <= WIRE_MAX_PAYLOAD &&
+	    sender_has_room(sender, WIRE_MAX_PAYLOAD))
+		SEND(sender, progress, PROGRESS, .now_ns = now_ns,
+		     .next = wire_list_of_u64(room, next, count));
+}
+
+static bool rings_empty(struct wakeup_threads *threads)
+{
+	for (size_t i = 0; i < threads->count; i++)
+		if (!ring_is_empty(&threads->cpus[i].ring))
+			return false;
+	return true;
+}
+
+static void send_results(struct workload *workload)
+{
+	struct wakeup *wakeup = workload->state;
+	struct sender *sender = workload->context.sender;
+
+	for (size_t i = 0; i < wakeup->threads.count; i++) {
+		const struct wakeup_cpu *cpu = &wakeup->threads.cpus[i];
+
+		SEND(sender, cpu_result, CPU_RESULT, .cpu = cpu->cpu,
+		     .policy = (uint8_t)cpu->policy, .priority = (uint8_t)cpu->priority,
+		     .locked = wakeup->threads.memory_locked, .start_ns = cpu->start_ns,
+		     .end_ns = atomic_load(cpu->end_ns), .seen = cpu->count.seen,
+		     .overrun = cpu->count.overrun, .dropped = cpu->count.dropped);
+	}
+	thread_counters_send(wakeup->counters, &wakeup->threads, sender);
+	/* What makes the samples of a CPU worthless. */
+	for (size_t i = 0; i < wakeup->threads.count; i++) {
+		const struct wakeup_cpu *cpu = &wakeup->threads.cpus[i];
+
+		if (cpu->began_late)
+			send_note(sender, "late-start",
+				  "the thread of CPU %u was let go after its first deadline",
+				  cpu->cpu);
+		if (cpu->was_moved)
+			send_note(sender, "moved",
+				  "the thread of CPU %u was moved away: the CPU went offline",
+				  cpu->cpu);
+	}
+	workload_send_result(sender);
+}
+
+static bool poll(struct workload *workload, uint64_t now_ns)
+{
+	struct wakeup *wakeup = workload->state;
+	/* Asked before shipping: what a thread put last is in its ring when it has ended. */
+	bool ended = wakeup_threads_ended(&wakeup->threads);
+
+	if (!ended && now_ns - wakeup->shipped_ns < SHIP_NS) {
+		if (workload->context.flight->recording)
+			windows_examine(&wakeup->windows, false);
+		return false;
+	}
+	wakeup->shipped_ns = now_ns;
+	ship(workload, now_ns, ended);
+	if (!ended || !rings_empty(&wakeup->threads))
+		return false;
+	sender_unspool(workload->context.sender);
+	windows_end(&wakeup->windows);
+	send_results(workload);
+	wakeup_threads_free(&wakeup->threads);
+	free(wakeup);
+	return true;
+}
+
+static void stop(struct workload *workload)
+{
+	wakeup_threads_stop(&((struct wakeup *)workload->state)->threads);
+}
+
+/* abandon - nothing: the measuring threads end with the process */
+static void abandon(struct workload *workload)
+{
+	(void)workload;
+}
+
+const struct workload_ops workload_wakeup = {.command = WIRE_WAKEUP,
+					     .start = start,
+					     .poll = poll,
+					     .stop = stop,
+					     .abandon = abandon,
+					     .wait_ms = workload_look_ms,
+					     .input = workload_no_input};
