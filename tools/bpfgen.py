@@ -19,12 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "probe/src/recorder/bpf"
+SOURCES = ROOT / "probe/src"
+FOLDER = SOURCES / "recorder/bpf"
 MAIN = FOLDER / "recorder.bpf.c"
 TARGET = FOLDER / "programs.h"
 NOTICE = "Written by tools/bpfgen.py from what lies beside it. Do not edit."
 FLAGS = ["-target", "bpf", "-mcpu=v3", "-std=gnu11", "-O2", "-g", "-fno-strict-aliasing"]
-FLAGS += ["-Wall", "-Wextra", "-Werror"]
+FLAGS += ["-Wall", "-Wextra", "-Werror", f"-I{SOURCES}"]
 COMPILERS = ("clang", "clang-19", "clang-18", "clang-17", "clang-16", "clang-15", "clang-14")
 #: What an address in a program may stand for; the loader puts the thing itself there.
 PLACES = {
@@ -325,7 +326,8 @@ def render(programs: list[Program], btf: bytes, digest: str) -> str:
 
 def digest_of_sources() -> str:
     """Return the SHA-256 of all that the programs are made from."""
-    files = [*sorted({*FOLDER.glob("*.[ch]")} - {TARGET}), FOLDER.parent / "event.h"]
+    files = sorted({*FOLDER.glob("*.[ch]")} - {TARGET})
+    files += [FOLDER.parent / "event.h", SOURCES / "wire/constants.h"]
     sha256 = hashlib.sha256()
     for path in [*files, Path(__file__)]:
         data = path.read_bytes()

@@ -32,6 +32,12 @@ PYTHON_TYPES = {
     "list<u64>": "ListU64",
     "list<str>": "ListText",
 }
+#: Enumerations whose values are bits.
+FLAGS = ("counter_mode", "recorder_stack", "switch_state")
+#: How a column of a block is encoded.
+ENCODINGS = ("plain", "step", "maybe")
+#: What a field of an event may be beside a number that is sent as it is.
+EVENT_FIELDS = ("address", "interrupt", "comm", "local")
 #: Messages below this id are the host's commands, those from it on the probe's answers.
 FIRST_ANSWER = 64
 #: Messages from this id on are the link's own: not numbered, not delivered.
@@ -53,7 +59,54 @@ class Message:
     @property
     def python_name(self) -> str:
         """Class name: cpu_started becomes CpuStarted."""
-        return "".join(part.capitalize() for part in self.name.split("_"))
+        return camel(self.name)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A number that both ends must agree on."""
+
+    name: str
+    value: int
+    doc: str
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """Named values of a field."""
+
+    name: str
+    prefix: str
+    doc: str
+    values: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Load:
+    """A kind of load."""
+
+    name: str
+    unit: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of LEB128 numbers in a field of bytes: its columns and their encodings."""
+
+    name: str
+    doc: str
+    columns: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A kind of event: what its fields a to f mean."""
+
+    name: str
+    id: int
+    doc: str
+    fields: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -64,20 +117,43 @@ class Schema:
     max_payload: int
     fragment_size: int
     messages: list[Message]
+    limits: list[Limit]
+    enums: list[Enumeration]
+    loads: list[Load]
+    blocks: list[Block]
+    events: list[Event]
 
 
 def read_schema(path: Path) -> Schema:
     """Read and check the schema; raises SystemExit with the first fault."""
     raw = tomllib.loads(path.read_text())
-    messages = [Message(**m) for m in raw["message"]]
-    ids = [m.id for m in messages]
+    schema = Schema(
+        raw["protocol"],
+        raw["max_payload"],
+        raw["fragment_size"],
+        [Message(**entry) for entry in raw["message"]],
+        [Limit(**entry) for entry in raw["limit"]],
+        [Enumeration(**entry) for entry in raw["enum"]],
+        [Load(**entry) for entry in raw["load"]],
+        [Block(**entry) for entry in raw["block"]],
+        [Event(**entry) for entry in raw["event"]],
+    )
+    ids = [m.id for m in schema.messages]
     if len(set(ids)) != len(ids) or not all(0 < i <= 0xFF for i in ids):
         sys.exit("schema: ids must differ and lie in 1…0xFF")
-    for message in messages:
+    for message in schema.messages:
         for name, kind in message.fields.items():
             if kind not in PYTHON_TYPES:
                 sys.exit(f"schema: {message.name}.{name} has the unknown type {kind}")
-    return Schema(raw["protocol"], raw["max_payload"], raw["fragment_size"], messages)
+    for block in schema.blocks:
+        if unknown := set(block.columns.values()) - set(ENCODINGS):
+            sys.exit(f"schema: {block.name} has the unknown encoding {unknown.pop()}")
+    return schema
+
+
+def camel(name: str) -> str:
+    """Return the name of a Python class: cpu_started becomes CpuStarted."""
+    return "".join(part.capitalize() for part in name.split("_"))
 
 
 # ---------------------------------------------------------------------- C
@@ -96,6 +172,36 @@ def c_wire_type(kind: str) -> str:
     return "WIRE_" + name.replace("<", "_").replace(">", "").upper()
 
 
+def c_constants(schema: Schema) -> str:
+    """Return the text of constants.h, which the BPF programs include too: no types, no headers."""
+    out = [
+        "/* SPDX-License-Identifier: MIT */",
+        f"/* {NOTICE} */",
+        "#ifndef WHYLATE_WIRE_CONSTANTS_H",
+        "#define WHYLATE_WIRE_CONSTANTS_H",
+        "",
+        f"#define WIRE_PROTOCOL {schema.protocol}",
+        f"#define WIRE_MAX_PAYLOAD {schema.max_payload}",
+        f"#define WIRE_FRAGMENT_SIZE {schema.fragment_size}",
+        "/* Kinds below FIRST_ANSWER are the host's commands, from FIRST_CONTROL on the link's. */",
+        f"#define WIRE_FIRST_ANSWER {FIRST_ANSWER}",
+        f"#define WIRE_FIRST_CONTROL {FIRST_CONTROL}",
+        "",
+    ]
+    for limit in schema.limits:
+        suffix = "u" if 0 <= limit.value < 1 << 32 else "ull" if limit.value > 0 else ""
+        value = f"{limit.value}{suffix}" if limit.value >= 0 else f"({limit.value + 1} - 1)"
+        out += [f"/* {limit.doc} */", f"#define WIRE_{limit.name.upper()} {value}"]
+    for enum in [*schema.enums, Enumeration("recorder_kind", "EVENT_", "Kinds of events.", {})]:
+        values = enum.values or {event.name: event.id for event in schema.events}
+        out += ["", f"/* {enum.doc} */", f"enum {enum.name} {{"]
+        out += [f"\t{enum.prefix}{name.upper()} = {value}," for name, value in values.items()]
+        out += [f"\t{enum.prefix}COUNT = {max(values.values()) + 1},", "};"]
+    out += ["", "/* X(name, unit, doc) for each kind of load. */", "#define WIRE_LOADS(X) \\"]
+    out.append(" \\\n".join(f'\tX({x.name}, "{x.unit}", "{x.doc}")' for x in schema.loads))
+    return "\n".join([*out, "", "#endif", ""])
+
+
 def c_header(schema: Schema) -> str:
     """Return the text of messages.h."""
     commands = [m for m in schema.messages if m.id < FIRST_ANSWER]
@@ -105,14 +211,8 @@ def c_header(schema: Schema) -> str:
         "#ifndef WHYLATE_WIRE_MESSAGES_H",
         "#define WHYLATE_WIRE_MESSAGES_H",
         "",
+        '#include "constants.h"',
         '#include "pack.h"',
-        "",
-        f"#define WIRE_PROTOCOL {schema.protocol}",
-        f"#define WIRE_MAX_PAYLOAD {schema.max_payload}",
-        f"#define WIRE_FRAGMENT_SIZE {schema.fragment_size}",
-        "/* Kinds below FIRST_ANSWER are the host's commands, from FIRST_CONTROL on the link's. */",
-        f"#define WIRE_FIRST_ANSWER {FIRST_ANSWER}",
-        f"#define WIRE_FIRST_CONTROL {FIRST_CONTROL}",
         "",
         "enum wire_kind {",
         *[f"\tWIRE_{m.name.upper()} = {m.id}," for m in schema.messages],
@@ -131,7 +231,11 @@ def c_header(schema: Schema) -> str:
     out += ["};", "", "/* X(name, NAME) for each command that starts no workload. */"]
     out.append("#define WIRE_SESSION_COMMANDS(X) \\")
     out.append(" \\\n".join(f"\tX({m.name}, {m.name.upper()})" for m in commands if not m.workload))
-    out += ["", "#endif", ""]
+    out += ["", "/* By enum recorder_kind, for its fields a to f. */"]
+    out.append("extern const uint8_t wire_event_fields[EVENT_COUNT][WIRE_EVENT_FIELDS];")
+    out += ["", "/* Blocks of numbers: see wire/block.h. */", "enum wire_block {"]
+    out += [f"\tBLOCK_{b.name.upper()}," for b in schema.blocks]
+    out += ["};", "", "#endif", ""]
     return "\n".join(out)
 
 
@@ -151,6 +255,19 @@ def c_source(schema: Schema) -> str:
     for m in schema.messages:
         out.append(f'\t[WIRE_{m.name.upper()}] = {{"{m.name}", fields + {at}, {len(m.fields)}}},')
         at += len(m.fields)
+    out += ["};", "", "const struct wire_columns wire_blocks[] = {"]
+    for block in schema.blocks:
+        encodings = ", ".join(f"COLUMN_{kind.upper()}" for kind in block.columns.values())
+        out.append(f"\t[BLOCK_{block.name.upper()}] = {{{len(block.columns)}, {{{encodings}}}}},")
+    out += ["};", "", "const uint8_t wire_event_fields[EVENT_COUNT][WIRE_EVENT_FIELDS] = {"]
+    for event in schema.events:
+        places = [
+            f"['{name}' - 'a'] = FIELD_{kind.upper()}"
+            for name, kind in event.fields.items()
+            if kind in EVENT_FIELDS
+        ]
+        if places:
+            out.append(f"\t[EVENT_{event.name.upper()}] = {{{', '.join(places)}}},")
     out += ["};", "/* clang-format on */", ""]
     return "\n".join(out)
 
@@ -192,6 +309,47 @@ def python_source(schema: Schema) -> str:
     return "\n".join([*out, ""])
 
 
+def python_constants(schema: Schema) -> str:
+    """Return the text of constants.py."""
+    out = [
+        f'"""Limits, enumerations, loads and blocks of the wire.\n\n{NOTICE}\n"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from enum import IntEnum, IntFlag",
+        "",
+    ]
+    for limit in schema.limits:
+        out += [f"#: {limit.doc}", f"{limit.name.upper()} = {limit.value:_}"]
+    kinds = {event.name: event.id for event in schema.events}
+    events = Enumeration("event_kind", "", "What an event of the recorder is.", kinds)
+    for enum in [*schema.enums, events]:
+        base = "IntFlag" if enum.name in FLAGS else "IntEnum"
+        out += ["", "", f"class {camel(enum.name)}({base}):", f'    """{enum.doc}"""', ""]
+        for name, value in enum.values.items():
+            note = next(
+                (f"    #: {e.doc}" for e in schema.events if enum is events and e.id == value), ""
+            )
+            out += [note] if note else []
+            out.append(f"    {name.upper()} = {value}")
+    out += [
+        "",
+        "",
+        "#: Kinds of loads: what their work is counted in, and what they do.",
+        "LOADS = {",
+    ]
+    out += [f'    "{x.name}": ("{x.unit}", "{x.doc}"),' for x in schema.loads]
+    out += [
+        "}",
+        "#: Columns of blocks of numbers and how each is encoded (whylate.wire.blocks).",
+        "BLOCKS = {",
+    ]
+    for block in schema.blocks:
+        columns = ", ".join(f'"{kind}"' for kind in block.columns.values())
+        out.append(f'    "{block.name}": ({columns},),')
+    return "\n".join([*out, "}", ""])
+
+
 def format_with(command: list[str], text: str) -> str:
     """Return text as the project's formatter would write it."""
     import subprocess
@@ -208,7 +366,9 @@ def main() -> None:
     files = {
         ROOT / "probe/src/wire/messages.h": format_with(clang, c_header(schema)),
         ROOT / "probe/src/wire/messages.c": format_with(clang, c_source(schema)),
+        ROOT / "probe/src/wire/constants.h": format_with(clang, c_constants(schema)),
         ROOT / "src/whylate/wire/messages.py": format_with(ruff, python_source(schema)),
+        ROOT / "src/whylate/wire/constants.py": format_with(ruff, python_constants(schema)),
     }
     stale = [p for p, text in files.items() if not p.exists() or p.read_text() != text]
     if "--check" in sys.argv[1:]:

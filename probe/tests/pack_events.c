@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "recorder/pack_events.h"
-static void sink(void *context, enum names_table table, uint64_t id, const char *text)
+static void sink(void *context, enum name_table table, uint64_t id, const char *text)
 {
 	(void)context;
 	printf("name %d %" PRIu64 " %s\n", (int)table, id, text);

@@ -19,6 +19,7 @@ import pytest
 
 from whylate.boards.local import LocalBoard
 from whylate.probe.client import Client, ProbeRefusedError
+from whylate.wire.blocks import decode_numbers
 from whylate.wire.frame import Frame
 from whylate.wire.messages import (
     App,
@@ -34,7 +35,6 @@ from whylate.wire.messages import (
     SampleThreads,
     Window,
 )
-from whylate.wire.samples import decode_numbers
 
 pytestmark = [
     pytest.mark.realtime,

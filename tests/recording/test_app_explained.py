@@ -12,7 +12,7 @@ from app_journals import NAMES, SECOND, TIMER, Wakeup, app_journal, block
 from journals import START
 
 from leb128 import leb128, zigzag
-from whylate.wire.events import EventKind
+from whylate.wire.constants import EventKind
 from whylate.wire.messages import Events, Message, Name, Window
 
 MS = 1_000_000

@@ -19,7 +19,7 @@ from whylate.recording.finish import finish
 from whylate.recording.raw_events import enables
 from whylate.recording.reader import open_recording
 from whylate.recording.windows import EVENTS, WINDOWS, read_windows
-from whylate.wire.events import NOT_SEEN, EventKind
+from whylate.wire.constants import NOT_SEEN, EventKind
 from whylate.wire.messages import (
     Events,
     Failed,

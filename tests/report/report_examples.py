@@ -35,7 +35,7 @@ from whylate.summary.model import (
     Trust,
 )
 from whylate.summary.summarize import summarize
-from whylate.wire.events import NOT_SEEN
+from whylate.wire.constants import NOT_SEEN
 
 #: A recording with windows; test_perfetto.py says how it was made.
 RECORDED = Path(__file__).parent / "data" / "pc-three-causes"

@@ -13,7 +13,7 @@ from whylate.summary.as_json import to_json
 from whylate.summary.model import StageFigures, Summary
 from whylate.summary.stages import STAGES
 from whylate.summary.summarize import summarize
-from whylate.wire.events import NOT_SEEN
+from whylate.wire.constants import NOT_SEEN
 
 N = 20_000
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from leb128 import leb128, zigzag
 from whylate.wire.app_samples import MAX_PID, decode_app_samples, decode_threads
+from whylate.wire.blocks import INT64_MAX
 from whylate.wire.codec import WireError
 from whylate.wire.messages import Samples, SampleThreads
-from whylate.wire.samples import INT64_MAX
 
 START = 1_000
 

@@ -16,10 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from c_programs import GOLDEN, WIRE, compile_c
+from whylate.wire.blocks import decode_numbers
 from whylate.wire.codec import WireError
 from whylate.wire.frame import Frame, FrameDecoder, encode_frame
 from whylate.wire.messages import MAX_PAYLOAD, MESSAGES, Hello, Samples
-from whylate.wire.samples import MAX_ROWS, decode_numbers, decode_samples
+from whylate.wire.samples import MAX_ROWS, decode_samples
 
 VECTORS: list[dict[str, Any]] = json.loads((GOLDEN / "messages.json").read_text())
 FRAMES = [bytes.fromhex(vector["frame"]) for vector in VECTORS if len(vector["frame"]) < 2000]

@@ -18,7 +18,7 @@
 /* All that we take of a log: the boot is at its beginning. */
 #define LONGEST_LOG (8 << 20)
 /* Longer ones would leave no room in a message for what is read. */
-#define LONGEST_PATH 400
+#define LONGEST_PATH WIRE_LONGEST_PATH
 
 /* read_file - up to limit + 1 bytes, to know whether there is more */
 static int read_file(const char *path, uint64_t offset, uint8_t *data, size_t limit, size_t *length)
@@ -107,13 +107,13 @@ static int read_kernel_log(uint8_t *data, size_t limit, size_t *length)
 	return error;
 }
 
-static int read_path(enum files_how how, const char *path, uint64_t offset, uint8_t *data,
+static int read_path(enum read_method method, const char *path, uint64_t offset, uint8_t *data,
 		     size_t limit, size_t *length)
 {
 	ssize_t got;
 
-	switch (how) {
-	case FILES_READ:
+	switch (method) {
+	case FILES_FILE:
 		return read_file(path, offset, data, limit, length);
 	case FILES_LIST:
 		return read_names(path, data, limit, length);
@@ -123,11 +123,12 @@ static int read_path(enum files_how how, const char *path, uint64_t offset, uint
 		return got < 0 ? errno : 0;
 	case FILES_KERNEL_LOG:
 		return read_kernel_log(data, limit, length);
+	default:
+		return EINVAL;
 	}
-	return EINVAL;
 }
 
-int files_read(enum files_how how, const char *pattern, uint64_t offset, size_t limit,
+int files_read(enum read_method method, const char *pattern, uint64_t offset, size_t limit,
 	       size_t piece_size, bool (*take)(void *context, const struct files_piece *piece),
 	       void *context)
 {
@@ -146,7 +147,7 @@ int files_read(enum files_how how, const char *pattern, uint64_t offset, size_t 
 
 		if (strlen(piece.path) > LONGEST_PATH)
 			continue;
-		piece.error = read_path(how, piece.path, offset, data, limit, &length);
+		piece.error = read_path(method, piece.path, offset, data, limit, &length);
 		if (piece.error)
 			length = 0;
 		if (length > limit) {

@@ -54,8 +54,8 @@ struct state {
 	int signals;
 	struct load_slot *slots;
 	struct settings settings;
-	pid_t pids[MAX_INSTANCES]; /* of the load in each slot, 0 where there is none */
-	int home;		   /* the directory that the probe was started in, for commands */
+	pid_t pids[WIRE_MOST_LOAD_INSTANCES]; /* of the load in each slot, 0 where there is none */
+	int home; /* the directory that the probe was started in, for commands */
 	pid_t probe;
 	bool tracing; /* the probe may have an instance of tracing */
 	struct tree tree;
@@ -121,8 +121,8 @@ static int start_load(struct state *state, const struct request *request, char *
 		snprintf(text, GUARDIAN_MESSAGE, "there is no load \"%s\"", request->name);
 		return EINVAL;
 	}
-	if (request->slot >= MAX_INSTANCES) {
-		snprintf(text, GUARDIAN_MESSAGE, "more than %d loads", MAX_INSTANCES);
+	if (request->slot >= WIRE_MOST_LOAD_INSTANCES) {
+		snprintf(text, GUARDIAN_MESSAGE, "more than %u loads", WIRE_MOST_LOAD_INSTANCES);
 		return E2BIG;
 	}
 	slot = &state->slots[request->slot];
@@ -144,7 +144,7 @@ static int start_load(struct state *state, const struct request *request, char *
 /* note_death - a load that ends without having said why was killed, and must not look alive */
 static void note_death(struct state *state, pid_t pid, int status)
 {
-	for (size_t i = 0; i < MAX_INSTANCES; i++) {
+	for (size_t i = 0; i < WIRE_MOST_LOAD_INSTANCES; i++) {
 		struct load_slot *slot = &state->slots[i];
 		int load_state = atomic_load(&slot->state);
 
@@ -178,7 +178,7 @@ static bool end_descendants(struct state *state)
 			continue;
 		if (reaped < 0 && errno == ECHILD)
 			return true;
-		for (size_t i = 0; i < MAX_INSTANCES; i++)
+		for (size_t i = 0; i < WIRE_MOST_LOAD_INSTANCES; i++)
 			if (state->pids[i])
 				kill(-state->pids[i], SIGKILL);
 		/* A process may fork between the look and the kill: look until there is none. */
@@ -309,7 +309,7 @@ int guardian_open(struct guardian *guardian)
 	pid_t child;
 
 	guardian->recovered = settings_recover();
-	guardian->slots = mmap(NULL, MAX_INSTANCES * sizeof(*guardian->slots),
+	guardian->slots = mmap(NULL, WIRE_MOST_LOAD_INSTANCES * sizeof(*guardian->slots),
 			       PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (guardian->slots == MAP_FAILED)
 		return errno;

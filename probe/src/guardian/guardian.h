@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "loads/load.h"
+#include "wire/constants.h"
 
-#define MAX_INSTANCES	 256
 #define GUARDIAN_ARGV	 32
 #define GUARDIAN_TEXT	 3072
 #define GUARDIAN_MESSAGE 512

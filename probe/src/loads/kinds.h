@@ -5,14 +5,8 @@
 
 #include "load.h"
 
-void load_memory(struct load_context *context);
-void load_switch(struct load_context *context);
-void load_net(struct load_context *context);
-void load_fork(struct load_context *context);
-void load_mmap(struct load_context *context);
-void load_timer(struct load_context *context);
-void load_disk(struct load_context *context);
-void load_cmd(struct load_context *context);
+#define DECLARE(name, unit, doc) void load_##name(struct load_context *context);
+WIRE_LOADS(DECLARE)
 
 /* load_end - like load_fail, for a load that came to its own end without an error */
 void load_end(struct load_context *context, const char *format, ...)

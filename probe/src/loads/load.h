@@ -11,12 +11,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum load_state {
-	LOAD_IDLE,    /* not started */
-	LOAD_RUNNING, /* working */
-	LOAD_FAILED,  /* stopped by an error: see message */
-	LOAD_ENDED,   /* a command ended by itself: see message */
-};
+#include "wire/constants.h"
 
 /* One instance as the probe sees it; lives in memory shared by probe, guardian and load. */
 struct load_slot {

@@ -7,17 +7,9 @@
 
 #include "kinds.h"
 
-const struct load_kind load_kinds[] = {
-    {"memory", "bytes", "copies memory far beyond the caches", load_memory},
-    {"switch", "switches", "many threads hand tokens round a ring", load_switch},
-    {"net", "bytes", "TCP streams and small TCP and UDP packets over loopback", load_net},
-    {"fork", "forks", "short-lived processes, one after another", load_fork},
-    {"mmap", "operations", "maps, protects and unmaps memory on several CPUs", load_mmap},
-    {"timer", "expirations", "thousands of timer interrupts a second on every CPU", load_timer},
-    {"disk", "bytes", "writes a temporary file and waits until the disk has it", load_disk},
-    {"cmd", "CPU ms", "runs a command of your own", load_cmd},
-    {NULL, NULL, NULL, NULL},
-};
+#define KIND(name, unit, doc) {#name, unit, doc, load_##name},
+
+const struct load_kind load_kinds[] = {WIRE_LOADS(KIND){NULL, NULL, NULL, NULL}};
 
 /* load_find - the kind of that name, or NULL */
 const struct load_kind *load_find(const char *name)

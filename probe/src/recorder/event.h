@@ -3,8 +3,8 @@
  * What the flight recorder keeps: one ring of events and one ring of stages for each CPU.
  *
  * Crosses the border to the kernel: the BPF programs write these structures into maps that the
- * probe has mapped. The tracefs engine fills the same ones from what it reads. So nothing is
- * included here, and the types are the kernel's own.
+ * probe has mapped. The tracefs engine fills the same ones from what it reads. So the types
+ * are the kernel's own, and no other header is included.
  */
 #ifndef WHYLATE_RECORDER_EVENT_H
 #define WHYLATE_RECORDER_EVENT_H
@@ -13,71 +13,11 @@
 #include <linux/types.h>
 #endif
 
-/* Numbers of the wire (schema/wire.toml, "events"): a new kind goes to the end. */
-enum recorder_kind {
-	EVENT_NONE = 0,
-	EVENT_IRQ_ENTRY = 1,	 /* c: interrupt */
-	EVENT_IRQ_EXIT = 2,	 /* c: interrupt */
-	EVENT_VECTOR_ENTRY = 3,	 /* a: enum recorder_vector */
-	EVENT_VECTOR_EXIT = 4,	 /* a: the same */
-	EVENT_SOFTIRQ_RAISE = 5, /* a: vector */
-	EVENT_SOFTIRQ_ENTRY = 6, /* a: vector */
-	EVENT_SOFTIRQ_EXIT = 7,	 /* a: vector */
-	EVENT_NMI = 8,		 /* at its end. e: how long, ns; f: address of the handler */
-	EVENT_TIMER_ENTRY = 9,	 /* e: address of the function, f: of the hrtimer */
-	EVENT_TIMER_EXIT = 10,	 /* f: address of the hrtimer */
-	EVENT_WAKING = 11,	 /* on the waking CPU. a: prio, b: the CPU it goes to, c: pid */
-	EVENT_SWITCH = 12,	 /* a: see SWITCH_, b: prio of prev | prio of next << 8,
-				    c: pid of prev, d: pid of next, e and f: comm of next */
-	EVENT_MIGRATE = 13,	 /* b: the CPU it goes to, c: pid */
-	EVENT_LOCK_BEGIN = 14,	 /* a: flags of lock:contention_begin, e: address of the lock */
-	EVENT_LOCK_END = 15,	 /* e: address of the lock */
-	EVENT_IDLE_ENTRY = 16,	 /* b: state */
-	EVENT_IDLE_EXIT = 17,
-	EVENT_IPI_SEND = 18,	/* a: enum recorder_vector, 0 where the kernel does not say it,
-				   b: the CPU it goes to, e: address of the callback or caller,
-				   f: where it may go to several, a bit for each: CPU b + bit */
-	EVENT_FAULT = 19,	/* page fault of user code. c: pid, e: address, f: instruction */
-	EVENT_STEAL = 20,	/* e: ns that the hypervisor took since the preceding such event,
-				   or since steal was last looked at */
-	EVENT_STACK = 21,	/* a: enum recorder_stack, b: frames that follow, c: pid of whose
-				   stack it is, d: ns that taking it took (0: not known),
-				   e: instruction that was interrupted (0: not known),
-				   f: the 8 bytes of code before it, the first in the lowest byte */
-	EVENT_FRAMES = 22,	/* e, f: addresses of the next two frames, innermost first */
-	EVENT_CALL_ENTRY = 23,	/* a function called from another CPU. e: its address */
-	EVENT_CALL_EXIT = 24,	/* e: the same */
-	EVENT_TIMER_START = 25, /* e: when it is to expire, by its own clock; f: of the hrtimer */
-};
+/* Kinds of events and what their fields hold: schema/wire.toml. */
+#include "wire/constants.h"
 
-/* Vectors beside the device interrupts; their names are in whylate.wire.events. */
-enum recorder_vector {
-	VECTOR_OTHER = 0,
-	VECTOR_LOCAL_TIMER = 1,
-	VECTOR_RESCHEDULE = 2,
-	VECTOR_CALL_FUNCTION = 3,
-	VECTOR_CALL_FUNCTION_SINGLE = 4,
-	VECTOR_IRQ_WORK = 5,
-	VECTOR_THERMAL = 6,
-	VECTOR_DEFERRED_ERROR = 7,
-	VECTOR_THRESHOLD = 8,
-	VECTOR_ERROR = 9,
-	VECTOR_SPURIOUS = 10,
-	VECTOR_PLATFORM_IPI = 11,
-	VECTOR_CPU_STOP = 12,
-	VECTOR_TIMER_BROADCAST = 13,
-};
-
-#define STACK_OF_USER 0x80 /* beside one of these: it was user code, which has no stack here */
-
-enum recorder_stack {
-	STACK_TIMER = 1,  /* what the late timer interrupt of a measured thread interrupted */
-	STACK_SWITCH = 2, /* what ran until a measured thread, runnable for long, was switched to */
-};
-
-/* Why prev left the CPU, in EVENT_SWITCH: its state's low bits, or that it was preempted. */
-#define SWITCH_PREEMPTED 0x80 /* still runnable */
-#define SWITCH_STATE	 0x7f /* low bits of task_struct.__state; 0 where preempted */
+#define EVENT_NONE    0
+#define RECORDER_SUMS SUM_COUNT
 
 /*
  * Who reads a ring while it is written to finds events by the numbers of the chunks. An event that
@@ -95,17 +35,6 @@ struct recorder_event {
 	__u32 d;
 	__u64 e;
 	__u64 f;
-};
-
-/* Time on a CPU by where it went, running sums in ns since the recorder started. */
-enum recorder_sum {
-	SUM_IRQ,     /* device interrupts and vectors, less NMIs in them */
-	SUM_SOFTIRQ, /* less interrupts in them */
-	SUM_NMI,
-	SUM_IDLE,   /* the idle thread, less interrupts and softirqs in it */
-	SUM_THREAD, /* all other threads but the measured ones, less interrupts and softirqs */
-	SUM_STEAL,  /* taken by the hypervisor; part of the others too, wherever it fell */
-	RECORDER_SUMS,
 };
 
 /*
@@ -152,15 +81,6 @@ struct recorder_want {
 	__u64 due_ns;	     /* of the first activation since then that is wanted; 0: none */
 	__u64 above_ns;	     /* latencies above it are wanted, */
 	__u64 control_every; /* and one of so many of the others; 0: none of them */
-};
-
-/* What woke a thread of a watched program, and so made it due (and when that was). */
-enum recorder_origin {
-	ORIGIN_TIMER = 1,     /* an hrtimer: its expiry */
-	ORIGIN_INTERRUPT = 2, /* another interrupt: its entry */
-	ORIGIN_SOFTIRQ =
-	    3,		   /* a softirq: when it was raised, or its entry where that was not seen */
-	ORIGIN_THREAD = 4, /* a thread: the waking itself */
 };
 
 /* One time that a measured thread was switched to. 0: not seen. */

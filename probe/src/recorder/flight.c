@@ -16,18 +16,13 @@
 #include "symbols.h"
 #include "wire/send.h"
 
-#define ENGINES	      2u
-#define MOST_TAIL_PPM 500000u
-/* CPUs of a board. */
-#define MOST_CPUS 1024
+#define ENGINES (ENGINE_COUNT - 1)
 
 /* Memory for the events of one CPU, where nobody says how much. */
 #define RING_LEAST ((uint64_t)256 * 1024)
 #define RING_MOST  ((uint64_t)4 * 1024 * 1024)
 /* Of what is free, all rings together take so much. */
 #define RING_PART 32u
-/* A stage that takes longer than this is worth a stack, unless less is late already. */
-#define STACK_AFTER_NS 20000u
 
 /* How long after one look at the rings the next one comes. */
 #define LOOK_LEAST_NS 4000000u
@@ -45,7 +40,7 @@ void flight_init(struct flight *flight, struct sender *sender, struct guardian *
 
 int flight_request(struct flight *flight, const struct wire_recorder *request)
 {
-	if (request->engine > ENGINES || request->tail_ppm > MOST_TAIL_PPM ||
+	if (request->engine > ENGINES || request->tail_ppm > WIRE_MOST_TAIL_PPM ||
 	    request->stop_above_ns > INT64_MAX)
 		return EINVAL;
 	flight->request = *request;
@@ -53,7 +48,7 @@ int flight_request(struct flight *flight, const struct wire_recorder *request)
 	return 0;
 }
 
-static void send_name(void *context, enum names_table table, uint64_t id, const char *text)
+static void send_name(void *context, enum name_table table, uint64_t id, const char *text)
 {
 	KEEP(context, name, NAME, .table = (uint8_t)table, .id = id, .text = wire_text(text));
 }
@@ -77,8 +72,8 @@ static uint64_t ring_bytes_for(uint64_t asked, uint16_t cpus)
  */
 static uint64_t stack_after_ns(uint64_t threshold_ns)
 {
-	return threshold_ns && threshold_ns / 2 < STACK_AFTER_NS ? threshold_ns / 2
-								 : STACK_AFTER_NS;
+	return threshold_ns && threshold_ns / 2 < WIRE_STACK_AFTER_NS ? threshold_ns / 2
+								      : WIRE_STACK_AFTER_NS;
 }
 
 /*
@@ -151,12 +146,12 @@ int flight_start(struct flight *flight, const struct recorder_thread *threads, s
 
 	flight->wanted = false;
 	text[0] = '\0';
-	flight->plan =
-	    (struct recorder_plan){.threads = threads,
-				   .thread_count = count,
-				   .watch = watch,
-				   .cpu_limit = (uint16_t)(cpus < MOST_CPUS ? cpus : MOST_CPUS),
-				   .stack_after_ns = stack_after_ns(flight->request.threshold_ns)};
+	flight->plan = (struct recorder_plan){
+	    .threads = threads,
+	    .thread_count = count,
+	    .watch = watch,
+	    .cpu_limit = (uint16_t)(cpus < (long)WIRE_MOST_CPUS ? cpus : (long)WIRE_MOST_CPUS),
+	    .stack_after_ns = stack_after_ns(flight->request.threshold_ns)};
 	flight->plan.ring_bytes =
 	    ring_bytes_for(flight->request.ring_bytes, flight->plan.cpu_limit);
 	flight->window = malloc(sizeof(*flight->window));

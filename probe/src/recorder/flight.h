@@ -45,13 +45,8 @@ struct flight {
 	uint64_t rate_limited;
 };
 
-/* Why a window is sent (schema/wire.toml, "window"). */
-enum window_reason {
-	REASON_CONTROL = 0,
-	REASON_LATE = 1,
-	REASON_STOP = 2,
-	REASON_NONE,
-};
+/* Why no window is sent, beside enum window_reason. */
+#define REASON_NONE REASON_COUNT
 
 /* An activation that may get a window. */
 struct flight_subject {

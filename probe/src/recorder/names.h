@@ -13,10 +13,9 @@
 #include <stdint.h>
 
 #include "kallsyms.h"
+#include "wire/constants.h"
 
 /* Threads are numbered by their names, those of a watched program by their pids as well. */
-enum names_table { NAMES_THREAD = 1, NAMES_FUNCTION = 2, NAMES_INTERRUPT = 3, NAMES_PID = 4 };
-
 /* Beyond that, ids are 0: without a name. */
 #define NAMES_THREADS	 16384u
 #define NAMES_ADDRESSES	 8192u
@@ -25,7 +24,7 @@ enum names_table { NAMES_THREAD = 1, NAMES_FUNCTION = 2, NAMES_INTERRUPT = 3, NA
 #define NAMES_MODULES 64u
 
 /* Given each name once; called from within names_thread() and names_resolve(). */
-typedef void (*names_sink)(void *context, enum names_table table, uint64_t id, const char *text);
+typedef void (*names_sink)(void *context, enum name_table table, uint64_t id, const char *text);
 
 struct names {
 	names_sink sink;

@@ -1,17 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * How events travel: the data of an events message.
- *
- * A sequence of records, one for each event:
- *   u8 kind (enum recorder_kind), u8 mask: which of a, b, c, d, e, f follow (bit 0: a);
- *   LEB128: zigzag(time_ns - that of the event before it, the window's due_ns for the first of
- *   the message); then those fields, each as a LEB128 number.
- * What is an address, or the 16 bytes of a thread's name, is an id there, from 1, whose name
- * comes in a name message (names.h): e of SWITCH (table 1; f is absent); e of TIMER_ENTRY,
- * LOCK_BEGIN, LOCK_END, IPI_SEND, CALL_ENTRY, CALL_EXIT, STACK, f of NMI, e and f of FRAMES
- * (table 2). hrtimers (f of TIMER_ENTRY and TIMER_EXIT) are left out. IRQ_ENTRY and IRQ_EXIT are
- * named by c (table 3).
- */
+/* How events travel: the data of an events message (schema/wire.toml, "kinds of events"). */
 #ifndef WHYLATE_RECORDER_PACK_EVENTS_H
 #define WHYLATE_RECORDER_PACK_EVENTS_H
 

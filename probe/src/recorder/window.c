@@ -77,5 +77,5 @@ int32_t stage_since(uint64_t time_ns, uint64_t due_ns)
 {
 	int64_t ns = (int64_t)(time_ns - due_ns);
 
-	return time_ns && ns > INT32_MIN && ns <= INT32_MAX ? (int32_t)ns : INT32_MIN;
+	return time_ns && ns > WIRE_NOT_SEEN && ns <= INT32_MAX ? (int32_t)ns : WIRE_NOT_SEEN;
 }

@@ -27,7 +27,7 @@ void window_copy(struct window *window, const struct recorder *recorder, uint16_
 struct recorder_stage stage_find(const struct recorder_cpu *cpu, uint64_t *from, uint64_t after_ns,
 				 uint64_t upto_ns);
 
-/* stage_since - how long after it was due a stage came, ns; INT32_MIN where it was not seen */
+/* stage_since - how long after it was due a stage came, ns; WIRE_NOT_SEEN where it was not seen */
 int32_t stage_since(uint64_t time_ns, uint64_t due_ns);
 
 #endif

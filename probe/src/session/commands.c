@@ -12,8 +12,6 @@
 #include "facts/identity.h"
 #include "run.h"
 
-#define MAX_CPUS   1024
-#define READ_LIMIT (1024u * 1024)
 /* A pause is waited for in turns of so long. */
 #define LONGEST_PAUSE_NS 100000000u
 
@@ -31,11 +29,11 @@ static void do_hello(struct session *session, uint32_t number, const union wire_
 {
 	struct sender *sender = &session->sender;
 	struct identity identity;
-	uint8_t cpus[2 * MAX_CPUS];
+	uint8_t cpus[2 * WIRE_MOST_CPUS];
 
 	(void)number;
 	(void)command;
-	identity_read(&identity, MAX_CPUS);
+	identity_read(&identity, WIRE_MOST_CPUS);
 	SEND(sender, welcome, WELCOME, .version = wire_text(WHYLATE_VERSION),
 	     .arch = wire_text(identity.arch), .sysname = wire_text(identity.names.sysname),
 	     .nodename = wire_text(identity.names.nodename),
@@ -78,13 +76,13 @@ static void do_read(struct session *session, uint32_t number, const union wire_c
 	size_t piece = session->sender.link.frame_limit < 512 ? 128 : WIRE_MAX_PAYLOAD - 512;
 
 	if (!wire_copy_text(read->pattern, pattern, sizeof(pattern)) || pattern[0] != '/' ||
-	    read->limit > READ_LIMIT || read->method > FILES_KERNEL_LOG) {
+	    read->limit > WIRE_MOST_READ_BYTES || read->method >= FILES_COUNT) {
 		send_outcome(&session->sender, number, EINVAL,
 			     "a read that this probe does not do");
 		return;
 	}
 	send_outcome(&session->sender, number,
-		     files_read((enum files_how)read->method, pattern, read->offset, read->limit,
+		     files_read((enum read_method)read->method, pattern, read->offset, read->limit,
 				piece, send_piece, &context),
 		     "no memory for what the pattern matches");
 }

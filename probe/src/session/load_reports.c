@@ -28,13 +28,13 @@ bool load_reports_any(const struct load_reports *reports)
 int load_reports_start(struct load_reports *reports, const struct wire_load_start *start,
 		       char *text)
 {
-	struct load_range *range = &reports->loads[start->load % MAX_LOADS];
+	struct load_range *range = &reports->loads[start->load % WIRE_MOST_LOADS];
 	char kind[32], argv[GUARDIAN_TEXT];
 	size_t length;
 	int error = 0;
 
-	if (start->load >= MAX_LOADS || start->count == 0 || range->count ||
-	    start->count > MAX_INSTANCES - reports->slots_used ||
+	if (start->load >= WIRE_MOST_LOADS || start->count == 0 || range->count ||
+	    start->count > WIRE_MOST_LOAD_INSTANCES - reports->slots_used ||
 	    !wire_copy_text(start->kind, kind, sizeof(kind)) ||
 	    !wire_copy_argv(start->argv, argv, sizeof(argv), &length)) {
 		snprintf(text, GUARDIAN_MESSAGE,
@@ -83,7 +83,7 @@ void load_reports_poll(struct load_reports *reports, uint64_t now_ns)
 	if (!reports->slots_used || now_ns - reports->reported_ns < REPORT_NS)
 		return;
 	reports->reported_ns = now_ns;
-	for (uint16_t i = 0; i < MAX_LOADS; i++)
+	for (uint16_t i = 0; i < WIRE_MOST_LOADS; i++)
 		if (reports->loads[i].count &&
 		    link_has_room(&reports->sender->link, WIRE_MAX_PAYLOAD))
 			send_load(reports, i);

@@ -10,15 +10,13 @@
 #include "guardian/guardian.h"
 #include "wire/send.h"
 
-#define MAX_LOADS 64
-
 struct load_reports {
 	struct sender *sender;
 	struct guardian *guardian;
 	struct load_range {
 		size_t first; /* slot of the guardian's */
 		size_t count; /* 0: no such load */
-	} loads[MAX_LOADS];
+	} loads[WIRE_MOST_LOADS];
 	size_t slots_used;
 	uint64_t reported_ns;
 };

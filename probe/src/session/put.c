@@ -11,8 +11,7 @@
 
 #include "wire/xxh64.h"
 
-#define TEMPORARY   ".whylate-put"
-#define LONGEST_PUT ((uint64_t)1 << 30)
+#define TEMPORARY ".whylate-put"
 
 static int fail(const struct put *put, int error, const char *what, char *text)
 {
@@ -24,10 +23,10 @@ static int open_file(struct put *put, const struct wire_put *piece, char *text)
 {
 	put_abort(put);
 	if (!wire_copy_text(piece->path, put->path, sizeof(put->path)) || put->path[0] != '/' ||
-	    piece->size > LONGEST_PUT) {
+	    piece->size > WIRE_LARGEST_PUT) {
 		snprintf(text, PUT_MESSAGE,
 			 "a file must have an absolute path of %d bytes and 1 GiB at most",
-			 PUT_PATH - 1);
+			 (int)WIRE_LONGEST_PATH);
 		return EINVAL;
 	}
 	snprintf(put->temporary, sizeof(put->temporary), "%s" TEMPORARY, put->path);

@@ -9,7 +9,7 @@
 
 #include "wire/messages.h"
 
-#define PUT_PATH    400
+#define PUT_PATH    (WIRE_LONGEST_PATH + 1)
 #define PUT_MESSAGE 512
 
 struct put {

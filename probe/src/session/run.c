@@ -44,7 +44,7 @@ static bool send_output(struct run *run, struct child_context *context)
 			run->omitted += (uint64_t)got - sent;
 			if (sent)
 				REPORT(context, run_output, RUN_OUTPUT,
-				       .stream = (uint8_t)(stream + 1),
+				       .stream = (uint8_t)(STREAM_STDOUT + stream),
 				       .data = {piece, (uint16_t)sent});
 		}
 	}

@@ -338,4 +338,25 @@ const struct wire_layout wire_layouts[256] = {
 	[WIRE_RUN_OUTPUT] = {"run_output", fields + 255, 2},
 	[WIRE_RUN_ENDED] = {"run_ended", fields + 257, 5},
 };
+
+const struct wire_columns wire_blocks[] = {
+	[BLOCK_SAMPLES] = {1, {COLUMN_STEP}},
+	[BLOCK_STAGES] = {3, {COLUMN_MAYBE, COLUMN_MAYBE, COLUMN_MAYBE}},
+	[BLOCK_THREADS] = {3, {COLUMN_PLAIN, COLUMN_STEP, COLUMN_PLAIN}},
+};
+
+const uint8_t wire_event_fields[EVENT_COUNT][WIRE_EVENT_FIELDS] = {
+	[EVENT_IRQ_ENTRY] = {['c' - 'a'] = FIELD_INTERRUPT},
+	[EVENT_NMI] = {['f' - 'a'] = FIELD_ADDRESS},
+	[EVENT_TIMER_ENTRY] = {['e' - 'a'] = FIELD_ADDRESS, ['f' - 'a'] = FIELD_LOCAL},
+	[EVENT_TIMER_EXIT] = {['f' - 'a'] = FIELD_LOCAL},
+	[EVENT_SWITCH] = {['e' - 'a'] = FIELD_COMM, ['f' - 'a'] = FIELD_LOCAL},
+	[EVENT_LOCK_BEGIN] = {['e' - 'a'] = FIELD_ADDRESS},
+	[EVENT_LOCK_END] = {['e' - 'a'] = FIELD_ADDRESS},
+	[EVENT_IPI_SEND] = {['e' - 'a'] = FIELD_ADDRESS},
+	[EVENT_STACK] = {['e' - 'a'] = FIELD_ADDRESS},
+	[EVENT_FRAMES] = {['e' - 'a'] = FIELD_ADDRESS, ['f' - 'a'] = FIELD_ADDRESS},
+	[EVENT_CALL_ENTRY] = {['e' - 'a'] = FIELD_ADDRESS},
+	[EVENT_CALL_EXIT] = {['e' - 'a'] = FIELD_ADDRESS},
+};
 /* clang-format on */

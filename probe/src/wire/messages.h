@@ -3,14 +3,8 @@
 #ifndef WHYLATE_WIRE_MESSAGES_H
 #define WHYLATE_WIRE_MESSAGES_H
 
+#include "constants.h"
 #include "pack.h"
-
-#define WIRE_PROTOCOL	   1
-#define WIRE_MAX_PAYLOAD   4096
-#define WIRE_FRAGMENT_SIZE 40
-/* Kinds below FIRST_ANSWER are the host's commands, from FIRST_CONTROL on the link's. */
-#define WIRE_FIRST_ANSWER  64
-#define WIRE_FIRST_CONTROL 240
 
 enum wire_kind {
 	WIRE_HELLO = 1,
@@ -683,5 +677,15 @@ union wire_command {
 	X(accounting, ACCOUNTING)                                                                  \
 	X(run, RUN)                                                                                \
 	X(put, PUT)
+
+/* By enum recorder_kind, for its fields a to f. */
+extern const uint8_t wire_event_fields[EVENT_COUNT][WIRE_EVENT_FIELDS];
+
+/* Blocks of numbers: see wire/block.h. */
+enum wire_block {
+	BLOCK_SAMPLES,
+	BLOCK_STAGES,
+	BLOCK_THREADS,
+};
 
 #endif

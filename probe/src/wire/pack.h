@@ -47,6 +47,24 @@ struct wire_layout {
 /* By enum wire_kind. */
 extern const struct wire_layout wire_layouts[256];
 
+/* How a column of a block of numbers is encoded (schema/wire.toml). */
+enum wire_encoding { COLUMN_PLAIN, COLUMN_STEP, COLUMN_MAYBE };
+
+#define WIRE_MOST_COLUMNS 3
+
+struct wire_columns {
+	uint8_t count;
+	uint8_t encoding[WIRE_MOST_COLUMNS];
+};
+
+/* By enum wire_block. */
+extern const struct wire_columns wire_blocks[];
+
+/* What a field of an event is (schema/wire.toml); 0: a number that is sent as it is. */
+enum wire_event_field { FIELD_ADDRESS = 1, FIELD_INTERRUPT, FIELD_COMM, FIELD_LOCAL };
+
+#define WIRE_EVENT_FIELDS 6
+
 struct wire_writer {
 	uint8_t *data;
 	size_t room;

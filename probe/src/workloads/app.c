@@ -12,13 +12,11 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "activations/app_samples.h"
 #include "activations/app_target.h"
-#include "activations/samples.h"
 #include "clock.h"
 #include "recorder/chunks.h"
 #include "recorder/flight.h"
-#include "wire/leb128.h"
+#include "wire/block.h"
 #include "wire/send.h"
 #include "workload.h"
 
@@ -26,8 +24,6 @@
 #define STAGES_GUARD 64u
 /* Room that the blocks of a look should find in the link. */
 #define BLOCKS_ROOM (8u * WIRE_MAX_PAYLOAD)
-/* Bytes of one activation in any of a block's three parts. */
-#define LONGEST_PART (3u * LEB128_LONGEST)
 
 /* What was due before the end is waited for so long. */
 #define LAST_NS 100000000u
@@ -44,8 +40,7 @@ struct app_cpu {
 	uint64_t dropped;
 	uint64_t first;
 	uint16_t count;
-	int64_t latency_ns; /* of the last in the block */
-	uint64_t due_ns;
+	int64_t before[3][WIRE_MOST_COLUMNS]; /* the last in each part of the block */
 	size_t lengths[3];
 	uint8_t parts[3][WIRE_MAX_PAYLOAD];
 };
@@ -80,34 +75,34 @@ static void ship_block(struct app *app, uint16_t number)
 	cpu->count = 0;
 }
 
+/* put - append an activation to its CPU's block */
 static void put(struct app *app, uint16_t number, uint64_t index,
 		const struct recorder_stage *stage)
 {
+	static const enum wire_block blocks[] = {BLOCK_SAMPLES, BLOCK_STAGES, BLOCK_THREADS};
+	const int64_t rows[3][WIRE_MOST_COLUMNS] = {
+	    {(int64_t)(stage->switched_ns - stage->due_ns)},
+	    {stage_since(stage->timer_ns, stage->due_ns),
+	     stage_since(stage->waking_ns, stage->due_ns),
+	     stage_since(stage->switched_ns, stage->due_ns)},
+	    {stage->pid, (int64_t)(stage->due_ns - app->start_ns), stage->origin},
+	};
 	struct app_cpu *cpu = &app->cpus[number];
-	int64_t latency_ns = (int64_t)(stage->switched_ns - stage->due_ns);
-	struct activation activation = {
-	    .stages_ns = {stage_since(stage->timer_ns, stage->due_ns),
-			  stage_since(stage->waking_ns, stage->due_ns),
-			  stage_since(stage->switched_ns, stage->due_ns)}};
 	bool full;
 
 	if (cpu->count && cpu->first + cpu->count != index)
 		ship_block(app, number);
 	if (!cpu->count) {
 		memset(cpu->lengths, 0, sizeof(cpu->lengths));
+		memset(cpu->before, 0, sizeof(cpu->before));
 		cpu->first = index;
-		cpu->latency_ns = 0;
-		cpu->due_ns = app->start_ns;
 	}
-	cpu->lengths[0] += leb128_put(cpu->parts[0] + cpu->lengths[0],
-				      leb128_zigzag(latency_ns - cpu->latency_ns));
-	cpu->lengths[1] += samples_put_stages(cpu->parts[1] + cpu->lengths[1], &activation);
-	cpu->lengths[2] += app_sample_put(cpu->parts[2] + cpu->lengths[2], stage, cpu->due_ns);
-	cpu->latency_ns = latency_ns;
-	cpu->due_ns = stage->due_ns;
 	full = ++cpu->count == MOST_IN_BLOCK;
-	for (size_t i = 0; i < 3; i++)
-		full |= cpu->lengths[i] + LONGEST_PART > sender_block_limit(app->sender);
+	for (size_t i = 0; i < 3; i++) {
+		cpu->lengths[i] +=
+		    block_put(cpu->parts[i] + cpu->lengths[i], blocks[i], rows[i], cpu->before[i]);
+		full |= cpu->lengths[i] + BLOCK_LONGEST_ROW > sender_block_limit(app->sender);
+	}
 	if (full)
 		ship_block(app, number);
 }

@@ -25,8 +25,6 @@
 /* Where sleeps of the emulated device end late by the least that the kernel has. */
 #define LEAST_SLACK_NS 1ul
 
-#define MOST_THREADS 1024u
-
 struct clock_plan {
 	clockid_t clock;
 	enum clock_method method;
@@ -35,7 +33,7 @@ struct clock_plan {
 	uint64_t block_ns;
 	uint16_t repetitions;
 	size_t cpu_count;
-	uint16_t cpus[MOST_THREADS];
+	uint16_t cpus[WIRE_MOST_CLOCK_THREADS];
 };
 
 enum phase { READ_CLOCK, COMPARE };
@@ -68,7 +66,7 @@ struct clock_run {
 static void read_for_a_while(struct clock_thread *thread)
 {
 	struct clock_run *run = thread->run;
-	bool is_device = run->source.method == BY_DEVICE;
+	bool is_device = run->source.method == CLOCK_BY_DEVICE;
 	uint64_t calls = 0, start_ns = clock_ns();
 
 	while (!atomic_load_explicit(&run->stop, memory_order_relaxed)) {
@@ -158,8 +156,8 @@ static void let(struct clock_run *run, enum phase phase, uint64_t ns)
 /* is_common - whether readings of one thread say anything of those of another */
 static bool is_common(const struct clock_source *source)
 {
-	return source->method == BY_HPET ||
-	       (source->method != BY_DEVICE && source->id != CLOCK_PROCESS_CPUTIME_ID &&
+	return source->method == CLOCK_BY_HPET ||
+	       (source->method != CLOCK_BY_DEVICE && source->id != CLOCK_PROCESS_CPUTIME_ID &&
 		source->id != CLOCK_THREAD_CPUTIME_ID);
 }
 
@@ -293,10 +291,11 @@ static int start(struct workload *workload, const union wire_command *command)
 				  .block_ns = asked->block_ns,
 				  .repetitions = asked->repetitions};
 
-	if (asked->method >= CLOCK_METHODS || !plan.threads || plan.threads > MOST_THREADS ||
-	    plan.service_ns > LONGEST_BLOCK_NS || plan.think_ns > LONGEST_BLOCK_NS ||
+	if (asked->method >= CLOCK_BY_COUNT || !plan.threads ||
+	    plan.threads > WIRE_MOST_CLOCK_THREADS || plan.service_ns > WIRE_LONGEST_BLOCK_NS ||
+	    plan.think_ns > WIRE_LONGEST_BLOCK_NS ||
 	    !benchmark_is_valid(plan.block_ns, plan.repetitions) ||
-	    !benchmark_copy_cpus(asked->cpus, plan.cpus, MOST_THREADS, &plan.cpu_count))
+	    !benchmark_copy_cpus(asked->cpus, plan.cpus, WIRE_MOST_CLOCK_THREADS, &plan.cpu_count))
 		return benchmark_refuse(workload);
 	return benchmark_start(workload, asked->turn, run_plan, &plan);
 }

@@ -7,14 +7,12 @@
 #include "benchmark/process.h"
 #include "clock.h"
 
-/* What is kept of the output: its end. */
-#define KEPT  (64u * 1024)
 #define PIECE 2048u
 /* Reads before the command's own end is looked for: one that never stops writing has an end too. */
 #define READS 16
 
 struct output {
-	uint8_t bytes[KEPT];
+	uint8_t bytes[WIRE_KEPT_OUTPUT];
 	uint64_t length; /* of all that was written */
 };
 
@@ -29,9 +27,9 @@ static ssize_t keep_output(struct process *process, struct output *output)
 	ssize_t got = 1;
 
 	for (int i = 0; i < READS && got > 0; i++) {
-		size_t at = output->length % KEPT;
+		size_t at = output->length % WIRE_KEPT_OUTPUT;
 
-		got = process_read(process, 0, output->bytes + at, KEPT - at);
+		got = process_read(process, 0, output->bytes + at, WIRE_KEPT_OUTPUT - at);
 		if (got > 0)
 			output->length += (uint64_t)got;
 	}
@@ -41,7 +39,7 @@ static ssize_t keep_output(struct process *process, struct output *output)
 /* send_output - the end of the output, in the order in which it was written */
 static void send_output(struct child_context *context, const struct output *output)
 {
-	uint64_t at = output->length > KEPT ? output->length - KEPT : 0;
+	uint64_t at = output->length > WIRE_KEPT_OUTPUT ? output->length - WIRE_KEPT_OUTPUT : 0;
 	bool cut = at > 0;
 
 	while (at < output->length) {
@@ -49,7 +47,7 @@ static void send_output(struct child_context *context, const struct output *outp
 		uint16_t length = 0;
 
 		while (length < PIECE && at < output->length)
-			piece[length++] = output->bytes[at++ % KEPT];
+			piece[length++] = output->bytes[at++ % WIRE_KEPT_OUTPUT];
 		REPORT(context, command_output, COMMAND_OUTPUT, .turn = context->turn, .cut = cut,
 		       .data = {piece, length});
 		cut = false;

@@ -22,9 +22,6 @@
 
 #define ANY_CPU 0xFFFF
 
-enum memory_operation { COPY, SET, READ, LATENCY, MEMORY_OPERATIONS };
-enum memory_routine { OF_LIBRARY, PLAIN_LOOP, MEMORY_ROUTINES };
-
 struct memory_plan {
 	enum memory_operation operation;
 	enum buffer_content source;
@@ -125,20 +122,20 @@ static void pass(struct memory_run *run)
 {
 	const struct memory_plan *plan = run->plan;
 	size_t words = plan->bytes / sizeof(unsigned long);
-	bool plain = plan->routine == PLAIN_LOOP;
+	bool plain = plan->routine == ROUTINE_PLAIN;
 	void *to = run->target.bytes;
 	const void *from = run->source.bytes;
 	unsigned long sum;
 
 	switch (plan->operation) {
-	case COPY:
+	case MEMORY_COPY:
 		if (plain)
 			copy_plain(to, from, words);
 		else
 			memcpy(to, from, plan->bytes);
 		keep(to);
 		break;
-	case SET:
+	case MEMORY_SET:
 		if (plain)
 			set_plain(to, 0x5A5A5A5Aul, words);
 		else
@@ -158,7 +155,7 @@ static uint64_t timed(struct memory_run *run, uint64_t passes)
 {
 	uint64_t start_ns = clock_ns();
 
-	if (run->plan->operation == LATENCY)
+	if (run->plan->operation == MEMORY_LATENCY)
 		follow_chain(run, passes);
 	else
 		for (uint64_t i = 0; i < passes; i++)
@@ -170,7 +167,7 @@ static uint64_t timed(struct memory_run *run, uint64_t passes)
 static uint64_t passes_for(struct memory_run *run)
 {
 	uint64_t block_ns = run->plan->block_ns;
-	uint64_t passes = run->plan->operation == LATENCY ? FIRST_READS : 1;
+	uint64_t passes = run->plan->operation == MEMORY_LATENCY ? FIRST_READS : 1;
 	uint64_t ns = timed(run, passes);
 
 	for (;;) {
@@ -211,15 +208,16 @@ static int open_buffers(struct memory_run *run, struct child_context *context)
 	int error = 0;
 
 	/* Pages of hugetlbfs are not among the free memory. */
-	if (plan->pages != HUGETLB_PAGES && wanted + wanted / BESIDE + LEFT_FREE > there)
+	if (plan->pages != PAGES_HUGETLB && wanted + wanted / BESIDE + LEFT_FREE > there)
 		return child_fail(
 		    context, ENOMEM, "%llu MiB are more than the %llu MiB of memory that are free",
 		    (unsigned long long)(wanted >> 20), (unsigned long long)(there >> 20));
 	if (run->has_source)
 		error = buffer_open(&run->source, context, plan->bytes, plan->pages, plan->source);
 	if (!error && run->has_target)
-		error = buffer_open(&run->target, context, plan->bytes, plan->pages, RANDOM);
-	if (!error && plan->operation == LATENCY) {
+		error =
+		    buffer_open(&run->target, context, plan->bytes, plan->pages, CONTENT_RANDOM);
+	if (!error && plan->operation == MEMORY_LATENCY) {
 		make_chain(&run->source);
 		run->chain = run->source.bytes;
 	}
@@ -230,8 +228,9 @@ static int run_plan(struct child_context *context, const void *asked)
 {
 	const struct memory_plan *plan = asked;
 	struct memory_run run = {.plan = plan,
-				 .has_source = plan->operation != SET,
-				 .has_target = plan->operation == COPY || plan->operation == SET};
+				 .has_source = plan->operation != MEMORY_SET,
+				 .has_target = plan->operation == MEMORY_COPY ||
+					       plan->operation == MEMORY_SET};
 	uint64_t passes;
 	int error;
 
@@ -270,9 +269,10 @@ static int start(struct workload *workload, const union wire_command *command)
 				   .repetitions = asked->repetitions,
 				   .cpu = asked->cpu};
 
-	if (asked->operation >= MEMORY_OPERATIONS || asked->source >= BUFFER_CONTENTS ||
-	    asked->pages >= BUFFER_PAGES || asked->routine >= MEMORY_ROUTINES ||
-	    asked->size < 4096 || !benchmark_is_valid(plan.block_ns, plan.repetitions))
+	if (asked->operation >= MEMORY_COUNT || asked->source >= CONTENT_COUNT ||
+	    asked->pages >= PAGES_COUNT || asked->routine >= ROUTINE_COUNT ||
+	    asked->size < WIRE_SMALLEST_BUFFER ||
+	    !benchmark_is_valid(plan.block_ns, plan.repetitions))
 		return benchmark_refuse(workload);
 	if (asked->size > SIZE_MAX / 8)
 		return benchmark_refuse_size(workload, asked->size);

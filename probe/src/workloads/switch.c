@@ -138,9 +138,9 @@ static int start(struct workload *workload, const union wire_command *command)
 				 .repetitions = asked->repetitions,
 				 .priority = asked->priority};
 
-	if (asked->channel >= CHANNEL_KINDS || !plan.tasks || plan.tasks > MOST_TASKS ||
+	if (asked->channel >= BY_COUNT || !plan.tasks || plan.tasks > WIRE_MOST_TASKS ||
 	    plan.priority > 99 || !benchmark_is_valid(plan.block_ns, plan.repetitions) ||
-	    !benchmark_copy_cpus(asked->cpus, plan.cpus, RING_MOST_CPUS, &plan.cpu_count))
+	    !benchmark_copy_cpus(asked->cpus, plan.cpus, WIRE_MOST_CPUS, &plan.cpu_count))
 		return benchmark_refuse(workload);
 	if (plan.set_bytes > SIZE_MAX / 8)
 		return benchmark_refuse_size(workload, plan.set_bytes);

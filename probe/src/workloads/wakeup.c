@@ -17,10 +17,6 @@
 #include "wire/send.h"
 #include "workload.h"
 
-#define MOST_CPUS	  1024u
-#define LEAST_INTERVAL_NS 50000u
-#define LONGEST_PHASE_NS  (10ull * NS_PER_S)
-
 struct wakeup {
 	struct wakeup_threads threads;
 	struct wakeup_windows windows;
@@ -55,12 +51,12 @@ static int start_threads(struct workload *workload, const struct wire_wakeup *as
 				   .priority = asked->priority,
 				   .hold_idle = asked->hold_idle};
 	struct wakeup *wakeup = workload->state;
-	uint16_t cpus[MOST_CPUS];
+	uint16_t cpus[WIRE_MOST_CPUS];
 	const char *step;
 	int error;
 
-	if (asked->cpus.count == 0 || asked->cpus.count > MOST_CPUS ||
-	    plan.interval_ns < LEAST_INTERVAL_NS || plan.phase_ns > LONGEST_PHASE_NS ||
+	if (asked->cpus.count == 0 || asked->cpus.count > WIRE_MOST_CPUS ||
+	    plan.interval_ns < WIRE_LEAST_INTERVAL_NS || plan.phase_ns > WIRE_LONGEST_PHASE_NS ||
 	    plan.interval_ns > plan.duration_ns || plan.priority < 1 || plan.priority > 99)
 		return workload_fail(workload, EINVAL,
 				     "a wakeup workload that this probe cannot run");
@@ -129,7 +125,7 @@ static void ship(struct workload *workload, uint64_t now_ns, bool ended)
 	struct sender *sender = workload->context.sender;
 	size_t count = wakeup->threads.count;
 	struct wakeup_cpu *cpus = wakeup->threads.cpus;
-	uint64_t next[MOST_CPUS];
+	uint64_t next[WIRE_MOST_CPUS];
 	uint8_t room[sizeof(next)];
 
 	for (size_t i = 0; i < count; i++)

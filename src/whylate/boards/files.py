@@ -16,9 +16,15 @@ from whylate.boards.facts.snapshot import (
 )
 from whylate.probe.client import Client
 from whylate.wire import messages
+from whylate.wire.constants import ReadMethod
 from whylate.wire.messages import Read, Welcome
 
-HOW = {"read": 0, "link": 1, "list": 2, "kernel log": 3}
+METHODS = {
+    "read": ReadMethod.FILE,
+    "link": ReadMethod.LINK,
+    "list": ReadMethod.LIST,
+    "kernel log": ReadMethod.KERNEL_LOG,
+}
 #: All that a board may make us keep, whatever it answers.
 MAX_BYTES = 32 << 20
 MAX_FILES = 20_000
@@ -39,7 +45,7 @@ def read_files(client: Client, requests: Sequence[FileRequest]) -> Snapshot:
 
 def read_commands(requests: Sequence[FileRequest]) -> list[Read]:
     """Return what to say to the probe for these requests."""
-    return [Read(HOW[one.kind], one.limit, one.offset, one.pattern) for one in requests]
+    return [Read(METHODS[one.kind], one.limit, one.offset, one.pattern) for one in requests]
 
 
 @dataclass

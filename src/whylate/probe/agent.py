@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import xxhash
 
 from whylate.probe.client import COMMAND_S, Client, ProbeError
+from whylate.wire.constants import OutputStream
 from whylate.wire.messages import Message, Put, Run, RunEnded, RunOutput
 
-#: Standard output and standard error in a RunOutput.
-STDOUT, STDERR = 1, 2
 #: Bytes of output that are sent unless the caller says otherwise.
 OUTPUT_LIMIT = 1 << 20
 #: Bytes of a file in one message: with the path they fit the largest payload.
@@ -55,14 +54,14 @@ def run_command(
     ProbeRefusedError where the command cannot be run, with the board's errno, and the other errors
     of Client.call().
     """
-    pieces: dict[int, list[bytes]] = {STDOUT: [], STDERR: []}
+    pieces: dict[int, list[bytes]] = {OutputStream.STDOUT: [], OutputStream.STDERR: []}
     ended: list[RunEnded] = []
 
     def receive(message: Message) -> None:
         if isinstance(message, RunOutput) and message.stream in pieces:
             pieces[message.stream].append(message.data)
             if on_output is not None:
-                on_output(message.data, message.stream == STDERR)
+                on_output(message.data, message.stream == OutputStream.STDERR)
         elif isinstance(message, RunEnded):
             ended.append(message)
 
@@ -75,8 +74,8 @@ def run_command(
         status=ended[0].status,
         signal=ended[0].signal,
         timed_out=bool(ended[0].timed_out),
-        stdout=b"".join(pieces[STDOUT]),
-        stderr=b"".join(pieces[STDERR]),
+        stdout=b"".join(pieces[OutputStream.STDOUT]),
+        stderr=b"".join(pieces[OutputStream.STDERR]),
         omitted=ended[0].omitted,
         wall_ns=ended[0].wall_ns,
     )

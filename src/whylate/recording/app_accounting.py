@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from whylate.recording.accounting import CpuBook
 from whylate.recording.manifest import Plan, Problem
 from whylate.wire.app_samples import Threads
+from whylate.wire.blocks import INT64_MAX
 from whylate.wire.codec import WireError
 from whylate.wire.messages import CpuResult, CpuStarted
-from whylate.wire.samples import INT64_MAX, Rows
+from whylate.wire.samples import Rows
 
 
 def check_started(message: CpuStarted) -> None:

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.wire.app_samples import Threads, decode_app_samples, decode_threads
+from whylate.wire.blocks import INT64_MAX
 from whylate.wire.codec import WireError
 from whylate.wire.events import decode_stages
 from whylate.wire.messages import Samples, SampleStages, SampleThreads
-from whylate.wire.samples import INT64_MAX, Rows
+from whylate.wire.samples import Rows
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from whylate.recording.manifest import LoadPlan, LoadReport
+from whylate.wire.constants import LoadState
 from whylate.wire.messages import LoadWork
 
-#: load_state of probe/src/loads/load.h that mean that a load works no more.
-STOPPED = {2: "failed", 3: "ended"}
+#: States of a load that works no more.
+STOPPED: dict[int, str] = {LoadState.FAILED: "failed", LoadState.ENDED: "ended"}
 #: A load whose total has not moved over its last reports (2 s) has stopped working.
 STALLED_REPORTS = 5
 #: A rate over less than this says nothing.

@@ -23,7 +23,7 @@ from whylate.recording.errors import RecordingError
 from whylate.recording.manifest import SCHEMA_VERSION, CpuAccount
 from whylate.recording.samples import CpuSamples, CpuStages, Int64s, Woken
 from whylate.wire.app_samples import ORIGINS, Threads
-from whylate.wire.events import NOT_SEEN
+from whylate.wire.constants import NOT_SEEN
 from whylate.wire.samples import Rows
 
 NAME = "samples.parquet"

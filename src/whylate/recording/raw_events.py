@@ -7,25 +7,24 @@ from dataclasses import dataclass, field, replace
 
 from whylate.recording.events import USER_CODE, Event, Kind
 from whylate.recording.shown import shown
-from whylate.wire.events import EventKind, RawEvent
+from whylate.wire.constants import (
+    EventKind,
+    NameTable,
+    RecorderStack,
+    RecorderVector,
+    SwitchState,
+)
+from whylate.wire.events import RawEvent
 
-#: Tables of names (probe/src/recorder/names.h).
-THREADS, FUNCTIONS, INTERRUPTS, PIDS = 1, 2, 3, 4
 #: A symbol or a thread's name; what is longer was not written by a kernel.
 LONGEST_NAME = 160
 MOST_NAMES = 1 << 17
 
-VECTORS = (
-    "other", "local_timer", "reschedule", "call_function", "call_function_single", "irq_work",
-    "thermal", "deferred_error", "threshold", "error", "spurious", "platform_ipi", "cpu_stop",
-    "timer_broadcast",
-)  # fmt: skip
+VECTORS = tuple(vector.name.lower() for vector in RecorderVector)
 SOFTIRQS = (
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
 )  # fmt: skip
-STACKS = {1: "timer", 2: "switch"}
-STACK_OF_USER = 0x80
-PREEMPTED = 0x80
+STACKS = {int(RecorderStack.TIMER): "timer", int(RecorderStack.SWITCH): "switch"}
 #: Bits of task_struct.__state, as the kernel's own trace writes them.
 STATES = ((0x01, "S"), (0x02, "D"), (0x04, "T"), (0x08, "t"), (0x10, "X"), (0x20, "Z"), (0x40, "P"))
 
@@ -43,19 +42,19 @@ class Names:
 
     def thread(self, number: int) -> str:
         """Return the name of a thread."""
-        return self.texts.get((THREADS, number), "?")
+        return self.texts.get((NameTable.THREAD, number), "?")
 
     def process(self, pid: int) -> str | None:
         """Return the name of a watched program's thread by its pid; None: it was not told."""
-        return self.texts.get((PIDS, pid))
+        return self.texts.get((NameTable.PID, pid))
 
     def function(self, number: int) -> str:
         """Return a symbol with its offset; empty: there was no address."""
-        return self.texts.get((FUNCTIONS, number), "?") if number else ""
+        return self.texts.get((NameTable.FUNCTION, number), "?") if number else ""
 
     def interrupt(self, number: int) -> str:
         """Return the names of an interrupt's handlers."""
-        return self.texts.get((INTERRUPTS, number), f"irq {number}")
+        return self.texts.get((NameTable.INTERRUPT, number), f"irq {number}")
 
 
 def _entry(symbol: str) -> str:
@@ -84,19 +83,26 @@ def events_of(raw: Iterable[RawEvent], cpu: int, names: Names, machine: str) -> 
     return found
 
 
+def _state(bits: int) -> str:
+    """Return why a thread left the CPU, as the kernel's own trace writes it; R: preempted."""
+    if bits & SwitchState.PREEMPTED:
+        return "R"
+    return next((state for bit, state in STATES if bits & bit), "?")
+
+
 def _switch(one: RawEvent, names: Names, machine: str) -> Event:
     del machine
-    state = "R" if one.a & PREEMPTED else next((s for bit, s in STATES if one.a & bit), "?")
+    state = _state(one.a)
     return Event(0, 0, Kind.SWITCH, id=one.d, name=names.thread(one.e), prio=one.b >> 8 & 0xFF,
                  prev_id=one.c, prev_prio=one.b & 0xFF, prev_state=state)  # fmt: skip
 
 
 def _stack(one: RawEvent, names: Names, machine: str) -> Event:
     # User code cannot switch interrupts off.
-    user = one.a & STACK_OF_USER
+    user = one.a & RecorderStack.OF_USER
     interrupted = USER_CODE if user else names.function(one.e)
     return Event(
-        0, 0, Kind.STACK, id=one.c, name=STACKS.get(one.a & ~STACK_OF_USER, "?"),
+        0, 0, Kind.STACK, id=one.c, name=STACKS.get(one.a & ~RecorderStack.OF_USER, "?"),
         stack=(interrupted,) if interrupted else (),
         enabled=False if user else enables(one.f, machine),
         duration_ns=one.d,

@@ -20,6 +20,7 @@ from whylate.recording.shown import shown
 from whylate.recording.trial_reports import Backing, Buffers, Flushes, Nature, TrialReport
 from whylate.recording.trials import COLUMNS, PLACE, TrialRows
 from whylate.wire.codec import WireError
+from whylate.wire.constants import KEPT_OUTPUT, ClockCalls
 from whylate.wire.messages import (
     BenchFailed,
     ClockProperties,
@@ -52,8 +53,6 @@ _ROWS: dict[type[_Row], str] = {
 }
 #: Nothing that is measured here is that large; and what is larger has no int64.
 _MOST = 1 << 62
-#: The most of a command's output that is kept (probe/src/trials/command.c).
-_MOST_OUTPUT = 1 << 16
 #: A number as programs write it, with commas between thousands alone.
 NUMBER = re.compile(
     r"[-+]?(?:[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -118,7 +117,8 @@ class TrialBook:
             self._report(message.turn, flushes=found)
         else:
             _bounded(message.resolution_ns)
-            nature = {0: False, 1: True}.get(message.system_call)
+            calls: dict[int, bool] = {ClockCalls.NONE: False, ClockCalls.MADE: True}
+            nature = calls.get(message.system_call)
             self._report(message.turn, nature=Nature(nature, message.resolution_ns))
 
     def _report(self, trial: int, **changes: object) -> None:
@@ -155,7 +155,7 @@ class TrialBook:
 
     def _write(self, message: CommandOutput) -> None:
         output = self._output.setdefault(message.turn, bytearray())
-        if len(output) + len(message.data) > _MOST_OUTPUT:
+        if len(output) + len(message.data) > KEPT_OUTPUT:
             raise WireError("more output than the probe keeps")
         output += message.data
         if message.cut:

@@ -13,7 +13,7 @@ from whylate.report.histogram import linear_bins, log_bins, sketch_ns
 from whylate.report.timeline import Band, CpuTimeline, timeline
 from whylate.summary.model import Estimate, Summary
 from whylate.summary.stages import stage_ns
-from whylate.wire.events import NOT_SEEN
+from whylate.wire.constants import NOT_SEEN
 
 #: Numbers that all CPUs share, so that 64 CPUs make no larger a page than 8.
 _LINEAR_BINS = 32_000

@@ -16,7 +16,6 @@ from whylate.recording.manifest import (
 from whylate.recording.points import CounterPlan
 from whylate.run.counters import CounterError, check_counters, counters_named
 from whylate.run.trial_requests import (
-    MOST_COUNTERS,
     TrialsError,
     TrialsRequest,
     check_places,
@@ -24,24 +23,24 @@ from whylate.run.trial_requests import (
     trials_plan,
 )
 from whylate.wire.app_samples import MAX_PID
+from whylate.wire.constants import (
+    LEAST_INTERVAL_NS,
+    LOADS,
+    LONGEST_COMM,
+    LONGEST_PHASE_NS,
+    MOST_COUNTERS,
+    MOST_WORDS,
+)
 
 #: Stands for each CPU of the board in the path of a setting.
 EACH_CPU = "{cpu}"
-MIN_INTERVAL_NS = 50_000
 MAX_INTERVAL_NS = 10_000_000_000
 MAX_DURATION_NS = 30 * 86_400 * 1_000_000_000
-#: Kinds of loads in the probe (probe/src/loads/loads.c); `cmd` takes a command.
-LOAD_KINDS = ("memory", "switch", "net", "fork", "mmap", "timer", "disk", "cmd")
+#: `cmd` takes a command.
+LOAD_KINDS = tuple(LOADS)
 MAX_LOAD_COUNT = 64
-#: What the kernel keeps of a thread's name, in bytes.
-MAX_COMM = 15
 #: A command travels in one message.
-MAX_COMMAND_WORDS = 64
 MAX_COMMAND_BYTES = 3000
-
-
-#: As in the probe (probe/src/commands.c).
-MAX_PHASE_NS = 10_000_000_000
 
 
 #: Recorded as late are twice as many as are by the last count: which those will be is not known
@@ -120,7 +119,7 @@ def check(request: Request) -> None:
 def _check_wakeups(request: Request) -> None:
     if request.app is not None:
         check_app(request.app, request)
-    elif not MIN_INTERVAL_NS <= request.interval_ns <= MAX_INTERVAL_NS:
+    elif not LEAST_INTERVAL_NS <= request.interval_ns <= MAX_INTERVAL_NS:
         raise RequestError("--interval must lie between 50us and 10s")
     if not request.interval_ns <= request.duration_ns <= MAX_DURATION_NS:
         raise RequestError("--for must be at least one interval and at most 30 days")
@@ -132,7 +131,7 @@ def _check_wakeups(request: Request) -> None:
             "--until looks at samples while they come: not with --spool, --virtual-time or a "
             "program"
         )
-    if not 0 <= request.phase_ns <= MAX_PHASE_NS:
+    if not 0 <= request.phase_ns <= LONGEST_PHASE_NS:
         raise RequestError("the start phase must lie between 0 and 10s")
 
 
@@ -174,9 +173,9 @@ def check_app(app: AppPlan, request: Request) -> None:
         size = sum(len(word.encode(errors="surrogateescape")) for word in app.command)
         if not app.command or not app.command[0]:
             raise RequestError("-- is followed by the command to watch")
-        if len(app.command) > MAX_COMMAND_WORDS or size > MAX_COMMAND_BYTES:
+        if len(app.command) > MOST_WORDS or size > MAX_COMMAND_BYTES:
             raise RequestError(
-                f"the command has more than {MAX_COMMAND_WORDS} words or {MAX_COMMAND_BYTES} "
+                f"the command has more than {MOST_WORDS} words or {MAX_COMMAND_BYTES} "
                 "bytes: put it into a script"
             )
 
@@ -185,10 +184,10 @@ def _check_comm(comm: str) -> None:
     size = len(comm.encode(errors="surrogateescape"))
     if not comm or not comm.isprintable():
         raise RequestError("--comm is the name of a thread, as ps -L -o comm shows it")
-    if size > MAX_COMM:
-        cut = comm.encode(errors="surrogateescape")[:MAX_COMM].decode(errors="ignore")
+    if size > LONGEST_COMM:
+        cut = comm.encode(errors="surrogateescape")[:LONGEST_COMM].decode(errors="ignore")
         raise RequestError(
-            f"--comm {comm}: the kernel keeps {MAX_COMM} bytes of a thread's name, say "
+            f"--comm {comm}: the kernel keeps {LONGEST_COMM} bytes of a thread's name, say "
             f"--comm '{cut}'"
         )
 

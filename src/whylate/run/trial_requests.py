@@ -27,14 +27,15 @@ from whylate.recording.points import (
 )
 from whylate.run.counters import CounterError, check_counters, counters_named
 from whylate.run.sweeps import has_parameter, parse_count, parse_size
+from whylate.wire.constants import (
+    MOST_CLOCK_THREADS,
+    MOST_COMMAND_BYTES,
+    MOST_COUNTERS,
+    MOST_TASKS,
+    MOST_WORDS,
+    SMALLEST_BUFFER,
+)
 
-#: As in the probe (probe/src/trials).
-MOST_TASKS = 4096
-MOST_THREADS = 1024
-MOST_COUNTERS = 16
-MOST_WORDS = 64
-MOST_COMMAND_BYTES = 4000
-SMALLEST_BUFFER = 4096
 #: More points than these no run has.
 MOST_POINTS = 200
 MOST_ROUNDS = 1000
@@ -167,8 +168,8 @@ def _check_point(point: Point) -> None:
 def _check_clock(point: ClockPoint) -> None:
     if point.how in ("libc", "syscall") and point.clock not in CLOCKS:
         raise TrialsError(f"--clocks: there is no {point.clock[:40]!r}: {', '.join(CLOCKS)}")
-    if not 1 <= point.threads <= MOST_THREADS:
-        raise TrialsError(f"--threads must lie between 1 and {MOST_THREADS}")
+    if not 1 <= point.threads <= MOST_CLOCK_THREADS:
+        raise TrialsError(f"--threads must lie between 1 and {MOST_CLOCK_THREADS}")
     if point.how == "device" and not 100 <= point.service_ns <= 1_000_000_000:
         raise TrialsError("--via device needs --service, between 100ns and 1s")
     if point.how == "device" and not 0 <= point.think_ns <= 10_000_000_000:

@@ -24,7 +24,7 @@ from whylate.compare.words import names_text
 from whylate.recording.path_part import path_part
 from whylate.run.loads import parse_load
 from whylate.run.own_knobs import OwnKnob
-from whylate.run.request import MIN_INTERVAL_NS, RequestError
+from whylate.run.request import RequestError
 from whylate.stats.factorial import MOST_FACTORS, combinations_of
 from whylate.stats.run_statistics import MAY_BE_SAME
 from whylate.study.cards import image_sums
@@ -40,6 +40,7 @@ from whylate.study.workload import (
     study_trials,
 )
 from whylate.summary.units import parse_ns
+from whylate.wire.constants import LEAST_INTERVAL_NS
 
 #: More than these no study has.
 MOST_VARIANTS = 16
@@ -234,7 +235,7 @@ def _warm_up(file: PlanFile, duration_ns: int) -> int:
 def _times(file: PlanFile) -> tuple[int, int]:
     interval_ns = _time("interval", file.interval)
     duration_ns = _time("for", file.duration)
-    if not MIN_INTERVAL_NS <= interval_ns <= duration_ns:
+    if not LEAST_INTERVAL_NS <= interval_ns <= duration_ns:
         raise RequestError("the interval must lie between 50us and the time of a run")
     return duration_ns, interval_ns
 

@@ -25,7 +25,7 @@ from whylate.stats.lanes import Bools, Int64s
 from whylate.stats.ordered import Ordered, merge, order
 from whylate.summary.figures import estimates
 from whylate.summary.model import StageFigures
-from whylate.wire.events import NOT_SEEN
+from whylate.wire.constants import NOT_SEEN
 
 #: In the order in which they pass.
 STAGES = ("interrupt", "thread")

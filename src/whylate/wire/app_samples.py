@@ -1,4 +1,4 @@
-"""Blocks of activations of a program's threads. The layout is in app_samples.h."""
+"""Blocks of activations of a program's threads."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from whylate.wire.blocks import INT64_MAX, decode_numbers, decode_rows
 from whylate.wire.codec import WireError
+from whylate.wire.constants import RecorderOrigin
 from whylate.wire.messages import Samples, SampleThreads
-from whylate.wire.samples import INT64_MAX, Rows, decode_numbers, signed
+from whylate.wire.samples import Rows
 
-#: What made a thread due, by the number that the probe sends (enum recorder_origin).
-ORIGINS = ("?", "timer", "interrupt", "softirq", "thread")
+#: What made a thread due, by the number that the probe sends.
+ORIGINS = ("?", *(origin.name.lower() for origin in RecorderOrigin))
 #: The kernel gives no process a larger number (PID_MAX_LIMIT).
 MAX_PID = 1 << 22
-NUMBERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +34,12 @@ class Threads:
 
 def decode_app_samples(block: Samples) -> Rows:
     """Return the rows of a block, which tells of no overruns; raises WireError."""
-    numbers = decode_numbers(block.data)
-    if numbers.size != block.count:
-        raise WireError(f"a block of {block.count} activations holds {numbers.size} numbers")
+    rows = decode_rows(decode_numbers(block.data), block.count, "samples")
     if block.first > INT64_MAX - block.count:
         raise WireError(f"a block begins with activation {block.first}")
-    latency_ns = np.cumsum(signed(numbers), dtype=np.int64)
     return Rows(
         activation=block.first + np.arange(block.count, dtype=np.int64),
-        latency_ns=latency_ns,
+        latency_ns=rows[:, 0],
         overrun=np.zeros(block.count, np.bool_),
     )
 
@@ -52,11 +50,8 @@ def decode_threads(block: SampleThreads, start_ns: int) -> Threads:
     Raises WireError for data that is not just so many, and for what no thread of a board can be:
     without a pid, due at no time, or due to nothing that is known.
     """
-    numbers = decode_numbers(block.data)
-    if numbers.size != block.count * NUMBERS:
-        raise WireError(f"threads of {block.count} activations are {numbers.size} numbers")
-    pid, step, origin = numbers.reshape(block.count, NUMBERS).T
-    due_ns = start_ns + np.cumsum(signed(step), dtype=np.int64)
+    pid, since_ns, origin = decode_rows(decode_numbers(block.data), block.count, "threads").T
+    due_ns = start_ns + since_ns
     if block.count and (pid.min() < 1 or pid.max() > MAX_PID):
         raise WireError("an activation of no possible thread")
     if block.count and (origin.min() < 1 or origin.max() >= len(ORIGINS)):

@@ -1,54 +1,22 @@
-"""Events and stages as they travel: the layouts of probe/src/recorder/pack_events.h and samples.h.
+"""Events and stages as they travel.
 
 An event is what the recorder keeps of it: a kind and six numbers, whose meaning is in
-probe/src/recorder/event.h. What they mean in words is whylate.recording.raw_events' to say.
+schema/wire.toml. What they mean in words is whylate.recording.raw_events' to say.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whylate.wire.blocks import decode_numbers, decode_rows
 from whylate.wire.codec import WireError
 from whylate.wire.messages import Events, SampleStages
-from whylate.wire.samples import decode_numbers, signed
 
-#: A stage that was not seen.
-NOT_SEEN = -(1 << 31)
-STAGES = 3
+#: a, b, c, d, e, f
 FIELDS = 6
-
-
-class EventKind(IntEnum):
-    """enum recorder_kind."""
-
-    IRQ_ENTRY = 1
-    IRQ_EXIT = 2
-    VECTOR_ENTRY = 3
-    VECTOR_EXIT = 4
-    SOFTIRQ_RAISE = 5
-    SOFTIRQ_ENTRY = 6
-    SOFTIRQ_EXIT = 7
-    NMI = 8
-    TIMER_ENTRY = 9
-    TIMER_EXIT = 10
-    WAKING = 11
-    SWITCH = 12
-    MIGRATE = 13
-    LOCK_BEGIN = 14
-    LOCK_END = 15
-    IDLE_ENTRY = 16
-    IDLE_EXIT = 17
-    IPI_SEND = 18
-    FAULT = 19
-    STEAL = 20
-    STACK = 21
-    FRAMES = 22
-    CALL_ENTRY = 23
-    CALL_EXIT = 24
 
 
 class RawEvent(NamedTuple):
@@ -111,8 +79,4 @@ def decode_stages(block: SampleStages) -> NDArray[np.int64]:
 
     NOT_SEEN where nobody saw it. Raises WireError for data that is not just so many.
     """
-    numbers = decode_numbers(block.data)
-    if numbers.size != block.count * STAGES:
-        raise WireError(f"stages of {block.count} activations are {numbers.size} numbers")
-    times = signed(numbers - np.uint64(1))
-    return np.where(numbers == 0, NOT_SEEN, times).reshape(block.count, STAGES)
+    return decode_rows(decode_numbers(block.data), block.count, "stages")

@@ -1,4 +1,4 @@
-"""Blocks of samples: how activations travel. The layout is in samples.h."""
+"""Blocks of samples: how activations travel."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from whylate.wire.blocks import INT64_MAX, decode_numbers, decode_rows
 from whylate.wire.codec import WireError
 from whylate.wire.messages import Samples
 
 #: Rows that a block may become: 3.5 minutes of overruns at 50 µs, and about 200 MB to make them.
 MAX_ROWS = 1 << 22
-#: What indices and times are kept in.
-INT64_MAX = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,33 +26,6 @@ class Rows:
     activation: NDArray[np.int64]
     latency_ns: NDArray[np.int64]
     overrun: NDArray[np.bool_]
-
-
-def decode_numbers(data: bytes) -> NDArray[np.uint64]:
-    """Return the LEB128 numbers in data, uint64.
-
-    Raises WireError where the last one is cut, or one has more than 64 bits.
-    """
-    raw = np.frombuffer(data, np.uint8)
-    if raw.size == 0:
-        return np.empty(0, np.uint64)
-    ends = np.flatnonzero(raw < 0x80)
-    if ends.size == 0 or ends[-1] != raw.size - 1:
-        raise WireError("a block of samples ends inside a number")
-    starts = np.concatenate(([0], ends[:-1] + 1))
-    lengths = ends - starts + 1
-    longest = int(lengths.max())
-    if longest > 10 or (longest == 10 and (raw[ends[lengths == 10]] > 1).any()):
-        raise WireError("a block of samples holds a number of more than 64 bits")
-    shift = 7 * (np.arange(raw.size) - np.repeat(starts, lengths))
-    septets = (raw & 0x7F).astype(np.uint64) << shift.astype(np.uint64)
-    numbers: NDArray[np.uint64] = np.add.reduceat(septets, starts)
-    return numbers
-
-
-def signed(zigzag: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the numbers that zigzag made unsigned, int64."""
-    return (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
 
 
 def decode_samples(block: Samples, interval_ns: int, end: int) -> Rows:
@@ -70,7 +42,7 @@ def decode_samples(block: Samples, interval_ns: int, end: int) -> Rows:
     count = block.count
     if numbers.size < count or (numbers.size - count) % 2:
         raise WireError(f"a block of {count} samples holds {numbers.size} numbers")
-    latency_ns = np.cumsum(signed(numbers[:count]), dtype=np.int64)
+    latency_ns = decode_rows(numbers[:count], count, "samples")[:, 0]
     positions = numbers[count::2]
     overruns = numbers[count + 1 :: 2]
     if block.first + count > end or (overruns.size and int(overruns.max()) > end):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 a74c6413291d2908c522fcd29defad01b82db6cf2b6ac118c93b6ca95ae3fa6c */
+/* sources: sha256 60861e1157e2367ec67bd49d0d988de0b6ff12ea9a523fa4e306aefc6224976d */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -17,8 +17,6 @@
 #include "loads/exec.h"
 #include "wire/pack.h"
 
-#define MOST_WORDS   64
-#define MOST_LETTERS 4096
 /* From the polite end to the other one. */
 #define PATIENCE_MS 2000
 
@@ -109,14 +107,14 @@ static int fork_command(struct app_target *target, char *const *argv)
 
 static int open_command(struct app_target *target, struct wire_list words, char *text, size_t room)
 {
-	char *argv[MOST_WORDS + 1] = {NULL}, letters[MOST_LETTERS];
+	char *argv[WIRE_MOST_WORDS + 1] = {NULL}, letters[WIRE_MOST_COMMAND_BYTES];
 	size_t used = 0, count = 0;
 	int error;
 
 	while (words.count) {
 		struct wire_bytes word = wire_list_next_str(&words);
 
-		if (count == MOST_WORDS ||
+		if (count == WIRE_MOST_WORDS ||
 		    !wire_copy_text(word, letters + used, sizeof(letters) - used)) {
 			snprintf(text, room, "a command longer than the probe takes");
 			return E2BIG;
@@ -143,7 +141,7 @@ int target_open(struct app_target *target, const struct wire_app *app, char *tex
 	if (app->argv.count)
 		return open_command(target, app->argv, text, room);
 	if (!wire_copy_text(app->comm, target->watch.comm, sizeof(target->watch.comm))) {
-		snprintf(text, room, "a thread's name has 15 letters at the most");
+		snprintf(text, room, "a thread's name has 15 bytes at most");
 		return EINVAL;
 	}
 	return 0;

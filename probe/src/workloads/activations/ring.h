@@ -13,14 +13,13 @@
 #include <stdint.h>
 
 #define STAGE_COUNT 3u
-#define NOT_SEEN    INT32_MIN
 
 struct activation {
 	uint64_t index;	    /* due at start + index * interval */
 	int64_t latency_ns; /* may be negative */
 	uint32_t overruns;  /* activations after it that came due before it had woken */
-	/* Since it was due: its interrupt, its waking, its switching in; NOT_SEEN where nobody
-	 * looked. Filled in by whoever takes it. */
+	/* Since it was due: its interrupt, its waking, its switching in; WIRE_NOT_SEEN.
+	 * Filled in by whoever takes it. */
 	int32_t stages_ns[STAGE_COUNT];
 };
 

@@ -3,21 +3,9 @@
 
 #include <string.h>
 
-#include "wire/leb128.h"
+#include "wire/block.h"
 
 #define MAX_OVERRUNS 32 /* stalls in one block */
-
-size_t samples_put_stages(uint8_t *data, const struct activation *activation)
-{
-	size_t length = 0;
-
-	for (unsigned i = 0; i < STAGE_COUNT; i++) {
-		int32_t ns = activation->stages_ns[i];
-
-		length += leb128_put(data + length, ns == NOT_SEEN ? 0 : 1 + leb128_zigzag(ns));
-	}
-	return length;
-}
 
 struct sample_block samples_pack(struct ring *ring, uint8_t *data, uint8_t *stages, size_t room)
 {
@@ -26,7 +14,7 @@ struct sample_block samples_pack(struct ring *ring, uint8_t *data, uint8_t *stag
 	size_t overruns_length = 0, stalls = 0;
 	const struct activation *activation;
 	uint64_t next = 0;
-	int64_t before = 0;
+	int64_t before[2][WIRE_MOST_COLUMNS] = {0};
 
 	while ((activation = ring_peek(ring)) != NULL) {
 		if (block.count == 0)
@@ -35,16 +23,17 @@ struct sample_block samples_pack(struct ring *ring, uint8_t *data, uint8_t *stag
 			break;
 		if (block.count == UINT16_MAX || stalls == MAX_OVERRUNS ||
 		    block.length + overruns_length + 3 + 2 * LEB128_LONGEST > room ||
-		    block.stages_length + STAGE_COUNT * LEB128_LONGEST > room)
+		    block.stages_length + BLOCK_LONGEST_ROW > room)
 			break;
-		/* Unsigned, so that no latency overflows: the reader's sum wraps as well. */
-		block.length += leb128_put(
-		    data + block.length,
-		    leb128_zigzag((int64_t)((uint64_t)activation->latency_ns - (uint64_t)before)));
-		before = activation->latency_ns;
-		if (stages)
+		block.length += block_put(data + block.length, BLOCK_SAMPLES,
+					  &activation->latency_ns, before[0]);
+		if (stages) {
+			const int32_t *ns = activation->stages_ns;
+
 			block.stages_length +=
-			    samples_put_stages(stages + block.stages_length, activation);
+			    block_put(stages + block.stages_length, BLOCK_STAGES,
+				      (const int64_t[]){ns[0], ns[1], ns[2]}, before[1]);
+		}
 		if (activation->overruns) {
 			overruns_length += leb128_put(overruns + overruns_length, block.count);
 			overruns_length +=

@@ -34,7 +34,7 @@ struct counters *thread_counters_start(const struct wakeup_threads *threads,
 
 static void send_counts(struct counters *counters, uint16_t cpu, struct sender *sender)
 {
-	uint64_t values[MOST_COUNTERS];
+	uint64_t values[WIRE_MOST_COUNTERS];
 	uint8_t room[sizeof(values)];
 	size_t bad;
 

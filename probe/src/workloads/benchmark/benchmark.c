@@ -100,7 +100,7 @@ int benchmark_refuse_size(struct workload *workload, uint64_t size)
 
 bool benchmark_is_valid(uint64_t block_ns, uint16_t repetitions)
 {
-	return block_ns && block_ns <= LONGEST_BLOCK_NS && repetitions;
+	return block_ns && block_ns <= WIRE_LONGEST_BLOCK_NS && repetitions;
 }
 
 bool benchmark_copy_cpus(struct wire_list list, uint16_t *cpus, size_t room, size_t *count)

@@ -6,8 +6,6 @@
 #include "child.h"
 #include "workloads/workload.h"
 
-#define LONGEST_BLOCK_NS 60000000000ull
-
 /* benchmark_start - start a turn; returns 0, or an errno with the workload's text */
 int benchmark_start(struct workload *workload, uint32_t turn, child_body body, const void *plan);
 

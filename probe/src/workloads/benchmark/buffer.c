@@ -31,7 +31,7 @@ static size_t rounded_up(size_t size, size_t to)
 static size_t huge_page(enum buffer_pages pages)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), transparent = page / 8 * page;
-	FILE *file = pages == HUGETLB_PAGES ? fopen("/proc/meminfo", "re") : NULL;
+	FILE *file = pages == PAGES_HUGETLB ? fopen("/proc/meminfo", "re") : NULL;
 	unsigned long kib = 0;
 	char line[128];
 
@@ -56,9 +56,9 @@ static uint8_t *reserve(size_t mapped, size_t huge)
 
 static int advise(const struct buffer *buffer, struct child_context *context)
 {
-	bool huge = buffer->pages == TRANSPARENT_HUGE;
+	bool huge = buffer->pages == PAGES_THP;
 
-	if (buffer->pages == HUGETLB_PAGES || buffer->pages == PAGES_AS_SET ||
+	if (buffer->pages == PAGES_HUGETLB || buffer->pages == PAGES_AS_SET ||
 	    madvise(buffer->bytes, buffer->mapped, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0)
 		return 0;
 	/* A kernel without them has nothing to keep away. */
@@ -94,12 +94,12 @@ int buffer_open(struct buffer *buffer, struct child_context *context, size_t siz
 	buffer->bytes = reserve(buffer->mapped, huge);
 	if (!buffer->bytes)
 		return child_fail(context, errno, "no addresses for %zu bytes", size);
-	if (pages == HUGETLB_PAGES)
+	if (pages == PAGES_HUGETLB)
 		flags |= MAP_HUGETLB;
 	if (mmap(buffer->bytes, buffer->mapped, PROT_READ | PROT_WRITE, flags, -1, 0) ==
 	    MAP_FAILED) {
 		error = errno;
-		if (pages == HUGETLB_PAGES)
+		if (pages == PAGES_HUGETLB)
 			return child_fail(context, error,
 					  "huge pages for %zu MiB are not reserved (%s): "
 					  "vm.nr_hugepages says how many are",
@@ -110,9 +110,9 @@ int buffer_open(struct buffer *buffer, struct child_context *context, size_t siz
 	error = advise(buffer, context);
 	if (error)
 		return error;
-	if (content == ZEROS)
+	if (content == CONTENT_ZEROS)
 		memset(buffer->bytes, 0, buffer->size);
-	else if (content == RANDOM)
+	else if (content == CONTENT_RANDOM)
 		fill_random(buffer->bytes, buffer->size);
 	return 0;
 }

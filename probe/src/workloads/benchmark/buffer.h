@@ -14,9 +14,6 @@
 
 #include "child.h"
 
-enum buffer_pages { SMALL_PAGES, TRANSPARENT_HUGE, HUGETLB_PAGES, PAGES_AS_SET, BUFFER_PAGES };
-enum buffer_content { UNTOUCHED, ZEROS, RANDOM, BUFFER_CONTENTS };
-
 /* No byte of random content has this value, nor has one of the others. */
 #define ABSENT_BYTE 0xFF
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum channel_kind { BY_PIPE, BY_EVENTFD, BY_FUTEX, BY_SOCKETPAIR, CHANNEL_KINDS };
+#include "wire/constants.h"
 
 struct channel {
 	enum channel_kind kind;

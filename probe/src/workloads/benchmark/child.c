@@ -77,8 +77,8 @@ void child_report_failure(const struct child_context *context, int error)
 
 int child_report_counts(struct child_context *context, uint16_t repetition)
 {
-	uint64_t values[MOST_COUNTERS];
-	uint8_t room[8 * MOST_COUNTERS];
+	uint64_t values[WIRE_MOST_COUNTERS];
+	uint8_t room[8 * WIRE_MOST_COUNTERS];
 	size_t bad;
 
 	if (!context->counters.count)

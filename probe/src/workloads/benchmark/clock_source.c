@@ -87,15 +87,15 @@ int clock_open(struct clock_source *source, struct child_context *context, enum 
 
 	*source =
 	    (struct clock_source){.method = method, .id = id, .is_wide = true, .ns_per_tick = 1};
-	if (method == BY_HPET)
+	if (method == CLOCK_BY_HPET)
 		return open_hpet(source, context);
-	if (method == BY_DEVICE)
+	if (method == CLOCK_BY_DEVICE)
 		return 0;
 	if (clock_getres(id, &resolution))
 		return child_fail(context, errno, "this kernel has no clock %d: %s", (int)id,
 				  strerror(errno));
 	/* The call with 64 bits of seconds is of kernels from 5.1 on. */
-	if (method == BY_SYSTEM_CALL && syscall(KERNEL_CLOCK_GETTIME, id, &time))
+	if (method == CLOCK_BY_SYSCALL && syscall(KERNEL_CLOCK_GETTIME, id, &time))
 		return child_fail(context, errno, "this kernel does not have the system call: %s",
 				  strerror(errno));
 	source->resolution_ns =
@@ -109,13 +109,13 @@ uint64_t clock_read(const struct clock_source *source)
 	struct kernel_time time;
 
 	switch (source->method) {
-	case BY_LIBRARY:
+	case CLOCK_BY_LIBC:
 		clock_gettime(source->id, &now);
 		return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-	case BY_SYSTEM_CALL:
+	case CLOCK_BY_SYSCALL:
 		syscall(KERNEL_CLOCK_GETTIME, source->id, &time);
 		return (uint64_t)time.seconds * NS_PER_S + (uint64_t)time.ns;
-	case BY_HPET:
+	case CLOCK_BY_HPET:
 		return hpet_counter(source);
 	default:
 		return 0;
@@ -152,18 +152,18 @@ enum clock_calls clock_makes_call(const struct clock_source *source)
 	int status;
 	pid_t child;
 
-	if (source->method != BY_LIBRARY)
-		return source->method == BY_SYSTEM_CALL ? SYSTEM_CALL : NO_SYSTEM_CALL;
+	if (source->method != CLOCK_BY_LIBC)
+		return source->method == CLOCK_BY_SYSCALL ? CALLS_MADE : CALLS_NONE;
 	child = fork();
 	if (child == 0) {
 		if (!forbid())
-			_exit(CALLS_NOT_KNOWN);
+			_exit(CALLS_UNKNOWN);
 		errno = 0;
 		if (clock_gettime(source->id, &now) == 0)
-			_exit(NO_SYSTEM_CALL);
-		_exit(errno == FORBIDDEN ? SYSTEM_CALL : CALLS_NOT_KNOWN);
+			_exit(CALLS_NONE);
+		_exit(errno == FORBIDDEN ? CALLS_MADE : CALLS_UNKNOWN);
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
-		return CALLS_NOT_KNOWN;
+		return CALLS_UNKNOWN;
 	return (enum clock_calls)WEXITSTATUS(status);
 }

@@ -10,11 +10,6 @@
 
 #include "child.h"
 
-enum clock_method { BY_LIBRARY, BY_SYSTEM_CALL, BY_HPET, BY_DEVICE, CLOCK_METHODS };
-
-/* Of the message clock_properties. */
-enum clock_calls { NO_SYSTEM_CALL, SYSTEM_CALL, CALLS_NOT_KNOWN };
-
 struct clock_source {
 	enum clock_method method;
 	clockid_t id;

@@ -16,9 +16,9 @@ static int open_event(const struct counter_event *event, pid_t thread)
 	    .config = event->config,
 	    .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 	    .inherit = thread == 0,
-	    .exclude_kernel = (event->mode & NOT_KERNEL) != 0,
-	    .exclude_user = (event->mode & NOT_USER) != 0,
-	    .exclude_hv = (event->mode & NOT_HYPERVISOR) != 0,
+	    .exclude_kernel = (event->mode & COUNTER_NOT_KERNEL) != 0,
+	    .exclude_user = (event->mode & COUNTER_NOT_USER) != 0,
+	    .exclude_hv = (event->mode & COUNTER_NOT_HYPERVISOR) != 0,
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -59,10 +59,11 @@ int counters_choose(struct counter_set *set, const struct wire_counters *wanted,
 	size_t bad = 0;
 	int error;
 
-	if (wanted->types.count > MOST_COUNTERS || wanted->configs.count != wanted->types.count ||
+	if (wanted->types.count > WIRE_MOST_COUNTERS ||
+	    wanted->configs.count != wanted->types.count ||
 	    wanted->modes.count != wanted->types.count) {
 		snprintf(text, COUNTERS_MESSAGE, "at most %u events can be counted at a time",
-			 MOST_COUNTERS);
+			 WIRE_MOST_COUNTERS);
 		return E2BIG;
 	}
 	set->count = wanted->types.count;

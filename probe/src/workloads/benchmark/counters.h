@@ -15,34 +15,28 @@
 
 #include "wire/messages.h"
 
-#define MOST_COUNTERS	 16u
 #define COUNTERS_MESSAGE 80
 /* What follows the number of a counter that others had for a part of the time. */
 #define COUNTERS_SHARED                                                                            \
 	"was not counted all the time: others use the hardware's counters, or there are too few "  \
 	"for so many events"
 
-/* Of a counter's mode. */
-#define NOT_KERNEL     1u
-#define NOT_USER       2u
-#define NOT_HYPERVISOR 4u
-
 /* Which events: type and config as of perf_event_open(2). */
 struct counter_set {
 	size_t count;
 	struct counter_event {
 		uint64_t type, config;
-		uint16_t mode;
-	} events[MOST_COUNTERS];
+		uint16_t mode; /* enum counter_mode */
+	} events[WIRE_MOST_COUNTERS];
 };
 
 struct counters {
 	size_t count;
-	int fds[MOST_COUNTERS];
+	int fds[WIRE_MOST_COUNTERS];
 	/* What each said when the repetition began. */
 	struct counter_reading {
 		uint64_t value, enabled_ns, running_ns;
-	} began[MOST_COUNTERS];
+	} began[WIRE_MOST_COUNTERS];
 };
 
 /* counters_choose - check which events the host wants counted. Returns 0, or an errno with a text

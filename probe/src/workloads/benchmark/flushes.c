@@ -73,7 +73,7 @@ int flushes_open(struct flush_counter *counter, const uint16_t *cpus, size_t cou
 		return (int)-id;
 	if (!count)
 		return EDOM;
-	if (count > MOST_FLUSH_CPUS)
+	if (count > WIRE_MOST_CPUS)
 		return E2BIG;
 	for (size_t i = 0; i < count; i++) {
 		int fd = open_on(id, cpus[i]);

@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MOST_FLUSH_CPUS 1024u
+#include "wire/constants.h"
 
 struct flush_counter {
 	size_t count;
-	int fds[MOST_FLUSH_CPUS];
+	int fds[WIRE_MOST_CPUS];
 };
 
 /* flushes_open - count those of these CPUs; returns 0, or an errno: ENOENT where there is no such

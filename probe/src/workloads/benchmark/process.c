@@ -45,7 +45,7 @@ bool command_line_copy(struct command_line *line, struct wire_list words)
 	size_t length;
 
 	line->words = words.count;
-	return words.count && words.count <= COMMAND_WORDS &&
+	return words.count && words.count <= WIRE_MOST_WORDS &&
 	       wire_copy_argv(words, line->text, sizeof(line->text), &length);
 }
 
@@ -53,7 +53,7 @@ int process_start(struct process *process, struct child_context *context,
 		  const struct command_line *line, bool apart)
 {
 	int pipes[2][2] = {{-1, -1}, {-1, -1}}, error;
-	char text[COMMAND_TEXT], *argv[COMMAND_WORDS + 1] = {NULL}, *at = text;
+	char text[WIRE_MOST_COMMAND_BYTES], *argv[WIRE_MOST_WORDS + 1] = {NULL}, *at = text;
 
 	memcpy(text, line->text, sizeof(text));
 	for (size_t i = 0; i < line->words; i++, at += strlen(at) + 1)

@@ -10,11 +10,8 @@
 
 #include "child.h"
 
-#define COMMAND_TEXT  4096
-#define COMMAND_WORDS 64
-
 struct command_line {
-	char text[COMMAND_TEXT]; /* the words, a NUL behind each */
+	char text[WIRE_MOST_COMMAND_BYTES]; /* the words, a NUL behind each */
 	size_t words;
 };
 
@@ -25,7 +22,7 @@ struct process {
 	uint64_t start_ns;
 };
 
-#define COMMAND_TOO_LONG "a command must have 1 to 64 words of 4095 bytes at most"
+#define COMMAND_TOO_LONG "a command must have 1 to 64 words of 4000 bytes together"
 
 /* command_line_copy - copy a command of the host's; false: COMMAND_TOO_LONG, or without a word */
 bool command_line_copy(struct command_line *line, struct wire_list words);

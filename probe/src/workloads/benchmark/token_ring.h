@@ -10,9 +10,6 @@
 #include "channel.h"
 #include "child.h"
 
-#define MOST_TASKS     4096u
-#define RING_MOST_CPUS 1024u
-
 struct ring_plan {
 	size_t tasks;
 	enum channel_kind channel;
@@ -22,7 +19,7 @@ struct ring_plan {
 	uint16_t repetitions;
 	int priority;
 	size_t cpu_count;
-	uint16_t cpus[RING_MOST_CPUS];
+	uint16_t cpus[WIRE_MOST_CPUS];
 };
 
 struct token_ring;

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* Written by tools/wiregen.py from schema/wire.toml. Do not edit. */
+#ifndef WHYLATE_WIRE_CONSTANTS_H
+#define WHYLATE_WIRE_CONSTANTS_H
+
+#define WIRE_PROTOCOL	   1
+#define WIRE_MAX_PAYLOAD   4096
+#define WIRE_FRAGMENT_SIZE 40
+/* Kinds below FIRST_ANSWER are the host's commands, from FIRST_CONTROL on the link's. */
+#define WIRE_FIRST_ANSWER  64
+#define WIRE_FIRST_CONTROL 240
+
+/* The shortest interval of the wakeup workload. */
+#define WIRE_LEAST_INTERVAL_NS 50000u
+/* The latest that a wakeup workload may begin. */
+#define WIRE_LONGEST_PHASE_NS 10000000000ull
+/* CPUs of a workload. */
+#define WIRE_MOST_CPUS 1024u
+/* Loads at a time. */
+#define WIRE_MOST_LOADS 64u
+/* Instances of all loads together. */
+#define WIRE_MOST_LOAD_INSTANCES 256u
+/* Words of a command. */
+#define WIRE_MOST_WORDS 64u
+/* Bytes of a command, with a NUL behind each word: it travels in one message. */
+#define WIRE_MOST_COMMAND_BYTES 4000u
+/* Bytes of a thread's name. */
+#define WIRE_LONGEST_COMM 15u
+/* Bytes of the path of a file that is put or read. */
+#define WIRE_LONGEST_PATH 399u
+/* The limit of one read. */
+#define WIRE_MOST_READ_BYTES 1048576u
+/* Bytes of a file that is put. */
+#define WIRE_LARGEST_PUT 1073741824u
+/* Events that are counted at a time. */
+#define WIRE_MOST_COUNTERS 16u
+/* The longest block of a benchmark, and the longest service of an emulated device. */
+#define WIRE_LONGEST_BLOCK_NS 60000000000ull
+/* Tasks of a ring. */
+#define WIRE_MOST_TASKS 4096u
+/* Threads that read a clock. */
+#define WIRE_MOST_CLOCK_THREADS 1024u
+/* Bytes of a buffer. */
+#define WIRE_SMALLEST_BUFFER 4096u
+/* Bytes that are kept of the output of a measured command: its end. */
+#define WIRE_KEPT_OUTPUT 65536u
+/* The largest tail of which windows are recorded, in millionths. */
+#define WIRE_MOST_TAIL_PPM 500000u
+/* A stage that takes longer gets a stack; or half the threshold, where that is less. */
+#define WIRE_STACK_AFTER_NS 20000u
+/* A stage of an activation that was not seen. */
+#define WIRE_NOT_SEEN (-2147483647 - 1)
+
+/* What to read: the first bytes of a file, a link's target, a directory's names, or the log. */
+enum read_method {
+	FILES_FILE = 0,
+	FILES_LINK = 1,
+	FILES_LIST = 2,
+	FILES_KERNEL_LOG = 3,
+	FILES_COUNT = 4,
+};
+
+/* Which engine records: the best there is, or that one. */
+enum engine_choice {
+	ENGINE_BEST = 0,
+	ENGINE_BPF = 1,
+	ENGINE_TRACEFS = 2,
+	ENGINE_COUNT = 3,
+};
+
+/* Why a window is sent: drawn at random as control, late, or it ended the workload. */
+enum window_reason {
+	REASON_CONTROL = 0,
+	REASON_LATE = 1,
+	REASON_STOP = 2,
+	REASON_COUNT = 3,
+};
+
+/* What an id names: a thread's name, a function or data, an interrupt, a thread's pid. */
+enum name_table {
+	NAMES_THREAD = 1,
+	NAMES_FUNCTION = 2,
+	NAMES_INTERRUPT = 3,
+	NAMES_PID = 4,
+	NAMES_COUNT = 5,
+};
+
+/* A load: not started, working, stopped by an error, or a command that ended by itself. */
+enum load_state {
+	LOAD_IDLE = 0,
+	LOAD_RUNNING = 1,
+	LOAD_FAILED = 2,
+	LOAD_ENDED = 3,
+	LOAD_COUNT = 4,
+};
+
+/* Where a command wrote. */
+enum output_stream {
+	STREAM_STDOUT = 1,
+	STREAM_STDERR = 2,
+	STREAM_COUNT = 3,
+};
+
+/* What passes the token of a ring. */
+enum channel_kind {
+	BY_PIPE = 0,
+	BY_EVENTFD = 1,
+	BY_FUTEX = 2,
+	BY_SOCKETPAIR = 3,
+	BY_COUNT = 4,
+};
+
+/* What is done to memory; latency: of reads each of which needs the one before. */
+enum memory_operation {
+	MEMORY_COPY = 0,
+	MEMORY_SET = 1,
+	MEMORY_READ = 2,
+	MEMORY_LATENCY = 3,
+	MEMORY_COUNT = 4,
+};
+
+/* What a buffer was filled with before. */
+enum buffer_content {
+	CONTENT_UNTOUCHED = 0,
+	CONTENT_ZEROS = 1,
+	CONTENT_RANDOM = 2,
+	CONTENT_COUNT = 3,
+};
+
+/* Pages behind a buffer: small, transparent huge, of hugetlbfs, as the system is set. */
+enum buffer_pages {
+	PAGES_SMALL = 0,
+	PAGES_THP = 1,
+	PAGES_HUGETLB = 2,
+	PAGES_AS_SET = 3,
+	PAGES_COUNT = 4,
+};
+
+/* Who does it: the C library, or a plain loop. */
+enum memory_routine {
+	ROUTINE_LIBC = 0,
+	ROUTINE_PLAIN = 1,
+	ROUTINE_COUNT = 2,
+};
+
+/* How a clock is read: C library, system call, /dev/hpet mapped, emulated device. */
+enum clock_method {
+	CLOCK_BY_LIBC = 0,
+	CLOCK_BY_SYSCALL = 1,
+	CLOCK_BY_HPET = 2,
+	CLOCK_BY_DEVICE = 3,
+	CLOCK_BY_COUNT = 4,
+};
+
+/* Whether reading a clock makes a system call. */
+enum clock_calls {
+	CALLS_NONE = 0,
+	CALLS_MADE = 1,
+	CALLS_UNKNOWN = 2,
+	CALLS_COUNT = 3,
+};
+
+/* Where a counter does not count: bits. */
+enum counter_mode {
+	COUNTER_NOT_KERNEL = 1,
+	COUNTER_NOT_USER = 2,
+	COUNTER_NOT_HYPERVISOR = 4,
+	COUNTER_COUNT = 5,
+};
+
+/* Interrupts that are no device's. */
+enum recorder_vector {
+	VECTOR_OTHER = 0,
+	VECTOR_LOCAL_TIMER = 1,
+	VECTOR_RESCHEDULE = 2,
+	VECTOR_CALL_FUNCTION = 3,
+	VECTOR_CALL_FUNCTION_SINGLE = 4,
+	VECTOR_IRQ_WORK = 5,
+	VECTOR_THERMAL = 6,
+	VECTOR_DEFERRED_ERROR = 7,
+	VECTOR_THRESHOLD = 8,
+	VECTOR_ERROR = 9,
+	VECTOR_SPURIOUS = 10,
+	VECTOR_PLATFORM_IPI = 11,
+	VECTOR_CPU_STOP = 12,
+	VECTOR_TIMER_BROADCAST = 13,
+	VECTOR_COUNT = 14,
+};
+
+/* A stack of what a late timer interrupt interrupted, or of what ran before a switch. */
+enum recorder_stack {
+	STACK_TIMER = 1,
+	STACK_SWITCH = 2,
+	STACK_OF_USER = 128,
+	STACK_COUNT = 129,
+};
+
+/* Why a thread left the CPU: it was preempted, or the low bits of its task_struct.__state. */
+enum switch_state {
+	SWITCH_PREEMPTED = 128,
+	SWITCH_STATE = 127,
+	SWITCH_COUNT = 129,
+};
+
+/* What made a thread due: an hrtimer, another interrupt, a softirq, a thread. */
+enum recorder_origin {
+	ORIGIN_TIMER = 1,
+	ORIGIN_INTERRUPT = 2,
+	ORIGIN_SOFTIRQ = 3,
+	ORIGIN_THREAD = 4,
+	ORIGIN_COUNT = 5,
+};
+
+/* Time on a CPU by where it went; steal is part of the others too. */
+enum recorder_sum {
+	SUM_IRQ = 0,
+	SUM_SOFTIRQ = 1,
+	SUM_NMI = 2,
+	SUM_IDLE = 3,
+	SUM_THREAD = 4,
+	SUM_STEAL = 5,
+	SUM_COUNT = 6,
+};
+
+/* Kinds of events. */
+enum recorder_kind {
+	EVENT_IRQ_ENTRY = 1,
+	EVENT_IRQ_EXIT = 2,
+	EVENT_VECTOR_ENTRY = 3,
+	EVENT_VECTOR_EXIT = 4,
+	EVENT_SOFTIRQ_RAISE = 5,
+	EVENT_SOFTIRQ_ENTRY = 6,
+	EVENT_SOFTIRQ_EXIT = 7,
+	EVENT_NMI = 8,
+	EVENT_TIMER_ENTRY = 9,
+	EVENT_TIMER_EXIT = 10,
+	EVENT_WAKING = 11,
+	EVENT_SWITCH = 12,
+	EVENT_MIGRATE = 13,
+	EVENT_LOCK_BEGIN = 14,
+	EVENT_LOCK_END = 15,
+	EVENT_IDLE_ENTRY = 16,
+	EVENT_IDLE_EXIT = 17,
+	EVENT_IPI_SEND = 18,
+	EVENT_FAULT = 19,
+	EVENT_STEAL = 20,
+	EVENT_STACK = 21,
+	EVENT_FRAMES = 22,
+	EVENT_CALL_ENTRY = 23,
+	EVENT_CALL_EXIT = 24,
+	EVENT_TIMER_START = 25,
+	EVENT_COUNT = 26,
+};
+
+/* X(name, unit, doc) for each kind of load. */
+#define WIRE_LOADS(X)                                                                              \
+	X(memory, "bytes", "copies memory far beyond the caches")                                  \
+	X(switch, "switches", "many threads hand tokens round a ring")                             \
+	X(net, "bytes", "TCP streams and small TCP and UDP packets over loopback")                 \
+	X(fork, "forks", "short-lived processes, one after another")                               \
+	X(mmap, "operations", "maps, protects and unmaps memory on several CPUs")                  \
+	X(timer, "expirations", "thousands of timer interrupts a second on every CPU")             \
+	X(disk, "bytes", "writes a temporary file and waits until the disk has it")                \
+	X(cmd, "CPU ms", "runs a command of your own")
+
+#endif

@@ -1,0 +1,61 @@
+"""Blocks of numbers: rows of columns that schema/wire.toml describes, as LEB128 numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.wire.codec import WireError
+from whylate.wire.constants import BLOCKS, NOT_SEEN
+
+#: What indices and times are kept in.
+INT64_MAX = (1 << 63) - 1
+
+
+def decode_numbers(data: bytes) -> NDArray[np.uint64]:
+    """Return the LEB128 numbers in data, uint64.
+
+    Raises WireError where the last one is cut, or one has more than 64 bits.
+    """
+    raw = np.frombuffer(data, np.uint8)
+    if raw.size == 0:
+        return np.empty(0, np.uint64)
+    ends = np.flatnonzero(raw < 0x80)
+    if ends.size == 0 or ends[-1] != raw.size - 1:
+        raise WireError("a block ends inside a number")
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    lengths = ends - starts + 1
+    longest = int(lengths.max())
+    if longest > 10 or (longest == 10 and (raw[ends[lengths == 10]] > 1).any()):
+        raise WireError("a block holds a number of more than 64 bits")
+    shift = 7 * (np.arange(raw.size) - np.repeat(starts, lengths))
+    septets = (raw & 0x7F).astype(np.uint64) << shift.astype(np.uint64)
+    numbers: NDArray[np.uint64] = np.add.reduceat(septets, starts)
+    return numbers
+
+
+def signed(zigzag: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the numbers that zigzag made unsigned, int64."""
+    return (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
+
+
+def decode_rows(numbers: NDArray[np.uint64], count: int, block: str) -> NDArray[np.int64]:
+    """Return the rows of a block, int64, shape (count, columns); NOT_SEEN in a "maybe" column.
+
+    Sums beyond 64 bits wrap, as the probe's differences do. Raises WireError for another number of
+    numbers.
+    """
+    encodings = BLOCKS[block]
+    if numbers.size != count * len(encodings):
+        raise WireError(f"a block of {count} {block} holds {numbers.size} numbers")
+    rows = np.empty((count, len(encodings)), np.int64)
+    for column, encoding in enumerate(encodings):
+        values = np.ascontiguousarray(numbers[column :: len(encodings)])
+        if encoding == "step":
+            rows[:, column] = np.cumsum(signed(values), dtype=np.int64)
+        elif encoding == "maybe":
+            seen = signed(values - np.uint64(1))
+            rows[:, column] = np.where(values == 0, NOT_SEEN, seen)
+        else:
+            rows[:, column] = values.view(np.int64)
+    return rows

@@ -1,0 +1,302 @@
+"""Limits, enumerations, loads and blocks of the wire.
+
+Written by tools/wiregen.py from schema/wire.toml. Do not edit.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+#: The shortest interval of the wakeup workload.
+LEAST_INTERVAL_NS = 50_000
+#: The latest that a wakeup workload may begin.
+LONGEST_PHASE_NS = 10_000_000_000
+#: CPUs of a workload.
+MOST_CPUS = 1_024
+#: Loads at a time.
+MOST_LOADS = 64
+#: Instances of all loads together.
+MOST_LOAD_INSTANCES = 256
+#: Words of a command.
+MOST_WORDS = 64
+#: Bytes of a command, with a NUL behind each word: it travels in one message.
+MOST_COMMAND_BYTES = 4_000
+#: Bytes of a thread's name.
+LONGEST_COMM = 15
+#: Bytes of the path of a file that is put or read.
+LONGEST_PATH = 399
+#: The limit of one read.
+MOST_READ_BYTES = 1_048_576
+#: Bytes of a file that is put.
+LARGEST_PUT = 1_073_741_824
+#: Events that are counted at a time.
+MOST_COUNTERS = 16
+#: The longest block of a benchmark, and the longest service of an emulated device.
+LONGEST_BLOCK_NS = 60_000_000_000
+#: Tasks of a ring.
+MOST_TASKS = 4_096
+#: Threads that read a clock.
+MOST_CLOCK_THREADS = 1_024
+#: Bytes of a buffer.
+SMALLEST_BUFFER = 4_096
+#: Bytes that are kept of the output of a measured command: its end.
+KEPT_OUTPUT = 65_536
+#: The largest tail of which windows are recorded, in millionths.
+MOST_TAIL_PPM = 500_000
+#: A stage that takes longer gets a stack; or half the threshold, where that is less.
+STACK_AFTER_NS = 20_000
+#: A stage of an activation that was not seen.
+NOT_SEEN = -2_147_483_648
+
+
+class ReadMethod(IntEnum):
+    """What to read: the first bytes of a file, a link's target, a directory's names, or the log."""
+
+    FILE = 0
+    LINK = 1
+    LIST = 2
+    KERNEL_LOG = 3
+
+
+class EngineChoice(IntEnum):
+    """Which engine records: the best there is, or that one."""
+
+    BEST = 0
+    BPF = 1
+    TRACEFS = 2
+
+
+class WindowReason(IntEnum):
+    """Why a window is sent: drawn at random as control, late, or it ended the workload."""
+
+    CONTROL = 0
+    LATE = 1
+    STOP = 2
+
+
+class NameTable(IntEnum):
+    """What an id names: a thread's name, a function or data, an interrupt, a thread's pid."""
+
+    THREAD = 1
+    FUNCTION = 2
+    INTERRUPT = 3
+    PID = 4
+
+
+class LoadState(IntEnum):
+    """A load: not started, working, stopped by an error, or a command that ended by itself."""
+
+    IDLE = 0
+    RUNNING = 1
+    FAILED = 2
+    ENDED = 3
+
+
+class OutputStream(IntEnum):
+    """Where a command wrote."""
+
+    STDOUT = 1
+    STDERR = 2
+
+
+class ChannelKind(IntEnum):
+    """What passes the token of a ring."""
+
+    PIPE = 0
+    EVENTFD = 1
+    FUTEX = 2
+    SOCKETPAIR = 3
+
+
+class MemoryOperation(IntEnum):
+    """What is done to memory; latency: of reads each of which needs the one before."""
+
+    COPY = 0
+    SET = 1
+    READ = 2
+    LATENCY = 3
+
+
+class BufferContent(IntEnum):
+    """What a buffer was filled with before."""
+
+    UNTOUCHED = 0
+    ZEROS = 1
+    RANDOM = 2
+
+
+class BufferPages(IntEnum):
+    """Pages behind a buffer: small, transparent huge, of hugetlbfs, as the system is set."""
+
+    SMALL = 0
+    THP = 1
+    HUGETLB = 2
+    AS_SET = 3
+
+
+class MemoryRoutine(IntEnum):
+    """Who does it: the C library, or a plain loop."""
+
+    LIBC = 0
+    PLAIN = 1
+
+
+class ClockMethod(IntEnum):
+    """How a clock is read: C library, system call, /dev/hpet mapped, emulated device."""
+
+    LIBC = 0
+    SYSCALL = 1
+    HPET = 2
+    DEVICE = 3
+
+
+class ClockCalls(IntEnum):
+    """Whether reading a clock makes a system call."""
+
+    NONE = 0
+    MADE = 1
+    UNKNOWN = 2
+
+
+class CounterMode(IntFlag):
+    """Where a counter does not count: bits."""
+
+    NOT_KERNEL = 1
+    NOT_USER = 2
+    NOT_HYPERVISOR = 4
+
+
+class RecorderVector(IntEnum):
+    """Interrupts that are no device's."""
+
+    OTHER = 0
+    LOCAL_TIMER = 1
+    RESCHEDULE = 2
+    CALL_FUNCTION = 3
+    CALL_FUNCTION_SINGLE = 4
+    IRQ_WORK = 5
+    THERMAL = 6
+    DEFERRED_ERROR = 7
+    THRESHOLD = 8
+    ERROR = 9
+    SPURIOUS = 10
+    PLATFORM_IPI = 11
+    CPU_STOP = 12
+    TIMER_BROADCAST = 13
+
+
+class RecorderStack(IntFlag):
+    """A stack of what a late timer interrupt interrupted, or of what ran before a switch."""
+
+    TIMER = 1
+    SWITCH = 2
+    OF_USER = 128
+
+
+class SwitchState(IntFlag):
+    """Why a thread left the CPU: it was preempted, or the low bits of its task_struct.__state."""
+
+    PREEMPTED = 128
+    STATE = 127
+
+
+class RecorderOrigin(IntEnum):
+    """What made a thread due: an hrtimer, another interrupt, a softirq, a thread."""
+
+    TIMER = 1
+    INTERRUPT = 2
+    SOFTIRQ = 3
+    THREAD = 4
+
+
+class RecorderSum(IntEnum):
+    """Time on a CPU by where it went; steal is part of the others too."""
+
+    IRQ = 0
+    SOFTIRQ = 1
+    NMI = 2
+    IDLE = 3
+    THREAD = 4
+    STEAL = 5
+
+
+class EventKind(IntEnum):
+    """What an event of the recorder is."""
+
+    #: A device interrupt begins.
+    IRQ_ENTRY = 1
+    #: It ends.
+    IRQ_EXIT = 2
+    #: Another interrupt begins.
+    VECTOR_ENTRY = 3
+    #: It ends.
+    VECTOR_EXIT = 4
+    #: A softirq is raised.
+    SOFTIRQ_RAISE = 5
+    #: It begins.
+    SOFTIRQ_ENTRY = 6
+    #: It ends.
+    SOFTIRQ_EXIT = 7
+    #: A handler of NMIs, at its end.
+    NMI = 8
+    #: A function of an hrtimer, f, begins.
+    TIMER_ENTRY = 9
+    #: It ends.
+    TIMER_EXIT = 10
+    #: A thread is woken; on the waking CPU.
+    WAKING = 11
+    #: A switch of threads; e and f: comm of next.
+    SWITCH = 12
+    #: A thread is moved.
+    MIGRATE = 13
+    #: Waiting for a lock.
+    LOCK_BEGIN = 14
+    #: The lock was had.
+    LOCK_END = 15
+    #: An idle state is entered.
+    IDLE_ENTRY = 16
+    #: It is left.
+    IDLE_EXIT = 17
+    #: An interrupt is sent to another CPU; e: of the callback or caller.
+    IPI_SEND = 18
+    #: A page fault of user code.
+    FAULT = 19
+    #: The hypervisor took time.
+    STEAL = 20
+    #: A stack; e: the instruction that was interrupted, 0: not known.
+    STACK = 21
+    #: The next two frames of a stack, innermost first.
+    FRAMES = 22
+    #: A function that another CPU called begins.
+    CALL_ENTRY = 23
+    #: It ends.
+    CALL_EXIT = 24
+    #: An hrtimer is started.
+    TIMER_START = 25
+
+
+#: Kinds of loads: what their work is counted in, and what they do.
+LOADS = {
+    "memory": ("bytes", "copies memory far beyond the caches"),
+    "switch": ("switches", "many threads hand tokens round a ring"),
+    "net": ("bytes", "TCP streams and small TCP and UDP packets over loopback"),
+    "fork": ("forks", "short-lived processes, one after another"),
+    "mmap": ("operations", "maps, protects and unmaps memory on several CPUs"),
+    "timer": ("expirations", "thousands of timer interrupts a second on every CPU"),
+    "disk": ("bytes", "writes a temporary file and waits until the disk has it"),
+    "cmd": ("CPU ms", "runs a command of your own"),
+}
+#: Columns of blocks of numbers and how each is encoded (whylate.wire.blocks).
+BLOCKS = {
+    "samples": ("step",),
+    "stages": (
+        "maybe",
+        "maybe",
+        "maybe",
+    ),
+    "threads": (
+        "plain",
+        "step",
+        "plain",
+    ),
+}
