@@ -129,20 +129,20 @@ static int read_path(enum read_method method, const char *path, uint64_t offset,
 }
 
 int files_read(enum read_method method, const char *pattern, uint64_t offset, size_t limit,
-	       size_t piece_size, bool (*take)(void *context, const struct files_piece *piece),
+	       size_t piece_size, bool (*send)(void *context, const struct files_piece *piece),
 	       void *context)
 {
 	uint8_t *data = malloc(limit + 1);
-	glob_t found = {0};
+	glob_t matches = {0};
 	bool go_on = true;
 	int error;
 
 	if (!data)
 		return ENOMEM;
 	/* A path without wildcards is handed out even where it is not there: its error is news. */
-	error = glob(pattern, GLOB_NOSORT | GLOB_NOMAGIC, NULL, &found);
-	for (size_t i = 0; !error && i < found.gl_pathc && i < MAX_PATHS && go_on; i++) {
-		struct files_piece piece = {.path = found.gl_pathv[i]};
+	error = glob(pattern, GLOB_NOSORT | GLOB_NOMAGIC, NULL, &matches);
+	for (size_t i = 0; !error && i < matches.gl_pathc && i < MAX_PATHS && go_on; i++) {
+		struct files_piece piece = {.path = matches.gl_pathv[i]};
 		size_t length = 0, at = 0;
 
 		if (strlen(piece.path) > LONGEST_PATH)
@@ -159,11 +159,11 @@ int files_read(enum read_method method, const char *pattern, uint64_t offset, si
 			piece.length = length - at < piece_size ? length - at : piece_size;
 			at += piece.length;
 			piece.more = at < length;
-			go_on = take(context, &piece);
+			go_on = send(context, &piece);
 		} while (go_on && piece.more);
 	}
-	if (error != GLOB_NOMATCH || found.gl_pathc)
-		globfree(&found);
+	if (error != GLOB_NOMATCH || matches.gl_pathc)
+		globfree(&matches);
 	free(data);
 	return error == GLOB_NOSPACE ? ENOMEM : 0;
 }

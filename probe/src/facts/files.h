@@ -21,9 +21,9 @@ struct files_piece {
 
 /* files_read - hand out what matches a glob pattern, in pieces of at most piece_size bytes.
  * FILES_KERNEL_LOG asks the kernel and no file: the pattern is only the name of the answer.
- * `take` returning false ends it. Returns 0, or an errno for the pattern as a whole. */
+ * `send` returning false ends it. Returns 0, or an errno for the pattern as a whole. */
 int files_read(enum read_method method, const char *pattern, uint64_t offset, size_t limit,
-	       size_t piece_size, bool (*take)(void *context, const struct files_piece *piece),
+	       size_t piece_size, bool (*send)(void *context, const struct files_piece *piece),
 	       void *context);
 
 #endif

@@ -240,8 +240,8 @@ static void reap(struct state *state)
 		note_death(state, pid, status);
 }
 
-/* stand_apart - nothing that ends the probe may end its guardian */
-static void stand_apart(struct state *state)
+/* detach - leave the probe's session and signals: nothing that ends the probe ends its guardian */
+static void detach(struct state *state)
 {
 	static const int ignored[] = {SIGINT,  SIGTERM, SIGHUP,	 SIGQUIT, SIGPIPE,
 				      SIGTSTP, SIGUSR1, SIGUSR2, SIGALRM};
@@ -324,7 +324,7 @@ int guardian_open(struct guardian *guardian)
 		state.slots = guardian->slots;
 		settings_open(&state.settings);
 		state.tree_open = tree_open(&state.tree);
-		stand_apart(&state);
+		detach(&state);
 		guard(&state);
 	}
 	close(sockets[1]);

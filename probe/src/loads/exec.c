@@ -20,7 +20,7 @@ _Noreturn void exec_command(char *const *argv, int failure, const int outputs[2]
 {
 	sigset_t none;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int told = above(failure, null), out = above(outputs[0], null),
+	int report = above(failure, null), out = above(outputs[0], null),
 	    err = above(outputs[1], null), error;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -36,7 +36,7 @@ _Noreturn void exec_command(char *const *argv, int failure, const int outputs[2]
 		execvp(argv[0], argv);
 	}
 	error = errno;
-	while (write(told, &error, sizeof(error)) < 0 && errno == EINTR)
+	while (write(report, &error, sizeof(error)) < 0 && errno == EINTR)
 		;
 	_exit(127);
 }

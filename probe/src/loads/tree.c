@@ -43,10 +43,10 @@ static bool parse_stat(char *text, struct tree_process *process)
 
 	if (!fields)
 		return false;
-	int found =
+	int fields_read =
 	    sscanf(fields + 1, " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %lld %lld",
 		   &state, &parent, &own[0], &own[1], &waited_for[0], &waited_for[1]);
-	if (found != 6)
+	if (fields_read != 6)
 		return false;
 	process->parent = parent;
 	process->is_zombie = state == 'Z' || state == 'X';
@@ -90,10 +90,10 @@ static bool make_room(struct tree *tree)
 	return true;
 }
 
-static int by_pid(const void *one, const void *other)
+static int compare_pids(const void *first, const void *second)
 {
-	pid_t a = ((const struct tree_process *)one)->pid;
-	pid_t b = ((const struct tree_process *)other)->pid;
+	pid_t a = ((const struct tree_process *)first)->pid;
+	pid_t b = ((const struct tree_process *)second)->pid;
 
 	return (a > b) - (a < b);
 }
@@ -116,8 +116,8 @@ static void mark_below(struct tree *tree, pid_t root)
 				continue;
 			if (process->parent != root) {
 				struct tree_process key = {.pid = process->parent};
-				const struct tree_process *parent =
-				    bsearch(&key, tree->list, tree->count, sizeof(key), by_pid);
+				const struct tree_process *parent = bsearch(
+				    &key, tree->list, tree->count, sizeof(key), compare_pids);
 				if (!parent || !parent->is_below)
 					continue;
 			}
@@ -142,7 +142,7 @@ void tree_read(struct tree *tree, pid_t root)
 		if (read_process(dirfd(tree->proc), entry->d_name, &tree->list[tree->count]))
 			tree->count++;
 	}
-	qsort(tree->list, tree->count, sizeof(*tree->list), by_pid);
+	qsort(tree->list, tree->count, sizeof(*tree->list), compare_pids);
 	mark_below(tree, root);
 }
 
@@ -150,16 +150,16 @@ void tree_read(struct tree *tree, pid_t root)
 void tree_kill(struct tree *tree, pid_t root)
 {
 	for (int round = 0; round < MOST_ROUNDS; round++) {
-		bool found = false;
+		bool any = false;
 		tree_read(tree, root);
 		for (size_t i = 0; i < tree->count; i++) {
 			const struct tree_process *process = &tree->list[i];
 			if (!process->is_below || process->is_zombie)
 				continue;
 			kill(process->pid, SIGKILL);
-			found = true;
+			any = true;
 		}
-		if (!found)
+		if (!any)
 			return;
 		nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
 	}

@@ -32,12 +32,13 @@ static void take_module(struct symbol *symbol, const char *module)
 }
 
 /*
- * take - one line of kallsyms: a symbol is the name of the addresses above it until the next one
+ * add_symbol - read one line of kallsyms: a symbol is the name of the addresses above it until the
+ * next one
  *
  * Modules follow the kernel and are not sorted: each address keeps the nearest that was seen.
  */
-static void take(struct symbol *symbols, size_t count, uint64_t start, const char *name,
-		 const char *module)
+static void add_symbol(struct symbol *symbols, size_t count, uint64_t start, const char *name,
+		       const char *module)
 {
 	for (size_t i = first_from(symbols, count, start); i < count; i++) {
 		struct symbol *symbol = &symbols[i];
@@ -69,7 +70,7 @@ bool kallsyms_resolve(struct symbol *symbols, size_t count)
 		/* Where addresses are hidden they are 0. $x and the like mark ARM's code and data.
 		 */
 		if (start && name[0] != '$')
-			take(symbols, count, start, name, module);
+			add_symbol(symbols, count, start, name, module);
 		shown |= start != 0;
 	}
 	fclose(file);

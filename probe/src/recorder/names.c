@@ -88,25 +88,25 @@ void names_interrupt(struct names *names, uint32_t interrupt)
 		names->interrupts[names->interrupt_count++] = interrupt;
 }
 
-static int by_address(const void *one, const void *other)
+static int compare_addresses(const void *first, const void *second)
 {
-	uint64_t a = ((const struct symbol *)one)->address;
-	uint64_t b = ((const struct symbol *)other)->address;
+	uint64_t a = ((const struct symbol *)first)->address;
+	uint64_t b = ((const struct symbol *)second)->address;
 
 	return a < b ? -1 : a > b;
 }
 
 /* note_module - that a function of it was named */
-static void note_module(struct names_found *found, const char *module)
+static void note_module(struct names_result *result, const char *module)
 {
-	for (size_t i = 0; i < found->module_count; i++)
-		if (!strcmp(found->modules[i], module))
+	for (size_t i = 0; i < result->module_count; i++)
+		if (!strcmp(result->modules[i], module))
 			return;
-	if (module[0] && found->module_count < NAMES_MODULES)
-		strcpy(found->modules[found->module_count++], module);
+	if (module[0] && result->module_count < NAMES_MODULES)
+		strcpy(result->modules[result->module_count++], module);
 }
 
-static void resolve_addresses(struct names *names, struct names_found *found)
+static void resolve_addresses(struct names *names, struct names_result *result)
 {
 	struct symbol *symbols = calloc(names->address_count + 1u, sizeof(*symbols));
 	size_t count = 0;
@@ -117,14 +117,14 @@ static void resolve_addresses(struct names *names, struct names_found *found)
 		if (names->address_ids[slot])
 			symbols[count++] = (struct symbol){.address = names->addresses[slot],
 							   .id = names->address_ids[slot]};
-	qsort(symbols, count, sizeof(*symbols), by_address);
-	found->shown = kallsyms_resolve(symbols, count);
+	qsort(symbols, count, sizeof(*symbols), compare_addresses);
+	result->shown = kallsyms_resolve(symbols, count);
 	for (size_t i = 0; i < count; i++) {
 		if (!symbols[i].name[0])
 			continue;
 		names->sink(names->context, NAMES_FUNCTION, symbols[i].id, symbols[i].name);
-		note_module(found, symbols[i].module);
-		found->named++;
+		note_module(result, symbols[i].module);
+		result->named++;
 	}
 	free(symbols);
 }
@@ -134,26 +134,26 @@ static bool interrupt_name(uint32_t interrupt, char *text, size_t room)
 {
 	char path[80];
 	FILE *file;
-	bool found;
+	bool any;
 
 	snprintf(path, sizeof(path), "/sys/kernel/irq/%u/actions", interrupt);
 	file = fopen(path, "re");
 	if (!file)
 		return false;
-	found = fgets(text, (int)room, file) != NULL;
+	any = fgets(text, (int)room, file) != NULL;
 	fclose(file);
-	if (found)
+	if (any)
 		text[strcspn(text, "\n")] = '\0';
-	return found && text[0];
+	return any && text[0];
 }
 
-void names_resolve(struct names *names, struct names_found *found)
+void names_resolve(struct names *names, struct names_result *result)
 {
 	char text[160];
 
-	*found = (struct names_found){.addresses = names->address_count};
+	*result = (struct names_result){.addresses = names->address_count};
 	for (size_t i = 0; i < names->interrupt_count; i++)
 		if (interrupt_name(names->interrupts[i], text, sizeof(text)))
 			names->sink(names->context, NAMES_INTERRUPT, names->interrupts[i], text);
-	resolve_addresses(names, found);
+	resolve_addresses(names, result);
 }

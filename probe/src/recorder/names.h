@@ -51,7 +51,7 @@ uint32_t names_address(struct names *names, uint64_t address);
 void names_interrupt(struct names *names, uint32_t interrupt);
 
 /* What became of the addresses. */
-struct names_found {
+struct names_result {
 	uint32_t addresses;
 	uint32_t named;
 	bool shown; /* false: the kernel hides where its symbols are */
@@ -61,7 +61,7 @@ struct names_found {
 
 /* names_resolve - tell the names of all addresses and interrupts. What is at no symbol, as a lock
  * in the middle of memory, has none. */
-void names_resolve(struct names *names, struct names_found *found);
+void names_resolve(struct names *names, struct names_result *result);
 
 void names_release(struct names *names);
 

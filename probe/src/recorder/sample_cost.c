@@ -33,9 +33,9 @@ static void measured(struct recorder *recorder, struct recorder_cost *sampled)
 	recorder->engine->cost(recorder, sampled);
 }
 
-static int by_size(const void *one, const void *other)
+static int compare_sizes(const void *first, const void *second)
 {
-	int64_t a = *(const int64_t *)one, b = *(const int64_t *)other;
+	int64_t a = *(const int64_t *)first, b = *(const int64_t *)second;
 
 	return a < b ? -1 : a > b;
 }
@@ -82,7 +82,7 @@ static void compared(struct recorder *recorder, struct recorder_cost *sampled)
 	recorder->engine->gather(recorder);
 	events = events_on(recorder, two.cpu) - before;
 	two_threads_end(&two);
-	qsort(added_ns, pairs, sizeof(*added_ns), by_size);
+	qsort(added_ns, pairs, sizeof(*added_ns), compare_sizes);
 	if (pairs < PAIRS_LEAST || !events || added_ns[pairs / 2] <= 0)
 		return;
 	sampled->runs = events;

@@ -68,17 +68,17 @@ static void send_hidden(struct sender *sender, const struct symbols_view *view)
 void symbols_send(struct flight *flight)
 {
 	struct symbols_view view;
-	struct names_found found;
+	struct names_result result;
 
 	symbols_show(flight->guardian, &view);
-	names_resolve(&flight->names, &found);
+	names_resolve(&flight->names, &result);
 	symbols_hide(flight->guardian, &view);
-	if (!found.shown)
+	if (!result.shown)
 		send_hidden(flight->sender, &view);
-	KEEP(flight->sender, symbols, SYMBOLS, .shown = found.shown,
+	KEEP(flight->sender, symbols, SYMBOLS, .shown = result.shown,
 	     .kptr_restrict = view.kptr_restrict, .lowered = view.lowered,
-	     .addresses = found.addresses, .named = found.named);
+	     .addresses = result.addresses, .named = result.named);
 	send_build_id(flight->sender, "");
-	for (size_t i = 0; i < found.module_count; i++)
-		send_build_id(flight->sender, found.modules[i]);
+	for (size_t i = 0; i < result.module_count; i++)
+		send_build_id(flight->sender, result.modules[i]);
 }

@@ -94,16 +94,16 @@ damaged:
 }
 
 size_t frame_feed(struct frame_decoder *decoder, const uint8_t *data, size_t length,
-		  struct frame *frame, bool *found)
+		  struct frame *frame, bool *complete)
 {
-	*found = false;
+	*complete = false;
 	for (size_t i = 0; i < length; i++) {
 		if (data[i] == 0) {
 			if (decoder->length)
-				*found = take_frame(decoder, frame);
+				*complete = take_frame(decoder, frame);
 			decoder->length = 0;
 			decoder->skipping = false;
-			if (*found)
+			if (*complete)
 				return i + 1;
 		} else if (decoder->skipping) {
 			continue;

@@ -333,12 +333,12 @@ void link_read(struct link *link)
 bool link_next(struct link *link, struct frame *frame, bool hold)
 {
 	while (link->received_start < link->received_end) {
-		bool found;
+		bool complete;
 
 		link->received_start +=
 		    frame_feed(&link->decoder, link->received + link->received_start,
-			       link->received_end - link->received_start, frame, &found);
-		if (!found)
+			       link->received_end - link->received_start, frame, &complete);
+		if (!complete)
 			continue;
 		if (frame->kind >= WIRE_FIRST_CONTROL) {
 			if (!take_control(link, frame))

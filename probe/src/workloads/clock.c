@@ -200,9 +200,9 @@ static int repeat(struct clock_run *run, struct child_context *context, uint16_t
  * trials would say no more of the device than one. The mixing is splitmix64's (Steele, Lea, Flood
  * 2014).
  */
-static uint64_t seed(uint64_t trial, size_t thread)
+static uint64_t seed(uint64_t turn, size_t thread)
 {
-	uint64_t mixed = 0x9E3779B97F4A7C15ull * (1 + (trial << 16) + thread);
+	uint64_t mixed = 0x9E3779B97F4A7C15ull * (1 + (turn << 16) + thread);
 
 	mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
 	mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;
@@ -236,7 +236,7 @@ static int start_threads(struct clock_run *run, struct child_context *context)
 /* cpus_of - how many different CPUs the threads have */
 static size_t cpus_of(const struct clock_plan *plan)
 {
-	size_t found = 0;
+	size_t different = 0;
 
 	if (!plan->cpu_count)
 		return worker_cpus_read().count;
@@ -245,9 +245,9 @@ static size_t cpus_of(const struct clock_plan *plan)
 
 		while (before < i && plan->cpus[before] != plan->cpus[i])
 			before++;
-		found += before == i;
+		different += before == i;
 	}
-	return found;
+	return different;
 }
 
 static int run_plan(struct child_context *context, const void *asked)

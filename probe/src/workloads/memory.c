@@ -94,15 +94,15 @@ static void make_chain(struct buffer *buffer)
 	for (size_t i = 0; i < lines; i++)
 		*(uint8_t **)(buffer->bytes + i * LINE) = buffer->bytes + i * LINE;
 	for (size_t i = lines - 1; i > 0; i--) {
-		uint8_t **one = (uint8_t **)(buffer->bytes + i * LINE);
+		uint8_t **line = (uint8_t **)(buffer->bytes + i * LINE);
 		uint8_t **other, *swapped;
 
 		state ^= state << 13;
 		state ^= state >> 7;
 		state ^= state << 17;
 		other = (uint8_t **)(buffer->bytes + (size_t)(state % i) * LINE);
-		swapped = *one;
-		*one = *other;
+		swapped = *line;
+		*line = *other;
 		*other = swapped;
 	}
 }

@@ -103,7 +103,7 @@ int vector_exit(__u64 *context)
 	return 0;
 }
 
-/* start - the first 8 letters of a text, as arm64 has them in memory */
+/* start - the first 8 bytes of a text, as arm64 has them in memory */
 #define start(a, b, c, d, e, f, g, h)                                                              \
 	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 |   \
 	 (__u64)(f) << 40 | (__u64)(g) << 48 | (__u64)(h) << 56)
@@ -111,18 +111,18 @@ int vector_exit(__u64 *context)
 /* ipi_vector - which vector an IPI of arm64 is, by its reason as /proc/interrupts spells it */
 ALWAYS_INLINE __u8 ipi_vector(const void *reason)
 {
-	__u64 letters = 0;
+	__u64 start_of_reason = 0;
 
-	bpf_probe_read_kernel(&letters, sizeof(letters), reason);
-	if (letters == start('R', 'e', 's', 'c', 'h', 'e', 'd', 'u'))
+	bpf_probe_read_kernel(&start_of_reason, sizeof(start_of_reason), reason);
+	if (start_of_reason == start('R', 'e', 's', 'c', 'h', 'e', 'd', 'u'))
 		return VECTOR_RESCHEDULE;
-	if (letters == start('F', 'u', 'n', 'c', 't', 'i', 'o', 'n'))
+	if (start_of_reason == start('F', 'u', 'n', 'c', 't', 'i', 'o', 'n'))
 		return VECTOR_CALL_FUNCTION;
-	if (letters == start('C', 'P', 'U', ' ', 's', 't', 'o', 'p'))
+	if (start_of_reason == start('C', 'P', 'U', ' ', 's', 't', 'o', 'p'))
 		return VECTOR_CPU_STOP;
-	if (letters == start('T', 'i', 'm', 'e', 'r', ' ', 'b', 'r'))
+	if (start_of_reason == start('T', 'i', 'm', 'e', 'r', ' ', 'b', 'r'))
 		return VECTOR_TIMER_BROADCAST;
-	if (letters == start('I', 'R', 'Q', ' ', 'w', 'o', 'r', 'k'))
+	if (start_of_reason == start('I', 'R', 'Q', ' ', 'w', 'o', 'r', 'k'))
 		return VECTOR_IRQ_WORK;
 	return VECTOR_OTHER;
 }

@@ -48,7 +48,7 @@ ALWAYS_INLINE bool is_kernel(__u64 address)
  */
 ALWAYS_INLINE __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 address)
 {
-	__u64 found = STACK_ROOM;
+	__u64 place = STACK_ROOM;
 
 #pragma clang loop unroll(disable)
 	for (__u32 i = STACK_ROOM; i > 0; i--) {
@@ -57,9 +57,9 @@ ALWAYS_INLINE __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 address
 		__u64 is_it = ~(offset | -offset) >> 63;
 
 		opaque(is_it);
-		found += (i - 1 - found) * is_it;
+		place += (i - 1 - place) * is_it;
 	}
-	return found;
+	return place;
 }
 
 /* has_byte - whether any byte of a word is this one */

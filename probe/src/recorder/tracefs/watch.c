@@ -269,8 +269,8 @@ static void switch_threads(struct watch *watch, struct recorder *recorder, uint1
 	*woken = (struct woken){0};
 }
 
-static void take(struct watch *watch, struct recorder *recorder, uint16_t number,
-		 const struct recorder_event *event)
+static void follow_event(struct watch *watch, struct recorder *recorder, uint16_t number,
+			 const struct recorder_event *event)
 {
 	struct watch_cpu *cpu = &watch->cpus[number];
 	uint64_t *raised_ns = &cpu->raised_ns[event->a % SOFTIRQS];
@@ -377,7 +377,7 @@ void watch_publish(struct watch *watch, struct recorder *recorder, uint64_t unti
 		}
 		if (!first)
 			break;
-		take(watch, recorder, number, first);
+		follow_event(watch, recorder, number, first);
 		watch->cpus[number].next++;
 	}
 	/* What was lost lay somewhere among these: who was woken then may have run already. */

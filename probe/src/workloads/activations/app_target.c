@@ -107,7 +107,7 @@ static int fork_command(struct app_target *target, char *const *argv)
 
 static int open_command(struct app_target *target, struct wire_list words, char *text, size_t room)
 {
-	char *argv[WIRE_MOST_WORDS + 1] = {NULL}, letters[WIRE_MOST_COMMAND_BYTES];
+	char *argv[WIRE_MOST_WORDS + 1] = {NULL}, text_of_words[WIRE_MOST_COMMAND_BYTES];
 	size_t used = 0, count = 0;
 	int error;
 
@@ -115,11 +115,11 @@ static int open_command(struct app_target *target, struct wire_list words, char 
 		struct wire_bytes word = wire_list_next_str(&words);
 
 		if (count == WIRE_MOST_WORDS ||
-		    !wire_copy_text(word, letters + used, sizeof(letters) - used)) {
+		    !wire_copy_text(word, text_of_words + used, sizeof(text_of_words) - used)) {
 			snprintf(text, room, "a command longer than the probe takes");
 			return E2BIG;
 		}
-		argv[count++] = letters + used;
+		argv[count++] = text_of_words + used;
 		used += word.length + 1u;
 	}
 	/* The child has a copy of all of it. */

@@ -117,9 +117,9 @@ int buffer_open(struct buffer *buffer, struct child_context *context, size_t siz
 	return 0;
 }
 
-static int by_frame(const void *one, const void *other)
+static int compare_frames(const void *first, const void *second)
 {
-	uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+	uint64_t a = *(const uint64_t *)first, b = *(const uint64_t *)second;
 
 	return (a > b) - (a < b);
 }
@@ -171,7 +171,7 @@ static void count_frames(const struct buffer *buffer, struct backing *backing)
 	frames = malloc(backing->pages * sizeof(*frames));
 	backing->error = read_frames(buffer, page, frames, backing);
 	if (!backing->error)
-		qsort(frames, backing->present, sizeof(*frames), by_frame);
+		qsort(frames, backing->present, sizeof(*frames), compare_frames);
 	for (uint64_t i = 0; !backing->error && i < backing->present; i++)
 		backing->frames += i == 0 || frames[i] != frames[i - 1];
 	free(frames);
