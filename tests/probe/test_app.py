@@ -271,7 +271,7 @@ def test_the_first_that_is_too_late_ends_the_run(engine: int) -> None:
     [
         (app(argv=("/nonexistent/program",)), "cannot be run: No such file"),
         (app(pid=2**22 + 1), "there is no process 4194305"),
-        (app(comm="a name of more than 15"), "15 letters at the most"),
+        (app(comm="a name of more than 15"), "15 bytes at most"),
         (app(), "one program to watch"),
         (app(pid=1, comm="init"), "one program to watch"),
     ],
