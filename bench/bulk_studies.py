@@ -18,6 +18,7 @@ from pathlib import Path
 from many_studies import rate, verdicts
 from result_book import ResultBook, Row
 from whylate.boards.open import BoardOptions, open_board
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.study.model import LoadSet, Stop, StudyPlan, Variant
 
 ROUNDS = 6
@@ -36,13 +37,11 @@ VARIANTS = [
 def study(number: int) -> Row:
     """Make one study and return what it found."""
     plan = StudyPlan(
+        workload=Wakeup(duration_ns=int(SECONDS * 1e9), interval_ns=INTERVAL_NS, priority=80),
         boards=["pc"],
         variants=VARIANTS,
         loads=[LoadSet("idle", [])],
         stop=Stop("runs", [ROUNDS]),
-        duration_ns=int(SECONDS * 1e9),
-        interval_ns=INTERVAL_NS,
-        recorder=False,
         margins={"p50": 1.1},
         virtual_time=True,
         smp=1,

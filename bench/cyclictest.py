@@ -27,10 +27,11 @@ from ratios import paired_ratio
 from whylate.boards.board import tell_nobody
 from whylate.boards.local import LocalBoard
 from whylate.probe.client import Client
+from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request
 from whylate.wire.messages import LoadStart
 
 PRIORITY = 95
@@ -59,8 +60,11 @@ def children_cpu_s() -> float:
 def run_whylate(seconds: float, interval_us: int, cpus: Sequence[int]) -> Side:
     """Measure with whylate: the whole of `whylate measure`, of which the probe's CPU counts."""
     with tempfile.TemporaryDirectory() as folder:
-        request = Request(
-            int(seconds * 1e9), interval_us * 1000, tuple(cpus), PRIORITY, False, False, (), ()
+        request = RunPlan(
+            workload=Wakeup(
+                duration_ns=int(seconds * 1e9), interval_ns=interval_us * 1000, priority=PRIORITY
+            ),
+            cpus=list(cpus),
         )
         before = children_cpu_s()
         manifest = measure(LocalBoard(), request, Path(folder) / "r", Quiet())

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from whylate.boards.board import StartedProbe, Tell
 from whylate.boards.local import LocalBoard
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "probe"))
 from bad_line import Noise, RelayedStream
@@ -44,8 +45,10 @@ def main() -> None:
     parser.add_argument("--interval-us", type=int, default=1000)
     options = parser.parse_args()
     board = NoisyBoard(options.rate)
-    request = Request(
-        int(options.seconds * 1e9), options.interval_us * 1000, None, 95, False, False, (), ()
+    request = RunPlan(
+        workload=Wakeup(
+            duration_ns=int(options.seconds * 1e9), interval_ns=options.interval_us * 1000
+        )
     )
     with tempfile.TemporaryDirectory() as folder:
         started = time.monotonic()

@@ -28,7 +28,8 @@ import numpy as np
 from many_studies import rate, verdicts
 from result_book import ResultBook, Row
 from whylate.boards.local import LocalBoard
-from whylate.recording.manifest import LoadPlan
+from whylate.recording.plan import LoadPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.study.model import LoadSet, Stop, StudyPlan, Variant
 
 
@@ -113,6 +114,9 @@ def study(part: Part, number: int, program: Path) -> Row:
     if part.both:
         loads.append(LoadPlan("cmd", 1, command(part.both)))
     plan = StudyPlan(
+        workload=Wakeup(
+            duration_ns=int(part.seconds * 1e9), interval_ns=part.interval_ns, priority=80
+        ),
         boards=["local"],
         variants=[
             Variant("first", {}),
@@ -120,9 +124,6 @@ def study(part: Part, number: int, program: Path) -> Row:
         ],
         loads=[LoadSet("load", loads)],
         stop=Stop("runs", [part.rounds]),
-        duration_ns=int(part.seconds * 1e9),
-        interval_ns=part.interval_ns,
-        recorder=False,
         seed=number,
     )
     found = verdicts(plan, lambda *_: LocalBoard())["second"]

@@ -28,12 +28,14 @@ from ratios import paired_ratio
 from result_book import ResultBook, Row
 from whylate.boards.local import LocalBoard
 from whylate.cli.quantities import Load
-from whylate.recording.manifest import LoadPlan, Manifest, Setting
+from whylate.recording.manifest import Manifest
+from whylate.recording.plan import LoadPlan, RunPlan, Setting
 from whylate.recording.reader import Recording, open_recording
 from whylate.recording.windows import read_windows
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request, recorder_plan
 
 PRIORITY = 95
 INTERVAL_NS = 1_000_000
@@ -56,10 +58,16 @@ def run(
 ) -> tuple[Manifest, np.ndarray]:
     """Measure this machine; return the manifest and all latencies, ns."""
     with tempfile.TemporaryDirectory() as folder:
-        request = Request(
-            int(seconds * 1e9), INTERVAL_NS, None, PRIORITY, False, False, loads_of(load), settings,
-            recorder=recorder_plan() if recorded else None,
-        )  # fmt: skip
+        request = RunPlan(
+            workload=Wakeup(
+                duration_ns=int(seconds * 1e9),
+                interval_ns=INTERVAL_NS,
+                priority=PRIORITY,
+                recorder=RecorderPlan() if recorded else None,
+            ),
+            loads=list(loads_of(load)),
+            settings=list(settings),
+        )
         manifest = measure(LocalBoard(), request, Path(folder) / "r", Quiet())
         samples = open_recording(Path(folder) / "r").samples
     if manifest.state != "complete" or (recorded and not engine_of(manifest)):

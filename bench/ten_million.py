@@ -26,9 +26,10 @@ from whylate.boards.local import LocalBoard
 from whylate.recording.finish import MANIFEST
 from whylate.recording.manifest import Manifest
 from whylate.recording.parquet import NAME, SamplesWriter
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request
 from whylate.wire.samples import Rows
 
 INTERVAL_NS = 1_000_000
@@ -55,7 +56,7 @@ def stages_of(rows: Rows) -> NDArray[np.int64]:
 
 def real_run(directory: Path) -> Manifest:
     """Make a short run, whose manifest the recordings have."""
-    request = Request(1_000_000_000, INTERVAL_NS, None, 95, False, False, (), ())
+    request = RunPlan(workload=Wakeup(duration_ns=1_000_000_000, interval_ns=INTERVAL_NS))
     return measure(LocalBoard(), request, directory, Quiet())
 
 

@@ -25,9 +25,12 @@ from whylate.boards.open import BoardOptions, open_board
 from whylate.causes.answer import answer_of
 from whylate.causes.piece import Cause
 from whylate.causes.unexplained import unexplained
+from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
+from whylate.run.loads import LOAD_KINDS
 from whylate.run.progress import Quiet
-from whylate.run.request import LOAD_KINDS, Request, recorder_plan
 from whylate.run.several import Job, carry_out
 
 LOCAL = "local"
@@ -41,11 +44,16 @@ LOADS = ("none", *(kind for kind in LOAD_KINDS if kind != "cmd"))
 def tail_of(board: str, load: str, seconds: float) -> Row:
     """Measure a board under a load; return what its tail's answer is made of."""
     virtual = board != LOCAL
-    request = Request(
-        int(seconds * 1e9 / (VIRTUAL_PART if virtual else 1)), INTERVAL_NS, None, PRIORITY, False,
-        False, loads_of("" if load == "none" else load), (), recorder=recorder_plan(),
+    request = RunPlan(
+        workload=Wakeup(
+            duration_ns=int(seconds * 1e9 / (VIRTUAL_PART if virtual else 1)),
+            interval_ns=INTERVAL_NS,
+            priority=PRIORITY,
+            recorder=RecorderPlan(),
+        ),
+        loads=list(loads_of("" if load == "none" else load)),
         virtual_time=virtual,
-    )  # fmt: skip
+    )
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "r"
         job = Job(

@@ -7,17 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.recording.manifest import (
-    AppPlan,
-    CpuAccount,
-    Manifest,
-    Plan,
-    ProbeReport,
-    RecorderPlan,
-    RecorderReport,
-    ThreadName,
-)
+from whylate.recording.manifest import CpuAccount, Manifest, ProbeReport, RecorderReport, ThreadName
+from whylate.recording.plan import RunPlan
 from whylate.recording.samples import CpuSamples, Woken
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.app import App, CommTarget, Target
 
 MS = 1_000_000
 SECOND = 1_000 * MS
@@ -47,16 +41,20 @@ def woken_lane(
 def app_manifest(
     lanes: Sequence[CpuSamples],
     *,
-    app: AppPlan | None = None,
+    app: Target | None = None,
     names: dict[int, str] | None = None,
     recorder: RecorderReport | None = REPORT,
     dropped: int = 0,
 ) -> Manifest:
     """Return the manifest of these samples."""
-    plan = Plan(
-        "app", 10 * SECOND, 0, [lane.cpu for lane in lanes], 0, False, False, [], [],
-        recorder=RecorderPlan("best", None, 2000, 1000), app=app or AppPlan(comm="pacer"),
-    )  # fmt: skip
+    plan = RunPlan(
+        workload=App(
+            duration_ns=10 * SECOND,
+            recorder=RecorderPlan("best", None, 2000, 1000),
+            target=app or CommTarget("pacer"),
+        ),
+        cpus=[lane.cpu for lane in lanes],
+    )
     accounts = []
     for lane in lanes:
         seen, end_ns = lane.latency_ns.size, lane.start_ns + lane.watched_ns
@@ -64,7 +62,7 @@ def app_manifest(
                                    dropped, "other", 0, False))  # fmt: skip
     probe = ProbeReport("0", "x86_64", "", None, None, 1, 20, 0, 0, 0, 0)
     return Manifest(
-        "whylate-recording", 3, "complete", "2026-01-01T00:00:00+00:00", "0", "b",
+        "whylate-recording", 6, "complete", "2026-01-01T00:00:00+00:00", "0", "b",
         "CLOCK_MONOTONIC", plan, accounts, [], [], [], probe, [], recorder=recorder,
         threads=[ThreadName(pid, name) for pid, name in (names or {}).items()],
     )  # fmt: skip

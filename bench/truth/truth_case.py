@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+from msgspec.structs import replace
 
 from whylate.lab.causes.catalogue import CauseUse, cause, use
 from whylate.lab.description import virtual_board
-from whylate.recording.manifest import CausePlan, RecorderPlan
-from whylate.run.request import BODY_EVERY, RECORDED_PPM, Request
+from whylate.recording.plan import FaultPlan, RunPlan
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 
 Engine = Literal["bpf", "tracefs"]
 CPU = 0
 PRIORITY = 95
 #: A run is short: the ordinary activations that it takes to know them come closer together.
-INJECTED_BODY_EVERY = 200
+INJECTED_CONTROL_EVERY = 200
 #: A period is at least so many sizes long, and so long that windows are not passed over.
 SIZES_IN_A_PERIOD = 12
 #: Late activations that a run is planned to have, as far as their number can be told before.
@@ -81,33 +84,37 @@ def duration_ns(case: Case) -> int:
     return REFERENCE_NS if case.reference else DURATION_NS
 
 
-def request_of(case: Case, clean_ns: int) -> Request:
+def request_of(case: Case, clean_ns: int) -> RunPlan:
     """Return what is run. clean_ns: p99.9 of the rig without a cause; not used by clean runs."""
-    plain = Request(
-        duration_ns=duration_ns(case),
-        interval_ns=INTERVAL_NS,
-        cpus=(CPU,),
-        priority=PRIORITY,
-        allow_idle_states=case.rig.idle_states,
-        spool=False,
-        loads=(),
-        settings=(),
+    plain = RunPlan(
+        workload=Wakeup(
+            duration_ns=duration_ns(case),
+            interval_ns=INTERVAL_NS,
+            priority=PRIORITY,
+            allow_idle_states=case.rig.idle_states,
+            phase_ns=case.seed * 37_000 % INTERVAL_NS,
+            recorder=RecorderPlan(case.rig.engine),
+        ),
+        cpus=[CPU],
         virtual_time=True,
         seed=case.seed,
-        phase_ns=case.seed * 37_000 % INTERVAL_NS,
-        recorder=RecorderPlan(case.rig.engine, None, RECORDED_PPM, BODY_EVERY),
     )
     if not case.causes:
         return plain
     uses = [_use(name, number, case, clean_ns) for number, name in enumerate(case.causes)]
+    recorder = RecorderPlan(
+        case.rig.engine, threshold_ns(case, clean_ns), control_every=INJECTED_CONTROL_EVERY
+    )
     return replace(
         plain,
-        causes=tuple(CausePlan(one.name, dict(one.parameters)) for one in uses),
-        disguise=f"truth {case.seed % 3}",
-        recorder=RecorderPlan(
-            case.rig.engine, threshold_ns(case, clean_ns), RECORDED_PPM, INJECTED_BODY_EVERY
-        ),
+        workload=replace(plain.workload, recorder=recorder),
+        faults=[FaultPlan(use.name, dict(use.parameters)) for use in uses],
     )
+
+
+def disguise_of(case: Case) -> str:
+    """Return what hides the names of a case's faults."""
+    return f"truth {case.seed % 3}" if case.causes else ""
 
 
 #: Causes that are as long as they are, and how they are used: their sizes are not chosen by p99.9.

@@ -21,7 +21,7 @@ from whylate.causes.unexplained import unexplained
 from whylate.lab.causes.catalogue import cause
 from whylate.lab.causes.log import CauseLog, unpack
 from whylate.recording.reader import Recording
-from whylate.run.unattended import CAUSES
+from whylate.run.unattended import FAULTS
 
 #: What of a window is right: within a part of the truth, or so much.
 WINDOW_PART = 0.05
@@ -109,7 +109,7 @@ def mark(case: Case) -> Marked:
     """Explain a case that was made, and mark the answer; raises RunFailedError."""
     recording = open_made(case)
     explained = answer_of(recording, stories=1 << 30)
-    logs = unpack((place_of(case) / CAUSES).read_bytes()) if case.causes else []
+    logs = unpack((place_of(case) / FAULTS).read_bytes()) if case.causes else []
     shares = [_share(one) for one in explained.population.causes] if explained.population else []
     weighted, p95 = unexplained(explained)
     found = explained.population

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from truth_case import Case, Rig, request_of
+from truth_case import Case, Rig, disguise_of, request_of
 
 from whylate import recording
 from whylate.boards.open import BoardOptions, open_board
@@ -123,7 +123,14 @@ def _run(case: Case, place: Path) -> None:
     request = request_of(case, clean_ns(case.rig) if case.causes else 0)
     options = BoardOptions(cpus=case.rig.cpus)
     outcome = carry_out(
-        Job(case.name, lambda: open_board(case.rig.board, options), request, fresh, Quiet()),
+        Job(
+            case.name,
+            lambda: open_board(case.rig.board, options),
+            request,
+            fresh,
+            Quiet(),
+            disguise=disguise_of(case),
+        ),
         lambda: False,
     )
     if outcome.error is not None or not outcome.recorded:

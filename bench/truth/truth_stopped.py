@@ -23,11 +23,13 @@ from whylate.causes.answer import Answer, answer_of
 from whylate.causes.piece import Cause
 from whylate.lab.causes.catalogue import use
 from whylate.lab.description import virtual_board
+from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.machine_stops import MachineStops
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request, recorder_plan
 
 RIGHT = frozenset({Cause.STEAL, Cause.UNEXPLAINED, Cause.NOT_OBSERVED})
 STOP_US = 20_000
@@ -40,16 +42,14 @@ def explained(name: str, seed: int, seconds: float, directory: Path) -> Answer:
     """Measure a board in real time while it is stopped again and again, and explain its tail."""
     board = QemuBoard(virtual_board(name), VirtualOptions(cpus=1))
     used = use("machine-stopped", {"size_us": STOP_US, "period_us": 500_000, "seed": seed})
-    request = Request(
-        duration_ns=int(seconds * 1e9),
-        interval_ns=1_000_000,
-        cpus=(CPU,),
-        priority=PRIORITY,
-        allow_idle_states=False,
-        spool=False,
-        loads=(),
-        settings=(),
-        recorder=recorder_plan(threshold_ns=LATE_NS),
+    request = RunPlan(
+        workload=Wakeup(
+            duration_ns=int(seconds * 1e9),
+            interval_ns=1_000_000,
+            priority=PRIORITY,
+            recorder=RecorderPlan(threshold_ns=LATE_NS),
+        ),
+        cpus=[CPU],
     )
     with ready(board, tell_nobody):
         pid = board.machine.pid

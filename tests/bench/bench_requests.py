@@ -7,21 +7,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.progress import Progress
-from whylate.run.request import Request
 
 
-def request(seconds: float) -> Request:
+def request(seconds: float) -> RunPlan:
     """One CPU, a millisecond's interval."""
-    return Request(
-        duration_ns=int(seconds * 1e9),
-        interval_ns=1_000_000,
-        cpus=(0,),
-        priority=95,
-        allow_idle_states=True,
-        spool=False,
-        loads=(),
-        settings=(),
+    return RunPlan(
+        workload=Wakeup(
+            duration_ns=int(seconds * 1e9), interval_ns=1_000_000, allow_idle_states=True
+        ),
+        cpus=[0],
     )
 
 

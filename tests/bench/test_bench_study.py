@@ -19,8 +19,9 @@ from bench_supplies import Strip, strip
 from study_watchers import Telling
 from whylate.boards.labgrid.board import BenchOptions
 from whylate.boards.labgrid.open import labgrid_board
+from whylate.recording.workloads.wakeup import Wakeup
+from whylate.run.errors import RequestError
 from whylate.run.loads import parse_load
-from whylate.run.request import RequestError
 from whylate.study.cards import Cards, image_sums
 from whylate.study.carry_out import Result, run_study
 from whylate.study.journal import StudyJournal
@@ -58,15 +59,12 @@ class Bench:
     def plan(self) -> StudyPlan:
         variants = [Variant(name, {"image": str(path)}) for name, path in self.images.items()]
         return StudyPlan(
+            workload=Wakeup(duration_ns=200_000_000, interval_ns=1_000_000, priority=80),
             boards=["board7"],
             variants=variants,
-            # A load: what runs on the board while it is measured.
             loads=[LoadSet("looking", [parse_load(f"cmd:{self.directory}/look")])],
             stop=Stop("runs", [2]),
-            duration_ns=200_000_000,
-            interval_ns=1_000_000,
             cpus=[0],
-            recorder=False,
             image_sha256=image_sums(variants),
         )
 

@@ -10,16 +10,11 @@ from windows import PRIO, ordinary
 
 from whylate.causes.answer import Answer, answer
 from whylate.recording.events import Why, Window
-from whylate.recording.manifest import (
-    CpuAccount,
-    Fact,
-    Manifest,
-    Plan,
-    ProbeReport,
-    RecorderPlan,
-    RecorderReport,
-)
+from whylate.recording.manifest import CpuAccount, Fact, Manifest, ProbeReport, RecorderReport
+from whylate.recording.plan import RunPlan
 from whylate.recording.samples import CpuSamples
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 
 MS = 1_000_000
 REPORT = RecorderReport("bpf", None, 4096, [], 0, 0, 0, 0, None, None)
@@ -27,11 +22,17 @@ REPORT = RecorderReport("bpf", None, 4096, [], 0, 0, 0, 0, None, None)
 
 def manifest(count: int, recorder: RecorderReport | None = REPORT, facts: Sequence[Fact] = (),
              threshold_ns: int | None = None) -> Manifest:  # fmt: skip
-    plan = Plan("wakeup", count * MS, MS, [0], 95, False, False, [], [],
-                recorder=RecorderPlan("best", threshold_ns, 2000, 1000))  # fmt: skip
+    plan = RunPlan(
+        workload=Wakeup(
+            duration_ns=count * MS,
+            interval_ns=MS,
+            recorder=RecorderPlan("best", threshold_ns, 2000, 1000),
+        ),
+        cpus=[0],
+    )
     probe = ProbeReport("0", "x86_64", "", None, None, 1, 20, 0, 0, 0, 0)
     account = CpuAccount(0, 0, count * MS, count, count, 0, 0, "fifo", 95, True)
-    return Manifest("whylate-recording", 3, "complete", "", "0", "b", "CLOCK_MONOTONIC", plan,
+    return Manifest("whylate-recording", 6, "complete", "", "0", "b", "CLOCK_MONOTONIC", plan,
                     [account], [], list(facts), [], probe, [], recorder=recorder)  # fmt: skip
 
 

@@ -62,7 +62,8 @@ def test_of_a_run_that_a_late_activation_ended_that_one_is_explained() -> None:
     run = manifest(1000)
     assert run.plan.recorder is not None
     recorder = msgspec.structs.replace(run.plan.recorder, stop_above_ns=200_000)
-    plan = msgspec.structs.replace(run.plan, recorder=recorder)
+    workload = msgspec.structs.replace(run.plan.workload, recorder=recorder)
+    plan = msgspec.structs.replace(run.plan, workload=workload)
     latency = [late.get(i, 10_000) for i in range(1000)]
     stop = window(999, 400_000, "stop")
     found = answer(msgspec.structs.replace(run, plan=plan), samples(latency), [stop])

@@ -11,15 +11,21 @@ from click.testing import CliRunner
 
 from whylate.boards.local import LocalBoard
 from whylate.cli.diff import command
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request
 
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("diff") / "r"
-    request = Request(100_000_000, 1_000_000, (0,), 10, True, False, (), ())
+    request = RunPlan(
+        workload=Wakeup(
+            duration_ns=100_000_000, interval_ns=1_000_000, priority=10, allow_idle_states=True
+        ),
+        cpus=[0],
+    )
     measure(LocalBoard(), request, directory, Quiet())
     return directory
 

@@ -16,6 +16,8 @@ from whylate.cli import whylate
 from whylate.cli.study_run import _end
 from whylate.cli.study_show import _status
 from whylate.compare.runs import Run
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.study import evidence
 from whylate.study.effects import Effect, EffectsOf
 from whylate.study.journal import StudyJournal, read_study
@@ -74,12 +76,13 @@ def study(
         monkeypatch.setattr(evidence, "read_run", read)
         names = [f"pc{number}" for number in range(boards)]
         plan = StudyPlan(
+            workload=Wakeup(
+                duration_ns=10**9, interval_ns=10**6, priority=80, recorder=RecorderPlan()
+            ),
             boards=names,
             variants=[Variant("base"), Variant("other", {"priority": "20"})],
             loads=[LoadSet("idle", [])],
             stop=Stop("looks", [6, 8]),
-            duration_ns=10**9,
-            interval_ns=10**6,
         )
         with StudyJournal(directory, plan) as journal:
             for board in names:

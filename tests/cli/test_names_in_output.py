@@ -16,6 +16,8 @@ from click.testing import CliRunner, Result
 import whylate as package
 from whylate.cli import study_view, whylate
 from whylate.cli.live import LiveView
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.report.plain_console import plain_console
 from whylate.study.evidence import Key, Standing
 from whylate.study.journal import StudyJournal
@@ -51,12 +53,11 @@ def test_a_unit_is_no_style_and_no_control_character(tmp_path: Path) -> None:
 
 def study(directory: Path) -> StudyPlan:
     plan = StudyPlan(
+        workload=Wakeup(duration_ns=10**9, interval_ns=10**6, priority=80, recorder=RecorderPlan()),
         boards=[ADDRESS],
         variants=[Variant("base"), Variant("[/b]\x1b", {"priority": "20"})],
         loads=[LoadSet("[red]", [])],
         stop=Stop("runs", [4]),
-        duration_ns=10**9,
-        interval_ns=10**6,
     )
     with StudyJournal(directory, plan):
         return plan

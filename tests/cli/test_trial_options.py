@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from benchmark_plans import benchmark
 from whylate.cli import whylate
-from whylate.recording.points import ClockPoint, CounterPlan, MemoryPoint, SwitchPoint
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads import Benchmark
+from whylate.recording.workloads.benchmarks import BenchmarkWorkload, CounterPlan
+from whylate.recording.workloads.clock import ClockPoint
+from whylate.recording.workloads.memory import MemoryPoint
+from whylate.recording.workloads.switch import SwitchPoint
 from whylate.run.counters import CounterError, check_counters, counters_named
-from whylate.run.sweeps import clock_points, memory_points, parse_size, switch_points
-from whylate.run.trial_requests import TrialsError, TrialsRequest, trials_plan, with_parameter
+from whylate.run.errors import RequestError
+from whylate.run.resolve import resolve
+from whylate.run.workloads import rules
+from whylate.run.workloads.clock import clock_points
+from whylate.run.workloads.memory import memory_points
+from whylate.run.workloads.sweeps import parse_size
+from whylate.run.workloads.switch import switch_points
 
 WRONG = [
     (["--workload", "memory", "--tasks", "2"], "--tasks is of the workload switch"),
@@ -67,6 +79,18 @@ def test_sizes(text: str, size: int | None) -> None:
     assert parse_size(text) == size
 
 
+def resolved(
+    workload: Benchmark, cpus: list[int] | None, available: tuple[int, ...], seed: int
+) -> BenchmarkWorkload:
+    plan = resolve(RunPlan(workload=workload, cpus=cpus, seed=seed), available).benchmark
+    assert plan is not None
+    return plan
+
+
+def with_parameter(workload: Benchmark, name: str, value: str) -> Any:
+    return rules(workload).with_parameter(workload, name, value)
+
+
 def test_every_combination_is_a_point_and_none_twice() -> None:
     rings = switch_points((2, 4), (0, 4096), ("pipe", "futex"), ("process", "thread"))
     assert len(rings) == len(set(rings)) == 16
@@ -80,28 +104,28 @@ def test_every_combination_is_a_point_and_none_twice() -> None:
 
 
 def test_a_round_has_every_point_once_in_an_order_of_its_own() -> None:
-    request = TrialsRequest(switch_points((2, 3, 4, 5, 6)), rounds=20)
-    plan = trials_plan(request, None, (3, 4), 1)
+    request = benchmark(switch_points((2, 3, 4, 5, 6)), rounds=20)
+    plan = resolved(request, None, (3, 4), 1)
     rounds = [plan.order[at : at + 5] for at in range(0, 100, 5)]
     assert all(sorted(one) == [0, 1, 2, 3, 4] for one in rounds)
     assert len({tuple(one) for one in rounds}) > 10
-    assert plan.order == trials_plan(request, None, (3, 4), 1).order
-    assert plan.order != trials_plan(request, None, (3, 4), 2).order
+    assert plan.order == resolved(request, None, (3, 4), 1).order
+    assert plan.order != resolved(request, None, (3, 4), 2).order
     # On one CPU, unless told otherwise.
     assert plan.points[0] == SwitchPoint(2, cpus=(3,))
 
 
 def test_where_points_run() -> None:
-    clock = TrialsRequest(clock_points(("monotonic",), (1,)))
-    assert trials_plan(clock, None, (0, 1), 1).points == [ClockPoint("monotonic", cpus=(0, 1))]
-    memory = TrialsRequest(memory_points(("set",), (4096,)))
-    assert trials_plan(memory, (5,), (0, 5), 1).points == [MemoryPoint("set", 4096, cpu=5)]
-    free = TrialsRequest(memory.points, free=True)
-    assert trials_plan(free, None, (0, 5), 1).points == [MemoryPoint("set", 4096)]
+    clock = benchmark(clock_points(("monotonic",), (1,)))
+    assert resolved(clock, None, (0, 1), 1).points == [ClockPoint("monotonic", cpus=(0, 1))]
+    memory = benchmark(memory_points(("set",), (4096,)))
+    assert resolved(memory, [5], (0, 5), 1).points == [MemoryPoint("set", 4096, cpu=5)]
+    free = benchmark(memory.points, free=True)
+    assert resolved(free, None, (0, 5), 1).points == [MemoryPoint("set", 4096)]
 
 
 def test_a_knob_changes_a_parameter_of_all_points() -> None:
-    request = TrialsRequest(memory_points(("copy", "set"), (4096, 8192)))
+    request = benchmark(memory_points(("copy", "set"), (4096, 8192)))
     changed = with_parameter(request, "pages", "thp")
     assert {one.pages for one in changed.points if isinstance(one, MemoryPoint)} == {"thp"}
     assert len(changed.points) == 4
@@ -109,20 +133,20 @@ def test_a_knob_changes_a_parameter_of_all_points() -> None:
     assert len(with_parameter(request, "sizes", "4k").points) == 2
     for name, value in (("pages", "big"), ("nope", "1"), ("cpu", "1"), ("sizes", "x"),
                         ("sizes", "1000")):  # fmt: skip
-        with pytest.raises(TrialsError):
+        with pytest.raises(RequestError):
             with_parameter(request, name, value)
     # What is only set has no source that could differ.
-    with pytest.raises(TrialsError, match="would change nothing"):
-        with_parameter(TrialsRequest(memory_points(("set",), (4096,))), "source", "zeros")
-    rings = TrialsRequest(switch_points((2, 4)))
+    with pytest.raises(RequestError, match="would change nothing"):
+        with_parameter(benchmark(memory_points(("set",), (4096,))), "source", "zeros")
+    rings = benchmark(switch_points((2, 4)))
     changed = with_parameter(with_parameter(rings, "kind", "thread"), "set_size", "4k")
-    assert changed.points == switch_points((2, 4), (4096,), ("pipe",), ("thread",))
-    with pytest.raises(TrialsError, match="--tasks must lie between"):
+    assert changed.points == list(switch_points((2, 4), (4096,), ("pipe",), ("thread",)))
+    with pytest.raises(RequestError, match="--tasks must lie between"):
         with_parameter(rings, "tasks", "99999")
-    clocks = TrialsRequest(clock_points(("monotonic",), (1,)))
-    assert with_parameter(clocks, "via", "syscall").points == (
-        ClockPoint("monotonic", 1, "syscall"),
-    )
+    clocks = benchmark(clock_points(("monotonic",), (1,)))
+    assert with_parameter(clocks, "via", "syscall").points == [
+        ClockPoint("monotonic", 1, "syscall")
+    ]
 
 
 @pytest.mark.parametrize(

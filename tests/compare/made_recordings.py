@@ -8,8 +8,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.recording.manifest import CpuAccount, Fact, Manifest, Plan, ProbeReport
+from whylate.recording.manifest import CpuAccount, Fact, Manifest, ProbeReport
 from whylate.recording.parquet import SamplesWriter
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.wire.samples import Rows
 
 MS = 1_000_000
@@ -31,11 +33,10 @@ def recording(
     writer.rows(0, Rows(np.arange(n), latency_ns, np.zeros(n, bool)))
     writer.close()
     manifest = Manifest(
-        format="whylate-recording", schema_version=1, state="complete", created=created,
+        format="whylate-recording", schema_version=6, state="complete", created=created,
         whylate="0", board="b", clock="CLOCK_MONOTONIC",
-        plan=Plan(
-            workload="wakeup", duration_ns=n * interval_ns, interval_ns=interval_ns, cpus=[0],
-            priority=95, allow_idle_states=False, spool=False, loads=[], settings=[],
+        plan=RunPlan(
+            workload=Wakeup(duration_ns=n * interval_ns, interval_ns=interval_ns), cpus=[0]
         ),
         cpus=[
             CpuAccount(

@@ -10,7 +10,8 @@ from journals import START, opening, write_journal
 from msgspec.structs import replace
 
 from leb128 import leb128, zigzag
-from whylate.recording.manifest import AppPlan, RecorderPlan
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.app import App, CommTarget, Target
 from whylate.wire.messages import (
     CpuResult,
     CpuStarted,
@@ -75,17 +76,15 @@ def app_journal(
     seen: int,
     dropped: int = 0,
     cpus: int = 1,
-    app: AppPlan | None = None,
+    app: Target | None = None,
     ended: bool = True,
     recorder: Message | None = RecorderStarted("bpf", 4096),  # noqa: B008 (it is frozen)
     end_ns: int = SECOND,
 ) -> Path:
     """Write the journal of a second's run; seen, dropped: what the probe counted on CPU 0."""
     begun = opening(RECORDER)
-    plan = replace(
-        begun.plan, workload="app", duration_ns=SECOND, interval_ns=0, cpus=list(range(cpus)),
-        priority=0, app=app or AppPlan(comm="pacer"),
-    )  # fmt: skip
+    workload = App(duration_ns=SECOND, recorder=RECORDER, target=app or CommTarget("pacer"))
+    plan = replace(begun.plan, workload=workload, cpus=list(range(cpus)))
     sent = [
         *([recorder] if recorder is not None else []),
         *(CpuStarted(cpu, 0, 0, 0, START, START + SECOND, 0) for cpu in range(cpus)),

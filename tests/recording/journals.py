@@ -9,7 +9,10 @@ import msgspec
 
 from leb128 import leb128, zigzag
 from whylate.recording.journal import CLOSING, NAME, OPENING, Closing, Opening
-from whylate.recording.manifest import SCHEMA_VERSION, Plan, RecorderPlan
+from whylate.recording.manifest import SCHEMA_VERSION
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.wire.frame import encode_frame
 from whylate.wire.messages import CpuResult, CpuStarted, Message, Result, Samples
 
@@ -26,11 +29,12 @@ def samples(latencies: Sequence[int] = LATENCIES, first: int = 0) -> Samples:
 
 
 def opening(recorder: RecorderPlan | None) -> Opening:
-    plan = Plan(
-        workload="wakeup", duration_ns=len(LATENCIES) * INTERVAL, interval_ns=INTERVAL, cpus=[0],
-        priority=95, allow_idle_states=False, spool=False, loads=[], settings=[],
-        recorder=recorder,
-    )  # fmt: skip
+    plan = RunPlan(
+        workload=Wakeup(
+            duration_ns=len(LATENCIES) * INTERVAL, interval_ns=INTERVAL, recorder=recorder
+        ),
+        cpus=[0],
+    )
     return Opening(
         schema_version=SCHEMA_VERSION, created="2026-01-01T00:00:00+00:00", whylate="0",
         board="b", clock="CLOCK_MONOTONIC", plan=plan, facts=[], probe_version="0",

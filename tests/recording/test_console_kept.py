@@ -28,7 +28,9 @@ from whylate.recording.errors import DiskError
 from whylate.recording.finish import finish
 from whylate.recording.journal import NAME as JOURNAL
 from whylate.recording.journal import OPENING, Opening
-from whylate.recording.manifest import SCHEMA_VERSION, Manifest, Plan
+from whylate.recording.manifest import SCHEMA_VERSION, Manifest
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.console import console_kept
 from whylate.wire.frame import encode_frame
 
@@ -100,7 +102,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 def finished(directory: Path) -> Manifest:
     """The manifest of a recording that has this console."""
-    plan = Plan("wakeup", 10**9, 10**6, [0], 95, False, False, [], [])
+    plan = RunPlan(workload=Wakeup(duration_ns=10**9, interval_ns=10**6), cpus=[0])
     opening = Opening(
         SCHEMA_VERSION, "2025-01-02T03:04:05Z", "0.1.0", "board7", "CLOCK_MONOTONIC", plan, [],
         "0.1.0", "x86_64", "0" * 64, 1, 25, [],

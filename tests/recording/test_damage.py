@@ -20,10 +20,11 @@ from whylate.recording.errors import RecordingError
 from whylate.recording.finish import MANIFEST, finish
 from whylate.recording.journal import CLOSING, OPENING, locked, read_journal
 from whylate.recording.manifest import SCHEMA_VERSION
+from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request
 from whylate.wire.frame import encode_frame
 
 
@@ -37,7 +38,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(path / "journal", keep)
         return finish(path)
 
-    request = Request(1_500_000_000, 500_000, None, 95, False, False, (), ())
+    request = RunPlan(workload=Wakeup(duration_ns=1_500_000_000, interval_ns=500_000))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("whylate.run.measure.finish", keep_journal)
         measure(LocalBoard(), request, directory, Quiet())

@@ -11,20 +11,18 @@ import numpy as np
 
 from whylate.causes.answer import Answer, answer, answer_of, stories_of
 from whylate.recording.manifest import (
-    CausePlan,
     Change,
     CpuAccount,
     CrashReport,
     Fact,
-    LoadPlan,
     LoadReport,
     Manifest,
-    Plan,
     ProbeReport,
-    Setting,
 )
+from whylate.recording.plan import FaultPlan, LoadPlan, RunPlan, Setting
 from whylate.recording.reader import open_recording
 from whylate.recording.samples import CpuSamples, CpuStages
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.summary.model import (
     Caution,
     Estimate,
@@ -174,20 +172,15 @@ def manifest_of(samples: Sequence[CpuSamples], summary: Summary) -> Manifest:
     facts = [msgspec.structs.replace(f, theme=f.name.split(".")[0]) for f in facts]
     return Manifest(
         format="whylate-recording",
-        schema_version=1,
+        schema_version=6,
         state="complete",
         created=summary.created,
         whylate="0.1.0",
         board=summary.board,
         clock="CLOCK_MONOTONIC",
-        plan=Plan(
-            workload="wakeup",
-            duration_ns=summary.planned_ns,
-            interval_ns=INTERVAL_NS,
+        plan=RunPlan(
+            workload=Wakeup(duration_ns=summary.planned_ns, interval_ns=INTERVAL_NS),
             cpus=[s.cpu for s in samples],
-            priority=95,
-            allow_idle_states=False,
-            spool=False,
             loads=[LoadPlan("memory", 2)],
             settings=[Setting("/proc/sys/kernel/sched_rt_runtime_us", "-1")],
         ),
@@ -289,7 +282,7 @@ def hostile_run() -> tuple[Summary, Manifest, list[CpuSamples]]:
         requirements=[Requirement(HOSTILE, "no verdict", HOSTILE)],
         virtual_time=True,
         samples_sha256=HOSTILE,
-        causes=[CausePlan(HOSTILE, {HOSTILE: HOSTILE})],
+        causes=[FaultPlan(HOSTILE, {HOSTILE: HOSTILE})],
         crashes=[CrashReport(HOSTILE, HOSTILE, [HOSTILE] * 3, 7, True)],
         interval_note=HOSTILE,
     )

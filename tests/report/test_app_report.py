@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from app_runs import SECOND, app_manifest, several_threads, woken_lane
-from whylate.recording.manifest import AppPlan
 from whylate.recording.samples import CpuSamples
+from whylate.recording.workloads.app import CommandTarget, PidTarget, Target
 from whylate.report.html import render_html
 from whylate.report.terminal import print_summary
 from whylate.summary.summarize import summarize
@@ -18,14 +18,14 @@ from whylate.summary.summarize import summarize
 NAMES = {pid: f"worker-{pid - 300}" for pid in range(300, 319)}
 
 
-def printed(lanes: list[CpuSamples], app: AppPlan | None = None, width: int = 90) -> str:
+def printed(lanes: list[CpuSamples], app: Target | None = None, width: int = 90) -> str:
     summary = summarize(lanes, app_manifest(lanes, app=app, names=NAMES), "r")
     out = io.StringIO()
     print_summary(summary, Console(file=out, width=width))
     return out.getvalue()
 
 
-def page(lanes: list[CpuSamples], names: dict[int, str] = NAMES, app: AppPlan | None = None) -> str:
+def page(lanes: list[CpuSamples], names: dict[int, str] = NAMES, app: Target | None = None) -> str:
     manifest = app_manifest(lanes, names=names, app=app)
     return render_html(summarize(lanes, manifest, "r"), manifest, lanes)
 
@@ -53,9 +53,9 @@ def test_one_thread_is_not_printed_twice() -> None:
 
 
 def test_a_command_is_shown_as_a_shell_would_take_it() -> None:
-    app = AppPlan(command=["./pacer", "--say", "two words"])
+    app = CommandTarget(["./pacer", "--say", "two words"])
     assert "wakeups of ./pacer --say 'two words', 10 s" in printed(several_threads(), app)
-    assert "wakeups of process 312, 10 s" in printed(several_threads(), AppPlan(pid=312))
+    assert "wakeups of process 312, 10 s" in printed(several_threads(), PidTarget(312))
 
 
 @pytest.mark.parametrize("width", [60, 78, 80, 90, 120])
@@ -86,7 +86,7 @@ def test_the_page_has_threads_and_then_cpus() -> None:
 
 def test_names_of_threads_and_programs_are_only_ever_text() -> None:
     evil = "</td><script>alert(1)</script>"
-    text = page(several_threads(), dict.fromkeys(range(300, 320), evil), AppPlan(command=[evil]))
+    text = page(several_threads(), dict.fromkeys(range(300, 320), evil), CommandTarget([evil]))
     assert "alert(1)</script>" not in text
     assert "&lt;script&gt;" in text
     lanes = several_threads()

@@ -10,7 +10,7 @@ import pytest
 import trial_examples
 from report_examples import cpu_samples, summary_of
 
-from whylate.recording.points import CommandPoint
+from whylate.recording.workloads.command import CommandPoint
 from whylate.report.exports import Kernel, bencher, kcidb, lava, of_latencies, of_trials
 from whylate.summary.model import Requirement, Summary, Trust
 from whylate.summary.trial_model import Measured, PointFigures

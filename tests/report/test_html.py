@@ -26,7 +26,8 @@ from report_examples import (
 )
 from rich.console import Console
 
-from whylate.recording.manifest import CausePlan, Change, CrashReport, Fact
+from whylate.recording.manifest import Change, CrashReport, Fact
+from whylate.recording.plan import FaultPlan
 from whylate.recording.samples import CpuSamples
 from whylate.report.html import render_html, write_report
 from whylate.report.terminal import print_summary
@@ -93,7 +94,7 @@ def test_a_crash_is_shown_with_its_line_and_its_calls_and_a_page_stays_a_page() 
 def test_a_known_cause_that_acted_is_said() -> None:
     summary, manifest, samples = run_of(n=5_000)
     assert "known cause" not in render_html(summary, manifest, samples)
-    cause = CausePlan("irqs-off", {"size_us": 300})
+    cause = FaultPlan("irqs-off", {"size_us": 300})
     caused = msgspec.structs.replace(summary, causes=[cause])
     assert "known cause irqs-off size_us=300" in render_html(caused, manifest, samples)
     console = Console(record=True, width=100)

@@ -9,7 +9,7 @@ import pytest
 from report_examples import hostile_answer, hostile_run, recorded_run, run_of, staged_run
 
 from app_runs import app_manifest, several_threads
-from whylate.recording.manifest import AppPlan
+from whylate.recording.workloads.app import CommandTarget
 from whylate.report.html import write_report
 from whylate.summary.summarize import summarize
 
@@ -69,7 +69,7 @@ def app_run() -> Any:
     """A run of a watched program, whose threads have names that no page was made for."""
     lanes = several_threads()
     names = {300 + k: "W" * 15 for k in range(20)}
-    manifest = app_manifest(lanes, names=names, app=AppPlan(command=["./pro gram", "-x" * 200]))
+    manifest = app_manifest(lanes, names=names, app=CommandTarget(["./pro gram", "-x" * 200]))
     return summarize(lanes, manifest, "runs/app"), manifest, lanes
 
 

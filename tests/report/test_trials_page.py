@@ -12,8 +12,9 @@ from rich.console import Console
 
 from app_runs import app_manifest
 from whylate.compare.runs import Arm, Run
-from whylate.recording.point_names import point_names
-from whylate.recording.points import Point, SwitchPoint
+from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.point_names import point_names
+from whylate.recording.workloads.switch import SwitchPoint
 from whylate.report.chart import HEIGHT, LEFT, WIDTH
 from whylate.report.sweeps import MOST_CHARTS, MOST_SERIES, Swept, sweep_charts, swept_by
 from whylate.report.trials import number, print_trials, subject
@@ -87,7 +88,7 @@ def test_sides_are_laid_over_each_other() -> None:
 
 
 def test_no_side_is_left_out_of_charts_of_many_settings() -> None:
-    points: list[Point] = [SwitchPoint(tasks, set_bytes=size << 10)
+    points: list[BenchmarkPoint] = [SwitchPoint(tasks, set_bytes=size << 10)
                            for tasks in (2, 8) for size in range(20)]  # fmt: skip
     found = [
         PointFigures(name, point, 6, 6, {"ns_per_switch": Measured(1000.0)})

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from whylate.recording.point_names import point_names
-from whylate.recording.points import ClockPoint, MemoryPoint, Point, SwitchPoint, workload_of_points
+from benchmark_plans import benchmark
+from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.clock import ClockPoint
+from whylate.recording.workloads.memory import MemoryPoint
+from whylate.recording.workloads.point_names import point_names
+from whylate.recording.workloads.switch import SwitchPoint
 from whylate.summary.model import Caution, Trust
 from whylate.summary.trial_model import (
     Measured,
@@ -25,7 +29,7 @@ def around(value: float) -> Measured:
 
 
 def summary(
-    points: Sequence[Point],
+    points: Sequence[BenchmarkPoint],
     found: Sequence[PointFigures],
     *,
     networks: Sequence[NetworkFigures] = (),
@@ -34,7 +38,7 @@ def summary(
     return TrialsSummary(
         recording="recordings/x", board=f"board{HOSTILE}", state="complete",
         created="2026-01-01T00:00:00+00:00", kernel="6.1", cpu_model="Cortex-A9",
-        workload=workload_of_points(points), common="small pages, libc, CPU 0", rounds=10,
+        workload=benchmark(points).kind, common="small pages, libc, CPU 0", rounds=10,
         repetitions=5,
         trust=Trust("no verdict", [f"{one.name}: {one.refused}." for one in refused])
         if refused else Trust("ok", []),
@@ -45,7 +49,7 @@ def summary(
 
 def memory() -> TrialsSummary:
     kinds = [MemoryPoint("copy", 64, "untouched"), MemoryPoint("copy", 64), MemoryPoint("set", 64)]
-    points: list[Point] = [
+    points: list[BenchmarkPoint] = [
         replace(one, size=size << 20) for one in kinds for size in (1, 4, 64, 1024)
     ]
     found = [
@@ -59,7 +63,7 @@ def memory() -> TrialsSummary:
 
 
 def switch() -> TrialsSummary:
-    points: list[Point] = [SwitchPoint(tasks) for tasks in (2, 4, 6, 7, 8, 20, 64)]
+    points: list[BenchmarkPoint] = [SwitchPoint(tasks) for tasks in (2, 4, 6, 7, 8, 20, 64)]
     found = [
         PointFigures(name, point, 10, 50, {"ns_per_switch": around(1000 + 300 * (at > 2)),
                                            "ns_per_hop": around(1400)},
@@ -70,7 +74,7 @@ def switch() -> TrialsSummary:
 
 
 def clock() -> TrialsSummary:
-    points: list[Point] = [ClockPoint("monotonic", n, "syscall") for n in (1, 2, 3, 4)]
+    points: list[BenchmarkPoint] = [ClockPoint("monotonic", n, "syscall") for n in (1, 2, 3, 4)]
     found = [
         PointFigures(name, point, 10, 50, {"ns_per_call": around(3000 + 900 * at),
                                            "calls_per_us": around(0.3 + 0.1 * at)},

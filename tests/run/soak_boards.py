@@ -9,9 +9,11 @@ import numpy as np
 
 from whylate.boards.board import BoardError, Finished, StartedProbe, Tell
 from whylate.probe.client import Stream
-from whylate.recording.manifest import CpuAccount, Manifest, Plan, ProbeReport
+from whylate.recording.manifest import CpuAccount, Manifest, ProbeReport
+from whylate.recording.plan import RunPlan
 from whylate.recording.reader import Recording
 from whylate.recording.samples import CpuSamples
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.summary.trust import assess
 
 MS = 1_000_000
@@ -127,17 +129,7 @@ def recording(directory: Path, *, dropped: int = 0, policy: str = "fifo") -> Rec
         priority=95,
         memory_locked=True,
     )
-    plan = Plan(
-        workload="wakeup",
-        duration_ns=100 * MS,
-        interval_ns=MS,
-        cpus=[0],
-        priority=95,
-        allow_idle_states=False,
-        spool=False,
-        loads=[],
-        settings=[],
-    )
+    plan = RunPlan(workload=Wakeup(duration_ns=100 * MS, interval_ns=MS), cpus=[0])
     probe = ProbeReport(
         version="0.1.0",
         arch="x86_64",
@@ -153,7 +145,7 @@ def recording(directory: Path, *, dropped: int = 0, policy: str = "fifo") -> Rec
     )
     manifest = Manifest(
         format="whylate-recording",
-        schema_version=1,
+        schema_version=6,
         state="complete",
         created="2025-01-02T03:04:05Z",
         whylate="0.1.0",

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from whylate.boards.local import LocalBoard
+from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request
 
 CPU = 0
 INTERVAL_NS = 1_000_000
@@ -43,7 +44,9 @@ def test_overruns_are_counted_as_a_known_stall_makes_them(tmp_path: Path) -> Non
     hog = subprocess.Popen(
         [sys.executable, "-c", HOG, str(CPU), str(STALLS)], stdout=subprocess.PIPE, text=True
     )
-    request = Request(4_000_000_000, INTERVAL_NS, (CPU,), 95, False, False, (), ())
+    request = RunPlan(
+        workload=Wakeup(duration_ns=4_000_000_000, interval_ns=INTERVAL_NS), cpus=[CPU]
+    )
     manifest = measure(LocalBoard(), request, tmp_path / "r", Quiet())
     out, _ = hog.communicate(timeout=30)
     held = json.loads(out)

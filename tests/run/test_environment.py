@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
-from whylate.recording.manifest import AppPlan, LoadPlan
+from whylate.recording.plan import LoadPlan, RunPlan
+from whylate.recording.workloads.app import App, CommandTarget, CommTarget
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.environment import check_variable, with_variables
-from whylate.run.request import Request, RequestError
+from whylate.run.errors import RequestError
 
-IDLE = Request(10**9, 10**6, None, 80, False, False, (), ())
+IDLE = RunPlan(workload=Wakeup(duration_ns=10**9, interval_ns=10**6, priority=80))
 
 
 def test_every_command_of_a_run_is_given_the_variables_and_nothing_else_is() -> None:
-    loads = (LoadPlan("memory", 2), LoadPlan("cmd", 1, "sh -c 'echo $A'"))
+    loads = [LoadPlan("memory", 2), LoadPlan("cmd", 1, "sh -c 'echo $A'")]
     given = with_variables(replace(IDLE, loads=loads), (("A", "b c'\"$(x)"), ("B", "2")))
     assert given.loads[0] == loads[0]
     command = given.loads[1].command
@@ -24,21 +26,22 @@ def test_every_command_of_a_run_is_given_the_variables_and_nothing_else_is() -> 
 
 
 def test_a_program_that_is_watched_is_given_them_too() -> None:
-    app = AppPlan(command=["player", "a file"])
-    given = with_variables(replace(IDLE, app=app), (("A", "1"),))
-    assert given.app == AppPlan(command=["env", "A=1", "player", "a file"])
+    app = CommandTarget(["player", "a file"])
+    plan = RunPlan(workload=App(duration_ns=10**9, target=app))
+    given = with_variables(plan, (("A", "1"),))
+    assert given.target == CommandTarget(["env", "A=1", "player", "a file"])
 
 
 def test_a_run_without_commands_is_refused_where_there_are_variables() -> None:
-    for app in (None, AppPlan(comm="player")):
-        request = replace(IDLE, loads=(LoadPlan("memory", 1),), app=app)
+    for workload in (IDLE.workload, App(duration_ns=10**9, target=CommTarget("player"))):
+        request = replace(IDLE, loads=[LoadPlan("memory", 1)], workload=workload)
         with pytest.raises(RequestError, match="nothing would see env:A"):
             with_variables(request, (("A", "1"),))
         assert with_variables(request, ()) is request
 
 
 def test_a_command_that_grows_too_long_is_one_line() -> None:
-    request = replace(IDLE, loads=(LoadPlan("cmd", 1, "x " * 31),))
+    request = replace(IDLE, loads=[LoadPlan("cmd", 1, "x " * 31)])
     with pytest.raises(RequestError, match="at most 32 words"):
         with_variables(request, (("A", "1"),))
 

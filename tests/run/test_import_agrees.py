@@ -17,13 +17,15 @@ from whylate.causes.piece import Cause, Piece
 from whylate.causes.pieces import cut
 from whylate.recording.activation import Activation
 from whylate.recording.events import Why, Window
+from whylate.recording.plan import RunPlan
 from whylate.recording.traces.cutout import CutOut
 from whylate.recording.traces.read import read_trace
 from whylate.recording.traces.watch import Watch
 from whylate.recording.windows import read_windows
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request, recorder_plan
 
 pytestmark = [
     pytest.mark.realtime,
@@ -71,8 +73,12 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Window], Path]:
     folder = tmp_path_factory.mktemp("both")
     text = folder / "trace.txt"
     (folder / "tracefs").mkdir()
-    request = Request(6_000_000_000, 1_000_000, (CPU,), 95, False, False, (), (),
-                      recorder=recorder_plan("best"))  # fmt: skip
+    request = RunPlan(
+        workload=Wakeup(
+            duration_ns=6_000_000_000, interval_ns=1_000_000, recorder=RecorderPlan("best")
+        ),
+        cpus=[CPU],
+    )
     # An idle CPU may hide from every tracer.
     busy = subprocess.Popen(["taskset", "-c", str(CPU), "sh", "-c", "while :; do :; done"])
     try:

@@ -17,12 +17,13 @@ from whylate.causes.answer import answer_of
 from whylate.causes.piece import Cause
 from whylate.causes.pieces import cut
 from whylate.recording.events import Kind
-from whylate.recording.manifest import Setting
+from whylate.recording.plan import RunPlan, Setting
 from whylate.recording.reader import open_recording
 from whylate.recording.windows import read_windows
+from whylate.recording.workloads.activations import Engine, RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request, recorder_plan
 
 pytestmark = [
     pytest.mark.realtime,
@@ -30,16 +31,21 @@ pytestmark = [
 ]
 
 
-def request(engine: str, threshold_ns: int | None = None) -> Request:
-    return Request(3_000_000_000, 1_000_000, None, 95, False, False, (), (),
-                   recorder=recorder_plan(engine, threshold_ns))  # fmt: skip
+def request(engine: Engine, threshold_ns: int | None = None) -> RunPlan:
+    return RunPlan(
+        workload=Wakeup(
+            duration_ns=3_000_000_000,
+            interval_ns=1_000_000,
+            recorder=RecorderPlan(engine, threshold_ns),
+        )
+    )
 
 
 @pytest.fixture(scope="module", params=["bpf", "tracefs"])
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("recorded") / "r"
-    plan = recorder_plan(request.param)
-    run = Request(4_000_000_000, 1_000_000, None, 95, False, False, (), (), recorder=plan)
+    plan = RecorderPlan(request.param)
+    run = RunPlan(workload=Wakeup(duration_ns=4_000_000_000, interval_ns=1_000_000, recorder=plan))
     manifest = measure(LocalBoard(), run, directory, Quiet())
     report = manifest.recorder
     assert report is not None
@@ -102,10 +108,10 @@ def test_a_threshold_copies_only_what_is_above_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["bpf", "tracefs"])
 def test_the_first_that_is_too_late_ends_the_run_and_shows_all_cpus(
-    tmp_path: Path, engine: str
+    tmp_path: Path, engine: Engine
 ) -> None:
-    plan = recorder_plan(engine, stop_above_ns=1_000)
-    run = Request(20_000_000_000, 1_000_000, None, 95, False, False, (), (), recorder=plan)
+    plan = RecorderPlan(engine, stop_above_ns=1_000)
+    run = RunPlan(workload=Wakeup(duration_ns=20_000_000_000, interval_ns=1_000_000, recorder=plan))
     manifest = measure(LocalBoard(), run, tmp_path / "r", Quiet())
     report = manifest.recorder
     assert report is not None
@@ -143,7 +149,7 @@ def test_it_ends_the_run_where_nothing_can_be_recorded_too(tmp_path: Path) -> No
 
 
 def test_without_it_nothing_is_recorded_and_explain_says_so(tmp_path: Path) -> None:
-    run = Request(500_000_000, 1_000_000, None, 95, False, False, (), ())
+    run = RunPlan(workload=Wakeup(duration_ns=500_000_000, interval_ns=1_000_000))
     manifest = measure(LocalBoard(), run, tmp_path / "r", Quiet())
     assert manifest.recorder is None
     found = answer_of(open_recording(tmp_path / "r"))
@@ -176,9 +182,13 @@ def test_every_manifest_has_what_an_event_costs_and_what_gathering_took(recorded
 
 @pytest.mark.skipif(not Path(STATISTICS).exists(), reason="this kernel measures no programs")
 def test_where_all_programs_are_measured_the_cost_is_that_of_the_whole_run(tmp_path: Path) -> None:
-    settings = (Setting(STATISTICS, "1"),)
-    run = Request(2_000_000_000, 1_000_000, None, 95, False, False, (), settings,
-                  recorder=recorder_plan("bpf"))  # fmt: skip
+    settings = [Setting(STATISTICS, "1")]
+    run = RunPlan(
+        workload=Wakeup(
+            duration_ns=2_000_000_000, interval_ns=1_000_000, recorder=RecorderPlan("bpf")
+        ),
+        settings=settings,
+    )
     report = measure(LocalBoard(), run, tmp_path / "r", Quiet()).recorder
     assert report is not None
     if report.engine is None:

@@ -12,12 +12,18 @@ import pytest
 from whylate.boards.board import Board, BoardError
 from whylate.boards.local import LocalBoard
 from whylate.cli.show import show_one, show_several
+from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.progress import Quiet
-from whylate.run.request import Request
 from whylate.run.several import Job, carry_out_rounds, phases
 
-REQUEST = Request(200_000_000, 1_000_000, (0,), 10, True, False, (), ())
+REQUEST = RunPlan(
+    workload=Wakeup(
+        duration_ns=200_000_000, interval_ns=1_000_000, priority=10, allow_idle_states=True
+    ),
+    cpus=[0],
+)
 
 
 def broken() -> Board:
@@ -100,7 +106,13 @@ def test_runs_that_were_not_made_are_told_of(tmp_path: Path) -> None:
 
 
 def test_a_board_without_virtual_time_says_so(tmp_path: Path) -> None:
-    virtual = Request(200_000_000, 1_000_000, (0,), 10, True, False, (), (), virtual_time=True)
+    virtual = RunPlan(
+        workload=Wakeup(
+            duration_ns=200_000_000, interval_ns=1_000_000, priority=10, allow_idle_states=True
+        ),
+        cpus=[0],
+        virtual_time=True,
+    )
     asked = Job("local", LocalBoard, virtual, tmp_path / "r", Quiet())
     (outcome,) = carry_out_rounds([[asked]], lambda: False)
     assert "local has no virtual time" in str(outcome.error)
@@ -111,9 +123,9 @@ def test_phases_divide_the_interval_and_each_has_a_seed_of_its_own(
     count: int, tmp_path: Path
 ) -> None:
     jobs = phases(job("a", LocalBoard, tmp_path), count)
-    starts = [one.request.phase_ns for one in jobs]
+    starts = [one.plan.activations.phase_ns for one in jobs if one.plan.activations]
     assert starts[0] == 0
     assert all(0 < b - a <= 1_000_000 // count + 1 for a, b in itertools.pairwise(starts))
     assert max(starts) < 1_000_000
-    assert len({one.request.seed for one in jobs}) == count
+    assert len({one.plan.seed for one in jobs}) == count
     assert len({one.directory for one in jobs}) == count

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from whylate.recording.errors import RecordingError
-from whylate.recording.manifest import LoadPlan
-from whylate.run.request import RequestError
+from whylate.recording.plan import LoadPlan
+from whylate.run.errors import RequestError
 from whylate.run.soak_journal import JOURNAL, SoakJournal, cycle_directory, read_soak
 from whylate.run.soak_model import Cycle, Outcome, SoakPlan
 

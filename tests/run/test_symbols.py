@@ -17,9 +17,11 @@ import pytest
 from whylate.boards.board import StartedProbe, Tell
 from whylate.boards.local import LocalBoard
 from whylate.recording.manifest import Manifest
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request, recorder_plan
 
 KPTR_RESTRICT = Path("/proc/sys/kernel/kptr_restrict")
 #: Everything is late, so that windows are copied and addresses are met.
@@ -54,8 +56,13 @@ def hidden() -> Iterator[None]:
 
 
 def run(board: LocalBoard, directory: Path) -> Manifest:
-    plan = Request(1_000_000_000, 1_000_000, None, 95, False, False, (), (),
-                   recorder=recorder_plan(threshold_ns=EVERYTHING))  # fmt: skip
+    plan = RunPlan(
+        workload=Wakeup(
+            duration_ns=1_000_000_000,
+            interval_ns=1_000_000,
+            recorder=RecorderPlan(threshold_ns=EVERYTHING),
+        )
+    )
     manifest = measure(board, plan, directory, Quiet())
     if manifest.recorder is None or manifest.recorder.engine is None:
         pytest.skip("nothing can be traced here")

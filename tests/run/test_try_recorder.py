@@ -19,10 +19,12 @@ from whylate.boards.local import LocalBoard
 from whylate.causes.answer import answer_of
 from whylate.causes.needs import Sees, sights
 from whylate.probe.client import Client
+from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request, recorder_plan
 from whylate.run.try_recorder import try_recorder
 
 pytestmark = [
@@ -95,8 +97,9 @@ def test_doctor_prints_what_can_be_told_apart_as_text_and_for_machines() -> None
 def test_who_may_trace_nothing_still_measures_and_explain_says_why_it_cannot(
     unprivileged: Unprivileged, tmp_path: Path
 ) -> None:
-    plan = Request(1_000_000_000, 1_000_000, None, 95, False, False, (), (),
-                   recorder=recorder_plan())  # fmt: skip
+    plan = RunPlan(
+        workload=Wakeup(duration_ns=1_000_000_000, interval_ns=1_000_000, recorder=RecorderPlan())
+    )
     manifest = measure(unprivileged, plan, tmp_path / "r", Quiet())
     assert sum(account.seen for account in manifest.cpus) > 100
     assert manifest.recorder is not None

@@ -24,8 +24,9 @@ from whylate.boards.ready import ready
 from whylate.lab.description import virtual_board
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.wakeup import Wakeup
+from whylate.run.errors import RequestError
 from whylate.run.own_knobs import OwnKnob
-from whylate.run.request import RequestError
 from whylate.study.carry_out import Result, run_study
 from whylate.study.journal import JOURNAL, StudyJournal, read_study
 from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant
@@ -112,13 +113,11 @@ def test_a_board_that_is_lost_keeps_what_it_has_and_the_other_goes_on(tmp_path: 
 
 def plan(*variants: Variant, rounds: int = 2, **more: OwnKnob) -> StudyPlan:
     return StudyPlan(
+        workload=Wakeup(duration_ns=200_000_000, interval_ns=1_000_000, priority=80),
         boards=[LOST],
         variants=list(variants),
         loads=[LoadSet("idle", [])],
         stop=Stop("runs", [rounds]),
-        duration_ns=200_000_000,
-        interval_ns=1_000_000,
-        recorder=False,
         knobs=more,
         smp=1,
     )

@@ -10,6 +10,8 @@ import pytest
 
 from compare_sides import arm
 from whylate.compare.runs import Run
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.stats.run_statistics import Value
 from whylate.study import evidence
 from whylate.study.effects import effects_of
@@ -18,13 +20,12 @@ from whylate.study.model import Done, Factor, LoadSet, Stop, StudyPlan, Variant
 
 ROUNDS = 6
 PLAN = StudyPlan(
+    workload=Wakeup(duration_ns=10**9, interval_ns=10**6, priority=80, recorder=RecorderPlan()),
     boards=["pc"],
     variants=[Variant(name) for name in ("00", "01", "10", "11")],
     factors=[Factor("priority", ("20", "30")), Factor("thp", ("never", "always"))],
     loads=[LoadSet("idle", [])],
     stop=Stop("runs", [ROUNDS]),
-    duration_ns=10**9,
-    interval_ns=10**6,
 )
 DONE = [
     Done("pc", "idle", one.name, number, f"{one.name}/{number - 1}", f"{number}", 1.0)

@@ -12,6 +12,8 @@ from compare_sides import arm
 from whylate.compare.judge import compare
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.study import evidence, peeked
 from whylate.study.evidence import Evidence, Key
 from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant
@@ -23,12 +25,11 @@ KEY = Key("pc", "idle", "other")
 
 def plan(stop: Stop, **knobs: str) -> StudyPlan:
     return StudyPlan(
+        workload=Wakeup(duration_ns=10**9, interval_ns=10**6, priority=80, recorder=RecorderPlan()),
         boards=["pc"],
         variants=[Variant("base"), Variant("other", knobs or {"priority": "20"})],
         loads=[LoadSet("idle", [])],
         stop=stop,
-        duration_ns=10**9,
-        interval_ns=10**6,
     )
 
 

@@ -15,27 +15,33 @@ import pytest
 from app_runs import app_manifest
 from own_boards import own_boards
 from whylate.causes.piece import Cause
-from whylate.recording.manifest import CausePlan, Fact, LoadPlan, Manifest, Plan, Setting
-from whylate.run.request import RequestError
+from whylate.recording.manifest import Fact, Manifest
+from whylate.recording.plan import FaultPlan, LoadPlan, RunPlan, Setting
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.app import App, CommTarget
+from whylate.recording.workloads.wakeup import Wakeup
+from whylate.run.errors import RequestError
 from whylate.study.experiment import Found, RunLate, judged, unlike
 from whylate.study.experiment_plan import Experiment, experiment
 
 LIMIT_NS = 100_000
 
 
-PLAN = Plan("wakeup", 10**9, 10**6, [0], 95, False, False, [], [])
+PLAN = RunPlan(workload=Wakeup(duration_ns=10**9, interval_ns=10**6), cpus=[0])
+APP = App(duration_ns=10**9, target=CommTarget("player"))
 
 
-def recorded(**changed: Any) -> Plan:
+def recorded(*, allow_idle_states: bool = False, **changed: Any) -> RunPlan:
     """Return the plan of a recording."""
-    return msgspec.structs.replace(PLAN, **changed)
+    workload = msgspec.structs.replace(PLAN.workload, allow_idle_states=allow_idle_states)
+    return msgspec.structs.replace(PLAN, workload=workload, **changed)
 
 
-def asked(of: Plan, what: str, target: Cause | None = None) -> Experiment:
+def asked(of: RunPlan, what: str, target: Cause | None = None) -> Experiment:
     return experiment("local", of, what, threshold_ns=LIMIT_NS, target=target)
 
 
-def knobs(of: Plan, what: str) -> list[dict[str, str]]:
+def knobs(of: RunPlan, what: str) -> list[dict[str, str]]:
     """Return the knobs with the cause on, off, and of the placebo."""
     variants = asked(of, what).plan.variants
     assert [one.name for one in variants] == ["on", "off", "placebo"]
@@ -75,7 +81,7 @@ def test_a_cause_is_switched_off_by_its_knob() -> None:
     assert knobs(of, "throttling")[1]["rt-runtime"] == "-1"
     found = asked(of, "throttling")
     assert found.targets == {Cause.THROTTLING}
-    assert found.plan.threshold_ns == LIMIT_NS
+    assert found.workload.recorder == RecorderPlan(threshold_ns=LIMIT_NS)
     assert asked(of, "thp=never", Cause.PAGE_FAULT).targets == {Cause.PAGE_FAULT}
     assert not asked(of, "thp=never").targets
 
@@ -90,14 +96,14 @@ def test_a_load_of_the_run_is_left_out() -> None:
 
 
 def test_a_known_cause_is_left_out_and_the_others_stay() -> None:
-    task = CausePlan("rt-task", {"period_us": 9000, "size_us": 200})
-    off_ = CausePlan("irqs-off", {"period_us": 7000, "size_us": 300})
-    of = recorded(causes=[task, off_], virtual_time=True)
+    task = FaultPlan("rt-task", {"period_us": 9000, "size_us": 200})
+    off_ = FaultPlan("irqs-off", {"period_us": 7000, "size_us": 300})
+    of = recorded(faults=[task, off_], virtual_time=True)
     on, off, _ = knobs(of, "irqs-off")
     assert on["cause"] == ("rt-task period_us=9000 size_us=200 irqs-off period_us=7000 size_us=300")
     assert off["cause"] == "rt-task period_us=9000 size_us=200"
     assert asked(of, "irqs-off").targets == {Cause.INTERRUPTS_OFF, Cause.PREEMPTION_OFF}
-    assert "cause" not in knobs(recorded(causes=[task], virtual_time=True), "rt-task")[1]
+    assert "cause" not in knobs(recorded(faults=[task], virtual_time=True), "rt-task")[1]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +135,7 @@ def test_what_the_runs_have_otherwise_than_the_recording_is_named() -> None:
 
 def test_a_watched_program_is_not_repeated() -> None:
     with pytest.raises(RequestError, match="not that of a program"):
-        asked(recorded(workload="app"), "thp=never")
+        asked(msgspec.structs.replace(PLAN, workload=APP), "thp=never")
 
 
 def runs(excess: Sequence[float], causes: Mapping[Cause, float]) -> list[RunLate]:

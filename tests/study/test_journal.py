@@ -7,17 +7,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from whylate.run.request import RequestError
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
+from whylate.run.errors import RequestError
 from whylate.study.journal import StudyJournal
 from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant
 
 PLAN = StudyPlan(
+    workload=Wakeup(duration_ns=10**9, interval_ns=10**6, priority=80, recorder=RecorderPlan()),
     boards=["pc"],
     variants=[Variant("a"), Variant("b", {"priority": "20"})],
     loads=[LoadSet("idle", [])],
     stop=Stop("runs", [10]),
-    duration_ns=10**9,
-    interval_ns=10**6,
 )
 
 

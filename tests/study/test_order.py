@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.study.model import LoadSet, Place, Stop, StudyPlan, Variant
 from whylate.study.order import left, order, round_of
 
 PLAN = StudyPlan(
+    workload=Wakeup(duration_ns=10**9, interval_ns=10**6, priority=80, recorder=RecorderPlan()),
     boards=["pc", "local"],
     variants=[Variant("base"), Variant("x", {"priority": "3"}), Variant("y", {"priority": "4"})],
     loads=[LoadSet("idle", []), LoadSet("busy", [])],
     stop=Stop("looks", [6, 40]),
-    duration_ns=10**9,
-    interval_ns=10**6,
 )
 
 

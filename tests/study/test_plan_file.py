@@ -8,13 +8,16 @@ import click
 import pytest
 
 from whylate.cli.study_run import VariantType
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
+from whylate.run.errors import RequestError
 from whylate.run.knobs import apply
 from whylate.run.own_knobs import OwnKnob
-from whylate.run.request import Request, RequestError, recorder_plan
 from whylate.study.check import opened_name
 from whylate.study.model import Stop, StudyPlan
 from whylate.study.plan_file import plan_of, read_plan_file
-from whylate.study.workload import request_of
+from whylate.study.workload import request
 
 PLAN = """
 boards = ["pc", "virt-arm64"]
@@ -35,7 +38,7 @@ priority = 90
 """
 
 
-REQUEST = Request(0, 0, None, 80, False, False, (), ())
+REQUEST = RunPlan(workload=Wakeup(duration_ns=0, interval_ns=0, priority=80))
 PC = "boards = ['pc']\n"
 BOTH = "boards = ['pc', 'pc-rt']\n"
 SSH = "boards = ['ssh://board7']\n"
@@ -70,7 +73,8 @@ def test_a_board_warms_up_unless_each_run_boots(tmp_path: Path) -> None:
 def test_a_plan_says_what_every_run_is(tmp_path: Path) -> None:
     plan = read(tmp_path, PLAN)
     assert plan.boards == ["pc", "virt-arm64"]
-    assert (plan.duration_ns, plan.interval_ns) == (2_000_000_000, 500_000)
+    assert isinstance(plan.workload, Wakeup)
+    assert (plan.workload.duration_ns, plan.workload.interval_ns) == (2_000_000_000, 500_000)
     assert plan.stop == Stop("looks", [6, 12])
     assert plan.margins == {"p50": 1.05}
     assert [(one.name, len(one.loads)) for one in plan.loads] == [("idle", 0), ("busy", 2)]
@@ -187,8 +191,8 @@ def test_knobs_of_one_s_own_and_variables_are_a_plan_s(tmp_path: Path) -> None:
 
 def test_an_idle_state_is_switched_where_the_run_may_use_it(tmp_path: Path) -> None:
     plan = read(tmp_path, f"{AB}'idle-state:2' = 'off'\nidle-states = 'allowed'")
-    assert apply(REQUEST, plan.variants[1].knobs).request.allow_idle_states
-    # Workloads with trials hold none.
+    assert apply(REQUEST, plan.variants[1].knobs).plan.workload.allow_idle_states
+    # Benchmarks hold none.
     read(tmp_path, f"[memory]\n{AB}'idle-state:2' = 'off'")
 
 
@@ -202,8 +206,8 @@ def test_a_word_that_is_not_wanted_is_left_out_of_the_command_line(tmp_path: Pat
 
 def test_a_recorder_is_switched_on_by_its_knob(tmp_path: Path) -> None:
     plan = read(tmp_path, f"recorder = false\n{AB}recorder = 'on'")
-    runs = [apply(request_of(plan), one.knobs).request for one in plan.variants]
-    assert [one.recorder for one in runs] == [None, recorder_plan()]
+    runs = [apply(request(plan), one.knobs).plan for one in plan.variants]
+    assert [one.recorder for one in runs] == [None, RecorderPlan()]
 
 
 def test_a_kernel_is_of_the_same_machine(tmp_path: Path) -> None:
@@ -237,5 +241,8 @@ def test_what_is_no_variant_on_the_command_line(text: str) -> None:
 
 
 def test_a_load_of_a_variant_may_be_a_long_command() -> None:
-    applied = apply(Request(0, 0, None, 80, False, False, (), ()), {"load": f"cmd:{900 * 'x'}"})
-    assert applied.request.loads[0].command == 900 * "x"
+    applied = apply(
+        RunPlan(workload=Wakeup(duration_ns=0, interval_ns=0, priority=80)),
+        {"load": f"cmd:{900 * 'x'}"},
+    )
+    assert applied.plan.loads[0].command == 900 * "x"

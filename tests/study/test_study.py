@@ -19,6 +19,7 @@ from whylate.boards.open import open_board
 from whylate.recording.finish import MANIFEST
 from whylate.recording.manifest import Problem
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run import several
 from whylate.run.several import Job, Outcome
 from whylate.study import carry_out
@@ -107,13 +108,11 @@ def test_a_run_that_began_too_late_is_made_again(
     monkeypatch.setattr(carry_out, "carry_out", run_once)
     monkeypatch.setattr(carry_out, "_PAUSE_S", 0.0)
     plan = StudyPlan(
+        workload=Wakeup(duration_ns=50_000_000, interval_ns=500_000, priority=80),
         boards=["local"],
         variants=[Variant("base", {}), Variant("other", {})],
         loads=[LoadSet("idle", [])],
         stop=Stop("runs", [2]),
-        duration_ns=50_000_000,
-        interval_ns=500_000,
-        recorder=False,
         warm_up_ns=0,
     )
     with StudyJournal(tmp_path / "s", plan) as journal:

@@ -6,19 +6,16 @@ from collections.abc import Mapping
 
 import pytest
 
-from whylate.recording.manifest import (
-    Fact,
-    Manifest,
-    Plan,
-    ProbeReport,
-    Problem,
-    RecorderReport,
-)
+from whylate.recording.manifest import Fact, Manifest, ProbeReport, Problem, RecorderReport
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.knobs import apply
-from whylate.run.request import Request, recorder_plan
 from whylate.study.took import not_taken
 
-REQUEST = Request(0, 0, None, 80, False, False, (), (), recorder=recorder_plan())
+REQUEST = RunPlan(
+    workload=Wakeup(duration_ns=0, interval_ns=0, priority=80, recorder=RecorderPlan())
+)
 ON, OFF = {"cmdline:threadirqs": "yes"}, {"cmdline:threadirqs": "no"}
 HELD, ALLOWED = {"idle-states": "held"}, {"idle-states": "allowed"}
 NOT_HELD = Problem("idle-states", "/dev/cpu_dma_latency could not be held at 0: no", fatal=False)
@@ -28,9 +25,9 @@ def manifest(
     *words: str, problems: list[Problem] | None = None, recorder: RecorderReport | None = None
 ) -> Manifest:
     return Manifest(
-        format="whylate-recording", schema_version=5, state="complete", created="", whylate="0",
-        board="pc", clock="CLOCK_MONOTONIC", plan=Plan("wakeup", 1, 1, [0], 80, False, False, [],
-                                                       []),
+        format="whylate-recording", schema_version=6, state="complete", created="", whylate="0",
+        board="pc", clock="CLOCK_MONOTONIC",
+        plan=RunPlan(workload=Wakeup(duration_ns=1, interval_ns=1, priority=80), cpus=[0]),
         cpus=[], loads=[], facts=[Fact("kernel_command_line", list(words), "")], changes=[],
         probe=ProbeReport("0", "x86_64", "", None, None, None, None, 0, 0, 0, 0),
         problems=problems or [], recorder=recorder,

@@ -13,14 +13,14 @@ from whylate.recording.manifest import (
     Change,
     CpuAccount,
     Fact,
-    LoadPlan,
     LoadReport,
     Manifest,
-    Plan,
     ProbeReport,
     Problem,
 )
+from whylate.recording.plan import LoadPlan, RunPlan
 from whylate.recording.samples import CpuSamples
+from whylate.recording.workloads.wakeup import Wakeup
 
 MS = 1_000_000
 
@@ -71,22 +71,16 @@ def manifest(
 ) -> Manifest:
     return Manifest(
         format="whylate-recording",
-        schema_version=1,
+        schema_version=6,
         state=state,
         created="2025-01-02T03:04:05Z",
         whylate="0.1.0",
         board="local",
         clock="CLOCK_MONOTONIC",
-        plan=Plan(
-            workload="wakeup",
-            duration_ns=10_000_000_000,
-            interval_ns=interval_ns,
+        plan=RunPlan(
+            workload=Wakeup(duration_ns=10_000_000_000, interval_ns=interval_ns, priority=80),
             cpus=[one.cpu for one in samples],
-            priority=80,
-            allow_idle_states=False,
-            spool=False,
             loads=list(planned_loads),
-            settings=[],
         ),
         cpus=[account(one) for one in samples] if accounts is None else list(accounts),
         loads=list(loads),

@@ -7,8 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from app_runs import REPORT, SECOND, app_manifest, several_threads, woken_lane
-from whylate.recording.manifest import AppPlan, Fact
+from whylate.recording.manifest import Fact
 from whylate.recording.samples import CpuSamples
+from whylate.recording.workloads.app import CommandTarget
 from whylate.summary.as_json import to_json
 from whylate.summary.model import Summary
 from whylate.summary.summarize import summarize
@@ -96,7 +97,7 @@ def test_a_thread_that_wakes_ten_times_has_no_p99() -> None:
 
 
 def test_the_json_has_the_program_and_its_threads() -> None:
-    found = to_json(summary_of(several_threads(), app=AppPlan(command=["./pacer", "--fast"]),
+    found = to_json(summary_of(several_threads(), app=CommandTarget(["./pacer", "--fast"]),
                                names={319: "slow"}))  # fmt: skip
     assert found["workload"] == "app"
     assert found["app"] == {"comm": None, "pid": None, "command": ["./pacer", "--fast"]}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from whylate.recording.points import MemoryPoint, Pages, Source
-from whylate.recording.trial_reports import Backing, Buffers, TrialReport
+from whylate.recording.turns import Backing, Buffers, TurnReport
+from whylate.recording.workloads.memory import MemoryPoint, Pages, Source
 from whylate.summary.backing import prove
 
 MIB = 1 << 20
@@ -24,9 +24,9 @@ def huge(bytes_: int = 64 * MIB) -> Backing:
 HUGETLB = Backing(PAGES, PAGES, PAGES, 0, 64 * MIB)
 
 
-def report(source: Backing | None, target: Backing | None = None) -> TrialReport:
+def report(source: Backing | None, target: Backing | None = None) -> TurnReport:
     buffers = Buffers(source, target)
-    return TrialReport(0, before=buffers, after=buffers)
+    return TurnReport(0, before=buffers, after=buffers)
 
 
 def point(source: Source = "random", pages: Pages = "small") -> MemoryPoint:
@@ -85,9 +85,9 @@ def test_what_was_not_asked_for_is_refused(
 
 
 def test_a_buffer_that_changed_meanwhile_is_refused() -> None:
-    found = TrialReport(0, before=Buffers(HUGETLB, HUGETLB), after=Buffers(HUGETLB, None))
+    found = TurnReport(0, before=Buffers(HUGETLB, HUGETLB), after=Buffers(HUGETLB, None))
     assert prove(point("random", "hugetlb"), found).refused
-    assert "not told" in prove(point(), TrialReport(0)).refused
+    assert "not told" in prove(point(), TurnReport(0)).refused
 
 
 def test_set_has_a_target_alone_and_a_chain_a_source_alone() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from whylate.recording.points import ClockPoint, MemoryPoint, Pages, Source, SwitchPoint
+from whylate.recording.workloads.clock import ClockPoint
+from whylate.recording.workloads.memory import MemoryPoint, Pages, Source
+from whylate.recording.workloads.switch import SwitchPoint
 from whylate.summary.trial_findings import Machine, findings
 from whylate.summary.trial_model import Fact, Measured, NetworkFigures, PointFigures
 

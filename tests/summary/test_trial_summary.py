@@ -9,18 +9,16 @@ import pytest
 from msgspec.structs import replace
 
 from app_runs import app_manifest
-from whylate.recording.manifest import Manifest, Plan
-from whylate.recording.points import (
-    ClockPoint,
-    CommandPoint,
-    MemoryPoint,
-    Point,
-    SwitchPoint,
-    TrialsPlan,
-    workload_of_points,
-)
-from whylate.recording.trial_reports import Backing, Buffers, Flushes, TrialReport
-from whylate.recording.trials import COLUMNS, TrialRows
+from benchmark_plans import benchmark
+from whylate.recording.manifest import Manifest
+from whylate.recording.plan import RunPlan
+from whylate.recording.repetitions import Repetitions
+from whylate.recording.turns import Backing, Buffers, Flushes, TurnReport
+from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.clock import Clock, ClockPoint
+from whylate.recording.workloads.command import CommandPoint
+from whylate.recording.workloads.memory import MemoryPoint
+from whylate.recording.workloads.switch import SwitchPoint
 from whylate.stats.closed_network import throughput
 from whylate.summary.main_figures import main_figure, main_figures
 from whylate.summary.trial_model import TrialsSummary
@@ -31,27 +29,24 @@ Row = dict[str, int]
 
 
 def manifest_of(
-    points: Sequence[Point],
+    points: Sequence[BenchmarkPoint],
     rounds: int,
-    reports: Sequence[TrialReport] = (),
+    reports: Sequence[TurnReport] = (),
     host_cpus: int | None = None,
     cpus: Sequence[int] = range(8),
 ) -> Manifest:
     order = list(range(len(points))) * rounds
-    plan = TrialsPlan(list(points), rounds, 2, 1_000_000, order)
-    whole = Plan(
-        workload_of_points(points), 0, 0, list(cpus), 0, True, False, [], [],
-        trials=plan, host_cpus=host_cpus,
-    )  # fmt: skip
-    return replace(app_manifest([]), plan=whole, cpus=[], recorder=None, trials=list(reports))
+    plan = benchmark(points, rounds=rounds, repetitions=2, block_ns=1_000_000, order=order)
+    whole = RunPlan(workload=plan, cpus=list(cpus), host_cpus=host_cpus)  # fmt: skip
+    return replace(app_manifest([]), plan=whole, cpus=[], recorder=None, turns=list(reports))
 
 
 def summary_of(
-    points: Sequence[Point],
+    points: Sequence[BenchmarkPoint],
     rows: Sequence[Row],
     *,
     rounds: int = 6,
-    reports: Sequence[TrialReport] = (),
+    reports: Sequence[TurnReport] = (),
     value: Sequence[float] | None = None,
     host_cpus: int | None = None,
     cpus: Sequence[int] = range(8),
@@ -60,17 +55,17 @@ def summary_of(
 ) -> TrialsSummary:
     """Summarise rows; each has a trial, a repetition and what its workload has."""
     manifest = manifest_of(points, rounds, reports, host_cpus, cpus)
-    plan = manifest.plan.trials
+    plan = manifest.plan.benchmark
     assert plan is not None
-    names = COLUMNS[workload_of_points(points)]
+    names = plan.columns
     columns = {
-        "trial": np.array([one["trial"] for one in rows], np.int64),
+        "turn": np.array([one["trial"] for one in rows], np.int64),
         "point": np.array([plan.order[one["trial"]] for one in rows], np.int64),
         "repetition": np.array([one.get("repetition", 0) for one in rows], np.int64),
         **{name: np.array([one.get(name, 0) for one in rows], np.int64) for name in names},
     }
     counted = {name: np.array(values, np.int64) for name, values in (counts or {}).items()}
-    found = TrialRows(columns, None if value is None else np.array(value), counted)
+    found = Repetitions(columns, None if value is None else np.array(value), counted)
     return summarize_trials(manifest, found, "r", predict)
 
 
@@ -109,18 +104,18 @@ def test_one_task_has_no_switch_to_divide_by_and_may_cost_less_than_nothing() ->
 
 def test_flushes_are_by_the_switches_of_their_own_block() -> None:
     rows = [ring(t, 0, 1_390_000) for t in range(6)]
-    reports = [TrialReport(t, flushes=Flushes(500, 480, 470)) for t in range(6)]
+    reports = [TurnReport(t, flushes=Flushes(500, 480, 470)) for t in range(6)]
     facts = summary_of([SwitchPoint(7)], rows, reports=reports).points[0].facts
     assert facts["flushes_per_switch"] == pytest.approx(470 / 480)
-    none = [TrialReport(t, flushes=Flushes(0, 0, 0, 2)) for t in range(6)]
+    none = [TurnReport(t, flushes=Flushes(0, 0, 0, 2)) for t in range(6)]
     facts = summary_of([SwitchPoint(7)], rows, reports=none).points[0].facts
     assert facts["flushes_per_switch"] is None
     assert "x86" in str(facts["flushes_not_counted"])
 
 
-def backed(trial: int, frames: int) -> TrialReport:
+def backed(trial: int, frames: int) -> TurnReport:
     source, target = Backing(1024, 1024, frames, 0, 0), Backing(1024, 1024, 1024, 0, 0)
-    return TrialReport(trial, before=Buffers(source, target), after=Buffers(source, target))
+    return TurnReport(trial, before=Buffers(source, target), after=Buffers(source, target))
 
 
 def test_a_copy_from_the_zero_page_is_called_what_it_is() -> None:
@@ -185,14 +180,13 @@ def test_what_was_measured_is_not_predicted() -> None:
     points = [ClockPoint("monotonic", n) for n in (1, 2)]
     rows = [{"trial": t, "thread": n, "ns": 10**9, "calls": 10**7}
             for t in range(12) for n in range(points[t % 2].threads)]  # fmt: skip
-    plan = manifest_of(points, 6).plan
-    assert plan.trials is not None
     found = summary_of(points, rows).networks[0]
     assert found.misfit is None
     columns = {name: np.array([one.get(name, 0) for one in rows], np.int64)
-               for name in ("trial", "repetition", *COLUMNS["clock"])}  # fmt: skip
-    columns["point"] = columns["trial"] % 2
-    again = summarize_trials(manifest_of(points, 6), TrialRows(columns, None, {}), "r", [2, 72])
+               for name in ("repetition", *Clock.columns)}  # fmt: skip
+    columns["turn"] = np.array([one["trial"] for one in rows], np.int64)
+    columns["point"] = columns["turn"] % 2
+    again = summarize_trials(manifest_of(points, 6), Repetitions(columns, None, {}), "r", [2, 72])
     assert [one.threads for one in again.networks[0].predicted] == [72]
 
 
@@ -235,7 +229,7 @@ def test_threads_that_came_to_no_call_have_no_price_and_are_told() -> None:
         (ClockPoint("monotonic"), {"ns": 0, "calls": 5}),
     ],
 )
-def test_what_no_repetition_can_have_been_is_refused(point: Point, row: Row) -> None:
+def test_what_no_repetition_can_have_been_is_refused(point: BenchmarkPoint, row: Row) -> None:
     found = summary_of([point], [{"trial": trial, **row} for trial in range(6)])
     assert "without any" in str(found.points[0].refused)
     assert not found.points[0].figures
@@ -253,7 +247,7 @@ def test_counts_are_by_what_was_done_for_each_trial_settles_how_much() -> None:
 
 def test_a_point_that_failed_midway_has_no_figures() -> None:
     rows = [ring(t, 0, 1_390_000) for t in range(3)]
-    found = summary_of([SwitchPoint(2)], rows, reports=[TrialReport(3, error="gone")])
+    found = summary_of([SwitchPoint(2)], rows, reports=[TurnReport(3, error="gone")])
     assert found.points[0].refused == "gone"
     assert not found.points[0].figures
 

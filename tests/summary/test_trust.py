@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from summary_examples import account, cpu, latencies, manifest
 
-from whylate.recording.manifest import LoadPlan, LoadReport, Problem
+from whylate.recording.manifest import LoadReport, Problem
+from whylate.recording.plan import LoadPlan
 from whylate.summary.trust import assess
 
 GOOD = [cpu(0, latencies(100, 1)), cpu(1, latencies(100, 2))]

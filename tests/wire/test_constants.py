@@ -6,8 +6,10 @@ from enum import IntEnum
 
 import pytest
 
-from whylate.recording.points import HOWS, OVERS, PAGES, ROUTINES, SOURCES, WHATS
 from whylate.recording.windows import SUMS, WHY
+from whylate.recording.workloads.clock import HOWS
+from whylate.recording.workloads.memory import PAGES, ROUTINES, SOURCES, WHATS
+from whylate.recording.workloads.switch import OVERS
 from whylate.wire.constants import (
     BufferContent,
     BufferPages,

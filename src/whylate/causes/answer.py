@@ -278,7 +278,7 @@ class _Teller:
 
 def _threads(manifest: Manifest) -> Callable[[int], str | None]:
     """Return what names a thread of a watched program by its pid: "jackd/312"."""
-    if manifest.plan.app is None:
+    if manifest.plan.target is None:
         return lambda _: None
     names = {one.pid: one.name for one in manifest.threads}
     return lambda pid: f"{names[pid]}/{pid}" if pid in names else f"pid {pid}"

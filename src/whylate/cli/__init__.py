@@ -64,7 +64,7 @@ def main() -> None:
     from whylate.lab.errors import LabError
     from whylate.probe.client import ProbeError
     from whylate.recording.errors import DiskError, LackingError, RecordingError
-    from whylate.run.request import RequestError
+    from whylate.run.errors import RequestError
 
     unwind_when_ended()
     try:

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 if TYPE_CHECKING:
-    from whylate.recording.manifest import AppPlan
+    from whylate.recording.workloads.app import Target
 
 #: Options that say how the probe's own threads are measured: a program has its own.
 _OF_WAKEUP = {
@@ -49,10 +49,10 @@ def app_of(
     pid: int | None,
     argv: tuple[str, ...] | None,
     boards: Sequence[str],
-) -> AppPlan | None:
+) -> Target | None:
     """Return the program to watch; None of another workload. Raises RequestError."""
-    from whylate.recording.manifest import AppPlan
-    from whylate.run.request import RequestError
+    from whylate.recording.workloads.app import CommandTarget, CommTarget, PidTarget
+    from whylate.run.errors import RequestError
 
     if workload != "app":
         if comm is not None or pid is not None or argv is not None:
@@ -67,4 +67,15 @@ def app_of(
             )
     if pid is not None and len(boards) > 1:
         raise RequestError("--pid is of a program on one board: for several say --comm NAME")
-    return AppPlan(comm, pid, list(argv) if argv is not None else None)
+    targets: list[Target] = []
+    if comm is not None:
+        targets.append(CommTarget(comm))
+    if pid is not None:
+        targets.append(PidTarget(pid))
+    if argv is not None:
+        targets.append(CommandTarget(list(argv)))
+    if len(targets) != 1:
+        raise RequestError(
+            "--workload app watches one program: say --comm NAME, --pid N or -- COMMAND"
+        )
+    return targets[0]

@@ -14,7 +14,7 @@ import click
 from whylate.cli.board_options import board_options
 from whylate.cli.print_json import print_json
 from whylate.cli.quantities import Duration, Load
-from whylate.recording.manifest import LoadPlan
+from whylate.recording.plan import LoadPlan
 
 if TYPE_CHECKING:
     from whylate.boards.open import BoardOptions

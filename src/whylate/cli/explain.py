@@ -109,7 +109,7 @@ def command(
     refuse_imported([directory], "what ran while an activation was late: whylate measure records "
                     "it, and explain --import reads traces")  # fmt: skip
     recording = open_recording(directory)
-    if recording.manifest.plan.trials is not None:
+    if recording.manifest.plan.benchmark is not None:
         from whylate.cli.explain_trials import explain_trials
 
         if stories or perfetto is not None or threshold_ns is not None:

@@ -39,7 +39,7 @@ def explain_experiment(
     from whylate.recording.reader import open_recording
     from whylate.report.experiment import print_experiment
     from whylate.report.plain_console import plain_console
-    from whylate.run.request import RequestError
+    from whylate.run.errors import RequestError
     from whylate.study.carry_out import run_study
     from whylate.study.experiment import found_of, located
     from whylate.study.experiment_plan import DEFAULT_ROUNDS, experiment
@@ -86,7 +86,7 @@ def explain_experiment(
 
 def _cause(name: str | None) -> Cause | None:
     from whylate.causes.piece import Cause
-    from whylate.run.request import RequestError
+    from whylate.run.errors import RequestError
 
     if name is None:
         return None

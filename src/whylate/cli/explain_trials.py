@@ -18,7 +18,7 @@ def explain_trials(recording: Recording, *, as_json: bool) -> int:
     from whylate.report.trials import print_findings
     from whylate.summary.trials import summarize_trials
 
-    summary = summarize_trials(recording.manifest, recording.trials, str(recording.directory))
+    summary = summarize_trials(recording.manifest, recording.repetitions, str(recording.directory))
     if as_json:
         print_json(
             {

@@ -97,10 +97,10 @@ class LiveView:
 def _line(progress: Progress) -> Text:
     line = Text()
     line.append(f"{progress.elapsed_s:8.1f} s", style="bold")
-    if progress.trial is not None:
-        number, count, name = progress.trial
+    if progress.turn is not None:
+        number, count, name = progress.turn
         left_s = progress.elapsed_s / number * (count - number) if number else None
-        line.append(f"  trial {number + 1} of {count}  {plain(name, 80)}")
+        line.append(f"  turn {number + 1} of {count}  {plain(name, 80)}")
         line.append("" if left_s is None else f"  {left_s:.0f} s left", style="dim")
     else:
         line.append(f" of {progress.planned_s:.0f} s  ")

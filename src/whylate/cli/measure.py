@@ -6,18 +6,22 @@ import sys
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from whylate.cli.app_options import WithCommand, app_of
 from whylate.cli.board_options import kernel_arg_option, smp_option
 from whylate.cli.quantities import ClaimType, Cpus, Duration, Load, RequirementType, SettingType
-from whylate.cli.trial_options import trial_options, trials_of
-from whylate.recording.manifest import LoadPlan, Setting, UntilPlan
+from whylate.cli.trial_options import benchmark_of, trial_options
 from whylate.recording.path_part import path_part
+from whylate.recording.plan import LoadPlan, Setting
+from whylate.recording.workloads.wakeup import UntilPlan, Wakeup
 
 if TYPE_CHECKING:
+    from whylate.recording.workloads import Workload
+    from whylate.recording.workloads.activations import Engine
+    from whylate.recording.workloads.app import Target
     from whylate.summary.requirements import RateLimit
 
 #: A run that is to show how rare something is goes on however often it came, up to so often.
@@ -153,9 +157,12 @@ def command(
     from whylate.cli.show import show_one, show_several
     from whylate.cli.show_trials import show_boards
     from whylate.lab.description import names as virtual_boards
+    from whylate.recording.plan import RunPlan
+    from whylate.recording.workloads.activations import RecorderPlan
+    from whylate.recording.workloads.benchmarks import CounterPlan
     from whylate.report.plain_console import plain_console
-    from whylate.run.loads import cause_plans
-    from whylate.run.request import Request, RequestError, recorder_plan
+    from whylate.run.errors import RequestError
+    from whylate.run.loads import parse_faults
     from whylate.run.several import Job, carry_out, carry_out_rounds
     from whylate.run.several import phases as phases_of
 
@@ -169,28 +176,32 @@ def command(
         raise RequestError("name each board once, with commas between them")
     if kernel_args and (others := [name for name in names if name not in virtual_boards()]):
         raise RequestError(f"--kernel-arg is for virtual boards: {others[0][:80]} is none")
-    trials = trials_of(ctx, workload, argv, asked)
-    app = app_of(ctx, workload, comm, pid, argv, names) if trials is None else None
+    benchmark = benchmark_of(ctx, workload, argv, asked)
+    recorder = RecorderPlan(
+        engine=cast("Engine", engine), threshold_ns=threshold_ns, stop_above_ns=stop_above_ns
+    )
+    measured = benchmark or activations_of(
+        app_of(ctx, workload, comm, pid, argv, names),
+        Wakeup(
+            duration_ns=duration_ns,
+            interval_ns=interval_ns,
+            priority=priority,
+            allow_idle_states=allow_idle_states,
+            spool=spool,
+            recorder=None if no_recorder else recorder,
+            until=until_plan(until) if until is not None else None,
+            counters=[CounterPlan(name) for name in asked["counters"] or ()],
+        ),
+    )
     directory = output if output is not None else new_directory("+".join(names))
-    request = Request(
-        duration_ns=duration_ns,
-        interval_ns=interval_ns if app is None and trials is None else 0,
-        cpus=cpus,
-        priority=priority,
-        allow_idle_states=allow_idle_states,
-        spool=spool,
-        loads=loads,
-        settings=settings,
+    request = RunPlan(
+        workload=measured,
+        cpus=None if cpus is None else list(cpus),
+        loads=list(loads),
+        settings=list(settings),
         virtual_time=virtual_time,
         seed=seed,
-        causes=tuple(plan for text in causes for plan in cause_plans(text)),
-        recorder=None
-        if no_recorder or trials is not None
-        else recorder_plan(engine, threshold_ns, stop_above_ns),
-        app=app,
-        until=until_plan(until) if until is not None else None,
-        trials=trials,
-        counters=(asked["counters"] or ()) if trials is None else (),
+        faults=[fault for text in causes for fault in parse_faults(text)],
     )
     if until is not None:
         requirements = (*requirements, until.text)
@@ -214,9 +225,31 @@ def command(
     if len(jobs) == 1 and not phases:
         predict = asked["predict"]
         sys.exit(show_one(outcomes[0], requirements, as_json=as_json, predict=predict))
-    if trials is not None:
+    if benchmark is not None:
         sys.exit(show_boards(outcomes, as_json=as_json, predict=asked["predict"]))
     sys.exit(show_several(outcomes, requirements, as_json=as_json))
+
+
+def activations_of(target: Target | None, wakeup: Wakeup) -> Workload:
+    """Return what is measured: the wakeups of a program, or the probe's; raises RequestError."""
+    from whylate.recording.workloads.app import App
+    from whylate.run.errors import RequestError
+
+    if target is None:
+        return wakeup
+    if wakeup.counters:
+        raise RequestError("--counters are of the probe's own threads: perf stat counts a program")
+    if wakeup.until is not None:
+        raise RequestError(
+            "--until looks at samples while they come: not with --spool, --virtual-time or a "
+            "program"
+        )
+    return App(
+        duration_ns=wakeup.duration_ns,
+        spool=wakeup.spool,
+        recorder=wakeup.recorder,
+        target=target,
+    )
 
 
 def until_plan(claim: RateLimit) -> UntilPlan:

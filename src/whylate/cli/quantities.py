@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.recording.manifest import LoadPlan, Setting
+from whylate.recording.plan import LoadPlan, Setting
+from whylate.run.errors import RequestError
 from whylate.run.loads import parse_load
-from whylate.run.request import RequestError
 
 if TYPE_CHECKING:
     from whylate.summary.requirements import RateLimit

@@ -75,7 +75,7 @@ def command(
     _check_workload(recording, requirements, predict)
     if as_lava:
         _print_lava(recording, requirements, exported)
-    elif recording.manifest.plan.trials is not None:
+    elif recording.manifest.plan.benchmark is not None:
         sys.exit(show_trials(directory, as_json=as_json, page=page, predict=predict, also=exported))
     else:
         sys.exit(show(directory, requirements, as_json=as_json, page=page, also=exported))
@@ -95,10 +95,10 @@ def _check_workload(
     recording: Recording, requirements: tuple[str, ...], predict: tuple[int, ...]
 ) -> None:
     """Raise click.UsageError for what a recording of this workload is not asked."""
-    trials = recording.manifest.plan.trials is not None
+    trials = recording.manifest.plan.benchmark is not None
     if trials and requirements:
         raise click.UsageError("--require is of latencies, and this recording has trials")
-    if predict and recording.manifest.plan.workload != "clock":
+    if predict and recording.manifest.plan.workload.kind != "clock":
         raise click.UsageError("--predict is of recordings of the workload clock")
 
 
@@ -110,8 +110,8 @@ def _print_lava(
     from whylate.summary.trials import summarize_trials
 
     name = str(recording.directory)
-    if recording.manifest.plan.trials is not None:
-        found = of_trials(summarize_trials(recording.manifest, recording.trials, name))
+    if recording.manifest.plan.benchmark is not None:
+        found = of_trials(summarize_trials(recording.manifest, recording.repetitions, name))
     else:
         found = of_latencies(summarize(recording.samples, recording.manifest, name, requirements))
     exported(found)

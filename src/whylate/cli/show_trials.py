@@ -78,7 +78,7 @@ def _shown(
     from whylate.summary.trials_json import trials_json
 
     recording = open_recording(directory)
-    summary = summarize_trials(recording.manifest, recording.trials, str(directory), predict)
+    summary = summarize_trials(recording.manifest, recording.repetitions, str(directory), predict)
     page = page if page is not None else directory / "report.html"
     try:
         write_trials(page, summary, recording.manifest)

@@ -149,7 +149,7 @@ def _with_options(file: PlanFile, given: Mapping[str, Any]) -> PlanFile:
 
 
 def _looks(text: str | None) -> list[int] | None:
-    from whylate.run.request import RequestError
+    from whylate.run.errors import RequestError
 
     if text is None:
         return None

@@ -9,25 +9,28 @@ import click
 from click.core import ParameterSource
 
 from whylate.cli.quantities import Duration
-from whylate.recording.points import (
-    CLOCKS,
-    HOWS,
-    OVERS,
-    PAGES,
-    ROUTINES,
-    SOURCES,
-    TRIAL_WORKLOADS,
-    WHATS,
-)
-from whylate.run.sweeps import CLOCK_NAMES, SIZES, has_parameter, parse_count, parse_size
+from whylate.recording.workloads import Benchmark
+from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.recording.workloads.clock import CLOCKS, HOWS, Clock
+from whylate.recording.workloads.command import Command
+from whylate.recording.workloads.memory import PAGES, ROUTINES, SOURCES, WHATS, Memory
+from whylate.recording.workloads.switch import OVERS, Switch
+from whylate.run.workloads.clock import CLOCK_NAMES
+from whylate.run.workloads.memory import SIZES, has_parameter
+from whylate.run.workloads.sweeps import parse_count, parse_size
 
 if TYPE_CHECKING:
-    from whylate.recording.points import Point
-    from whylate.run.trial_requests import TrialsRequest
+    from whylate.recording.workloads.benchmarks import BenchmarkPoint
 
 _T = TypeVar("_T")
 KINDS = ("process", "thread")
 #: Options of each workload, by the names of their parameters, and as they are written.
+BENCHMARKS: dict[str, type[Benchmark]] = {
+    "switch": Switch,
+    "memory": Memory,
+    "clock": Clock,
+    "cmd": Command,
+}
 _OF: dict[str, tuple[str, ...]] = {
     "switch": ("tasks", "set_size", "over", "kind"),
     "memory": ("ops", "sizes", "source", "pages", "routine"),
@@ -150,42 +153,44 @@ def trial_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def trials_of(
+def benchmark_of(
     ctx: click.Context, workload: str, argv: tuple[str, ...] | None, asked: Mapping[str, Any]
-) -> TrialsRequest | None:
+) -> Benchmark | None:
     """Return what is asked of a workload that has trials; None of another. Raises RequestError."""
-    from whylate.run.request import RequestError
-    from whylate.run.trial_requests import TrialsRequest
+    from whylate.run.errors import RequestError
 
     _refuse_others(ctx, workload)
-    if workload not in TRIAL_WORKLOADS:
+    if workload not in BENCHMARKS:
         return None
     if workload != "cmd" and argv is not None:
         raise RequestError(f"-- COMMAND is of the workloads app and cmd, not of {workload}")
     _refuse_idle(ctx, workload, asked)
-    given = _given(ctx, "priority")
-    return TrialsRequest(
-        points=_points(workload, argv, asked),
-        rounds=asked["rounds"],
-        repetitions=asked["repetitions"],
-        block_ns=asked["block_ns"],
-        priority=ctx.params["priority"] if given else 0,
-        free=asked["free"],
-        counters=asked["counters"] or (),
-    )
+    given = {"priority": ctx.params["priority"]} if _given(ctx, "priority") else {}
+    if given and workload != "switch":
+        raise RequestError(f"--priority: nothing of the workload {workload} would have it")
+    common: dict[str, Any] = {
+        "rounds": asked["rounds"],
+        "counters": [CounterPlan(name) for name in asked["counters"] or ()],
+    }
+    if workload != "cmd":
+        common |= {"repetitions": asked["repetitions"], "free": asked["free"]}
+        if asked["block_ns"] is not None:
+            common["block_ns"] = asked["block_ns"]
+    points: Any = list(_points(workload, argv, asked))
+    return BENCHMARKS[workload](points=points, **common, **given)
 
 
 def _refuse_others(ctx: click.Context, workload: str) -> None:
     """Raise RequestError for an option of another workload."""
-    from whylate.run.request import RequestError
+    from whylate.run.errors import RequestError
 
-    trials = workload in TRIAL_WORKLOADS
+    trials = workload in BENCHMARKS
     for name in [*_OF_ALL, *(one for names in _OF.values() for one in names)]:
         own = trials and (name in _OF_ALL or name in _OF[workload])
         if own or not _given(ctx, name):
             continue
         written = _written(name)
-        of = next((one for one, names in _OF.items() if name in names), ", ".join(TRIAL_WORKLOADS))
+        of = next((one for one, names in _OF.items() if name in names), ", ".join(BENCHMARKS))
         raise RequestError(f"{written} is of the workload {of}, not of {workload}")
     for name, written in _OF_OTHERS.items():
         if trials and _given(ctx, name):
@@ -202,7 +207,7 @@ def _written(name: str) -> str:
 
 def _refuse_idle(ctx: click.Context, workload: str, asked: Mapping[str, Any]) -> None:
     """Raise RequestError for an option that nothing of what is measured would have."""
-    from whylate.run.request import RequestError
+    from whylate.run.errors import RequestError
 
     # What is wanted for each to mean something, and whether it is there.
     wants: dict[str, tuple[str, bool]] = {}
@@ -227,9 +232,11 @@ def _refuse_idle(ctx: click.Context, workload: str, asked: Mapping[str, Any]) ->
 
 def _points(
     workload: str, argv: tuple[str, ...] | None, asked: Mapping[str, Any]
-) -> tuple[Point, ...]:
-    from whylate.recording.points import CommandPoint
-    from whylate.run.sweeps import clock_points, memory_points, switch_points
+) -> tuple[BenchmarkPoint, ...]:
+    from whylate.recording.workloads.command import CommandPoint
+    from whylate.run.workloads.clock import clock_points
+    from whylate.run.workloads.memory import memory_points
+    from whylate.run.workloads.switch import switch_points
 
     if workload == "switch":
         return switch_points(asked["tasks"], asked["set_size"], asked["over"], asked["kind"])

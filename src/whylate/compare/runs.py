@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from whylate.recording.foreign.model import ForeignRun
 from whylate.recording.foreign.read import read_foreign
 from whylate.recording.manifest import Manifest
-from whylate.recording.point_names import cpus_of
-from whylate.recording.points import CommandPoint
 from whylate.recording.reader import Recording, open_recording
-from whylate.recording.trials import NAME as TRIALS
+from whylate.recording.repetitions import repetitions_path
+from whylate.recording.workloads.command import CommandPoint
+from whylate.recording.workloads.point_names import used_cpus
 from whylate.stats.octaves import octaves
 from whylate.stats.ordered import merge, order
 from whylate.stats.run_statistics import MAX, STATISTICS, Statistic, Value, exactly, value_of
@@ -127,7 +127,7 @@ def _mean(runs: Sequence[Run]) -> Run:
 def read_run(directory: Path) -> Run:
     """Read a recording; raises RecordingError. Its samples are not kept."""
     recording = open_recording(directory)
-    if recording.manifest.plan.trials is not None:
+    if recording.manifest.plan.benchmark is not None:
         return _trial_run(directory, recording)
     manifest, samples = recording.manifest, recording.samples
     ordered = merge([order(lane) for lane in samples])
@@ -151,8 +151,8 @@ def identity_of(manifest: Manifest, directory: Path) -> str:
     """Return what tells a recording from all others: a copy of it has the same."""
     if manifest.samples_sha256:
         return manifest.samples_sha256
-    # Of trials the manifest has no digest.
-    with contextlib.suppress(OSError), (directory / TRIALS).open("rb") as file:
+    # Of a benchmark the manifest has no digest.
+    with contextlib.suppress(OSError), repetitions_path(directory).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
     return str(directory.resolve())
 
@@ -160,12 +160,12 @@ def identity_of(manifest: Manifest, directory: Path) -> str:
 def _trial_run(directory: Path, recording: Recording) -> Run:
     """Read a recording that has trials: each of its points is a statistic."""
     manifest = recording.manifest
-    summary = summarize_trials(manifest, recording.trials, str(directory))
+    summary = summarize_trials(manifest, recording.repetitions, str(directory))
     found = main_figures(summary)
     return Run(
         name=str(directory),
         values={one.name: exactly(math.log(one.value)) for one in found if one.value > 0},
-        activations=max(1, recording.trials.n),
+        activations=max(1, recording.repetitions.n),
         boot=boot_of(manifest, directory),
         made=manifest.created,
         distrust=tuple(summary.trust.reasons),
@@ -285,16 +285,24 @@ def boot_of(manifest: Manifest, directory: Path) -> str | None:
 
 def sets_of(manifest: Manifest) -> dict[str, str]:
     """Return what must be the same in runs that are judged together."""
-    plan = manifest.plan
+    plan, activations = manifest.plan, manifest.plan.activations
     return {
-        "workload": plan.workload,
+        "workload": plan.workload.kind,
         **(
-            {"interval": exact_ns(plan.interval_ns) if plan.interval_ns else "its own"}
-            if plan.trials is None
+            {
+                "interval": exact_ns(activations.interval_ns)
+                if activations.interval_ns
+                else "its own"
+            }
+            if activations is not None
             else {}
         ),
         "time": "virtual" if plan.virtual_time else "real",
     }
+
+
+def _interval(interval_ns: int) -> str:
+    return exact_ns(interval_ns) if interval_ns else "its own"
 
 
 def twice_there(runs: Sequence[tuple[str, str]]) -> str | None:
@@ -331,16 +339,16 @@ def beside_of(manifest: Manifest) -> dict[str, str]:
         "board": manifest.board,
         "load": ", ".join(loads) or "none",
         "CPUs": ",".join(map(str, _cpus_of(manifest))),
-        "priority": str(plan.priority),
+        "priority": str(plan.workload.priority),
         "recorder": (manifest.recorder and manifest.recorder.engine) or "none",
     }
 
 
 def _cpus_of(manifest: Manifest) -> Sequence[int]:
-    trials = manifest.plan.trials
-    if trials is None:
-        return [one.cpu for one in manifest.cpus]
-    return cpus_of(trials.points)
+    benchmark = manifest.plan.benchmark
+    if benchmark is None:
+        return [account.cpu for account in manifest.cpus]
+    return used_cpus(benchmark.points)
 
 
 def lacking(statistic: Statistic, first: Arm, second: Arm) -> str | None:

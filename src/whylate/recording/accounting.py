@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from whylate.recording.manifest import CpuAccount, Plan, Problem
+from whylate.recording.manifest import CpuAccount, Problem
+from whylate.recording.plan import RunPlan
 from whylate.wire.messages import CpuResult, CpuStarted
 from whylate.wire.samples import Rows
 
@@ -89,14 +90,16 @@ class CpuBook:
             memory_locked=bool(started.locked),
         )
 
-    def departures(self, plan: Plan, *, complete: bool) -> list[Problem]:
+    def departures(self, plan: RunPlan, *, complete: bool) -> list[Problem]:
         """Return where the probe did something else than what was planned."""
-        one, result = self.started, self.result
+        one, result, workload = self.started, self.result, plan.activations
+        if workload is None:
+            return []
         faults: list[str] = []
-        if one.cpu not in plan.cpus or one.interval_ns != plan.interval_ns:
+        if one.cpu not in plan.measured_cpus or one.interval_ns != workload.interval_ns:
             faults.append(f"CPU {one.cpu} every {one.interval_ns} ns")
         # Threads start within one interval of each other, and end together.
-        if one.end_ns - one.start_ns < plan.duration_ns - plan.interval_ns:
+        if one.end_ns - one.start_ns < workload.duration_ns - workload.interval_ns:
             faults.append(f"CPU {one.cpu} for {one.end_ns - one.start_ns} ns")
         if complete and result is not None and result.end_ns != one.end_ns:
             faults.append(f"CPU {one.cpu} only until {result.end_ns} ns, not {one.end_ns}")

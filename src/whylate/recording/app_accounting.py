@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whylate.recording.accounting import CpuBook
-from whylate.recording.manifest import Plan, Problem
+from whylate.recording.manifest import Problem
+from whylate.recording.plan import RunPlan
 from whylate.wire.app_samples import Threads
 from whylate.wire.blocks import INT64_MAX
 from whylate.wire.codec import WireError
@@ -57,11 +58,13 @@ class AppBook(CpuBook):
             return self.result.seen + self.result.dropped
         return max(self.next, min(self.progress, INT64_MAX))
 
-    def departures(self, plan: Plan, *, complete: bool) -> list[Problem]:
+    def departures(self, plan: RunPlan, *, complete: bool) -> list[Problem]:
         """Return where the probe did something else than what was planned."""
-        one, result = self.started, self.result
+        one, result, workload = self.started, self.result, plan.activations
+        if workload is None:
+            return []
         faults: list[str] = []
-        if one.end_ns - one.start_ns < plan.duration_ns:
+        if one.end_ns - one.start_ns < workload.duration_ns:
             faults.append(f"CPU {one.cpu} for {one.end_ns - one.start_ns} ns")
         if complete and result is not None and result.end_ns < one.end_ns:
             faults.append(f"CPU {one.cpu} only until {result.end_ns} ns, not {one.end_ns}")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from whylate.recording import former_schema
 from whylate.recording import journal as journal_file
 from whylate.recording.console import ConsoleAccount, read_account, read_console
 from whylate.recording.crashes import find_crashes
@@ -17,16 +18,16 @@ from whylate.recording.manifest import (
     AppEnd,
     CrashReport,
     Manifest,
-    Plan,
     ProbeReport,
     Problem,
     State,
     ThreadName,
 )
 from whylate.recording.parquet import SamplesWriter, create_afresh
+from whylate.recording.plan import RunPlan
 from whylate.recording.reading import Reading
 from whylate.recording.recorder_book import RecorderBook, read_names
-from whylate.recording.trials import write_rows
+from whylate.recording.repetitions import write_repetitions
 from whylate.wire.frame import FrameCounts
 
 MANIFEST = "manifest.json"
@@ -37,7 +38,7 @@ REACHED = "reached"
 
 
 def finish(directory: Path) -> Manifest:
-    """Make samples.parquet, or trials.parquet, and manifest.json of a journal, and remove it.
+    """Make samples.parquet, or repetitions.parquet, and manifest.json of a journal, and remove it.
 
     Nothing is removed before both files are safely on the disk, so that it can be done again
     after any interruption. The caller holds the journal's lock. Raises RecordingError when the
@@ -47,7 +48,7 @@ def finish(directory: Path) -> Manifest:
     opening = _opening(directory)
     frames, counts = read_journal(journal)
     try:
-        writer = SamplesWriter(directory, app=opening.plan.workload == "app")
+        writer = SamplesWriter(directory, app=opening.plan.target is not None)
     except OSError as error:
         raise _unwritable(directory, error) from None
     reading = Reading(writer.rows, opening)
@@ -60,11 +61,12 @@ def finish(directory: Path) -> Manifest:
         if reading.recorder is not None:
             reading.recorder.close()
         manifest = _manifest(directory, reading, counts)
-        if reading.trials is None:
+        if reading.repetitions is None:
             writer.close()
         else:
             writer.abandon()
-            write_rows(directory, reading.trials.workload, reading.trials.rows())
+            assembler = reading.repetitions
+            write_repetitions(directory, assembler.workload, assembler.repetitions())
         _write_manifest(directory, manifest)
     except OSError as error:
         _abandon(writer, reading)
@@ -82,12 +84,15 @@ def _opening(directory: Path) -> Opening:
     for frame in read_journal(journal)[0]:
         if frame.kind == OPENING:
             try:
-                opening = msgspec.json.decode(frame.payload, type=Opening)
-            except (msgspec.ValidationError, msgspec.DecodeError):
+                raw = msgspec.json.decode(frame.payload)
+                version = raw["schema_version"]
+                if version > SCHEMA_VERSION:
+                    raise RecordingError(newer_schema(directory, version))
+                if version <= former_schema.FORMER_VERSION:
+                    raw = former_schema.convert_opening(raw)
+                return msgspec.convert(raw, type=Opening)
+            except (msgspec.ValidationError, msgspec.DecodeError, *former_schema.ERRORS):
                 continue
-            if opening.schema_version > SCHEMA_VERSION:
-                raise RecordingError(newer_schema(directory, opening.schema_version))
-            return opening
     raise RecordingError(
         f"{journal} is not a journal of whylate, or it was cut before the run began: there is "
         "nothing in it to recover"
@@ -145,13 +150,13 @@ def _manifest(directory: Path, reading: Reading, counts: FrameCounts) -> Manifes
         probe=_probe_report(opening, closing, reading),
         # A crash is why; that the line broke and the load died comes of it.
         problems=_crash_problems(crashes, account) + _problems(opening, closing, reading, counts),
-        samples_sha256=reading.digest.hexdigest() if reading.trials is None else None,
+        samples_sha256=reading.digest.hexdigest() if reading.repetitions is None else None,
         crashes=crashes,
         recorder=reading.recorder.report() if reading.recorder is not None else None,
         threads=_thread_names(reading),
         app_end=reading.app_end,
         events=[reading.events[cpu] for cpu in sorted(reading.events)],
-        trials=reading.trials.reports() if reading.trials is not None else [],
+        turns=reading.repetitions.reports() if reading.repetitions is not None else [],
     )
 
 
@@ -245,8 +250,12 @@ def _problems(
     for book in reading.books.values():
         problems += book.problems()
         problems += book.departures(opening.plan, complete=complete)
-    if reading.trials is not None:
-        problems += reading.trials.problems(complete=_state(closing, reading) == "complete")
+    if reading.repetitions is not None:
+        faults = reading.repetitions.faults(complete=_state(closing, reading) == "complete")
+        problems += [
+            Problem("account", f"the account does not close: {fault}", fatal=True)
+            for fault in faults
+        ]
     if reading.recorder is not None:
         problems += reading.recorder.problems()
     if reading.app_end is not None:
@@ -259,16 +268,16 @@ def _ended(end: AppEnd) -> str:
     return f"the program ended by itself, {how}, and the run with it"
 
 
-def _stopped(plan: Plan, reading: Reading) -> bool:
+def _stopped(plan: RunPlan, reading: Reading) -> bool:
     """Return whether the run was to end at a late activation, and did."""
     wanted = plan.recorder is not None and plan.recorder.stop_above_ns is not None
     return wanted and any(note.code == STOPPED for note in reading.notes)
 
 
-def _reached(plan: Plan, closing: Closing | None) -> bool:
-    """Return whether the run was to end once something could be said, and did."""
+def _reached(plan: RunPlan, closing: Closing | None) -> bool:
+    """Return whether the run was to end once enough was known, and did."""
     problems = closing.problems if closing is not None else []
-    return plan.until is not None and any(one.code == REACHED for one in problems)
+    return plan.until is not None and any(problem.code == REACHED for problem in problems)
 
 
 def newer_schema(directory: Path, version: int) -> str:

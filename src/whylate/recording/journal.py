@@ -23,13 +23,8 @@ from pathlib import Path
 import msgspec
 
 from whylate.recording.errors import DiskError, RecordingError
-from whylate.recording.manifest import (
-    Change,
-    Fact,
-    Plan,
-    Problem,
-    State,
-)
+from whylate.recording.manifest import Change, Fact, Problem, State
+from whylate.recording.plan import RunPlan
 from whylate.wire.frame import Frame, FrameCounts, FrameDecoder, encode_frame
 
 NAME = "journal"
@@ -49,7 +44,7 @@ class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     whylate: str
     board: str
     clock: str
-    plan: Plan
+    plan: RunPlan
     facts: list[Fact]
     probe_version: str
     probe_arch: str

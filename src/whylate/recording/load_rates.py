@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from whylate.recording.manifest import LoadPlan, LoadReport
+from whylate.recording.manifest import LoadReport
+from whylate.recording.plan import LoadPlan
 from whylate.wire.constants import LoadState
 from whylate.wire.messages import LoadWork
 

@@ -10,11 +10,12 @@ from typing import Literal
 
 import msgspec
 
-from whylate.recording.points import CounterPlan, TrialsPlan
-from whylate.recording.trial_reports import TrialReport
+from whylate.recording.plan import RunPlan
+from whylate.recording.turns import TurnReport
 
-#: Version of the manifest and of the columns of samples.parquet. A reader refuses a newer one.
-SCHEMA_VERSION = 5
+#: Version of the manifest and of the Parquet columns. A reader refuses a newer one and converts an
+#: older one (whylate.recording.former_schema).
+SCHEMA_VERSION = 6
 
 #: complete: ran to its planned end. interrupted: ended early on purpose (Ctrl-C).
 #: cut: ended early by a failure. recovered: made from the journal of a killed run.
@@ -23,105 +24,11 @@ State = Literal["complete", "interrupted", "cut", "recovered"]
 FactValue = str | int | float | bool | list[str] | None
 
 
-class LoadPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One load as asked for: `memory:2` is kind "memory", count 2."""
-
-    kind: str
-    count: int
-    command: str | None = None
-
-
-class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file under /proc/sys or /sys written for the run and put back after it."""
-
-    path: str
-    value: str
-
-
-class CausePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A known cause of latency that acted on a virtual board (lab/causes), with its parameters."""
-
-    name: str
-    parameters: dict[str, int | str]
-
-
-class RecorderPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the flight recorder was asked for."""
-
-    engine: Literal["best", "bpf", "tracefs"]
-    #: Above it an activation is late; None: by rank, the slowest tail_ppm of a million.
-    threshold_ns: int | None
-    tail_ppm: int
-    #: Of how many activations one is recorded whatever its latency.
-    body_every: int
-    #: The first activation later than this ended the run; None: none did.
-    stop_above_ns: int | None = None
-
-
-class AppPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The program whose threads' wakeups are the activations; exactly one of the three is set."""
-
-    #: The threads of this name.
-    comm: str | None = None
-    #: The threads of this process.
-    pid: int | None = None
-    #: Those of this program, which is started for the run.
-    command: list[str] | None = None
-
-
-class UntilPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The run ends once latencies above limit_ns can be said to be rarer than one in every_ns.
-
-    after_ns: with so many of them (none, one, two, …) it may end after so long; with more it does
-    not end before its time.
-    """
-
-    limit_ns: int
-    every_ns: int
-    after_ns: list[int]
-
-
 class CpuEvents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was counted of a CPU's measuring thread, from its go to its end, by event."""
 
     cpu: int
     counts: dict[str, int]
-
-
-class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was asked for, complete with the defaults that were filled in."""
-
-    workload: Literal["wakeup", "app", "switch", "memory", "clock", "cmd"]
-    #: 0 of a workload that has trials.
-    duration_ns: int
-    #: 0 of all but the wakeup workload, and so is the priority: a program's threads have their own.
-    interval_ns: int
-    cpus: list[int]
-    priority: int
-    allow_idle_states: bool
-    spool: bool
-    loads: list[LoadPlan]
-    settings: list[Setting]
-    #: Measured in the virtual time of a virtual board: repeatable, and no measure of hardware.
-    virtual_time: bool = False
-    #: In virtual time: what QEMU's random numbers began with, and when the run began.
-    seed: int = 0
-    #: The first activation came so much later than it else would have.
-    phase_ns: int = 0
-    #: What they really did stands in causes.json beside the manifest.
-    causes: list[CausePlan] = []
-    #: None: nothing was recorded beside the samples.
-    recorder: RecorderPlan | None = None
-    #: Of the app workload alone.
-    app: AppPlan | None = None
-    #: None: it ends after its time.
-    until: UntilPlan | None = None
-    #: Of the workloads that have repetitions instead of activations.
-    trials: TrialsPlan | None = None
-    #: Events that are counted of each measuring thread; those of trials are theirs.
-    counters: list[CounterPlan] = []
-    #: Of a virtual board in real time: the CPUs of its host, on which its own take turns.
-    host_cpus: int | None = None
 
 
 class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -305,7 +212,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     whylate: str
     board: str
     clock: str
-    plan: Plan
+    plan: RunPlan
     cpus: list[CpuAccount]
     loads: list[LoadReport]
     facts: list[Fact]
@@ -321,7 +228,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads: list[ThreadName] = []
     #: None where the program was not started, or did not end before the run did.
     app_end: AppEnd | None = None
-    #: What is told of each trial besides its repetitions, which are in trials.parquet.
-    trials: list[TrialReport] = []
+    #: Of a benchmark: what is known of each turn beside its repetitions (repetitions.parquet).
+    turns: list[TurnReport] = []
     #: Of the wakeup workload with counters.
     events: list[CpuEvents] = []

@@ -11,14 +11,13 @@ from typing import Any
 
 import msgspec
 
-from whylate.recording import journal, parquet
+from whylate.recording import former_schema, journal, parquet
 from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.finish import MANIFEST, finish, newer_schema
 from whylate.recording.foreign.imported import is_imported
 from whylate.recording.manifest import SCHEMA_VERSION, Manifest
-from whylate.recording.points import workload_of_points
+from whylate.recording.repetitions import Repetitions, read_repetitions
 from whylate.recording.samples import CpuSamples
-from whylate.recording.trials import TrialRows, read_rows
 
 #: A manifest is text about one run; nothing that large is one.
 MAX_MANIFEST = 64 << 20
@@ -32,30 +31,27 @@ class Recording:
     manifest: Manifest
 
     @cached_property
-    def trials(self) -> TrialRows:
-        """The repetitions of a workload that has trials; raises RecordingError."""
-        plan = self.manifest.plan.trials
-        if plan is None:
-            raise LackingError(f"{self.directory} is of a workload that has no trials")
-        names = [one.name for one in plan.counters]
-        return read_rows(self.directory, workload_of_points(plan.points), names)
+    def repetitions(self) -> Repetitions:
+        """The repetitions of a benchmark; raises RecordingError, and LackingError of another."""
+        benchmark = self.manifest.plan.benchmark
+        if benchmark is None:
+            raise LackingError(f"{self.directory} is of no benchmark: it has no repetitions")
+        return read_repetitions(self.directory, benchmark)
 
     @cached_property
     def samples(self) -> list[CpuSamples]:
-        """The samples of each CPU; raises RecordingError, and LackingError where it has trials."""
-        if self.manifest.plan.trials is not None:
-            workload = self.manifest.plan.workload
+        """The samples of each CPU; raises RecordingError, and LackingError of a benchmark."""
+        activations = self.manifest.plan.activations
+        if activations is None:
             raise LackingError(
-                f"{self.directory} is of the workload {workload}, which has no latencies: whylate "
-                "report and whylate compare take it"
+                f"{self.directory} is of the benchmark {self.manifest.plan.workload.kind}, which "
+                "has no latencies: use whylate report or whylate compare"
             )
         path = self.directory / parquet.NAME
         if not path.exists():
             raise RecordingError(f"{self.directory} has no {parquet.NAME}: it is incomplete")
-        plan = self.manifest.plan
-        return parquet.read_samples(
-            path, self.manifest.cpus, plan.interval_ns, app=plan.workload == "app"
-        )
+        app = activations.target is not None
+        return parquet.read_samples(path, self.manifest.cpus, activations.interval_ns, app=app)
 
 
 def open_recording(directory: Path) -> Recording:
@@ -107,6 +103,8 @@ def read_manifest(directory: Path) -> Manifest:
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise RecordingError(newer_schema(directory, version))
     try:
+        if isinstance(version, int) and version <= former_schema.FORMER_VERSION:
+            raw = former_schema.convert_manifest(raw)
         return msgspec.convert(raw, type=Manifest)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, *former_schema.ERRORS) as error:
         raise RecordingError(f"{path} is not a manifest of whylate: {error}") from None

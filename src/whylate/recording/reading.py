@@ -17,10 +17,11 @@ from whylate.recording.digest import SamplesDigest
 from whylate.recording.journal import CLOSING, OPENING, Closing, Opening
 from whylate.recording.load_rates import LoadBook
 from whylate.recording.manifest import AppEnd, CpuEvents, Problem
-from whylate.recording.points import with_counter_name
 from whylate.recording.recorder_book import RecorderBook
 from whylate.recording.shown import shown
-from whylate.recording.trial_book import TrialBook, TrialMessage
+from whylate.recording.workloads import BENCHMARK_MESSAGES, repetition_assembler
+from whylate.recording.workloads.assembler import RepetitionAssembler
+from whylate.recording.workloads.benchmarks import with_counter_name
 from whylate.wire.app_samples import Threads
 from whylate.wire.codec import WireError
 from whylate.wire.events import decode_stages
@@ -85,15 +86,16 @@ class Reading:
     app_end: AppEnd | None = None
     #: What was counted of each CPU's measuring thread.
     events: dict[int, CpuEvents] = field(default_factory=dict)
-    #: Of a workload that has trials.
-    trials: TrialBook | None = None
+    #: Of a benchmark.
+    repetitions: RepetitionAssembler | None = None
 
     def __post_init__(self) -> None:
-        plan = self.opening.plan.trials
-        if plan is not None:
-            self.trials = TrialBook(plan)
-        self.loads = [LoadBook(plan) for plan in self.opening.plan.loads]
-        self.app = self.opening.plan.workload == "app"
+        plan = self.opening.plan
+        if plan.benchmark is not None:
+            self.repetitions = repetition_assembler(plan.benchmark)
+        self.loads = [LoadBook(load) for load in plan.loads]
+        #: Whether a program is watched.
+        self.app = plan.target is not None
 
     def take(self, frame: Frame) -> None:
         """Take one frame; what cannot be understood is counted."""
@@ -109,7 +111,11 @@ class Reading:
 
     @singledispatchmethod
     def _message(self, message: Message) -> None:
-        """Take a message; those that are not named below say nothing that is kept."""
+        """Take a message; of those that are named nowhere nothing is kept."""
+        if isinstance(message, BENCHMARK_MESSAGES):
+            if self.repetitions is None:
+                raise WireError("a repetition of a workload that has none")
+            self.repetitions.add(message)
 
     @_message.register
     def _(self, message: CpuStarted) -> None:
@@ -168,12 +174,6 @@ class Reading:
         self.app_end = AppEnd(message.status, message.signal)
 
     @_message.register
-    def _(self, message: TrialMessage) -> None:
-        if self.trials is None:
-            raise WireError("a trial of a workload that has none")
-        self.trials.take(message)
-
-    @_message.register
     def _(
         self, message: RecorderStarted | RecorderSource | RecorderCost | Symbols | BuildId
     ) -> None:
@@ -227,7 +227,7 @@ class Reading:
 
     @_message.register
     def _(self, message: CpuEventsMessage) -> None:
-        counters = self.opening.plan.counters
+        counters = self.opening.plan.workload.counters
         if message.cpu not in self.books or len(message.values) != len(counters):
             raise WireError("counts that were not asked for")
         counts = {one.name: n for one, n in zip(counters, message.values, strict=True)}
@@ -244,13 +244,13 @@ class Reading:
         if self.recorder is not None and self.recorder.account.take(message):
             return
         fatal = message.code in FATAL_NOTES
-        text = with_counter_name(message.text, self.opening.plan.counters)
+        text = with_counter_name(message.text, self.opening.plan.workload.counters)
         self.notes.append(Problem(shown(message.code, 40), shown(text, 400), fatal=fatal))
 
     @property
     def started(self) -> bool:
         """Whether measuring has begun."""
-        return bool(self.books) or (self.trials is not None and self.trials.started)
+        return bool(self.books) or (self.repetitions is not None and self.repetitions.started)
 
     @property
     def whole(self) -> bool:

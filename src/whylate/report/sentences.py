@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from whylate.recording.manifest import AppPlan, CausePlan
+from whylate.recording.plan import FaultPlan
+from whylate.recording.workloads.app import Target
 from whylate.report.quantities import format_count, format_ns, format_seconds, format_span_ns
 from whylate.report.text import plain
 from whylate.summary import ladder
@@ -38,13 +39,13 @@ def account_sum(summary: Summary) -> str:
     return f"{'=' if adds_up else '≠'} {' + '.join(parts)}"
 
 
-def watched(app: AppPlan) -> str:
+def watched(app: Target) -> str:
     """Say which program was watched: "threads named jackd", "process 312", "./control --fast"."""
     if app.comm is not None:
         return f"threads named {plain(app.comm, 40)}"
     if app.pid is not None:
         return f"process {app.pid}"
-    return plain(shlex.join(app.command or []), 80)
+    return plain(shlex.join(app.argv or []), 80)
 
 
 def thread_label(thread: ThreadFigures) -> str:
@@ -154,7 +155,7 @@ def worst_first(rows: list[Figures]) -> list[Figures]:
     return sorted(rows, key=key)
 
 
-def known_cause(cause: CausePlan) -> str:
+def known_cause(cause: FaultPlan) -> str:
     """Say that a known cause of latency acted: "known cause irqs-off size_us=300"."""
     words = [plain(f"{key}={value}", 60) for key, value in cause.parameters.items()]
     return " ".join(["known cause", plain(cause.name, 40), *words])

@@ -9,8 +9,11 @@ import msgspec
 import numpy as np
 
 from whylate.compare.runs import Arm
-from whylate.recording.point_names import series_names, size_text
-from whylate.recording.points import ClockPoint, MemoryPoint, Point, SwitchPoint
+from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.clock import ClockPoint
+from whylate.recording.workloads.memory import MemoryPoint
+from whylate.recording.workloads.point_names import series_names, size_text
+from whylate.recording.workloads.switch import SwitchPoint
 from whylate.report.arms import colour
 from whylate.report.chart import Chart, Dot, Line, Scale, Tick, across, ticks, upwards
 from whylate.report.text import plain
@@ -25,7 +28,7 @@ from whylate.summary.trial_model import (
 )
 
 #: What is swept along the x axis, by the kind of point, and what it is called.
-_SWEPT: dict[type[Point], tuple[str, str]] = {
+_SWEPT: dict[type[BenchmarkPoint], tuple[str, str]] = {
     SwitchPoint: ("tasks", "tasks"),
     MemoryPoint: ("size", "size of the buffer"),
     ClockPoint: ("threads", "threads"),
@@ -177,7 +180,7 @@ def _series(sides: Sequence[Swept], key: str, field: str) -> list[_Series]:
     return list(found.values())
 
 
-def _rest_names(rests: Sequence[Point]) -> list[str]:
+def _rest_names(rests: Sequence[BenchmarkPoint]) -> list[str]:
     """Return what tells settings apart that are all swept at the same places."""
     different = list(dict.fromkeys(rests))
     if len(different) == 1:

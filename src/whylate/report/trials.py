@@ -9,7 +9,6 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from whylate.recording.points import TrialWorkload
 from whylate.report.quantities import format_count
 from whylate.report.terminal import hanging, load_line, trust_lines
 from whylate.report.text import plain
@@ -114,7 +113,7 @@ def measured_cell(one: Measured | None) -> tuple[str, str]:
 
 
 #: The figures of each workload by their keys, and how their columns are headed.
-FIGURES: dict[TrialWorkload, dict[str, str]] = {
+FIGURES: dict[str, dict[str, str]] = {
     "switch": {
         "ns_per_switch": "ns a switch",
         "ns_per_hop": "ns a hop",
@@ -166,7 +165,7 @@ def _backward(one: PointFigures) -> str:
     return f"{format_count(int(steps))} of {format_count(int(checks))}"
 
 
-_FACTS: dict[TrialWorkload, list[Column]] = {
+_FACTS: dict[str, list[Column]] = {
     "switch": [("switches a hop", _per_hop), ("flushes a switch", _flushes)],
     "memory": [("behind it", _backing), ("", lambda one: one.note)],
     "clock": [("system call", _calls), ("steps back", _backward)],
@@ -184,7 +183,7 @@ def figure_keys(summary: TrialsSummary) -> dict[str, str]:
 
 
 #: By what counts are divided.
-_WORK: dict[TrialWorkload, str] = {
+_WORK: dict[str, str] = {
     "switch": "a hop",
     "memory": "a pass",
     "clock": "a call",
@@ -230,7 +229,7 @@ def _table(summary: TrialsSummary) -> Table:
     return table
 
 
-_SAID: dict[TrialWorkload, str] = {
+_SAID: dict[str, str] = {
     "switch": "A hop: the token goes from one task to the next. Alone: one task that passes it to "
     "itself as often. A switch: what a hop takes more than that, by the switches counted.",
     "memory": "GB/s of bytes copied, set or read: 10⁹ bytes, each counted once.",

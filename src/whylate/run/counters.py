@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from whylate.recording.points import CounterPlan
+from whylate.recording.workloads.benchmarks import CounterPlan
 
 _HARDWARE, _SOFTWARE, _CACHE, _RAW = 0, 1, 3, 4
 #: enum perf_hw_id and perf_sw_ids of linux/perf_event.h, with perf's own names and short ones.

@@ -6,8 +6,8 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from whylate.recording.manifest import Setting
-from whylate.run.request import EACH_CPU
+from whylate.recording.plan import Setting
+from whylate.run.resolve import EACH_CPU
 
 _IDLE_STATE = re.compile(r"/sys/devices/system/cpu/cpu[^/]+/cpuidle/state\d+/disable")
 

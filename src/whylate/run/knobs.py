@@ -14,14 +14,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import msgspec
+
 from whylate.lab.errors import LabError
-from whylate.recording.manifest import Setting
+from whylate.recording.plan import RunPlan, Setting
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.environment import Variables, check_variable
+from whylate.run.errors import RequestError
 from whylate.run.knob_files import same_file
-from whylate.run.loads import cause_plans, parse_load
+from whylate.run.loads import parse_faults, parse_load
 from whylate.run.own_knobs import OwnKnob, OwnSetting
-from whylate.run.request import EACH_CPU, Request, RequestError, recorder_plan
-from whylate.run.trial_requests import TrialsError, with_parameter
+from whylate.run.resolve import EACH_CPU
+from whylate.run.workloads import rules
 
 _CPU = "/sys/devices/system/cpu"
 #: Knobs that are one file, or one for each CPU.
@@ -62,7 +66,7 @@ class Applied:
     commands: knobs of one's own that are set around it, of those in `own`.
     """
 
-    request: Request
+    plan: RunPlan
     knobs: Mapping[str, str] = field(default_factory=dict)
     kernel_args: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -74,13 +78,13 @@ class Applied:
 
 
 def apply(
-    request: Request, knobs: Mapping[str, str], own: Mapping[str, OwnKnob] | None = None
+    plan: RunPlan, knobs: Mapping[str, str], own: Mapping[str, OwnKnob] | None = None
 ) -> Applied:
     """Return the run with these knobs; raises RequestError for one that there is not.
 
     own: the knobs of one's own that there are.
     """
-    applied = Applied(request, dict(knobs), own=own or {})
+    applied = Applied(plan, dict(knobs), own=own or {})
     files: list[tuple[str, str]] = []
     for name, value in knobs.items():
         most = _LONG if name in _LONG_VALUES else _LONGEST
@@ -88,9 +92,9 @@ def apply(
             raise RequestError(f"knob {_short(name)}: a value of more than {most} letters")
         if not value or not value.isprintable():
             raise RequestError(f"knob {_short(name)}: {_short(value)} is no value")
-        before = len(applied.request.settings)
+        before = len(applied.plan.settings)
         applied = _apply(applied, name, value)
-        for one in applied.request.settings[before:]:
+        for one in applied.plan.settings[before:]:
             _check_once(files, name, one.path)
             files.append((name, one.path))
     return applied
@@ -104,8 +108,8 @@ def setting_of(name: str, value: str) -> Setting | None:
     prefix = name.partition(":")[0]
     if not (name.startswith("/") or name in FILES or prefix in _OF_FILES):
         return None
-    nothing = Request(0, 0, None, 80, False, False, (), ())
-    return _apply(Applied(nothing), name, value).request.settings[0]
+    nothing = RunPlan(workload=Wakeup(duration_ns=0, interval_ns=0))
+    return _apply(Applied(nothing), name, value).plan.settings[0]
 
 
 def _check_once(files: Sequence[tuple[str, str]], name: str, path: str) -> None:
@@ -122,6 +126,7 @@ def names() -> list[str]:
     return [
         *FILES,
         *_OF_THE_RUN,
+        *_OF_WORKLOADS,
         "kernel",
         IMAGE,
         *(f"{prefix}:…" for prefix in _PREFIXED),
@@ -139,7 +144,9 @@ def _apply(applied: Applied, name: str, value: str) -> Applied:
     if name == IMAGE:
         return replace(applied, image=value)
     if name in _OF_THE_RUN:
-        return replace(applied, request=_OF_THE_RUN[name](applied.request, value))
+        return replace(applied, plan=_OF_THE_RUN[name](applied.plan, value))
+    if name in _OF_WORKLOADS:
+        return replace(applied, plan=_of_workload(applied.plan, name, value))
     prefix, colon, rest = name.partition(":")
     if colon and prefix in _PREFIXED:
         return _PREFIXED[prefix](applied, rest, value)
@@ -149,8 +156,8 @@ def _apply(applied: Applied, name: str, value: str) -> Applied:
 def _file(applied: Applied, path: str, value: str) -> Applied:
     if not path.startswith(_ROOTS) or "/../" in path or not path.isprintable() or len(path) > 200:
         raise RequestError(f"knob {_short(path)}: a path must be under {', '.join(_ROOTS)}")
-    settings = (*applied.request.settings, Setting(path, value))
-    return replace(applied, request=replace(applied.request, settings=settings))
+    settings = [*applied.plan.settings, Setting(path, value)]
+    return replace(applied, plan=msgspec.structs.replace(applied.plan, settings=settings))
 
 
 def _sysctl(applied: Applied, rest: str, value: str) -> Applied:
@@ -216,82 +223,52 @@ def _command(applied: Applied, rest: str, value: str) -> Applied:
     return replace(applied, commands=(*applied.commands, setting))
 
 
-def _priority(request: Request, value: str) -> Request:
-    if not value.isdecimal() or not 1 <= int(value) <= 99:
-        raise RequestError("knob priority: it lies between 1 and 99 (SCHED_FIFO)")
-    if request.trials is not None:
-        if request.trials.workload != "switch":
-            _of_wakeups("priority", request)
-        return replace(request, trials=replace(request.trials, priority=int(value)))
-    return replace(request, priority=int(value))
-
-
-def _cpus(request: Request, value: str) -> Request:
+def _cpus(plan: RunPlan, value: str) -> RunPlan:
     parts = value.split(",")
     if not all(part.isdecimal() and len(part) <= 5 for part in parts):
         raise RequestError("knob cpus: write them like 0,1")
-    return replace(request, cpus=tuple(int(part) for part in parts))
+    return msgspec.structs.replace(plan, cpus=[int(part) for part in parts])
 
 
-def _idle_states(request: Request, value: str) -> Request:
-    if value not in ("held", "allowed"):
-        raise RequestError("knob idle-states: held (at the lightest) or allowed")
-    _of_wakeups("idle-states", request)
-    return replace(request, allow_idle_states=value == "allowed")
-
-
-def _recorder(request: Request, value: str) -> Request:
-    if value not in ("on", "off"):
-        raise RequestError("knob recorder: on or off")
-    _of_wakeups("recorder", request)
-    if value == "off":
-        return replace(request, recorder=None)
-    return request if request.recorder is not None else replace(request, recorder=recorder_plan())
-
-
-def _of_wakeups(name: str, request: Request) -> None:
-    """Raise RequestError for a knob that a workload with trials does not have."""
-    if request.trials is not None:
-        raise RequestError(
-            f"knob {name}: the workload {request.trials.workload} has nothing that it sets"
-        )
-
-
-def _load(request: Request, value: str) -> Request:
+def _load(plan: RunPlan, value: str) -> RunPlan:
     """Add a load, as memory:2 or cmd:COMMAND, beside those of the run."""
-    return replace(request, loads=(*request.loads, parse_load(value)))
+    return msgspec.structs.replace(plan, loads=[*plan.loads, parse_load(value)])
 
 
-def _cause(request: Request, value: str) -> Request:
+def _cause(plan: RunPlan, value: str) -> RunPlan:
     """Let known causes of latency act on a virtual board: bulk-lock size_us=400 chunk_us=50."""
     try:
-        return replace(request, causes=(*request.causes, *cause_plans(value)))
+        return msgspec.structs.replace(plan, faults=[*plan.faults, *parse_faults(value)])
     except LabError as error:
         raise RequestError(f"knob cause: {error}") from None
 
 
-_OF_THE_RUN: dict[str, Callable[[Request, str], Request]] = {
-    "priority": _priority,
+_OF_THE_RUN: dict[str, Callable[[RunPlan, str], RunPlan]] = {
     "cpus": _cpus,
-    "idle-states": _idle_states,
-    "recorder": _recorder,
     "load": _load,
     "cause": _cause,
 }
+#: Knobs that some workloads have.
+_OF_WORKLOADS = ("priority", "idle-states", "recorder")
+
+
+def _of_workload(plan: RunPlan, name: str, value: str) -> RunPlan:
+    knob = rules(plan.workload).knobs.get(name)
+    if knob is None:
+        raise RequestError(
+            f"knob {name}: the workload {plan.workload.kind} has nothing that it sets"
+        )
+    return msgspec.structs.replace(plan, workload=knob(plan.workload, value))
 
 
 def _parameter(applied: Applied, rest: str, value: str) -> Applied:
     """Change a parameter of the workload: workload:pages = thp."""
-    trials = applied.request.trials
-    if trials is None:
-        raise RequestError(
-            f"knob workload:{_short(rest)}: it is for the workloads switch, memory and clock"
-        )
+    workload = applied.plan.workload
     try:
-        changed = with_parameter(trials, rest, value)
-    except TrialsError as error:
+        changed = rules(workload).with_parameter(workload, rest, value)
+    except RequestError as error:
         raise RequestError(f"knob workload:{_short(rest)}: {error}") from None
-    return replace(applied, request=replace(applied.request, trials=changed))
+    return replace(applied, plan=msgspec.structs.replace(applied.plan, workload=changed))
 
 
 #: Of these, what is one file, or one for each CPU.

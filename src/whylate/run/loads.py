@@ -8,8 +8,13 @@ from __future__ import annotations
 import shlex
 
 from whylate.lab.causes.catalogue import uses
-from whylate.recording.manifest import CausePlan, LoadPlan
-from whylate.run.request import LOAD_KINDS, MAX_LOAD_COUNT, RequestError
+from whylate.recording.plan import FaultPlan, LoadPlan
+from whylate.run.errors import RequestError
+from whylate.wire.constants import LOADS
+
+#: `cmd` takes a command.
+LOAD_KINDS = tuple(LOADS)
+MAX_LOAD_COUNT = 64
 
 
 def parse_load(text: str) -> LoadPlan:
@@ -33,9 +38,9 @@ def load_text(load: LoadPlan) -> str:
     return f"cmd:{load.command}" if load.kind == "cmd" else f"{load.kind}:{load.count}"
 
 
-def cause_plans(text: str) -> tuple[CausePlan, ...]:
-    """Return the plans of known causes; raises LabError."""
-    return tuple(CausePlan(one.name, dict(one.parameters)) for one in uses(text.split()))
+def parse_faults(text: str) -> tuple[FaultPlan, ...]:
+    """Return the plans of injected faults; raises LabError."""
+    return tuple(FaultPlan(one.name, dict(one.parameters)) for one in uses(text.split()))
 
 
 def _command(text: str) -> LoadPlan:

@@ -10,30 +10,23 @@ from collections.abc import Callable
 from contextlib import closing as hung_up
 from pathlib import Path
 
-import msgspec
-
 from whylate.boards.board import Board
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, cpu_model, for_release
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.recording.finish import REACHED, finish
 from whylate.recording.journal import Closing, JournalWriter
-from whylate.recording.manifest import (
-    Change,
-    LoadPlan,
-    Manifest,
-    Plan,
-    Problem,
-    RecorderPlan,
-    State,
-)
+from whylate.recording.manifest import Change, Manifest, Problem, State
+from whylate.recording.plan import LoadPlan, RunPlan
+from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
+from whylate.run.benchmark import ask_counters, run_benchmark
 from whylate.run.console import console_kept
 from whylate.run.progress import Observer, Tally
 from whylate.run.record import TELL_S, WARM_UP_S, Run, closing, leaving, must_be_new, opening
-from whylate.run.request import Request, check, plan_for
-from whylate.run.trials import ask_counters, make_trials
+from whylate.run.resolve import check, resolve
 from whylate.run.until import can_be_said, said
-from whylate.wire.messages import App, LoadStart, Recorder, Setting, Stop, Wakeup
+from whylate.run.workloads import activation_rules
+from whylate.wire.messages import LoadStart, Recorder, Setting, Stop
 
 #: A workload that has not ended this long after it should have will not.
 OVERTIME_S = 30.0
@@ -46,7 +39,7 @@ ENGINES = ("best", "bpf", "tracefs")
 
 def measure(
     board: Board,
-    request: Request,
+    request: RunPlan,
     directory: Path,
     observer: Observer,
     stopped: Callable[[], bool] = lambda: False,
@@ -68,9 +61,7 @@ def measure(
         client.keepalive(started.keepalive_s)
         identity = probe_facts(welcome, measure_frequencies(client, welcome.cpus))
         snapshot = read_files(client, for_release(WANTED, welcome.release))
-        plan = msgspec.structs.replace(
-            plan_for(request, welcome.cpus, cpu_model(snapshot)), host_cpus=started.host_cpus
-        )
+        plan = resolve(request, welcome.cpus, cpu_model(snapshot), started.host_cpus)
         with hung_up(
             JournalWriter(
                 directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
@@ -134,7 +125,7 @@ def _prepare(run: Run) -> None:
     for setting in run.plan.settings:
         run.client.call(Setting(setting.path, setting.value))
     for index, load in enumerate(run.plan.loads):
-        run.client.call(start_of(index, load))
+        run.client.call(load_command(index, load))
     if run.plan.loads:
         run.observer.phase("warming up the loads")
         deadline = time.monotonic() + WARM_UP_S
@@ -143,7 +134,7 @@ def _prepare(run: Run) -> None:
         refuse_dead_loads(run)
 
 
-def start_of(index: int, load: LoadPlan) -> LoadStart:
+def load_command(index: int, load: LoadPlan) -> LoadStart:
     """Return the command that starts a load of a plan."""
     argv = tuple(shlex.split(load.command)) if load.command is not None else ()
     return LoadStart(index, load.count, load.kind, argv)
@@ -157,38 +148,13 @@ def refuse_dead_loads(run: Run) -> None:
         raise ProbeRefusedError(f"load {kind} does not work here: {why}", 0)
 
 
-def wakeup_of(plan: Plan) -> Wakeup:
-    """Return the command that starts the wakeup workload of a plan."""
-    return Wakeup(
-        interval_ns=plan.interval_ns,
-        duration_ns=plan.duration_ns,
-        priority=plan.priority,
-        hold_idle=int(not plan.allow_idle_states),
-        spool=int(plan.spool),
-        cpus=tuple(plan.cpus),
-    )
-
-
-def workload_of(plan: Plan) -> Wakeup | App:
-    """Return the command that starts the workload of a plan."""
-    if plan.app is None:
-        return wakeup_of(plan)
-    return App(
-        duration_ns=plan.duration_ns,
-        spool=int(plan.spool),
-        pid=plan.app.pid or 0,
-        comm=plan.app.comm or "",
-        argv=tuple(plan.app.command or ()),
-    )
-
-
-def recorder_of(plan: RecorderPlan) -> Recorder:
+def recorder_command(plan: RecorderPlan) -> Recorder:
     """Return the command that starts the flight recorder of a plan."""
     return Recorder(
         engine=ENGINES.index(plan.engine),
         threshold_ns=plan.threshold_ns or 0,
         tail_ppm=plan.tail_ppm,
-        control_every=plan.body_every,
+        control_every=plan.control_every,
         ring_bytes=0,
         stop_above_ns=plan.stop_above_ns or 0,
     )
@@ -197,19 +163,22 @@ def recorder_of(plan: RecorderPlan) -> Recorder:
 def _workload(run: Run) -> None:
     """Start the workload and wait for its result, or for the user to end it."""
     run.observer.phase("measuring")
-    plan = run.plan
-    if plan.trials is not None:
-        make_trials(run, plan.trials)
-        return
-    if plan.recorder is not None:
-        # Refused, it is said in the recording: what can be measured without it is. A program's
-        # wakeups cannot, and then the workload is refused too.
+    if run.plan.benchmark is not None:
+        run_benchmark(run, run.plan.benchmark)
+    elif run.plan.activations is not None:
+        _run_activations(run, run.plan.activations)
+
+
+def _run_activations(run: Run, workload: ActivationWorkload) -> None:
+    if workload.recorder is not None:
+        # A refusal is recorded: samples need no recorder. The workload app needs it, and is
+        # refused too.
         with contextlib.suppress(ProbeRefusedError):
-            run.client.call(recorder_of(plan.recorder))
-    ask_counters(run.client, plan.counters)
-    run.client.call(workload_of(plan), START_S)
+            run.client.call(recorder_command(workload.recorder))
+    ask_counters(run.client, workload.counters)
+    run.client.call(activation_rules(workload).start(workload, run.plan.measured_cpus), START_S)
     started = told = time.monotonic()
-    deadline = started + plan.duration_ns / 1e9 + OVERTIME_S
+    deadline = started + workload.duration_ns / 1e9 + OVERTIME_S
     while not run.ended:
         run.client.pump(TELL_S)
         now = time.monotonic()

@@ -14,7 +14,7 @@ import msgspec
 
 from whylate.boards.board import Board, BoardError
 from whylate.boards.facts.reading import clean
-from whylate.run.request import RequestError
+from whylate.run.errors import RequestError
 
 #: Stands for the value in the words of the command that writes.
 VALUE = "{value}"

@@ -6,25 +6,19 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from whylate.recording.load_rates import STOPPED
-from whylate.recording.manifest import LoadPlan, Plan
+from whylate.recording.plan import LoadPlan, RunPlan
+from whylate.recording.workloads import ROWS
 from whylate.wire.app_samples import decode_app_samples
 from whylate.wire.codec import WireError
 from whylate.wire.messages import (
-    ClockRepetition,
-    CommandRepetition,
     CpuStarted,
     LoadStarted,
     LoadWork,
-    MemoryRepetition,
     Message,
     Samples,
-    SwitchRepetition,
 )
 from whylate.wire.messages import Progress as ProbeProgress
 from whylate.wire.samples import Rows, decode_samples
-
-#: What a repetition is told by.
-ROWS = (SwitchRepetition, MemoryRepetition, ClockRepetition, CommandRepetition)
 
 
 @dataclass(frozen=True)
@@ -48,8 +42,8 @@ class Progress:
     max_ns: int | None
     max_cpu: int | None
     loads: tuple[LoadRate, ...]
-    #: Of a workload that has trials: which it is now, of how many, and what its point is called.
-    trial: tuple[int, int, str] | None = None
+    #: Of a benchmark: the number of the turn, of how many, and the name of its point.
+    turn: tuple[int, int, str] | None = None
 
 
 class Observer(Protocol):
@@ -84,12 +78,12 @@ def _rows(block: Samples, started: CpuStarted) -> Rows:
 class Tally:
     """Follows a run's messages for the live line; it decides nothing and is kept nowhere."""
 
-    plan: Plan
+    plan: RunPlan
     seen: int = 0
     overruns: int = 0
     max_ns: int | None = None
     max_cpu: int | None = None
-    #: Of trials.
+    #: Of a benchmark.
     repetitions: int = 0
     #: Activations above the limit of a run that ends once they can be said to be rare.
     above: int = 0
@@ -104,8 +98,8 @@ class Tally:
 
     def take(self, message: Message) -> None:
         """Follow one message."""
-        app = self.plan.workload == "app"
-        if isinstance(message, CpuStarted) and (app or message.interval_ns):
+        watched = self.plan.target is not None
+        if isinstance(message, CpuStarted) and (watched or message.interval_ns):
             self._started[message.cpu] = message
         elif isinstance(message, Samples):
             self._samples(message)
@@ -148,8 +142,9 @@ class Tally:
         overruns = int(rows.overrun.sum())
         self.overruns += overruns
         self.seen += rows.activation.size - overruns
-        if self.plan.until is not None:
-            self.above += int((rows.latency_ns > self.plan.until.limit_ns).sum())
+        until = self.plan.until
+        if until is not None:
+            self.above += int((rows.latency_ns > until.limit_ns).sum())
         highest = int(rows.latency_ns.max())
         if self.max_ns is None or highest > self.max_ns:
             self.max_ns, self.max_cpu = highest, block.cpu
@@ -158,7 +153,7 @@ class Tally:
         """Return how things stand."""
         return Progress(
             elapsed_s=elapsed_s,
-            planned_s=self.plan.duration_ns / 1e9,
+            planned_s=self.plan.activations.duration_ns / 1e9 if self.plan.activations else 0.0,
             seen=self.seen,
             overruns=self.overruns,
             max_ns=self.max_ns,

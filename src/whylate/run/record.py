@@ -13,10 +13,11 @@ from whylate.boards.facts.snapshot import ProbeFacts, Snapshot
 from whylate.probe.binaries import ProbeBinary
 from whylate.probe.client import Client, ProbeRefusedError
 from whylate.recording.journal import Closing, JournalWriter, Opening
-from whylate.recording.manifest import SCHEMA_VERSION, Change, Plan, Problem, State
+from whylate.recording.manifest import SCHEMA_VERSION, Change, Problem, State
+from whylate.recording.plan import RunPlan
 from whylate.recording.shown import shown
+from whylate.run.errors import RequestError
 from whylate.run.progress import Observer, Tally
-from whylate.run.request import RequestError
 from whylate.wire.frame import Frame
 from whylate.wire.messages import Message, Result, Welcome
 
@@ -32,7 +33,7 @@ LEAVING = "leaving"
 class Run:
     """A run under way."""
 
-    plan: Plan
+    plan: RunPlan
     client: Client
     journal: JournalWriter
     observer: Observer
@@ -40,7 +41,7 @@ class Run:
     tally: Tally
     ended: bool = False
     interrupted: bool = False
-    #: What was to be said can be said (Plan.until).
+    #: What was to be said can be said (RunPlan.until).
     reached: bool = False
 
     def take(self, frame: Frame, message: Message) -> None:
@@ -61,7 +62,7 @@ def must_be_new(directory: Path) -> None:
 def opening(
     board: str,
     binary: ProbeBinary,
-    plan: Plan,
+    plan: RunPlan,
     welcome: Welcome,
     snapshot: Snapshot,
     identity: ProbeFacts,

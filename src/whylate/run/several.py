@@ -12,14 +12,17 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
+
 from whylate.boards.board import Board, BoardError, PlannedBoard
 from whylate.boards.ready import Boot, boot, held, ready
 from whylate.lab.errors import LabError
 from whylate.probe.client import ProbeError
 from whylate.recording.errors import DiskError, RecordingError
+from whylate.recording.plan import RunPlan
+from whylate.run.errors import RequestError
 from whylate.run.measure import measure
 from whylate.run.progress import Observer
-from whylate.run.request import Request, RequestError
 from whylate.run.unattended import measure_unattended
 
 #: What a run may end with that is not a defect of ours.
@@ -36,11 +39,13 @@ class Job:
 
     name: str
     open: Callable[[], Board]
-    request: Request
+    plan: RunPlan
     directory: Path
     observer: Observer
     boot: Boot = boot
     around: Callable[[Board], AbstractContextManager[object]] = nullcontext
+    #: In virtual time: see measure_unattended().
+    disguise: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,13 +64,15 @@ def carry_out(job: Job, stopped: Callable[[], bool]) -> Outcome:
     recorded = False
     try:
         board = job.open()
-        if job.request.virtual_time:
+        if job.plan.virtual_time:
             with held(planned(board), job.observer.phase) as virtual:
-                measure_unattended(virtual, job.request, job.directory, job.observer, stopped)
+                measure_unattended(
+                    virtual, job.plan, job.directory, job.observer, stopped, job.disguise
+                )
                 recorded = True
         else:
             with ready(board, job.observer.phase, job.boot), job.around(board):
-                measure(board, job.request, job.directory, job.observer, stopped)
+                measure(board, job.plan, job.directory, job.observer, stopped)
                 recorded = True
     except FAILURES as failure:
         return Outcome(job, failure, recorded)
@@ -123,16 +130,27 @@ def phases(job: Job, count: int) -> list[Job]:
 
     The phases divide the interval evenly. Each repetition has a directory below the job's.
     """
-    interval_ns = job.request.interval_ns
+    activations = job.plan.activations
+    interval_ns = activations.interval_ns if activations is not None else 0
     return [
         replace(
             job,
             directory=job.directory / f"phase-{number:0{len(str(count))}d}",
-            request=replace(
-                job.request,
-                seed=job.request.seed + number,
-                phase_ns=job.request.phase_ns + number * interval_ns // count,
+            plan=with_phase(
+                msgspec.structs.replace(job.plan, seed=job.plan.seed + number),
+                number * interval_ns // count,
             ),
         )
         for number in range(count)
     ]
+
+
+def with_phase(plan: RunPlan, phase_ns: int) -> RunPlan:
+    """Return a plan whose first activation is due so much later, if it has a schedule."""
+    activations = plan.activations
+    if activations is None or not activations.interval_ns:
+        return plan
+    phase_ns += activations.phase_ns
+    return msgspec.structs.replace(
+        plan, workload=msgspec.structs.replace(plan.workload, phase_ns=phase_ns)
+    )

@@ -15,11 +15,12 @@ from whylate.probe.client import ProbeError, ProbeRefusedError
 from whylate.recording.crashes import find_crashes
 from whylate.recording.errors import RecordingError
 from whylate.recording.manifest import Manifest
+from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
 from whylate.recording.samples import CpuSamples
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Observer, Progress
-from whylate.run.request import Request
 from whylate.run.soak_board import CycleBoard
 from whylate.run.soak_console import ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.run.soak_guard import Guard
@@ -192,15 +193,9 @@ class CycleRunner:
         self._stage = "probe"
         plan = self._plan
         self._guard.stage(plan.run_for_ns / 1e9 + RUN_MORE_S, LEAVE_S)
-        request = Request(
-            duration_ns=plan.run_for_ns,
-            interval_ns=plan.interval_ns,
-            cpus=None,
-            priority=95,
-            allow_idle_states=False,
-            spool=False,
-            loads=tuple(plan.loads),
-            settings=(),
+        request = RunPlan(
+            workload=Wakeup(duration_ns=plan.run_for_ns, interval_ns=plan.interval_ns),
+            loads=list(plan.loads),
         )
         try:
             manifest = measure(

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from whylate.recording.manifest import LoadPlan
+from whylate.recording.plan import LoadPlan
 
 SCHEMA_VERSION = 1
 

@@ -12,7 +12,7 @@ import hashlib
 import shutil
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing as hung_up
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,14 +30,15 @@ from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefuse
 from whylate.probe.link import Link
 from whylate.recording.finish import finish
 from whylate.recording.journal import JournalWriter
-from whylate.recording.manifest import Change, Manifest, Plan, Problem, State
-from whylate.recording.points import TrialsPlan
+from whylate.recording.manifest import Change, Manifest, Problem, State
+from whylate.recording.plan import RunPlan
+from whylate.run.benchmark import counters_command
 from whylate.run.console import console_kept
-from whylate.run.measure import recorder_of, refuse_dead_loads, start_of, workload_of
+from whylate.run.measure import load_command, recorder_command, refuse_dead_loads
 from whylate.run.progress import Observer, Tally
 from whylate.run.record import TELL_S, Run, closing, leaving, must_be_new, opening
-from whylate.run.request import Request, check, plan_for
-from whylate.run.trials import counters_of, trial_of
+from whylate.run.resolve import check, resolve
+from whylate.run.workloads import rules
 from whylate.wire.frame import Frame
 from whylate.wire.messages import (
     Accounting,
@@ -49,7 +50,6 @@ from whylate.wire.messages import (
     Hello,
     Message,
     Pause,
-    Phase,
     Setting,
     Welcome,
 )
@@ -58,7 +58,7 @@ from whylate.wire.messages import (
 #: what it did ten times a second of its own time, which passes slower under load.
 SILENCE_S = 120.0
 #: What known causes did in a run, in its recording.
-CAUSES = "causes.json"
+FAULTS = "faults.json"
 #: Loads run this long of the board's time before measuring begins. Their work is told twice in
 #: it, and a second under load can take the host a minute.
 WARM_UP_MS = 1100
@@ -101,64 +101,57 @@ def settling_ms(seed: int) -> int:
     return hashlib.sha256(str(seed).encode()).digest()[0]
 
 
-def script_of(plan: Plan, release: str, placed: Sequence[PlacedCause] = ()) -> Script:
+def script_of(plan: RunPlan, release: str, placed: Sequence[PlacedCause] = ()) -> Script:
     """Return what a host would say for this plan to a board with that kernel.
 
     placed: the known causes that act there, whose logs are read at the end.
     """
     script = Script()
     script.say(Hello(__version__), set())
-    script.say(Frequency(tuple(plan.cpus)), script.facts)
+    script.say(Frequency(tuple(plan.measured_cpus)), script.facts)
     script.read(for_release(WANTED, release), script.facts)
     for setting in plan.settings:
         script.say(Setting(setting.path, setting.value), script.preparing)
     for index, load in enumerate(plan.loads):
-        script.say(start_of(index, load), script.preparing)
+        script.say(load_command(index, load), script.preparing)
     if plan.loads:
         script.say(Pause(WARM_UP_MS), script.preparing)
     script.say(Pause(settling_ms(plan.seed)), script.preparing)
     script.read(WANTED_AFTER, script.before)
-    if plan.app is None and plan.trials is None:
-        script.say(Phase(plan.phase_ns), script.workload)
-    if plan.recorder is not None:
-        script.say(recorder_of(plan.recorder), script.recorder)
-    if plan.counters:
-        script.say(counters_of(plan.counters), script.workload)
-    if plan.trials is None:
-        script.say(workload_of(plan), script.workload)
-    else:
-        # One that fails says so itself, and the others are made all the same.
-        for command in _trials(plan.trials):
-            script.say(command, set())
+    activations = plan.activations
+    if activations is not None and activations.recorder is not None:
+        script.say(recorder_command(activations.recorder), script.recorder)
+    # A turn that fails reports that itself, and the others are made all the same.
+    stage = script.workload if activations is not None else set()
+    if plan.workload.counters:
+        script.say(counters_command(plan.workload.counters), stage)
+    for command in rules(plan.workload).script(plan.workload, plan.measured_cpus):
+        script.say(command, stage)
+    if plan.benchmark is not None:
+        script.say(Accounting(), stage)
     script.read(WANTED_AFTER, script.after)
     script.read([FileRequest(one.log, LOG_LIMIT) for one in placed], script.logs)
     script.say(Finish(), script.finish)
     return script
 
 
-def _trials(plan: TrialsPlan) -> Iterator[Message]:
-    if plan.counters:
-        yield counters_of(plan.counters)
-    for number in range(len(plan.order)):
-        yield trial_of(plan, number)
-    yield Accounting()
-
-
 def measure_unattended(
     board: PlannedBoard,
-    request: Request,
+    request: RunPlan,
     directory: Path,
     observer: Observer,
     stopped: Callable[[], bool] = lambda: False,
+    disguise: str = "",
 ) -> Manifest:
     """Run the workload on a board in virtual time and return the manifest of the recording.
 
-    The board must be held and off. The rest is as in whylate.run.measure.measure().
+    The board must be held and off. disguise: gives the faults names that say nothing
+    (whylate.lab.causes.alias); "": their own. The rest is as in whylate.run.measure.measure().
     """
     check(request)
     must_be_new(directory)
-    plan = plan_for(request, tuple(range(board.cpus)))
-    placed = _place(board, plan, request.disguise, observer)
+    plan = resolve(request, range(board.cpus))
+    placed = _place(board, plan, disguise, observer)
     script = script_of(plan, board.release, placed)
     files = services(placed) if placed else ()
     started = board.carry_out(bytes(script.frames), plan.seed, observer.phase, files)
@@ -190,12 +183,14 @@ def measure_unattended(
             return finish(directory)
 
 
-def _place(board: PlannedBoard, plan: Plan, disguise: str, observer: Observer) -> list[PlacedCause]:
+def _place(
+    board: PlannedBoard, plan: RunPlan, disguise: str, observer: Observer
+) -> list[PlacedCause]:
     """Build the known causes of a plan for the board; raises LabError."""
-    if not plan.causes:
+    if not plan.faults:
         return []
     return place(
-        [use(one.name, one.parameters) for one in plan.causes],
+        [use(one.name, one.parameters) for one in plan.faults],
         machine=board.virtual.description.arch,
         board=board.virtual,
         cpus=board.cpus,
@@ -212,7 +207,7 @@ def _keep_logs(directory: Path, placed: Sequence[PlacedCause], snapshot: Snapsho
         found = logs(placed, {path: file.data for path, file in snapshot.files.items()})
     except LabError as error:
         return [Problem("cause", str(error), fatal=True)]
-    (directory / CAUSES).write_bytes(pack(found))
+    (directory / FAULTS).write_bytes(pack(found))
     return []
 
 

@@ -12,15 +12,18 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from whylate.boards.board import Board
 from whylate.probe.client import ProbeRefusedError
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.path_part import path_part
+from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
 from whylate.run.environment import with_variables
+from whylate.run.errors import RequestError
 from whylate.run.knobs import Applied, apply
 from whylate.run.progress import Observer
-from whylate.run.request import Request, RequestError
 from whylate.run.several import Job, Outcome, carry_out
 from whylate.study.cards import Cards
 from whylate.study.check import check_knobs, opened_name
@@ -31,7 +34,7 @@ from whylate.study.model import Done, Place, StudyPlan
 from whylate.study.order import left
 from whylate.study.took import not_taken
 from whylate.study.undo import Undo
-from whylate.study.workload import request_of
+from whylate.study.workload import request
 
 #: A run is tried so often in a row before its board is given up for this time.
 _TRIES = 3
@@ -112,7 +115,7 @@ class _Study:
         self._stopped = stopped
         check_knobs(plan)
         self._variants = {
-            one.name: apply(request_of(plan), one.knobs, plan.knobs) for one in plan.variants
+            one.name: apply(request(plan), one.knobs, plan.knobs) for one in plan.variants
         }
         self._undo = Undo(journal.directory)
         self._cards = Cards(journal.directory, plan)
@@ -198,8 +201,8 @@ class _Study:
         shutil.rmtree(directory, ignore_errors=True)
         directory.parent.mkdir(parents=True, exist_ok=True)
         job = self._job(place, directory)
-        request = _shorter(job.request, self._plan.warm_up_ns)
-        carry_out(replace(job, request=request), self._stopped)
+        shorter = _shorter(job.plan, self._plan.warm_up_ns)
+        carry_out(replace(job, plan=shorter), self._stopped)
         shutil.rmtree(directory, ignore_errors=True)
 
     def _make(self, place: Place) -> str:
@@ -272,15 +275,16 @@ def _refused(place: Place, why: str) -> RequestError:
     return RequestError(f"variant {place.variant} on {place.board}: {why}")
 
 
-def _shorter(request: Request, warm_up_ns: int) -> Request:
+def _shorter(plan: RunPlan, warm_up_ns: int) -> RunPlan:
     """Return the run as a board warms up with it: for that time, or for one round."""
-    if request.trials is not None:
-        return replace(request, trials=replace(request.trials, rounds=1))
-    return replace(request, duration_ns=warm_up_ns, recorder=None)
+    changes: dict[str, object] = {"duration_ns": warm_up_ns, "recorder": None}
+    if plan.benchmark is not None:
+        changes = {"rounds": 1}
+    return msgspec.structs.replace(plan, workload=msgspec.structs.replace(plan.workload, **changes))
 
 
-def _of_load(plan: StudyPlan, applied: Applied, place: Place) -> Request:
-    loads = next(one.loads for one in plan.loads if one.name == place.load)
-    request = replace(applied.request, loads=(*loads, *applied.request.loads))
-    request = with_variables(request, applied.variables)
-    return dithered(request, plan, place) if plan.virtual_time else request
+def _of_load(study: StudyPlan, applied: Applied, place: Place) -> RunPlan:
+    loads = next(load_set.loads for load_set in study.loads if load_set.name == place.load)
+    plan = msgspec.structs.replace(applied.plan, loads=[*loads, *applied.plan.loads])
+    plan = with_variables(plan, applied.variables)
+    return dithered(plan, study, place) if study.virtual_time else plan

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import msgspec
 
 from whylate.compare.words import names_text
 from whylate.lab.description import RT, names, with_kernel
-from whylate.recording.point_names import point_names
+from whylate.recording.workloads.point_names import point_names
 from whylate.run.environment import with_variables
+from whylate.run.errors import RequestError
 from whylate.run.knob_files import idle_states, plain_path
 from whylate.run.knobs import IMAGE, Applied, apply
 from whylate.run.own_knobs import check_own
-from whylate.run.request import RequestError
-from whylate.run.trial_requests import TrialsError, check_places
+from whylate.run.workloads import rules
 from whylate.study.model import LoadSet, StudyPlan, Variant
-from whylate.study.workload import request_of
+from whylate.study.workload import request
 
 
 def check_knobs(plan: StudyPlan) -> None:
@@ -51,10 +51,9 @@ def are_same(plan: StudyPlan, one: Variant, other: Variant) -> bool:
 def check_idle_states(plan: StudyPlan) -> None:
     """Raise RequestError for an idle state that is switched where none but the lightest is used."""
     for one in plan.variants:
-        request = _applied(plan, one).request
-        paths = idle_states(request.settings)
-        # Workloads with trials hold none.
-        if paths and request.trials is None and not request.allow_idle_states:
+        applied = _applied(plan, one).plan
+        paths = idle_states(applied.settings)
+        if paths and not applied.workload.allow_idle_states:
             raise RequestError(
                 f"variant {one.name} switches idle states ({paths[0]}), and the run holds them at "
                 'the lightest: it would change nothing without idle-states = "allowed"'
@@ -70,24 +69,24 @@ def opened_name(board: str, applied: Applied) -> str:
 
 def _applied(plan: StudyPlan, one: Variant) -> Applied:
     try:
-        return apply(request_of(plan), one.knobs, plan.knobs)
+        return apply(request(plan), one.knobs, plan.knobs)
     except RequestError as error:
         raise RequestError(f"variant {one.name}: {error}") from None
 
 
 def _means(plan: StudyPlan, applied: Applied, board: str) -> tuple[object, ...]:
     """Return what a run with its knobs is on a board. A word that is left out changes nothing."""
-    request = applied.request
-    files = {plain_path(one.path): one.value for one in request.settings}
-    cpus = request.cpus
-    if cpus is not None and request.trials is None:
-        cpus = tuple(sorted(cpus))  # each is measured by itself
+    run = applied.plan
+    files = {plain_path(one.path): one.value for one in run.settings}
+    cpus = run.cpus
+    if cpus is not None and run.activations is not None:
+        cpus = sorted(cpus)  # each is measured by itself
     kernel = applied.kernel
     if kernel is None and board in names():
         # Of two kernels a board has one without being told.
         kernel = "rt" if board.endswith(RT) else "ordinary"
     return (
-        replace(request, settings=(), cpus=cpus),
+        msgspec.structs.replace(run, settings=[], cpus=cpus),
         files,
         set(applied.kernel_args),
         kernel,
@@ -99,14 +98,14 @@ def _means(plan: StudyPlan, applied: Applied, board: str) -> tuple[object, ...]:
 
 def _check_points(plan: StudyPlan, one: Variant, applied: Applied) -> None:
     """Raise RequestError for a variant whose points are called otherwise, or that has no place."""
-    trials = applied.request.trials
-    if plan.trials is None or trials is None:
+    ordered, measured = plan.benchmark, applied.plan.benchmark
+    if ordered is None or measured is None:
         return
     try:
-        check_places(trials, applied.request.cpus)
-    except TrialsError as error:
+        rules(measured).check(applied.plan)
+    except RequestError as error:
         raise RequestError(f"variant {one.name}: {error}") from None
-    theirs, ours = point_names(trials.points), point_names(plan.trials.points)
+    theirs, ours = point_names(measured.points), point_names(ordered.points)
     if set(theirs) != set(ours):
         raise RequestError(
             f"variant {one.name} measures {names_text(theirs[:4])}, and the study "
@@ -154,7 +153,7 @@ def _check_image(plan: StudyPlan, one: Variant, applied: Applied) -> None:
 
 
 def _check_time(plan: StudyPlan, one: Variant, applied: Applied) -> None:
-    if applied.request.causes and not plan.virtual_time:
+    if applied.plan.faults and not plan.virtual_time:
         raise RequestError(
             f"variant {one.name} lets known causes act, which they do in virtual time alone: "
             "say virtual_time = true"
@@ -167,8 +166,8 @@ def _check_time(plan: StudyPlan, one: Variant, applied: Applied) -> None:
 
 
 def _check_variables(one: Variant, applied: Applied, load: LoadSet) -> None:
-    loads = (*load.loads, *applied.request.loads)
+    loads = [*load.loads, *applied.plan.loads]
     try:
-        with_variables(replace(applied.request, loads=loads), applied.variables)
+        with_variables(msgspec.structs.replace(applied.plan, loads=loads), applied.variables)
     except RequestError as error:
         raise RequestError(f"variant {one.name} under load {load.name}: {error}") from None

@@ -8,14 +8,13 @@ would then agree to the nanosecond, which proves nothing.
 from __future__ import annotations
 
 import zlib
-from dataclasses import replace
 
 import msgspec
 import numpy as np
 
 from whylate.lab.causes.catalogue import cause
-from whylate.recording.manifest import CausePlan
-from whylate.run.request import Request
+from whylate.recording.plan import FaultPlan, RunPlan
+from whylate.run.several import with_phase
 from whylate.study.model import Place, StudyPlan
 
 _SEEDS = 1 << 29
@@ -23,22 +22,23 @@ _SEEDS = 1 << 29
 _MOST_PHASE_US = 1_000_000
 
 
-def dithered(request: Request, plan: StudyPlan, place: Place) -> Request:
+def dithered(request: RunPlan, plan: StudyPlan, place: Place) -> RunPlan:
     """Return a run of a study with a phase and seeds of its own, the same whenever it is made.
 
     The start of the run, and of each known cause, is anywhere within its period.
     """
     of = (zlib.crc32(word.encode()) for word in (place.board, place.load, place.variant))
     rng = np.random.default_rng([plan.seed, *of, place.round])
-    return replace(
-        request,
-        seed=int(rng.integers(1, _SEEDS)),
-        phase_ns=int(rng.integers(plan.interval_ns)) if plan.interval_ns else 0,
-        causes=tuple(_moved(one, rng) for one in request.causes),
-    )
+    seed = int(rng.integers(1, _SEEDS))
+    activations = request.activations
+    interval_ns = activations.interval_ns if activations is not None else 0
+    phase_ns = int(rng.integers(interval_ns)) if interval_ns else 0
+    faults = [_moved(fault, rng) for fault in request.faults]
+    request = msgspec.structs.replace(request, seed=seed, faults=faults)
+    return with_phase(request, phase_ns)
 
 
-def _moved(one: CausePlan, rng: np.random.Generator) -> CausePlan:
+def _moved(one: FaultPlan, rng: np.random.Generator) -> FaultPlan:
     takes = cause(one.name).takes
     own: dict[str, int | str] = {}
     if "seed" in takes:

@@ -111,11 +111,11 @@ def found_of(
     recorded: Manifest,
 ) -> Found:
     """Judge the whole rounds of an experiment; raises RecordingError."""
-    plan = asked.plan
-    threshold_ns = plan.threshold_ns or 0
+    plan, workload = asked.plan, asked.workload
+    threshold_ns = (workload.recorder.threshold_ns if workload.recorder else None) or 0
     of = whole_rounds(done, plan.boards[0], plan.loads[0].name, (ON, OFF, PLACEBO))
     rounds = len(of[ON])
-    seconds = plan.duration_ns / 1e9
+    seconds = workload.duration_ns / 1e9
     runs = {
         side: [_run(directory / one, threshold_ns, seconds) for one in recordings.values()]
         for side, recordings in of.items()

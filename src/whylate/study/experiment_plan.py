@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from whylate.causes.piece import Cause
 from whylate.lab.causes.catalogue import cause as known_cause
 from whylate.lab.errors import LabError
-from whylate.recording.manifest import Plan
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
+from whylate.run.errors import RequestError
 from whylate.run.knob_files import idle_states, same_file
 from whylate.run.knobs import setting_of
 from whylate.run.loads import load_text
-from whylate.run.request import RequestError
 from whylate.study.check import are_same, check_idle_states, check_knobs
 from whylate.study.model import LoadSet, Stop, StudyPlan, Variant
 
@@ -55,6 +57,7 @@ class Experiment:
     """The plan, and the causes whose own time must fall; none: none was named."""
 
     plan: StudyPlan
+    workload: Wakeup
     said: str
     targets: frozenset[Cause]
 
@@ -75,7 +78,7 @@ class _Switch:
 
 def experiment(
     board: str,
-    plan: Plan,
+    plan: RunPlan,
     what: str,
     *,
     threshold_ns: int,
@@ -87,28 +90,32 @@ def experiment(
 
     target None: the cause that is known to be what the switch is for, if any is.
     """
-    if plan.workload != "wakeup":
+    activations = plan.activations
+    if activations is None or plan.target is not None:
         raise RequestError("--experiment repeats the wakeup workload: not that of a program")
     if not FEWEST_ROUNDS <= rounds <= MOST_ROUNDS:
         raise RequestError(f"--rounds must lie between {FEWEST_ROUNDS} and {MOST_ROUNDS}")
     switch = _switch(plan, what)
     loads = [one for one in plan.loads if one.kind != switch.left_out]
-    both = _as_recorded(plan)
+    both = _as_recorded(plan, activations)
     on = {**both, **switch.on}
     off = {key: value for key, value in switch.off.items() if value is not None}
     off = {**_without(both, switch.off), **off}
+    workload = Wakeup(
+        duration_ns=duration_ns if duration_ns is not None else activations.duration_ns,
+        interval_ns=activations.interval_ns,
+        priority=activations.priority,
+        recorder=RecorderPlan(threshold_ns=threshold_ns),
+    )
     study = StudyPlan(
         boards=[board],
         variants=[Variant(ON, on), Variant(OFF, off), Variant(PLACEBO, on)],
         loads=[LoadSet("as-recorded", loads)],
         stop=Stop("runs", [rounds]),
-        duration_ns=duration_ns if duration_ns is not None else plan.duration_ns,
-        interval_ns=plan.interval_ns,
-        priority=plan.priority,
-        cpus=list(plan.cpus),
-        threshold_ns=threshold_ns,
+        workload=workload,
+        cpus=plan.cpus,
         virtual_time=plan.virtual_time,
-        smp=max(plan.cpus) + 1 if plan.virtual_time else None,
+        smp=max(plan.measured_cpus) + 1 if plan.virtual_time else None,
     )
     if are_same(study, study.variants[0], study.variants[1]):
         raise RequestError(
@@ -119,14 +126,14 @@ def experiment(
     if not idle_states(plan.settings):
         check_idle_states(study)
     targets = switch.targets if target is None else frozenset({target})
-    return Experiment(study, switch.said, targets)
+    return Experiment(study, workload, switch.said, targets)
 
 
-def _as_recorded(plan: Plan) -> dict[str, str]:
+def _as_recorded(plan: RunPlan, activations: ActivationWorkload) -> dict[str, str]:
     """Return the knobs of the recording's own run."""
     knobs = {one.path: one.value for one in plan.settings}
-    knobs["idle-states"] = "allowed" if plan.allow_idle_states else "held"
-    if plan.causes:
+    knobs["idle-states"] = "allowed" if activations.allow_idle_states else "held"
+    if plan.faults:
         knobs["cause"] = _causes_text(plan)
     return knobs
 
@@ -141,27 +148,27 @@ def _without(knobs: Mapping[str, str], switched: Mapping[str, str | None]) -> di
     }
 
 
-def _causes_text(plan: Plan, without: str = "") -> str:
+def _causes_text(plan: RunPlan, without: str = "") -> str:
     return " ".join(
         " ".join([one.name, *(f"{key}={value}" for key, value in one.parameters.items())])
-        for one in plan.causes
+        for one in plan.faults
         if one.name != without
     )
 
 
-def _switch(plan: Plan, what: str) -> _Switch:
+def _switch(plan: RunPlan, what: str) -> _Switch:
     knob, equals, value = what.partition("=")
     if equals:
         targets = frozenset(one for one, (name, _) in _KNOBS.items() if name == knob)
         return _Switch(f"{knob} = {value}", {}, {knob: value}, targets)
-    if what in {one.name for one in plan.causes}:
+    if what in {one.name for one in plan.faults}:
         return _known(plan, what)
     if what in {one.kind for one in plan.loads}:
         return _load(plan, what)
     try:
         cause = Cause(what)
     except ValueError:
-        loads = sorted({one.kind for one in plan.loads} | {one.name for one in plan.causes})
+        loads = sorted({one.kind for one in plan.loads} | {one.name for one in plan.faults})
         there = f"loads of this run ({', '.join(loads)}), " if loads else ""
         raise RequestError(
             f"--experiment {what[:60]!r} is nothing to switch off: there are {there}knobs "
@@ -173,14 +180,14 @@ def _switch(plan: Plan, what: str) -> _Switch:
     return _Switch(f"{cause.value}, by {name} = {value}", {}, {name: value}, frozenset({cause}))
 
 
-def _load(plan: Plan, kind: str) -> _Switch:
+def _load(plan: RunPlan, kind: str) -> _Switch:
     these = [one for one in plan.loads if one.kind == kind]
     if len(these) > 1:
         raise RequestError(f"the run had {len(these)} loads {kind}: only one can be switched off")
     return _Switch(f"without the load {kind}", {"load": load_text(these[0])}, {}, frozenset(), kind)
 
 
-def _known(plan: Plan, name: str) -> _Switch:
+def _known(plan: RunPlan, name: str) -> _Switch:
     """Leave a known cause out of a virtual board's run."""
     try:
         entry = known_cause(name)

@@ -14,7 +14,7 @@ import msgspec
 
 from whylate.recording.lines import Layout, LineDirectory
 from whylate.recording.path_part import path_part
-from whylate.run.request import RequestError
+from whylate.run.errors import RequestError
 from whylate.study.model import SCHEMA_VERSION, Done, Place, StudyPlan
 
 PLAN = "study.json"

@@ -6,11 +6,12 @@ from typing import Literal
 
 import msgspec
 
-from whylate.recording.manifest import LoadPlan
-from whylate.recording.points import Point
+from whylate.recording.plan import LoadPlan
+from whylate.recording.workloads import Workload
+from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.run.own_knobs import OwnKnob
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,18 +46,6 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     looks: list[int]
 
 
-class StudyTrials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What each run measures: points, in so many rounds of its own."""
-
-    points: list[Point]
-    rounds: int
-    repetitions: int
-    block_ns: int | None = None
-    free: bool = False
-    priority: int = 0
-    counters: list[str] = []
-
-
 class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """study.json."""
 
@@ -66,15 +55,9 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     variants: list[Variant]
     loads: list[LoadSet]
     stop: Stop
-    duration_ns: int
-    interval_ns: int
-    priority: int = 80
+    #: What each run measures, before the knobs of its variant.
+    workload: Workload
     cpus: list[int] | None = None
-    recorder: bool = True
-    #: Of a workload that has trials; None: wakeups are measured.
-    trials: StudyTrials | None = None
-    #: Above it the recorder calls an activation late; None: by rank.
-    threshold_ns: int | None = None
     #: Those of the user's own, by name.
     knobs: dict[str, OwnKnob] = {}
     #: Files for the cards of boards, by the name that a knob gives, and what they hold.
@@ -92,6 +75,11 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     warm_up_ns: int = 0
     #: No run begins after so long; None: none is kept from it.
     budget_ns: int | None = None
+
+    @property
+    def benchmark(self) -> BenchmarkWorkload | None:
+        """The workload, if its samples are repetitions."""
+        return self.workload if isinstance(self.workload, BenchmarkWorkload) else None
 
 
 class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

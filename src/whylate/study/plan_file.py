@@ -22,14 +22,18 @@ import msgspec
 
 from whylate.compare.words import names_text
 from whylate.recording.path_part import path_part
+from whylate.recording.workloads import Workload
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.benchmarks import BenchmarkWorkload
+from whylate.recording.workloads.wakeup import Wakeup
+from whylate.run.errors import RequestError
 from whylate.run.loads import parse_load
 from whylate.run.own_knobs import OwnKnob
-from whylate.run.request import RequestError
 from whylate.stats.factorial import MOST_FACTORS, combinations_of
 from whylate.stats.run_statistics import MAY_BE_SAME
 from whylate.study.cards import image_sums
 from whylate.study.check import check_differ, check_idle_states, check_knobs
-from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, StudyTrials, Variant
+from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
 from whylate.study.workload import (
     TABLES,
     ClockTable,
@@ -37,7 +41,7 @@ from whylate.study.workload import (
     MemoryTable,
     SwitchTable,
     statistic_names,
-    study_trials,
+    table_workload,
 )
 from whylate.summary.units import parse_ns
 from whylate.wire.constants import LEAST_INTERVAL_NS
@@ -163,9 +167,11 @@ def plan_of(file: PlanFile) -> StudyPlan:
     _check_places("boards", file.boards)
     _check_places("loads", list(loads))
     _check_places("variants", [one.name for one in variants])
-    trials = _trials(file)
-    duration_ns, interval_ns = _times(file) if trials is None else (0, 0)
-    names = MAY_BE_SAME if trials is None else statistic_names(trials)
+    workload = _workload(file)
+    if isinstance(workload, BenchmarkWorkload):
+        names, run_ns = statistic_names(workload), WARM_UP_NS
+    else:
+        names, run_ns = list(MAY_BE_SAME), workload.duration_ns
     plan = StudyPlan(
         boards=list(file.boards),
         variants=variants,
@@ -174,18 +180,14 @@ def plan_of(file: PlanFile) -> StudyPlan:
         factors=factors,
         loads=[LoadSet(name, [parse_load(one) for one in words]) for name, words in loads.items()],
         stop=_stop(file, several=bool(factors)),
-        duration_ns=duration_ns,
-        interval_ns=interval_ns,
-        priority=file.priority,
+        workload=workload,
         cpus=file.cpus,
-        recorder=file.recorder,
-        trials=trials,
         margins={name: _margin(name, text, names) for name, text in file.same.items()},
         virtual_time=file.virtual_time,
         smp=file.smp,
         seed=file.seed,
         budget_ns=None if file.budget is None else _time("budget", file.budget),
-        warm_up_ns=_warm_up(file, duration_ns or WARM_UP_NS),
+        warm_up_ns=_warm_up(file, run_ns),
     )
     check_knobs(plan)
     check_differ(plan)
@@ -240,12 +242,21 @@ def _times(file: PlanFile) -> tuple[int, int]:
     return duration_ns, interval_ns
 
 
-def _trials(file: PlanFile) -> StudyTrials | None:
-    """Return what the runs measure where a table says so; raises RequestError."""
-    tables = [one for name in TABLES if (one := getattr(file, name)) is not None]
+def _workload(file: PlanFile) -> Workload:
+    """Return what the runs measure; raises RequestError."""
+    tables = [table for name in TABLES if (table := getattr(file, name)) is not None]
     if len(tables) > 1:
         raise RequestError(f"a study has one workload: one of [{'], ['.join(TABLES)}]")
-    return study_trials(tables[0]) if tables else None
+    if tables:
+        return table_workload(tables[0])
+    duration_ns, interval_ns = _times(file)
+    recorder = RecorderPlan() if file.recorder else None
+    return Wakeup(
+        duration_ns=duration_ns,
+        interval_ns=interval_ns,
+        priority=file.priority,
+        recorder=recorder,
+    )
 
 
 def _margin(name: str, text: str, names: Sequence[str]) -> float:

@@ -52,13 +52,18 @@ def _words(applied: Applied) -> list[str]:
 
 def _of_the_run(applied: Applied, manifest: Manifest, varied: set[str]) -> str | None:
     """Say which knob of the run itself did nothing. varied: what any variant sets."""
-    request, report = applied.request, manifest.recorder
+    plan, report = applied.plan, manifest.recorder
     recorded = report is not None and report.engine is not None
-    if "recorder" in varied and request.recorder is not None and not recorded:
+    if "recorder" in varied and plan.recorder is not None and not recorded:
         why = (report.refused if report is not None else None) or "the board did not say why"
         return f"knob recorder: there was none ({why.rstrip('.')})"
     problems = {one.code: one.text for one in manifest.problems}
-    if "idle-states" in varied and not request.allow_idle_states and _NOT_HELD in problems:
+    if (
+        "idle-states" in varied
+        and plan.activations is not None
+        and not plan.activations.allow_idle_states
+        and _NOT_HELD in problems
+    ):
         return f"knob idle-states: {problems[_NOT_HELD]}"
     # What something else set meanwhile the run was not made with.
     return problems.get(LEAVING)

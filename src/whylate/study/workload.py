@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from whylate.recording.point_names import CPU_TIME, point_names
-from whylate.recording.points import (
-    CommandPoint,
-    How,
-    Over,
-    Pages,
-    Point,
-    Routine,
-    Source,
-    TrialWorkload,
-    What,
-)
-from whylate.run.request import Request, RequestError, recorder_plan
-from whylate.run.sweeps import (
-    CLOCK_NAMES,
-    SIZES,
-    clock_points,
-    memory_points,
-    parse_size,
-    switch_points,
-)
-from whylate.run.trial_requests import TrialsError, TrialsRequest, check_trials
-from whylate.study.model import StudyPlan, StudyTrials
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads import Workload
+from whylate.recording.workloads.benchmarks import BenchmarkWorkload, CounterPlan
+from whylate.recording.workloads.clock import Clock, How
+from whylate.recording.workloads.command import CPU_TIME, Command, CommandPoint
+from whylate.recording.workloads.memory import Memory, Pages, Routine, Source, What
+from whylate.recording.workloads.point_names import point_names
+from whylate.recording.workloads.switch import Over, Switch
+from whylate.run.errors import RequestError
+from whylate.run.workloads import rules
+from whylate.run.workloads.clock import CLOCK_NAMES, clock_points
+from whylate.run.workloads.memory import SIZES, memory_points
+from whylate.run.workloads.sweeps import parse_size
+from whylate.run.workloads.switch import switch_points
+from whylate.study.model import StudyPlan
 from whylate.summary.units import parse_ns
 
 #: Rounds within each run, where nothing is said: what a study compares is runs.
@@ -42,6 +35,10 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     rounds: int = ROUNDS
     counters: list[str] = []
 
+    def common(self) -> dict[str, Any]:
+        """Return the fields of the workload that this table has."""
+        return {"rounds": self.rounds, "counters": [CounterPlan(name) for name in self.counters]}
+
 
 class _RepeatedTable(_Table, kw_only=True):
     """What the table of a workload may have that has repetitions."""
@@ -49,6 +46,12 @@ class _RepeatedTable(_Table, kw_only=True):
     repetitions: int = REPETITIONS
     block: str | None = None
     free: bool = False
+
+    def common(self) -> dict[str, Any]:
+        """Return the fields of the workload that this table has."""
+        block_ns = _time("block", self.block)
+        block = {} if block_ns is None else {"block_ns": block_ns}
+        return {**super().common(), **block, "repetitions": self.repetitions, "free": self.free}
 
 
 class SwitchTable(_RepeatedTable, kw_only=True):
@@ -61,11 +64,13 @@ class SwitchTable(_RepeatedTable, kw_only=True):
     over: tuple[Over, ...] = ("pipe",)
     kind: tuple[str, ...] = ("process",)
 
-    def points(self) -> tuple[Point, ...]:
+    def workload(self) -> Workload:
         """Return the rings."""
         if not set(self.kind) <= {"process", "thread"}:
             raise RequestError("kind of [switch]: process, thread")
-        return switch_points(self.tasks, _sizes("set_size", self.set_size), self.over, self.kind)
+        sizes = _sizes("set_size", self.set_size)
+        points = switch_points(self.tasks, sizes, self.over, self.kind)
+        return Switch(points=list(points), priority=self.priority, **self.common())
 
 
 class MemoryTable(_RepeatedTable, kw_only=True):
@@ -81,10 +86,11 @@ class MemoryTable(_RepeatedTable, kw_only=True):
     pages: tuple[Pages, ...] = ("small",)
     routine: tuple[Routine, ...] = ("libc",)
 
-    def points(self) -> tuple[Point, ...]:
+    def workload(self) -> Workload:
         """Return the buffers."""
         sizes = _sizes("sizes", self.sizes)
-        return memory_points(self.ops, sizes, self.source, self.pages, self.routine)
+        points = memory_points(self.ops, sizes, self.source, self.pages, self.routine)
+        return Memory(points=list(points), **self.common())
 
 
 class ClockTable(_RepeatedTable, kw_only=True):
@@ -96,11 +102,12 @@ class ClockTable(_RepeatedTable, kw_only=True):
     service: str | None = None
     think: str | None = None
 
-    def points(self) -> tuple[Point, ...]:
+    def workload(self) -> Workload:
         """Return the clocks and their readers."""
         service, think = (_time(name, text) for name, text in
                           (("service", self.service), ("think", self.think)))  # fmt: skip
-        return clock_points(self.clocks, self.threads, self.via, service or 0, think or 0)
+        points = clock_points(self.clocks, self.threads, self.via, service or 0, think or 0)
+        return Clock(points=list(points), **self.common())
 
 
 class CommandTable(_Table, kw_only=True):
@@ -111,26 +118,26 @@ class CommandTable(_Table, kw_only=True):
     unit: str = ""
     higher_is_better: bool = False
 
-    def points(self) -> tuple[Point, ...]:
+    def workload(self) -> Workload:
         """Return the command."""
         import shlex
 
-        from whylate.recording.points import CommandPoint
+        from whylate.recording.workloads.command import CommandPoint
 
         try:
             line = self.command
             words = shlex.split(line) if isinstance(line, str) else line
         except ValueError as error:
             raise RequestError(f"command of [cmd]: {error}") from None
-        return (
-            CommandPoint(tuple(words), value=self.value, unit=self.unit,
-                         higher_is_better=self.higher_is_better),
-        )  # fmt: skip
+        point = CommandPoint(
+            tuple(words), value=self.value, unit=self.unit, higher_is_better=self.higher_is_better
+        )
+        return Command(points=[point], **self.common())
 
 
 #: A table of a plan that says what its runs measure.
 Tables = SwitchTable | MemoryTable | ClockTable | CommandTable
-TABLES: dict[TrialWorkload, type[Tables]] = {
+TABLES: dict[str, type[Tables]] = {
     "switch": SwitchTable,
     "memory": MemoryTable,
     "clock": ClockTable,
@@ -138,65 +145,22 @@ TABLES: dict[TrialWorkload, type[Tables]] = {
 }
 
 
-def study_trials(table: Tables) -> StudyTrials:
+def table_workload(table: Tables) -> Workload:
     """Return what a table means; raises RequestError."""
-    repeated = None if isinstance(table, CommandTable) else table
-    found = StudyTrials(
-        points=list(table.points()),
-        rounds=table.rounds,
-        repetitions=1 if repeated is None else repeated.repetitions,
-        block_ns=None if repeated is None else _time("block", repeated.block),
-        free=repeated is not None and repeated.free,
-        priority=table.priority if isinstance(table, SwitchTable) else 0,
-        counters=list(table.counters),
-    )
-    try:
-        check_trials(_request(found))
-    except TrialsError as error:
-        raise RequestError(str(error)) from None
-    return found
+    workload = table.workload()
+    rules(workload).check(RunPlan(workload=workload))
+    return workload
 
 
-def request_of(plan: StudyPlan) -> Request:
+def request(plan: StudyPlan) -> RunPlan:
     """Return what each run of a study asks for, before its knobs and loads."""
-    return Request(
-        duration_ns=plan.duration_ns,
-        interval_ns=plan.interval_ns,
-        cpus=tuple(plan.cpus) if plan.cpus is not None else None,
-        priority=plan.priority,
-        allow_idle_states=False,
-        spool=False,
-        loads=(),
-        settings=(),
-        virtual_time=plan.virtual_time,
-        recorder=recorder_plan(threshold_ns=plan.threshold_ns)
-        if plan.recorder and plan.trials is None
-        else None,
-        trials=trials_request(plan),
-    )
+    return RunPlan(workload=plan.workload, cpus=plan.cpus, virtual_time=plan.virtual_time)
 
 
-def trials_request(plan: StudyPlan) -> TrialsRequest | None:
-    """Return what each run of a study asks for; None where wakeups are measured."""
-    return None if plan.trials is None else _request(plan.trials)
-
-
-def statistic_names(trials: StudyTrials) -> list[str]:
+def statistic_names(benchmark: BenchmarkWorkload) -> list[str]:
     """Return what the runs can be compared by."""
-    timed = any(isinstance(one, CommandPoint) and one.value is None for one in trials.points)
-    return [*point_names(trials.points), *([CPU_TIME] if timed else [])]
-
-
-def _request(trials: StudyTrials) -> TrialsRequest:
-    return TrialsRequest(
-        points=tuple(trials.points),
-        rounds=trials.rounds,
-        repetitions=trials.repetitions,
-        block_ns=trials.block_ns,
-        priority=trials.priority,
-        free=trials.free,
-        counters=tuple(trials.counters),
-    )
+    timed = any(isinstance(p, CommandPoint) and p.value is None for p in benchmark.points)
+    return [*point_names(benchmark.points), *([CPU_TIME] if timed else [])]
 
 
 def _sizes(key: str, words: Sequence[int | str]) -> list[int]:

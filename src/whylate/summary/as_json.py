@@ -37,7 +37,8 @@ def to_json(summary: Summary) -> dict[str, Any]:
         "trust_reasons": list(summary.trust.reasons),
         **_figures(summary.together),
         "per_cpu": [{"cpu": one.cpu, **_figures(one)} for one in summary.per_cpu],
-        "app": msgspec.to_builtins(summary.app),
+        "app": summary.app
+        and {"comm": summary.app.comm, "pid": summary.app.pid, "command": summary.app.argv},
         "threads": summary.threads,
         "per_thread": [_thread(one) for one in summary.per_thread],
         "events": [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whylate.recording.points import MemoryPoint
-from whylate.recording.trial_reports import Backing, Buffers, TrialReport
+from whylate.recording.turns import Backing, Buffers, TurnReport
+from whylate.recording.workloads.memory import MemoryPoint
 
 ZERO_PAGE = "zero page"
 HUGE_ZERO_PAGE = "huge zero page"
@@ -32,7 +32,7 @@ class Proof:
     refused: str = ""
 
 
-def prove(point: MemoryPoint, report: TrialReport) -> Proof:
+def prove(point: MemoryPoint, report: TurnReport) -> Proof:
     """Return what stood behind the buffers of a trial, before its repetitions and after."""
     if report.before is None or report.after is None:
         return Proof(refused="what stands behind the buffers was not told")

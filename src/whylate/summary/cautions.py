@@ -100,7 +100,7 @@ def guest(manifest: Manifest) -> list[Caution]:
 
 
 def _turns(manifest: Manifest) -> list[Caution]:
-    here, own = manifest.plan.host_cpus, len(manifest.plan.cpus)
+    here, own = manifest.plan.host_cpus, len(manifest.plan.measured_cpus)
     if here is None or own <= here:
         return []
     return [
@@ -118,7 +118,7 @@ def _host(manifest: Manifest) -> list[Caution]:
         if change.name == "steal" and change.delta > 0 and change.unit in ("s", "ns"):
             size = change.delta if change.unit == "s" else change.delta / 1e9
             seconds[change.cpu] = seconds.get(change.cpu, 0.0) + size
-    measured = {cpu: size for cpu, size in seconds.items() if cpu in manifest.plan.cpus}
+    measured = {cpu: size for cpu, size in seconds.items() if cpu in manifest.plan.measured_cpus}
     stolen = sum(measured.values()) if measured else seconds.get(None, 0.0)
     if stolen:
         watched_s = sum((one.end_ns - one.start_ns) / 1e9 for one in manifest.cpus)
@@ -170,10 +170,10 @@ def firmware(manifest: Manifest) -> list[Caution]:
 
 
 def _rivals(manifest: Manifest) -> list[Caution]:
-    if manifest.plan.workload == "app":
+    if manifest.plan.target is not None:
         # What runs before a program's threads is for `whylate explain` to say.
         return []
-    priority = manifest.plan.priority
+    priority = manifest.plan.workload.priority
     listed = next((fact.value for fact in manifest.facts if fact.name == "rt_tasks"), None)
     tasks = listed if isinstance(listed, list) else []
     rivals = [task for task in tasks if _is_rival(task, priority)]
@@ -201,11 +201,13 @@ def _clock(manifest: Manifest) -> list[Caution]:
     resolution_ns = manifest.probe.clock_resolution_ns
     if resolution_ns is None:
         return []
-    if 0 < manifest.plan.interval_ns < resolution_ns:
+    activations = manifest.plan.activations
+    interval_ns = activations.interval_ns if activations is not None else 0
+    if 0 < interval_ns < resolution_ns:
         return [
             Caution(
                 "interval",
-                f"The interval of {ns_text(manifest.plan.interval_ns)} is shorter than the "
+                f"The interval of {ns_text(interval_ns)} is shorter than the "
                 f"clock's resolution of {ns_text(resolution_ns)}: ask for a longer --interval.",
             )
         ]

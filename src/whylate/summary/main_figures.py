@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from whylate.recording.point_names import CPU_TIME
-from whylate.recording.points import CommandPoint
+from whylate.recording.workloads.command import CPU_TIME, CommandPoint
 from whylate.summary.trial_model import PointFigures, TrialsSummary
 
 #: By key: the unit, and whether more of it is better. The first that a point has is its main one.

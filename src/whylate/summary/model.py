@@ -6,7 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from whylate.recording.manifest import AppPlan, CausePlan, CrashReport, LoadReport
+from whylate.recording.manifest import CrashReport, LoadReport
+from whylate.recording.plan import FaultPlan
+from whylate.recording.workloads.app import Target
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -152,9 +154,9 @@ class Summary(msgspec.Struct, frozen=True):
     phase_ns: int = 0
     crashes: list[CrashReport] = []
     #: Known causes of latency that acted on a virtual board.
-    causes: list[CausePlan] = []
+    causes: list[FaultPlan] = []
     #: The program that was watched; None of another workload.
-    app: AppPlan | None = None
+    app: Target | None = None
     #: How many of its threads woke, and the figures of the slowest of them, the slowest first.
     threads: int = 0
     #: What was counted beside the time; none where nothing was.

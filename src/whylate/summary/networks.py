@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from whylate.recording.points import ClockPoint, Point
-from whylate.recording.trials import TrialRows
+from whylate.recording.repetitions import Repetitions
+from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.clock import ClockPoint
 from whylate.stats.closed_network import Network, fit
 from whylate.stats.median import median_interval
 from whylate.summary.trial_figures import throughputs
@@ -20,8 +21,8 @@ _BEYOND = (2, 4, 8, 16)
 
 
 def networks(
-    points: Sequence[Point | None],
-    rows: TrialRows,
+    points: Sequence[BenchmarkPoint | None],
+    rows: Repetitions,
     predict: Sequence[int] = (),
     *,
     cpus: int,
@@ -48,7 +49,7 @@ def networks(
     return found
 
 
-def _clocks(points: Sequence[Point | None]) -> dict[str, list[tuple[int, ClockPoint]]]:
+def _clocks(points: Sequence[BenchmarkPoint | None]) -> dict[str, list[tuple[int, ClockPoint]]]:
     """Return the points of each clock, by all but their number of threads."""
     groups: dict[str, list[tuple[int, ClockPoint]]] = defaultdict(list)
     for at, point in enumerate(points):
@@ -66,10 +67,10 @@ def _cpus(point: ClockPoint, cpus: int) -> int:
 
 
 def _per_round(
-    members: Sequence[tuple[int, ClockPoint]], rows: TrialRows
+    members: Sequence[tuple[int, ClockPoint]], rows: Repetitions
 ) -> dict[int, list[float]]:
     return {
-        at: throughputs(own).tolist() if (own := rows.where(rows.of("point") == at)).n else []
+        at: throughputs(own).tolist() if (own := rows.where(rows.column("point") == at)).n else []
         for at, _ in members
     }
 

@@ -56,7 +56,9 @@ def summarize(
     of_episodes = extremal_index(everything, lanes, "episodes")
     unseen = no_exceedance(everything, lanes, extremal_index(everything, lanes), of_episodes)
     assessment = assess(manifest, lanes)
-    until = manifest.plan.until
+    workload, until = manifest.plan.activations, manifest.plan.until
+    if workload is None:
+        raise ValueError("a recording without activations")
     evidence = Evidence(
         together, lanes, of_episodes, assessment, until.limit_ns if until is not None else None
     )
@@ -68,10 +70,10 @@ def summarize(
         created=manifest.created,
         kernel=fact_text(manifest, "kernel_release"),
         cpu_model=fact_text(manifest, "cpu_model"),
-        workload=manifest.plan.workload,
-        interval_ns=manifest.plan.interval_ns,
-        priority=manifest.plan.priority,
-        planned_ns=manifest.plan.duration_ns,
+        workload=workload.kind,
+        interval_ns=workload.interval_ns,
+        priority=workload.priority,
+        planned_ns=workload.duration_ns,
         elapsed_ns=_elapsed_ns(manifest),
         trust=assessment.trust,
         together=together,
@@ -84,10 +86,10 @@ def summarize(
         samples_sha256=manifest.samples_sha256,
         virtual_time=manifest.plan.virtual_time,
         seed=manifest.plan.seed,
-        phase_ns=manifest.plan.phase_ns,
+        phase_ns=workload.phase_ns,
         crashes=list(manifest.crashes),
-        causes=list(manifest.plan.causes),
-        app=manifest.plan.app,
+        causes=list(manifest.plan.faults),
+        app=manifest.plan.target,
         threads=thread_count(lanes),
         events=_events(manifest),
         per_thread=slowest_threads(manifest, lanes),

@@ -9,9 +9,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.recording.points import ClockPoint, CommandPoint, MemoryPoint, Point, SwitchPoint
-from whylate.recording.trial_reports import TrialReport
-from whylate.recording.trials import TrialRows
+from whylate.recording.repetitions import Repetitions
+from whylate.recording.turns import TurnReport
+from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.clock import ClockPoint
+from whylate.recording.workloads.command import CommandPoint
+from whylate.recording.workloads.memory import MemoryPoint
+from whylate.recording.workloads.switch import SwitchPoint
 from whylate.stats.median import median_interval
 from whylate.summary.backing import HUGE_ZERO_PAGE, ZERO_PAGE, prove
 from whylate.summary.trial_model import Fact, Measured, PointFigures
@@ -22,27 +26,27 @@ Floats = NDArray[np.float64]
 _FEWEST_PER_HOP = 0.5
 
 
-def measured(rows: TrialRows, values: Floats) -> Measured:
+def measured(rows: Repetitions, values: Floats) -> Measured:
     """Return the median over trials of the median of each; values: of the rows, shape (n,)."""
     found = median_interval(by_trial(rows, values))
     return Measured(found.value, found.low, found.high)
 
 
-def by_trial(rows: TrialRows, values: Floats) -> Floats:
+def by_trial(rows: Repetitions, values: Floats) -> Floats:
     """Return the median of each trial's values, in the order of the trials."""
-    trials = rows.of("trial")
+    trials = rows.column("turn")
     return np.array([np.median(values[trials == one]) for one in np.unique(trials)])
 
 
 def figures_of(
-    name: str, point: Point, rows: TrialRows, reports: Sequence[TrialReport]
+    name: str, point: BenchmarkPoint, rows: Repetitions, reports: Sequence[TurnReport]
 ) -> PointFigures:
     """Return what was measured at a point; rows and reports: those of its trials."""
     failed = next((one.error for one in reports if one.error), "")
     found = PointFigures(
         name=name,
         point=point,
-        rounds=len(np.unique(rows.of("trial"))),
+        rounds=len(np.unique(rows.column("turn"))),
         repetitions=rows.n,
         refused=failed or (None if rows.n else "nothing was measured"),
     )
@@ -63,7 +67,7 @@ def figures_of(
 
 
 #: What each repetition must have some of, for there is nothing to divide by.
-_NEEDED: dict[type[Point], tuple[str, ...]] = {
+_NEEDED: dict[type[BenchmarkPoint], tuple[str, ...]] = {
     SwitchPoint: ("hops", "ring_ns", "own_ns"),
     MemoryPoint: ("passes", "ns"),
     ClockPoint: ("ns",),
@@ -71,33 +75,33 @@ _NEEDED: dict[type[Point], tuple[str, ...]] = {
 }
 
 
-def _impossible(point: Point, rows: TrialRows) -> str | None:
+def _impossible(point: BenchmarkPoint, rows: Repetitions) -> str | None:
     """Say what no repetition can have been; None where each can."""
     for column in _NEEDED[type(point)]:
-        none = int((rows.of(column) <= 0).sum())
+        none = int((rows.column(column) <= 0).sum())
         if none:
             return f"{none} of {rows.n} repetitions were told without any {column}"
-    if isinstance(point, ClockPoint) and not rows.of("calls").any():
+    if isinstance(point, ClockPoint) and not rows.column("calls").any():
         return "no thread came to a call: ask for a longer --block"
     return None
 
 
-def _in_each(rows: TrialRows, values: NDArray[np.int64]) -> Floats:
+def _in_each(rows: Repetitions, values: NDArray[np.int64]) -> Floats:
     """Return sums over the threads of a repetition, for each of its rows, shape (n,)."""
-    places = rows.of("trial") * (1 << 20) + rows.of("repetition")
+    places = rows.column("turn") * (1 << 20) + rows.column("repetition")
     _, which = np.unique(places, return_inverse=True)
     sums: Floats = np.bincount(which, values.astype(np.float64)).astype(np.float64)
     return sums[which]
 
 
-def _work(point: Point, rows: TrialRows) -> Floats:
+def _work(point: BenchmarkPoint, rows: Repetitions) -> Floats:
     """Return by what the counts of a repetition are divided: each trial settles its own length."""
     if isinstance(point, SwitchPoint):
-        return rows.of("hops").astype(np.float64)
+        return rows.column("hops").astype(np.float64)
     if isinstance(point, MemoryPoint):
-        return rows.of("passes").astype(np.float64)
+        return rows.column("passes").astype(np.float64)
     if isinstance(point, ClockPoint):
-        return np.maximum(_in_each(rows, rows.of("calls")), 1)
+        return np.maximum(_in_each(rows, rows.column("calls")), 1)
     return np.ones(rows.n)
 
 
@@ -108,11 +112,11 @@ def _with(found: PointFigures, **changes: object) -> PointFigures:
 
 
 def _switch(
-    found: PointFigures, point: Point, rows: TrialRows, reports: Sequence[TrialReport]
+    found: PointFigures, point: BenchmarkPoint, rows: Repetitions, reports: Sequence[TurnReport]
 ) -> PointFigures:
     del point
-    hops, switches = rows.of("hops").astype(float), rows.of("switches").astype(float)
-    ring, own = rows.of("ring_ns").astype(float), rows.of("own_ns").astype(float)
+    hops, switches = rows.column("hops").astype(float), rows.column("switches").astype(float)
+    ring, own = rows.column("ring_ns").astype(float), rows.column("own_ns").astype(float)
     figures = {
         "ns_per_hop": measured(rows, ring / hops),
         "own_ns_per_hop": measured(rows, own / hops),
@@ -144,7 +148,7 @@ def _why_no_flushes(error: int) -> str:
 
 
 def _memory(
-    found: PointFigures, point: Point, rows: TrialRows, reports: Sequence[TrialReport]
+    found: PointFigures, point: BenchmarkPoint, rows: Repetitions, reports: Sequence[TurnReport]
 ) -> PointFigures:
     assert isinstance(point, MemoryPoint)  # noqa: S101 (chosen by its type)
     proofs = [prove(point, one) for one in reports if not one.error]
@@ -166,7 +170,7 @@ def _memory(
         if proof.source in (ZERO_PAGE, HUGE_ZERO_PAGE):
             kind = "write" if point.what == "copy" else "read"
             note = f"{kind} bandwidth ({proof.source})"
-    ns, passes = rows.of("ns").astype(float), rows.of("passes").astype(float)
+    ns, passes = rows.column("ns").astype(float), rows.column("passes").astype(float)
     if point.what == "latency":
         figures = {"ns_per_read": measured(rows, ns / passes)}
     else:
@@ -176,12 +180,12 @@ def _memory(
 
 
 def _clock(
-    found: PointFigures, point: Point, rows: TrialRows, reports: Sequence[TrialReport]
+    found: PointFigures, point: BenchmarkPoint, rows: Repetitions, reports: Sequence[TurnReport]
 ) -> PointFigures:
     assert isinstance(point, ClockPoint)  # noqa: S101 (chosen by its type)
-    ns, calls = rows.of("ns").astype(float), rows.of("calls").astype(float)
+    ns, calls = rows.column("ns").astype(float), rows.column("calls").astype(float)
     nature = next((one.nature for one in reports if one.nature is not None), None)
-    checks = int(rows.of("checks").sum())
+    checks = int(rows.column("checks").sum())
     # A thread that came to no call while others had the CPUs has no price of one.
     called = calls > 0
     idle = int((~called).sum())
@@ -190,8 +194,8 @@ def _clock(
         "system_call": nature.system_call if nature is not None else None,
         "resolution_ns": nature.resolution_ns if nature is not None else None,
         "checks": checks,
-        "backward_steps": int(rows.of("backward").sum()) if checks else None,
-        "most_backward_ns": int(rows.of("most_backward_ns").max()) if checks else None,
+        "backward_steps": int(rows.column("backward").sum()) if checks else None,
+        "most_backward_ns": int(rows.column("most_backward_ns").max()) if checks else None,
     }
     figures = {
         "ns_per_call": measured(rows.where(called), ns[called] / calls[called]),
@@ -200,40 +204,40 @@ def _clock(
     return _with(found, figures=figures, facts=facts)
 
 
-def throughputs(rows: TrialRows) -> Floats:
+def throughputs(rows: Repetitions) -> Floats:
     """Return what all threads of a clock did together in each trial, calls a µs.
 
     By the time of the thread that was at it for longest: one that had to wait for a CPU first may
     have begun later, and did nothing before.
     """
-    places = rows.of("trial") * (1 << 20) + rows.of("repetition")
+    places = rows.column("turn") * (1 << 20) + rows.column("repetition")
     different, first, which = np.unique(places, return_index=True, return_inverse=True)
-    calls = np.bincount(which, rows.of("calls").astype(np.float64))
+    calls = np.bincount(which, rows.column("calls").astype(np.float64))
     longest = np.zeros(len(different))
-    np.maximum.at(longest, which, rows.of("ns").astype(np.float64))
+    np.maximum.at(longest, which, rows.column("ns").astype(np.float64))
     rates = calls / np.maximum(longest, 1) * 1e3
-    trials = rows.of("trial")[first]
+    trials = rows.column("turn")[first]
     return np.array([np.median(rates[trials == one]) for one in np.unique(trials)])
 
 
-def _throughput(rows: TrialRows) -> Measured:
+def _throughput(rows: Repetitions) -> Measured:
     found = median_interval(throughputs(rows))
     return Measured(found.value, found.low, found.high)
 
 
 def _command(
-    found: PointFigures, point: Point, rows: TrialRows, reports: Sequence[TrialReport]
+    found: PointFigures, point: BenchmarkPoint, rows: Repetitions, reports: Sequence[TurnReport]
 ) -> PointFigures:
     assert isinstance(point, CommandPoint)  # noqa: S101 (chosen by its type)
-    bad = np.flatnonzero((rows.of("status") != 0) | (rows.of("signal") != 0))
+    bad = np.flatnonzero((rows.column("status") != 0) | (rows.column("signal") != 0))
     refused = found.refused
     if bad.size:
-        signal, status = int(rows.of("signal")[bad[0]]), int(rows.of("status")[bad[0]])
+        signal, status = int(rows.column("signal")[bad[0]]), int(rows.column("status")[bad[0]])
         how = f"was ended by signal {signal}" if signal else f"ended with status {status}"
         refused = refused or f"the command {how} in {bad.size} of {rows.n} rounds"
     figures = {
-        "wall_s": measured(rows, rows.of("wall_ns") / 1e9),
-        "cpu_s": measured(rows, (rows.of("user_ns") + rows.of("system_ns")) / 1e9),
+        "wall_s": measured(rows, rows.column("wall_ns") / 1e9),
+        "cpu_s": measured(rows, (rows.column("user_ns") + rows.column("system_ns")) / 1e9),
     }
     if point.value is not None and rows.value is not None:
         without = int(np.isnan(rows.value).sum())
@@ -248,14 +252,14 @@ def _command(
         else:
             figures = {"value": measured(rows, rows.value), **figures}
     facts: dict[str, Fact] = {
-        "peak_memory_bytes": int(rows.of("peak_memory").max()),
+        "peak_memory_bytes": int(rows.column("peak_memory").max()),
         **({"unit": point.unit} if point.unit else {}),
     }
     return _with(found, figures={} if refused else figures, facts=facts, refused=refused)
 
 
-_Figures = Callable[[PointFigures, Point, TrialRows, Sequence[TrialReport]], PointFigures]
-_FIGURES: dict[type[Point], _Figures] = {
+_Figures = Callable[[PointFigures, BenchmarkPoint, Repetitions, Sequence[TurnReport]], PointFigures]
+_FIGURES: dict[type[BenchmarkPoint], _Figures] = {
     SwitchPoint: _switch,
     MemoryPoint: _memory,
     ClockPoint: _clock,

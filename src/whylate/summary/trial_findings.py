@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from whylate.recording.point_names import series_names, size_text
-from whylate.recording.points import ClockPoint, MemoryPoint, Point, SwitchPoint
+from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.clock import ClockPoint
+from whylate.recording.workloads.memory import MemoryPoint
+from whylate.recording.workloads.point_names import series_names, size_text
+from whylate.recording.workloads.switch import SwitchPoint
 from whylate.summary.backing import HUGE_ZERO_PAGE, ZERO_PAGE
 from whylate.summary.trial_model import Finding, Measured, NetworkFigures, PointFigures
 
@@ -245,7 +248,9 @@ def _shared(networks: Sequence[NetworkFigures]) -> list[Finding]:
 
 def _series(points: Sequence[PointFigures], field: str) -> dict[str, list[PointFigures]]:
     """Return the points of each setting of all that is not swept, by what is swept."""
-    rests: list[Point] = [msgspec.structs.replace(one.point, **{field: 1}) for one in points]
+    rests: list[BenchmarkPoint] = [
+        msgspec.structs.replace(one.point, **{field: 1}) for one in points
+    ]
     names = series_names(rests) if len(set(rests)) > 1 else [""] * len(rests)
     found: dict[str, list[PointFigures]] = defaultdict(list)
     for one, name in zip(points, names, strict=True):

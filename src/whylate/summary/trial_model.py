@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from whylate.recording.manifest import LoadReport
-from whylate.recording.points import Point, TrialWorkload
+from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.summary.model import Caution, Trust
 
 #: What was counted or read at a point.
@@ -31,7 +31,7 @@ class PointFigures(msgspec.Struct, frozen=True):
     """
 
     name: str
-    point: Point
+    point: BenchmarkPoint
     rounds: int
     repetitions: int
     figures: dict[str, Measured] = {}
@@ -82,7 +82,7 @@ class TrialsSummary(msgspec.Struct, frozen=True):
     created: str
     kernel: str | None
     cpu_model: str | None
-    workload: TrialWorkload
+    workload: str
     #: What all points have in common.
     common: str
     rounds: int

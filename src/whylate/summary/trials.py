@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whylate.recording.manifest import Manifest
-from whylate.recording.point_names import common_text, point_names
-from whylate.recording.points import TrialsPlan, workload_of_points
-from whylate.recording.trials import TrialRows
+from whylate.recording.repetitions import Repetitions
+from whylate.recording.workloads.benchmarks import BenchmarkWorkload
+from whylate.recording.workloads.point_names import common_text, point_names
 from whylate.summary.cautions import COARSE_NS, firmware, guest, noticed
 from whylate.summary.model import Caution, Trust
 from whylate.summary.networks import networks
@@ -25,7 +25,7 @@ INTERVAL_NOTE = "95 %, of the median over rounds, conditional on this run (this 
 
 def summarize_trials(
     manifest: Manifest,
-    rows: TrialRows,
+    rows: Repetitions,
     recording_name: str,
     predict: Sequence[int] = (),
 ) -> TrialsSummary:
@@ -34,7 +34,7 @@ def summarize_trials(
     predict: numbers of threads for which the throughput of a clock is predicted. Raises ValueError
     for a recording of another workload.
     """
-    plan = manifest.plan.trials
+    plan = manifest.plan.benchmark
     if plan is None:
         raise ValueError("a recording that has no trials")
     points = _points(plan, manifest, rows)
@@ -43,7 +43,7 @@ def summarize_trials(
         [one if at in measured else None for at, one in enumerate(plan.points)],
         rows,
         predict,
-        cpus=len(manifest.plan.cpus),
+        cpus=len(manifest.plan.measured_cpus),
         host_cpus=manifest.plan.host_cpus,
     )
     return TrialsSummary(
@@ -53,7 +53,7 @@ def summarize_trials(
         created=manifest.created,
         kernel=fact_text(manifest, "kernel_release"),
         cpu_model=fact_text(manifest, "cpu_model"),
-        workload=workload_of_points(plan.points),
+        workload=plan.kind,
         common=common_text(plan.points),
         rounds=plan.rounds,
         repetitions=plan.repetitions,
@@ -76,16 +76,16 @@ def summarize_trials(
     )
 
 
-def _points(plan: TrialsPlan, manifest: Manifest, rows: TrialRows) -> list[PointFigures]:
+def _points(plan: BenchmarkWorkload, manifest: Manifest, rows: Repetitions) -> list[PointFigures]:
     found = []
     for at, (name, point) in enumerate(zip(point_names(plan.points), plan.points, strict=True)):
-        own = rows.where(rows.of("point") == at)
-        reports = [one for one in manifest.trials if plan.order[one.trial] == at]
+        own = rows.where(rows.column("point") == at)
+        reports = [one for one in manifest.turns if plan.order[one.turn] == at]
         found.append(figures_of(name, point, own, reports))
     return found
 
 
-def _trust(manifest: Manifest, rows: TrialRows, points: Sequence[PointFigures]) -> Trust:
+def _trust(manifest: Manifest, rows: Repetitions, points: Sequence[PointFigures]) -> Trust:
     reasons = assess_trials(manifest, rows.n)
     reasons += [f"{one.name}: {one.refused}." for one in points if one.refused and rows.n]
     return Trust("no verdict" if reasons else "ok", list(dict.fromkeys(reasons)))

@@ -6,12 +6,16 @@ from typing import Any
 
 import msgspec
 
-from whylate.recording.points import ClockPoint, CommandPoint, MemoryPoint, Point, SwitchPoint
+from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.clock import ClockPoint
+from whylate.recording.workloads.command import CommandPoint
+from whylate.recording.workloads.memory import MemoryPoint
+from whylate.recording.workloads.switch import SwitchPoint
 from whylate.summary.as_json import JSON_VERSION
 from whylate.summary.trial_model import Measured, NetworkFigures, PointFigures, TrialsSummary
 
 #: By what counts are divided.
-_WORK: dict[type[Point], str] = {
+_WORK: dict[type[BenchmarkPoint], str] = {
     SwitchPoint: "hop",
     MemoryPoint: "pass",
     ClockPoint: "call",

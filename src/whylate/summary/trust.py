@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whylate.recording.manifest import AppPlan, CpuAccount, LoadPlan, LoadReport, Manifest
+from whylate.recording.manifest import CpuAccount, LoadReport, Manifest
+from whylate.recording.plan import LoadPlan
 from whylate.recording.samples import CpuSamples
+from whylate.recording.workloads.app import Target
 from whylate.summary.model import Trust
 from whylate.summary.units import count_text
 
@@ -36,7 +38,7 @@ def assess(manifest: Manifest, samples: Sequence[CpuSamples]) -> Assessment:
 
 
 def assess_trials(manifest: Manifest, repetitions: int) -> list[str]:
-    """Return why a run of trials must not be judged; none where it may."""
+    """Return why a benchmark must not be judged; none where it may."""
     reasons = [problem.text for problem in manifest.problems if problem.fatal]
     if not repetitions:
         reasons.append("Nothing was measured.")
@@ -44,11 +46,11 @@ def assess_trials(manifest: Manifest, repetitions: int) -> list[str]:
 
 
 def _measuring(manifest: Manifest) -> list[str]:
-    if manifest.plan.workload == "app":
+    if manifest.plan.target is not None:
         return _watching(manifest)
     reasons: list[str] = []
     accounts = manifest.cpus
-    planned = manifest.plan.priority
+    planned = manifest.plan.workload.priority
     ordinary = [account for account in accounts if account.policy != "fifo"]
     if ordinary:
         reasons.append(
@@ -98,13 +100,13 @@ def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
                 f"CPU {lane.cpu}: the samples do not match the manifest's account: "
                 "the recording was changed or is damaged; measure again."
             )
-    if manifest.plan.workload == "app":
+    if manifest.plan.target is not None:
         # A CPU on which no thread of the program woke is none that is missing.
         return reasons
     missing = sorted(
-        set(manifest.plan.cpus) - {lane.cpu for lane in samples if len(lane.activation)}
+        set(manifest.plan.measured_cpus) - {lane.cpu for lane in samples if len(lane.activation)}
     )
-    if missing and len(missing) < len(manifest.plan.cpus):
+    if missing and len(missing) < len(manifest.plan.measured_cpus):
         reasons.append(f"No samples of CPU {_numbers(missing)}, which was to be measured.")
     return reasons
 
@@ -114,14 +116,14 @@ def _losses(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
     if not any(len(lane.activation) for lane in samples):
         reasons.append(
             "No activation was recorded: measure for longer than a few intervals."
-            if manifest.plan.app is None
-            else f"No thread of {_watched(manifest.plan.app)} was woken: is it the right one, and "
-            "did it run meanwhile?"
+            if manifest.plan.target is None
+            else f"No thread of {_watched(manifest.plan.target)} was woken: is it the right one, "
+            "and did it run meanwhile?"
         )
     dropped = sum(account.dropped for account in manifest.cpus)
     if dropped:
         expected = sum(account.expected for account in manifest.cpus)
-        less = " or with a longer --interval" if manifest.plan.app is None else ""
+        less = " or with a longer --interval" if manifest.plan.target is None else ""
         reasons.append(
             f"{count_text(dropped)} of {count_text(expected)} activations were dropped: measure "
             f"again, for a shorter time{less}."
@@ -165,10 +167,10 @@ def _loads(manifest: Manifest) -> list[str]:
     return reasons
 
 
-def _watched(app: AppPlan) -> str:
+def _watched(app: Target) -> str:
     if app.comm is not None:
         return f'"{app.comm}"'
-    return f"process {app.pid}" if app.pid is not None else _word((app.command or ["?"])[0])
+    return f"process {app.pid}" if app.pid is not None else _word((app.argv or ["?"])[0])
 
 
 def _load_name(load: LoadReport | LoadPlan) -> str:

@@ -24,10 +24,11 @@ from whylate.boards.local import LocalBoard
 from whylate.probe.binaries import probe_binary
 from whylate.probe.client import Client, ProbeGoneError
 from whylate.recording.crashes import find_crashes
+from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request
 
 PANIC = b"[   99.000001] Kernel panic - not syncing: Fatal exception\r\n"
 
@@ -210,7 +211,9 @@ def test_a_run_over_a_line_that_damages_one_byte_in_a_hundred_loses_nothing(
     with opened(one_line) as shell:
         board = BoardOnALine(one_line, shell, 0.01)
         interval_ns = 1_000_000
-        request = Request(3_000_000_000, interval_ns, (0,), 95, False, False, (), ())
+        request = RunPlan(
+            workload=Wakeup(duration_ns=3_000_000_000, interval_ns=interval_ns), cpus=[0]
+        )
         manifest = measure(board, request, tmp_path / "r", NoisyWhileMeasuring(board))
         assert shell.run(["echo", "back"]).output == b"back\n"
     assert board.up.changed > 10

@@ -14,10 +14,12 @@ from whylate.boards.ready import ready
 from whylate.causes.answer import answer_of
 from whylate.lab.description import virtual_board
 from whylate.probe.client import Client
+from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request, recorder_plan
 from whylate.run.try_recorder import try_recorder
 
 pytestmark = pytest.mark.qemu
@@ -55,8 +57,11 @@ def test_a_board_on_which_nothing_can_be_traced_is_measured_and_explain_says_why
     tmp_path: Path,
 ) -> None:
     board = QemuBoard(virtual_board("virt-arm64"), VirtualOptions(kernel_args=LOCKED_DOWN))
-    plan = Request(500_000_000, 1_000_000, None, 95, False, False, (), (),
-                   recorder=recorder_plan("tracefs"))  # fmt: skip
+    plan = RunPlan(
+        workload=Wakeup(
+            duration_ns=500_000_000, interval_ns=1_000_000, recorder=RecorderPlan("tracefs")
+        )
+    )
     with ready(board, tell_nobody):
         manifest = measure(board, plan, tmp_path / "r", Quiet())
     assert sum(account.expected for account in manifest.cpus) == 500 * len(manifest.cpus)

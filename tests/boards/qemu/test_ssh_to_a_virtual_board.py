@@ -12,9 +12,10 @@ from whylate.boards.board import BoardError, tell_nobody
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.ready import ready
 from whylate.boards.ssh import SshBoard
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request
 
 pytestmark = pytest.mark.qemu
 ACTIVATIONS = 20_000
@@ -37,7 +38,7 @@ def test_ten_kilohertz_over_ssh_lose_no_sample_and_nothing_stays_there(
     )
     port = free_port()
     options = BoardOptions(ssh_port=port, ssh_key=key.with_suffix(".pub"))
-    request = Request(2_000_000_000, 100_000, None, 95, False, False, (), ())
+    request = RunPlan(workload=Wakeup(duration_ns=2_000_000_000, interval_ns=100_000))
     with ready(open_board("virt-arm64", options), tell_nobody) as virtual:
         known = ("-oStrictHostKeyChecking=no", f"-oUserKnownHostsFile={tmp_path / 'known'}")
         over = SshBoard(f"ssh://root@127.0.0.1:{port}", options=("-i", str(key), *known))

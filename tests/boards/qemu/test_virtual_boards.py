@@ -20,11 +20,12 @@ from whylate.boards.qemu.machine import BootAgainError
 from whylate.boards.ready import ready
 from whylate.lab.description import virtual_board
 from whylate.probe.client import Client
-from whylate.recording.manifest import LoadPlan, Manifest, Setting
+from whylate.recording.manifest import Manifest
+from whylate.recording.plan import LoadPlan, RunPlan, Setting
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request
 from whylate.summary.summarize import summarize
 from whylate.wire import messages
 
@@ -42,13 +43,15 @@ def request(
     interval_us: int = 1000,
     loads: tuple[LoadPlan, ...] = (),
     settings: tuple[Setting, ...] = (),
-) -> Request:
-    return Request(
-        int(seconds * SECOND), interval_us * 1000, None, 95, False, False, loads, settings
+) -> RunPlan:
+    return RunPlan(
+        workload=Wakeup(duration_ns=int(seconds * SECOND), interval_ns=interval_us * 1000),
+        loads=list(loads),
+        settings=list(settings),
     )
 
 
-def run(board: QemuBoard, plan: Request, directory: Path) -> Manifest:
+def run(board: QemuBoard, plan: RunPlan, directory: Path) -> Manifest:
     return measure(board, plan, directory, Quiet())
 
 

@@ -20,11 +20,12 @@ from whylate.boards.process import ProcessStream
 from whylate.boards.ready import ready
 from whylate.boards.ssh import SshBoard
 from whylate.probe.client import Client
-from whylate.recording.manifest import LoadPlan, Manifest, Setting
+from whylate.recording.manifest import Manifest
+from whylate.recording.plan import LoadPlan, RunPlan, Setting
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request
 from whylate.wire.messages import Read
 
 pytest_plugins = ["ssh_fixtures"]
@@ -41,18 +42,21 @@ HOST = """
 import sys
 from pathlib import Path
 from whylate.boards.ssh import SshBoard
-from whylate.recording.manifest import Setting
+from whylate.recording.plan import Setting
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.request import Request
+from whylate.recording.plan import RunPlan
 settings = tuple(Setting(*word.split("=", 1)) for word in sys.argv[3:])
-request = Request(60_000_000_000, 1_000_000, (0,), 95, False, False, (), settings)
+request = RunPlan(60_000_000_000, 1_000_000, (0,), 95, False, False, (), settings)
 measure(SshBoard(sys.argv[1]), request, Path(sys.argv[2]), Quiet())
 """
 
 
-def plan(seconds: float, interval_ns: int = 1_000_000, *, spool: bool = False) -> Request:
-    return Request(int(seconds * 1e9), interval_ns, (0,), 95, False, spool, (), ())
+def plan(seconds: float, interval_ns: int = 1_000_000, *, spool: bool = False) -> RunPlan:
+    return RunPlan(
+        workload=Wakeup(duration_ns=int(seconds * 1e9), interval_ns=interval_ns, spool=spool),
+        cpus=[0],
+    )
 
 
 def check_whole(manifest: Manifest, expected: int) -> None:
@@ -169,11 +173,12 @@ def test_a_cut_line_leaves_the_board_as_it_was(
     settings_before: dict[str, str],
 ) -> None:
     held = Watched(server.url())
-    request = Request(
-        60_000_000_000, 500_000, (0,), 95, False, False,
-        (LoadPlan("timer", 1), LoadPlan("cmd", 1, "sh -c 'setsid sleep 1000 & wait'")),
-        tuple(Setting(path, value) for path, value in SETTINGS.items()),
-    )  # fmt: skip
+    request = RunPlan(
+        workload=Wakeup(duration_ns=60_000_000_000, interval_ns=500_000),
+        cpus=[0],
+        loads=[LoadPlan("timer", 1), LoadPlan("cmd", 1, "sh -c 'setsid sleep 1000 & wait'")],
+        settings=[Setting(path, value) for path, value in SETTINGS.items()],
+    )
     manifests: list[Manifest] = []
     run = threading.Thread(
         target=lambda: manifests.append(measure(held, request, tmp_path / "r", Quiet()))

@@ -1,0 +1,81 @@
+"""The family of workloads with activations: what they have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+if TYPE_CHECKING:
+    from whylate.recording.workloads.app import Target
+    from whylate.recording.workloads.benchmarks import CounterPlan
+    from whylate.recording.workloads.wakeup import UntilPlan
+
+Engine = Literal["best", "bpf", "tracefs"]
+
+
+class RecorderPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the flight recorder records."""
+
+    engine: Engine = "best"
+    #: Above it an activation is late; None: by rank, the slowest tail_ppm of a million.
+    threshold_ns: int | None = None
+    #: Twice the tail that `explain` reports: which activations it will hold is not known yet.
+    tail_ppm: int = 2000
+    #: One activation of so many is recorded as a control, whatever its latency.
+    control_every: int = 1000
+    #: The first activation above it ends the run; None: no activation does.
+    stop_above_ns: int | None = None
+
+
+class ActivationWorkload(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"
+):
+    """A workload whose samples are activations. recorder None: no window is recorded."""
+
+    duration_ns: int
+    #: Samples stay on the board until the run is over.
+    spool: bool = False
+    recorder: RecorderPlan | None = None
+
+    @property
+    def kind(self) -> str:
+        """The name of the workload."""
+        return str(self.__struct_config__.tag)
+
+    # A workload overrides what it has by a field of that name.
+
+    @property
+    def interval_ns(self) -> int:
+        """The period of the activations; 0: they have none."""
+        return 0
+
+    @property
+    def priority(self) -> int:
+        """The SCHED_FIFO priority of the measuring threads; 0: there are no such threads."""
+        return 0
+
+    @property
+    def phase_ns(self) -> int:
+        """How much later the first activation is due."""
+        return 0
+
+    @property
+    def allow_idle_states(self) -> bool:
+        """Whether CPUs may enter deep idle states."""
+        return False
+
+    @property
+    def until(self) -> UntilPlan | None:
+        """When the run may end early; None: never."""
+        return None
+
+    @property
+    def counters(self) -> list[CounterPlan]:
+        """The events that are counted of each measuring thread."""
+        return []
+
+    @property
+    def target(self) -> Target | None:
+        """The program that is watched; None: the probe's own threads are measured."""
+        return None

@@ -1,0 +1,90 @@
+"""The benchmark `memory`: copying, setting, reading a buffer, and the latency of its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, get_args
+
+import msgspec
+
+from whylate.recording.turns import Backing, Buffers
+from whylate.recording.workloads.assembler import RepetitionAssembler, check_figures
+from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
+from whylate.recording.workloads.point_names import cpus_text, size_text
+from whylate.wire.messages import MemoryBacking, MemoryRepetition
+
+What = Literal["copy", "set", "read", "latency"]
+Source = Literal["untouched", "zeros", "random"]
+Pages = Literal["small", "thp", "hugetlb", "as-set"]
+Routine = Literal["libc", "plain"]
+#: In the order of their numbers on the wire (schema/wire.toml).
+WHATS: tuple[What, ...] = get_args(What)
+SOURCES: tuple[Source, ...] = get_args(Source)
+PAGES: tuple[Pages, ...] = get_args(Pages)
+ROUTINES: tuple[Routine, ...] = get_args(Routine)
+
+
+class MemoryPoint(BenchmarkPoint, frozen=True):
+    """A buffer and what is done with it. source: the contents that copy and read find."""
+
+    details: ClassVar[Mapping[str, Callable[[Any], str]]] = {
+        "source": lambda point: f"{point.source} source" if point.what in ("copy", "read") else "",
+        "pages": lambda point: f"{point.pages} pages",
+        "routine": lambda point: str(point.routine),
+        "cpu": lambda point: cpus_text(point.used_cpus),
+    }
+
+    what: What
+    size: int
+    source: Source = "random"
+    pages: Pages = "small"
+    routine: Routine = "libc"
+    #: None: the scheduler chooses.
+    cpu: int | None = None
+
+    @property
+    def name(self) -> str:
+        """As "copy 64 KiB"."""
+        return f"{self.what} {size_text(self.size)}"
+
+    @property
+    def series_name(self) -> str:
+        """Sizes are swept: the operation."""
+        return str(self.what)
+
+    @property
+    def used_cpus(self) -> tuple[int, ...]:
+        """The CPU that uses the buffer."""
+        return () if self.cpu is None else (self.cpu,)
+
+
+class Memory(BenchmarkWorkload, frozen=True, kw_only=True, tag="memory"):
+    """Memory throughput and latency."""
+
+    columns: ClassVar[tuple[str, ...]] = ("ns", "passes")
+
+    points: list[MemoryPoint]
+    block_ns: int = 20_000_000
+
+
+class MemoryAssembler(RepetitionAssembler):
+    """Builds rows of buffers, and reports of the pages behind them."""
+
+    row = MemoryRepetition
+    details = (MemoryBacking,)
+
+    def add_detail(self, message: MemoryBacking) -> None:
+        """Add the pages behind a buffer, before or after the repetitions of a turn."""
+        sizes = (message.pages, message.present, message.huge_bytes, message.hugetlb_bytes)
+        check_figures(*sizes, message.frames)
+        backing = Backing(
+            pages=message.pages,
+            present=message.present,
+            frames=None if message.error else message.frames,
+            huge_bytes=message.huge_bytes,
+            hugetlb_bytes=message.hugetlb_bytes,
+        )
+        when = "after" if message.after else "before"
+        buffers = getattr(self.reported(message.turn), when) or Buffers()
+        which = "target" if message.target else "source"
+        self.report(message.turn, **{when: msgspec.structs.replace(buffers, **{which: backing})})

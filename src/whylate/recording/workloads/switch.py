@@ -1,0 +1,71 @@
+"""The benchmark `switch`: a token passed round a ring of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, get_args
+
+from whylate.recording.turns import Flushes
+from whylate.recording.workloads.assembler import RepetitionAssembler, check_figures
+from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
+from whylate.recording.workloads.point_names import count_text, cpus_text, size_text
+from whylate.wire.messages import SwitchFlushes, SwitchRepetition
+
+Over = Literal["pipe", "eventfd", "futex", "socketpair"]
+#: In the order of their numbers on the wire (schema/wire.toml).
+OVERS: tuple[Over, ...] = get_args(Over)
+
+
+class SwitchPoint(BenchmarkPoint, frozen=True):
+    """A ring of tasks. cpus: task k runs on cpus[k mod n]; none: the scheduler chooses."""
+
+    details: ClassVar[Mapping[str, Callable[[Any], str]]] = {
+        "set_bytes": lambda point: f"sets of {size_text(point.set_bytes)}",
+        "over": lambda point: str(point.over),
+        "threads": lambda point: "threads" if point.threads else "processes",
+        "cpus": lambda point: cpus_text(point.cpus),
+    }
+
+    tasks: int
+    set_bytes: int = 0
+    over: Over = "pipe"
+    #: In one address space; else each task is a process.
+    threads: bool = False
+    cpus: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As "2 tasks"."""
+        return count_text(self.tasks, "task")
+
+    @property
+    def series_name(self) -> str:
+        """Tasks and sets are swept: nothing is left."""
+        return ""
+
+    @property
+    def used_cpus(self) -> tuple[int, ...]:
+        """The CPUs of the ring."""
+        return self.cpus
+
+
+class Switch(BenchmarkWorkload, frozen=True, kw_only=True, tag="switch"):
+    """Context switches. priority: SCHED_FIFO, 1 to 99; 0: the tasks are ordinary ones."""
+
+    columns: ClassVar[tuple[str, ...]] = ("ring_ns", "own_ns", "hops", "switches")
+
+    points: list[SwitchPoint]
+    priority: int = 0
+
+
+class SwitchAssembler(RepetitionAssembler):
+    """Builds rows of rings, and reports of TLB flushes."""
+
+    row = SwitchRepetition
+    details = (SwitchFlushes,)
+
+    def add_detail(self, message: SwitchFlushes) -> None:
+        """Add the flushes of a turn."""
+        check_figures(message.hops, message.switches, message.flushes)
+        flushes = Flushes(message.hops, message.switches, message.flushes, message.error)
+        self.report(message.turn, flushes=flushes)

@@ -1,0 +1,75 @@
+"""From a request to the plan of a run on a board."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from whylate.recording.plan import RunPlan, Setting
+from whylate.run.errors import RequestError
+from whylate.run.workloads import rules
+
+#: Stands for each CPU of the board in the path of a setting.
+EACH_CPU = "{cpu}"
+
+
+def check(plan: RunPlan) -> None:
+    """Raise RequestError for what no board can do."""
+    if plan.faults and not plan.virtual_time:
+        raise RequestError(
+            "--cause acts in virtual time (--virtual-time); `whylate lab inject` is for real time"
+        )
+    if plan.cpus is not None and len(set(plan.cpus)) != len(plan.cpus):
+        raise RequestError("--cpus names a CPU twice")
+    rules(plan.workload).check(plan)
+
+
+def resolve(
+    plan: RunPlan,
+    available: Sequence[int],
+    model: str | None = None,
+    host_cpus: int | None = None,
+) -> RunPlan:
+    """Return the plan on a board with these CPUs; raises RequestError.
+
+    model: of its CPUs, as the fact cpu_model has it; None where it is not known.
+    """
+    check(plan)
+    cpus = plan.cpus if plan.cpus is not None else available
+    absent = [cpu for cpu in cpus if cpu not in available]
+    if absent:
+        raise RequestError(
+            f"CPU {absent[0]} is not there: the board has {format_cpus(tuple(available))} to run on"
+        )
+    if not cpus:
+        raise RequestError("the board offers no CPU to measure")
+    return msgspec.structs.replace(
+        plan,
+        workload=rules(plan.workload).resolve(plan, available, model),
+        cpus=sorted(cpus),
+        settings=_for_each(plan.settings, available),
+        host_cpus=host_cpus,
+    )
+
+
+def _for_each(settings: Sequence[Setting], cpus: Sequence[int]) -> list[Setting]:
+    """Return settings, those of each CPU once for each."""
+    return [
+        Setting(setting.path.replace(EACH_CPU, str(cpu)), setting.value)
+        for setting in settings
+        for cpu in (sorted(cpus) if EACH_CPU in setting.path else cpus[:1])
+    ]
+
+
+def format_cpus(cpus: tuple[int, ...]) -> str:
+    """Return CPUs as the kernel lists them: 0-3,8."""
+    parts: list[str] = []
+    ordered = sorted(cpus)
+    start = 0
+    for i in range(1, len(ordered) + 1):
+        if i == len(ordered) or ordered[i] != ordered[i - 1] + 1:
+            first, last = ordered[start], ordered[i - 1]
+            parts.append(str(first) if first == last else f"{first}-{last}")
+            start = i
+    return ",".join(parts)

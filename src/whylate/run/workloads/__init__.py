@@ -1,0 +1,47 @@
+"""What a run knows of each workload: one file for each."""
+
+from __future__ import annotations
+
+from whylate.recording.workloads.activations import ActivationWorkload
+from whylate.recording.workloads.app import App
+from whylate.recording.workloads.benchmarks import BenchmarkWorkload
+from whylate.recording.workloads.clock import Clock
+from whylate.recording.workloads.command import Command
+from whylate.recording.workloads.memory import Memory
+from whylate.recording.workloads.switch import Switch
+from whylate.recording.workloads.wakeup import Wakeup
+from whylate.run.workloads.app import AppRules
+from whylate.run.workloads.clock import ClockRules
+from whylate.run.workloads.command import CommandRules
+from whylate.run.workloads.memory import MemoryRules
+from whylate.run.workloads.rules import ActivationRules, BenchmarkRules, WorkloadRules
+from whylate.run.workloads.switch import SwitchRules
+from whylate.run.workloads.wakeup import WakeupRules
+
+_ACTIVATIONS: dict[type[ActivationWorkload], ActivationRules] = {
+    Wakeup: WakeupRules(),
+    App: AppRules(),
+}
+_BENCHMARKS: dict[type[BenchmarkWorkload], BenchmarkRules] = {
+    Switch: SwitchRules(),
+    Memory: MemoryRules(),
+    Clock: ClockRules(),
+    Command: CommandRules(),
+}
+
+
+def activation_rules(workload: ActivationWorkload) -> ActivationRules:
+    """Return the rules of a workload with activations."""
+    return _ACTIVATIONS[type(workload)]
+
+
+def benchmark_rules(workload: BenchmarkWorkload) -> BenchmarkRules:
+    """Return the rules of a benchmark."""
+    return _BENCHMARKS[type(workload)]
+
+
+def rules(workload: ActivationWorkload | BenchmarkWorkload) -> WorkloadRules:
+    """Return the rules of a workload."""
+    if isinstance(workload, BenchmarkWorkload):
+        return benchmark_rules(workload)
+    return activation_rules(workload)

@@ -1,0 +1,87 @@
+"""Running the benchmark `clock`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import msgspec
+
+from whylate.recording.workloads.clock import CLOCKS, HOWS, Clock, ClockPoint, How
+from whylate.run.errors import RequestError
+from whylate.run.workloads.rules import BenchmarkRules, Parameter, one_of
+from whylate.run.workloads.sweeps import parse_count
+from whylate.wire.constants import MOST_CLOCK_THREADS
+from whylate.wire.messages import BenchClock
+
+CLOCK_NAMES = ("realtime", "monotonic", "monotonic-raw", "monotonic-coarse")
+#: The ways to read one of CLOCKS.
+KERNEL_HOWS = ("libc", "syscall")
+
+
+def clock_points(
+    clocks: Sequence[str] = CLOCK_NAMES,
+    threads: Sequence[int] = (1,),
+    how: Sequence[How] = ("libc",),
+    service_ns: int = 0,
+    think_ns: int = 0,
+) -> tuple[ClockPoint, ...]:
+    """Return clocks and their readers; what is no clock of the kernel is read in one way."""
+    points: list[ClockPoint] = []
+    for way in how:
+        for name in clocks if way in KERNEL_HOWS else (way,):
+            for number in threads:
+                device = (service_ns, think_ns) if way == "device" else (0, 0)
+                points.append(ClockPoint(name, number, way, *device))
+    return tuple(points)
+
+
+class ClockRules(BenchmarkRules):
+    """Clock reads."""
+
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "clocks": ("clock", one_of(tuple(CLOCKS))),
+        "threads": ("threads", parse_count),
+        "via": ("how", one_of(KERNEL_HOWS)),
+    }
+
+    def check_point(self, point: ClockPoint) -> None:
+        """Raise RequestError for a clock that no board can read so."""
+        if point.how in KERNEL_HOWS and point.clock not in CLOCKS:
+            raise RequestError(
+                f"--clocks: unknown clock {point.clock[:40]!r}, expected one of {', '.join(CLOCKS)}"
+            )
+        if not 1 <= point.threads <= MOST_CLOCK_THREADS:
+            raise RequestError(f"--threads must lie between 1 and {MOST_CLOCK_THREADS}")
+        if point.how == "device" and not 100 <= point.service_ns <= 1_000_000_000:
+            raise RequestError("--via device needs --service, between 100ns and 1s")
+        if point.how == "device" and not 0 <= point.think_ns <= 10_000_000_000:
+            raise RequestError("--think must lie between 0 and 10s")
+
+    def check_cpus(self, cpus: Sequence[int]) -> None:
+        """Accept any number of CPUs."""
+
+    def pin(
+        self, point: ClockPoint, cpus: Sequence[int] | None, available: Sequence[int]
+    ) -> ClockPoint:
+        """Spread the threads over the CPUs asked for, or over all."""
+        return msgspec.structs.replace(point, cpus=tuple(cpus or available))
+
+    def has(self, point: ClockPoint, field: str) -> bool:
+        """Return whether a field means something at a point."""
+        return field not in ("clock", "how") or point.how in KERNEL_HOWS
+
+    def turn(self, workload: Clock, number: int) -> BenchClock:
+        """Return the command that makes a turn."""
+        point = workload.points[workload.order[number]]
+        return BenchClock(
+            turn=number,
+            clock=CLOCKS.get(point.clock, 0),
+            method=HOWS.index(point.how),
+            threads=point.threads,
+            service_ns=point.service_ns,
+            think_ns=point.think_ns,
+            block_ns=workload.block_ns,
+            repetitions=workload.repetitions,
+            cpus=point.cpus,
+        )

@@ -1,0 +1,75 @@
+"""Running the benchmark `cmd`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from whylate.recording.workloads.command import Command, CommandPoint, failure_text
+from whylate.run.errors import RequestError
+from whylate.run.workloads.rules import BenchmarkRules
+from whylate.wire.constants import MOST_COMMAND_BYTES, MOST_WORDS
+from whylate.wire.messages import BenchCommand, CommandRepetition, Message
+
+_MAX_EXPRESSION = 1000
+
+
+class CommandRules(BenchmarkRules):
+    """Runs of a command."""
+
+    def check_point(self, point: CommandPoint) -> None:
+        """Raise RequestError for a command that does not fit, or an expression that is none."""
+        words = [*point.env, *point.argv]
+        size = sum(len(word.encode(errors="surrogateescape")) + 1 for word in words)
+        if not point.argv or not point.argv[0]:
+            raise RequestError("--workload cmd runs a command: write it behind --")
+        if len(words) >= MOST_WORDS or size > MOST_COMMAND_BYTES:
+            raise RequestError(
+                f"the command has more than {MOST_WORDS} words or {MOST_COMMAND_BYTES} bytes: put "
+                "it into a script"
+            )
+        if any("\0" in word for word in words):
+            raise RequestError("a word of the command has a NUL in it")
+        if point.value is not None:
+            _check_expression(point.value)
+
+    def check_cpus(self, cpus: Sequence[int]) -> None:
+        """Raise RequestError: the command is not pinned from here."""
+        del cpus
+        raise RequestError("--cpus is not of the workload cmd: put taskset -c before the command")
+
+    def check_block(self, block_ns: int) -> None:
+        """Accept any: a command takes the time that it takes."""
+
+    def pin(
+        self, point: CommandPoint, cpus: Sequence[int] | None, available: Sequence[int]
+    ) -> CommandPoint:
+        """Return the command: the scheduler chooses."""
+        del cpus, available
+        return point
+
+    def failure(self, message: Message) -> bool:
+        """Return whether the command failed: it may take an hour, and another try fails too."""
+        return isinstance(message, CommandRepetition) and failure_text(message) is not None
+
+    def turn(self, workload: Command, number: int) -> BenchCommand:
+        """Return the command that makes a turn."""
+        point = workload.points[workload.order[number]]
+        env = ("env", *point.env) if point.env else ()
+        return BenchCommand(turn=number, argv=(*env, *point.argv))
+
+    def with_variables(self, workload: Command, variables: Sequence[str]) -> Command:
+        """Give NAME=VALUE to the command."""
+        points = [msgspec.structs.replace(point, env=tuple(variables)) for point in workload.points]
+        return msgspec.structs.replace(workload, points=points)
+
+
+def _check_expression(value: str) -> None:
+    try:
+        groups = re.compile(value, re.MULTILINE).groups
+    except re.error as error:
+        raise RequestError(f"--value is no regular expression: {error}") from None
+    if len(value) > _MAX_EXPRESSION or groups > 1:
+        raise RequestError("--value takes an expression with one group, which is the number")

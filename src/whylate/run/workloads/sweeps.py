@@ -1,0 +1,22 @@
+"""Parsers of what is swept: sizes and numbers."""
+
+from __future__ import annotations
+
+import re
+
+#: Longer numbers count nothing.
+_MAX_DIGITS = 6
+_SIZE = re.compile(r"(\d{1,15})\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+
+def parse_size(text: str) -> int | None:
+    """Return a size in bytes: 0, 4k, 64M, 1GiB, powers of 1024; None for another text."""
+    match = _SIZE.fullmatch(text.strip())
+    return None if match is None else int(match[1]) << (10 * _POWERS[match[2].lower()])
+
+
+def parse_count(text: str) -> int | None:
+    """Return a number of tasks or threads; None for another text."""
+    is_number = text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS
+    return int(text) if is_number else None

@@ -1,0 +1,78 @@
+"""Running the benchmark `switch`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import ClassVar
+
+import msgspec
+
+from whylate.recording.workloads.switch import OVERS, Over, Switch, SwitchPoint
+from whylate.run.errors import RequestError
+from whylate.run.workloads.rules import BenchmarkRules, Knob, Parameter, one_of, parse_priority
+from whylate.run.workloads.sweeps import parse_count, parse_size
+from whylate.wire.constants import MOST_TASKS
+from whylate.wire.messages import BenchSwitch
+
+KINDS = {"process": False, "thread": True}
+
+
+def switch_points(
+    tasks: Sequence[int] = (2,),
+    set_bytes: Sequence[int] = (0,),
+    over: Sequence[Over] = ("pipe",),
+    kinds: Sequence[str] = ("process",),
+) -> tuple[SwitchPoint, ...]:
+    """Return rings; kinds: "process" or "thread"."""
+    return tuple(
+        SwitchPoint(tasks=number, set_bytes=size, over=way, threads=KINDS[kind])
+        for kind, way, size, number in product(kinds, over, set_bytes, tasks)
+    )
+
+
+def _priority(workload: Switch, value: str) -> Switch:
+    return msgspec.structs.replace(workload, priority=parse_priority(value))
+
+
+class SwitchRules(BenchmarkRules):
+    """Context switches."""
+
+    knobs: ClassVar[Mapping[str, Knob]] = {"priority": _priority}
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "tasks": ("tasks", parse_count),
+        "set_size": ("set_bytes", parse_size),
+        "over": ("over", one_of(OVERS)),
+        "kind": ("threads", KINDS.get),
+    }
+
+    def check_point(self, point: SwitchPoint) -> None:
+        """Raise RequestError for a ring that no board can have."""
+        if not 1 <= point.tasks <= MOST_TASKS:
+            raise RequestError(f"--tasks must lie between 1 and {MOST_TASKS}")
+        if not 0 <= point.set_bytes < 1 << 40:
+            raise RequestError("--set-size must lie between 0 and 1 TiB")
+
+    def check_cpus(self, cpus: Sequence[int]) -> None:
+        """Accept any number of CPUs."""
+
+    def pin(
+        self, point: SwitchPoint, cpus: Sequence[int] | None, available: Sequence[int]
+    ) -> SwitchPoint:
+        """Pin a ring to the CPUs asked for, or to the first."""
+        return msgspec.structs.replace(point, cpus=tuple(cpus or available[:1]))
+
+    def turn(self, workload: Switch, number: int) -> BenchSwitch:
+        """Return the command that makes a turn."""
+        point = workload.points[workload.order[number]]
+        return BenchSwitch(
+            turn=number,
+            tasks=point.tasks,
+            channel=OVERS.index(point.over),
+            threads=int(point.threads),
+            set_bytes=point.set_bytes,
+            block_ns=workload.block_ns,
+            repetitions=workload.repetitions,
+            priority=workload.priority,
+            cpus=point.cpus,
+        )

@@ -1,0 +1,57 @@
+"""Recordings of schema 5 open, and their summaries have the figures that they had then."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from whylate.cli.report import command
+from whylate.recording.reader import open_recording
+from whylate.recording.workloads import ACTIVATIONS, BENCHMARKS
+
+DATA = Path(__file__).parent / "data" / "schema5"
+WORKLOADS = ["wakeup", "app", "switch", "memory", "clock", "cmd"]
+#: Keys of the JSON that have another name since.
+RENAMED: dict[str, str] = {}
+KILLED = {"killed-wakeup": "wakeup", "killed-memory": "memory"}
+
+
+def summary_of(place: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    shutil.copytree(DATA / name, place / name)
+    monkeypatch.chdir(place)
+    result = CliRunner().invoke(command, [name, "--json"])
+    return json.loads(result.stdout)
+
+
+def renamed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {RENAMED.get(key, key): renamed(member) for key, member in value.items()}
+    return [renamed(member) for member in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("name", [*WORKLOADS, *KILLED])
+def test_a_former_recording_has_the_figures_that_it_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    former = json.loads((DATA / f"{name}.json").read_text())
+    assert summary_of(tmp_path, name, monkeypatch) == renamed(former)
+
+
+def test_there_is_a_former_recording_of_every_workload() -> None:
+    kinds = {workload.__struct_config__.tag for workload in (*ACTIVATIONS, *BENCHMARKS)}
+    assert kinds == set(WORKLOADS)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [*zip(WORKLOADS, WORKLOADS, strict=True), *KILLED.items()]
+)
+def test_a_former_plan_is_of_its_workload(tmp_path: Path, name: str, kind: str) -> None:
+    shutil.copytree(DATA / name, tmp_path / name)
+    manifest = open_recording(tmp_path / name).manifest
+    assert manifest.plan.workload.kind == kind
+    assert manifest.state == ("recovered" if name in KILLED else "complete")

@@ -1,0 +1,346 @@
+"""The workloads switch, memory, clock and cmd on this machine: what must hold anywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from processes import children_of
+from whylate.recording.reader import open_recording
+
+ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="frames and tracepoints are root's to see")
+X86 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="tlb:tlb_flush is of x86")
+THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+SHORT = ["--rounds", "2", "--repetitions", "2"]
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "whylate", "measure", *words]
+
+
+def measured(directory: Path, *words: str, status: int = 0) -> dict[str, Any]:
+    """Measure, and return the JSON that was printed."""
+    done = subprocess.run(
+        command("--json", "-o", str(directory), *words),
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def points(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in document["points"]}
+
+
+@ROOT
+def test_page_frames_are_one_of_the_zero_page_and_as_many_as_pages_once_written(
+    tmp_path: Path,
+) -> None:
+    found = points(
+        measured(tmp_path / "r", "--workload", "memory", "--ops", "copy", "--sizes", "4M",
+                 "--source", "untouched,zeros,random", "--block", "2ms", *SHORT)
+    )  # fmt: skip
+    frames = {name: (one["frames"], one["backing"]) for name, one in found.items()}
+    assert frames == {
+        "copy 4 MiB, untouched source": (1, "zero page"),
+        "copy 4 MiB, zeros source": (1024, "small pages"),
+        "copy 4 MiB, random source": (1024, "small pages"),
+    }
+    assert found["copy 4 MiB, untouched source"]["note"] == "write bandwidth (zero page)"
+    assert all(one["target_backing"] == "small pages" for one in found.values())
+
+
+@ROOT
+@pytest.mark.skipif(
+    not THP.exists() or "[never]" in THP.read_text(), reason="no transparent huge pages here"
+)
+def test_huge_pages_are_proved_and_the_system_is_left_as_it_was(tmp_path: Path) -> None:
+    before = {path: path.read_text() for path in THP.parent.glob("*") if path.is_file()}
+    found = points(
+        measured(tmp_path / "r", "--workload", "memory", "--ops", "copy,set,latency", "--sizes",
+                 "4M", "--source", "untouched,random", "--pages", "thp", "--block", "2ms", *SHORT)
+    )  # fmt: skip
+    assert found["copy 4 MiB, untouched source"]["frames"] == 512
+    assert found["copy 4 MiB, untouched source"]["backing"] == "huge zero page"
+    assert found["copy 4 MiB, random source"]["backing"] == "transparent huge pages"
+    assert found["set 4 MiB"]["backing"] == "transparent huge pages"
+    assert found["latency 4 MiB"]["ns_per_read"]["value"] > 0
+    assert before == {path: path.read_text() for path in before}
+
+
+def test_every_way_of_reading_and_writing_gives_a_rate(tmp_path: Path) -> None:
+    found = points(
+        measured(tmp_path / "r", "--workload", "memory", "--ops", "copy,set,read", "--routine",
+                 "libc,plain", "--sizes", "64k", "--block", "1ms", *SHORT)
+    )  # fmt: skip
+    assert len(found) == 6
+    assert all(one["gb_per_s"]["value"] > 0.01 for one in found.values())
+
+
+@pytest.mark.parametrize("over", ["pipe", "eventfd", "futex", "socketpair"])
+@pytest.mark.parametrize("kind", ["process", "thread"])
+def test_a_pinned_ring_switches_at_every_hop(tmp_path: Path, over: str, kind: str) -> None:
+    found = points(
+        measured(tmp_path / "r", "--workload", "switch", "--tasks", "1,3", "--over", over,
+                 "--kind", kind, "--block", "5ms", *SHORT)
+    )  # fmt: skip
+    ring, alone = found["3 tasks"], found["1 task"]
+    # A task that something else keeps from its CPU switches once more.
+    assert 0.9 < ring["switches"] / ring["hops"] < 1.5
+    assert ring["ns_per_switch"]["value"] > 0
+    assert alone["switches"] < 0.5 * alone["hops"]
+    assert "ns_per_switch" not in alone
+
+
+@ROOT
+@X86
+def test_the_seventh_process_has_no_identifier_left(tmp_path: Path) -> None:
+    found = points(
+        measured(tmp_path / "r", "--workload", "switch", "--tasks", "4,7", "--block", "20ms",
+                 "--rounds", "3", "--repetitions", "1")
+    )  # fmt: skip
+    # Beside other work a task is switched away from and back to, which flushes nothing.
+    assert found["4 tasks"]["flushes_per_switch"] < 0.2
+    assert found["7 tasks"]["flushes_per_switch"] > 0.4
+    threads = points(
+        measured(tmp_path / "t", "--workload", "switch", "--tasks", "7", "--kind", "thread",
+                 "--block", "20ms", "--rounds", "3", "--repetitions", "1")
+    )  # fmt: skip
+    # One address space needs one identifier.
+    assert threads["7 tasks"]["flushes_per_switch"] < 0.2
+
+
+def test_a_clock_is_read_and_never_goes_backwards(tmp_path: Path) -> None:
+    document = measured(
+        tmp_path / "r", "--workload", "clock", "--clocks", "monotonic,process-cputime", "--via",
+        "libc,syscall", "--threads", "1,2", "--block", "5ms", *SHORT,
+    )  # fmt: skip
+    found = points(document)
+    assert all(one["ns_per_call"]["value"] > 0 for one in found.values())
+    monotonic = [one for name, one in found.items() if name.startswith("monotonic")]
+    assert all(one["backward_steps"] == 0 and one["checks"] > 0 for one in monotonic)
+    cpu = found["process-cputime, 1 thread, by libc"]
+    # Two threads' CPU times say nothing of each other, and reading them is a system call.
+    assert cpu["backward_steps"] is None
+    assert cpu["system_call"] is True
+    assert found["monotonic, 1 thread, by syscall"]["system_call"] is True
+
+
+def test_the_times_of_an_emulated_device_are_drawn_anew_in_each_trial(tmp_path: Path) -> None:
+    """What 30 services of exponential times take spreads; the same 30 always take the same."""
+    measured(
+        tmp_path / "r", "--workload", "clock", "--via", "device", "--service", "1ms", "--think",
+        "1us", "--threads", "1", "--rounds", "30", "--repetitions", "1", "--block", "30ms",
+    )  # fmt: skip
+    rows = open_recording(tmp_path / "r").repetitions
+    calls = rows.column("calls")
+    assert rows.n == len(set(rows.column("turn").tolist())) == 30
+    # Of a Poisson count the variance is its mean.
+    assert calls.var() > 0.3 * calls.mean()
+
+
+def test_a_command_is_timed_and_its_number_found(tmp_path: Path) -> None:
+    script = "sleep 0.05; echo took 12.5 ms >&2"
+    found = points(
+        measured(tmp_path / "r", "--workload", "cmd", "--rounds", "6", "--value",
+                 r"took ([\d.]+)", "--unit", "ms", "--", "sh", "-c", script)
+    )  # fmt: skip
+    (one,) = found.values()
+    assert one["value"] == {"value": 12.5, "low": 12.5, "high": 12.5}
+    assert 0.05 < one["wall_s"]["value"] < 5
+    assert one["cpu_s"]["value"] < one["wall_s"]["value"]
+
+
+def test_what_a_command_leaves_running_is_ended_with_it(tmp_path: Path) -> None:
+    marker = "31.4159"
+    script = f"setsid sleep {marker} & echo done"
+    began = time.monotonic()
+    measured(
+        tmp_path / "r", "--workload", "cmd", "--rounds", "2", "--", "sh", "-c", script, status=0
+    )
+    assert time.monotonic() - began < 25
+    ran = subprocess.run(["pgrep", "-f", f"sleep {marker}"], capture_output=True, check=False)
+    assert not ran.stdout
+
+
+def test_a_command_has_an_end_though_what_it_started_writes_for_ever(tmp_path: Path) -> None:
+    script = "yes & sleep 0.1; echo over"
+    document = measured(
+        tmp_path / "r", "--workload", "cmd", "--rounds", "2", "--", "sh", "-c", script
+    )
+    assert points(document)["wall time"]["wall_s"]["value"] >= 0.1
+    assert not _pids("yes")
+
+
+@ROOT
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv")
+def test_who_is_shown_no_frames_is_told_so_however_large_the_buffer(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["setpriv", "--bounding-set", "-sys_admin",
+         *command("--json", "-o", str(tmp_path / "r"), "--workload", "memory", "--ops", "copy",
+                  "--sizes", "32M", "--source", "random,untouched", "--block", "2ms", *SHORT)],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    found = points(json.loads(done.stdout))
+    written = found["copy 32 MiB, random source"]
+    assert (written["backing"], written["frames"]) == ("small pages", None)
+    # Of what was never written nobody knows then what is copied.
+    assert "root alone" in found["copy 32 MiB, untouched source"]["refused"]
+
+
+def test_a_command_that_fails_has_no_verdict_and_keeps_what_there_is(tmp_path: Path) -> None:
+    document = measured(
+        tmp_path / "r", "--workload", "cmd", "--rounds", "9", "--", "sh", "-c",
+        f"test -e {tmp_path}/once && exit 7; touch {tmp_path}/once", status=3,
+    )  # fmt: skip
+    assert document["verdict"] == "no verdict"
+    assert "status 7, and was not run again" in document["trust_reasons"][0]
+    recording = open_recording(tmp_path / "r")
+    assert recording.repetitions.n == 2
+    assert [one.text for one in recording.manifest.problems if one.fatal] == []
+
+
+REFUSED = [
+    (["--workload", "memory", "--ops", "copy", "--sizes", "4T"], "memory that are free"),
+    (["--workload", "memory", "--sizes", "2G", "--pages", "hugetlb"], "not reserved"),
+    (["--workload", "cmd", "--", "/no/such/program"], "cannot run /no/such/program"),
+    (["--workload", "switch", "--tasks", "4000", "--set-size", "1G"], "memory that are free"),
+    (["--workload", "memory", "--counters", "r1ffff:u"], "r1ffff:u cannot be counted"),
+    (["--workload", "clock", "--via", "hpet"], "/dev/hpet"),
+]  # fmt: skip
+
+
+def _has_pid_limits_of_its_own() -> bool:
+    """Whether a namespace has a pid_max of its own (Linux 6.14), so that we may set it."""
+    release = [int(n) for n in os.uname().release.split("-")[0].split(".")[:2]]
+    return os.geteuid() == 0 and release >= [6, 14] and shutil.which("unshare") is not None
+
+
+@pytest.mark.skipif(not _has_pid_limits_of_its_own(), reason="no limit on processes of our own")
+def test_more_tasks_than_processes_are_allowed_cost_the_others_nothing(tmp_path: Path) -> None:
+    words = command("--json", "-o", str(tmp_path / "r"), "--workload", "switch", "--tasks",
+                    "2,1000", "--block", "2ms", *SHORT)  # fmt: skip
+    limited = f"echo 600 > /proc/sys/kernel/pid_max; {shlex.join(words)}; echo; pgrep -c ."
+    before = Path("/proc/sys/kernel/pid_max").read_text()
+    done = subprocess.run(
+        ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", limited],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    told, left = done.stdout.rsplit("\n", 2)[:2]
+    found = points(json.loads(told))
+    assert re.search(r"only \d+ of 1000 tasks could be started", found["1000 tasks"]["refused"])
+    # Those that had been started are gone before the next ring is.
+    assert found["2 tasks"]["ns_per_hop"]["value"] > 0
+    # The shell, and pgrep does not count itself.
+    assert int(left) == 1
+    assert Path("/proc/sys/kernel/pid_max").read_text() == before
+
+
+@pytest.mark.parametrize(("words", "why"), REFUSED, ids=[why for _, why in REFUSED])
+def test_what_a_board_cannot_do_is_one_line_and_leaves_nothing(
+    tmp_path: Path, words: list[str], why: str
+) -> None:
+    if "hpet" in words and Path("/dev/hpet").exists():
+        pytest.skip("this machine has one")
+    done = subprocess.run(
+        command("-o", str(tmp_path / "r"), *words),
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode in (2, 3)
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_point_that_cannot_be_had_costs_the_others_nothing(tmp_path: Path) -> None:
+    document = measured(
+        tmp_path / "r", "--workload", "memory", "--ops", "set", "--sizes", "64k,4T", "--block",
+        "1ms", *SHORT, status=3,
+    )  # fmt: skip
+    found = points(document)
+    assert found["set 64 KiB"]["gb_per_s"]["value"] > 0
+    assert "memory that are free" in found["set 4 TiB"]["refused"]
+    assert document["trust"] == "no verdict"
+
+
+def test_software_events_are_counted_beside_the_time(tmp_path: Path) -> None:
+    found = points(
+        measured(tmp_path / "r", "--workload", "cmd", "--rounds", "2", "--counters",
+                 "page-faults,task-clock", "--", "true")
+    )["wall time"]  # fmt: skip
+    assert found["counts"]["page-faults"]["value"] > 10
+    assert found["counts"]["task-clock"]["value"] > 10_000
+
+
+def test_ctrl_c_ends_a_trial_at_once_and_keeps_those_before(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        command("-o", str(tmp_path / "r"), "--workload", "cmd", "--rounds", "50", "--", "sh", "-c",
+                "sleep 0.2; test -e /no || sleep 0.1"),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        time.sleep(4)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert time.monotonic() - began < 10
+    assert process.returncode == 3, errors
+    recording = open_recording(tmp_path / "r")
+    assert recording.manifest.state == "interrupted"
+    assert 1 <= recording.repetitions.n < 50
+
+
+def test_a_probe_that_is_killed_takes_its_trial_along(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        command("-o", str(tmp_path / "r"), "--workload", "cmd", "--rounds", "3", "--", "sh", "-c",
+                "sleep 27.1828"),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        deadline = time.monotonic() + 20
+        while not (found := _pids("sleep 27.1828")) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert found
+        (probe,) = children_of(process.pid)
+        os.kill(probe, signal.SIGKILL)
+        process.communicate(timeout=30)
+    deadline = time.monotonic() + 10
+    while _pids("sleep 27.1828") and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not _pids("sleep 27.1828")
+    assert open_recording(tmp_path / "r").manifest.state == "cut"
+
+
+def _pids(line: str) -> list[str]:
+    found = subprocess.run(
+        ["pgrep", "-f", f"^{line}$"], capture_output=True, text=True, check=False
+    )
+    return found.stdout.split()
+
+
+def test_a_copy_of_a_run_of_a_command_is_no_second_run(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        measured(tmp_path / name, "--workload", "cmd", "--rounds", "2", "--", "true")
+    shutil.copytree(tmp_path / "a", tmp_path / "c")
+
+    def compared(first: str, second: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "whylate", "compare", tmp_path / first, tmp_path / second],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        return done.returncode, " ".join(done.stderr.split())
+
+    status, said = compared("a", "c")
+    assert (status, "one and the same run" in said) == (2, True)
+    status, said = compared("a", "b")
+    assert "one and the same run" not in said
