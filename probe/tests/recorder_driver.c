@@ -130,7 +130,7 @@ static void print_events(const struct snapshot *snapshot, uint64_t ring, uint16_
 
 	chunks_look(&chunks, &copy, 0);
 	for (uint64_t number = snapshot->first; number < chunks.end; number++) {
-		if (!chunks_take(&chunks, number, &event)) {
+		if (!chunks_copy(&chunks, number, &event)) {
 			printf("fault %u nothing at %" PRIu64 "\n", cpu, number);
 			continue;
 		}

@@ -27,7 +27,7 @@ struct counting {
  */
 void counts_start(struct counting *counting, uint16_t cpu);
 
-/* counts_stop - stop counting, say what was counted, and close the counters */
+/* counts_stop - stop counting, read what was counted, and close the counters */
 void counts_stop(struct counting *counting, struct counts *counts);
 
 #endif

@@ -20,7 +20,7 @@
 /* Longer ones would leave no room in a message for what is read. */
 #define LONGEST_PATH WIRE_LONGEST_PATH
 
-/* read_file - up to limit + 1 bytes, to know whether there is more */
+/* read_file - read up to limit + 1 bytes, to know whether there is more */
 static int read_file(const char *path, uint64_t offset, uint8_t *data, size_t limit, size_t *length)
 {
 	/* Not a FIFO that blocks, not a terminal that becomes ours. */
@@ -79,7 +79,7 @@ static int read_names(const char *path, uint8_t *data, size_t limit, size_t *len
 }
 
 /*
- * read_kernel_log - the oldest limit bytes, and limit + 1 where there is more
+ * read_kernel_log - read the oldest limit bytes, and limit + 1 where there is more
  *
  * Asked for fewer bytes than it has, the kernel gives its newest lines, and the boot is what we
  * want: all is asked for. With its times and levels the text is longer than the kernel's buffer.

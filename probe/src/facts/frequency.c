@@ -43,7 +43,7 @@ static void run_chain(unsigned long value)
 	(void)kept;
 }
 
-static uint64_t best_of_rounds(void)
+static uint64_t best_round(void)
 {
 	uint64_t best_ns = UINT64_MAX;
 
@@ -58,7 +58,7 @@ static uint64_t best_of_rounds(void)
 	return best_ns ? (uint64_t)FREQUENCY_CHAIN * NS_PER_S / best_ns : 0;
 }
 
-/* count_chain - what a chain costs by the counters of the CPU that we run on */
+/* count_chain - count what a chain costs by the counters of this CPU */
 static void count_chain(uint16_t cpu, struct counts *counts)
 {
 	struct counting counting;
@@ -78,7 +78,7 @@ uint64_t frequency_measure(uint16_t cpu, struct counts *counts)
 		CPU_ZERO_S(size, only);
 		CPU_SET_S(cpu, size, only);
 		if (sched_setaffinity(0, size, only) == 0) {
-			hz = best_of_rounds();
+			hz = best_round();
 			count_chain(cpu, counts);
 			sched_setaffinity(0, size, before);
 		}

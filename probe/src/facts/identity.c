@@ -31,7 +31,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* median_read_cost - what one clock reading costs, in ns */
+/* median_read_cost - measure what one clock reading costs, in ns */
 static uint64_t median_read_cost(void)
 {
 	uint64_t cost[CLOCK_ROUNDS];

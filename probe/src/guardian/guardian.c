@@ -31,7 +31,7 @@
 enum request_kind {
 	REQUEST_LOAD,
 	REQUEST_SET,
-	REQUEST_TAKE_BACK,
+	REQUEST_UNDO_LAST,
 	REQUEST_TRACING,
 	REQUEST_RESTORE
 };
@@ -64,7 +64,8 @@ struct state {
 
 /* ---------------------------------------------------------------- the guardian's side */
 
-/* become_load - in the new process: an ordinary process that dies with the guardian */
+/* become_load - turn the new process into a load: an ordinary process that dies with the guardian
+ */
 static _Noreturn void become_load(struct state *state, const struct request *request,
 				  const struct load_kind *kind, pid_t guardian)
 {
@@ -141,7 +142,7 @@ static int start_load(struct state *state, const struct request *request, char *
 	return 0;
 }
 
-/* note_death - a load that ends without having said why was killed, and must not look alive */
+/* note_death - mark a load that was killed without a reason, so that it does not look alive */
 static void note_death(struct state *state, pid_t pid, int status)
 {
 	for (size_t i = 0; i < WIRE_MOST_LOAD_INSTANCES; i++) {
@@ -164,7 +165,7 @@ static void note_death(struct state *state, pid_t pid, int status)
 	}
 }
 
-/* end_descendants - being their subreaper we see every one, whatever session it is in.
+/* end_descendants - kill all descendants: their subreaper sees each, whatever session it is in.
  * False where some would not end. */
 static bool end_descendants(struct state *state)
 {
@@ -214,8 +215,8 @@ static void answer(struct state *state, const struct request *request)
 		reply.error = settings_apply(&state->settings, request->name, request->text,
 					     reply.text, sizeof(reply.text));
 		break;
-	case REQUEST_TAKE_BACK:
-		reply.error = settings_take_back(&state->settings, request->name, reply.text,
+	case REQUEST_UNDO_LAST:
+		reply.error = settings_undo_last(&state->settings, request->name, reply.text,
 						 sizeof(reply.text));
 		break;
 	case REQUEST_TRACING:
@@ -385,9 +386,9 @@ int guardian_set(struct guardian *guardian, const char *path, const char *value,
 	return ask(guardian, &request, text);
 }
 
-int guardian_take_back(struct guardian *guardian, const char *path, char *text)
+int guardian_undo_last(struct guardian *guardian, const char *path, char *text)
 {
-	struct request request = {.kind = REQUEST_TAKE_BACK};
+	struct request request = {.kind = REQUEST_UNDO_LAST};
 
 	snprintf(request.name, sizeof(request.name), "%s", path);
 	return ask(guardian, &request, text);

@@ -26,7 +26,7 @@ struct guardian {
 	size_t recovered; /* settings put back from the log of an earlier, killed probe */
 };
 
-/* guardian_open - fork it; returns 0 or an errno */
+/* guardian_open - fork the guardian; returns 0 or an errno */
 int guardian_open(struct guardian *guardian);
 
 /* guardian_load - start one instance of a load in a slot. argv: NUL-separated, for "cmd".
@@ -37,10 +37,11 @@ int guardian_load(struct guardian *guardian, size_t slot, const char *kind, cons
 /* guardian_set - change a setting until the end */
 int guardian_set(struct guardian *guardian, const char *path, const char *value, char *text);
 
-/* guardian_take_back - put back the setting that was changed last, which is that of path */
-int guardian_take_back(struct guardian *guardian, const char *path, char *text);
+/* guardian_undo_last - put back the last setting, which must be that of path */
+int guardian_undo_last(struct guardian *guardian, const char *path, char *text);
 
-/* guardian_tracing - the recorder is about to make an instance of tracing: see that it goes */
+/* guardian_tracing - have an instance of tracing removed at the end, which the recorder is about to
+ * make */
 int guardian_tracing(struct guardian *guardian, char *text);
 
 /* guardian_restore - end all loads and put back all settings */

@@ -14,15 +14,15 @@
 #define LOG_DIRECTORY "/run"
 #define LOG_PREFIX    "whylate-undo."
 
-/* settable - only kernel settings: nothing that a path could lead out of them */
-static bool settable(const char *path)
+/* is_setting - whether a path is a kernel setting, and leads nowhere else */
+static bool is_setting(const char *path)
 {
 	return (!strncmp(path, "/proc/sys/", 10) || !strncmp(path, "/proc/irq/", 10) ||
 		!strncmp(path, "/sys/", 5)) &&
 	       !strstr(path, "/../");
 }
 
-/* keep_marked - of a choice that shows all its values, keep the one between these marks */
+/* keep_marked - reduce a choice that shows all its values to the one between these marks */
 static void keep_marked(char *value, char first, char last)
 {
 	char *begin = strchr(value, first);
@@ -34,7 +34,7 @@ static void keep_marked(char *value, char first, char last)
 	memmove(value, begin + 1, (size_t)(end - begin));
 }
 
-/* in_parentheses - the one choice of the kernel's that does not mark its value with brackets */
+/* in_parentheses - whether a choice marks its value with parentheses instead of brackets */
 static bool in_parentheses(const char *path)
 {
 	static const char preempt[] = "/sched/preempt";
@@ -43,7 +43,7 @@ static bool in_parentheses(const char *path)
 	return length > tail && !strcmp(path + length - tail, preempt);
 }
 
-/* read_setting - the value that would set the file to what it is now */
+/* read_setting - read the value that would set the file to what it is now */
 static int read_setting(const char *path, char *value)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -90,7 +90,8 @@ void settings_open(struct settings *settings)
 	settings->log_fd = -1;
 }
 
-/* open_log - a log that is locked before it can be seen: nobody takes it for an orphan */
+/* open_log - create a log that is locked before it can be seen, so that nobody takes it for a stale
+ * one */
 static void open_log(struct settings *settings)
 {
 	char hidden[64];
@@ -122,8 +123,8 @@ static bool log_setting(struct settings *settings, const struct setting *setting
 	       write(settings->log_fd, setting, sizeof(*setting)) == (ssize_t)sizeof(*setting);
 }
 
-/* forget_last - what was changed last is as it was: there is nothing to undo */
-static void forget_last(struct settings *settings)
+/* drop_last - drop the last record: what it would undo is as it was */
+static void drop_last(struct settings *settings)
 {
 	off_t kept = (off_t)(--settings->count * sizeof(settings->undo[0]));
 
@@ -132,7 +133,7 @@ static void forget_last(struct settings *settings)
 		lseek(settings->log_fd, kept, SEEK_SET);
 }
 
-/* reads - whether a setting is what the log says it was */
+/* reads - whether a setting has the value in the log */
 static bool reads(const struct setting *setting)
 {
 	char now[SETTING_VALUE];
@@ -152,7 +153,7 @@ int settings_apply(struct settings *settings, const char *path, const char *valu
 	char now[SETTING_VALUE];
 	int error;
 
-	if (!settable(path)) {
+	if (!is_setting(path)) {
 		snprintf(text, room, "%s is no setting under /proc/sys, /proc/irq or /sys", path);
 		return EINVAL;
 	}
@@ -187,12 +188,12 @@ int settings_apply(struct settings *settings, const char *path, const char *valu
 		write_setting(path, undo->value);
 		/* One that takes no value at all could not be put back either. */
 		if (reads(undo))
-			forget_last(settings);
+			drop_last(settings);
 	}
 	return error;
 }
 
-int settings_take_back(struct settings *settings, const char *path, char *text, size_t room)
+int settings_undo_last(struct settings *settings, const char *path, char *text, size_t room)
 {
 	const struct setting *undo = settings->undo + (settings->count ? settings->count - 1 : 0);
 
@@ -204,11 +205,11 @@ int settings_take_back(struct settings *settings, const char *path, char *text, 
 		snprintf(text, room, "%s could not be put back to \"%s\"", path, undo->value);
 		return EIO;
 	}
-	forget_last(settings);
+	drop_last(settings);
 	return 0;
 }
 
-/* changed_again - whether a later setting is of the same file: that one says what it is to be */
+/* changed_again - whether a later setting is of the same file and so decides its value */
 static bool changed_again(const struct settings *settings, size_t at)
 {
 	for (size_t later = at + 1; later < settings->count; later++)
@@ -217,7 +218,7 @@ static bool changed_again(const struct settings *settings, size_t at)
 	return false;
 }
 
-/* count_undone - how many settings are no more what they were set to; the first is in text.
+/* count_undone - count the settings that are no more what they were set to; text names the first.
  * A daemon of the board's, or a load, sets them too: the run was not made with them. */
 static size_t count_undone(const struct settings *settings, char *text, size_t room)
 {
@@ -264,7 +265,7 @@ size_t settings_restore(struct settings *settings, char *text, size_t room)
 	return undone + failed;
 }
 
-/* recover_log - put back what one log says, unless its owner lives */
+/* recover_log - put back what one log holds, unless its owner lives */
 static size_t recover_log(int directory, const char *name)
 {
 	struct setting setting;
@@ -288,7 +289,7 @@ static size_t recover_log(int directory, const char *name)
 			/* Older versions noted all choices of this one. */
 			if (in_parentheses(setting.path))
 				keep_marked(setting.value, '(', ')');
-			if (settable(setting.path) && put_back(&setting))
+			if (is_setting(setting.path) && put_back(&setting))
 				restored++;
 			else
 				failed++;

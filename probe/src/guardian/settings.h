@@ -32,7 +32,7 @@ struct settings {
 /* settings_open - start an empty log */
 void settings_open(struct settings *settings);
 
-/* settings_recover - put back what logs without an owner say; returns how many settings */
+/* settings_recover - put back what logs without an owner hold; returns how many settings */
 size_t settings_recover(void);
 
 /* settings_apply - note what a file says, write value, read it back.
@@ -40,9 +40,9 @@ size_t settings_recover(void);
 int settings_apply(struct settings *settings, const char *path, const char *value, char *text,
 		   size_t room);
 
-/* settings_take_back - put back the setting that was changed last, which is that of path.
+/* settings_undo_last - put back the setting that was changed last, which is that of path.
  * Returns 0, or an errno with one line in text; then it is put back at the end. */
-int settings_take_back(struct settings *settings, const char *path, char *text, size_t room);
+int settings_undo_last(struct settings *settings, const char *path, char *text, size_t room);
 
 /* settings_restore - put everything back, the last first.
  * Returns how many could not be, or were no more what they had been set to; text names one. */

@@ -104,8 +104,8 @@ static void wait_for_child(long ms)
 	sigtimedwait(&child, NULL, &(struct timespec){.tv_nsec = ms * 1000000});
 }
 
-/* tell_end - how the command ended, and after how long */
-static void tell_end(struct load_context *context, const struct command *command)
+/* report_end - how the command ended, and after how long */
+static void report_end(struct load_context *context, const struct command *command)
 {
 	uint64_t ms = ms_since(&command->started);
 	bool was_killed = WIFSIGNALED(command->status);
@@ -141,7 +141,7 @@ static void watch(struct load_context *context, struct command *command)
 			continue;
 		if (alive && !command->status)
 			continue;
-		tell_end(context, command);
+		report_end(context, command);
 		if (alive)
 			tree_kill(&command->tree, getpid());
 		return;

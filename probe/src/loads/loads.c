@@ -24,7 +24,7 @@ const struct load_kind *load_find(const char *name)
 /*
  * stop - write the message, then the state that makes others read it
  *
- * Several threads of one load may fail of the same cause at once: the first one tells, because
+ * Several threads of one load may fail of the same cause at once: the first one reports, because
  * a message that was published must not change under its reader. Names of commands and folders
  * come from outside, so no control character of theirs reaches a terminal.
  */
@@ -47,7 +47,7 @@ stop(struct load_context *context, enum load_state state, const char *format, va
 	pthread_mutex_unlock(&telling);
 }
 
-/* load_fail - say why this load stopped: printf-style; errno is not added by itself */
+/* load_fail - report why this load stopped: printf-style; errno is not added by itself */
 void load_fail(struct load_context *context, const char *format, ...)
 {
 	va_list arguments;
@@ -57,7 +57,7 @@ void load_fail(struct load_context *context, const char *format, ...)
 	va_end(arguments);
 }
 
-/* load_end - say how a load came to its own end */
+/* load_end - report how a load ended by itself */
 void load_end(struct load_context *context, const char *format, ...)
 {
 	va_list arguments;

@@ -23,7 +23,7 @@
 #define LEAST_BYTES (2 * MIB) /* below that the set would sit in many a cache */
 
 /*
- * set_bytes - size of both buffers together
+ * set_bytes - return the size of both buffers together
  *
  * Four times the last cache, as both streams pass through it; never more than an eighth of what
  * is available, so that several of these loads do not push the board into swapping.

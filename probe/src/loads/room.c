@@ -48,7 +48,7 @@ static uint64_t cache_bytes(int cpu, int index)
 }
 
 /*
- * room_last_cache_bytes - the largest cache of any CPU; 0 when the board does not say
+ * room_last_cache_bytes - read the largest cache of any CPU; 0: the board does not report it
  *
  * sysfs first: on ARM the C library knows no cache sizes at all.
  */

@@ -59,8 +59,8 @@ static bool link_put(struct link *link)
 	return write(link->write_end, "t", 1) == 1;
 }
 
-/* link_take - wait for a token */
-static bool link_take(struct link *link)
+/* wait_token - wait for a token */
+static bool wait_token(struct link *link)
 {
 	char token;
 
@@ -78,7 +78,7 @@ static void pass_tokens(const struct worker *worker)
 
 	for (;;) {
 		for (int i = 0; i < BATCH; i++) {
-			while (!link_take(mine)) {
+			while (!wait_token(mine)) {
 				if (errno != EINTR)
 					goto broken;
 			}

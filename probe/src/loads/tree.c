@@ -28,7 +28,7 @@ bool tree_open(struct tree *tree)
 }
 
 /*
- * parse_stat - fields of /proc/PID/stat
+ * parse_stat - parse the fields of /proc/PID/stat
  *
  * The name of a process is in brackets and may hold brackets and spaces itself, which is why the
  * fields are counted from the last bracket.
@@ -54,7 +54,7 @@ static bool parse_stat(char *text, struct tree_process *process)
 	return true;
 }
 
-/* read_process - one line of the list; false when it is gone by now */
+/* read_process - read the process that a thread belongs to; 0: there is none */
 static bool read_process(int proc, const char *pid, struct tree_process *process)
 {
 	char path[32];

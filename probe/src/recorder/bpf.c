@@ -27,7 +27,7 @@
 
 #define LOG_SIZE (64u << 10)
 
-/* fail - say why not; returns the errno */
+/* fail - fill in why not; returns the errno */
 __attribute__((format(printf, 3, 4))) static int fail(char *text, int error, const char *format,
 						      ...)
 {
@@ -39,7 +39,7 @@ __attribute__((format(printf, 3, 4))) static int fail(char *text, int error, con
 	return error;
 }
 
-/* refused - the kernel would not do it: say what may be behind that */
+/* refused - explain why the kernel may have refused; returns the errno */
 static int refused(char *text, int error, const char *what)
 {
 	char lockdown[64] = "";
@@ -73,7 +73,7 @@ static bool cpu_is_there(uint16_t cpu)
 	return !access(path, F_OK);
 }
 
-/* share - tell the reader where everything lies, and the programs whom we measure */
+/* share - publish to the reader where everything lies, and to the programs whom we measure */
 static int share(struct recorder *recorder, const struct recorder_plan *plan, uint64_t events)
 {
 	struct bpf_engine *engine = recorder->state;
@@ -99,7 +99,7 @@ static int share(struct recorder *recorder, const struct recorder_plan *plan, ui
 	return 0;
 }
 
-/* last_line - of what the verifier said, what it does not say of every program */
+/* last_line - find the line of the verifier's log that it does not write for every program */
 static const char *last_line(char *log)
 {
 	char *line = log, *last = log;
@@ -110,7 +110,7 @@ static const char *last_line(char *log)
 	return last;
 }
 
-/* find_names - of the tracepoints in the kernel's BTF, and where registers_at leads */
+/* find_names - look up the tracepoints in the kernel's BTF, and where registers_at leads */
 static int find_names(struct bpf_engine *engine, struct kernel_name *names, char *text)
 {
 	struct kernel_name *bases = &names[bpf_program_count], *registers = bases + 1;
@@ -131,7 +131,7 @@ static int find_names(struct bpf_engine *engine, struct kernel_name *names, char
 	return 0;
 }
 
-/* load_programs - each for itself; errors[] says which the kernel would not have */
+/* load_programs - load each program; errors[] holds which ones the kernel refused */
 static void load_programs(struct bpf_engine *engine, const struct kernel_name *names, int *errors,
 			  char *text)
 {
@@ -174,7 +174,7 @@ static int attach(const struct bpf_engine *engine, const struct bpf_source *sour
 	return (int)bpf_call(BPF_RAW_TRACEPOINT_OPEN, &arguments, sizeof(arguments));
 }
 
-/* attach_all - whatever there is; returns the errno of one that we cannot do without */
+/* attach_all - attach what there is; returns the errno of one that we cannot do without */
 static int attach_all(struct recorder *recorder, const int *errors, char *text)
 {
 	struct bpf_engine *engine = recorder->state;
@@ -234,7 +234,8 @@ static void bpf_stop(struct recorder *recorder)
 	memset(recorder, 0, sizeof(*recorder));
 }
 
-/* bpf_measure - the kernel measures every run of every program for as long as stats_fd is open */
+/* bpf_measure - have the kernel measure every run of every program for as long as stats_fd is open
+ */
 static int bpf_measure(struct recorder *recorder, bool on)
 {
 	struct bpf_engine *engine = recorder->state;

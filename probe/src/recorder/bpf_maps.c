@@ -83,7 +83,7 @@ int bpf_create_woken(struct bpf_engine *engine)
 	return engine->woken_fd < 0 ? errno : 0;
 }
 
-/* create_config - constants: the verifier sees their values once the map is frozen */
+/* create_config - create constants: the verifier sees their values once the map is frozen */
 int bpf_create_config(struct bpf_engine *engine)
 {
 	uint32_t key = 0;

@@ -28,16 +28,16 @@ struct bpf_engine {
 
 /* These return 0 or an errno. */
 
-/* bpf_load_types - the programs' own BTF */
+/* bpf_load_types - load the programs' own BTF */
 int bpf_load_types(struct bpf_engine *engine);
 
-/* bpf_create_rings - the map of all CPUs, with as many events as wanted or as can be had */
+/* bpf_create_rings - create the map of all CPUs, with as many events as wanted or as can be had */
 int bpf_create_rings(struct bpf_engine *engine, const struct recorder_plan *plan, uint64_t *events);
 
-/* bpf_create_woken - the map of the watched threads that were woken */
+/* bpf_create_woken - create the map of the watched threads that were woken */
 int bpf_create_woken(struct bpf_engine *engine);
 
-/* bpf_create_config - from engine->config, for programs that are loaded from now on */
+/* bpf_create_config - create the map of constants, for programs that are loaded from now on */
 int bpf_create_config(struct bpf_engine *engine);
 
 struct recorder_bpf_cpu *bpf_cpu_at(const struct bpf_engine *engine, uint16_t cpu);

@@ -57,7 +57,7 @@ long bpf_call(int command, void *arguments, size_t size)
 	return syscall(SYS_bpf, command, arguments, size);
 }
 
-/* set_address - what the double instruction that loads a 64-bit number stands for */
+/* set_address - set what the double instruction that loads a 64-bit number stands for */
 static void set_address(struct bpf_insn *instruction, const struct bpf_surroundings *with,
 			enum bpf_place_kind kind)
 {

@@ -57,12 +57,12 @@ struct bpf_surroundings {
 	uint32_t log_size;
 };
 
-/* bpf_program_load - returns a descriptor, or -1 with errno; tracepoint is its id in the kernel's
- * BTF, and is asked for by typed programs alone */
+/* bpf_program_load - load a program; returns a descriptor, or -1 with errno; tracepoint is its id
+ * in the kernel's BTF, and is asked for by typed programs alone */
 int bpf_program_load(const struct bpf_program *program, const struct bpf_surroundings *with,
 		     uint32_t tracepoint);
 
-/* bpf_call - the system call, whose arguments are the beginning of a union bpf_attr */
+/* bpf_call - make the system call, whose arguments are the beginning of a union bpf_attr */
 long bpf_call(int command, void *arguments, size_t size);
 
 #endif

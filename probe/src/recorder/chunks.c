@@ -29,7 +29,7 @@ void chunks_look(struct chunks *chunks, const struct recorder *recorder, uint16_
 	qsort(chunks->chunk, chunks->count, sizeof(chunks->chunk[0]), by_number);
 }
 
-/* find - the place of the last chunk up to that number; count where all are above it */
+/* find - return the place of the last chunk up to that number; count where all are above it */
 static size_t find(const struct chunks *chunks, uint64_t number)
 {
 	size_t low = 0, high = chunks->count;
@@ -45,7 +45,7 @@ static size_t find(const struct chunks *chunks, uint64_t number)
 	return low ? low - 1 : chunks->count;
 }
 
-bool chunks_take(const struct chunks *chunks, uint64_t number, struct recorder_event *event)
+bool chunks_copy(const struct chunks *chunks, uint64_t number, struct recorder_event *event)
 {
 	size_t at = find(chunks, number / CHUNK_EVENTS);
 	const struct recorder_event *slot;
@@ -74,7 +74,7 @@ uint64_t chunks_until(const struct chunks *chunks, uint64_t time_ns)
 		size_t middle = low + (high - low) / 2;
 
 		first = chunks->chunk[middle].number * CHUNK_EVENTS;
-		if (chunks_take(chunks, first, &event) && event.time_ns > time_ns)
+		if (chunks_copy(chunks, first, &event) && event.time_ns > time_ns)
 			high = middle;
 		else
 			low = middle + 1;
@@ -83,7 +83,7 @@ uint64_t chunks_until(const struct chunks *chunks, uint64_t time_ns)
 		return chunks->count ? chunks->chunk[0].number * CHUNK_EVENTS : chunks->end;
 	first = chunks->chunk[low - 1].number * CHUNK_EVENTS;
 	for (uint64_t number = first + CHUNK_EVENTS; number > first; number--)
-		if (chunks_take(chunks, number - 1, &event) && event.time_ns <= time_ns)
+		if (chunks_copy(chunks, number - 1, &event) && event.time_ns <= time_ns)
 			return number;
 	return first;
 }

@@ -18,14 +18,14 @@ struct chunks {
 
 void chunks_look(struct chunks *chunks, const struct recorder *recorder, uint16_t cpu);
 
-/* chunks_take - copy the event of that number; false where it is not there, or is not whole */
-bool chunks_take(const struct chunks *chunks, uint64_t number, struct recorder_event *event);
+/* chunks_copy - copy the event of that number; false: it is not there, or is not whole */
+bool chunks_copy(const struct chunks *chunks, uint64_t number, struct recorder_event *event);
 
-/* chunks_until - one beyond the last event at or before a time, or the oldest where all are after
- * it; times are nearly in order */
+/* chunks_until - return one beyond the last event at or before a time, or the oldest where all are
+ * after it; times are nearly in order */
 uint64_t chunks_until(const struct chunks *chunks, uint64_t time_ns);
 
-/* chunks_release - let go of the windows of a CPU that were held until before that time, and are
+/* chunks_release - release the windows of a CPU that were held until before that time, and are
  * among the first `holds` */
 void chunks_release(struct recorder_cpu *cpu, uint64_t holds, uint64_t before_ns);
 

@@ -65,10 +65,10 @@ static uint64_t ring_bytes_for(uint64_t asked, uint16_t cpus)
 }
 
 /*
- * stack_after_ns - how long a stage takes that is worth a stack
+ * stack_after_ns - return how long a stage must take to get a stack
  *
- * Whoever calls 15 us late wants to know what took 10. Half of the threshold: what is late by so
- * little was late in one stage for the most part, and ordinary activations stay below.
+ * Who asks for what is 15 us late wants to see what took 10. Half of the threshold: what is late by
+ * so little was late in one stage for the most part, and ordinary activations stay below.
  */
 static uint64_t stack_after_ns(uint64_t threshold_ns)
 {
@@ -126,7 +126,7 @@ static int start_best(struct flight *flight, unsigned engine, char *text)
 	return error ? error : EINVAL;
 }
 
-/* release - give back what belongs to one workload; returns error */
+/* release - free what belongs to one workload; returns error */
 static int release(struct flight *flight, int error)
 {
 	names_release(&flight->names);
@@ -184,7 +184,7 @@ int flight_start(struct flight *flight, const struct recorder_thread *threads, s
 }
 
 /*
- * pace - look again before a quarter of a ring was written anew
+ * pace - choose when to look again: before a quarter of a ring was written anew
  *
  * Late windows are copied while they are still there, and an idle board is left in peace.
  */

@@ -17,8 +17,8 @@
  * are fewer bytes and count more. */
 #define WINDOW_ROOM (64u * 1024)
 
-/* allowed - whether one more window may be copied now */
-static bool allowed(struct flight *flight, uint64_t now_ns)
+/* may_copy_window - whether the rate allows one more window now */
+static bool may_copy_window(struct flight *flight, uint64_t now_ns)
 {
 	uint64_t come = (now_ns - flight->refilled_ns) / TOKEN_NS;
 
@@ -72,7 +72,7 @@ static void send_events(struct flight *flight, uint16_t cpu)
 	}
 }
 
-/* send_other - what happened on another CPU until then */
+/* send_other - send what happened on another CPU until then */
 static void send_other(struct flight *flight, uint16_t cpu, uint64_t until_ns)
 {
 	uint64_t run_ns = flight->window->run_ns;
@@ -93,8 +93,8 @@ void flight_send_window(struct flight *flight, const struct flight_subject *subj
 	uint64_t sums[RECORDER_SUMS] = {0};
 	uint8_t room[sizeof(sums)];
 
-	if (reason != REASON_STOP &&
-	    (!sender_has_room(flight->sender, WINDOW_ROOM) || !allowed(flight, clock_ns()))) {
+	if (reason != REASON_STOP && (!sender_has_room(flight->sender, WINDOW_ROOM) ||
+				      !may_copy_window(flight, clock_ns()))) {
 		flight->rate_limited += reason == REASON_LATE;
 		return;
 	}

@@ -8,7 +8,7 @@
 /* Farther from the start of its symbol than that, an address is in none of them. */
 #define LARGEST_FUNCTION (1u << 20)
 
-/* first_from - the first of the sorted symbols whose address is at or above start */
+/* first_from - return the first of the sorted symbols whose address is at or above start */
 static size_t first_from(const struct symbol *symbols, size_t count, uint64_t start)
 {
 	size_t low = 0, high = count;
@@ -24,8 +24,8 @@ static size_t first_from(const struct symbol *symbols, size_t count, uint64_t st
 	return low;
 }
 
-/* take_module - without the brackets that it stands in */
-static void take_module(struct symbol *symbol, const char *module)
+/* parse_module - copy a module's name without its brackets */
+static void parse_module(struct symbol *symbol, const char *module)
 {
 	snprintf(symbol->module, sizeof(symbol->module), "%.55s", module[0] ? module + 1 : "");
 	symbol->module[strcspn(symbol->module, "]")] = '\0';
@@ -50,7 +50,7 @@ static void add_symbol(struct symbol *symbols, size_t count, uint64_t start, con
 		symbol->start = start;
 		snprintf(symbol->name, sizeof(symbol->name), "%.80s+0x%" PRIx64 "%s%.32s", name,
 			 symbol->address - start, module[0] ? " " : "", module);
-		take_module(symbol, module);
+		parse_module(symbol, module);
 	}
 }
 

@@ -36,7 +36,7 @@ struct text {
 	size_t size;
 };
 
-/* read_all - its size is known beforehand, and it cannot be mapped in most kernels */
+/* read_all - read a file whose size is known, and which most kernels do not map */
 static int read_all(struct text *text)
 {
 	int fd = open(PATH, O_RDONLY | O_CLOEXEC), error = 0;
@@ -75,7 +75,7 @@ static bool matches(const struct kernel_name *wanted, uint32_t kind, const char 
 	       !strcmp(name + prefix, wanted->name);
 }
 
-/* place - where in a section the variables are that were found so far, which are before it */
+/* place - return where in a section the variables before it end */
 static void place(const struct text *text, uint64_t at, uint32_t variables,
 		  struct kernel_name *names, size_t count)
 {

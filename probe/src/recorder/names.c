@@ -96,7 +96,7 @@ static int compare_addresses(const void *first, const void *second)
 	return a < b ? -1 : a > b;
 }
 
-/* note_module - that a function of it was named */
+/* note_module - note that a function of a module was named */
 static void note_module(struct names_result *result, const char *module)
 {
 	for (size_t i = 0; i < result->module_count; i++)
@@ -129,7 +129,7 @@ static void resolve_addresses(struct names *names, struct names_result *result)
 	free(symbols);
 }
 
-/* interrupt_name - the names of an interrupt's handlers, with commas between them */
+/* interrupt_name - join the names of an interrupt's handlers with commas */
 static bool interrupt_name(uint32_t interrupt, char *text, size_t room)
 {
 	char path[80];

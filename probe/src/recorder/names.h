@@ -20,7 +20,7 @@
 #define NAMES_THREADS	 16384u
 #define NAMES_ADDRESSES	 8192u
 #define NAMES_INTERRUPTS 512u
-/* Of so many modules is it told that a function of theirs was named. */
+/* Modules whose functions were named, of which it is reported. */
 #define NAMES_MODULES 64u
 
 /* Given each name once; called from within names_thread() and names_resolve(). */
@@ -41,13 +41,13 @@ struct names {
 
 bool names_open(struct names *names, names_sink sink, void *context);
 
-/* names_thread - the id of a thread's name, given as its 16 bytes in two numbers */
+/* names_thread - return the id of a thread's name, given as its 16 bytes in two numbers */
 uint32_t names_thread(struct names *names, uint64_t low, uint64_t high);
 
-/* names_address - the id of an address in the kernel */
+/* names_address - return the id of an address in the kernel */
 uint32_t names_address(struct names *names, uint64_t address);
 
-/* names_interrupt - note that an interrupt wants its name */
+/* names_interrupt - note that an interrupt needs its name */
 void names_interrupt(struct names *names, uint32_t interrupt);
 
 /* What became of the addresses. */
@@ -59,7 +59,7 @@ struct names_result {
 	size_t module_count;
 };
 
-/* names_resolve - tell the names of all addresses and interrupts. What is at no symbol, as a lock
+/* names_resolve - send the names of all addresses and interrupts. What is at no symbol, as a lock
  * in the middle of memory, has none. */
 void names_resolve(struct names *names, struct names_result *result);
 

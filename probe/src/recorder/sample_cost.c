@@ -45,7 +45,8 @@ static uint64_t events_on(const struct recorder *recorder, int cpu)
 	return cpu < recorder->cpu_limit && recorder->cpus[cpu] ? recorder->cpus[cpu]->events : 0;
 }
 
-/* compare - the CPU time that recording adds to so many wakings, by pairs; returns how many */
+/* compare - measure the CPU time that recording adds to so many wakings, by pairs; returns how many
+ */
 static unsigned compare(struct recorder *recorder, struct two_threads *two, int64_t *added_ns)
 {
 	uint64_t give_up_ns = clock_ns() + LONGEST_NS;

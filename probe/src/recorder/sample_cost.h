@@ -6,7 +6,7 @@
 #include "engine.h"
 
 /*
- * sample_cost - runs of programs, or events, and the time that they took; 0 where it is not known
+ * sample_cost - measure runs of programs, or events, and the time that they took; 0: not known
  *
  * Where the kernel measures the programs, it does so while this thread sleeps and wakes as the
  * measured ones will. Where it cannot, two threads wake each other, in turn with recording and

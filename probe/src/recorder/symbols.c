@@ -43,7 +43,7 @@ void symbols_hide(struct guardian *guardian, const struct symbols_view *view)
 
 	/* Refused, it is in the guardian's log still, and tried again at the end. */
 	if (view->lowered)
-		guardian_take_back(guardian, KPTR_RESTRICT, text);
+		guardian_undo_last(guardian, KPTR_RESTRICT, text);
 }
 
 static void send_build_id(struct sender *sender, const char *module)

@@ -12,7 +12,7 @@
 /* The doubling at which a step is 1 ns. */
 #define DOUBLING 6u
 
-static unsigned bin_of(int64_t latency_ns)
+static unsigned bin_for(int64_t latency_ns)
 {
 	uint64_t value = latency_ns > 0 ? (uint64_t)latency_ns : 0;
 	unsigned doubling;
@@ -33,7 +33,7 @@ void threshold_open(struct threshold *threshold, uint64_t limit_ns, uint32_t tai
 
 bool threshold_is_late(struct threshold *threshold, int64_t latency_ns)
 {
-	unsigned bin = bin_of(latency_ns);
+	unsigned bin = bin_for(latency_ns);
 	uint64_t allowed;
 
 	if (threshold->limit_ns)

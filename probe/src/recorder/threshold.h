@@ -22,14 +22,14 @@ struct threshold {
 void threshold_open(struct threshold *threshold, uint64_t limit_ns, uint32_t tail_ppm);
 
 /*
- * threshold_is_late - count one activation, and say whether it is late
+ * threshold_is_late - count one activation, and return whether it is late
  *
  * By rank, it is late when it is among the slowest tail_ppm of those so far and 16 more, itself
  * included; all in the bin at the edge count, unless that makes far more of them.
  */
 bool threshold_is_late(struct threshold *threshold, int64_t latency_ns);
 
-/* threshold_below - a latency, ns, below which nothing that comes next is late */
+/* threshold_below - return a latency, ns, below which nothing that comes next is late */
 uint64_t threshold_below(const struct threshold *threshold);
 
 #endif

@@ -27,7 +27,7 @@ static void *answer(void *argument)
 	}
 }
 
-/* process_ns - CPU time of all threads of the probe; the measuring ones wait meanwhile */
+/* process_ns - read the CPU time of all threads of the probe; the measuring ones wait meanwhile */
 static uint64_t process_ns(void)
 {
 	struct timespec now;

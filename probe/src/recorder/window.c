@@ -10,13 +10,13 @@
 /* Events that may just be written: of interrupts within interrupts. */
 #define WRITING 64u
 
-/* through_switch - one beyond the next switch, which tells of time stolen until then */
+/* through_switch - return one beyond the next switch, which reports the time stolen until then */
 static uint64_t through_switch(const struct chunks *chunks, uint64_t from)
 {
 	struct recorder_event event;
 
 	for (uint64_t number = from; number < chunks->end && number < from + FOLLOWING; number++)
-		if (chunks_take(chunks, number, &event) && event.kind == EVENT_SWITCH)
+		if (chunks_copy(chunks, number, &event) && event.kind == EVENT_SWITCH)
 			return number + 1;
 	return from;
 }
@@ -34,14 +34,14 @@ void window_copy(struct window *window, const struct recorder *recorder, uint16_
 	window->observed_ns = window->run_ns;
 	/* Where what followed is gone, what preceded the thread's running may be as well; the very
 	 * last ones may just be written. */
-	if (number + WRITING < chunks.end && !chunks_take(&chunks, number, &window->events[0]))
+	if (number + WRITING < chunks.end && !chunks_copy(&chunks, number, &window->events[0]))
 		return;
 	number = through_switch(&chunks, number);
 	/* Backwards, into the end of the buffer: how many there are shows only at the switch. */
 	while (number > 0 && first > 0 && !switched) {
 		struct recorder_event *event = &window->events[first - 1];
 
-		if (!chunks_take(&chunks, number - 1, event))
+		if (!chunks_copy(&chunks, number - 1, event))
 			break;
 		number--;
 		first--;

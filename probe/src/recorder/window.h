@@ -22,12 +22,12 @@ struct window {
 /* window_copy - copy the events of a CPU between due_ns and run_ns, which are set */
 void window_copy(struct window *window, const struct recorder *recorder, uint16_t cpu);
 
-/* stage_find - the first stage of a CPU's measured thread in (after_ns, upto_ns]; *from is where
- * to look first, and moves on. All zeros where there is none. */
+/* stage_find - return the first stage of a CPU's measured thread in (after_ns, upto_ns]; *from is
+ * where to look first, and moves on. All zeros where there is none. */
 struct recorder_stage stage_find(const struct recorder_cpu *cpu, uint64_t *from, uint64_t after_ns,
 				 uint64_t upto_ns);
 
-/* stage_since - how long after it was due a stage came, ns; WIRE_NOT_SEEN where it was not seen */
+/* stage_since - return how long after it was due a stage came, ns, or WIRE_NOT_SEEN */
 int32_t stage_since(uint64_t time_ns, uint64_t due_ns);
 
 #endif

@@ -77,8 +77,9 @@ static void do_read(struct session *session, uint32_t number, const union wire_c
 
 	if (!wire_copy_text(read->pattern, pattern, sizeof(pattern)) || pattern[0] != '/' ||
 	    read->limit > WIRE_MOST_READ_BYTES || read->method >= FILES_COUNT) {
-		send_outcome(&session->sender, number, EINVAL,
-			     "a read that this probe does not do");
+		send_outcome(
+		    &session->sender, number, EINVAL,
+		    "invalid read: expected an absolute pattern, at most 1 MiB and a known method");
 		return;
 	}
 	send_outcome(&session->sender, number,
@@ -148,7 +149,7 @@ static void do_finish(struct session *session, uint32_t number, const union wire
 	send_outcome(&session->sender, number, error, text);
 }
 
-/* do_keepalive - has no answer: it would be one more frame on the line each time */
+/* do_keepalive - set the host's timeout; not answered, to save a frame on the line */
 static void do_keepalive(struct session *session, uint32_t number,
 			 const union wire_command *command)
 {
@@ -159,7 +160,7 @@ static void do_keepalive(struct session *session, uint32_t number,
 static void do_pause(struct session *session, uint32_t number, const union wire_command *command)
 {
 	if (session->pause_until_ns) {
-		send_outcome(&session->sender, number, EBUSY, "a pause within a pause");
+		send_outcome(&session->sender, number, EBUSY, "a pause is running");
 		return;
 	}
 	session->pause_command = number;
@@ -177,7 +178,7 @@ static void do_recorder(struct session *session, uint32_t number, const union wi
 	int error =
 	    session->workload.ops ? EBUSY : flight_request(&session->flight, &command->recorder);
 
-	send_outcome(&session->sender, number, error, "a recorder that this probe does not have");
+	send_outcome(&session->sender, number, error, "invalid recorder, or a workload runs");
 }
 
 static void do_counters(struct session *session, uint32_t number, const union wire_command *command)
@@ -241,8 +242,7 @@ void commands_run(struct session *session, const struct frame *frame)
 
 	if (frame->kind >= WIRE_FIRST_ANSWER || (!workload && !handlers[frame->kind]) ||
 	    !wire_unpack(frame->kind, frame->payload, frame->length, &command))
-		send_outcome(&session->sender, frame->number, EBADMSG,
-			     "a command that this probe does not know");
+		send_outcome(&session->sender, frame->number, EBADMSG, "unknown command");
 	else if (workload)
 		start(session, frame->number, workload, &command);
 	else

@@ -35,7 +35,7 @@ void commands_poll(struct session *session, uint64_t now_ns);
 /* commands_wait - whether the next command of a plan waits for a pause, or for the workload */
 bool commands_wait(const struct session *session);
 
-/* commands_wait_ms - when to poll again at the latest; -1: for no reason of theirs */
+/* commands_wait_ms - the time after which to poll again at the latest; -1: any */
 int commands_wait_ms(const struct session *session, uint64_t now_ns);
 
 #endif

@@ -38,7 +38,7 @@ int load_reports_start(struct load_reports *reports, const struct wire_load_star
 	    !wire_copy_text(start->kind, kind, sizeof(kind)) ||
 	    !wire_copy_argv(start->argv, argv, sizeof(argv), &length)) {
 		snprintf(text, GUARDIAN_MESSAGE,
-			 "more loads, or a longer command, than the probe takes");
+			 "invalid load: more loads, or a longer command, than fit");
 		return E2BIG;
 	}
 	range->first = reports->slots_used;
@@ -55,7 +55,7 @@ int load_reports_start(struct load_reports *reports, const struct wire_load_star
 	return 0;
 }
 
-/* send_load - the work of all instances; the worst of their states */
+/* send_load - send the work of all instances and the worst of their states */
 static void send_load(const struct load_reports *reports, uint16_t load)
 {
 	const struct load_range *range = &reports->loads[load];

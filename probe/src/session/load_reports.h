@@ -29,7 +29,7 @@ void load_reports_init(struct load_reports *reports, struct sender *sender,
 int load_reports_start(struct load_reports *reports, const struct wire_load_start *start,
 		       char *text);
 
-/* load_reports_clear - all loads have been ended */
+/* load_reports_clear - drop all loads, which have been ended */
 void load_reports_clear(struct load_reports *reports);
 
 /* load_reports_any - whether there is a load */

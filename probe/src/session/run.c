@@ -25,7 +25,7 @@ struct run {
 	uint64_t omitted; /* bytes that were not */
 };
 
-/* send_output - send what both streams have now; false: neither had anything */
+/* send_output - send the end of the output in the order in which it was written */
 static bool send_output(struct run *run, struct child_context *context)
 {
 	uint8_t piece[PIECE];

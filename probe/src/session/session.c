@@ -59,7 +59,7 @@ int session_run(struct guardian *guardian, int input, int output, bool is_plan)
 	flight_init(&session->flight, sender, guardian);
 	load_reports_init(&session->loads, sender, guardian);
 	if (is_plan)
-		link_take_plan(&sender->link);
+		link_open_plan(&sender->link);
 	do {
 		const struct workload *workload = &session->workload;
 		uint64_t now_ns;

@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 
-/* control_write - returns 0 or an errno */
+/* control_write - write a small file; returns 0 or an errno */
 int control_write(int directory, const char *path, const char *value);
 
-/* control_read - the file's text with a '\0' behind it; its end is cut off where it is longer
+/* control_read - read a file's text, with a '\0' behind it; its end is cut off where it is longer
  * than the room. Returns 0 or an errno. */
 int control_read(int directory, const char *path, char *text, size_t room);
 

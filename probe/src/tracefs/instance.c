@@ -22,8 +22,8 @@
 /* Instances of one process number: the same number may be in use in another PID namespace. */
 #define MOST_NAMES 16
 
-/* wait_a_little - false when there was enough waiting */
-static bool wait_a_little(uint64_t until_ns)
+/* wait_before - sleep for 5 ms; false: it is until_ns or later */
+static bool wait_before(uint64_t until_ns)
 {
 	nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
 	return clock_ns() < until_ns;
@@ -32,12 +32,12 @@ static bool wait_a_little(uint64_t until_ns)
 static bool lock(int fd, uint64_t until_ns)
 {
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		if (!wait_a_little(until_ns))
+		if (!wait_before(until_ns))
 			return false;
 	return true;
 }
 
-/* remove_directory - the kernel refuses while somebody reads it */
+/* remove_directory - remove an instance, which the kernel refuses while somebody reads it */
 static int remove_directory(int all, const char *name)
 {
 	uint64_t until_ns = clock_ns() + PATIENCE_NS;
@@ -45,13 +45,13 @@ static int remove_directory(int all, const char *name)
 	while (unlinkat(all, name, AT_REMOVEDIR) < 0) {
 		if (errno == ENOENT)
 			return 0;
-		if (errno != EBUSY || !wait_a_little(until_ns))
+		if (errno != EBUSY || !wait_before(until_ns))
 			return errno;
 	}
 	return 0;
 }
 
-/* remove_orphan - unless somebody has it; false where it stays though nobody has */
+/* remove_orphan - remove an instance that nobody has locked; false: that failed */
 static bool remove_orphan(int all, const char *name, uint64_t until_ns)
 {
 	int fd = openat(all, name, DIRECTORY);
@@ -67,8 +67,8 @@ static bool remove_orphan(int all, const char *name, uint64_t until_ns)
 	return removed;
 }
 
-/* is_of - is it an instance of this process? */
-static bool is_of(const char *name, pid_t owner)
+/* is_instance_of - whether a directory is an instance of this process */
+static bool is_instance_of(const char *name, pid_t owner)
 {
 	char own[INSTANCE_NAME];
 	int length = snprintf(own, sizeof(own), INSTANCE_PREFIX "%ld", (long)owner);
@@ -76,7 +76,7 @@ static bool is_of(const char *name, pid_t owner)
 	return !strncmp(name, own, (size_t)length) && (name[length] == '\0' || name[length] == '.');
 }
 
-/* remove_orphans - to be called with `all` locked, so that none is met between its making and
+/* remove_orphans - call it with `all` locked, so that none is met between its making and
  * its locking */
 static size_t remove_orphans(int all, pid_t owner)
 {
@@ -95,8 +95,8 @@ static size_t remove_orphans(int all, pid_t owner)
 
 		if (strncmp(name, INSTANCE_PREFIX, strlen(INSTANCE_PREFIX)) != 0)
 			continue;
-		left +=
-		    !remove_orphan(all, name, is_of(name, owner) ? clock_ns() + PATIENCE_NS : 0);
+		left += !remove_orphan(all, name,
+				       is_instance_of(name, owner) ? clock_ns() + PATIENCE_NS : 0);
 	}
 	closedir(list);
 	return left;
@@ -120,7 +120,7 @@ size_t instance_sweep(pid_t owner)
 	return left;
 }
 
-/* make_directory - and lock it; returns 0 or an errno */
+/* make_directory - make the directory of an instance and lock it; returns 0 or an errno */
 static int make_directory(struct instance *instance)
 {
 	int error = EEXIST;

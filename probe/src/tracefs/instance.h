@@ -25,7 +25,8 @@ struct instance {
  * Returns 0, or an errno with one line in text (TRACEFS_MESSAGE bytes). */
 int instance_make(struct instance *instance, int root, char *text);
 
-/* instance_remove - with all that was switched on in it; returns 0 or an errno */
+/* instance_remove - remove an instance with all that was switched on in it; returns 0 or an errno
+ */
 int instance_remove(struct instance *instance);
 
 /* instance_sweep - remove the instances of killed probes. The one of `owner`, which may be dying

@@ -19,7 +19,7 @@
 #define MOUNT_CLOEXEC  1u
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
-/* open_place - a directory where tracefs is mounted; -1 where it is not */
+/* open_place - open a directory where tracefs is mounted; -1 where it is not */
 static int open_place(const char *path)
 {
 	struct statfs status;
@@ -33,7 +33,7 @@ static int open_place(const char *path)
 	return -1;
 }
 
-/* mount_detached - a mount that is nowhere in the tree of files (since Linux 5.2) */
+/* mount_detached - mount tracefs nowhere in the tree of files (since Linux 5.2) */
 static int mount_detached(int *root)
 {
 	int context = (int)syscall(SYS_fsopen, "tracefs", OPEN_CLOEXEC);
@@ -51,7 +51,8 @@ static int mount_detached(int *root)
 	return error;
 }
 
-/* mount_briefly - for older kernels: seen by others between two system calls, then only by us */
+/* mount_briefly - mount and detach it, for older kernels: others see it between the two system
+ * calls */
 static int mount_briefly(int *root)
 {
 	int error = 0;

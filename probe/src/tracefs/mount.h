@@ -5,7 +5,7 @@
 
 #define TRACEFS_MESSAGE 256
 
-/* mount_open - the top directory of tracefs. Returns 0, or an errno with one line in text
+/* mount_open - open the top directory of tracefs. Returns 0, or an errno with one line in text
  * (TRACEFS_MESSAGE bytes). A mount of our own ends with the last file opened in it: nothing
  * has to be undone, however the probe ends. */
 int mount_open(int *root, char *text);

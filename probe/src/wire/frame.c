@@ -65,8 +65,8 @@ size_t frame_encode(uint8_t *encoded, uint8_t kind, uint32_t number, const uint8
 	return size + 2;
 }
 
-/* take_frame - check what was collected between two zeros */
-static bool take_frame(struct frame_decoder *decoder, struct frame *frame)
+/* decode_frame - check what was collected between two zeros */
+static bool decode_frame(struct frame_decoder *decoder, struct frame *frame)
 {
 	uint8_t *body = decoder->body;
 	size_t size = cobs_decode(body, decoder->partial, decoder->length);
@@ -100,7 +100,7 @@ size_t frame_feed(struct frame_decoder *decoder, const uint8_t *data, size_t len
 	for (size_t i = 0; i < length; i++) {
 		if (data[i] == 0) {
 			if (decoder->length)
-				*complete = take_frame(decoder, frame);
+				*complete = decode_frame(decoder, frame);
 			decoder->length = 0;
 			decoder->skipping = false;
 			if (*complete)

@@ -48,7 +48,7 @@ struct frame_decoder {
 size_t frame_encode(uint8_t *encoded, uint8_t kind, uint32_t number, const uint8_t *payload,
 		    size_t length);
 
-/* frame_feed - take bytes up to the end of the next sound frame.
+/* frame_feed - decode bytes up to the end of the next sound frame.
  * Returns how many bytes were taken; *complete says whether *frame is one. */
 size_t frame_feed(struct frame_decoder *decoder, const uint8_t *data, size_t length,
 		  struct frame *frame, bool *complete);

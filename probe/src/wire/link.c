@@ -39,7 +39,7 @@ bool link_open(struct link *link, int input, int output, size_t store_size)
 	return link->store && link->out && set_nonblocking(input) && set_nonblocking(output);
 }
 
-void link_take_plan(struct link *link)
+void link_open_plan(struct link *link)
 {
 	link->one_way = true;
 }
@@ -191,7 +191,7 @@ static void send_again(struct link *link, uint32_t number, struct wire_bytes hav
 			queue_fragment(link, number, i);
 }
 
-static void take_ack(struct link *link, uint32_t next)
+static void note_ack(struct link *link, uint32_t next)
 {
 	if (next - link->acknowledged > link->next_number - link->acknowledged)
 		return; /* older than the last one, or of frames never sent */
@@ -204,7 +204,7 @@ static void take_ack(struct link *link, uint32_t next)
 	}
 }
 
-static void take_resend(struct link *link, const struct wire_resend *resend)
+static void answer_resend(struct link *link, const struct wire_resend *resend)
 {
 	for (uint32_t i = 0; i < resend->count; i++) {
 		uint32_t number = resend->first + i;
@@ -222,7 +222,7 @@ static void take_resend(struct link *link, const struct wire_resend *resend)
 	}
 }
 
-static void forget_pieces(struct link *link)
+static void drop_pieces(struct link *link)
 {
 	link->pieces_total = 0;
 	memset(link->have, 0, sizeof(link->have));
@@ -234,11 +234,11 @@ static void accept(struct link *link)
 	link->expected++;
 	link->owes_ack = true;
 	link->asked_at_ns = 0;
-	forget_pieces(link);
+	drop_pieces(link);
 }
 
-/* take_fragment - put a piece of the expected frame in its place; true when it is whole */
-static bool take_fragment(struct link *link, const struct wire_fragment *piece)
+/* store_fragment - put a piece of the expected frame in its place; true when it is whole */
+static bool store_fragment(struct link *link, const struct wire_fragment *piece)
 {
 	size_t at = (size_t)piece->index * WIRE_FRAGMENT_SIZE;
 	bool last = piece->index + 1u == piece->total;
@@ -264,8 +264,8 @@ static bool take_fragment(struct link *link, const struct wire_fragment *piece)
 	return --link->pieces_left == 0;
 }
 
-/* take_control - deal with a control frame; true when it completed the expected frame */
-static bool take_control(struct link *link, struct frame *frame)
+/* answer_control - deal with a control frame; true when it completed the expected frame */
+static bool answer_control(struct link *link, struct frame *frame)
 {
 	union {
 		struct wire_ack ack;
@@ -278,11 +278,11 @@ static bool take_control(struct link *link, struct frame *frame)
 	switch (frame->kind) {
 	case WIRE_ACK:
 		if (wire_unpack(WIRE_ACK, frame->payload, frame->length, &u.ack))
-			take_ack(link, u.ack.next);
+			note_ack(link, u.ack.next);
 		return false;
 	case WIRE_RESEND:
 		if (wire_unpack(WIRE_RESEND, frame->payload, frame->length, &u.resend))
-			take_resend(link, &u.resend);
+			answer_resend(link, &u.resend);
 		return false;
 	case WIRE_TAIL:
 		if (wire_unpack(WIRE_TAIL, frame->payload, frame->length, &u.tail)) {
@@ -298,7 +298,7 @@ static bool take_control(struct link *link, struct frame *frame)
 		return false;
 	case WIRE_FRAGMENT:
 		if (!wire_unpack(WIRE_FRAGMENT, frame->payload, frame->length, &u.fragment) ||
-		    !take_fragment(link, &u.fragment))
+		    !store_fragment(link, &u.fragment))
 			return false;
 		frame->kind = u.fragment.kind;
 		frame->number = u.fragment.number;
@@ -341,7 +341,7 @@ bool link_next(struct link *link, struct frame *frame, bool hold)
 		if (!complete)
 			continue;
 		if (frame->kind >= WIRE_FIRST_CONTROL) {
-			if (!take_control(link, frame))
+			if (!answer_control(link, frame))
 				continue;
 		} else if (frame->number < link->expected) {
 			link->owes_ack = true; /* the host did not hear that it is here */
@@ -355,7 +355,7 @@ bool link_next(struct link *link, struct frame *frame, bool hold)
 			/* Not taken: the host sends it again when it is asked. */
 			if (frame->number > link->highest)
 				link->highest = frame->number;
-			forget_pieces(link);
+			drop_pieces(link);
 			continue;
 		}
 		accept(link);

@@ -29,7 +29,7 @@ struct link {
 	int output;
 	bool input_ended;
 	bool output_broken;
-	/* The host says nothing but what it said at once: nobody acknowledges, nothing is kept. */
+	/* The input is a plan: nobody acknowledges, and nothing is kept. */
 	bool one_way;
 
 	/* sending: numbers acknowledged … next_number - 1 are kept in store */
@@ -67,8 +67,8 @@ struct link {
 /* link_open - make a link over two descriptors; both become non-blocking. False: no memory. */
 bool link_open(struct link *link, int input, int output, size_t store_size);
 
-/* link_take_plan - from here on the input is a file with all that the host will ever say */
-void link_take_plan(struct link *link);
+/* link_open_plan - read the input as a file with all that the host will ever send */
+void link_open_plan(struct link *link);
 
 /* link_has_room - whether a message of that length can be sent now */
 bool link_has_room(const struct link *link, size_t length);
@@ -79,17 +79,17 @@ uint32_t link_send(struct link *link, uint8_t kind, const uint8_t *payload, size
 /* link_idle - whether the host has everything */
 bool link_idle(const struct link *link);
 
-/* link_read - take what the stream has; sets input_ended at its end */
+/* link_read - read what the stream has; sets input_ended at its end */
 void link_read(struct link *link);
 
 /* link_drained - whether the input has ended and all of it was taken */
 bool link_drained(const struct link *link);
 
-/* link_next - the next command in order, if there is one; valid until the next call.
+/* link_next - return the next command in order, if there is one; valid until the next call.
  * Control frames are dealt with on the way; with `hold` commands are left for later. */
 bool link_next(struct link *link, struct frame *frame, bool hold);
 
-/* link_tick - do what time asks for: acknowledge, ask again, say the last number again */
+/* link_tick - do what time asks for: acknowledge, ask again, send the last number again */
 void link_tick(struct link *link, uint64_t now_ns);
 
 /* link_write - write as much as the stream takes */

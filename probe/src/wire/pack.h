@@ -100,7 +100,7 @@ struct wire_bytes wire_text(const char *text);
 /* wire_copy_text - a field as a C string; false where it has a NUL inside or does not fit */
 bool wire_copy_text(struct wire_bytes field, char *text, size_t room);
 
-/* wire_copy_argv - the strings of a list, a NUL behind each, and their end; false where they do
+/* wire_copy_argv - copy the strings of a list, a NUL behind each; false where they do
  * not fit. *length: their bytes, with the NULs. */
 bool wire_copy_argv(struct wire_list words, char *text, size_t room, size_t *length);
 

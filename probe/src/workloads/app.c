@@ -229,7 +229,7 @@ static bool examine_cpu(struct app *app, uint16_t number)
 
 /* ---------------------------------------------------------------- start and end */
 
-/* watch_from_now - the start, on all CPUs that are recorded */
+/* watch_from_now - start, on all CPUs that are recorded */
 static void watch_from_now(struct app *app, uint64_t duration_ns)
 {
 	struct recorder *recorder = &app->flight->recorder;
@@ -301,7 +301,7 @@ static int start(struct workload *workload, const union wire_command *command)
 	return 0;
 }
 
-/* send_losses - note what lost wakings that nobody could count */
+/* send_losses - note how wakings were lost that nobody could count */
 static void send_losses(const struct app *app)
 {
 	const struct recorder *recorder = &app->flight->recorder;

@@ -85,7 +85,7 @@ static void read_for_a_while(struct clock_thread *thread)
 }
 
 /*
- * compare - whether this thread ever reads something earlier than what another had read before
+ * compare - count how often this thread reads something earlier than another had read before
  *
  * The latest reading is fetched before the clock is read: that this order holds is what the
  * barrier is for.
@@ -153,7 +153,7 @@ static void let(struct clock_run *run, enum phase phase, uint64_t ns)
 	pthread_barrier_wait(&run->barrier);
 }
 
-/* is_common - whether readings of one thread say anything of those of another */
+/* is_common - whether readings of one thread can be compared with those of another */
 static bool is_common(const struct clock_source *source)
 {
 	return source->method == CLOCK_BY_HPET ||
@@ -196,8 +196,8 @@ static int repeat(struct clock_run *run, struct child_context *context, uint16_t
 }
 
 /*
- * seed - never zero, and another one in each trial: with the same times again and again, more
- * trials would say no more of the device than one. The mixing is splitmix64's (Steele, Lea, Flood
+ * seed - return a seed, never zero and another in each turn: with the same times again, more
+ * turns would show no more of the device than one. The mixing is splitmix64's (Steele, Lea, Flood
  * 2014).
  */
 static uint64_t seed(uint64_t turn, size_t thread)
@@ -233,8 +233,8 @@ static int start_threads(struct clock_run *run, struct child_context *context)
 	return 0;
 }
 
-/* cpus_of - how many different CPUs the threads have */
-static size_t cpus_of(const struct clock_plan *plan)
+/* count_cpus - count the different CPUs of the threads */
+static size_t count_cpus(const struct clock_plan *plan)
 {
 	size_t different = 0;
 
@@ -268,7 +268,7 @@ static int run_plan(struct child_context *context, const void *asked)
 		return error;
 	run->device.service_ns = plan->service_ns;
 	run->device.think_ns = plan->think_ns;
-	run->device.crowded = plan->threads > cpus_of(plan);
+	run->device.crowded = plan->threads > count_cpus(plan);
 	REPORT(context, clock_properties, CLOCK_PROPERTIES, .turn = context->turn,
 	       .system_call = (uint8_t)clock_makes_call(&run->source),
 	       .resolution_ns = run->source.resolution_ns);

@@ -21,7 +21,7 @@ static uint64_t time_ns(struct timeval time)
 	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * 1000u;
 }
 
-/* keep_output - read some of what is there now; more than 0: there may be more */
+/* keep_output - read some of the output; more than 0: there may be more */
 static ssize_t keep_output(struct process *process, struct output *output)
 {
 	ssize_t got = 1;
@@ -36,7 +36,7 @@ static ssize_t keep_output(struct process *process, struct output *output)
 	return got;
 }
 
-/* send_output - the end of the output, in the order in which it was written */
+/* send_output - send the end of the output in the order in which it was written */
 static void send_output(struct child_context *context, const struct output *output)
 {
 	uint64_t at = output->length > WIRE_KEPT_OUTPUT ? output->length - WIRE_KEPT_OUTPUT : 0;

@@ -45,7 +45,7 @@ struct memory_run {
  * at a time of one.
  */
 #define KEEP_PLAIN(word) __asm__ volatile("" : "+r"(word))
-/* keep - what was written or read counts, whatever becomes of it */
+/* keep - make the compiler keep what was written or read */
 static inline void keep(const void *memory)
 {
 	__asm__ volatile("" : : "r"(memory) : "memory");
@@ -82,7 +82,8 @@ static unsigned long read_plain(const unsigned long *from, size_t words)
 	return sum;
 }
 
-/* make_chain - each line holds the address of another, so that all are read before one is again
+/* make_chain - link the lines: each holds the address of another, so that all are read before one
+ * is again
  *
  * Sattolo (1986): a permutation that is one cycle, drawn at random.
  */
@@ -117,7 +118,7 @@ static void follow_chain(struct memory_run *run, uint64_t reads)
 	run->chain = at;
 }
 
-/* pass - once over all bytes */
+/* pass - go over all bytes once */
 static void pass(struct memory_run *run)
 {
 	const struct memory_plan *plan = run->plan;
@@ -163,7 +164,7 @@ static uint64_t timed(struct memory_run *run, uint64_t passes)
 	return clock_ns() - start_ns;
 }
 
-/* passes_for - how many passes take about the time of a block; all pages are there after it */
+/* passes_for - return how many passes take about the time of a block; touches all pages */
 static uint64_t passes_for(struct memory_run *run)
 {
 	uint64_t block_ns = run->plan->block_ns;

@@ -25,7 +25,7 @@
  * than 95 % of a second, and on a single CPU nobody else would ever run. */
 #define REST_PART 4
 
-/* rounds_for - how many rounds take about that long; 0 where the ring is broken */
+/* rounds_for - return how many rounds take about that long; 0: the ring is broken */
 static uint64_t rounds_for(struct token_ring *ring, uint64_t block_ns)
 {
 	struct ring_block block;
@@ -70,7 +70,8 @@ static bool repeat(struct token_ring *ring, struct child_context *context, uint1
 	return true;
 }
 
-/* count_flushes - in a block of its own; where they cannot be counted that is said, and no error */
+/* count_flushes - count them in a block of its own; where they cannot be counted that is reported
+ */
 static bool count_flushes(struct token_ring *ring, struct child_context *context,
 			  const struct ring_plan *plan, uint64_t rounds)
 {

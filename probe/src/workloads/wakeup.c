@@ -58,8 +58,10 @@ static int start_threads(struct workload *workload, const struct wire_wakeup *as
 	if (asked->cpus.count == 0 || asked->cpus.count > WIRE_MOST_CPUS ||
 	    plan.interval_ns < WIRE_LEAST_INTERVAL_NS || plan.phase_ns > WIRE_LONGEST_PHASE_NS ||
 	    plan.interval_ns > plan.duration_ns || plan.priority < 1 || plan.priority > 99)
-		return workload_fail(workload, EINVAL,
-				     "a wakeup workload that this probe cannot run");
+		return workload_fail(
+		    workload, EINVAL,
+		    "invalid wakeup workload: expected 1 to 1024 CPUs, an interval of "
+		    "50 us or more within the duration, priority 1 to 99");
 	for (size_t i = 0; i < asked->cpus.count; i++)
 		cpus[i] = wire_list_u16(asked->cpus, i);
 	error = asked->spool ? workload_spool(workload) : 0;
@@ -207,7 +209,7 @@ static void stop(struct workload *workload)
 	wakeup_threads_stop(&((struct wakeup *)workload->state)->threads);
 }
 
-/* abandon - nothing: the measuring threads end with the process */
+/* abandon - do nothing: the measuring threads end with the process */
 static void abandon(struct workload *workload)
 {
 	(void)workload;

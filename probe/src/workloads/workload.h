@@ -79,7 +79,7 @@ int workload_no_input(const struct workload *workload);
  * that is free. Returns 0, or an errno with the text. */
 int workload_spool(struct workload *workload);
 
-/* workload_send_result - the last message of a workload: what the probe took */
+/* workload_send_result - send the last message of a workload: what the probe took of the board */
 void workload_send_result(struct sender *sender);
 
 #endif

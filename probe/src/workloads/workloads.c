@@ -47,7 +47,7 @@ int workload_spool(struct workload *workload)
 	return workload_fail(workload, ENOMEM, "no memory to spool samples in");
 }
 
-/* workload_look_ms - until the recorder, or who ships samples, looks again */
+/* workload_look_ms - the time until the recorder, or the shipping of samples, looks again */
 int workload_look_ms(const struct workload *workload)
 {
 	const struct flight *flight = workload->context.flight;
@@ -55,7 +55,7 @@ int workload_look_ms(const struct workload *workload)
 	return (int)((flight->recording ? flight->look_ns : SHIP_NS) / 1000000u);
 }
 
-/* workload_no_input - time alone makes it go on */
+/* workload_no_input - none: time alone makes it go on */
 int workload_no_input(const struct workload *workload)
 {
 	(void)workload;

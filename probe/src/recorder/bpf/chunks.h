@@ -6,7 +6,7 @@
 #define CHUNK_MASK (config.ring_mask / CHUNK_EVENTS)
 
 /*
- * open_chunk - let the chunk of that number begin in the next one that nobody holds
+ * open_chunk - begin the chunk of that number in the next one that is not held
  *
  * Whoever makes its first event does it. One that interrupts just that may do it as well; what it
  * wrote is lost then. Returns whether there is one.
@@ -44,7 +44,7 @@ FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now)
 }
 
 /*
- * hold_window - let nothing be overwritten of what was recorded since due_ns, and some before it
+ * hold_window - hold what was recorded since due_ns, and some before it, against overwriting
  *
  * One chunk more than begins before due_ns: what ran then is told by the switch before it. Half of
  * all chunks can be held; of a window that needs more the end is.

@@ -16,19 +16,19 @@ char cpus SECTION("maps");
 /* The same for the hash of struct recorder_woken. */
 char woken SECTION("maps");
 
-ALWAYS_INLINE struct recorder_bpf_cpu *cpu_of(__u32 number)
+ALWAYS_INLINE struct recorder_bpf_cpu *cpu_at(__u32 number)
 {
 	return bpf_map_lookup_elem(&cpus, &number);
 }
 
 ALWAYS_INLINE struct recorder_bpf_cpu *cpu_here(void)
 {
-	return cpu_of(bpf_get_smp_processor_id());
+	return cpu_at(bpf_get_smp_processor_id());
 }
 
 #include "chunks.h"
 
-/* reserve - numbers for that many events; whatever interrupts us from now on gets others */
+/* reserve - reserve addresses, with room to begin at a huge page */
 ALWAYS_INLINE __u64 reserve(struct recorder_bpf_cpu *cpu, __u64 count)
 {
 	return __sync_fetch_and_add(&cpu->shared.events, count);
@@ -74,7 +74,7 @@ ALWAYS_INLINE void record(struct recorder_bpf_cpu *cpu, __u64 now, __u8 kind, __
 	fill(cpu, reserve(cpu, 1), now, kind, a, b, c, d, e, f);
 }
 
-/* is_watching - is it a program's threads that are recorded? Else all of that is not even loaded.
+/* is_watching - whether a program's threads are recorded; else none of that is loaded.
  */
 ALWAYS_INLINE bool is_watching(void)
 {
@@ -90,7 +90,7 @@ ALWAYS_INLINE __u64 place(const struct recorder_bpf_cpu *cpu)
 }
 
 /*
- * account - the time until now went where the CPU was, less the NMIs in it; interrupts are off
+ * account - add the time until now to the sum of where the CPU was; interrupts are off
  *
  * All is modulo 2^64, so that what an NMI adds at an awkward moment is set right by the next call.
  */

@@ -24,7 +24,7 @@ ALWAYS_INLINE void send_to_mask(struct recorder_bpf_cpu *cpu, struct cpumask *ma
 	__u64 now = bpf_ktime_get_ns(), word;
 
 	for (__u32 i = 0; i < WORDS; i++) {
-		if (i * sizeof(word) >= kernel_size_of(mask->bits))
+		if (i * sizeof(word) >= kernel_size_for(mask->bits))
 			break;
 		word = 0;
 		bpf_probe_read_kernel(&word, sizeof(word), &mask->bits[0] + i);

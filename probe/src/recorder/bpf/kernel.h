@@ -29,8 +29,8 @@ typedef _Bool bool;
 #define min(a, b)	((a) < (b) ? (a) : (b))
 
 /* Constants once loaded: the verifier drops what hangs on a field that this kernel lacks. */
-#define kernel_has(field)     __builtin_preserve_field_info(field, 2)
-#define kernel_size_of(field) __builtin_preserve_field_info(field, 1)
+#define kernel_has(field)      __builtin_preserve_field_info(field, 2)
+#define kernel_size_for(field) __builtin_preserve_field_info(field, 1)
 
 struct thread_info {
 	__u32 cpu;

@@ -31,7 +31,7 @@ ALWAYS_INLINE void copy_sums(__u64 *to, const struct recorder_bpf_cpu *cpu)
 		to[i] = cpu->sums[i];
 }
 
-/* switched_to - the measured thread begins to run: one more stage. Returns since when it was
+/* switched_to - add a stage: the measured thread begins to run. Returns since when it was
  * runnable; now where that is not known. */
 ALWAYS_INLINE __u64 switched_to(struct recorder_bpf_cpu *cpu, struct task_struct *next, __u64 now)
 {
@@ -139,7 +139,7 @@ int waking(__u64 *context)
 		return 0;
 	}
 	/* A measured thread is bound to its CPU, wherever it is woken from. */
-	home = cpu_of(to);
+	home = cpu_at(to);
 	if (home && home->shared.measured == pid) {
 		home->timer_ns = cpu->interrupts ? cpu->interrupt_ns : 0;
 		home->waking_cpu = bpf_get_smp_processor_id();

@@ -9,7 +9,7 @@
 #define KEPT_FRAMES (2 * FRAME_PAIRS)
 
 /*
- * interrupted - the instruction that the running interrupt interrupted; 0: not known
+ * interrupted - read the instruction that the running interrupt interrupted; 0: not known
  *
  * timer: one that expires in it. Its base is this CPU's, which few kernels tell otherwise.
  */
@@ -41,7 +41,7 @@ ALWAYS_INLINE bool is_kernel(__u64 address)
 }
 
 /*
- * find_frame - the innermost frame with that address
+ * find_frame - return the innermost frame with that address
  *
  * Without branches, and always over all of them: the verifier follows each side of every branch,
  * which is too much for it in a loop. What earlier stacks left behind may be found as well.
@@ -127,7 +127,7 @@ ALWAYS_INLINE __u64 code_before(__u64 instruction)
 }
 
 /*
- * record_stack - what the running thread was at when the measured one should have run
+ * record_stack - record what the running thread did when the measured one should have run
  *
  * instruction: what the timer's interrupt interrupted, where that is known. deep: it took so long
  * that who called is worth looking for; else only the instruction is told.

@@ -69,7 +69,7 @@ ALWAYS_INLINE void watched_woken(struct recorder_bpf_cpu *cpu, __u32 pid, __u64 
 	bpf_map_update_elem(&woken, &pid, &entry, 0);
 }
 
-/* watched_runs - a watched thread is switched to: one more stage, where it had been woken. Returns
+/* watched_runs - add a stage: a watched thread is switched to, where it had been woken. Returns
  * since when it was runnable; now where that is not known. */
 ALWAYS_INLINE __u64 watched_runs(struct recorder_bpf_cpu *cpu, struct task_struct *next, __u32 pid,
 				 __u64 now)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* load - a field of 1, 2, 4 or 8 bytes, little-endian like all our boards */
+/* load - read a field of 1, 2, 4 or 8 bytes, little-endian like all our boards */
 static inline uint64_t load(const uint8_t *bytes, uint8_t size)
 {
 	uint64_t value = 0;
@@ -25,9 +25,10 @@ static inline uint64_t load(const uint8_t *bytes, uint8_t size)
 	return value;
 }
 
-/* state_of - why a thread left. Where it was preempted the kernel sets one bit above all states,
- * another one in each version; where it gave way by itself, none: it can still run either way. */
-static uint8_t state_of(uint64_t state)
+/* switch_state_bits - convert why a thread left. Where it was preempted the kernel sets one bit
+ * above all states, another one in each version; where it gave way by itself, none: it can still
+ * run either way. */
+static uint8_t switch_state_bits(uint64_t state)
 {
 	/* TASK_IDLE is reported by a bit of its own; it is an uninterruptible sleep. */
 	const uint64_t idle = 0x80, uninterruptible = 0x02;
@@ -37,7 +38,7 @@ static uint8_t state_of(uint64_t state)
 	return (uint8_t)(state & idle ? uninterruptible : state & SWITCH_STATE);
 }
 
-static uint8_t vector_of(const struct formats *formats, uint64_t address)
+static uint8_t find_vector(const struct formats *formats, uint64_t address)
 {
 	for (size_t i = 0; i < formats->reason_count; i++)
 		if (formats->reasons[i].address == address)
@@ -45,7 +46,7 @@ static uint8_t vector_of(const struct formats *formats, uint64_t address)
 	return VECTOR_OTHER;
 }
 
-/* find_mask - the bytes of a set of CPUs; false where they are not within the record */
+/* find_mask - locate the bytes of a set of CPUs; false: they are not within the record */
 static bool find_mask(const struct layout_field *field, const struct page_record *record,
 		      struct converted *converted)
 {
@@ -115,7 +116,7 @@ bool convert(const struct formats *formats, const struct page_record *record,
 			event->f = value;
 			break;
 		case TARGET_STATE:
-			event->a = state_of(value);
+			event->a = switch_state_bits(value);
 			break;
 		case TARGET_PRIO_PREV:
 			event->b |= (uint16_t)(value & 0xFF);
@@ -133,7 +134,7 @@ bool convert(const struct formats *formats, const struct page_record *record,
 			event->b = event->kind == EVENT_IDLE_ENTRY ? (uint16_t)value : 0;
 			break;
 		case TARGET_REASON:
-			event->a = vector_of(formats, value);
+			event->a = find_vector(formats, value);
 			break;
 		case TARGET_MASK:
 			if (!find_mask(field, record, converted))

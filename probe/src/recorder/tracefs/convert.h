@@ -18,7 +18,7 @@ struct converted {
 	uint32_t mask_size;
 };
 
-/* convert - false where the record is of no known source, or too short for it */
+/* convert - make an event of a record; false: it is of no known source, or too short for it */
 bool convert(const struct formats *formats, const struct page_record *record,
 	     struct converted *converted);
 

@@ -24,7 +24,8 @@ struct described {
 	uint32_t offset, size;
 };
 
-/* parse_field - false where the line is none. Returns the name without the brackets of arrays. */
+/* parse_field - parse one line; false: it is no field. Returns the name without an array's
+ * brackets. */
 static bool parse_field(const char *line, struct described *field)
 {
 	size_t end;
@@ -89,7 +90,7 @@ int formats_open(struct formats *formats, int directory)
 	return 0;
 }
 
-/* fits - is a field of this size what the target can take? */
+/* fits - whether a field of this size fits the target */
 static bool fits(const struct described *field, enum target target, bool located)
 {
 	if (target == TARGET_MASK)
@@ -100,8 +101,8 @@ static bool fits(const struct described *field, enum target target, bool located
 	       (field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8);
 }
 
-/* take_field - note where a field lies, if the source wants it */
-static int take_field(struct layout *layout, const struct described *field)
+/* note_field - note where a field lies, if the source wants it */
+static int note_field(struct layout *layout, const struct described *field)
 {
 	bool relative = !strncmp(field->declaration, "__rel_loc", 9);
 	bool located = relative || !strncmp(field->declaration, "__data_loc", 10);
@@ -133,7 +134,7 @@ static int take_field(struct layout *layout, const struct described *field)
 	return 0;
 }
 
-/* parse_format - the text of one source; returns 0 or EPROTO */
+/* parse_format - parse the format of one source; returns 0 or EPROTO */
 static int parse_format(char *text, struct layout *layout, unsigned *id)
 {
 	struct described field;
@@ -145,7 +146,7 @@ static int parse_format(char *text, struct layout *layout, unsigned *id)
 	while ((line = next_line(&text)) != NULL) {
 		if (sscanf(line, "ID: %u", id) == 1 || !parse_field(line, &field))
 			continue;
-		error = take_field(layout, &field);
+		error = note_field(layout, &field);
 		if (error)
 			return error;
 	}
@@ -182,8 +183,8 @@ int formats_add(struct formats *formats, int directory, const struct source *sou
 	return 0;
 }
 
-/* vector_of - which vector a text of arch/arm{,64}/kernel/smp.c is for */
-static uint8_t vector_of(const char *text)
+/* find_vector - find the vector that a text of arch/arm{,64}/kernel/smp.c is for */
+static uint8_t find_vector(const char *text)
 {
 	static const struct {
 		const char *text;
@@ -217,7 +218,7 @@ int formats_add_reasons(struct formats *formats, int directory)
 
 		if (sscanf(line, "%" SCNx64 " : \"%63[^\"]\"", &reason->address, text) != 2)
 			continue;
-		reason->vector = vector_of(text);
+		reason->vector = find_vector(text);
 		formats->reason_count += reason->vector != VECTOR_OTHER;
 	}
 	free(texts);

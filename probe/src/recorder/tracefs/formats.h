@@ -52,14 +52,14 @@ struct formats {
 	size_t reason_count;
 };
 
-/* formats_open - what is said of the pages. directory: a tracefs or an instance of it.
+/* formats_open - read the format of the pages. directory: a tracefs or an instance of it.
  * All these return 0 or an errno; EPROTO where the kernel says what we do not understand. */
 int formats_open(struct formats *formats, int directory);
 
 /* formats_add - read how the events of one source are laid out */
 int formats_add(struct formats *formats, int directory, const struct source *source);
 
-/* formats_add_reasons - the texts of ipi:ipi_entry. directory: the top of tracefs */
+/* formats_add_reasons - read the texts of ipi:ipi_entry. directory: the top of tracefs */
 int formats_add_reasons(struct formats *formats, int directory);
 
 #endif

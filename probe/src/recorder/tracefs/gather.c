@@ -5,7 +5,7 @@
 #include "pages.h"
 #include "rings.h"
 
-/* put_each - one event for each CPU of a set */
+/* put_each - append one event for each CPU of a set */
 static void put_each(struct gather *gather, uint16_t cpu, struct converted *converted)
 {
 	for (uint32_t i = 0; i < converted->mask_size; i++)

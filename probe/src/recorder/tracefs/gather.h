@@ -19,7 +19,7 @@ struct gather {
 	uint64_t *last_ns;   /* of the last event, by CPU number */
 };
 
-/* gather_page - all of one page. now_ns: a time after all that can be in it. What cannot be
+/* gather_page - process all of one page. now_ns: a time after all that can be in it. What cannot be
  * understood is counted in the CPU's `missed`. */
 void gather_page(struct gather *gather, uint16_t cpu, const uint8_t *bytes, size_t size,
 		 uint64_t now_ns);

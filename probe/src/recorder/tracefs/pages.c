@@ -62,7 +62,7 @@ void page_open(struct page *page, const struct formats *formats, const uint8_t *
 		page->lost = 1;
 }
 
-/* fail - the rest of the page cannot be found any more */
+/* fail - skip the rest of the page, which cannot be decoded any more */
 static bool fail(struct page *page)
 {
 	page->malformed = true;
@@ -70,7 +70,7 @@ static bool fail(struct page *page)
 	return false;
 }
 
-/* absolute - a time stamp in full (rb_fix_abs_ts() in the kernel) */
+/* absolute - complete a time stamp (rb_fix_abs_ts() in the kernel) */
 static uint64_t absolute(uint64_t stamp, uint64_t before)
 {
 	uint64_t full = stamp | (before & STAMP_HIGH);
@@ -78,7 +78,7 @@ static uint64_t absolute(uint64_t stamp, uint64_t before)
 	return full < before && (before & STAMP_HIGH) ? full + (~STAMP_HIGH + 1) : full;
 }
 
-/* skip - go on behind what has a word before it and `length` bytes */
+/* skip - skip a record of one word and `length` bytes */
 static bool skip(struct page *page, uint32_t length)
 {
 	if (length > page->end - page->at - HEADER)

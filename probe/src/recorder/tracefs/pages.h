@@ -27,10 +27,10 @@ struct page_record {
 	uint32_t size;
 };
 
-/* page_open - bytes: what one read gave, at least data_offset of them or there is no record */
+/* page_open - open a page; bytes: what one read gave, at least data_offset, or it has no record */
 void page_open(struct page *page, const struct formats *formats, const uint8_t *bytes, size_t size);
 
-/* page_next - false at the end; nothing outside the page is ever read */
+/* page_next - read the next record; false at the end. Nothing outside the page is ever read */
 bool page_next(struct page *page, struct page_record *record);
 
 #endif

@@ -51,7 +51,7 @@ struct source {
 extern const struct source sources[];
 extern const size_t source_count;
 
-/* source_is_for_us - may the architecture that we are built for have it? */
+/* source_is_for_us - whether the architecture that we are built for may have it */
 bool source_is_for_us(const struct source *source);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* ---------------------------------------------------------------- where time goes */
 
-/* sum_now - which sum the running time belongs to; NULL for the measured thread's own */
+/* sum_now - return the sum that the running time belongs to; NULL for the measured thread's own */
 static __u64 *sum_now(struct stages_cpu *cpu, __u64 *sums)
 {
 	if (cpu->irqs)
@@ -20,7 +20,7 @@ static __u64 *sum_now(struct stages_cpu *cpu, __u64 *sums)
 	return cpu->current == cpu->out->measured ? NULL : &sums[SUM_THREAD];
 }
 
-/* advance - give the time until now to whom it belongs, less what an NMI took of it */
+/* advance - add the time until now to its sum, less what an NMI took of it */
 static void advance(struct stages_cpu *cpu, __u64 *sums, uint64_t now_ns, uint64_t nmi_ns)
 {
 	uint64_t passed_ns = now_ns - cpu->known_ns;
@@ -52,7 +52,7 @@ static struct stages_slot *find_slot(struct stages *stages, uint32_t pid)
 	return &stages->slots[at % STAGES_SLOTS];
 }
 
-/* note_waking - keep them in order: those of another CPU come when that CPU is read */
+/* note_waking - insert a waking in order: those of another CPU come when that CPU is read */
 static void note_waking(struct stages_cpu *cpu, struct waking waking)
 {
 	uint64_t at = cpu->next_waking++;
@@ -69,7 +69,7 @@ static void note_waking(struct stages_cpu *cpu, struct waking waking)
 	cpu->wakings[at % WAKINGS] = waking;
 }
 
-/* publish_one - the oldest stage that is not: its waking is the last before it that can be */
+/* publish_one - publish the oldest stage: its waking is the last before it that can be */
 static void publish_one(struct stages_cpu *cpu)
 {
 	uint64_t number = cpu->out->stages;
@@ -90,7 +90,7 @@ static void publish_one(struct stages_cpu *cpu)
 	__atomic_store_n(&cpu->out->stages, number + 1, __ATOMIC_RELEASE);
 }
 
-/* begin_stage - the measured thread was switched to */
+/* begin_stage - note that the measured thread was switched to */
 static void begin_stage(struct stages_cpu *cpu, const __u64 *sums, uint64_t now_ns)
 {
 	struct recorder_stage *stage = &cpu->out->stage[cpu->begun % STAGES];
@@ -104,7 +104,7 @@ static void begin_stage(struct stages_cpu *cpu, const __u64 *sums, uint64_t now_
 	cpu->begun++;
 }
 
-/* switch_threads - sums are as of now */
+/* switch_threads - note a switch; the sums are as of now */
 static void switch_threads(struct stages_cpu *cpu, const struct recorder_event *event,
 			   const __u64 *sums)
 {

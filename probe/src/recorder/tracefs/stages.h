@@ -64,19 +64,20 @@ struct stages {
 	} slots[STAGES_SLOTS];
 };
 
-/* stages_open - returns 0, or an errno: ENOMEM, E2BIG for too many threads, EINVAL for two on one
- * CPU or one on a CPU that is not there. out: by CPU number, NULL where there is none. */
+/* stages_open - start with no stage; returns 0, or an errno: ENOMEM, E2BIG for too many threads,
+ * EINVAL for two on one CPU or one on a CPU that is not there. out: by CPU number, NULL where there
+ * is none. */
 int stages_open(struct stages *stages, struct recorder_cpu **out, uint16_t cpu_limit,
 		const struct recorder_thread *threads, size_t thread_count);
 
-/* stages_event - the next event of a CPU. pid: what ran there */
+/* stages_event - process the next event of a CPU. pid: what ran there */
 void stages_event(struct stages *stages, struct stages_cpu *cpu, const struct recorder_event *event,
 		  uint32_t pid);
 
-/* stages_lost - events are missing: nothing is known of what is open on that CPU */
+/* stages_lost - drop what is open on a CPU, of which events are missing */
 void stages_lost(struct stages_cpu *cpu);
 
-/* stages_publish - give out the stages until until_ns: a time that all CPUs were read to */
+/* stages_publish - publish the stages until until_ns, a time that all CPUs were read to */
 void stages_publish(struct stages *stages, uint64_t until_ns);
 
 void stages_close(struct stages *stages);

@@ -41,7 +41,7 @@ struct tracefs {
 
 /* ---------------------------------------------------------------- CPUs */
 
-/* read_online - which CPUs run now; returns 0 or an errno */
+/* read_online - read which CPUs run now; returns 0 or an errno */
 static int read_online(bool *present, uint16_t cpu_limit)
 {
 	char text[4096], *rest = text;
@@ -61,7 +61,7 @@ static int read_online(bool *present, uint16_t cpu_limit)
 
 /* ---------------------------------------------------------------- sources */
 
-/* write_filter - only the measured threads' events of a source */
+/* write_filter - limit a source to the measured threads' events */
 static int write_filter(int instance, const char *path, const struct recorder_plan *plan)
 {
 	char filter[LONGEST_FILTER];
@@ -77,7 +77,7 @@ static int write_filter(int instance, const char *path, const struct recorder_pl
 	return plan->thread_count ? control_write(instance, path, filter) : ENODATA;
 }
 
-/* enable - read how a source's events look, then switch it on */
+/* enable - read the format of a source's events, then switch it on */
 static int enable(struct tracefs *state, const struct source *source,
 		  const struct recorder_plan *plan)
 {
@@ -94,7 +94,8 @@ static int enable(struct tracefs *state, const struct source *source,
 	return error ? error : control_write(instance, path, "1");
 }
 
-/* enable_all - returns 0, or an errno where the first, that all depends on, is missing */
+/* enable_all - enable all sources; returns an errno where the first, which all depends on, is
+ * missing */
 static int enable_all(struct recorder *recorder, const struct recorder_plan *plan, char *text)
 {
 	struct tracefs *state = recorder->state;
@@ -120,7 +121,7 @@ static int enable_all(struct recorder *recorder, const struct recorder_plan *pla
 
 /* ---------------------------------------------------------------- start */
 
-/* set_up - clock and size of the buffers */
+/* set_up - set the clock and the size of the buffers */
 static int set_up(struct tracefs *state, const struct recorder_plan *plan, char *text)
 {
 	uint64_t bytes = plan->ring_bytes;
@@ -154,7 +155,7 @@ static int set_up(struct tracefs *state, const struct recorder_plan *plan, char 
 	return 0;
 }
 
-/* open_raw - the buffers of all CPUs that are there */
+/* open_raw - open the buffers of all CPUs that are there */
 static int open_raw(struct tracefs *state, const bool *present)
 {
 	char path[64];
@@ -171,7 +172,7 @@ static int open_raw(struct tracefs *state, const bool *present)
 	return 0;
 }
 
-/* allocate - all that is per CPU; returns 0 or an errno */
+/* allocate - allocate all that is per CPU; returns 0 or an errno */
 static int allocate(struct recorder *recorder, const struct recorder_plan *plan,
 		    const bool *present)
 {
@@ -199,8 +200,8 @@ static int allocate(struct recorder *recorder, const struct recorder_plan *plan,
 			   plan->thread_count);
 }
 
-/* give_back - all that start took, in whatever state it is; the instance only where there is one */
-static void give_back(struct recorder *recorder)
+/* free_all - free all that start allocated so far; the instance only where there is one */
+static void free_all(struct recorder *recorder)
 {
 	struct tracefs *state = recorder->state;
 
@@ -219,7 +220,7 @@ static void give_back(struct recorder *recorder)
 	recorder->state = NULL;
 }
 
-/* make_instance - with the names of interprocessor interrupts, which only the top directory has */
+/* make_instance - make an instance, with the names of IPIs, which only the top directory has */
 static int make_instance(struct tracefs *state, const struct recorder_plan *plan, char *text)
 {
 	int root, error = mount_open(&root, text);
@@ -260,7 +261,7 @@ static int start(struct recorder *recorder, const struct recorder_plan *plan, ch
 	if (!error)
 		error = control_write(state->instance.directory, "tracing_on", "1");
 	if (error)
-		give_back(recorder);
+		free_all(recorder);
 	free(present);
 	if (error && !*text)
 		snprintf(text, RECORDER_MESSAGE, "tracing cannot be started: %s", strerror(error));
@@ -275,7 +276,7 @@ failed:
 
 /* ---------------------------------------------------------------- gather */
 
-/* read_pages - all that a CPU has recorded; false where it goes on and on */
+/* read_pages - read all that a CPU has recorded; false: it goes on and on */
 static bool read_pages(struct tracefs *state, uint16_t cpu)
 {
 	for (uint64_t i = 0; i < state->pages_at_once; i++) {
@@ -308,7 +309,7 @@ static void gather(struct recorder *recorder)
 	recorder->gathered_ns = until_ns;
 }
 
-/* freeze - the kernel's buffers are read to their end afterwards, as ever */
+/* freeze - stop recording; the kernel's buffers are read to their end afterwards */
 static void freeze(struct recorder *recorder)
 {
 	const struct tracefs *state = recorder->state;
@@ -316,7 +317,7 @@ static void freeze(struct recorder *recorder)
 	control_write(state->instance.directory, "tracing_on", "0");
 }
 
-/* cost - the kernel does not tell how long an event took: see sample_cost.h */
+/* cost - nothing: the kernel does not report how long an event took (see sample_cost.h) */
 static void cost(struct recorder *recorder, struct recorder_cost *cost)
 {
 	*cost = (struct recorder_cost){0};
@@ -337,7 +338,7 @@ static int pause_tracing(struct recorder *recorder, bool paused)
 
 static void stop(struct recorder *recorder)
 {
-	give_back(recorder);
+	free_all(recorder);
 }
 
 const struct recorder_engine recorder_tracefs = {

@@ -92,7 +92,7 @@ void watch_lost(struct watch *watch)
 	watch->lost = true;
 }
 
-/* forget - all that is open, and who was woken; not what was looked at already */
+/* forget - drop all that is open and who was woken; not what was looked at already */
 static void forget(struct watch *watch)
 {
 	memset(watch->woken, 0, sizeof(watch->woken));
@@ -105,7 +105,8 @@ static void forget(struct watch *watch)
 
 /* ---------------------------------------------------------------- who is watched */
 
-/* read_threads - those that the process has now; one that is gone keeps those it had */
+/* read_threads - read the threads that the process has now; a process that is gone keeps those it
+ * had */
 static void read_threads(struct watch *watch)
 {
 	char path[64];
@@ -126,7 +127,7 @@ static void read_threads(struct watch *watch)
 	watch->thread_count = count;
 }
 
-/* is_watched - the thread that is switched to */
+/* is_watched - whether the thread that is switched to is watched */
 static bool is_watched(const struct watch *watch, const struct recorder_event *event)
 {
 	char comm[16];
@@ -144,7 +145,7 @@ static bool is_watched(const struct watch *watch, const struct recorder_event *e
 
 /* ---------------------------------------------------------------- who was woken */
 
-/* find_woken - its entry, or NULL */
+/* find_woken - return the entry of a thread, or NULL */
 static struct woken *find_woken(struct watch *watch, uint32_t pid)
 {
 	for (uint32_t i = 0; i < WAYS; i++)
@@ -153,7 +154,7 @@ static struct woken *find_woken(struct watch *watch, uint32_t pid)
 	return NULL;
 }
 
-/* keep_woken - in its entry, in an empty one, or in place of the oldest */
+/* keep_woken - store a waking in its entry, in an empty one, or in place of the oldest */
 static void keep_woken(struct watch *watch, struct woken woken)
 {
 	struct woken *place = find_woken(watch, woken.pid), *other;
@@ -192,35 +193,35 @@ static void waking(struct watch *watch, uint16_t number, const struct recorder_e
 
 /* ---------------------------------------------------------------- events */
 
-/* place_of - one of the places where a timer is looked for */
-static struct timer *place_of(struct watch *watch, uint64_t address, uint32_t way)
+/* timer_slot - return one of the slots where a timer is looked for */
+static struct timer *timer_slot(struct watch *watch, uint64_t address, uint32_t way)
 {
 	return &watch->timers[((address * 0x9E3779B97F4A7C15u >> 40) + way) % TIMERS];
 }
 
-/* timer_starts - in the timer's own place, or in that of the one that was started first: an empty
- * one was at no time */
+/* timer_starts - store a timer in its own slot, or in that of the one that was started first: an
+ * empty one was at no time */
 static void timer_starts(struct watch *watch, const struct recorder_event *event)
 {
-	struct timer *place = place_of(watch, event->f, 0), *other;
+	struct timer *place = timer_slot(watch, event->f, 0), *other;
 
 	for (uint32_t i = 1; i < WAYS && place->address != event->f; i++) {
-		other = place_of(watch, event->f, i);
+		other = timer_slot(watch, event->f, i);
 		if (other->address == event->f || other->started_ns < place->started_ns)
 			place = other;
 	}
 	*place = (struct timer){event->f, event->time_ns, event->e};
 }
 
-/* timer_expires - due when it was started for. Where its start was not seen nothing says since
- * when it was due, and whom it wakes was woken by an interrupt. */
+/* timer_expires - note that a timer was due when it was started for. Where its start was not seen
+ * nothing says since when it was due, and whom it wakes was woken by an interrupt. */
 static void timer_expires(struct watch *watch, struct watch_cpu *cpu,
 			  const struct recorder_event *event)
 {
 	cpu->expired_in = cpu->interrupts;
 	cpu->expired_ns = 0;
 	for (uint32_t i = 0; i < WAYS; i++) {
-		struct timer *timer = place_of(watch, event->f, i);
+		struct timer *timer = timer_slot(watch, event->f, i);
 
 		if (timer->address != event->f)
 			continue;
@@ -320,9 +321,11 @@ static void follow_event(struct watch *watch, struct recorder *recorder, uint16_
 
 /* ---------------------------------------------------------------- all CPUs, in order */
 
-/* next_of - the next event of a CPU that was not looked at, until that time; NULL: there is none */
-static const struct recorder_event *next_of(struct watch *watch, const struct recorder *recorder,
-					    uint16_t number, uint64_t until_ns)
+/* next_event - return the next event of a CPU that was not looked at, until that time; NULL: there
+ * is none
+ */
+static const struct recorder_event *next_event(struct watch *watch, const struct recorder *recorder,
+					       uint16_t number, uint64_t until_ns)
 {
 	struct watch_cpu *cpu = &watch->cpus[number];
 	const struct recorder_event *event;
@@ -342,7 +345,7 @@ static const struct recorder_event *next_of(struct watch *watch, const struct re
 	return event->time_ns <= until_ns ? event : NULL;
 }
 
-/* hides_idle - whether a CPU tells of switches to its idle thread, and not of those from it: then
+/* hides_idle - whether a CPU reports switches to its idle thread, and not those from it: then
  * who was woken there while it was idle is never seen to run */
 static bool hides_idle(const struct watch *watch)
 {
@@ -368,7 +371,8 @@ void watch_publish(struct watch *watch, struct recorder *recorder, uint64_t unti
 		uint16_t number = 0;
 
 		for (uint16_t i = 0; i < watch->cpu_limit; i++) {
-			const struct recorder_event *event = next_of(watch, recorder, i, until_ns);
+			const struct recorder_event *event =
+			    next_event(watch, recorder, i, until_ns);
 
 			if (event && (!first || event->time_ns < first->time_ns)) {
 				first = event;

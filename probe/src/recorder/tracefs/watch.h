@@ -16,7 +16,7 @@
 
 struct watch;
 
-/* watch_open - NULL where there is no memory */
+/* watch_open - allocate a watch; NULL: there is no memory */
 struct watch *watch_open(const struct recorder_watch *wanted, uint16_t cpu_limit);
 
 /* watch_lost - events of a CPU are missing: what is open on it, and who was woken, is not known */

@@ -20,8 +20,8 @@
 /* From the polite end to the other one. */
 #define PATIENCE_MS 2000
 
-/* process_of - the process that a thread belongs to; 0: there is none */
-static uint32_t process_of(uint32_t pid)
+/* read_process - read the process that a thread belongs to; 0: there is none */
+static uint32_t read_process(uint32_t pid)
 {
 	char path[64], line[256];
 	uint32_t process = 0;
@@ -40,7 +40,7 @@ static uint32_t process_of(uint32_t pid)
 
 static int open_process(struct app_target *target, uint32_t pid, char *text, size_t room)
 {
-	uint32_t process = process_of(pid);
+	uint32_t process = read_process(pid);
 
 	if (!process) {
 		snprintf(text, room, "there is no process %" PRIu32, pid);
@@ -107,7 +107,7 @@ static int fork_command(struct app_target *target, char *const *argv)
 
 static int open_command(struct app_target *target, struct wire_list words, char *text, size_t room)
 {
-	char *argv[WIRE_MOST_WORDS + 1] = {NULL}, text_of_words[WIRE_MOST_COMMAND_BYTES];
+	char *argv[WIRE_MOST_WORDS + 1] = {NULL}, words_text[WIRE_MOST_COMMAND_BYTES];
 	size_t used = 0, count = 0;
 	int error;
 
@@ -115,11 +115,12 @@ static int open_command(struct app_target *target, struct wire_list words, char 
 		struct wire_bytes word = wire_list_next_str(&words);
 
 		if (count == WIRE_MOST_WORDS ||
-		    !wire_copy_text(word, text_of_words + used, sizeof(text_of_words) - used)) {
-			snprintf(text, room, "a command longer than the probe takes");
+		    !wire_copy_text(word, words_text + used, sizeof(words_text) - used)) {
+			snprintf(text, room,
+				 "a command must have 1 to 64 words of 4000 bytes together");
 			return E2BIG;
 		}
-		argv[count++] = text_of_words + used;
+		argv[count++] = words_text + used;
 		used += word.length + 1u;
 	}
 	/* The child has a copy of all of it. */

@@ -19,14 +19,14 @@ struct app_target {
 	int status; /* of a child that is over, as of waitpid */
 };
 
-/* target_open - find it, or fork it: then it waits for its go. Returns 0, or an errno with one line
- * in text. */
+/* target_open - find the program, or fork it: then it waits for its go. Returns 0, or an errno with
+ * one line in text. */
 int target_open(struct app_target *target, const struct wire_app *app, char *text, size_t room);
 
-/* target_go - let it become its command; returns 0, or an errno */
+/* target_go - let a forked program become its command; returns 0, or an errno */
 int target_go(struct app_target *target);
 
-/* target_is_over - whether there is nothing to watch any more; by name there always may be */
+/* target_is_over - whether nothing is left to watch; by name there always may be something */
 bool target_is_over(struct app_target *target);
 
 /* target_close - end what we started, with all of its process group */

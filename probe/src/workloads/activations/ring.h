@@ -43,7 +43,7 @@ static inline bool ring_put(struct ring *ring, struct activation activation)
 	return true;
 }
 
-/* ring_written - how many activations were ever written */
+/* ring_written - count the activations that were ever written */
 static inline uint64_t ring_written(struct ring *ring)
 {
 	return atomic_load_explicit(&ring->written, memory_order_acquire);
@@ -55,7 +55,7 @@ static inline struct activation *ring_at(struct ring *ring, uint64_t number)
 	return &ring->slots[number & (ring->size - 1)];
 }
 
-/* ring_peek - the oldest activation that was offered and not taken, or NULL */
+/* ring_peek - return the oldest activation that was offered and not consumed, or NULL */
 static inline const struct activation *ring_peek(struct ring *ring)
 {
 	uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
@@ -63,13 +63,13 @@ static inline const struct activation *ring_peek(struct ring *ring)
 	return taken == ring->offered ? NULL : ring_at(ring, taken);
 }
 
-/* ring_is_empty - whether all that was written has been taken */
+/* ring_is_empty - whether all that was written has been consumed */
 static inline bool ring_is_empty(struct ring *ring)
 {
 	return ring_written(ring) == atomic_load_explicit(&ring->taken, memory_order_relaxed);
 }
 
-/* ring_drop - done with what ring_peek() gave */
+/* ring_drop - consume what ring_peek() returned */
 static inline void ring_drop(struct ring *ring)
 {
 	uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);

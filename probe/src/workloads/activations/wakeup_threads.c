@@ -31,7 +31,7 @@ static void sleep_until(uint64_t due_ns)
 }
 
 /*
- * came_due - how many activations after the one due at due_ns came due before now_ns
+ * came_due - count the activations after that of due_ns that came due before now_ns
  *
  * Strictly before: one that is due at the very reading is slept for, and seen. Those due at
  * end_ns or later are not expected and so are not overruns either.
@@ -46,8 +46,8 @@ static uint64_t came_due(uint64_t due_ns, uint64_t now_ns, uint64_t end_ns, uint
 	return count < UINT32_MAX ? count : UINT32_MAX;
 }
 
-/* measure - the loop: nothing in it but the sleep, the clock and stores to locked memory; and one
- * call more when all of it is to end */
+/* measure - the measuring loop: nothing in it but the sleep, the clock and stores to locked memory;
+ * and one call more when all of it is to end */
 static void measure(struct wakeup_cpu *cpu)
 {
 	uint64_t due_ns = cpu->start_ns;
@@ -127,7 +127,7 @@ static void *thread_main(void *argument)
 	return NULL;
 }
 
-/* ring_slots - a power of two that lasts RING_NS, or the whole run where that is less */
+/* ring_slots - choose a power of two that lasts RING_NS, or the whole run where that is less */
 static uint64_t ring_slots(const struct wakeup_plan *plan)
 {
 	uint64_t lasting = RING_NS < plan->duration_ns ? RING_NS : plan->duration_ns;

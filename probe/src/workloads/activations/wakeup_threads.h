@@ -91,7 +91,7 @@ void wakeup_threads_stop(struct wakeup_threads *threads);
 /* wakeup_threads_ended - whether every thread has ended; joins them then */
 bool wakeup_threads_ended(struct wakeup_threads *threads);
 
-/* wakeup_threads_free - give back threads, memory and the hold on idle states */
+/* wakeup_threads_free - free threads, memory and the hold on idle states */
 void wakeup_threads_free(struct wakeup_threads *threads);
 
 #endif

@@ -10,7 +10,7 @@
 /* Nothing runs so much earlier than it is due. */
 #define EARLY_NS 1000000u
 
-/* ask_threads - tell the measuring threads which activations to have held */
+/* ask_threads - tell the measuring threads which activations' windows are to be held */
 static void ask_threads(struct wakeup_windows *windows)
 {
 	const struct wire_recorder *request = &windows->flight->request;
@@ -87,7 +87,7 @@ void windows_start(struct wakeup_windows *windows, struct flight *flight,
 	}
 }
 
-/* end_workload - let it end, and report which activation does it */
+/* end_workload - end the workload, and report which activation did it */
 static void end_workload(struct wakeup_windows *windows, uint32_t stopped)
 {
 	windows->stop_reported = true;

@@ -67,7 +67,7 @@ void child_workload_stop(struct workload *workload)
 	child_stop(&((struct state *)workload->state)->child);
 }
 
-/* child_workload_wait_ms - its input ends the wait */
+/* child_workload_wait_ms - no limit: its input ends the wait */
 int child_workload_wait_ms(const struct workload *workload)
 {
 	(void)workload;
@@ -86,7 +86,7 @@ int benchmark_start(struct workload *workload, uint32_t turn, child_body body, c
 
 int benchmark_refuse(struct workload *workload)
 {
-	return workload_fail(workload, EINVAL, "a benchmark that this probe cannot run");
+	return workload_fail(workload, EINVAL, "invalid benchmark: a value is out of its range");
 }
 
 int benchmark_refuse_size(struct workload *workload, uint64_t size)

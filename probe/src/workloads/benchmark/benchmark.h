@@ -9,16 +9,17 @@
 /* benchmark_start - start a turn; returns 0, or an errno with the workload's text */
 int benchmark_start(struct workload *workload, uint32_t turn, child_body body, const void *plan);
 
-/* benchmark_refuse - the errno and the text for a turn that this probe cannot make */
+/* benchmark_refuse - fill in the text for a turn that this probe cannot make; returns the errno */
 int benchmark_refuse(struct workload *workload);
 
-/* benchmark_refuse_size - the same for more bytes than it has addresses for: of 32 bits, 512 MiB */
+/* benchmark_refuse_size - the same for more bytes than there are addresses: with 32 bits, 512 MiB
+ */
 int benchmark_refuse_size(struct workload *workload, uint64_t size);
 
 /* benchmark_is_valid - whether repetitions of a block can be made */
 bool benchmark_is_valid(uint64_t block_ns, uint16_t repetitions);
 
-/* benchmark_copy_cpus - false where there are more of them than fit */
+/* benchmark_copy_cpus - copy a list of CPUs; false: there are more than fit */
 bool benchmark_copy_cpus(struct wire_list list, uint16_t *cpus, size_t room, size_t *count);
 
 /* child_workload_*: the functions of a workload whose state is a struct child */

@@ -22,7 +22,7 @@ static size_t rounded_up(size_t size, size_t to)
 }
 
 /*
- * huge_page - how large a huge page of that kind is
+ * huge_page - return the size of a huge page of that kind
  *
  * A transparent one is what an entry of the next table of pages points to, a page of entries of 8
  * bytes: 2 MiB of pages of 4 KiB, 32 MiB of those of 16 KiB. Which one hugetlbfs gives the kernel
@@ -43,7 +43,7 @@ static size_t huge_page(enum buffer_pages pages)
 	return kib && kib <= SIZE_MAX >> 14 ? (size_t)kib << 10 : transparent;
 }
 
-/* reserve - addresses that nothing else takes, with room to begin at a huge page */
+/* reserve - reserve addresses, with room to begin at a huge page */
 static uint8_t *reserve(size_t mapped, size_t huge)
 {
 	uint8_t *at = mmap(NULL, mapped + 3 * huge, PROT_NONE,
@@ -124,9 +124,9 @@ static int compare_frames(const void *first, const void *second)
 	return (a > b) - (a < b);
 }
 
-/* read_frames - those of the pages that are in memory; frames: room for all, NULL where there is
- * none. Returns 0, or the errno for which they are not known; then the pages are counted all the
- * same. */
+/* read_frames - read the frames of the pages that are in memory; frames: room for all, NULL where
+ * there is none. Returns 0, or the errno for which they are not known; then the pages are counted
+ * all the same. */
 static int read_frames(const struct buffer *buffer, size_t page, uint64_t *frames,
 		       struct backing *backing)
 {
@@ -177,7 +177,7 @@ static void count_frames(const struct buffer *buffer, struct backing *backing)
 	free(frames);
 }
 
-/* sum_huge - what smaps says of the mapping */
+/* sum_huge - add up what smaps reports of the mapping */
 static void sum_huge(const struct buffer *buffer, struct backing *backing)
 {
 	FILE *file = fopen("/proc/self/smaps", "re");

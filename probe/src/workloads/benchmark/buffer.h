@@ -25,7 +25,7 @@ struct buffer {
 	size_t mapped;
 };
 
-/* buffer_open - map it and write what it is to hold; returns 0, or an errno with the text */
+/* buffer_open - map a buffer and fill it; returns 0, or an errno with the text */
 int buffer_open(struct buffer *buffer, struct child_context *context, size_t size,
 		enum buffer_pages pages, enum buffer_content content);
 
@@ -38,7 +38,7 @@ struct backing {
 	int error; /* why frames is not known; 0 */
 };
 
-/* buffer_backing - by /proc/self/pagemap and smaps */
+/* buffer_backing - read what stands behind a buffer from /proc/self/pagemap and smaps */
 void buffer_backing(const struct buffer *buffer, struct backing *backing);
 
 #endif

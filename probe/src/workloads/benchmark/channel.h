@@ -20,15 +20,15 @@ struct channel {
 	_Atomic uint32_t *word; /* of a futex: 0, or the token */
 };
 
-/* channel_open - word: in memory that the tasks share; returns 0, or an errno */
+/* channel_open - open a channel; word: in memory that the tasks share. Returns 0, or an errno */
 int channel_open(struct channel *channel, enum channel_kind kind, _Atomic uint32_t *word);
 
 void channel_close(struct channel *channel);
 
-/* channel_pass - token is 1 to 255; false where the channel is broken */
+/* channel_pass - pass a token of 1 to 255; false: the channel is broken */
 bool channel_pass(const struct channel *channel, uint8_t token);
 
-/* channel_wait - the token, or 0 where the channel is broken */
+/* channel_wait - wait for the token; returns it, or 0 where the channel is broken */
 uint8_t channel_wait(const struct channel *channel);
 
 #endif

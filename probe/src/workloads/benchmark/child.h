@@ -48,7 +48,7 @@ struct child {
 int child_start(struct child *child, uint32_t turn, child_body body, const void *plan,
 		const struct counter_set *counters);
 
-/* child_next - the next message that it sent, if there is one; valid until the next call */
+/* child_next - read the next message that it sent, if there is one; valid until the next call */
 bool child_next(struct child *child, uint8_t *kind, uint8_t **payload, size_t *length);
 
 /* child_is_over - whether it has ended, and all of its messages were read; then error and text are
@@ -72,7 +72,8 @@ int child_fail(struct child_context *context, int error, const char *format, ...
  * called by a handler of signals */
 void child_report_failure(const struct child_context *context, int error);
 
-/* child_report_counts - what was counted in a repetition; returns 0, or an errno as a body does */
+/* child_report_counts - report what was counted in a repetition; returns 0, or an errno as a body
+ * does */
 int child_report_counts(struct child_context *context, uint16_t repetition);
 
 #endif

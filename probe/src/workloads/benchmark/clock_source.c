@@ -130,7 +130,7 @@ int64_t clock_later(const struct clock_source *source, uint64_t first, uint64_t 
 	return (int64_t)(second - first);
 }
 
-/* forbid - let the system call fail in this process, and nothing else */
+/* forbid - make that system call fail in this process */
 static bool forbid(void)
 {
 	struct sock_filter filter[] = {

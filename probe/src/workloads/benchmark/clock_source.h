@@ -19,17 +19,18 @@ struct clock_source {
 	uint64_t resolution_ns;
 };
 
-/* clock_open - returns 0, or an errno with the text */
+/* clock_open - open a clock; returns 0, or an errno with the text */
 int clock_open(struct clock_source *source, struct child_context *context, enum clock_method method,
 	       clockid_t id);
 
-/* clock_read - ns, or ticks of a counter; of the emulated device: nothing */
+/* clock_read - read a clock: ns, or ticks of a counter; nothing of the emulated device */
 uint64_t clock_read(const struct clock_source *source);
 
-/* clock_later - by how much the second of two readings is later; negative: it is earlier */
+/* clock_later - subtract two readings; negative: the second is earlier */
 int64_t clock_later(const struct clock_source *source, uint64_t first, uint64_t second);
 
-/* clock_makes_call - whether reading it is a system call: found by one that forbids itself the call
+/* clock_makes_call - whether reading it is a system call; tried in a child that forbids itself the
+ * call
  */
 enum clock_calls clock_makes_call(const struct clock_source *source);
 

@@ -43,25 +43,25 @@ struct counters {
  * (COUNTERS_MESSAGE bytes): the index of the event that cannot be counted, or why none is. */
 int counters_choose(struct counter_set *set, const struct wire_counters *wanted, char *text);
 
-/* counters_open - of the calling process and those that it will start; returns 0, or an errno with
- * the index of the event that cannot be counted */
+/* counters_open - open counters of the calling process and those that it will start; returns 0, or
+ * an errno with the index of the event that cannot be counted */
 int counters_open(struct counters *counters, const struct counter_set *set, size_t *bad);
 
-/* counters_open_thread - of one thread alone; likewise */
+/* counters_open_thread - open the counters of one thread alone; returns likewise */
 int counters_open_thread(struct counters *counters, const struct counter_set *set, pid_t thread,
 			 size_t *bad);
 
 /* counters_close - stop counting */
 void counters_close(struct counters *counters);
 
-/* counters_begin - a repetition begins */
+/* counters_begin - start a repetition */
 void counters_begin(struct counters *counters);
 
-/* counters_end - it has ended: counters_read() gives the time until here */
+/* counters_end - end a repetition: counters_read() gives the time between the two */
 void counters_end(struct counters *counters);
 
-/* counters_read - what was counted between the two; false with an index where one was not counted
- * all the time */
+/* counters_read - read what was counted between the two; false with an index where one was not
+ * counted all the time */
 bool counters_read(const struct counters *counters, uint64_t *values, size_t *bad);
 
 #endif

@@ -23,7 +23,7 @@
 #define IS_TOLD false
 #endif
 
-/* tracepoint_id - as perf_event_open(2) takes it; negative: an errno */
+/* tracepoint_id - read the id that perf_event_open(2) takes; negative: an errno */
 static long tracepoint_id(void)
 {
 	char message[RECORDER_MESSAGE], text[24];

@@ -18,11 +18,11 @@ struct flush_counter {
 	int fds[WIRE_MOST_CPUS];
 };
 
-/* flushes_open - count those of these CPUs; returns 0, or an errno: ENOENT where there is no such
- * tracepoint, EDOM where no CPU is named, for all that run anywhere would be counted */
+/* flushes_open - count the flushes of these CPUs; returns 0, or an errno: ENOENT where there is no
+ * such tracepoint, EDOM where no CPU is named, for all that run anywhere would be counted */
 int flushes_open(struct flush_counter *counter, const uint16_t *cpus, size_t count);
 
-/* flushes_read - how many there were since it was opened */
+/* flushes_read - read how many there were since it was opened */
 uint64_t flushes_read(const struct flush_counter *counter);
 
 void flushes_close(struct flush_counter *counter);

@@ -27,7 +27,7 @@ struct process {
 /* command_line_copy - copy a command of the host's; false: COMMAND_TOO_LONG, or without a word */
 bool command_line_copy(struct command_line *line, struct wire_list words);
 
-/* process_start - run a command in the calling process's care, with its counters counting from here
+/* process_start - start a command as a child of this process, with its counters counting from here
  * on; `apart`: standard error has a pipe of its own, else it goes to that of standard output.
  * Returns 0, or an errno with the context's text. */
 int process_start(struct process *process, struct child_context *context,
@@ -38,7 +38,7 @@ int process_start(struct process *process, struct child_context *context,
 bool process_ended(const struct process *process, uint64_t until_ns, int *status,
 		   struct rusage *usage);
 
-/* process_read - some of an output; 0: it is at its end, and closed; less: there is none now */
+/* process_read - read an output; 0: it is at its end, and closed; less: there is nothing now */
 ssize_t process_read(struct process *process, int stream, void *data, size_t room);
 
 /* process_kill_rest - kill whatever the command has left running */

@@ -13,7 +13,7 @@
 /* The last of a wait is not slept, for who sleeps wakes late by up to about this. */
 #define AWAKE_NS 100000u
 
-/* exponential - drawn from the distribution of that mean (xorshift64 by Marsaglia, 2003) */
+/* exponential - draw from the distribution of that mean (xorshift64 by Marsaglia, 2003) */
 static uint64_t exponential(uint64_t mean_ns, uint64_t *random)
 {
 	*random ^= *random << 13;
@@ -23,7 +23,7 @@ static uint64_t exponential(uint64_t mean_ns, uint64_t *random)
 			  (double)mean_ns);
 }
 
-/* wait_until - mean_ns: how long such waits are on average */
+/* wait_until - wait; mean_ns: how long such waits are on average */
 static void wait_until(const struct serial_device *device, uint64_t until_ns, uint64_t mean_ns)
 {
 	uint64_t now_ns;

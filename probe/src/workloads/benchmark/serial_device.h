@@ -20,10 +20,10 @@ struct serial_device {
 	bool crowded;			       /* more threads wait than there are CPUs */
 };
 
-/* device_ask - wait in line, and be served. random: the caller's own state, not 0 */
+/* device_ask - queue for the device and be served. random: the caller's own state, not 0 */
 void device_ask(struct serial_device *device, uint64_t *random);
 
-/* device_think - do something else meanwhile */
+/* device_think - wait as a user does between two requests */
 void device_think(const struct serial_device *device, uint64_t *random);
 
 #endif

@@ -58,7 +58,7 @@ struct token_ring {
 	struct child_context *context;
 };
 
-/* own_switches - how often this thread has left a CPU, by itself or not */
+/* own_switches - count how often this thread has left a CPU, by itself or not */
 static uint64_t own_switches(void)
 {
 	struct rusage usage;
@@ -75,7 +75,7 @@ static void read_set(const uint8_t *set, uint64_t bytes)
 		(void)at[i];
 }
 
-/* new_set - memory of a task's own, written to, so that no two tasks read the same */
+/* new_set - allocate and write memory of a task's own, so that no two tasks read the same */
 static const uint8_t *new_set(uint64_t bytes)
 {
 	void *set;
@@ -89,7 +89,7 @@ static const uint8_t *new_set(uint64_t bytes)
 	return set;
 }
 
-/* settle - on the CPU, and with the priority, that a task is to have; returns 0, or an errno */
+/* settle - go to the CPU and the priority of a task; returns 0, or an errno */
 static int settle(const struct ring_plan *plan, size_t index)
 {
 	struct sched_param param = {.sched_priority = plan->priority};
@@ -189,7 +189,7 @@ static void task_ended(int number)
 	_exit(1);
 }
 
-/* notice_deaths - of processes; a thread takes all others along by itself */
+/* notice_deaths - notice the death of a process; a thread takes all others along */
 static void notice_deaths(struct child_context *context)
 {
 	struct sigaction action = {.sa_handler = task_ended, .sa_flags = SA_NOCLDSTOP};
@@ -256,8 +256,9 @@ static int open_channels(struct token_ring *ring, struct child_context *context)
 	return 0;
 }
 
-/* bytes_of_tasks - about what they take; each process has a table of the descriptors of all */
-static uint64_t bytes_of_tasks(const struct ring_plan *plan)
+/* estimate_bytes - estimate what the tasks take; each process has a table of the descriptors of all
+ */
+static uint64_t estimate_bytes(const struct ring_plan *plan)
 {
 	uint64_t files = OTHER_FILES;
 
@@ -275,7 +276,7 @@ int ring_open(struct token_ring **opened, struct child_context *context,
 	uint64_t there = room_available_bytes();
 	int error;
 
-	if (plan->set_bytes > there / plan->tasks || bytes_of_tasks(plan) + LEFT_FREE > there)
+	if (plan->set_bytes > there / plan->tasks || estimate_bytes(plan) + LEFT_FREE > there)
 		return child_fail(
 		    context, ENOMEM,
 		    "%zu tasks with sets of %llu bytes are more than the %llu MiB of memory that "
@@ -300,7 +301,7 @@ int ring_open(struct token_ring **opened, struct child_context *context,
 }
 
 /*
- * forget - let other address spaces take all identifiers of this CPU
+ * forget - make other address spaces use up all identifiers of this CPU
  *
  * Identifiers are given in turn. Which tasks of a ring that is one too large still have theirs when
  * they are next switched to, all of them never or half of them always, depends on the order in
@@ -319,7 +320,7 @@ static void forget(const struct token_ring *ring)
 	}
 }
 
-/* pass_round - let a token go round once, from ourselves to ourselves */
+/* pass_round - pass a token round once, from ourselves to ourselves */
 static bool pass_round(struct token_ring *ring, uint8_t token)
 {
 	const struct channel *next = &ring->channels[1 % ring->plan.tasks];

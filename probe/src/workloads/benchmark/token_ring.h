@@ -35,17 +35,17 @@ struct ring_block {
 int ring_open(struct token_ring **ring, struct child_context *context,
 	      const struct ring_plan *plan);
 
-/* ring_begin - see all tasks wait, none with an identifier; false where a task has died */
+/* ring_begin - wait until all tasks wait and have no identifier; false: a task has died */
 bool ring_begin(struct token_ring *ring);
 
-/* ring_round - let the token go round so often, and count; false where a task has died */
+/* ring_round - pass the token round so often, and count; false: a task has died */
 bool ring_round(struct token_ring *ring, uint64_t rounds, struct ring_block *block,
 		struct counters *counters);
 
-/* ring_alone - pass a token to ourselves as often; false where that cannot be done */
+/* ring_alone - pass a token to ourselves as often; false: that cannot be done */
 bool ring_alone(struct token_ring *ring, uint64_t rounds, struct ring_block *block);
 
-/* ring_end - let the tasks end, and wait for them */
+/* ring_end - end the tasks, and wait for them */
 void ring_end(struct token_ring *ring);
 
 #endif
