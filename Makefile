@@ -12,7 +12,7 @@ ARCHS := x86_64 aarch64 armv7
 # Passed on: make test ARGS='-k wheel', make bench-ten_khz ARGS=--help
 ARGS :=
 
-.PHONY: truth calibration help lab setup setup-dev setup-bench native-probe probes run test lint format schema \
+.PHONY: docs truth calibration help lab setup setup-dev setup-bench native-probe probes run test lint format schema \
 	bpf wheel bench constraints clean distclean
 
 help: ## this list
@@ -60,6 +60,9 @@ format: setup-dev ## write Python and C as the formatters want them
 	.venv/bin/ruff check --fix-only
 	.venv/bin/ruff format
 	find probe lab -name '*.[ch]' -exec .venv/bin/clang-format -i {} +
+
+docs: setup-dev ## build the documentation site into build/docs; a broken link is an error
+	@$(PYTHON_IN_VENV) -m sphinx -q -W --keep-going -b html docs build/docs
 
 schema: setup-dev ## write both ends of the wire from schema/wire.toml
 	@$(PYTHON_IN_VENV) tools/wiregen.py

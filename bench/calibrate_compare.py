@@ -5,7 +5,7 @@
 Each repetition simulates runs of 100,000 activations (latency_model.py), and has them judged as
 recordings are. The false alarms of looks, which lie near the level that they must not pass, are
 counted over more repetitions. What was simulated is kept and not simulated again: ended early, it
-goes on. With --write the tables are written to docs/calibration.md.
+goes on. With --write the tables are written to calibration.md.
 """
 
 from __future__ import annotations
@@ -307,7 +307,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("build/bench/calibrate_compare.jsonl"))
     parser.add_argument("--only", default="", help="situations with this in their name")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--write", action="store_true", help="write docs/calibration.md")
+    parser.add_argument("--write", action="store_true", help="write calibration.md")
     options = parser.parse_args()
     stamp: dict[str, Any] = {"rows": ROWS, "parts": {k: repr(v) for k, v in PARTS.items()}}
     book = ResultBook(options.results, stamp)

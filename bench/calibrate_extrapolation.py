@@ -5,7 +5,7 @@
 Each repetition simulates runs of 100,000 activations (latency_model.py) and asks for the latency
 that is exceeded once in the longest time that the gate allows. The truth is integrated, not
 simulated. What was simulated is kept and not simulated again: ended early, it goes on. After a
-change of the method remove what is kept. With --write the table is written to docs/calibration.md.
+change of the method remove what is kept. With --write the table is written to calibration.md.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def main() -> None:
         "--results", type=Path, default=Path("build/bench/calibrate_extrapolation.jsonl")
     )
     parser.add_argument("--only", default="", help="situations with this in their name")
-    parser.add_argument("--write", action="store_true", help="write docs/calibration.md")
+    parser.add_argument("--write", action="store_true", help="write calibration.md")
     options = parser.parse_args()
     book = ResultBook(
         options.results, {"rows": ROWS, "parts": {name: repr(one) for name, one in PARTS.items()}}

@@ -5,7 +5,7 @@
 Preventable share: 10 rounds of simulated runs (latency_model.py), with a cause that makes a known
 part of the tail and without it. Effects: 8 rounds of the four combinations of two knobs, of which
 the first multiplies the tail's scale, alone or only together with the second. With --write the
-tables are written to docs/calibration.md.
+tables are written to calibration.md.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=400)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--write", action="store_true", help="write docs/calibration.md")
+    parser.add_argument("--write", action="store_true", help="write calibration.md")
     options = parser.parse_args()
     with ProcessPoolExecutor(options.jobs) as pool:
         lines = [*shares(options.repetitions, pool), "", *effects(options.repetitions, pool)]

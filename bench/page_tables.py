@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "calibration.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "calibration.md"
 _END = "<!-- and so far -->"
 
 

@@ -3,7 +3,7 @@
 `make truth`, or `python bench/truth/truth.py [--for 90m] [--only WORDS] [--rounds N] [--mark]`
 
 Runs the plan (truth_plan.py), keeps every recording, marks every answer and writes the tables to
-docs/truth.md. What was run is not run again: ended early, it goes on where it was. --mark runs
+truth.md in docs. What was run is not run again: ended early, it goes on where it was. --mark runs
 nothing and marks what is there.
 """
 
@@ -22,7 +22,7 @@ from truth_plan import ROUNDS, plan
 from truth_runs import RunFailedError, is_made, make
 from truth_tables import tables
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "truth.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "truth.md"
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 

@@ -37,7 +37,7 @@ from whylate.summary.trials import summarize_trials
 pytestmark = pytest.mark.qemu
 
 SIZE = 256 << 10
-#: As docs/trials.md has it, but for the tsc, for which each run would boot anew.
+#: As docs/how-to/bench.md has it, but for the tsc, for which each run would boot anew.
 CLOCK_STUDY = """
 boards = ["pc"]
 runs = 6

@@ -1,4 +1,4 @@
-"""A few cases of the truth test (docs/truth.md): the whole of it is `make truth`."""
+"""A few cases of the truth test (docs/explanation/truth.md): the whole of it is `make truth`."""
 
 from __future__ import annotations
 

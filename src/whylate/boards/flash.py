@@ -41,7 +41,7 @@ def card_of(board: Board) -> CardMux:
     if card is None:
         raise BoardError(
             f"{board.name} has no SD mux: only boards on a labgrid bench can be flashed "
-            "(docs/boards-labgrid.md)"
+            "(docs/how-to/labgrid.md)"
         )
     return card
 

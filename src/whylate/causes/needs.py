@@ -1,6 +1,6 @@
 """What each cause needs to be named on a board, and so which are told apart there.
 
-The one table from causes to what the recorder must have (docs/recording.md names the tracepoints).
+The one table from causes to what the recorder must have (recording.md names the tracepoints).
 It is asked before a run, of what the recorder reports when it is tried for a moment, and after a
 run, of the same report in the manifest. A cause that cannot be named is not lost: its time counts
 as something else, most often as unexplained, and which that is follows from the rule in

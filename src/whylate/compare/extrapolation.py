@@ -98,7 +98,7 @@ def extrapolate(
     runs; no further than ten times the effective time observed (theta times the time); 400 episodes
     of which 200 are clusters of their own; none of them known by a lower bound alone; steady within
     and between runs; a shape that does not move with the threshold; no sign of a second mode. Its
-    errors are in docs/calibration.md; it cannot see what has not come.
+    errors are in docs/explanation/calibration.md; it cannot see what has not come.
     """
     effective_s = sum(run.seconds * (run.theta or 0.0) for run in runs)
     found: dict[str, str | None] = {

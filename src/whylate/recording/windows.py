@@ -1,7 +1,7 @@
 """windows.parquet and events.parquet: what the flight recorder kept of single activations.
 
 windows.parquet has a row for each recorded activation, in the order in which they were copied;
-events.parquet the events of all of them, in the same order (docs/recording.md has the columns).
+events.parquet the events of all of them, in the same order (recording.md has the columns).
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def return_level(
     Windows that overlap are one episode; episodes in clusters are not merged any further. Keeping
     only the latest of each cluster, as textbooks have it, biases the level where the members of a
     cluster are not alike (Fawcett and Walshaw 2007, Environmetrics 18; of the model of
-    docs/calibration.md low by an eighth to a quarter, and 95 % intervals held 62 to 82 %), and
+    calibration.md low by an eighth to a quarter, and 95 % intervals held 62 to 82 %), and
     clusters widen the interval all the same, for they lie within runs. Biased high a little where
     scales differ between runs.
 

@@ -148,7 +148,7 @@ def _check_image(plan: StudyPlan, one: Variant, applied: Applied) -> None:
         if board in names() or board == "local" or board.startswith("ssh://"):
             raise RequestError(
                 f"variant {one.name} sets the image, and {board} has no card: only boards on a "
-                "labgrid bench do (docs/boards-labgrid.md)"
+                "labgrid bench do (docs/how-to/labgrid.md)"
             )
 
 
