@@ -31,7 +31,7 @@ from whylate.cli.quantities import Load
 from whylate.recording.manifest import Manifest
 from whylate.recording.plan import LoadPlan, RunPlan, Setting
 from whylate.recording.reader import Recording, open_recording
-from whylate.recording.windows import read_windows
+from whylate.recording.recorder.windows import read_windows
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure

@@ -27,7 +27,12 @@ from whylate.run.progress import Quiet
 from whylate.run.several import Job, carry_out
 
 #: What turns the probe's words into a recording.
-_WRITERS = ("events.py", "raw_events.py", "windows.py", "recorder_book.py")
+_WRITERS = (
+    "events.py",
+    "recorder/raw_events.py",
+    "recorder/windows.py",
+    "recorder/assembler.py",
+)
 _INCLUDE = re.compile(r'^#include "([a-z_]+\.h)"', re.MULTILINE)
 LATE_QUANTILE = 0.999
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from whylate.causes.pieces import cut
 from whylate.recording.events import Window
-from whylate.recording.windows import WindowsWriter, read_windows
+from whylate.recording.recorder.windows import WindowsWriter, read_windows
 
 FOLDER = Path(__file__).parent / "golden"
 #: Names of threads that may be shown; empty in events that have none.

@@ -9,7 +9,7 @@ from golden_windows import FOLDER, told
 
 from whylate.causes.piece import Cause
 from whylate.causes.pieces import cut
-from whylate.recording.windows import read_windows
+from whylate.recording.recorder.windows import read_windows
 
 NAMES = sorted(path.name for path in FOLDER.iterdir())
 

@@ -24,7 +24,7 @@ from whylate.probe.client import (
     ProbeVersionError,
 )
 from whylate.probe.link import Link
-from whylate.recording.accounting import CpuBook
+from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.wire.frame import Frame, FrameDecoder, cobs_decode, cobs_encode, encode_frame
 from whylate.wire.messages import (
     FIRST_CONTROL,
@@ -70,18 +70,18 @@ class Tapped:
 class Run:
     """What came of a wakeup workload, kept as a recording would keep it."""
 
-    books: dict[int, CpuBook] = field(default_factory=dict)
+    books: dict[int, CpuAccounting] = field(default_factory=dict)
     frames: list[Frame] = field(default_factory=list)
     result: Result | None = None
 
     def take(self, frame: Frame, message: Message) -> None:
         self.frames.append(frame)
         if isinstance(message, CpuStarted):
-            self.books[message.cpu] = CpuBook(message)
+            self.books[message.cpu] = CpuAccounting(message)
         elif isinstance(message, Samples):
             book = self.books[message.cpu]
             rows = decode_samples(message, book.started.interval_ns, book.planned)
-            assert book.take(rows), "a block contradicts the ones before it"
+            assert book.add(rows), "a block contradicts the ones before it"
         elif isinstance(message, CpuResult):
             self.books[message.cpu].result = message
         elif isinstance(message, Result):

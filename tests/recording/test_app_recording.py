@@ -110,9 +110,9 @@ def test_without_its_stages_a_block_is_kept(tmp_path: Path) -> None:
 
 def test_rows_that_the_probe_did_not_count_void_the_run(tmp_path: Path) -> None:
     manifest = finish(app_journal(tmp_path / "r", *block(WAKEUPS), seen=3))
-    assert "the account does not close" in problems(manifest)
+    assert "the sample accounting does not close" in problems(manifest)
     manifest = finish(app_journal(tmp_path / "s", *block(WAKEUPS), seen=3, dropped=1))
-    assert "the account does not close" in problems(manifest)
+    assert "the sample accounting does not close" in problems(manifest)
 
 
 def test_a_block_that_comes_twice_is_refused(tmp_path: Path) -> None:

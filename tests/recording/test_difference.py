@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whylate.recording.difference import partings
-from whylate.recording.digest import SamplesDigest
 from whylate.recording.samples import CpuSamples
+from whylate.recording.workloads.activations.digest import SamplesDigest
 from whylate.wire.samples import Rows
 
 
@@ -64,7 +64,7 @@ def digest(*blocks: tuple[int, list[tuple[int, int, bool]]]) -> str:
     taken = SamplesDigest()
     for cpu, rows in blocks:
         columns = list(zip(*rows, strict=True))
-        taken.take(
+        taken.add(
             cpu,
             Rows(
                 np.array(columns[0], np.int64),

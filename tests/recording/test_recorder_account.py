@@ -9,7 +9,7 @@ from journals import journal
 
 from whylate.recording.finish import finish
 from whylate.recording.manifest import RecorderReport
-from whylate.recording.recorder_account import MOST_BUILD_IDS
+from whylate.recording.recorder.accounting import MOST_BUILD_IDS
 from whylate.wire.messages import (
     BuildId,
     Message,

@@ -14,13 +14,13 @@ from test_windows import NAMES, STARTED, WINDOW, events
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.finish import finish
-from whylate.recording.sound_windows import sound_windows
-from whylate.recording.windows import EVENTS, WINDOWS
+from whylate.recording.recorder.checked_windows import checked_windows
+from whylate.recording.recorder.windows import EVENTS, WINDOWS
 
 
 def test_what_whylate_wrote_is_read_as_it_is(tmp_path: Path) -> None:
     manifest = finish(journal(tmp_path / "r", STARTED, samples(), WINDOW, events(), *NAMES))
-    (window,) = sound_windows(tmp_path / "r", manifest)
+    (window,) = checked_windows(tmp_path / "r", manifest)
     assert window.activation == WINDOW.activation
     assert window.events
 
@@ -52,7 +52,7 @@ def test_what_there_cannot_be_is_said(
     manifest = finish(journal(tmp_path / "r", STARTED, samples(), WINDOW, events(), *NAMES))
     _changed(tmp_path / "r" / name, column, value, kind)
     with pytest.raises(RecordingError) as caught:
-        list(sound_windows(tmp_path / "r", manifest))
+        list(checked_windows(tmp_path / "r", manifest))
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -60,4 +60,4 @@ def test_what_there_cannot_be_is_said(
 def test_a_manifest_without_cpus_has_no_windows(tmp_path: Path) -> None:
     manifest = finish(journal(tmp_path / "r", STARTED, samples(), WINDOW, events(), *NAMES))
     with pytest.raises(RecordingError, match="CPU 0, which was not measured"):
-        list(sound_windows(tmp_path / "r", msgspec.structs.replace(manifest, cpus=[])))
+        list(checked_windows(tmp_path / "r", msgspec.structs.replace(manifest, cpus=[])))

@@ -16,9 +16,9 @@ from leb128 import leb128, zigzag
 from whylate.recording.errors import RecordingError
 from whylate.recording.events import USER_CODE, Kind
 from whylate.recording.finish import finish
-from whylate.recording.raw_events import enables
 from whylate.recording.reader import open_recording
-from whylate.recording.windows import EVENTS, WINDOWS, read_windows
+from whylate.recording.recorder.raw_events import enables
+from whylate.recording.recorder.windows import EVENTS, WINDOWS, read_windows
 from whylate.wire.constants import NOT_SEEN, EventKind
 from whylate.wire.messages import (
     Events,

@@ -18,8 +18,8 @@ from c_programs import FLAGS
 from whylate.causes.answer import answer_of
 from whylate.causes.pieces import cut
 from whylate.recording.reader import Recording, open_recording
+from whylate.recording.recorder.windows import read_windows
 from whylate.recording.samples import CpuSamples
-from whylate.recording.windows import read_windows
 from whylate.wire.app_samples import ORIGINS
 
 pytestmark = [

@@ -18,10 +18,10 @@ from whylate.causes.pieces import cut
 from whylate.recording.activation import Activation
 from whylate.recording.events import Why, Window
 from whylate.recording.plan import RunPlan
+from whylate.recording.recorder.windows import read_windows
 from whylate.recording.traces.cutout import CutOut
 from whylate.recording.traces.read import read_trace
 from whylate.recording.traces.watch import Watch
-from whylate.recording.windows import read_windows
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure

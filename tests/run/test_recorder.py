@@ -19,7 +19,7 @@ from whylate.causes.pieces import cut
 from whylate.recording.events import Kind
 from whylate.recording.plan import RunPlan, Setting
 from whylate.recording.reader import open_recording
-from whylate.recording.windows import read_windows
+from whylate.recording.recorder.windows import read_windows
 from whylate.recording.workloads.activations import Engine, RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 import pytest
 
-from whylate.recording.windows import SUMS, WHY
+from whylate.recording.recorder.windows import SUMS, WHY
 from whylate.recording.workloads.clock import HOWS
 from whylate.recording.workloads.memory import PAGES, ROUTINES, SOURCES, WHATS
 from whylate.recording.workloads.switch import OVERS

@@ -24,9 +24,9 @@ from whylate.causes.switching import less_switching, ordinary_switching_ns, with
 from whylate.recording.events import Window
 from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.reader import Recording
+from whylate.recording.recorder.checked_windows import checked_windows
+from whylate.recording.recorder.windows import read_windows
 from whylate.recording.samples import CpuSamples
-from whylate.recording.sound_windows import sound_windows
-from whylate.recording.windows import read_windows
 
 #: Late are the slowest of so many, unless a threshold was given.
 TAIL_OF = 1000
@@ -78,7 +78,7 @@ def answer_of(recording: Recording, *, threshold_ns: int | None = None, stories:
     found = answer(
         recording.manifest,
         recording.samples,
-        sound_windows(recording.directory, recording.manifest) if recorded else (),
+        checked_windows(recording.directory, recording.manifest) if recorded else (),
         threshold_ns=threshold_ns,
         stories=stories,
     )
@@ -94,7 +94,7 @@ def stories_of(recording: Recording) -> Iterator[Story]:
     switching_ns = ordinary_switching_ns(
         [
             tell.story(window).accounted
-            for window in sound_windows(recording.directory, recording.manifest)
+            for window in checked_windows(recording.directory, recording.manifest)
             if window.why == "body"
         ]
     )

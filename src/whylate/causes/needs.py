@@ -85,7 +85,7 @@ _HAD = {
     "nmi:nmi_handler": "which x86 alone has",
 }
 _X86 = frozenset({"x86_64", "i686", "i586", "i386"})
-#: Of their code it is known what switches interrupts on (whylate.recording.raw_events).
+#: Of their code it is known what switches interrupts on (whylate.recording.recorder.raw_events).
 _KNOWN_CODE = _X86 | {"aarch64"}
 ENOENT = 2
 

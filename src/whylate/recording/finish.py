@@ -11,6 +11,7 @@ from whylate.recording import former_schema
 from whylate.recording import journal as journal_file
 from whylate.recording.console import ConsoleAccount, read_account, read_console
 from whylate.recording.crashes import find_crashes
+from whylate.recording.decoder import JournalDecoder
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.journal import OPENING, Closing, Opening, read_journal, sync_directory
 from whylate.recording.manifest import (
@@ -25,9 +26,9 @@ from whylate.recording.manifest import (
 )
 from whylate.recording.parquet import SamplesWriter, create_afresh
 from whylate.recording.plan import RunPlan
-from whylate.recording.reading import Reading
-from whylate.recording.recorder_book import RecorderBook, read_names
+from whylate.recording.recorder.assembler import WindowAssembler, read_names
 from whylate.recording.repetitions import write_repetitions
+from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.wire.frame import FrameCounts
 
 MANIFEST = "manifest.json"
@@ -51,28 +52,25 @@ def finish(directory: Path) -> Manifest:
         writer = SamplesWriter(directory, app=opening.plan.target is not None)
     except OSError as error:
         raise _unwritable(directory, error) from None
-    reading = Reading(writer.rows, opening)
+    decoder = JournalDecoder(writer.rows, opening)
     try:
-        reading.recorder = _recorder_book(directory, opening)
+        decoder.recorder = _window_assembler(directory, opening)
         for frame in frames:
-            reading.take(frame)
-        for cpu in list(reading.waiting):
-            reading.pass_on(cpu)
-        if reading.recorder is not None:
-            reading.recorder.close()
-        manifest = _manifest(directory, reading, counts)
-        if reading.repetitions is None:
+            decoder.add(frame)
+        decoder.close()
+        manifest = _manifest(directory, decoder, counts)
+        if decoder.repetitions is None:
             writer.close()
         else:
             writer.abandon()
-            assembler = reading.repetitions
+            assembler = decoder.repetitions
             write_repetitions(directory, assembler.workload, assembler.repetitions())
         _write_manifest(directory, manifest)
     except OSError as error:
-        _abandon(writer, reading)
+        _abandon(writer, decoder)
         raise _unwritable(directory, error) from None
     except RecordingError:
-        _abandon(writer, reading)
+        _abandon(writer, decoder)
         raise
     journal.unlink()
     return manifest
@@ -99,17 +97,17 @@ def _opening(directory: Path) -> Opening:
     )
 
 
-def _recorder_book(directory: Path, opening: Opening) -> RecorderBook | None:
+def _window_assembler(directory: Path, opening: Opening) -> WindowAssembler | None:
     if opening.plan.recorder is None:
         return None
     machine = {"armv7": "armv7l"}.get(opening.probe_arch, opening.probe_arch)
-    return RecorderBook(directory, read_names(directory / journal_file.NAME), machine)
+    return WindowAssembler(directory, read_names(directory / journal_file.NAME), machine)
 
 
-def _abandon(writer: SamplesWriter, reading: Reading) -> None:
+def _abandon(writer: SamplesWriter, decoder: JournalDecoder) -> None:
     writer.abandon()
-    if reading.recorder is not None:
-        reading.recorder.abandon()
+    if decoder.recorder is not None:
+        decoder.recorder.abandon()
 
 
 def _unwritable(directory: Path, error: OSError) -> DiskError:
@@ -130,34 +128,38 @@ def _write_manifest(directory: Path, manifest: Manifest) -> None:
     sync_directory(directory)
 
 
-def _manifest(directory: Path, reading: Reading, counts: FrameCounts) -> Manifest:
-    opening, closing = reading.opening, reading.closing
+def _manifest(directory: Path, decoder: JournalDecoder, counts: FrameCounts) -> Manifest:
+    opening, closing, activations = decoder.opening, decoder.closing, decoder.activations
     account = read_account(directory)
     crashes = _crashes(directory, account)
     return Manifest(
         format="whylate-recording",
         schema_version=SCHEMA_VERSION,
-        state=_state(closing, reading),
+        state=_state(closing, decoder),
         created=opening.created,
         whylate=opening.whylate,
         board=opening.board,
         clock=opening.clock,
         plan=opening.plan,
-        cpus=[book.account() for book in reading.books.values()],
-        loads=[load.report() for load in reading.loads],
+        cpus=[accounting.account() for accounting in _accountings(decoder)],
+        loads=[load.report() for load in decoder.loads],
         facts=opening.facts,
         changes=closing.changes if closing is not None else [],
-        probe=_probe_report(opening, closing, reading),
+        probe=_probe_report(opening, closing, decoder),
         # A crash is why; that the line broke and the load died comes of it.
-        problems=_crash_problems(crashes, account) + _problems(opening, closing, reading, counts),
-        samples_sha256=reading.digest.hexdigest() if reading.repetitions is None else None,
+        problems=_crash_problems(crashes, account) + _problems(opening, closing, decoder, counts),
+        samples_sha256=activations.digest.hexdigest() if activations is not None else None,
         crashes=crashes,
-        recorder=reading.recorder.report() if reading.recorder is not None else None,
-        threads=_thread_names(reading),
-        app_end=reading.app_end,
-        events=[reading.events[cpu] for cpu in sorted(reading.events)],
-        turns=reading.repetitions.reports() if reading.repetitions is not None else [],
+        recorder=decoder.recorder.report() if decoder.recorder is not None else None,
+        threads=_thread_names(decoder),
+        app_end=decoder.app_end,
+        events=[events for _, events in sorted(activations.events.items())] if activations else [],
+        turns=decoder.repetitions.reports() if decoder.repetitions is not None else [],
     )
+
+
+def _accountings(decoder: JournalDecoder) -> list[CpuAccounting]:
+    return list(decoder.activations.accountings.values()) if decoder.activations else []
 
 
 def _crashes(directory: Path, account: ConsoleAccount | None) -> list[CrashReport]:
@@ -190,19 +192,21 @@ def _crash_problems(crashes: list[CrashReport], account: ConsoleAccount | None) 
     return problems
 
 
-def _state(closing: Closing | None, reading: Reading) -> State:
+def _state(closing: Closing | None, decoder: JournalDecoder) -> State:
     if closing is None:
         return "recovered"
-    return closing.state if reading.whole else "cut"
+    return closing.state if decoder.whole else "cut"
 
 
-def _probe_report(opening: Opening, closing: Closing | None, reading: Reading) -> ProbeReport:
+def _probe_report(
+    opening: Opening, closing: Closing | None, decoder: JournalDecoder
+) -> ProbeReport:
     return ProbeReport(
         version=opening.probe_version,
         arch=opening.probe_arch,
         sha256=opening.probe_sha256,
-        cpu_time_ns=reading.result.cpu_time_ns if reading.result is not None else None,
-        peak_memory_bytes=reading.result.peak_memory if reading.result is not None else None,
+        cpu_time_ns=decoder.result.cpu_time_ns if decoder.result is not None else None,
+        peak_memory_bytes=decoder.result.peak_memory if decoder.result is not None else None,
         clock_resolution_ns=opening.clock_resolution_ns,
         clock_read_ns=opening.clock_read_ns,
         frames=closing.frames if closing is not None else 0,
@@ -212,16 +216,16 @@ def _probe_report(opening: Opening, closing: Closing | None, reading: Reading) -
     )
 
 
-def _thread_names(reading: Reading) -> list[ThreadName]:
+def _thread_names(decoder: JournalDecoder) -> list[ThreadName]:
     """Return the names of a watched program's threads, as far as the probe told them."""
-    if reading.recorder is None:
+    if decoder.recorder is None or decoder.activations is None:
         return []
-    named = reading.recorder.process_names(reading.threads)
+    named = decoder.recorder.process_names(decoder.activations.threads)
     return [ThreadName(pid, name) for pid, name in sorted(named.items())]
 
 
 def _problems(
-    opening: Opening, closing: Closing | None, reading: Reading, counts: FrameCounts
+    opening: Opening, closing: Closing | None, decoder: JournalDecoder, counts: FrameCounts
 ) -> list[Problem]:
     problems = list(opening.problems)
     if closing is not None:
@@ -234,33 +238,33 @@ def _problems(
                 fatal=True,
             )
         )
-    damaged = counts.damaged + counts.oversized + counts.foreign + reading.malformed
+    damaged = counts.damaged + counts.oversized + counts.foreign + decoder.malformed
     if damaged:
         problems.append(
             Problem("journal", f"{damaged} records of the journal were damaged", fatal=True)
         )
-    if not reading.started:
+    if not decoder.started:
         problems.append(Problem("no-start", "the workload was never started", fatal=True))
     complete = (
-        _state(closing, reading) == "complete"
-        and not _stopped(opening.plan, reading)
+        _state(closing, decoder) == "complete"
+        and not _stopped(opening.plan, decoder)
         and not _reached(opening.plan, closing)
-        and reading.app_end is None
+        and decoder.app_end is None
     )
-    for book in reading.books.values():
-        problems += book.problems()
-        problems += book.departures(opening.plan, complete=complete)
-    if reading.repetitions is not None:
-        faults = reading.repetitions.faults(complete=_state(closing, reading) == "complete")
+    for accounting in _accountings(decoder):
+        problems += accounting.problems()
+        problems += accounting.departures(opening.plan, complete=complete)
+    if decoder.repetitions is not None:
+        faults = decoder.repetitions.faults(complete=_state(closing, decoder) == "complete")
         problems += [
-            Problem("account", f"the account does not close: {fault}", fatal=True)
+            Problem("account", f"the sample accounting does not close: {fault}", fatal=True)
             for fault in faults
         ]
-    if reading.recorder is not None:
-        problems += reading.recorder.problems()
-    if reading.app_end is not None:
-        problems.append(Problem("app-ended", _ended(reading.app_end), fatal=False))
-    return problems + reading.notes
+    if decoder.recorder is not None:
+        problems += decoder.recorder.problems()
+    if decoder.app_end is not None:
+        problems.append(Problem("app-ended", _ended(decoder.app_end), fatal=False))
+    return problems + decoder.notes
 
 
 def _ended(end: AppEnd) -> str:
@@ -268,10 +272,10 @@ def _ended(end: AppEnd) -> str:
     return f"the program ended by itself, {how}, and the run with it"
 
 
-def _stopped(plan: RunPlan, reading: Reading) -> bool:
+def _stopped(plan: RunPlan, decoder: JournalDecoder) -> bool:
     """Return whether the run was to end at a late activation, and did."""
     wanted = plan.recorder is not None and plan.recorder.stop_above_ns is not None
-    return wanted and any(note.code == STOPPED for note in reading.notes)
+    return wanted and any(note.code == STOPPED for note in decoder.notes)
 
 
 def _reached(plan: RunPlan, closing: Closing | None) -> bool:

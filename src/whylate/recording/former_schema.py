@@ -23,6 +23,9 @@ _PLAN = ("cpus", "loads", "settings", "virtual_time", "seed", "host_cpus")
 def convert_manifest(manifest: dict[str, Any]) -> dict[str, Any]:
     """Return a decoded manifest.json as one of schema 6; raises one of ERRORS."""
     manifest = {**manifest, "plan": convert_plan(manifest["plan"])}
+    recorder = manifest.get("recorder")
+    if recorder is not None:
+        manifest["recorder"] = _renamed(recorder, {"passed_over": "rate_limited"})
     turns = manifest.pop("trials", [])
     manifest["turns"] = [_renamed(turn, {"trial": "turn"}) for turn in turns]
     return manifest

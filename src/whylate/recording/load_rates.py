@@ -18,7 +18,7 @@ SHORTEST_NS = 100_000_000
 
 
 @dataclass
-class LoadBook:
+class LoadAccounting:
     """The totals of one load as they came in, and when measuring began and ended."""
 
     plan: LoadPlan
@@ -27,8 +27,8 @@ class LoadBook:
     during: list[tuple[int, int]] = field(default_factory=list)
     error: str | None = None
 
-    def take(self, report: LoadWork, measuring: bool) -> None:
-        """Enter a report of the probe."""
+    def add(self, report: LoadWork, measuring: bool) -> None:
+        """Add a report of the probe."""
         point = (report.now_ns, report.work)
         if not measuring:
             self.before.append(point)

@@ -143,8 +143,8 @@ class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ring_events: int
     sources: list[SourceReport]
     windows: int
-    #: Late activations that were not copied because too many came at a time.
-    passed_over: int
+    #: Late activations of which no window was copied, for too many came at a time.
+    rate_limited: int
     events: int
     missed: int
     #: Runs of its programs, or events; and the time that all of them took where the kernel
@@ -219,7 +219,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changes: list[Change]
     probe: ProbeReport
     problems: list[Problem]
-    #: SHA-256 of all samples (whylate.recording.digest); None in recordings of schema 1.
+    #: SHA-256 of all samples (workloads/activations/digest.py); None in recordings of schema 1.
     samples_sha256: str | None = None
     crashes: list[CrashReport] = []
     #: None where no recorder was asked for.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from whylate.probe.client import Client, ProbeRefusedError, ProbeTimeoutError
 from whylate.recording.manifest import RecorderReport
-from whylate.recording.recorder_account import RecorderAccount
+from whylate.recording.recorder.accounting import RecorderAccounting
 from whylate.wire.codec import WireError
 from whylate.wire.frame import Frame
 from whylate.wire.messages import Message, Recorder, Result, Wakeup
@@ -33,14 +33,14 @@ def try_recorder(client: Client, cpus: Sequence[int]) -> RecorderReport:
     What was attached is removed again. A board that can record nothing gives a report without an
     engine, which says why. Raises ProbeError.
     """
-    account = RecorderAccount()
+    account = RecorderAccounting()
     ended = False
 
     def take(frame: Frame, message: Message) -> None:
         nonlocal ended
         del frame
         with contextlib.suppress(WireError):
-            account.take(message)
+            account.add(message)
         ended = ended or isinstance(message, Result)
 
     before, client.on_message = client.on_message, take

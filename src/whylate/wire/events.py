@@ -1,7 +1,7 @@
 """Events and stages as they travel.
 
 An event is what the recorder keeps of it: a kind and six numbers, whose meaning is in
-schema/wire.toml. What they mean in words is whylate.recording.raw_events' to say.
+schema/wire.toml. What they mean in words is whylate.recording.recorder.raw_events' to say.
 """
 
 from __future__ import annotations

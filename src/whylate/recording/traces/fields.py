@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from whylate.recording.events import Event, Kind
-from whylate.recording.raw_events import LONGEST_NAME, VECTORS
+from whylate.recording.recorder.raw_events import LONGEST_NAME, VECTORS
 from whylate.recording.shown import shown
 
 #: Time in ns, kind (None: what precedes was not observed), the text of the fields or the event

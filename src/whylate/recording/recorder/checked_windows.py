@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from whylate.recording import windows
 from whylate.recording.errors import RecordingError
 from whylate.recording.events import Window
 from whylate.recording.manifest import Manifest
+from whylate.recording.recorder import windows
 
 #: No time of a board's clock is further from zero, so that sums and differences of two are int64.
 MOST_NS = 1 << 61
 
 
-def sound_windows(directory: Path, manifest: Manifest) -> Iterator[Window]:
+def checked_windows(directory: Path, manifest: Manifest) -> Iterator[Window]:
     """Yield the windows of a recording as read_windows() does; raises RecordingError.
 
     All types are what whylate writes, nothing is missing that has a value in every row, times are

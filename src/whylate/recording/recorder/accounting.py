@@ -1,4 +1,4 @@
-"""What the flight recorder said of itself: its engine, its sources, its symbols, its cost."""
+"""What the flight recorder reports: its engine, its sources, its symbols, its cost."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ MOST_BUILD_IDS = 100
 LONGEST_BUILD_ID = 64
 
 
-class RecorderAccount:
-    """Takes what the recorder says of itself, and makes the manifest's report of it."""
+class RecorderAccounting:
+    """Collects the recorder's reports for the manifest."""
 
     def __init__(self) -> None:
         self._sources: list[SourceReport] = []
@@ -44,17 +44,17 @@ class RecorderAccount:
         """Whether events were recorded."""
         return self._started is not None
 
-    def take(self, message: Message) -> bool:
-        """Take a message; return whether it was about the recorder. Raises WireError."""
+    def add(self, message: Message) -> bool:
+        """Add a message; return whether it was about the recorder. Raises WireError."""
         match message:
             case RecorderStarted():
                 self._started = message
             case RecorderSource():
-                self._source(message)
+                self._add_source(message)
             case Symbols():
-                self._take_symbols(message)
+                self._add_symbols(message)
             case BuildIdMessage():
-                self._build_id(message)
+                self._add_build_id(message)
             case RecorderCost():
                 self._cost = message
             case RecorderResult():
@@ -68,20 +68,20 @@ class RecorderAccount:
         return True
 
     def refuse(self, text: str) -> None:
-        """Take why there is none."""
+        """Add why there is none."""
         if self._started is None:
             self.refused = shown(text, 400)
 
-    def _source(self, message: RecorderSource) -> None:
+    def _add_source(self, message: RecorderSource) -> None:
         if len(self._sources) < MOST_SOURCES:
             self._sources.append(SourceReport(shown(message.name, 80), message.error))
 
-    def _take_symbols(self, message: Symbols) -> None:
+    def _add_symbols(self, message: Symbols) -> None:
         if message.named > message.addresses:
             raise WireError("more symbols than addresses")
         self._symbols = message
 
-    def _build_id(self, message: BuildIdMessage) -> None:
+    def _add_build_id(self, message: BuildIdMessage) -> None:
         if not 0 < len(message.id) <= LONGEST_BUILD_ID:
             raise WireError("a build id of an impossible length")
         if len(self._build_ids) < MOST_BUILD_IDS:
@@ -97,7 +97,7 @@ class RecorderAccount:
             ring_events=started.ring_events if started is not None else 0,
             sources=self._sources,
             windows=windows,
-            passed_over=result.rate_limited if result is not None else 0,
+            rate_limited=result.rate_limited if result is not None else 0,
             events=result.events if result is not None else 0,
             missed=result.missed if result is not None else 0,
             runs=result.runs if result is not None and result.runs else None,
@@ -110,14 +110,14 @@ class RecorderAccount:
         )
 
     def _symbols_report(self) -> SymbolsReport | None:
-        found = self._symbols
-        if found is None:
+        symbols = self._symbols
+        if symbols is None:
             return None
         return SymbolsReport(
-            shown=bool(found.shown),
-            kptr_restrict=found.kptr_restrict if found.kptr_restrict >= 0 else None,
-            lowered=bool(found.lowered),
-            addresses=found.addresses,
-            named=found.named,
+            shown=bool(symbols.shown),
+            kptr_restrict=symbols.kptr_restrict if symbols.kptr_restrict >= 0 else None,
+            lowered=bool(symbols.lowered),
+            addresses=symbols.addresses,
+            named=symbols.named,
             build_ids=self._build_ids,
         )

@@ -1,9 +1,8 @@
-"""The account of a run: every activation expected is seen, an overrun, or dropped.
+"""Sample accounting: expected = seen + overrun + dropped.
 
-What was expected comes from the schedule alone (start, end, interval). What was seen and what
-overran is counted from the rows, what was dropped from the gaps between them, and the probe kept
-counts of its own. Where these do not agree the account does not close, and that is a problem
-that voids the run: it is never made to fit.
+`expected` comes from the schedule alone (start, end, interval), `seen` and `overrun` from the rows,
+`dropped` from the gaps between them; the probe counts too. A run whose sample accounting does not
+close gets no verdict.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ def expected_activations(start_ns: int, end_ns: int, interval_ns: int) -> int:
 
 
 @dataclass
-class CpuBook:
-    """The running account of one CPU while its blocks come in."""
+class CpuAccounting:
+    """The sample accounting of one CPU while its blocks come in."""
 
     started: CpuStarted
     seen: int = 0
     overrun: int = 0
     gaps: int = 0
-    #: The activation after the last one that a row was taken of.
+    #: The activation after the last row.
     next: int = 0
-    #: What the probe said it had finished with, by its progress messages.
+    #: The activation that the probe had reached, by its progress messages.
     progress: int = 0
     result: CpuResult | None = None
     refused: int = 0
@@ -47,8 +46,8 @@ class CpuBook:
             self.started.start_ns, self.started.end_ns, self.started.interval_ns
         )
 
-    def take(self, rows: Rows) -> bool:
-        """Enter the rows of a block; False where they contradict what was entered before."""
+    def add(self, rows: Rows) -> bool:
+        """Add the rows of a block; return False where they contradict earlier ones."""
         if rows.activation.size == 0:
             return True
         first = int(rows.activation[0])
@@ -63,18 +62,18 @@ class CpuBook:
         return True
 
     def end_ns(self) -> int:
-        """When the measuring ended: as the probe reported, else as far as it is known to be."""
+        """Return the end of the measurement: as the probe reported it, else its lower bound."""
         if self.result is not None:
             return self.result.end_ns
         known = max(self.next, min(self.progress, self.planned))
         return self.started.start_ns + known * self.started.interval_ns
 
     def expected(self) -> int:
-        """Return how many activations there should be, up to the end."""
+        """Return how many activations were due up to the end."""
         return expected_activations(self.started.start_ns, self.end_ns(), self.started.interval_ns)
 
     def account(self) -> CpuAccount:
-        """Close the account. Rows are taken to lie before the end: problems() says otherwise."""
+        """Return the figures of the manifest. problems() reports rows behind the end."""
         started = self.result or self.started
         expected = self.expected()
         return CpuAccount(
@@ -91,25 +90,25 @@ class CpuBook:
         )
 
     def departures(self, plan: RunPlan, *, complete: bool) -> list[Problem]:
-        """Return where the probe did something else than what was planned."""
-        one, result, workload = self.started, self.result, plan.activations
+        """Return where the probe did not do what was planned."""
+        started, result, workload = self.started, self.result, plan.activations
         if workload is None:
             return []
         faults: list[str] = []
-        if one.cpu not in plan.measured_cpus or one.interval_ns != workload.interval_ns:
-            faults.append(f"CPU {one.cpu} every {one.interval_ns} ns")
+        if started.cpu not in plan.measured_cpus or started.interval_ns != workload.interval_ns:
+            faults.append(f"CPU {started.cpu} every {started.interval_ns} ns")
         # Threads start within one interval of each other, and end together.
-        if one.end_ns - one.start_ns < workload.duration_ns - workload.interval_ns:
-            faults.append(f"CPU {one.cpu} for {one.end_ns - one.start_ns} ns")
-        if complete and result is not None and result.end_ns != one.end_ns:
-            faults.append(f"CPU {one.cpu} only until {result.end_ns} ns, not {one.end_ns}")
+        if started.end_ns - started.start_ns < workload.duration_ns - workload.interval_ns:
+            faults.append(f"CPU {started.cpu} for {started.end_ns - started.start_ns} ns")
+        if complete and result is not None and result.end_ns != started.end_ns:
+            faults.append(f"CPU {started.cpu} only until {result.end_ns} ns, not {started.end_ns}")
         return [
             Problem("plan", f"the probe measured {fault}, which was not planned", fatal=True)
             for fault in faults
         ]
 
     def problems(self) -> list[Problem]:
-        """Return what does not agree, as problems that void the run."""
+        """Return why the accounting does not close: fatal problems."""
         cpu, account, result = self.started.cpu, self.account(), self.result
         faults: list[str] = []
         if account.expected != account.seen + account.overrun + account.dropped:
@@ -130,6 +129,6 @@ class CpuBook:
                 f"{account.seen}, {account.overrun} and {account.dropped}"
             )
         return [
-            Problem("account", f"the account does not close: {fault}", fatal=True)
+            Problem("account", f"the sample accounting does not close: {fault}", fatal=True)
             for fault in faults
         ]

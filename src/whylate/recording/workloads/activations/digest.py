@@ -1,4 +1,4 @@
-"""One number for all samples of a run: two runs that repeat each other have the same."""
+"""A digest of all samples of a run: runs that repeat each other have the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SamplesDigest:
     def __init__(self) -> None:
         self._cpus: dict[int, hashlib._Hash] = {}
 
-    def take(self, cpu: int, rows: Rows) -> None:
+    def add(self, cpu: int, rows: Rows) -> None:
         """Add the next rows of a CPU, however they are cut into blocks."""
         packed = np.empty(rows.activation.size, _ROW)
         packed["activation"] = rows.activation
@@ -26,7 +26,7 @@ class SamplesDigest:
         self._cpus.setdefault(cpu, hashlib.sha256()).update(packed.tobytes())
 
     def hexdigest(self) -> str:
-        """Return the digest of what was taken so far."""
+        """Return the digest of the rows so far."""
         whole = hashlib.sha256()
         for cpu, digest in sorted(self._cpus.items()):
             whole.update(f"{cpu} {digest.hexdigest()}\n".encode())

@@ -8,9 +8,9 @@ from pathlib import Path
 from whylate.recording.events import Window
 from whylate.recording.journal import read_journal
 from whylate.recording.manifest import Problem, RecorderReport
-from whylate.recording.raw_events import Names, events_of
-from whylate.recording.recorder_account import RecorderAccount
-from whylate.recording.windows import WHY, WindowsWriter
+from whylate.recording.recorder.accounting import RecorderAccounting
+from whylate.recording.recorder.raw_events import Names, events_of
+from whylate.recording.recorder.windows import WHY, WindowsWriter
 from whylate.wire.codec import WireError
 from whylate.wire.events import RawEvent, decode_events
 from whylate.wire.messages import (
@@ -37,22 +37,21 @@ def read_names(journal: Path) -> Names:
     return names
 
 
-class RecorderBook:
-    """Takes the recorder's messages in order and writes the windows; raises OSError."""
+class WindowAssembler:
+    """Builds windows from messages in their order, and writes them; raises OSError."""
 
     def __init__(self, directory: Path, names: Names, machine: str) -> None:
         self._writer = WindowsWriter(directory)
         self._names = names
         self._machine = machine
-        #: What it says of itself.
-        self.account = RecorderAccount()
+        self.accounting = RecorderAccounting()
         self._window: WindowMessage | None = None
         self._raw: dict[int, list[RawEvent]] = {}
         #: Windows of which events are missing on the way.
         self.torn = 0
 
-    def window(self, message: WindowMessage) -> None:
-        """Take the beginning of a window; raises WireError for what cannot be one."""
+    def begin(self, message: WindowMessage) -> None:
+        """Begin a window; raises WireError for an impossible one."""
         self.flush()
         times = (message.due_ns, message.run_ns, message.timer_ns, message.waking_ns,
                  message.switched_ns, message.observed_ns, message.activation)  # fmt: skip
@@ -63,16 +62,16 @@ class RecorderBook:
         self._window = message
         self._raw = {}
 
-    def events(self, message: Events) -> None:
-        """Take events of the window; raises WireError."""
+    def add_events(self, message: Events) -> None:
+        """Add events of the window; raises WireError."""
         if self._window is None:
             raise WireError("events of no window")
         self._raw.setdefault(message.cpu, []).extend(decode_events(message, self._window.due_ns))
 
-    def result(self, message: RecorderResult) -> None:
-        """Take what it did, behind its last window."""
+    def end(self, message: RecorderResult) -> None:
+        """Add the recorder's totals, behind its last window."""
         self.flush()
-        self.account.take(message)
+        self.accounting.add(message)
 
     def flush(self) -> None:
         """Write the window that is being put together."""
@@ -123,12 +122,12 @@ class RecorderBook:
 
     def report(self) -> RecorderReport:
         """Return what the recorder did."""
-        return self.account.report(self._writer.count)
+        return self.accounting.report(self._writer.count)
 
     def problems(self) -> list[Problem]:
         """Return what the user should know of it."""
-        if not self.account.has_begun:
-            why = self.account.refused or "the probe did not say why"
+        if not self.accounting.has_begun:
+            why = self.accounting.refused or "the probe did not say why"
             return [Problem("recorder", f"nothing was recorded beside the samples: {why}",
                             fatal=False)]  # fmt: skip
         if self.torn:

@@ -1,0 +1,1 @@
+"""The flight recorder's windows: from messages to windows.parquet and events.parquet."""

@@ -1,0 +1,124 @@
+"""Building samples from the probe's messages: what workloads with activations share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.recording.manifest import CpuEvents
+from whylate.recording.workloads.activations.accounting import CpuAccounting
+from whylate.recording.workloads.activations.digest import SamplesDigest
+from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.wire.app_samples import Threads
+from whylate.wire.codec import WireError
+from whylate.wire.messages import CpuEvents as CpuEventsMessage
+from whylate.wire.messages import (
+    CpuResult,
+    CpuStarted,
+    Message,
+    Progress,
+    Samples,
+    SampleStages,
+    SampleThreads,
+)
+from whylate.wire.samples import Rows
+
+Stages = NDArray[np.int64]
+#: Given the rows of a CPU, their stages, and whose they are in the workload app.
+Sink = Callable[[int, Rows, Stages | None, Threads | None], None]
+
+
+class ActivationAssembler(ABC):
+    """Builds rows and the sample accounting of each CPU, and passes the rows to the sink."""
+
+    def __init__(self, sink: Sink) -> None:
+        self.sink = sink
+        self.accountings: dict[int, CpuAccounting] = {}
+        self.digest = SamplesDigest()
+        #: Threads of a watched program of which there are rows.
+        self.threads: set[int] = set()
+        #: What was counted of each CPU's measuring thread.
+        self.events: dict[int, CpuEvents] = {}
+
+    @property
+    def started(self) -> bool:
+        """Whether measuring has begun."""
+        return bool(self.accountings)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every CPU came to its end."""
+        return all(accounting.result for accounting in self.accountings.values())
+
+    @abstractmethod
+    def start(self, message: CpuStarted) -> None:
+        """Add a CPU; raises WireError."""
+
+    @abstractmethod
+    def add_samples(self, accounting: CpuAccounting, message: Samples) -> None:
+        """Add a block of samples; raises WireError."""
+
+    @abstractmethod
+    def add_stages(self, message: SampleStages) -> None:
+        """Add the stages of the last block of its CPU; raises WireError."""
+
+    def add_threads(self, message: SampleThreads) -> None:
+        """Add whose the activations of the last block are; raises WireError."""
+        raise WireError(f"threads on CPU {message.cpu} of a workload that has none")
+
+    def end(self, accounting: CpuAccounting, message: CpuResult) -> None:
+        """Add what the probe counted of a CPU; raises WireError."""
+        accounting.result = message
+
+    @abstractmethod
+    def close(self) -> None:
+        """Pass on what waits."""
+
+    def add(self, message: Message, counters: Sequence[CounterPlan]) -> bool:
+        """Add a message; return whether it was of activations. Raises WireError."""
+        match message:
+            case CpuStarted():
+                self.start(message)
+            case Samples():
+                self.add_samples(self._accounting(message.cpu), message)
+            case SampleStages():
+                self.add_stages(message)
+            case SampleThreads():
+                self.add_threads(message)
+            case CpuResult():
+                self._end(message)
+            case Progress():
+                self._progress(message)
+            case CpuEventsMessage():
+                self._accounting(message.cpu)
+                self.events[message.cpu] = _cpu_events(message, counters)
+            case _:
+                return False
+        return True
+
+    def _accounting(self, cpu: int) -> CpuAccounting:
+        accounting = self.accountings.get(cpu)
+        if accounting is None:
+            raise WireError("samples of a CPU that is not measured")
+        return accounting
+
+    def _end(self, message: CpuResult) -> None:
+        accounting = self.accountings.get(message.cpu)
+        if accounting is not None:
+            self.end(accounting, message)
+
+    def _progress(self, message: Progress) -> None:
+        for accounting, upto in zip(self.accountings.values(), message.next, strict=False):
+            accounting.progress = upto
+
+
+def _cpu_events(message: CpuEventsMessage, counters: Sequence[CounterPlan]) -> CpuEvents:
+    if len(message.values) != len(counters) or not counters:
+        raise WireError("counts that were not asked for")
+    if any(count >= 1 << 63 for count in message.values):
+        raise WireError("a count is out of range")
+    names = [counter.name for counter in counters]
+    return CpuEvents(message.cpu, dict(zip(names, message.values, strict=True)))

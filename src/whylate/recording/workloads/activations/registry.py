@@ -1,0 +1,20 @@
+"""Which assembler builds the samples of which workload."""
+
+from __future__ import annotations
+
+from whylate.recording.workloads.activations import ActivationWorkload
+from whylate.recording.workloads.activations.app import AppAssembler
+from whylate.recording.workloads.activations.assembler import ActivationAssembler, Sink
+from whylate.recording.workloads.activations.wakeup import WakeupAssembler
+from whylate.recording.workloads.app import App
+from whylate.recording.workloads.wakeup import Wakeup
+
+_ASSEMBLERS: dict[type[ActivationWorkload], type[ActivationAssembler]] = {
+    Wakeup: WakeupAssembler,
+    App: AppAssembler,
+}
+
+
+def activation_assembler(workload: ActivationWorkload, sink: Sink) -> ActivationAssembler:
+    """Return what builds the samples of a workload."""
+    return _ASSEMBLERS[type(workload)](sink)
