@@ -28,6 +28,20 @@ ALWAYS_INLINE struct recorder_bpf_cpu *cpu_here(void)
 
 #include "chunks.h"
 
+/* PROGRAM - a program for a tracepoint, whose body has cpu, context and now */
+#define PROGRAM(tracepoint, name)                                                                  \
+	ALWAYS_INLINE void name##_body(struct recorder_bpf_cpu *cpu, __u64 *context, __u64 now);   \
+	SECTION(tracepoint) int name(__u64 *context)                                               \
+	{                                                                                          \
+		struct recorder_bpf_cpu *cpu = cpu_here();                                         \
+		__u64 now = bpf_ktime_get_ns();                                                    \
+                                                                                                   \
+		if (cpu)                                                                           \
+			name##_body(cpu, context, now);                                            \
+		return 0;                                                                          \
+	}                                                                                          \
+	ALWAYS_INLINE void name##_body(struct recorder_bpf_cpu *cpu, __u64 *context, __u64 now)
+
 /* reserve - reserve addresses, with room to begin at a huge page */
 ALWAYS_INLINE __u64 reserve(struct recorder_bpf_cpu *cpu, __u64 count)
 {

@@ -7,21 +7,17 @@
 
 #define WORDS 8 /* as much of a mask is looked at: 512 CPUs */
 
-SECTION("raw_tp/ipi_send_cpu")
-int ipi_send(__u64 *context)
+PROGRAM("raw_tp/ipi_send_cpu", ipi_send)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-
-	if (cpu)
-		record(cpu, bpf_ktime_get_ns(), EVENT_IPI_SEND, 0, context[0], 0, 0,
-		       context[2] ? context[2] : context[1], 0);
-	return 0;
+	record(cpu, now, EVENT_IPI_SEND, 0, context[0], 0, 0, context[2] ? context[2] : context[1],
+	       0);
 }
 
 /* send_to_mask - an event for each word of a mask that has CPUs in it */
-ALWAYS_INLINE void send_to_mask(struct recorder_bpf_cpu *cpu, struct cpumask *mask, __u64 cause)
+ALWAYS_INLINE void send_to_mask(struct recorder_bpf_cpu *cpu, struct cpumask *mask, __u64 cause,
+				__u64 now)
 {
-	__u64 now = bpf_ktime_get_ns(), word;
+	__u64 word;
 
 	for (__u32 i = 0; i < WORDS; i++) {
 		if (i * sizeof(word) >= kernel_size_for(mask->bits))
@@ -33,45 +29,25 @@ ALWAYS_INLINE void send_to_mask(struct recorder_bpf_cpu *cpu, struct cpumask *ma
 	}
 }
 
-SECTION("raw_tp/ipi_send_cpumask")
-int ipi_send_mask(__u64 *context)
+PROGRAM("raw_tp/ipi_send_cpumask", ipi_send_mask)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-
-	if (cpu)
-		send_to_mask(cpu, (void *)context[0], context[2] ? context[2] : context[1]);
-	return 0;
+	send_to_mask(cpu, (void *)context[0], context[2] ? context[2] : context[1], now);
 }
 
 /* What arm and arm64 have instead in kernels before 6.4. */
-SECTION("raw_tp/ipi_raise")
-int ipi_raise(__u64 *context)
+PROGRAM("raw_tp/ipi_raise", ipi_raise)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-
-	if (cpu)
-		send_to_mask(cpu, (void *)context[0], 0);
-	return 0;
+	send_to_mask(cpu, (void *)context[0], 0, now);
 }
 
-SECTION("raw_tp/csd_function_entry")
-int call_entry(__u64 *context)
+PROGRAM("raw_tp/csd_function_entry", call_entry)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-
-	if (cpu)
-		record(cpu, bpf_ktime_get_ns(), EVENT_CALL_ENTRY, 0, 0, 0, 0, context[0], 0);
-	return 0;
+	record(cpu, now, EVENT_CALL_ENTRY, 0, 0, 0, 0, context[0], 0);
 }
 
-SECTION("raw_tp/csd_function_exit")
-int call_exit(__u64 *context)
+PROGRAM("raw_tp/csd_function_exit", call_exit)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-
-	if (cpu)
-		record(cpu, bpf_ktime_get_ns(), EVENT_CALL_EXIT, 0, 0, 0, 0, context[0], 0);
-	return 0;
+	record(cpu, now, EVENT_CALL_EXIT, 0, 0, 0, 0, context[0], 0);
 }
 
 #endif

@@ -20,30 +20,16 @@ ALWAYS_INLINE void interrupt_left(struct recorder_bpf_cpu *cpu, __u64 now)
 		cpu->interrupts--;
 }
 
-SECTION("raw_tp/irq_handler_entry")
-int irq_entry(__u64 *context)
+PROGRAM("raw_tp/irq_handler_entry", irq_entry)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-	__u64 now = bpf_ktime_get_ns();
-
-	if (!cpu)
-		return 0;
 	interrupt_entered(cpu, now);
 	record(cpu, now, EVENT_IRQ_ENTRY, 0, 0, context[0], 0, 0, 0);
-	return 0;
 }
 
-SECTION("raw_tp/irq_handler_exit")
-int irq_exit(__u64 *context)
+PROGRAM("raw_tp/irq_handler_exit", irq_exit)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-	__u64 now = bpf_ktime_get_ns();
-
-	if (!cpu)
-		return 0;
 	interrupt_left(cpu, now);
 	record(cpu, now, EVENT_IRQ_EXIT, 0, 0, context[0], 0, 0, 0);
-	return 0;
 }
 
 /* x86_vector - which vector it is, by its number in the kernel's asm/irq_vectors.h */
@@ -77,30 +63,16 @@ ALWAYS_INLINE __u8 x86_vector(__u32 number)
 }
 
 /* One program for all of irq_vectors: they all say which one they are. */
-SECTION("raw_tp/local_timer_entry")
-int vector_entry(__u64 *context)
+PROGRAM("raw_tp/local_timer_entry", vector_entry)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-	__u64 now = bpf_ktime_get_ns();
-
-	if (!cpu)
-		return 0;
 	interrupt_entered(cpu, now);
 	record(cpu, now, EVENT_VECTOR_ENTRY, x86_vector(context[0]), 0, 0, 0, 0, 0);
-	return 0;
 }
 
-SECTION("raw_tp/local_timer_exit")
-int vector_exit(__u64 *context)
+PROGRAM("raw_tp/local_timer_exit", vector_exit)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-	__u64 now = bpf_ktime_get_ns();
-
-	if (!cpu)
-		return 0;
 	interrupt_left(cpu, now);
 	record(cpu, now, EVENT_VECTOR_EXIT, x86_vector(context[0]), 0, 0, 0, 0, 0);
-	return 0;
 }
 
 /* start - the first 8 bytes of a text, as arm64 has them in memory */
@@ -127,89 +99,47 @@ ALWAYS_INLINE __u8 ipi_vector(const void *reason)
 	return VECTOR_OTHER;
 }
 
-SECTION("raw_tp/ipi_entry")
-int ipi_entry(__u64 *context)
+PROGRAM("raw_tp/ipi_entry", ipi_entry)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-	__u64 now = bpf_ktime_get_ns();
-
-	if (!cpu)
-		return 0;
 	interrupt_entered(cpu, now);
 	record(cpu, now, EVENT_VECTOR_ENTRY, ipi_vector((void *)context[0]), 0, 0, 0, 0, 0);
-	return 0;
 }
 
-SECTION("raw_tp/ipi_exit")
-int ipi_exit(__u64 *context)
+PROGRAM("raw_tp/ipi_exit", ipi_exit)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-	__u64 now = bpf_ktime_get_ns();
-
-	if (!cpu)
-		return 0;
 	interrupt_left(cpu, now);
 	record(cpu, now, EVENT_VECTOR_EXIT, ipi_vector((void *)context[0]), 0, 0, 0, 0, 0);
-	return 0;
 }
 
 /* It comes when the handler is done, and only x86 has it. Nothing is masked that we could mask. */
-SECTION("raw_tp/nmi_handler")
-int nmi(__u64 *context)
+PROGRAM("raw_tp/nmi_handler", nmi)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-	__u64 now = bpf_ktime_get_ns();
-
-	if (!cpu)
-		return 0;
 	cpu->sums[SUM_NMI] += context[1];
 	record(cpu, now, EVENT_NMI, 0, 0, 0, 0, context[1], context[0]);
-	return 0;
 }
 
-SECTION("raw_tp/softirq_raise")
-int softirq_raise(__u64 *context)
+PROGRAM("raw_tp/softirq_raise", softirq_raise)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-	__u64 now = bpf_ktime_get_ns();
-
-	if (!cpu)
-		return 0;
 	softirq_raised(cpu, context[0], now);
 	record(cpu, now, EVENT_SOFTIRQ_RAISE, context[0], 0, 0, 0, 0, 0);
-	return 0;
 }
 
 /* With PREEMPT_RT a thread that handles softirqs can be switched away from: see sched.h. */
-SECTION("raw_tp/softirq_entry")
-int softirq_entry(__u64 *context)
+PROGRAM("raw_tp/softirq_entry", softirq_entry)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-	__u64 now = bpf_ktime_get_ns();
-
-	if (!cpu)
-		return 0;
 	account_preemptible(cpu, now);
 	softirq_begins(cpu, context[0], now);
 	cpu->in_softirq = 1;
 	cpu->softirq_thread = 1 + (__u32)bpf_get_current_pid_tgid();
 	record(cpu, now, EVENT_SOFTIRQ_ENTRY, context[0], 0, 0, 0, 0, 0);
-	return 0;
 }
 
-SECTION("raw_tp/softirq_exit")
-int softirq_exit(__u64 *context)
+PROGRAM("raw_tp/softirq_exit", softirq_exit)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-	__u64 now = bpf_ktime_get_ns();
-
-	if (!cpu)
-		return 0;
 	account_preemptible(cpu, now);
 	cpu->in_softirq = 0;
 	cpu->softirq_thread = 0;
 	record(cpu, now, EVENT_SOFTIRQ_EXIT, context[0], 0, 0, 0, 0, 0);
-	return 0;
 }
 
 #endif

@@ -16,44 +16,27 @@
 #include "ipi.h"
 
 /* A lock that had to be waited for; a semaphore or mutex sleeps meanwhile. */
-SECTION("raw_tp/contention_begin")
-int lock_begin(__u64 *context)
+PROGRAM("raw_tp/contention_begin", lock_begin)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-
-	if (cpu)
-		record(cpu, bpf_ktime_get_ns(), EVENT_LOCK_BEGIN, context[1], 0, 0, 0, context[0],
-		       0);
-	return 0;
+	record(cpu, now, EVENT_LOCK_BEGIN, context[1], 0, 0, 0, context[0], 0);
 }
 
-SECTION("raw_tp/contention_end")
-int lock_end(__u64 *context)
+PROGRAM("raw_tp/contention_end", lock_end)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-
-	if (cpu)
-		record(cpu, bpf_ktime_get_ns(), EVENT_LOCK_END, 0, 0, 0, 0, context[0], 0);
-	return 0;
+	record(cpu, now, EVENT_LOCK_END, 0, 0, 0, 0, context[0], 0);
 }
 
 #define IDLE_LEFT 0xffffffffu /* the kernel's PWR_EVENT_EXIT */
 
-SECTION("raw_tp/cpu_idle")
-int idle(__u64 *context)
+PROGRAM("raw_tp/cpu_idle", idle)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here();
-	__u64 now = bpf_ktime_get_ns();
 	__u32 state = context[0];
 
-	if (!cpu)
-		return 0;
 	cpu->in_idle_state = state != IDLE_LEFT;
 	if (state == IDLE_LEFT)
 		record(cpu, now, EVENT_IDLE_EXIT, 0, 0, 0, 0, 0, 0);
 	else
 		record(cpu, now, EVENT_IDLE_ENTRY, 0, state, 0, 0, 0, 0);
-	return 0;
 }
 
 /* Page faults of user code are many; only those of the measured thread say why it was late. */
