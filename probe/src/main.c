@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 	}
 
 	signal(SIGPIPE, SIG_IGN);
-	/* Ctrl-C at the host's terminal is the host's to deal with: it will say stop. */
+	/* Ctrl-C at the host's terminal is the host's to handle: it sends stop. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	error = guardian_open(&guardian);

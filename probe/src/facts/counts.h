@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* What one counter says: a value of 0 without an error is a counter that does not count. */
+/* The value of one counter: 0 without an error is a counter that does not count. */
 struct count {
 	int error; /* errno of perf_event_open; EBUSY where others had the hardware for a part of it
 		    */
@@ -23,7 +23,7 @@ struct counting {
 
 /* counts_start - count from now on what the calling thread does on one CPU
  *
- * In user mode alone where the hardware can tell modes apart. The thread has to stay on the CPU.
+ * In user mode alone where the hardware can distinguish modes. The thread has to stay on the CPU.
  */
 void counts_start(struct counting *counting, uint16_t cpu);
 

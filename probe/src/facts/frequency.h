@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The frequency of a CPU, measured instead of believed, and what its counters say to that. */
+/* The frequency of a CPU, measured, and what its counters count meanwhile. */
 #ifndef WHYLATE_FREQUENCY_H
 #define WHYLATE_FREQUENCY_H
 

@@ -4,7 +4,7 @@
  *
  * The log lives in the guardian's memory and, where /run is writable, in a locked file there:
  * if even the guardian is killed, the next probe to start finds a log that nobody holds and
- * puts back what it says.
+ * restores the values in it.
  */
 #ifndef WHYLATE_SETTINGS_H
 #define WHYLATE_SETTINGS_H
@@ -35,7 +35,7 @@ void settings_open(struct settings *settings);
 /* settings_recover - put back what logs without an owner hold; returns how many settings */
 size_t settings_recover(void);
 
-/* settings_apply - note what a file says, write value, read it back.
+/* settings_apply - note a file's value, write the new one, read it back.
  * Returns 0, or an errno with one line in text; then the file is as it was. */
 int settings_apply(struct settings *settings, const char *path, const char *value, char *text,
 		   size_t room);

@@ -6,7 +6,7 @@
  * and its output goes nowhere: the probe's own output is the wire.
  *
  * Its work is the CPU time of all processes below the load: a command that merely sleeps is an
- * idle load, and the run will say so. Processes that leave their session or lose their parent
+ * idle load, and the run reports it. Processes that leave their session or lose their parent
  * stay below the load, which adopts them (PR_SET_CHILD_SUBREAPER).
  */
 #include <errno.h>

@@ -46,7 +46,7 @@ static int open_unnamed(const char *directory)
 	char path[PATH_MAX];
 	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	/* Older kernels see O_DIRECTORY in it and say that it is one; not all systems can. */
+	/* Older kernels see O_DIRECTORY in it and fail with EISDIR; not all systems can. */
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
 		return fd;
 	int length = snprintf(path, sizeof(path), "%s/whylate-disk-XXXXXX", directory);
@@ -110,7 +110,7 @@ static int choose_target(struct load_context *context, struct target *target)
 /*
  * write_through - one block at its place, on the disk; 0, or -1 with errno
  *
- * A write that was cut short says why only when the rest is tried.
+ * The reason for a short write comes only when the rest is tried.
  */
 static int write_through(int fd, const char *block, size_t length, off_t at)
 {

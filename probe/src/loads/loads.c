@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The table of loads, and how a load says why it stopped. */
+/* The table of loads, and how a load reports why it stopped. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  *
  * One thread sends and one receives. Datagrams may get lost where the receiver is too slow:
  * nobody waits for one. The sockets have ports that the kernel chose, are bound to 127.0.0.1, and
- * talk only to each other. Nothing is configured: where loopback is down, the load says so.
+ * talk only to each other. Nothing is configured: where loopback is down, the load reports it.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 /* room_available_bytes - memory that can be had without swapping, by the kernel's estimate */
 uint64_t room_available_bytes(void);
 
-/* room_last_cache_bytes - the largest cache of any CPU; 0 when the board does not say */
+/* room_last_cache_bytes - read the largest cache of any CPU; 0: the board does not report it */
 uint64_t room_last_cache_bytes(void);
 
 #endif

@@ -50,7 +50,7 @@ int worker_pin(int cpu)
 	return error;
 }
 
-/* thread_main - one worker, and word to workers_run() when it gave up */
+/* thread_main - run one worker, and notify workers_run() when it gave up */
 static void *thread_main(void *argument)
 {
 	struct thread *thread = argument;

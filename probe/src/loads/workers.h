@@ -12,7 +12,7 @@
 /* The CPUs that this process is allowed on: isolated and offline ones are not among them. */
 struct worker_cpus {
 	int id[WORKERS_MAX_CPUS];
-	size_t count; /* 0 when the kernel would not say */
+	size_t count; /* 0: the kernel does not report them */
 };
 
 struct worker {

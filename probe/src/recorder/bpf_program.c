@@ -94,7 +94,7 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_surroun
 	    .insns = (uintptr_t)instructions,
 	    .license = (uintptr_t)licence,
 	    .prog_btf_fd = (uint32_t)with->btf_fd,
-	    /* It says nothing; but only with it does the kernel look at relocations. */
+	    /* Without content; but only with it does the kernel look at relocations. */
 	    .func_info = (uintptr_t)program->functions,
 	    .func_info_cnt = program->function_count,
 	    .func_info_rec_size = sizeof(struct bpf_function),
@@ -123,7 +123,7 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_surroun
 	fd = bpf_call(BPF_PROG_LOAD, &arguments, sizeof(arguments));
 	if (fd >= 0 || errno == EPERM || !with->log)
 		return (int)fd;
-	/* Once more, for what the verifier has to say. */
+	/* Once more, for the verifier's log. */
 	with->log[0] = '\0';
 	arguments.log_level = 1;
 	arguments.log_buf = (uintptr_t)with->log;

@@ -53,7 +53,7 @@ struct bpf_surroundings {
 	int cpus_fd;
 	int woken_fd;
 	int config_fd;
-	char *log; /* what the verifier said of the last program that failed */
+	char *log; /* the verifier's log of the last program that failed */
 	uint32_t log_size;
 };
 

@@ -9,7 +9,7 @@
 struct bpf_source {
 	const char *name; /* SYSTEM:TRACEPOINT */
 	int program;	  /* PROGRAM_ of bpf/programs.h */
-	bool is_needed;	  /* without it there is nothing to tell */
+	bool is_needed;	  /* without it nothing can be recorded */
 	bool is_fallback; /* not wanted where the source before it is attached */
 };
 

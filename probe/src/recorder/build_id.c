@@ -53,7 +53,7 @@ size_t build_id_read(const char *module, uint8_t *id)
 	size_t size;
 	FILE *file;
 
-	/* What kallsyms says in brackets becomes a path: nothing that leads out of /sys/module. */
+	/* The module's name in brackets becomes a path: nothing that leads out of /sys/module. */
 	if (module[0] == '.' || strchr(module, '/'))
 		return 0;
 	if (module[0])

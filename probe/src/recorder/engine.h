@@ -58,12 +58,12 @@ struct recorder {
 	uint64_t gathered_ns; /* all events and stages until then are in the rings */
 	/* Of a watched program's wakings: */
 	uint64_t gaps;	 /* how often events were lost, and with them any number of wakings */
-	bool hides_idle; /* of a CPU it is not told when its idle thread is switched from */
+	bool hides_idle; /* the kernel does not trace switches from the idle thread */
 	struct recorder_source sources[RECORDER_SOURCES];
 	size_t source_count;
 };
 
-/* What recording cost, as far as the kernel tells. */
+/* What recording cost, as far as the kernel reports it. */
 struct recorder_cost {
 	uint64_t runs;	 /* of programs while they were measured, or of events; since the start */
 	uint64_t run_ns; /* time that so many runs took; 0: not known (see measure) */

@@ -38,9 +38,9 @@ struct recorder_event {
 };
 
 /*
- * A ring is made of chunks, which are written to one after the other. One in which somebody wants
- * a window kept is held: it is left out until the reader is done with it. Both sides only count,
- * each for itself.
+ * A ring is made of chunks, which are written to one after the other. One with a
+ * window that is wanted is held: it is left out until the reader is done with it. Both sides only
+ * count, each for itself.
  */
 #define CHUNK_EVENTS 256u
 #define CHUNKS_MOST  256u
@@ -76,7 +76,7 @@ static inline __attribute__((always_inline)) int recorder_is_drawn(__u16 cpu, __
 	return every && mixed % every == 0;
 }
 
-/* What a measured thread says to the recorder, which looks when it is switched away from. */
+/* What a measured thread asks of the recorder, which looks when it is switched away from. */
 struct recorder_want {
 	__u64 due_ns;	     /* of the first activation since then that is wanted; 0: none */
 	__u64 above_ns;	     /* latencies above it are wanted, */

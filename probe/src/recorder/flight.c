@@ -18,7 +18,7 @@
 
 #define ENGINES (ENGINE_COUNT - 1)
 
-/* Memory for the events of one CPU, where nobody says how much. */
+/* Memory for the events of one CPU, where the host does not choose. */
 #define RING_LEAST ((uint64_t)256 * 1024)
 #define RING_MOST  ((uint64_t)4 * 1024 * 1024)
 /* Of what is free, all rings together take so much. */
@@ -119,7 +119,7 @@ static int start_best(struct flight *flight, unsigned engine, char *text)
 			flight->recorder.engine = engines[i];
 			return 0;
 		}
-		/* Each says why: what helps may be said of the other one. */
+		/* All reasons: the remedy may be in that of the other engine. */
 		snprintf(text + strlen(text), RECORDER_MESSAGE - strlen(text), "%s%s: %s",
 			 text[0] ? "; " : "", engines[i]->name, why);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the running kernel says of its own types (BTF): where in it a name is. */
+/* The running kernel's BTF, the description of its types: where in it a name is. */
 #ifndef WHYLATE_RECORDER_KERNEL_BTF_H
 #define WHYLATE_RECORDER_KERNEL_BTF_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names of what events tell of: numbered when they are first met, sent once.
+ * Names of what is in events: numbered when they are first met, sent once.
  *
  * Names of threads come with their switches and are sent at once. Addresses are looked up when
  * the run is over, all in one pass over the kernel's symbols; interrupts likewise.

@@ -17,7 +17,7 @@
 /* With recording and without, in turn; the median leaves out where something else came between. */
 #define PAIRS 9u
 #define TIMES 300u
-/* Fewer say nothing. */
+/* Fewer are not significant. */
 #define PAIRS_LEAST 3u
 
 static void measured(struct recorder *recorder, struct recorder_cost *sampled)

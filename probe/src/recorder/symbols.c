@@ -32,7 +32,7 @@ void symbols_show(struct guardian *guardian, struct symbols_view *view)
 	char text[GUARDIAN_MESSAGE];
 
 	view->kptr_restrict = read_kptr_restrict();
-	/* Refused, the addresses stay hidden, and that is said when they are looked up. */
+	/* Where it is refused the addresses stay hidden, which names_resolve() notices. */
 	view->lowered = view->kptr_restrict >= HIDDEN_FROM_ROOT &&
 			guardian_set(guardian, KPTR_RESTRICT, SHOWN_TO_ROOT, text) == 0;
 }

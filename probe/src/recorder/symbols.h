@@ -16,7 +16,7 @@ struct symbols_view {
 /* symbols_show - let root see the kernel's addresses until symbols_hide(), where that can be */
 void symbols_show(struct guardian *guardian, struct symbols_view *view);
 
-/* symbols_hide - leave the setting as it was found; view->lowered stays for whoever asks */
+/* symbols_hide - leave the setting as it was found; view->lowered stays as it was */
 void symbols_hide(struct guardian *guardian, const struct symbols_view *view);
 
 /* symbols_send - look up all addresses that events had, and send names, counts and build ids */

@@ -12,7 +12,7 @@
 /*
  * want - called by a measured thread for each of its activations
  *
- * own: what is late on this CPU alone. What is late on all of them together the thread is told in
+ * own: what is late on this CPU alone. The threshold of all of them together comes in
  * above_ns, by one that may not get to run for long.
  */
 static inline void want(struct recorder_want *want, struct threshold *own, uint16_t cpu,

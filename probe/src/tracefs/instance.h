@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An instance of tracing: buffers and switches of our own, beside which whoever else traces on
+ * An instance of tracing: buffers and switches of our own, beside which others who trace on
  * the board keeps theirs.
  *
  * Its directory is locked (flock) by the process that made it. The kernel drops that lock with

@@ -49,7 +49,7 @@ size_t frame_encode(uint8_t *encoded, uint8_t kind, uint32_t number, const uint8
 		    size_t length);
 
 /* frame_feed - decode bytes up to the end of the next sound frame.
- * Returns how many bytes were taken; *complete says whether *frame is one. */
+ * Returns how many bytes were consumed; *complete says whether *frame is one. */
 size_t frame_feed(struct frame_decoder *decoder, const uint8_t *data, size_t length,
 		  struct frame *frame, bool *complete);
 

@@ -212,7 +212,7 @@ static void answer_resend(struct link *link, const struct wire_resend *resend)
 		if (number - link->acknowledged >= link->next_number - link->acknowledged)
 			continue;
 		send_again(link, number, resend->have);
-		/* Frames sent before the limit fell say nothing about the limit. */
+		/* Frames sent before the limit fell are no evidence about the limit. */
 		if (number >= link->clean_since || link->clean_since == 0) {
 			link->clean_since = link->next_number;
 			link->frame_limit /= 2;

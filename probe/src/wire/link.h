@@ -47,7 +47,7 @@ struct link {
 	size_t frame_limit;
 	uint32_t clean_since; /* first number sent since the limit last changed */
 
-	/* receiving: only the next number is taken, what comes too early is asked for again */
+	/* receiving: only the next number is accepted, what comes too early is asked for again */
 	struct frame_decoder decoder;
 	uint8_t received[65536];
 	size_t received_start;
@@ -82,17 +82,17 @@ bool link_idle(const struct link *link);
 /* link_read - read what the stream has; sets input_ended at its end */
 void link_read(struct link *link);
 
-/* link_drained - whether the input has ended and all of it was taken */
+/* link_drained - whether the input has ended and all of it was read */
 bool link_drained(const struct link *link);
 
 /* link_next - return the next command in order, if there is one; valid until the next call.
  * Control frames are dealt with on the way; with `hold` commands are left for later. */
 bool link_next(struct link *link, struct frame *frame, bool hold);
 
-/* link_tick - do what time asks for: acknowledge, ask again, send the last number again */
+/* link_tick - do what is due: acknowledge, ask again, send the last number again */
 void link_tick(struct link *link, uint64_t now_ns);
 
-/* link_write - write as much as the stream takes */
+/* link_write - write as much as the stream accepts */
 void link_write(struct link *link);
 
 #endif

@@ -18,7 +18,7 @@
 #include "benchmark/flushes.h"
 #include "benchmark/token_ring.h"
 
-/* Of large rings: in one round of a block each task also asks how often it was switched to. */
+/* Of large rings: in one round of a block each task also reads how often it was switched to. */
 #define LEAST_ROUNDS 16u
 #define MOST_ROUNDS  (1ull << 32)
 /* Tasks of real-time priority rest for this part of a block: the kernel stops those that take more

@@ -46,7 +46,7 @@ FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now)
 /*
  * hold_window - hold what was recorded since due_ns, and some before it, against overwriting
  *
- * One chunk more than begins before due_ns: what ran then is told by the switch before it. Half of
+ * One chunk more than begins before due_ns: what ran then is in the switch before it. Half of
  * all chunks can be held; of a window that needs more the end is.
  */
 FUNCTION int hold_window(struct recorder_bpf_cpu *cpu, __u64 due_ns, __u64 now)

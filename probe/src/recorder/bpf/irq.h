@@ -62,7 +62,7 @@ ALWAYS_INLINE __u8 x86_vector(__u32 number)
 	return VECTOR_OTHER;
 }
 
-/* One program for all of irq_vectors: they all say which one they are. */
+/* One program for all of irq_vectors: each has its vector as an argument. */
 PROGRAM("raw_tp/local_timer_entry", vector_entry)
 {
 	interrupt_entered(cpu, now);

@@ -5,7 +5,7 @@
 
 #include "../event.h"
 
-/* What the programs are told once, before they are loaded; the verifier takes it for constants. */
+/* Set once, before the programs are loaded; constants to the verifier. */
 struct recorder_config {
 	__u64 ring_mask;      /* events in a ring - 1 */
 	__u64 stack_after_ns; /* 0: no stacks */

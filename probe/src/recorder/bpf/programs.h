@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 95db47f026e31fdf9e5a0298af6e667fdf2c0ba521d73276a7da7b108dafde10 */
+/* sources: sha256 10df9bbf6450242eeab784f255535854edcbae11261e2d0e5963a96278d3c4c6 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

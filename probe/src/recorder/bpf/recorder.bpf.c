@@ -2,9 +2,9 @@
 /*
  * The programs of the flight recorder: each records one event of one tracepoint.
  *
- * A section's name says what a program is: tp_btf/NAME reads the kernel's structures directly and
- * belongs to that tracepoint, raw_tp/NAME takes numbers only and fits any tracepoint. The loader
- * loads each for itself, so that one which a kernel lacks costs only its own events.
+ * The name of a section is the type of a program: tp_btf/NAME reads the kernel's structures
+ * directly and belongs to that tracepoint, raw_tp/NAME takes numbers only and fits any tracepoint.
+ * The loader loads each for itself, so that one which a kernel lacks costs only its own events.
  *
  * They run inside of what they record, with preemption off: no loops but over a bound, no locks,
  * and an atomic addition to make room. A program that interrupts itself on one CPU is left out by
@@ -39,7 +39,7 @@ PROGRAM("raw_tp/cpu_idle", idle)
 		record(cpu, now, EVENT_IDLE_ENTRY, 0, state, 0, 0, 0, 0);
 }
 
-/* Page faults of user code are many; only those of the measured thread say why it was late. */
+/* Page faults of user code are many; only those of the measured thread can make it late. */
 SECTION("tp_btf/page_fault_user")
 int fault(__u64 *context)
 {

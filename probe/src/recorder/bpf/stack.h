@@ -11,7 +11,7 @@
 /*
  * interrupted - read the instruction that the running interrupt interrupted; 0: not known
  *
- * timer: one that expires in it. Its base is this CPU's, which few kernels tell otherwise.
+ * timer: one that expires in it. Its base is this CPU's, which few kernels show otherwise.
  */
 ALWAYS_INLINE __u64 interrupted(struct hrtimer *timer)
 {
@@ -93,7 +93,7 @@ struct stack {
 	__u64 frames;
 };
 
-/* below_timer - the stack below a timer's interrupt; what is above says nothing */
+/* below_timer - the stack below a timer's interrupt; what is above is of no use */
 ALWAYS_INLINE void below_timer(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 instruction,
 			       struct stack *stack)
 {
@@ -130,7 +130,7 @@ ALWAYS_INLINE __u64 code_before(__u64 instruction)
  * record_stack - record what the running thread did when the measured one should have run
  *
  * instruction: what the timer's interrupt interrupted, where that is known. deep: it took so long
- * that who called is worth looking for; else only the instruction is told.
+ * that who called is worth looking for; else only the instruction is recorded.
  */
 ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 now, __u8 why,
 				__u64 instruction, bool deep)

@@ -53,7 +53,7 @@ struct formats {
 };
 
 /* formats_open - read the format of the pages. directory: a tracefs or an instance of it.
- * All these return 0 or an errno; EPROTO where the kernel says what we do not understand. */
+ * All these return 0 or an errno; EPROTO where the kernel's text is not understood. */
 int formats_open(struct formats *formats, int directory);
 
 /* formats_add - read how the events of one source are laid out */

@@ -42,7 +42,7 @@ void gather_page(struct gather *gather, uint16_t cpu, const uint8_t *bytes, size
 		lost(gather, stages);
 	}
 	while (page_next(&page, &record)) {
-		/* No clock goes back or ahead of us: what says so is not what it seems. */
+		/* No clock goes back or ahead of us: such a time is damage. */
 		if (record.time_ns < gather->last_ns[cpu] || record.time_ns > now_ns ||
 		    !convert(&gather->formats, &record, &converted)) {
 			state->missed++;

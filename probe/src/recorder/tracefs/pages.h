@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A page of the kernel's ring buffer, as per_cpu/cpuN/trace_pipe_raw gives it (the kernel's
- * kernel/trace/ring_buffer.c): a time stamp, a commit word, and records that say how much later
+ * kernel/trace/ring_buffer.c): a time stamp, a commit word, and records with how much later
  * than the one before they are.
  */
 #ifndef WHYLATE_RECORDER_TRACEFS_PAGES_H
@@ -17,7 +17,7 @@ struct page {
 	const uint8_t *data;
 	uint32_t at, end;
 	uint64_t time_ns; /* of the last record */
-	uint64_t lost;	/* records overwritten before this page; 1 where their number is not said */
+	uint64_t lost;	/* records overwritten before this page; 1 where their number is unknown */
 	bool malformed; /* it ended where no record can end */
 };
 

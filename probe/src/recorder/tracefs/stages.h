@@ -5,7 +5,7 @@
  *
  * The rule: from one event to the next, all time belongs to one of: a hardware interrupt while
  * one is open; else a softirq, while the thread that runs is the one that is in it; else the idle
- * thread, the measured thread or any other. NMIs are told at their end with how long they took,
+ * thread, the measured thread or any other. NMIs are reported at their end with how long they took,
  * which is taken from whatever they interrupted. Time in which events were lost belongs to none.
  */
 #ifndef WHYLATE_RECORDER_TRACEFS_STAGES_H

@@ -48,7 +48,7 @@ struct watch_cpu {
 	uint64_t from_idle;
 };
 
-/* As many as are told of on a CPU whose kernel may trace where it idles, but for a few. */
+/* As many as are reported of a CPU whose kernel may trace where it idles, but for a few. */
 #define IDLE_LEAST     20u
 #define IDLE_TOLERANCE 50u
 
@@ -214,7 +214,7 @@ static void timer_starts(struct watch *watch, const struct recorder_event *event
 }
 
 /* timer_expires - note that a timer was due when it was started for. Where its start was not seen
- * nothing says since when it was due, and whom it wakes was woken by an interrupt. */
+ * the due time is unknown, and the thread that it wakes counts as woken by an interrupt. */
 static void timer_expires(struct watch *watch, struct watch_cpu *cpu,
 			  const struct recorder_event *event)
 {

@@ -3,7 +3,7 @@
  * A ring of activations: one measuring thread writes, one ordinary thread takes.
  *
  * Neither ever waits for the other. Where the ring is full the activation is dropped, and the
- * gap in the indices of what follows says so.
+ * gap in the indices of what follows shows it.
  */
 #ifndef WHYLATE_RING_H
 #define WHYLATE_RING_H
@@ -19,7 +19,7 @@ struct activation {
 	int64_t latency_ns; /* may be negative */
 	uint32_t overruns;  /* activations after it that came due before it had woken */
 	/* Since it was due: its interrupt, its waking, its switching in; WIRE_NOT_SEEN.
-	 * Filled in by whoever takes it. */
+	 * Filled in by the reading thread. */
 	int32_t stages_ns[STAGE_COUNT];
 };
 

@@ -110,7 +110,7 @@ static void *thread_main(void *argument)
 	struct wakeup_cpu *cpu = argument;
 	struct sched_param param = {.sched_priority = cpu->asked_priority};
 
-	/* Refused priority is not the end: the run goes on and says what it ran with. */
+	/* Where the priority is refused the run goes on and reports the one that it has. */
 	pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
 	pthread_getschedparam(pthread_self(), &cpu->policy, &param);
 	cpu->priority = param.sched_priority;

@@ -4,7 +4,7 @@
  *
  * What is written of a mapping tells nothing of what backs it: pages that were only read are all
  * the one page of zeros, which stays in the nearest cache however large the mapping is. So the
- * frames are counted. The mapping alone is advised, never the system told.
+ * frames are counted. The mapping alone is advised; no setting of the system is changed.
  */
 #ifndef WHYLATE_BENCHMARK_BUFFER_H
 #define WHYLATE_BENCHMARK_BUFFER_H

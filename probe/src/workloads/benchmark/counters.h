@@ -33,7 +33,7 @@ struct counter_set {
 struct counters {
 	size_t count;
 	int fds[WIRE_MOST_COUNTERS];
-	/* What each said when the repetition began. */
+	/* The readings at the start of the repetition. */
 	struct counter_reading {
 		uint64_t value, enabled_ns, running_ns;
 	} began[WIRE_MOST_COUNTERS];

@@ -13,7 +13,7 @@
 #include "tracefs/mount.h"
 
 /* TLB_FLUSH_ON_TASK_SWITCH is the first of enum tlb_flush_reason in linux/mm_types.h. A change to
- * an address space whose identifier is still good is told of too, as a flush of no pages. */
+ * an address space whose identifier is still good is reported too, as a flush of no pages. */
 #define ON_TASK_SWITCH "reason == 0 && pages != 0"
 
 #if defined(__x86_64__)

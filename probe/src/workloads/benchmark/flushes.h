@@ -3,7 +3,7 @@
  * How often CPUs flush their translation buffers to change to another address space.
  *
  * A CPU that has run out of identifiers for address spaces has to. The kernel's tracepoint
- * tlb:tlb_flush tells of it on x86; no other architecture has it.
+ * tlb:tlb_flush reports it on x86; no other architecture has it.
  */
 #ifndef WHYLATE_BENCHMARK_FLUSHES_H
 #define WHYLATE_BENCHMARK_FLUSHES_H

@@ -4,8 +4,8 @@
  *
  * Its service takes so long on average, as does what its users do between two calls; both vary as
  * an exponential distribution does, so that a closed network of one queue (whylate.stats.
- * closed_network) describes it exactly, and what is fitted to measurements of it can be told right
- * or wrong.
+ * closed_network) describes it exactly, and what is fitted to measurements of it can be marked
+ * right or wrong.
  */
 #ifndef WHYLATE_BENCHMARK_SERIAL_DEVICE_H
 #define WHYLATE_BENCHMARK_SERIAL_DEVICE_H
