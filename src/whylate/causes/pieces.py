@@ -84,10 +84,8 @@ from whylate.causes.stacks import (
 from whylate.causes.timeline import Level, Segment, Thread, segments
 from whylate.recording.activation import FAIR
 from whylate.recording.events import Event, Kind, Window
+from whylate.wire.constants import STACK_AFTER_NS
 
-#: The recorder takes a stack of what takes longer than this (probe/src/recorder/flight.c), or
-#: than half of the threshold that it was given, if that is less.
-STACK_AFTER_NS = 20_000
 #: Detail of `scheduling` where a switch that it had nothing to do with kept interrupts off.
 BETWEEN_OTHERS = "between other threads"
 #: Details of `steal` where the host did not say that it took time, and yet did.
