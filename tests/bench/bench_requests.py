@@ -9,7 +9,7 @@ from pathlib import Path
 
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.run.progress import Progress
+from whylate.run.progress import Progress, Step
 
 
 def request(seconds: float) -> RunPlan:
@@ -30,8 +30,11 @@ class Watcher:
         self._then = once_it_runs
         self._thread: threading.Thread | None = None
 
-    def phase(self, text: str) -> None:
+    def log(self, text: str) -> None:
         self.phases.append(text)
+
+    def step(self, step: Step) -> None:
+        self.phases.append(step.value)
 
     def progress(self, progress: Progress) -> None:
         if progress.seen > 200 and self._then is not None:

@@ -22,7 +22,7 @@ from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board
 from whylate.boards.ready import held, ready
 from whylate.run.measure import measure
-from whylate.run.progress import Quiet
+from whylate.run.progress import Quiet, Step
 from whylate.run.soak import Goal, soak
 from whylate.run.soak_journal import read_soak
 from whylate.run.soak_model import Cycle, SoakPlan
@@ -197,7 +197,10 @@ class Leaver(Quiet):
         self._since: float | None = None
         self.left_at = 0.0
 
-    def phase(self, text: str) -> None:
+    def step(self, step: Step) -> None:
+        self.log(step.value)
+
+    def log(self, text: str) -> None:
         if text.startswith(self._at):
             self._since = time.monotonic()
 

@@ -91,7 +91,7 @@ def test_a_running_study_shows_its_names(
 def test_what_a_board_says_while_it_is_measured_is_no_style() -> None:
     console = plain_console()
     console.file = StringIO()
-    LiveView(console).phase("[red]booting\x1b[2J")
+    LiveView(console).log("[red]booting\x1b[2J")
     assert console.file.getvalue() == "whylate: [red]booting\\x1b[2J …\n"
 
 

@@ -24,7 +24,7 @@ from whylate.lab.image import ON_PORT
 from whylate.recording.reader import open_recording
 from whylate.run import measure as measure_module
 from whylate.run import soak_cycle
-from whylate.run.progress import Quiet
+from whylate.run.progress import Quiet, Step
 from whylate.run.soak import Goal, soak
 from whylate.run.soak_journal import cycle_directory, read_soak
 from whylate.run.soak_model import Cycle, SoakPlan
@@ -159,8 +159,8 @@ class Saboteur(Watcher):
         super().__init__()
         self._board = board
 
-    def phase(self, text: str) -> None:
-        if text == "measuring":
+    def step(self, step: Step) -> None:
+        if step is Step.MEASURE:
             self._board.measuring()
 
 

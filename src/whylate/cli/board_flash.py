@@ -32,6 +32,6 @@ def flash(image: Path, board: str, options: BoardOptions) -> None:
     from whylate.report.text import plain
 
     opened = open_board(board, options)
-    with LiveView(plain_console(stderr=True)) as view, held(opened, view.phase):
-        write(opened, card_of(opened), image, view.phase)
+    with LiveView(plain_console(stderr=True)) as view, held(opened, view.log):
+        write(opened, card_of(opened), image, view.log)
     click.echo(f"{plain(board, 80)} booted from {image}")

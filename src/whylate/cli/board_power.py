@@ -112,8 +112,8 @@ def _each(
             began = time.monotonic()
             try:
                 board = open_board(name, options)
-                with with_supply(board, view.phase) as power:
-                    state = switch(board, power, view.phase)
+                with with_supply(board, view.log) as power:
+                    state = switch(board, power, view.log)
             except BoardError as error:
                 if len(names) == 1:
                     raise

@@ -48,9 +48,9 @@ def run(
     try:
         with (
             LiveView(plain_console(stderr=True)) as view,
-            ready(open_board(board, options), view.phase) as opened,
+            ready(open_board(board, options), view.log) as opened,
         ):
-            view.phase(f"running {argv[0][:80]}")
+            view.log(f"running {argv[0][:80]}")
             done = opened.run(argv, data=data, timeout_s=timeout_ns / 1e9)
     finally:
         # Also where the board could not be left as it was found.

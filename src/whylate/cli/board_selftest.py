@@ -40,8 +40,8 @@ def selftest(board: str, as_json: bool, options: BoardOptions) -> None:
     from whylate.run.selftest import selftest as try_all
 
     opened = open_board(board, options)
-    with LiveView(plain_console(stderr=True)) as view, held(opened, view.phase):
-        tried = try_all(opened, view.phase)
+    with LiveView(plain_console(stderr=True)) as view, held(opened, view.log):
+        tried = try_all(opened, view.log)
     if as_json:
         print_json({"board": board, "tried": tried})
     else:

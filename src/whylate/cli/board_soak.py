@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whylate.cli.live import LiveView
     from whylate.recording.manifest import Manifest
     from whylate.recording.samples import CpuSamples
-    from whylate.run.progress import Progress
+    from whylate.run.progress import Progress, Step
     from whylate.run.soak import Ended, Goal
     from whylate.run.soak_model import Cycle, Keep, SoakPlan
     from whylate.run.soak_summary import SoakSummary
@@ -192,15 +192,19 @@ class _Watcher:
             with contextlib.suppress(OSError):
                 click.echo(f"whylate: cycle {cycle.cycle}: {cycle.outcome}{booted}{why}", err=True)
 
-    def phase(self, text: str) -> None:
-        """Say what happens now."""
+    def step(self, step: Step) -> None:
+        """Show that a step of the run begins."""
+        self.log(step.value)
+
+    def log(self, text: str) -> None:
+        """Show what the board does."""
         if self._terminal or not self._where:
-            self._view.phase(f"{self._where}{text}")
+            self._view.log(f"{self._where}{text}")
 
     def progress(self, progress: Progress) -> None:
         """Say how far the measuring is."""
         if self._terminal:
-            self._view.phase(f"{self._where}measuring, {progress.elapsed_s:.0f} s")
+            self._view.log(f"{self._where}measuring, {progress.elapsed_s:.0f} s")
 
 
 def _new_directory(board: str) -> Path:

@@ -50,13 +50,13 @@ def command(board: str, no_recorder: bool, as_json: bool) -> None:
 
     with (
         LiveView(plain_console(stderr=True)) as view,
-        ready(open_board(board), view.phase) as opened,
+        ready(open_board(board), view.log) as opened,
     ):
         if no_recorder:
-            snapshot, probe = read_board(opened, WANTED, view.phase)
+            snapshot, probe = read_board(opened, WANTED, view.log)
             recorder = None
         else:
-            snapshot, probe, recorder = read_and_try(opened, WANTED, view.phase)
+            snapshot, probe, recorder = read_and_try(opened, WANTED, view.log)
     checks = examine(snapshot, probe, recorder)
     # Where nothing can be recorded, the check has said why.
     records = recorder is not None and recorder.engine is not None

@@ -33,9 +33,9 @@ def command(board: str, as_json: bool) -> None:
     try:
         with (
             LiveView(plain_console(stderr=True)) as view,
-            ready(open_board(board), view.phase) as opened,
+            ready(open_board(board), view.log) as opened,
         ):
-            found = facts(*read_board(opened, WANTED, view.phase))
+            found = facts(*read_board(opened, WANTED, view.log))
     finally:
         # Also where the board could not be left as it was found.
         if found is not None and as_json:

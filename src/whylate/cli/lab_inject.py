@@ -75,7 +75,7 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
     logs: list[CauseLog] = []
     try:
         with LiveView(plain_console(stderr=True)) as view:
-            inject(board, injection, view.phase, logs.append)
+            inject(board, injection, view.log, logs.append)
     finally:
         # Also where the board could not be left as it was found.
         for log in logs:

@@ -1,4 +1,4 @@
-"""What is seen while a run goes: one live line on a terminal, a line per phase elsewhere."""
+"""What is seen while a run goes: one live line on a terminal, a line per step elsewhere."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from rich.text import Text
 
 from whylate.report.quantities import format_count, format_ns, format_rate
 from whylate.report.text import plain
-from whylate.run.progress import Observer, Progress
+from whylate.run.progress import Observer, Progress, Step
 
 #: High-water marks that stay in sight.
 MARKS = 4
 
 
 class LiveView:
-    """Shows phases and progress on stderr; leaves nothing behind on a terminal."""
+    """Shows steps and progress on stderr; leaves nothing behind on a terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._phase = ""
+        self._text = ""
+        self._measuring = False
         self._progress: Progress | None = None
         self._marks: deque[Text] = deque(maxlen=MARKS)
         self._highest: int | None = None
@@ -51,9 +52,16 @@ class LiveView:
             with contextlib.suppress(OSError):
                 self._live.stop()
 
-    def phase(self, text: str) -> None:
-        """Say what happens now."""
-        self._phase = text
+    def log(self, text: str) -> None:
+        """Show what the board does."""
+        self._begin(text, measuring=False)
+
+    def step(self, step: Step) -> None:
+        """Show that a step of the run begins."""
+        self._begin(step.value, measuring=step is Step.MEASURE)
+
+    def _begin(self, text: str, *, measuring: bool) -> None:
+        self._text, self._measuring = text, measuring
         if self._live is not None:
             self._show()
         elif not self._gone:
@@ -85,8 +93,8 @@ class LiveView:
     def _show(self) -> None:
         if self._live is None or self._gone:
             return
-        lines: list[RenderableType] = [Text(f"{plain(self._phase, 400)} …")]
-        if self._progress is not None and self._phase == "measuring":
+        lines: list[RenderableType] = [Text(f"{plain(self._text, 400)} …")]
+        if self._progress is not None and self._measuring:
             lines = [*self._marks, _line(self._progress)]
         try:
             self._live.update(Group(*lines), refresh=True)
@@ -98,9 +106,11 @@ def _line(progress: Progress) -> Text:
     line = Text()
     line.append(f"{progress.elapsed_s:8.1f} s", style="bold")
     if progress.turn is not None:
-        number, count, name = progress.turn
-        left_s = progress.elapsed_s / number * (count - number) if number else None
-        line.append(f"  turn {number + 1} of {count}  {plain(name, 80)}")
+        turn = progress.turn
+        left_s = (
+            progress.elapsed_s / turn.number * (turn.count - turn.number) if turn.number else None
+        )
+        line.append(f"  turn {turn.number + 1} of {turn.count}  {plain(turn.point, 80)}")
         line.append("" if left_s is None else f"  {left_s:.0f} s left", style="dim")
     else:
         line.append(f" of {progress.planned_s:.0f} s  ")
@@ -156,9 +166,13 @@ class _OneOfMany:
         self._view = view
         self._name = name
 
-    def phase(self, text: str) -> None:
-        """Say what happens now."""
+    def log(self, text: str) -> None:
+        """Show what the board does."""
         self._view.tell(self._name, Text(f"{plain(text, 400)} …"), phase=True)
+
+    def step(self, step: Step) -> None:
+        """Show that a step of the run begins."""
+        self.log(step.value)
 
     def progress(self, progress: Progress) -> None:
         """Say how far the measuring is."""

@@ -14,7 +14,7 @@ from rich.text import Text
 from whylate.cli.live import LiveView
 from whylate.report.plain_console import plain_console
 from whylate.report.text import plain
-from whylate.run.progress import Observer, Progress
+from whylate.run.progress import Observer, Progress, Step
 
 if TYPE_CHECKING:
     from whylate.study.evidence import Key, Standing
@@ -99,8 +99,11 @@ class _OfBoard:
         self._view = view
         self._board = board
 
-    def phase(self, text: str) -> None:
+    def log(self, text: str) -> None:
         """Ignore it: which run it is says more."""
+
+    def step(self, step: Step) -> None:
+        """Ignore it."""
 
     def progress(self, progress: Progress) -> None:
         """Ignore it."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from whylate.probe.client import Client, ProbeRefusedError
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload, CounterPlan
 from whylate.recording.workloads.point_names import point_names
+from whylate.run.progress import Turn
 from whylate.run.record import TELL_S, Run
 from whylate.run.workloads import benchmark_rules
 from whylate.wire.messages import Accounting, Counters, Done, Failed, Stop
@@ -102,7 +103,7 @@ def _make_turn(
         if now - reported >= TELL_S:
             reported = now
             progress = run.tally.progress(now - began)
-            turn = (number, len(workload.order), name)
+            turn = Turn(number, len(workload.order), name)
             run.observer.progress(replace(progress, turn=turn))
         if not run.interrupted and run.stopped():
             run.interrupted = True

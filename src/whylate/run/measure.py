@@ -21,7 +21,7 @@ from whylate.recording.plan import LoadPlan, RunPlan
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.run.benchmark import ask_counters, run_benchmark
 from whylate.run.console import console_kept
-from whylate.run.progress import Observer, Tally
+from whylate.run.progress import Observer, Step, Tally
 from whylate.run.record import TELL_S, WARM_UP_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.resolve import check, resolve
 from whylate.run.until import can_be_said, said
@@ -53,8 +53,8 @@ def measure(
     """
     check(request)
     must_be_new(directory)
-    observer.phase(f"reading the board {board.name}")
-    started = board.start_probe(observer.phase)
+    observer.step(Step.READ)
+    started = board.start_probe(observer.log)
     with hung_up(started.stream) as stream:
         client = Client(stream)
         welcome = client.hello()
@@ -69,7 +69,7 @@ def measure(
         ) as journal:
             try:
                 run = Run(plan, client, journal, observer, stopped, Tally(plan))
-                client.on_message = run.take
+                client.on_message = run.receive
                 with console_kept(board, directory):
                     journal.closing(_carry_out(run))
             except ProbeRefusedError:
@@ -79,7 +79,7 @@ def measure(
             journal.seal()
             # The probe is done: let it leave before the host works on what it sent.
             stream.close()
-            observer.phase("writing the recording")
+            observer.step(Step.WRITE)
             return finish(directory)
 
 
@@ -127,7 +127,7 @@ def _prepare(run: Run) -> None:
     for index, load in enumerate(run.plan.loads):
         run.client.call(load_command(index, load))
     if run.plan.loads:
-        run.observer.phase("warming up the loads")
+        run.observer.step(Step.WARM_UP)
         deadline = time.monotonic() + WARM_UP_S
         while (left := deadline - time.monotonic()) > 0 and not run.stopped():
             run.client.pump(min(left, TELL_S))
@@ -162,7 +162,7 @@ def recorder_command(plan: RecorderPlan) -> Recorder:
 
 def _workload(run: Run) -> None:
     """Start the workload and wait for its result, or for the user to end it."""
-    run.observer.phase("measuring")
+    run.observer.step(Step.MEASURE)
     if run.plan.benchmark is not None:
         run_benchmark(run, run.plan.benchmark)
     elif run.plan.activations is not None:

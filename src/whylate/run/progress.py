@@ -1,8 +1,9 @@
-"""What a run tells while it goes."""
+"""What a run reports while it goes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Protocol
 
 from whylate.recording.load_rates import STOPPED
@@ -30,9 +31,27 @@ class LoadRate:
     per_s: float | None
 
 
+class Step(Enum):
+    """A step of a run, in their order; the values are for users."""
+
+    READ = "reading the board"
+    WARM_UP = "warming up the loads"
+    MEASURE = "measuring"
+    WRITE = "writing the recording"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The turn that is being measured: its number from 0, of how many, and its point's name."""
+
+    number: int
+    count: int
+    point: str
+
+
 @dataclass(frozen=True)
 class Progress:
-    """The state of a run at one moment; times in seconds, latencies in ns."""
+    """How far the measurement is; times in seconds, latencies in ns."""
 
     elapsed_s: float
     planned_s: float
@@ -42,24 +61,30 @@ class Progress:
     max_ns: int | None
     max_cpu: int | None
     loads: tuple[LoadRate, ...]
-    #: Of a benchmark: the number of the turn, of how many, and the name of its point.
-    turn: tuple[int, int, str] | None = None
+    #: Of a benchmark.
+    turn: Turn | None = None
 
 
 class Observer(Protocol):
-    """Whoever shows a run to the user."""
+    """Shows a run to the user."""
 
-    def phase(self, text: str) -> None:
-        """Say what happens now: "warming up the loads"."""
+    def log(self, text: str) -> None:
+        """Show what the board does: "booting virt-arm64"."""
+
+    def step(self, step: Step) -> None:
+        """Show that a step of the run begins."""
 
     def progress(self, progress: Progress) -> None:
-        """Say how far the measuring is."""
+        """Show how far the measurement is."""
 
 
 class Quiet:
     """An observer that shows nothing."""
 
-    def phase(self, text: str) -> None:
+    def log(self, text: str) -> None:
+        """Ignore it."""
+
+    def step(self, step: Step) -> None:
         """Ignore it."""
 
     def progress(self, progress: Progress) -> None:
@@ -96,8 +121,8 @@ class Tally:
     _work: dict[int, tuple[int, int]] = field(default_factory=dict)
     _rate: dict[int, float] = field(default_factory=dict)
 
-    def take(self, message: Message) -> None:
-        """Follow one message."""
+    def add(self, message: Message) -> None:
+        """Add a message."""
         watched = self.plan.target is not None
         if isinstance(message, CpuStarted) and (watched or message.interval_ns):
             self._started[message.cpu] = message

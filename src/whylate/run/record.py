@@ -44,10 +44,10 @@ class Run:
     #: What was to be said can be said (RunPlan.until).
     reached: bool = False
 
-    def take(self, frame: Frame, message: Message) -> None:
+    def receive(self, frame: Frame, message: Message) -> None:
         """Keep a message of the probe before anything else is done with it."""
         self.journal.frame(frame)
-        self.tally.take(message)
+        self.tally.add(message)
         self.ended = self.ended or isinstance(message, Result)
 
 

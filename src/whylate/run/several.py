@@ -65,13 +65,13 @@ def carry_out(job: Job, stopped: Callable[[], bool]) -> Outcome:
     try:
         board = job.open()
         if job.plan.virtual_time:
-            with held(planned(board), job.observer.phase) as virtual:
+            with held(planned(board), job.observer.log) as virtual:
                 measure_unattended(
                     virtual, job.plan, job.directory, job.observer, stopped, job.disguise
                 )
                 recorded = True
         else:
-            with ready(board, job.observer.phase, job.boot), job.around(board):
+            with ready(board, job.observer.log, job.boot), job.around(board):
                 measure(board, job.plan, job.directory, job.observer, stopped)
                 recorded = True
     except FAILURES as failure:

@@ -77,7 +77,7 @@ def soak(
         if goal.reached(journal.cycles):
             return "done"
         try:
-            board.hold(observer.phase)
+            board.hold(observer.log)
             power = board.power
             if power is None:
                 raise BoardError(
@@ -85,11 +85,11 @@ def soak(
                 )
             found_on = journal.found(power.is_on())
             if found_on is None:
-                observer.phase(
+                observer.log(
                     f"whether {board.name} is on cannot be told: it will be off at the end"
                 )
             try:
-                observer.phase(f"switching {board.name} off")
+                observer.log(f"switching {board.name} off")
                 power.off()
                 return _cycles(board, goal, journal, observer, judge, stopped)
             finally:

@@ -20,7 +20,7 @@ from whylate.recording.reader import open_recording
 from whylate.recording.samples import CpuSamples
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
-from whylate.run.progress import Observer, Progress
+from whylate.run.progress import Observer, Progress, Step
 from whylate.run.soak_board import CycleBoard
 from whylate.run.soak_console import ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.run.soak_guard import Guard
@@ -162,7 +162,7 @@ class CycleRunner:
         self._guard.stage(self._plan.boot_timeout_s, 0.0)
         began = time.monotonic()
         try:
-            self._board.boot(self._observer.phase)
+            self._board.boot(self._observer.log)
         except BoardError as error:
             self._unless_left()
             if self._guard.cut == "late":
@@ -259,7 +259,7 @@ class CycleRunner:
 
     def _off(self) -> tuple[Outcome, str] | None:
         """Cut the power; what went wrong with that, or None."""
-        self._observer.phase(f"switching {self._board.name} off")
+        self._observer.log(f"switching {self._board.name} off")
         try:
             self._power.off()
             if self._power.is_on():
@@ -329,11 +329,15 @@ class _Clocked:
     def __init__(self, cycle: CycleRunner) -> None:
         self._cycle = cycle
 
-    def phase(self, text: str) -> None:
-        """Say what happens now."""
-        if text == "measuring":
+    def log(self, text: str) -> None:
+        """Show what the board does."""
+        self._cycle._observer.log(text)
+
+    def step(self, step: Step) -> None:
+        """Show that a step of the run begins."""
+        if step is Step.MEASURE:
             self._cycle.measuring()
-        self._cycle._observer.phase(text)
+        self._cycle._observer.step(step)
 
     def progress(self, progress: Progress) -> None:
         """Say how far the measuring is."""

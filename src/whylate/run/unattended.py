@@ -35,7 +35,7 @@ from whylate.recording.plan import RunPlan
 from whylate.run.benchmark import counters_command
 from whylate.run.console import console_kept
 from whylate.run.measure import load_command, recorder_command, refuse_dead_loads
-from whylate.run.progress import Observer, Tally
+from whylate.run.progress import Observer, Step, Tally
 from whylate.run.record import TELL_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.resolve import check, resolve
 from whylate.run.workloads import rules
@@ -154,7 +154,7 @@ def measure_unattended(
     placed = _place(board, plan, disguise, observer)
     script = script_of(plan, board.release, placed)
     files = services(placed) if placed else ()
-    started = board.carry_out(bytes(script.frames), plan.seed, observer.phase, files)
+    started = board.carry_out(bytes(script.frames), plan.seed, observer.log, files)
     with hung_up(started.stream) as stream:
         reader = _Reader(Client(stream), observer, stopped)
         welcome, identity, snapshot = reader.facts(script)
@@ -164,7 +164,7 @@ def measure_unattended(
             )
         ) as journal:
             run = Run(plan, reader.client, journal, observer, stopped, Tally(plan))
-            reader.sink = run.take
+            reader.sink = run.receive
             try:
                 with console_kept(board, directory):
                     state, moved, problems, said = _follow(run, reader, script)
@@ -179,7 +179,7 @@ def measure_unattended(
                 shutil.rmtree(directory)
                 raise
             journal.seal()
-            observer.phase("writing the recording")
+            observer.step(Step.WRITE)
             return finish(directory)
 
 
@@ -194,7 +194,7 @@ def _place(
         machine=board.virtual.description.arch,
         board=board.virtual,
         cpus=board.cpus,
-        tell=observer.phase,
+        tell=observer.log,
         disguise=disguise,
     )
 
@@ -224,7 +224,7 @@ def _follow(
     state: State = "cut"
     try:
         if run.plan.loads:
-            run.observer.phase("warming up the loads")
+            run.observer.step(Step.WARM_UP)
         reader.answers(script.preparing)
         refuse_dead_loads(run)
         before = reader.files(script.before)
@@ -232,7 +232,7 @@ def _follow(
         with contextlib.suppress(ProbeRefusedError):
             reader.answers(script.recorder)
         reader.answers(script.workload)
-        run.observer.phase("measuring")
+        run.observer.step(Step.MEASURE)
         while not run.ended and not run.interrupted:
             if reader.step() is None:
                 run.observer.progress(run.tally.progress(run.tally.board_elapsed_s))

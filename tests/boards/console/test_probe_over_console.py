@@ -28,7 +28,7 @@ from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
-from whylate.run.progress import Quiet
+from whylate.run.progress import Quiet, Step
 
 PANIC = b"[   99.000001] Kernel panic - not syncing: Fatal exception\r\n"
 
@@ -199,8 +199,8 @@ class NoisyWhileMeasuring(Quiet):
     def __init__(self, board: BoardOnALine) -> None:
         self._board = board
 
-    def phase(self, text: str) -> None:
-        if text == "measuring":
+    def step(self, step: Step) -> None:
+        if step is Step.MEASURE:
             self._board.noisy(True)
 
 
