@@ -1,0 +1,71 @@
+"""The site: it builds without a warning, and its reference is in step with the code."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from page_blocks import PAGES, ROOT
+
+from docs_reference import DOCUMENTS, list_commands
+
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
+
+
+def build(source: Path, target: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    return subprocess.run(
+        [*command, str(source), str(target)], check=False, capture_output=True, text=True
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("site")
+    done = build(ROOT / "docs", target)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.mark.parametrize("link", ["no-such-page.md", "how-to/boards.md#no-such-heading"])
+def test_a_broken_link_fails_the_build(link: str, tmp_path: Path) -> None:
+    copy = tmp_path / "repository" / "docs"
+    shutil.copytree(ROOT / "docs", copy)
+    (tmp_path / "repository" / "tools").symlink_to(ROOT / "tools")
+    with (copy / "index.md").open("a") as page:
+        page.write(f"\n[broken]({link})\n")
+    done = build(copy, tmp_path / "site")
+    assert done.returncode != 0
+    assert "no-such" in done.stderr
+
+
+def test_the_reference_has_every_command_and_option(site: Path) -> None:
+    page = (site / "reference" / "generated" / "cli.html").read_text()
+    for context in list_commands():
+        anchor = context.command_path.replace(" ", "-")
+        assert f'id="{anchor}"' in page, context.command_path
+        for parameter in context.command.get_params(context):
+            for option in (*parameter.opts, *parameter.secondary_opts):
+                assert not option.startswith("--") or option in page, (context.command_path, option)
+
+
+def test_the_schemas_are_those_of_the_types(site: Path) -> None:
+    assert site.is_dir()
+    folder = ROOT / "docs" / "reference" / "generated" / "schemas"
+    for name, (_text, kind) in DOCUMENTS.items():
+        written = json.loads((folder / f"{Path(name).stem}.schema.json").read_text())
+        assert written == json.loads(json.dumps(msgspec.json.schema(kind)))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_files_lead_somewhere(page: Path, site: Path) -> None:
+    assert site.is_dir()
+    for target, _anchor in LINK.findall(page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
