@@ -293,7 +293,7 @@ struct wire_cpu_started {
 	uint64_t interval_ns;
 };
 
-/* samples - Consecutive activations of one CPU from `first` on; `data` as in samples.h. */
+/* samples - Consecutive activations of one CPU from `first` on; `data`: a block samples. */
 struct wire_samples {
 	uint16_t cpu;
 	uint16_t count;
@@ -357,8 +357,7 @@ struct wire_load_started {
 	struct wire_bytes unit;
 };
 
-/* cpu_counts - What a CPU's counters counted over a chain; of user mode alone where they can tell.
- */
+/* cpu_counts - What a CPU's counters counted over a chain, in user mode alone where they can. */
 struct wire_cpu_counts {
 	uint16_t cpu;
 	uint32_t chain;
@@ -382,7 +381,7 @@ struct wire_recorder_source {
 	int32_t error;
 };
 
-/* sample_stages - How the activations of a block of samples came about; `data` as in samples.h. */
+/* sample_stages - How the activations of a block of samples came about; `data`: a block stages. */
 struct wire_sample_stages {
 	uint16_t cpu;
 	uint16_t count;
@@ -409,22 +408,21 @@ struct wire_window {
 	struct wire_list sums;
 };
 
-/* events - Events of the preceding window, in order; `data` as in probe/src/recorder/pack_events.h.
- */
+/* events - Events of the preceding window, in order; `data`: see kinds of events. */
 struct wire_events {
 	uint16_t cpu;
 	uint16_t count;
 	struct wire_bytes data;
 };
 
-/* name - What an id means. table: 1 name of a thread, 2 function or data, 3 interrupt, 4 pid. */
+/* name - What an id means. table: enum name_table. */
 struct wire_name {
 	uint8_t table;
 	uint64_t id;
 	struct wire_bytes text;
 };
 
-/* sample_threads - Whose the activations of a block of samples are; `data` as in app_samples.h. */
+/* sample_threads - Whose the activations of a block of samples are; `data`: a block threads. */
 struct wire_sample_threads {
 	uint16_t cpu;
 	uint16_t count;
@@ -440,7 +438,7 @@ struct wire_app_ended {
 };
 
 /* recorder_result - What the recorder did, and what it cost. run_ns: 0 where the kernel does not
- * tell. */
+ * report it. */
 struct wire_recorder_result {
 	uint64_t windows;
 	uint64_t rate_limited;
@@ -466,7 +464,8 @@ struct wire_build_id {
 	struct wire_bytes id;
 };
 
-/* recorder_cost - What recording cost as far as the board tells; comes before recorder_result. */
+/* recorder_cost - What recording cost as far as the board reports it; comes before recorder_result.
+ */
 struct wire_recorder_cost {
 	uint64_t sampled_runs;
 	uint64_t sampled_ns;
@@ -554,8 +553,7 @@ struct wire_memory_backing {
 	int32_t error;
 };
 
-/* clock_properties - What reading a clock is. system_call: 0 none is made, 1 one is, 2 not known.
- */
+/* clock_properties - What reading a clock is. system_call: enum clock_calls. */
 struct wire_clock_properties {
 	uint32_t turn;
 	uint8_t system_call;
@@ -619,8 +617,7 @@ struct wire_cpu_events {
 	struct wire_list values;
 };
 
-/* run_output - A piece of what a command that was run wrote. stream: 1 standard output, 2 standard
- * error. */
+/* run_output - A piece of what a command that was run wrote. stream: enum output_stream. */
 struct wire_run_output {
 	uint8_t stream;
 	struct wire_bytes data;

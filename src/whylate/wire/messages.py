@@ -275,7 +275,7 @@ class CpuStarted(Message, kind=68):
 
 @dataclass(frozen=True, slots=True)
 class Samples(Message, kind=69):
-    """Consecutive activations of one CPU from `first` on; `data` as in samples.h."""
+    """Consecutive activations of one CPU from `first` on; `data`: a block samples."""
 
     cpu: U16
     count: U16
@@ -352,7 +352,7 @@ class LoadStarted(Message, kind=76):
 
 @dataclass(frozen=True, slots=True)
 class CpuCounts(Message, kind=77):
-    """What a CPU's counters counted over a chain; of user mode alone where they can tell."""
+    """What a CPU's counters counted over a chain, in user mode alone where they can."""
 
     cpu: U16
     chain: U32
@@ -380,7 +380,7 @@ class RecorderSource(Message, kind=79):
 
 @dataclass(frozen=True, slots=True)
 class SampleStages(Message, kind=80):
-    """How the activations of a block of samples came about; `data` as in samples.h."""
+    """How the activations of a block of samples came about; `data`: a block stages."""
 
     cpu: U16
     count: U16
@@ -410,7 +410,7 @@ class Window(Message, kind=81):
 
 @dataclass(frozen=True, slots=True)
 class Events(Message, kind=82):
-    """Events of the preceding window, in order; `data` as in probe/src/recorder/pack_events.h."""
+    """Events of the preceding window, in order; `data`: see kinds of events."""
 
     cpu: U16
     count: U16
@@ -419,7 +419,7 @@ class Events(Message, kind=82):
 
 @dataclass(frozen=True, slots=True)
 class Name(Message, kind=83):
-    """What an id means. table: 1 name of a thread, 2 function or data, 3 interrupt, 4 pid."""
+    """What an id means. table: enum name_table."""
 
     table: U8
     id: U64
@@ -428,7 +428,7 @@ class Name(Message, kind=83):
 
 @dataclass(frozen=True, slots=True)
 class SampleThreads(Message, kind=85):
-    """Whose the activations of a block of samples are; `data` as in app_samples.h."""
+    """Whose the activations of a block of samples are; `data`: a block threads."""
 
     cpu: U16
     count: U16
@@ -446,7 +446,7 @@ class AppEnded(Message, kind=86):
 
 @dataclass(frozen=True, slots=True)
 class RecorderResult(Message, kind=84):
-    """What the recorder did, and what it cost. run_ns: 0 where the kernel does not tell."""
+    """What the recorder did, and what it cost. run_ns: 0 where the kernel does not report it."""
 
     windows: U64
     rate_limited: U64
@@ -477,7 +477,7 @@ class BuildId(Message, kind=89):
 
 @dataclass(frozen=True, slots=True)
 class RecorderCost(Message, kind=87):
-    """What recording cost as far as the board tells; comes before recorder_result."""
+    """What recording cost as far as the board reports it; comes before recorder_result."""
 
     sampled_runs: U64
     sampled_ns: U64
@@ -582,7 +582,7 @@ class MemoryBacking(Message, kind=93):
 
 @dataclass(frozen=True, slots=True)
 class ClockProperties(Message, kind=94):
-    """What reading a clock is. system_call: 0 none is made, 1 one is, 2 not known."""
+    """What reading a clock is. system_call: enum clock_calls."""
 
     turn: U32
     system_call: U8
@@ -654,7 +654,7 @@ class CpuEvents(Message, kind=100):
 
 @dataclass(frozen=True, slots=True)
 class RunOutput(Message, kind=101):
-    """A piece of what a command that was run wrote. stream: 1 standard output, 2 standard error."""
+    """A piece of what a command that was run wrote. stream: enum output_stream."""
 
     stream: U8
     data: Blob
