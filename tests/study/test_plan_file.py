@@ -102,7 +102,7 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
             "[memory]\nsources = ['random']\n" + TWO,
             "[memory] has no key 'sources': there are block",
         ),
-        ("memory = 3\n" + TWO, "Expected `object | null`, got `int`"),
+        ("memory = 3\n" + TWO, "Expected `object`, got `int`"),
         ("[variants.a]", "compares 2 to 16 variants"),
         ("[variants.a]\n[variants.b]\n", "nothing would be compared with nothing"),
         ("[variants.a]\n[variants.b]\npriority = [1]", "'priority' in [variants.b] is a list: "),

@@ -29,20 +29,15 @@ from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
 from whylate.run.loads import parse_load
 from whylate.run.own_knobs import OwnKnob
+from whylate.run.workloads import TABLES
+from whylate.run.workloads.sweeps import parse_size
+from whylate.run.workloads.tables import BenchmarkTable, Duration, Size
 from whylate.stats.factorial import MOST_FACTORS, combinations_of
 from whylate.stats.run_statistics import MAY_BE_SAME
 from whylate.study.cards import image_sums
 from whylate.study.check import check_differ, check_idle_states, check_knobs
 from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
-from whylate.study.workload import (
-    TABLES,
-    ClockTable,
-    CommandTable,
-    MemoryTable,
-    SwitchTable,
-    statistic_names,
-    table_workload,
-)
+from whylate.study.workload import statistic_names, table_workload
 from whylate.summary.units import parse_ns
 from whylate.wire.constants import LEAST_INTERVAL_NS
 
@@ -87,10 +82,8 @@ class PlanFile(msgspec.Struct, forbid_unknown_fields=True, rename={"duration": "
     seed: int = 1
     budget: str | None = None
     warm_up: str | None = None
-    switch: SwitchTable | None = None
-    memory: MemoryTable | None = None
-    clock: ClockTable | None = None
-    cmd: CommandTable | None = None
+    #: The table of a benchmark, which a plan has under its name; None: wakeups are measured.
+    workload: BenchmarkTable | None = None
 
 
 def read_plan_file(path: Path) -> PlanFile:
@@ -101,18 +94,36 @@ def read_plan_file(path: Path) -> PlanFile:
         raw: Any = tomllib.loads(path.read_text(encoding="utf-8"))
         _check_keys(path, raw)
         _check_values(path, raw)
+        tables = {name: raw.pop(name) for name in TABLES if name in raw}
         file = msgspec.convert(raw, type=PlanFile)
+        for name, table in tables.items():
+            file.workload = msgspec.convert(table, type=TABLES[name], dec_hook=_quantity)
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise RequestError(f"{path}: {error}") from None
     except RecursionError:
         raise RequestError(f"{path}: brackets within brackets, too deep for a plan") from None
-    table = next((name for name in TABLES if name in raw), None)
+    if len(tables) > 1:
+        raise RequestError(f"a study has one workload: one of [{'], ['.join(TABLES)}]")
     idle = [key for key in _OF_WAKEUPS if key in raw]
-    if table is not None and idle:
-        raise RequestError(f"{path}: {idle[0]} is of wakeups, and the runs measure [{table}]")
+    if tables and idle:
+        raise RequestError(f"{path}: {idle[0]} is of wakeups, and the runs measure {[*tables]}")
     return file
+
+
+def _quantity(kind: type[Any], value: Any) -> Any:
+    """Convert a time or a size of a table; raises RequestError."""
+    text = str(value)
+    if kind is Duration:
+        ns = parse_ns(text, latency=False)
+        if ns is None:
+            raise RequestError(f"{text[:40]!r} is no time: write it like 1us or 50ms")
+        return Duration(ns)
+    size = parse_size(text)
+    if size is None:
+        raise RequestError(f"{text[:40]!r} is no size: write it like 4k or 64M")
+    return Size(size)
 
 
 def _check_keys(path: Path, raw: Mapping[str, Any]) -> None:
@@ -121,6 +132,8 @@ def _check_keys(path: Path, raw: Mapping[str, Any]) -> None:
     places += [(f"[{name}]", raw.get(name), table) for name, table in TABLES.items()]
     for place, found, kind in places:
         keys = [one.encode_name for one in msgspec.structs.fields(kind)]
+        if kind is PlanFile:
+            keys = [*(key for key in keys if key != "workload"), *TABLES]
         for key in found if isinstance(found, dict) else ():
             if key not in keys:
                 raise RequestError(
@@ -244,11 +257,8 @@ def _times(file: PlanFile) -> tuple[int, int]:
 
 def _workload(file: PlanFile) -> Workload:
     """Return what the runs measure; raises RequestError."""
-    tables = [table for name in TABLES if (table := getattr(file, name)) is not None]
-    if len(tables) > 1:
-        raise RequestError(f"a study has one workload: one of [{'], ['.join(TABLES)}]")
-    if tables:
-        return table_workload(tables[0])
+    if file.workload is not None:
+        return table_workload(file.workload)
     duration_ns, interval_ns = _times(file)
     recorder = RecorderPlan() if file.recorder else None
     return Wakeup(

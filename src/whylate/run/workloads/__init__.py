@@ -30,6 +30,12 @@ _BENCHMARKS: dict[type[BenchmarkWorkload], BenchmarkRules] = {
 }
 
 
+#: How a user writes each benchmark, by its name.
+TABLES = {
+    str(workload.__struct_config__.tag): rules.table for workload, rules in _BENCHMARKS.items()
+}
+
+
 def activation_rules(workload: ActivationWorkload) -> ActivationRules:
     """Return the rules of a workload with activations."""
     return _ACTIVATIONS[type(workload)]

@@ -7,10 +7,12 @@ from typing import ClassVar
 
 import msgspec
 
+from whylate.recording.workloads import Workload
 from whylate.recording.workloads.clock import CLOCKS, HOWS, Clock, ClockPoint, How
 from whylate.run.errors import RequestError
 from whylate.run.workloads.rules import BenchmarkRules, Parameter, one_of
 from whylate.run.workloads.sweeps import parse_count
+from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Duration
 from whylate.wire.constants import MOST_CLOCK_THREADS
 from whylate.wire.messages import BenchClock
 
@@ -36,9 +38,27 @@ def clock_points(
     return tuple(points)
 
 
+class ClockTable(BlockTable, kw_only=True):
+    """[clock]."""
+
+    clocks: tuple[str, ...] = CLOCK_NAMES
+    threads: tuple[int, ...] = (1,)
+    via: tuple[How, ...] = ("libc",)
+    service: Duration | None = None
+    think: Duration | None = None
+
+    def workload(self) -> Workload:
+        """Return the clocks and their readers."""
+        points = clock_points(
+            self.clocks, self.threads, self.via, self.service or 0, self.think or 0
+        )
+        return Clock(points=list(points), **self.common())
+
+
 class ClockRules(BenchmarkRules):
     """Clock reads."""
 
+    table: ClassVar[type[BenchmarkTable]] = ClockTable
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "clocks": ("clock", one_of(tuple(CLOCKS))),
         "threads": ("threads", parse_count),

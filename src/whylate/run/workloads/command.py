@@ -3,21 +3,48 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
+from typing import ClassVar
 
 import msgspec
 
+from whylate.recording.workloads import Workload
 from whylate.recording.workloads.command import Command, CommandPoint, failure_text
 from whylate.run.errors import RequestError
 from whylate.run.workloads.rules import BenchmarkRules
+from whylate.run.workloads.tables import BenchmarkTable
 from whylate.wire.constants import MOST_COMMAND_BYTES, MOST_WORDS
 from whylate.wire.messages import BenchCommand, CommandRepetition, Message
 
 _MAX_EXPRESSION = 1000
 
 
+class CommandTable(BenchmarkTable, kw_only=True):
+    """[cmd]. command: its words, or a line of them as a shell would cut it."""
+
+    command: str | list[str]
+    value: str | None = None
+    unit: str = ""
+    higher_is_better: bool = False
+
+    def workload(self) -> Workload:
+        """Return the command."""
+        try:
+            line = self.command
+            words = shlex.split(line) if isinstance(line, str) else line
+        except ValueError as error:
+            raise RequestError(f"command of [cmd]: {error}") from None
+        point = CommandPoint(
+            tuple(words), value=self.value, unit=self.unit, higher_is_better=self.higher_is_better
+        )
+        return Command(points=[point], **self.common())
+
+
 class CommandRules(BenchmarkRules):
     """Runs of a command."""
+
+    table: ClassVar[type[BenchmarkTable]] = CommandTable
 
     def check_point(self, point: CommandPoint) -> None:
         """Raise RequestError for a command that does not fit, or an expression that is none."""

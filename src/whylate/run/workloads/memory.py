@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
+from whylate.recording.workloads import Workload
 from whylate.recording.workloads.memory import (
     PAGES,
     ROUTINES,
@@ -23,6 +24,7 @@ from whylate.recording.workloads.memory import (
 from whylate.run.errors import RequestError
 from whylate.run.workloads.rules import BenchmarkRules, Parameter, one_of
 from whylate.run.workloads.sweeps import parse_size
+from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Size
 from whylate.wire.constants import SMALLEST_BUFFER
 from whylate.wire.messages import BenchMemory
 
@@ -58,9 +60,30 @@ def memory_points(
     return tuple(points)
 
 
+class MemoryTable(BlockTable, kw_only=True):
+    """[memory]."""
+
+    ops: tuple[What, ...] = (
+        "copy",
+        "set",
+        "read",
+    )
+    sizes: tuple[Size, ...] = tuple(map(Size, SIZES))
+    source: tuple[Source, ...] = ("random",)
+    pages: tuple[Pages, ...] = ("small",)
+    routine: tuple[Routine, ...] = ("libc",)
+
+    def workload(self) -> Workload:
+        """Return the buffers."""
+        sizes = [int(size) for size in self.sizes]
+        points = memory_points(self.ops, sizes, self.source, self.pages, self.routine)
+        return Memory(points=list(points), **self.common())
+
+
 class MemoryRules(BenchmarkRules):
     """Memory throughput and latency."""
 
+    table: ClassVar[type[BenchmarkTable]] = MemoryTable
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "ops": ("what", one_of(WHATS)),
         "sizes": ("size", parse_size),

@@ -14,6 +14,7 @@ from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, CounterPlan
 from whylate.run.counters import CounterError, check_counters, counters_named
 from whylate.run.errors import RequestError
+from whylate.run.workloads.tables import BenchmarkTable
 from whylate.wire.constants import MOST_COUNTERS, MOST_WORDS
 from whylate.wire.messages import Message
 
@@ -83,6 +84,8 @@ class ActivationRules(WorkloadRules):
 class BenchmarkRules(WorkloadRules):
     """What benchmarks have in common."""
 
+    #: How a user writes the benchmark.
+    table: ClassVar[type[BenchmarkTable]]
     #: By the names that knobs and study plans have.
     parameters: ClassVar[Mapping[str, Parameter]] = {}
 

@@ -8,10 +8,12 @@ from typing import ClassVar
 
 import msgspec
 
+from whylate.recording.workloads import Workload
 from whylate.recording.workloads.switch import OVERS, Over, Switch, SwitchPoint
 from whylate.run.errors import RequestError
 from whylate.run.workloads.rules import BenchmarkRules, Knob, Parameter, one_of, parse_priority
 from whylate.run.workloads.sweeps import parse_count, parse_size
+from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Size
 from whylate.wire.constants import MOST_TASKS
 from whylate.wire.messages import BenchSwitch
 
@@ -35,9 +37,29 @@ def _priority(workload: Switch, value: str) -> Switch:
     return msgspec.structs.replace(workload, priority=parse_priority(value))
 
 
+class SwitchTable(BlockTable, kw_only=True):
+    """[switch]."""
+
+    priority: int = 0
+
+    tasks: tuple[int, ...] = (2,)
+    set_size: tuple[Size, ...] = (Size(0),)
+    over: tuple[Over, ...] = ("pipe",)
+    kind: tuple[str, ...] = ("process",)
+
+    def workload(self) -> Workload:
+        """Return the rings."""
+        if not set(self.kind) <= {"process", "thread"}:
+            raise RequestError("kind of [switch]: process, thread")
+        sizes = [int(size) for size in self.set_size]
+        points = switch_points(self.tasks, sizes, self.over, self.kind)
+        return Switch(points=list(points), priority=self.priority, **self.common())
+
+
 class SwitchRules(BenchmarkRules):
     """Context switches."""
 
+    table: ClassVar[type[BenchmarkTable]] = SwitchTable
     knobs: ClassVar[Mapping[str, Knob]] = {"priority": _priority}
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "tasks": ("tasks", parse_count),
