@@ -15,8 +15,8 @@ import msgspec
 
 from whylate.cli import whylate
 from whylate.recording.manifest import Manifest
-from whylate.run.soak_model import Cycle, SoakPlan
-from whylate.run.soak_summary import SoakSummary
+from whylate.soak.model import Cycle, SoakPlan
+from whylate.soak.summary import SoakSummary
 from whylate.study.model import Done, StudyPlan
 
 #: File that holds such an object, what it is, and its type.

@@ -23,9 +23,9 @@ from whylate.boards.labgrid.open import labgrid_board
 from whylate.boards.ready import held, ready
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet, Step
-from whylate.run.soak import Goal, soak
-from whylate.run.soak_journal import read_soak
-from whylate.run.soak_model import Cycle, SoakPlan
+from whylate.soak.carry_out import Goal, soak
+from whylate.soak.journal import read_soak
+from whylate.soak.model import Cycle, SoakPlan
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="its boards need PID namespaces: root"),
@@ -224,11 +224,11 @@ def test_a_soak_that_is_left_while_its_console_is_used_notes_the_cycle(
     at: str,
 ) -> None:
     # The user's patience with a probe that is being copied; a boot gets none.
-    monkeypatch.setattr("whylate.run.soak_cycle.LEAVE_S", 0.0)
+    monkeypatch.setattr("whylate.soak.cycle.LEAVE_S", 0.0)
     user = Leaver(at)
     plan = SoakPlan(board="board7", run_for_ns=10**8, interval_ns=10**6, loads=[])
     with on_the_bench(tmp_path, line, load) as (board, power):
-        soak(board, plan, Goal(cycles=2), tmp_path / "s", user, lambda *_: [], user.leaves)
+        soak(board, plan, Goal(cycles=2), tmp_path / "s", user, user.leaves)
         assert time.monotonic() - user.left_at < 2 * SOON_S
         assert not power.outlets[1].state
     _, [cycle] = read_soak(tmp_path / "s")

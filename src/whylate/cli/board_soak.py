@@ -19,12 +19,10 @@ from whylate.recording.plan import LoadPlan
 if TYPE_CHECKING:
     from whylate.boards.open import BoardOptions
     from whylate.cli.live import LiveView
-    from whylate.recording.manifest import Manifest
-    from whylate.recording.samples import CpuSamples
     from whylate.run.progress import Progress, Step
-    from whylate.run.soak import Ended, Goal
-    from whylate.run.soak_model import Cycle, Keep, SoakPlan
-    from whylate.run.soak_summary import SoakSummary
+    from whylate.soak.carry_out import Ended, Goal
+    from whylate.soak.model import Cycle, Keep, SoakPlan
+    from whylate.soak.summary import SoakSummary
 
 
 @click.command(name="soak")
@@ -80,8 +78,8 @@ def soak(
     to its end, or the soak was ended early and none had failed until then.
     """
     from whylate.cli.board_soak_table import print_table
-    from whylate.run.soak_journal import read_soak
-    from whylate.run.soak_summary import summarize
+    from whylate.soak.journal import read_soak
+    from whylate.soak.summary import summarize
 
     goal: Goal | None = None
     ended: Ended | None = None
@@ -94,8 +92,8 @@ def soak(
             raise click.UsageError("name a board, or say --show DIR")
         if cycles is None and for_ns is None:
             raise click.UsageError("say how long: --cycles N or --for TIME")
-        from whylate.run.soak import Goal
-        from whylate.run.soak_model import SoakPlan
+        from whylate.soak.carry_out import Goal
+        from whylate.soak.model import SoakPlan
 
         directory = output if output is not None else _new_directory(board)
         off_s = off_ns / 1e9 if off_ns is not None else (0.0 if _is_virtual(board) else 2.0)
@@ -146,21 +144,14 @@ def _carry_out(plan: SoakPlan, goal: Goal, directory: Path, options: BoardOption
     from whylate.cli.interrupt import Interrupt
     from whylate.cli.live import LiveView
     from whylate.report.plain_console import plain_console
-    from whylate.run.soak import soak as soak_board
+    from whylate.soak.carry_out import soak as soak_board
 
     console = plain_console(stderr=True)
     interrupt = Interrupt()
     opened = open_board(plan.board, options)
     with LiveView(console) as view:
         watcher = _Watcher(view, goal, terminal=console.is_terminal)
-        return soak_board(opened, plan, goal, directory, watcher, _distrust, interrupt.wanted)
-
-
-def _distrust(manifest: Manifest, samples: Sequence[CpuSamples]) -> Sequence[str]:
-    """Return why a run cannot be trusted: whoever measures leaves that to others."""
-    from whylate.summary.trust import assess
-
-    return assess(manifest, samples).trust.reasons
+        return soak_board(opened, plan, goal, directory, watcher, interrupt.wanted)
 
 
 class _Watcher:
@@ -175,7 +166,7 @@ class _Watcher:
     def cycle_begins(self, number: int, so_far: Sequence[Cycle]) -> None:
         """Say which cycle begins; those that we interrupted are not counted."""
         del number
-        from whylate.run.soak import judged
+        from whylate.soak.carry_out import judged
 
         of = f" of {self._goal.cycles}" if self._goal.cycles is not None else ""
         done = judged(so_far)

@@ -11,7 +11,7 @@ from rich.text import Text
 from whylate.report.plain_console import plain_console
 from whylate.report.quantities import format_ns
 from whylate.report.text import plain
-from whylate.run.soak_summary import FLAT_BYTES, Memory, Rate, SoakSummary, Times
+from whylate.soak.summary import FLAT_BYTES, Memory, Rate, SoakSummary, Times
 
 
 def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from whylate.boards.board import Board, Finished, Power, StartedProbe, Tell
 from whylate.probe.client import Stream
-from whylate.run.soak_console import TailedConsole
+from whylate.soak.console import TailedConsole
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from whylate.run.soak import Goal
-from whylate.run.soak_model import ConsoleCheck, Cycle, Latency, Outcome, SoakPlan
-from whylate.run.soak_summary import FLAT_BYTES, summarize, times
+from whylate.soak.carry_out import Goal
+from whylate.soak.model import ConsoleCheck, Cycle, Latency, Outcome, SoakPlan
+from whylate.soak.summary import FLAT_BYTES, summarize, times
 
 PLAN = SoakPlan(board="board7", run_for_ns=10**9, interval_ns=10**6, loads=[])
 

@@ -21,7 +21,7 @@ from whylate.recording.errors import DiskError
 from whylate.recording.lines import Layout, LineDirectory, read_plan, write_plan
 from whylate.run.console import NO_END
 from whylate.run.errors import RequestError
-from whylate.run.soak_model import SCHEMA_VERSION, Begun, Cycle, SoakPlan
+from whylate.soak.model import SCHEMA_VERSION, Begun, Cycle, SoakPlan
 
 PLAN = "soak.json"
 BEGUN = "begun.json"

@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from soak_boards import PANIC, PaperBoard, distrust, recording
+from soak_boards import PANIC, PaperBoard, recording
 
 from whylate.boards import open as boards_open
 from whylate.cli import interrupt
 from whylate.cli.board import command as board_group
 from whylate.cli.board_soak_table import percent
 from whylate.recording.reader import Recording
-from whylate.run import soak_cycle
 from whylate.run.progress import Quiet
-from whylate.run.soak import Ended, Goal, soak
-from whylate.run.soak_guard import Guard
-from whylate.run.soak_journal import read_soak
-from whylate.run.soak_model import Cycle, SoakPlan
+from whylate.soak import cycle as soak_cycle
+from whylate.soak.carry_out import Ended, Goal, soak
+from whylate.soak.guard import Guard
+from whylate.soak.journal import read_soak
+from whylate.soak.model import Cycle, SoakPlan
 
 PLAN = SoakPlan(board="board7", run_for_ns=10**8, interval_ns=10**6, loads=[])
 
@@ -86,7 +86,7 @@ def carried_out(
 ) -> tuple[Ended, list[Cycle]]:
     plan = SoakPlan(**{**{name: getattr(PLAN, name) for name in PLAN.__struct_fields__}, **wanted})
     goal = Goal(cycles=1)
-    ended = soak(board, plan, goal, directory, Watcher(), distrust, stopped)
+    ended = soak(board, plan, goal, directory, Watcher(), stopped)
     return ended, read_soak(directory)[1]
 
 

@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from soak_boards import distrust
 
 from whylate.run.progress import Quiet
-from whylate.run.soak import Goal, soak
-from whylate.run.soak_journal import cycle_directory, read_soak
-from whylate.run.soak_model import Cycle, SoakPlan
+from whylate.soak.carry_out import Goal, soak
+from whylate.soak.journal import cycle_directory, read_soak
+from whylate.soak.model import Cycle, SoakPlan
 
 pytest.importorskip("labgrid")
 sys.path.append(str(Path(__file__).parents[1] / "bench"))
@@ -75,7 +74,7 @@ def test_a_relay_that_sticks_for_a_while_is_counted_and_the_soak_goes_on(
             )
             board = labgrid_board("board7", bench, options=BenchOptions(boot_s=20.0))
             plan = SoakPlan(board="board7", run_for_ns=10**8, interval_ns=10**6, loads=[])
-            soak(board, plan, Goal(cycles=3), tmp_path / "s", Watcher(weld, part), distrust)
+            soak(board, plan, Goal(cycles=3), tmp_path / "s", Watcher(weld, part))
             assert not outlet.load.running  # type: ignore[attr-defined]
     finally:
         line.close()

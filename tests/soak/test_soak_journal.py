@@ -10,8 +10,8 @@ import pytest
 from whylate.recording.errors import RecordingError
 from whylate.recording.plan import LoadPlan
 from whylate.run.errors import RequestError
-from whylate.run.soak_journal import JOURNAL, SoakJournal, cycle_directory, read_soak
-from whylate.run.soak_model import Cycle, Outcome, SoakPlan
+from whylate.soak.journal import JOURNAL, SoakJournal, cycle_directory, read_soak
+from whylate.soak.model import Cycle, Outcome, SoakPlan
 
 PLAN = SoakPlan(board="board7", run_for_ns=10**9, interval_ns=10**6, loads=[LoadPlan("net", 2)])
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from whylate.boards.board import BoardError, Power
 from whylate.recording.errors import DiskError
-from whylate.run.soak_console import ConsoleTail
+from whylate.soak.console import ConsoleTail
 
 #: How often it looks, and copies the console.
 LOOK_S = 0.1

@@ -11,9 +11,9 @@ from typing import Literal, Protocol
 
 from whylate.boards.board import Board, BoardError, Power
 from whylate.run.progress import Observer
-from whylate.run.soak_cycle import CycleRunner, Judge
-from whylate.run.soak_journal import SoakJournal
-from whylate.run.soak_model import Cycle, SoakPlan
+from whylate.soak.cycle import CycleRunner
+from whylate.soak.journal import SoakJournal
+from whylate.soak.model import Cycle, SoakPlan
 
 #: So many failures one after the other end a soak: nobody is coming to help the board.
 GIVE_UP = 20
@@ -62,16 +62,14 @@ def soak(
     goal: Goal,
     directory: Path,
     observer: SoakObserver,
-    judge: Judge,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Ended:
     """Carry cycles out until the goal is reached; a soak in `directory` goes on where it was.
 
     The board is held from the first to the last of them, and left on if it was found on; off where
-    that cannot be told. `judge` says what of a cycle's run cannot be trusted. When `stopped` says
-    yes the power is cut and the soak ends. Raises BoardError for a board that
-    cannot be held or has no supply, RequestError for a directory with something else, and
-    DiskError.
+    that cannot be told. When `stopped` returns true, the power is cut and the soak ends.
+    Raises BoardError for a board that cannot be held or has no supply, RequestError for a
+    directory with something else, and DiskError.
     """
     with SoakJournal(directory, plan) as journal:
         if goal.reached(journal.cycles):
@@ -91,7 +89,7 @@ def soak(
             try:
                 observer.log(f"switching {board.name} off")
                 power.off()
-                return _cycles(board, goal, journal, observer, judge, stopped)
+                return _cycles(board, goal, journal, observer, stopped)
             finally:
                 _leave(board, power, found_on=bool(found_on))
         finally:
@@ -103,7 +101,6 @@ def _cycles(
     goal: Goal,
     journal: SoakJournal,
     observer: SoakObserver,
-    judge: Judge,
     stopped: Callable[[], bool],
 ) -> Ended:
     failures = 0
@@ -121,7 +118,6 @@ def _cycles(
             place,
             observer,
             stopped,
-            judge=judge,
             off_first=failures > 0,
             mark_seen=_mark_seen(journal.cycles),
         )

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from soak_boards import distrust
 
 from own_boards import NEVER_UP, own_boards
 from whylate.boards.board import BoardBusyError, BoardError, StartedProbe, Tell, tell_nobody
@@ -23,12 +22,12 @@ from whylate.lab.description import virtual_board
 from whylate.lab.image import ON_PORT
 from whylate.recording.reader import open_recording
 from whylate.run import measure as measure_module
-from whylate.run import soak_cycle
 from whylate.run.progress import Quiet, Step
-from whylate.run.soak import Goal, soak
-from whylate.run.soak_journal import cycle_directory, read_soak
-from whylate.run.soak_model import Cycle, SoakPlan
-from whylate.run.soak_summary import summarize
+from whylate.soak import cycle as soak_cycle
+from whylate.soak.carry_out import Goal, soak
+from whylate.soak.journal import cycle_directory, read_soak
+from whylate.soak.model import Cycle, SoakPlan
+from whylate.soak.summary import summarize
 
 BOARD = "virt-arm64"
 
@@ -86,9 +85,7 @@ def test_two_cycles_of_a_board_that_was_on(tmp_path: Path) -> None:
         busy.append(True)
 
     made = plan(keep="failures")
-    assert (
-        soak(fresh, made, Goal(cycles=2), tmp_path / "s", Watcher(try_to_take), distrust) == "done"
-    )
+    assert soak(fresh, made, Goal(cycles=2), tmp_path / "s", Watcher(try_to_take)) == "done"
 
     _, cycles = read_soak(tmp_path / "s")
     assert outcomes(cycles) == ["ok", "ok"], cycles
@@ -176,7 +173,6 @@ def test_a_board_that_dies_in_every_way_is_counted_and_the_soak_goes_on(
         Goal(cycles=6),
         tmp_path / "s",
         Saboteur(board),
-        distrust,
     )
 
     made, cycles = read_soak(tmp_path / "s")
@@ -201,7 +197,7 @@ def test_a_board_that_never_boots_is_given_up_in_its_time(tmp_path: Path) -> Non
     board = open_board(BOARD, BoardOptions(kernel_args=NEVER_UP))
     wanted = plan(boot_timeout_s=5.0, kernel_args=list(NEVER_UP))
     began = time.monotonic()
-    ended = soak(board, wanted, Goal(cycles=50, give_up=2), tmp_path / "s", Watcher(), distrust)
+    ended = soak(board, wanted, Goal(cycles=50, give_up=2), tmp_path / "s", Watcher())
     assert ended == "given up"
     assert time.monotonic() - began < 60
     _, cycles = read_soak(tmp_path / "s")
@@ -215,7 +211,7 @@ def test_a_board_that_never_boots_is_given_up_in_its_time(tmp_path: Path) -> Non
 
 def test_a_board_that_cannot_be_switched_on_has_no_power(tmp_path: Path) -> None:
     board = open_board(BOARD, BoardOptions(cpus=1000))
-    soak(board, plan(smp=1000), Goal(cycles=1), tmp_path / "s", Watcher(), distrust)
+    soak(board, plan(smp=1000), Goal(cycles=1), tmp_path / "s", Watcher())
     [cycle] = read_soak(tmp_path / "s")[1]
     assert (cycle.outcome, cycle.stage) == ("no-power", "power")
     assert "can have 1 to" in cycle.why
@@ -229,7 +225,6 @@ def test_a_board_without_a_supply_cannot_be_soaked(tmp_path: Path) -> None:
             Goal(cycles=1),
             tmp_path / "s",
             Watcher(),
-            distrust,
         )
 
 

@@ -14,9 +14,9 @@ from whylate.probe.client import Stream
 from whylate.recording.console import CUT, read_console
 from whylate.recording.crashes import find_crashes
 from whylate.run.console import console_kept
-from whylate.run.soak_board import CycleBoard
-from whylate.run.soak_console import TEXT, ConsoleTail, TailedConsole, begins_with_the_boot
-from whylate.run.soak_cycle import CycleRunner
+from whylate.soak.board import CycleBoard
+from whylate.soak.console import TEXT, ConsoleTail, TailedConsole, begins_with_the_boot
+from whylate.soak.cycle import CycleRunner
 from whylate.wire.frame import encode_frame
 
 BOOTLOGS = Path(__file__).parents[1] / "boards" / "data" / "bootlogs"

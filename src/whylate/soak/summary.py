@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from whylate.run.soak_model import FAILURE_KINDS, Cycle, FailureKind, SoakPlan
+from whylate.soak.model import FAILURE_KINDS, Cycle, FailureKind, SoakPlan
 from whylate.stats.limits import binomial_limits
 
 CONFIDENCE = 0.95

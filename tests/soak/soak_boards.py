@@ -14,7 +14,6 @@ from whylate.recording.plan import RunPlan
 from whylate.recording.reader import Recording
 from whylate.recording.samples import CpuSamples
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.summary.trust import assess
 
 MS = 1_000_000
 BOOT = b"[    0.000000] Linux version 6.1.0\n"
@@ -107,11 +106,6 @@ class PaperBoard:
 
     def stream(self, argv: Sequence[str]) -> Stream:
         raise NotImplementedError
-
-
-def distrust(manifest: Manifest, samples: Sequence[CpuSamples]) -> Sequence[str]:
-    """Judge runs as `whylate board soak` does."""
-    return assess(manifest, samples).trust.reasons
 
 
 def recording(directory: Path, *, dropped: int = 0, policy: str = "fifo") -> Recording:

@@ -21,11 +21,12 @@ from whylate.recording.samples import CpuSamples
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Observer, Progress, Step
-from whylate.run.soak_board import CycleBoard
-from whylate.run.soak_console import ConsoleTail, TailedConsole, begins_with_the_boot
-from whylate.run.soak_guard import Guard
-from whylate.run.soak_journal import CONSOLE, RECORDING
-from whylate.run.soak_model import ConsoleCheck, Cycle, FailureKind, Latency, Outcome, SoakPlan
+from whylate.soak.board import CycleBoard
+from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boot
+from whylate.soak.guard import Guard
+from whylate.soak.journal import CONSOLE, RECORDING
+from whylate.soak.model import ConsoleCheck, Cycle, FailureKind, Latency, Outcome, SoakPlan
+from whylate.summary.trust import assess
 
 #: What a run may take beyond its plan before its power is cut: the probe's copying, a slow line.
 #: The run's own limits come first.
@@ -37,10 +38,6 @@ ANSWER_S = 20.0
 #: A mark that was printed on the board is in the console's log after this.
 MARK_S = 5.0
 MAX_WHY = 400
-
-#: Returns why a run cannot be trusted; nothing where it can. Whoever measures does not judge, so
-#: it is passed in (whylate.summary.trust).
-Judge = Callable[[Manifest, Sequence[CpuSamples]], Sequence[str]]
 
 
 class CycleFailedError(Exception):
@@ -58,7 +55,6 @@ class _LeftError(Exception):
 class CycleRunner:
     """Carries one cycle out on a board that is held and off. It is used once.
 
-    judge: says what of its run cannot be trusted.
     off_first: whether the board may not be off, since the cycle before failed.
     mark_seen: whether a mark printed on the board came out of its console before; None: not
     tried yet.
@@ -72,7 +68,6 @@ class CycleRunner:
         observer: Observer,
         stopped: Callable[[], bool],
         *,
-        judge: Judge,
         off_first: bool,
         mark_seen: bool | None,
     ) -> None:
@@ -83,7 +78,6 @@ class CycleRunner:
         self._place = place
         self._observer = observer
         self._stopped = stopped
-        self._judge_run = judge
         self._off_first = off_first
         self._mark_seen = mark_seen
         console = board.console
@@ -224,7 +218,7 @@ class CycleRunner:
         except RecordingError as error:
             return [*reasons, str(error)]
         self._latency = _latency(manifest, samples)
-        reasons += self._judge_run(manifest, samples)
+        reasons += assess(manifest, samples).trust.reasons
         if manifest.state != "complete":
             reasons.append(f"the run was {manifest.state}")
         return reasons
