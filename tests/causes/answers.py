@@ -9,7 +9,7 @@ import numpy as np
 from windows import PRIO, ordinary
 
 from whylate.causes.answer import Answer, answer
-from whylate.recording.events import Why, Window
+from whylate.recording.events import Reason, Window
 from whylate.recording.manifest import CpuAccount, Fact, Manifest, ProbeReport, RecorderReport
 from whylate.recording.plan import RunPlan
 from whylate.recording.samples import CpuSamples
@@ -42,7 +42,7 @@ def samples(latency_ns: Sequence[int], overrun: Sequence[int] = ()) -> list[CpuS
     return [CpuSamples(0, 0, MS, np.arange(len(latency_ns)), np.array(latency_ns), late)]
 
 
-def window(activation: int, latency_ns: int, why: Why = "tail") -> Window:
+def window(activation: int, latency_ns: int, reason: Reason = "tail") -> Window:
     """A window in which a thread as urgent took all but a µs of the time."""
     due = activation * MS
     base = ordinary(prio=PRIO)
@@ -52,7 +52,7 @@ def window(activation: int, latency_ns: int, why: Why = "tail") -> Window:
     return replace(
         base, activation=activation, due_ns=due, run_ns=due + latency_ns, timer_ns=due + 100,
         waking_ns=due + 150, switched_ns=due + latency_ns - 100, observed_ns=due - 400,
-        events=tuple(events), why=why,
+        events=tuple(events), reason=reason,
     )  # fmt: skip
 
 

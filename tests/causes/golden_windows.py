@@ -34,7 +34,7 @@ def told(windows: Iterable[Window], *, guest: bool) -> str:
             f"{piece.cause.value} [{piece.detail}] {piece.length_ns}"
             for piece in cut(window, guest=guest)
         ]
-        where = f"cpu {window.cpu} activation {window.activation} {window.why}"
+        where = f"cpu {window.cpu} activation {window.activation} {window.reason}"
         lines.append(f"{where} {window.latency_ns} = {' + '.join(pieces)}\n")
     return "".join(lines)
 

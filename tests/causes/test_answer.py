@@ -24,7 +24,7 @@ from whylate.summary.summarize import summarize
 def test_the_slowest_thousandth_is_explained_and_what_is_missing_is_not_observed() -> None:
     late = {i * 997: 90_000 + i for i in range(1, 11)}
     windows = [window(activation, ns) for activation, ns in list(late.items())[:8]]
-    windows += [window(i * 100 + 3, 10_000, "body") for i in range(50)]
+    windows += [window(i * 100 + 3, 10_000, "control") for i in range(50)]
     found = of(10_000, late, windows)
     assert found.population is not None
     assert (found.population.episodes, found.population.recorded) == (10, 8)

@@ -14,7 +14,7 @@ from whylate.causes.answer import Answer
 from whylate.causes.piece import Cause, Piece
 from whylate.causes.tail import FIRST_LATE, MOST_LATE, Tail
 from whylate.recording.activation import Activation, Leg, Waker, Woken
-from whylate.recording.events import Why, Window
+from whylate.recording.events import Reason, Window
 from whylate.recording.traces.cutout import CutOut
 
 APART_NS = 1_000_000_000
@@ -26,9 +26,9 @@ def _activation(due_ns: int, latency_ns: int, cpu: int = 0) -> Activation:
     return Activation(7, "a", 9, woken, due_ns, run, run, (Leg(cpu, due_ns, run),))
 
 
-def _cutter(one: Activation) -> Callable[[Why, int], CutOut]:
-    def cut(why: Why, number: int) -> CutOut:
-        window = Window(one.cpu, number, 7, 9, one.due_ns, one.run_ns, why, None, one.waking_ns,
+def _cutter(one: Activation) -> Callable[[Reason, int], CutOut]:
+    def cut(reason: Reason, number: int) -> CutOut:
+        window = Window(one.cpu, number, 7, 9, one.due_ns, one.run_ns, reason, None, one.waking_ns,
                         one.switched_ns, None, one.due_ns, ())  # fmt: skip
         return CutOut(window, (window,))
 

@@ -40,7 +40,7 @@ def window(
         prio=PRIO,
         due_ns=DUE,
         run_ns=DUE + run,
-        why="tail",
+        reason="tail",
         timer_ns=at(timer),
         waking_ns=at(waking),
         switched_ns=at(switched),

@@ -96,7 +96,7 @@ def test_a_window_is_put_together_and_named(tmp_path: Path) -> None:
     assert (report.engine, report.windows, report.runs, report.run_ns) == ("bpf", 1, 60, 700)
     assert [source.error for source in report.sources] == [0, 2]
     (window,) = read_windows(tmp_path / "r")
-    assert (window.why, window.latency_ns, window.pid) == ("tail", 80_000, 7)
+    assert (window.reason, window.latency_ns, window.pid) == ("tail", 80_000, 7)
     assert window.observed_ns == window.due_ns == DUE
     kinds = [event.kind for event in window.events]
     assert kinds == [Kind.SWITCH, Kind.TIMER_ENTRY, Kind.STACK, Kind.WAKING, Kind.IRQ_ENTRY,
@@ -132,7 +132,7 @@ def test_an_interrupt_that_found_user_code_says_so_and_other_cpus_events_are_kep
                 events(elsewhere, cpu=1), *NAMES)
     )  # fmt: skip
     (window,) = read_windows(tmp_path / "r")
-    assert (window.why, window.waking_cpu) == ("stop", 1)
+    assert (window.reason, window.waking_cpu) == ("stop", 1)
     # It lost nothing: another CPU's events are not among those that were announced.
     assert window.observed_ns == DUE
     stack, waking = window.events[1:]

@@ -29,7 +29,7 @@ def story(window: Window) -> Story:
 
 def window(events: Sequence[Event], run: int = 1_000_000, cpu: int = 0) -> Window:
     return Window(
-        cpu=cpu, activation=3, pid=PID, prio=4, due_ns=DUE, run_ns=DUE + run, why="tail",
+        cpu=cpu, activation=3, pid=PID, prio=4, due_ns=DUE, run_ns=DUE + run, reason="tail",
         timer_ns=DUE + 100_000, waking_ns=DUE + 150_000, switched_ns=DUE + 900_000,
         waking_cpu=None, observed_ns=DUE, events=tuple(sorted(events, key=lambda one: one.time_ns)),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from whylate.causes.of_trace import account
 from whylate.causes.piece import Cause, Piece
 from whylate.causes.pieces import cut
 from whylate.recording.activation import Activation
-from whylate.recording.events import Why, Window
+from whylate.recording.events import Reason, Window
 from whylate.recording.plan import RunPlan
 from whylate.recording.recorder.windows import read_windows
 from whylate.recording.traces.cutout import CutOut
@@ -133,7 +133,7 @@ def test_due_waking_and_what_ran_until_the_switch_are_the_same_in_both(
     pids = frozenset(one.pid for one in windows)
     traced: list[tuple[Activation, tuple[Piece, ...]]] = []
 
-    def take(one: Activation, found: Callable[[Why, int], CutOut]) -> None:
+    def take(one: Activation, found: Callable[[Reason, int], CutOut]) -> None:
         traced.append((one, account(one, found("tail", 0))))
 
     with text.open("rb") as stream:

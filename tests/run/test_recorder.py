@@ -103,7 +103,7 @@ def test_a_threshold_copies_only_what_is_above_it(tmp_path: Path) -> None:
     assert manifest.recorder is not None
     if manifest.recorder.engine is None:
         pytest.skip("nothing can be traced here")
-    assert all(window.why == "body" for window in read_windows(tmp_path / "r"))
+    assert all(window.reason == "control" for window in read_windows(tmp_path / "r"))
 
 
 @pytest.mark.parametrize("engine", ["bpf", "tracefs"])
@@ -121,7 +121,7 @@ def test_the_first_that_is_too_late_ends_the_run_and_shows_all_cpus(
     assert [problem.code for problem in manifest.problems] == ["stopped"]
     # It was over soon after it had begun.
     assert all(cpu.end_ns - cpu.start_ns < 10_000_000_000 for cpu in manifest.cpus)
-    (window,) = [one for one in read_windows(tmp_path / "r") if one.why == "stop"]
+    (window,) = [one for one in read_windows(tmp_path / "r") if one.reason == "stop"]
     assert f"activation {window.activation} on CPU {window.cpu} was" in manifest.problems[0].text
     assert window.latency_ns > 1_000
     assert window.observed_ns == window.due_ns

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from whylate.recording.workloads.clock import ClockPoint
 from whylate.recording.workloads.command import CommandPoint
 from whylate.recording.workloads.memory import MemoryPoint
 from whylate.recording.workloads.switch import SwitchPoint
@@ -69,6 +70,16 @@ def test_a_table_says_what_each_run_measures(tmp_path: Path) -> None:
 def test_what_a_plan_cannot_mean_is_refused(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(RequestError, match=why):
         read(tmp_path, text)
+
+
+def test_times_of_a_table_are_read(tmp_path: Path) -> None:
+    text = "[clock]\nvia = ['device']\nservice = '1us'\nthink = '2us'\nblock = '3ms'\n"
+    benchmark = read(
+        tmp_path, f"{text}[variants.a]\n[variants.b]\n'workload:threads' = '1'\nthp = 'never'\n"
+    ).benchmark
+    assert benchmark is not None
+    assert benchmark.block_ns == 3_000_000
+    assert benchmark.points == [ClockPoint("device", 1, "device", 1_000, 2_000)]
 
 
 def test_variables_and_priority_are_of_the_benchmark(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 import pytest
 
-from whylate.recording.recorder.windows import SUMS, WHY
+from whylate.recording.recorder.windows import REASONS, SUMS
 from whylate.recording.workloads.clock import HOWS
 from whylate.recording.workloads.memory import PAGES, ROUTINES, SOURCES, WHATS
 from whylate.recording.workloads.switch import OVERS
@@ -42,4 +42,4 @@ def test_names_are_in_the_order_of_the_wire(
 
 
 def test_every_reason_for_a_window_has_a_name() -> None:
-    assert len(WHY) == len(WindowReason)
+    assert len(REASONS) == len(WindowReason)

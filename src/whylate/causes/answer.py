@@ -95,7 +95,7 @@ def stories_of(recording: Recording) -> Iterator[Story]:
         [
             tell.story(window).accounted
             for window in checked_windows(recording.directory, recording.manifest)
-            if window.why == "body"
+            if window.reason == "control"
         ]
     )
     for window in read_windows(recording.directory):
@@ -131,7 +131,7 @@ def answer(
     between = 0
     for window in windows:
         key = window.cpu, window.activation
-        if key not in late and window.why != "body":
+        if key not in late and window.reason != "control":
             # It was among the slowest when it came, and is not by the last count.
             between += threshold_ns is not None
             continue

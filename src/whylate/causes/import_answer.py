@@ -13,7 +13,7 @@ from whylate.causes.of_latency import answer_of_latency
 from whylate.causes.of_trace import account, told_apart
 from whylate.causes.tail import Tail
 from whylate.recording.activation import Activation
-from whylate.recording.events import Why
+from whylate.recording.events import Reason
 from whylate.recording.traces.cutout import CutOut
 from whylate.recording.traces.read import TraceRead, read_trace
 from whylate.recording.traces.watch import Watch
@@ -48,7 +48,7 @@ def answer_of_import(
     tail = Tail(account, threshold_ns)
     threads: Counter[tuple[str, int]] = Counter()
 
-    def found(activation: Activation, cut: Callable[[Why, int], CutOut]) -> None:
+    def found(activation: Activation, cut: Callable[[Reason, int], CutOut]) -> None:
         key = activation.name, activation.pid
         if key in threads or len(threads) < MOST_THREADS:
             threads[key] += 1

@@ -137,6 +137,6 @@ def _window(one: Accounted) -> Window:
     """Return the episode as a window without events: what is in it cannot be told as such."""
     return Window(
         cpu=one.cpu, activation=one.activation, pid=0, prio=0, due_ns=0, run_ns=one.latency_ns,
-        why="tail", timer_ns=None, waking_ns=None, switched_ns=None, waking_cpu=None,
+        reason="tail", timer_ns=None, waking_ns=None, switched_ns=None, waking_cpu=None,
         observed_ns=0, events=(),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from whylate.causes.piece import Piece
 from whylate.causes.population import Accounted, recorded
 from whylate.causes.switching import without_switching
 from whylate.recording.activation import Activation
-from whylate.recording.events import Why
+from whylate.recording.events import Reason
 from whylate.recording.traces.cutout import CutOut
 
 #: The slowest that are kept: enough for the slowest thousandth of eight million.
@@ -56,7 +56,7 @@ class Tail:
         #: The slowest that was not kept, where more were late than can be.
         self._floor_ns: int | None = None
 
-    def take(self, activation: Activation, cut: Callable[[Why, int], CutOut]) -> None:
+    def take(self, activation: Activation, cut: Callable[[Reason, int], CutOut]) -> None:
         """Take an activation, and what cuts out its window."""
         number = self.count
         self.count += 1
@@ -69,7 +69,7 @@ class Tail:
             self._raise_floor(latency)
             if slot >= BODY:
                 return
-        window = cut("tail" if late else "body", number)
+        window = cut("tail" if late else "control", number)
         pieces = self._account(activation, window)
         accounted = Accounted(activation.cpu, number, activation.due_ns, latency, recorded(pieces))
         if slot < BODY:

@@ -68,8 +68,8 @@ class Event:
     enabled: bool | None = None
 
 
-#: Why a window was recorded: it was late, or drawn at random of all, or it ended the run.
-Why = Literal["tail", "body", "stop"]
+#: Why a window was recorded: it was late, drawn at random as a control, or it ended the run.
+Reason = Literal["tail", "control", "stop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Window:
     prio: int
     due_ns: int
     run_ns: int
-    why: Why
+    reason: Reason
     #: When the interrupt that woke it began, its waking, and its switching in; None: not seen.
     timer_ns: int | None
     waking_ns: int | None

@@ -16,6 +16,8 @@ ERRORS = (KeyError, TypeError, ValueError, AttributeError)
 #: The name of repetitions.parquet, and of its columns.
 FORMER_REPETITIONS = "trials.parquet"
 FORMER_COLUMNS = {"trial": "turn"}
+#: Columns of windows.parquet.
+FORMER_WINDOWS = {"why": "reason"}
 
 _PLAN = ("cpus", "loads", "settings", "virtual_time", "seed", "host_cpus")
 
@@ -86,6 +88,13 @@ def _benchmark(kind: str, plan: dict[str, Any]) -> dict[str, Any]:
             point.get("cpus") or point.get("cpu") is not None for point in points
         )
     return workload
+
+
+def convert_window(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of windows.parquet, or of events.parquet, as one of schema 6."""
+    if "why" in row:
+        row["reason"] = {"body": "control"}.get(row["why"], row.pop("why"))
+    return row
 
 
 def _renamed(fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

@@ -148,7 +148,7 @@ class _Trace:
         else:
             return
         covered.take(window.due_ns, window.run_ns)
-        kind = "late" if window.why == "tail" else "ordinary"
+        kind = "late" if window.reason == "tail" else "ordinary"
         name = f"{kind}, {format_ns(one.latency_ns)}"
         begin = self._event(track, window.due_ns, "TYPE_SLICE_BEGIN", name, "activation")
         for key, value in (("activation", one.activation), ("latency_ns", one.latency_ns),

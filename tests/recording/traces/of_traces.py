@@ -10,7 +10,7 @@ from pathlib import Path
 from whylate.causes.of_trace import account
 from whylate.causes.piece import Piece
 from whylate.recording.activation import Activation
-from whylate.recording.events import Why
+from whylate.recording.events import Reason
 from whylate.recording.traces.cutout import CutOut
 from whylate.recording.traces.read import TraceRead, read_trace
 from whylate.recording.traces.watch import Watch
@@ -48,7 +48,7 @@ def follow(
     raw = (DATA / trace).read_bytes() if isinstance(trace, str) else b"\n".join(trace) + b"\n"
     found: list[Found] = []
 
-    def take(activation: Activation, cut: Callable[[Why, int], CutOut]) -> None:
+    def take(activation: Activation, cut: Callable[[Reason, int], CutOut]) -> None:
         out = cut("tail", len(found))
         found.append(Found(activation, account(activation, out), out))
 

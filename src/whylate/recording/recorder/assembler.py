@@ -10,7 +10,7 @@ from whylate.recording.journal import read_journal
 from whylate.recording.manifest import Problem, RecorderReport
 from whylate.recording.recorder.accounting import RecorderAccounting
 from whylate.recording.recorder.raw_events import Names, events_of
-from whylate.recording.recorder.windows import WHY, WindowsWriter
+from whylate.recording.recorder.windows import REASONS, WindowsWriter
 from whylate.wire.codec import WireError
 from whylate.wire.events import RawEvent, decode_events
 from whylate.wire.messages import (
@@ -57,7 +57,7 @@ class WindowAssembler:
                  message.switched_ns, message.observed_ns, message.activation)  # fmt: skip
         if max(times) > INT64_MAX or message.tid > 0x7FFFFFFF or message.run_ns < message.due_ns:
             raise WireError("a window at no possible time")
-        if message.reason >= len(WHY):
+        if message.reason >= len(REASONS):
             raise WireError("a window for no known reason")
         self._window = message
         self._raw = {}
@@ -94,7 +94,7 @@ class WindowAssembler:
                 prio=message.prio,
                 due_ns=message.due_ns,
                 run_ns=message.run_ns,
-                why=WHY[message.reason],
+                reason=REASONS[message.reason],
                 timer_ns=message.timer_ns or None,
                 waking_ns=message.waking_ns or None,
                 switched_ns=message.switched_ns or None,

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from whylate.recording.errors import RecordingError
-from whylate.recording.events import Event, Kind, Why, Window
+from whylate.recording.events import Event, Kind, Reason, Window
+from whylate.recording.former_schema import FORMER_WINDOWS, convert_window
 from whylate.recording.manifest import SCHEMA_VERSION
 from whylate.recording.parquet import WholeFile
 
@@ -24,7 +25,7 @@ MOST_EVENTS = 1 << 20
 
 _WINDOW_TYPES = {
     "window": "uint32", "cpu": "uint16", "activation": "int64", "pid": "int32", "prio": "int16",
-    "why": "string", "due_ns": "int64", "run_ns": "int64", "timer_ns": "int64",
+    "reason": "string", "due_ns": "int64", "run_ns": "int64", "timer_ns": "int64",
     "waking_ns": "int64", "switched_ns": "int64", "waking_cpu": "int32", "observed_ns": "int64",
     "irq_ns": "int64", "softirq_ns": "int64", "nmi_ns": "int64", "idle_ns": "int64",
     "thread_ns": "int64", "steal_ns": "int64",
@@ -36,7 +37,7 @@ _EVENT_TYPES = {
     "stack": "list", "enabled": "bool",
 }  # fmt: skip
 #: By the number that the probe sends.
-WHY: tuple[Why, ...] = ("body", "tail", "stop")
+REASONS: tuple[Reason, ...] = ("control", "tail", "stop")
 SUMS = ("irq_ns", "softirq_ns", "nmi_ns", "idle_ns", "thread_ns", "steal_ns")
 #: Columns that the first recordings with windows had not.
 _LATER = {"waking_cpu"}
@@ -150,12 +151,13 @@ def _rows(path: Path, types: dict[str, str]) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
-        columns = [name for name in types if name in file.schema_arrow.names]
-        missing = set(types) - set(columns) - _LATER
+        columns = [name for name in (*types, *FORMER_WINDOWS) if name in file.schema_arrow.names]
+        known = {FORMER_WINDOWS.get(name, name) for name in columns}
+        missing = set(types) - known - _LATER
         if missing:
             raise RecordingError(f"{path} was not written by whylate: it lacks {min(missing)}")
         for batch in file.iter_batches(batch_size=1 << 14, columns=columns):
-            yield from batch.to_pylist()
+            yield from map(convert_window, batch.to_pylist())
 
 
 class _Rows:
@@ -177,9 +179,9 @@ class _Rows:
 
 
 def _window(row: dict[str, Any], events: list[dict[str, Any]]) -> Window:
-    why = row["why"]
-    if why not in WHY:
-        raise ValueError(f"a window for {why!r}")
+    reason = row["reason"]
+    if reason not in REASONS:
+        raise ValueError(f"a window for {reason!r}")
     return Window(
         cpu=row["cpu"],
         activation=row["activation"],
@@ -187,7 +189,7 @@ def _window(row: dict[str, Any], events: list[dict[str, Any]]) -> Window:
         prio=row["prio"],
         due_ns=row["due_ns"],
         run_ns=row["run_ns"],
-        why=why,
+        reason=reason,
         timer_ns=row["timer_ns"],
         waking_ns=row["waking_ns"],
         switched_ns=row["switched_ns"],

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from whylate.recording.activation import FAIR, Activation, Waker
 from whylate.recording.errors import RecordingError
-from whylate.recording.events import Why
+from whylate.recording.events import Reason
 from whylate.recording.traces.cutout import CutOut
 from whylate.recording.traces.follow import Follower
 from whylate.recording.traces.layouts import Layout
@@ -52,7 +52,7 @@ class _Survey:
     wakeups: Counter[tuple[int, str, int]] = field(default_factory=Counter)
     by_timer: Counter[tuple[int, str, int]] = field(default_factory=Counter)
 
-    def found(self, activation: Activation, cut: Callable[[Why, int], CutOut]) -> None:
+    def found(self, activation: Activation, cut: Callable[[Reason, int], CutOut]) -> None:
         del cut
         key = activation.pid, activation.name, activation.prio
         if len(self.wakeups) < (1 << 14) or key in self.wakeups:

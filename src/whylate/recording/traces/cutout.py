@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from whylate.recording.activation import Activation, Leg
-from whylate.recording.events import Event, Kind, Why, Window
+from whylate.recording.events import Event, Kind, Reason, Window
 from whylate.recording.traces.cpu import Cpu
 from whylate.recording.traces.fields import Record, event_of
 from whylate.recording.traces.noise import LEAST_URGENT, switched_back
@@ -24,7 +24,7 @@ class CutOut:
 
 
 def cut_out(
-    activation: Activation, cpus: Mapping[int, Cpu], number: int, why: Why, *, switches: bool
+    activation: Activation, cpus: Mapping[int, Cpu], number: int, reason: Reason, *, switches: bool
 ) -> CutOut:
     """Return what the trace has of an activation.
 
@@ -44,7 +44,7 @@ def cut_out(
         activation = _with_stages(activation, events)
         left = _left_at(events, activation)
         kept = [event for event in events if _is_its_own(event, activation, left)]
-        parts.append(_window(activation, leg, tuple(kept), observed, number, why))
+        parts.append(_window(activation, leg, tuple(kept), observed, number, reason))
     last = parts[-1]
     whole = replace(
         last,
@@ -128,7 +128,7 @@ def _window(
     events: tuple[Event, ...],
     observed: int,
     number: int,
-    why: Why,
+    reason: Reason,
 ) -> Window:
     return Window(
         cpu=leg.cpu,
@@ -137,7 +137,7 @@ def _window(
         prio=activation.prio,
         due_ns=leg.start_ns,
         run_ns=leg.end_ns,
-        why=why,
+        reason=reason,
         timer_ns=activation.woken.interrupt_ns,
         waking_ns=activation.waking_ns,
         switched_ns=activation.switched_ns,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from whylate.recording.activation import Activation, Waker, Woken, legs, what_woke
-from whylate.recording.events import Kind, Why
+from whylate.recording.events import Kind, Reason
 from whylate.recording.traces.cpu import Cpu
 from whylate.recording.traces.cutout import CutOut, cut_out
 from whylate.recording.traces.fields import MIGRATE, event_of, switch_of, text, waking_of
@@ -19,7 +19,7 @@ MOST_PENDING = 1 << 14
 MOST_MOVES = 16
 
 #: Called with each activation, and with what cuts out its window.
-Found = Callable[[Activation, Callable[[Why, int], CutOut]], None]
+Found = Callable[[Activation, Callable[[Reason, int], CutOut]], None]
 
 
 @dataclass
@@ -134,8 +134,8 @@ class Wakeups:
     def _tell(self, activation: Activation) -> None:
         switches = self._seen.switches
 
-        def cut(why: Why, number: int) -> CutOut:
-            return cut_out(activation, self._cpus, number, why, switches=switches)
+        def cut(reason: Reason, number: int) -> CutOut:
+            return cut_out(activation, self._cpus, number, reason, switches=switches)
 
         self._found(activation, cut)
 

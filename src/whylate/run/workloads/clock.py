@@ -50,7 +50,7 @@ class ClockTable(BlockTable, kw_only=True):
     def workload(self) -> Workload:
         """Return the clocks and their readers."""
         points = clock_points(
-            self.clocks, self.threads, self.via, self.service or 0, self.think or 0
+            self.clocks, self.threads, self.via, int(self.service or 0), int(self.think or 0)
         )
         return Clock(points=list(points), **self.common())
 
