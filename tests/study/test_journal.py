@@ -10,9 +10,11 @@ from msgspec.structs import replace
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
-from whylate.study.journal import StudyJournal
+from whylate.study.journal import StudyJournal, read_study
 from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant
+from whylate.study.plan_file import plan_of, read_plan_file
 
+DATA = Path(__file__).parent / "data" / "schema1"
 PLAN = StudyPlan(
     workload=Wakeup(duration_ns=10**9, interval_ns=10**6, priority=80, recorder=RecorderPlan()),
     boards=["pc"],
@@ -27,6 +29,15 @@ def held(directory: Path, plan: StudyPlan, rounds: int) -> None:
         for number in range(1, rounds + 1):
             for name in ("a", "b"):
                 journal.append(Done("pc", "idle", name, number, f"{name}/{number}", "", 1.0))
+
+
+@pytest.mark.parametrize("name", ["wakeup", "memory"])
+def test_a_study_of_the_former_schema_is_the_same_study(tmp_path: Path, name: str) -> None:
+    """DATA has TOML plans, and the study.json that the last version of schema 1 made of each."""
+    (tmp_path / "study.json").write_bytes((DATA / f"{name}.json").read_bytes())
+    plan, done = read_study(tmp_path)
+    assert plan == plan_of(read_plan_file(DATA / f"{name}.toml"))
+    assert not done
 
 
 def test_a_rule_may_be_another_until_it_was_looked_at(tmp_path: Path) -> None:

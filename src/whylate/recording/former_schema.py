@@ -90,6 +90,29 @@ def _benchmark(kind: str, plan: dict[str, Any]) -> dict[str, Any]:
     return workload
 
 
+def convert_study(plan: dict[str, Any]) -> dict[str, Any]:
+    """Return a decoded study.json of schema 1 as one of schema 2; raises one of ERRORS."""
+    plan = {**plan, "schema_version": 2}
+    duration_ns, interval_ns = plan.pop("duration_ns"), plan.pop("interval_ns")
+    priority, threshold_ns = plan.pop("priority", 80), plan.pop("threshold_ns", None)
+    recorder, trials = plan.pop("recorder", True), plan.pop("trials", None)
+    if trials is not None:
+        free, block_ns = trials.pop("free", False), trials.pop("block_ns", None)
+        trials["counters"] = [{"name": name} for name in trials.get("counters", [])]
+        workload = _benchmark(trials["points"][0]["of"], {"trials": trials}) | {"free": free}
+        if block_ns is not None:
+            workload["block_ns"] = block_ns
+    else:
+        workload = {
+            "kind": "wakeup",
+            "duration_ns": duration_ns,
+            "interval_ns": interval_ns,
+            "priority": priority,
+            "recorder": {"threshold_ns": threshold_ns} if recorder else None,
+        }
+    return {**plan, "workload": workload}
+
+
 def convert_window(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row of windows.parquet, or of events.parquet, as one of schema 6."""
     if "why" in row:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
@@ -35,10 +36,17 @@ class _Version(msgspec.Struct):
     schema_version: int = 0
 
 
-def read_plan(path: Path, kind: type[T], what: str, newest: int | None = None) -> T:
+def read_plan(
+    path: Path,
+    kind: type[T],
+    what: str,
+    newest: int | None = None,
+    convert: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+) -> T:
     """Read one object; what: the beginning of the message where there is none.
 
-    newest: the newest schema that is known. Raises RecordingError.
+    newest: the newest schema that is known. convert: makes an object of that schema of an older
+    one; raises KeyError or ValueError. Raises RecordingError.
     """
     try:
         with path.open("rb") as file:
@@ -50,12 +58,14 @@ def read_plan(path: Path, kind: type[T], what: str, newest: int | None = None) -
             raise RecordingError(
                 f"{path} was written by a newer whylate (schema {version}): update it"
             )
+        if convert is not None and newest is not None and version < newest:
+            return msgspec.convert(convert(msgspec.json.decode(data)), type=kind)
         return msgspec.json.decode(data, type=kind)
     except FileNotFoundError:
         raise RecordingError(f"{what}: it has no {path.name}") from None
     except OSError as error:
         raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RecordingError(f"{path} is damaged: {error}") from None
 
 
@@ -148,6 +158,8 @@ class Layout(Generic[P, L]):
     lines: str
     line_type: type[L]
     folder: str
+    #: Makes a plan of this schema of an older one; None: there is no older one.
+    convert: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
     def read(self, directory: Path) -> tuple[P, list[L]]:
         """Return the plan and what was done so far; raises RecordingError."""
@@ -156,6 +168,7 @@ class Layout(Generic[P, L]):
             self.plan_type,
             f"{directory} is not a {self.what} of whylate",
             self.schema_version,
+            self.convert,
         )
         return plan, read_lines(directory / self.lines, self.line_type)[0]
 

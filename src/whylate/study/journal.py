@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from whylate.recording.former_schema import convert_study
 from whylate.recording.lines import Layout, LineDirectory
 from whylate.recording.path_part import path_part
 from whylate.run.errors import RequestError
@@ -39,6 +40,7 @@ LAYOUT = Layout(
     lines=JOURNAL,
     line_type=Done,
     folder=RUNS,
+    convert=convert_study,
 )
 
 
