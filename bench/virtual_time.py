@@ -3,7 +3,7 @@
 `python bench/virtual_time.py [--times 10] [--boards virt-arm64,pc] [--cpus 1,2] [--seconds 1]`
 
 Each case is run so many times: every board, with one and two CPUs, without and with a load and a
-known cause; in the last two runs of each the reader of the results is stopped for five seconds.
+injected fault; in the last two runs of each the reader of the results is stopped for five seconds.
 All cores of the host are kept busy. What is compared is the digest of all samples.
 """
 
@@ -62,9 +62,9 @@ def stop_for_a_while(pid: int) -> None:
 
 
 def cases(board: str) -> list[tuple[str, list[str]]]:
-    """Return what is run on a board: alone, under load, with a known cause, with both."""
+    """Return what is run on a board: alone, under load, with an injected fault, with both."""
     known = "irqs-off size_us=300" if board.startswith("pc") else "rt-task size_us=300"
-    load, cause = ["--load", "memory"], ["--cause", known]
+    load, cause = ["--load", "memory"], ["--fault", known]
     return [
         ("alone", []),
         ("load memory", load),

@@ -80,7 +80,7 @@ look_for_packages() {
 	need qemu-system-arm have qemu-system-aarch64
 	need qemu-system-x86 have qemu-system-x86_64
 	need dpkg have dpkg-deb
-	# Debian's kernels are built with it, and so are the modules of known causes.
+	# Debian's kernels are built with it, and so are the modules of injected faults.
 	[ "$(uname -m)" != x86_64 ] || {
 		need gcc-12 have gcc-12
 		need libelf1 have_library libelf.so.1

@@ -7,8 +7,8 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from whylate.lab.causes.catalogue import CauseUse, cause, use
 from whylate.lab.description import virtual_board
+from whylate.lab.faults.catalogue import FaultUse, fault, use
 from whylate.recording.plan import FaultPlan, RunPlan
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
@@ -136,9 +136,9 @@ def has_size(name: str) -> bool:
     return name not in OF_ITS_OWN
 
 
-def _use(name: str, number: int, case: Case, clean_ns: int) -> CauseUse:
+def _use(name: str, number: int, case: Case, clean_ns: int) -> FaultUse:
     """Return a cause with parameters by which about EPISODES activations are late in a run."""
-    entry = cause(name)
+    entry = fault(name)
     words: dict[str, str | int] = dict(OF_ITS_OWN.get(name, {}))
     if has_size(name):
         words["size_us"] = size_us = max(1, round(case.size * clean_ns / 1000))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.lab.causes.log import CauseLog, Event
+from whylate.lab.faults.log import Event, FaultLog
 from whylate.recording.samples import CpuSamples
 
 #: What lies between the acts of one burst is the burst's as well.
@@ -77,7 +77,7 @@ def late_rows(samples: CpuSamples, threshold_ns: int) -> NDArray[np.bool_]:
     return (samples.latency_ns > threshold_ns) & ~samples.overrun
 
 
-def known(log: CauseLog, samples: CpuSamples, threshold_ns: int) -> Known:
+def known(log: FaultLog, samples: CpuSamples, threshold_ns: int) -> Known:
     """Return what a cause really had of the tail of a CPU; raises ValueError without a tail."""
     acts = Acts.of(log.events, samples.cpu, TOGETHER_NS)
     taken = Acts.of(log.taken, samples.cpu)

@@ -1,6 +1,6 @@
 """What `explain` answers to a case, marked against what is known of it.
 
-A right answer is one of the pieces that the catalogue names for a cause (cause.toml). Kept is all
+A right answer is one of the pieces that the catalogue names for a cause (fault.toml). Kept is all
 that the tables are made of; nothing is decided here about a whole plan.
 """
 
@@ -18,8 +18,8 @@ from whylate.causes.answer import answer_of
 from whylate.causes.piece import Cause as Named
 from whylate.causes.population import Accounted, CauseShare
 from whylate.causes.unexplained import unexplained
-from whylate.lab.causes.catalogue import cause
-from whylate.lab.causes.log import CauseLog, unpack
+from whylate.lab.faults.catalogue import fault
+from whylate.lab.faults.log import FaultLog, unpack
 from whylate.recording.reader import Recording
 from whylate.run.unattended import FAULTS
 
@@ -44,7 +44,7 @@ class Share(msgspec.Struct, frozen=True):
     called: bool
 
 
-class TrueCause(msgspec.Struct, frozen=True):
+class TrueFault(msgspec.Struct, frozen=True):
     """A cause that was injected, and how it was marked.
 
     expected: whether it makes anything late, by the catalogue; false where the right answer is
@@ -89,7 +89,7 @@ class Marked(msgspec.Struct, frozen=True):
     recorded: int
     body: int
     shares: list[Share]
-    causes: list[TrueCause]
+    causes: list[TrueFault]
     unexplained: float
     unexplained_p95: float
     why_not: str | None = None
@@ -148,12 +148,12 @@ def names_it(pieces: Sequence[str], alias: str, cause: str, detail: str) -> bool
 
 def _true(
     case: Case,
-    log: CauseLog,
+    log: FaultLog,
     recording: Recording,
     explained: Explained,
     shares: Sequence[Share],
-) -> TrueCause:
-    entry = cause(log.cause.name)
+) -> TrueFault:
+    entry = fault(log.fault.name)
     pieces = entry.right_answer(rt=case.rig.rt).pieces
     called = [one for one in shares if is_called(one)]
     right = [
@@ -174,7 +174,7 @@ def _true(
             if acted is not None and _is_whole(one):
                 errors.append((_located(one, pieces, log.alias) - acted, acted))
     wrong = [abs(error) > max(WINDOW_PART * acted, WINDOW_NS) for error, acted in errors]
-    return TrueCause(
+    return TrueFault(
         name=entry.name,
         expected=bool(pieces),
         acted=len(log.events),

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from truth_case import Case, Engine, Rig, has_size
 
-from whylate.lab.causes.catalogue import cause, names
 from whylate.lab.description import virtual_board
+from whylate.lab.faults.catalogue import fault, names
 
 ROUNDS = 4
 SIZES = (2.0, 10.0, 0.5)
@@ -46,14 +46,14 @@ def causes_of(board: str) -> list[str]:
     return [
         name
         for name in names()
-        if cause(name).kind == "program" or (cause(name).kind == "module" and arch == "x86_64")
-        if not cause(name).machines or arch in cause(name).machines
+        if fault(name).kind == "program" or (fault(name).kind == "module" and arch == "x86_64")
+        if not fault(name).machines or arch in fault(name).machines
     ]
 
 
 def _rig(board: str, engine: Engine, *of: str) -> Rig:
     """Return the least rig that these causes act on."""
-    cpus = max(cause(name).cpus for name in of)
+    cpus = max(fault(name).cpus for name in of)
     return Rig(board, cpus, engine, "late-idle" in of)
 
 
@@ -85,6 +85,6 @@ def _injected(board: str, engine: Engine, seed: int) -> Iterator[Case]:
     for pair in PAIRS:
         # What makes nothing late on this kernel is not one of two that do.
         rt = virtual_board(board).rt
-        if there.issuperset(pair) and all(cause(name).right_answer(rt=rt).pieces for name in pair):
+        if there.issuperset(pair) and all(fault(name).right_answer(rt=rt).pieces for name in pair):
             for size in (2.0, 10.0):
                 yield Case(_rig(board, engine, *pair), pair, size, seed)

@@ -18,8 +18,8 @@ from truth_case import Case, Rig, disguise_of, request_of
 
 from whylate import recording
 from whylate.boards.open import BoardOptions, open_board
-from whylate.lab.causes.catalogue import SHARED, cause
 from whylate.lab.description import FILES, virtual_board
+from whylate.lab.faults.catalogue import SHARED, fault
 from whylate.probe.binaries import probe_binary
 from whylate.recording.errors import RecordingError
 from whylate.recording.reader import Recording, open_recording
@@ -58,7 +58,7 @@ def made_with(board: str, causes: tuple[str, ...]) -> str:
     machine = virtual_board(board)
     inputs = hashlib.sha256(probe_binary(machine.description.arch).sha256.encode())
     places = [FILES / "boards" / f"{machine.machine}.toml", *sorted((FILES / "image").iterdir())]
-    places += sorted({path for name in causes for path in _sources(cause(name).source_file)})
+    places += sorted({path for name in causes for path in _sources(fault(name).source_file)})
     places += [Path(recording.__file__).parent / name for name in _WRITERS]
     for path in places:
         inputs.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")

@@ -21,8 +21,8 @@ from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import ready
 from whylate.causes.answer import Answer, answer_of
 from whylate.causes.piece import Cause
-from whylate.lab.causes.catalogue import use
 from whylate.lab.description import virtual_board
+from whylate.lab.faults.catalogue import use
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
 from whylate.recording.workloads.activations import RecorderPlan

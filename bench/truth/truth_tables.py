@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from truth_mark import Marked, Share, TrueCause, names_it
+from truth_mark import Marked, Share, TrueFault, names_it
 
-from whylate.lab.causes.catalogue import cause as cause_of
-from whylate.lab.causes.catalogue import names
+from whylate.lab.faults.catalogue import fault as fault_of
+from whylate.lab.faults.catalogue import names
 from whylate.stats.limits import binomial_limits
 
 CONFIDENCE = 0.95
@@ -23,7 +23,7 @@ RUNS = 400
 NOTHING = "nothing"
 
 
-Singles = Sequence[tuple[Marked, TrueCause]]
+Singles = Sequence[tuple[Marked, TrueFault]]
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,14 @@ def tables(marked: Sequence[Marked], planned: int, failed: Sequence[str]) -> str
     return "\n\n".join(parts)
 
 
-def _singles(marked: Sequence[Marked]) -> list[tuple[Marked, TrueCause]]:
+def _singles(marked: Sequence[Marked]) -> list[tuple[Marked, TrueFault]]:
     """Return runs with one cause that makes something late."""
     return [
         (one, one.causes[0]) for one in marked if len(one.causes) == 1 and one.causes[0].expected
     ]
 
 
-def _is_first(one: Marked, cause: TrueCause) -> bool:
+def _is_first(one: Marked, cause: TrueFault) -> bool:
     del one
     return cause.place == 0
 
@@ -172,7 +172,7 @@ def calls_something(one: Marked) -> bool:
     """
     pieces = [
         piece
-        for entry in map(cause_of, names())
+        for entry in map(fault_of, names())
         if entry.kind != "outside" and entry.answer.kind != "interrupt"
         for piece in entry.answer.pieces
     ]
@@ -184,7 +184,7 @@ def calls_something(one: Marked) -> bool:
 
 
 def _by_cause(marked: Sequence[Marked]) -> str:
-    groups: dict[tuple[str, str, float], list[tuple[Marked, TrueCause]]] = {}
+    groups: dict[tuple[str, str, float], list[tuple[Marked, TrueFault]]] = {}
     for one, cause in _singles(marked):
         groups.setdefault((cause.name, one.rig, one.size), []).append((one, cause))
     columns = ("cause", "board.CPUs.engine", "size", "runs", "episodes", "called and first",
@@ -216,7 +216,7 @@ def _of(count: Count) -> str:
     return f"{count.good} of {count.of}"
 
 
-def _mean(some: Sequence[tuple[Marked, TrueCause]], value: Callable[[Marked], float]) -> float:
+def _mean(some: Sequence[tuple[Marked, TrueFault]], value: Callable[[Marked], float]) -> float:
     return sum(value(one) for one, _ in some) / len(some)
 
 

@@ -15,12 +15,12 @@ import pytest
 from whylate.boards.board import tell_nobody
 from whylate.lab import cache
 from whylate.lab.cache import building, cache_directory, write_whole
-from whylate.lab.causes import place as place_module
-from whylate.lab.causes import programs as programs_module
-from whylate.lab.causes.catalogue import Cause, cause, use
-from whylate.lab.causes.programs import programs
 from whylate.lab.description import virtual_board
 from whylate.lab.errors import LabError
+from whylate.lab.faults import place as place_module
+from whylate.lab.faults import programs as programs_module
+from whylate.lab.faults.catalogue import Fault, fault, use
+from whylate.lab.faults.programs import programs
 
 
 @contextmanager
@@ -119,7 +119,7 @@ def test_a_cache_that_is_none_is_one_line(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(LabError, match="file cannot be used: "), building(cache_directory()):
         pass
     with pytest.raises(LabError, match="cannot be used: Not a directory"):
-        programs("x86_64", [cause("rt-task")], tell_nobody)
+        programs("x86_64", [fault("rt-task")], tell_nobody)
 
 
 def test_a_file_is_written_whole_or_not_at_all(
@@ -158,7 +158,7 @@ def test_two_who_build_the_same_program_do_not_meet(
     threads = [
         threading.Thread(
             target=lambda: built.append(
-                programs("x86_64", [cause("rt-task")], tell_nobody)["rt-task"]
+                programs("x86_64", [fault("rt-task")], tell_nobody)["rt-task"]
             )
         )
         for _ in range(2)
@@ -168,7 +168,7 @@ def test_two_who_build_the_same_program_do_not_meet(
     for thread in threads:
         thread.join(30)
     assert built == [b"half of a program"] * 2
-    assert [path.name for path in tmp_path.glob("causes/*/*")] == ["rt-task"]
+    assert [path.name for path in tmp_path.glob("faults/*/*")] == ["rt-task"]
 
 
 def test_only_one_looks_for_modules_and_builds_them(
@@ -177,10 +177,10 @@ def test_only_one_looks_for_modules_and_builds_them(
     monkeypatch.setenv("WHYLATE_LAB", str(tmp_path))
     locked: list[bool] = []
 
-    def modules(board: object, causes: list[Cause], *more: object) -> dict[str, bytes]:
+    def modules(board: object, faults: list[Fault], *more: object) -> dict[str, bytes]:
         del board, more
         locked.append(is_locked(tmp_path))
-        return {one.name: b"module" for one in causes}
+        return {one.name: b"module" for one in faults}
 
     monkeypatch.setattr(place_module, "modules", modules)
     (placed,) = place_module.place(

@@ -21,7 +21,7 @@ from whylate.probe.binaries import ARCHITECTURES
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "whylate"
-#: The virtual boards and known causes, which lie beside the package in a checkout.
+#: The virtual boards and injected faults, which lie beside the package in a checkout.
 LAB = SOURCE.parents[1] / "lab"
 BINARIES = SOURCE / "probe" / "binaries"
 ARCHS = ("x86_64", "aarch64", "armv7")

@@ -236,7 +236,7 @@ def staged_run() -> tuple[Summary, Manifest, list[CpuSamples]]:
 
 
 def recorded_run() -> tuple[Summary, Manifest, list[CpuSamples], Answer]:
-    """A recording of a virtual board on which three known causes acted, with its answer."""
+    """A recording of a virtual board on which three injected faults acted, with its answer."""
     recording = open_recording(RECORDED)
     summary = summarize(recording.samples, recording.manifest, "runs/recorded")
     return summary, recording.manifest, recording.samples, answer_of(recording)

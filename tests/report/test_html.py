@@ -93,13 +93,13 @@ def test_a_crash_is_shown_with_its_line_and_its_calls_and_a_page_stays_a_page() 
 
 def test_a_known_cause_that_acted_is_said() -> None:
     summary, manifest, samples = run_of(n=5_000)
-    assert "known cause" not in render_html(summary, manifest, samples)
+    assert "injected fault" not in render_html(summary, manifest, samples)
     cause = FaultPlan("irqs-off", {"size_us": 300})
     caused = msgspec.structs.replace(summary, causes=[cause])
-    assert "known cause irqs-off size_us=300" in render_html(caused, manifest, samples)
+    assert "injected fault irqs-off size_us=300" in render_html(caused, manifest, samples)
     console = Console(record=True, width=100)
     print_summary(caused, console)
-    assert "known cause irqs-off size_us=300" in console.export_text()
+    assert "injected fault irqs-off size_us=300" in console.export_text()
 
 
 def test_virtual_time_is_said_with_the_digest_by_which_runs_are_told_apart() -> None:

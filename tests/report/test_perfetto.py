@@ -3,9 +3,9 @@
 data/pc-three-causes is a recording from the virtual board pc in virtual time, made by
 
     whylate measure pc --virtual-time --for 2s --interval 1ms --threshold 50us
-        --cause 'softirq-storm size_us=300'
-        --cause 'rt-task size_us=200 period_us=15000 phase_us=900'
-        --cause 'irqs-off size_us=150 period_us=12000'
+        --fault 'softirq-storm size_us=300'
+        --fault 'rt-task size_us=200 period_us=15000 phase_us=900'
+        --fault 'irqs-off size_us=150 period_us=12000'
 """
 
 from __future__ import annotations

@@ -100,10 +100,10 @@ def test_a_known_cause_is_left_out_and_the_others_stay() -> None:
     off_ = FaultPlan("irqs-off", {"period_us": 7000, "size_us": 300})
     of = recorded(faults=[task, off_], virtual_time=True)
     on, off, _ = knobs(of, "irqs-off")
-    assert on["cause"] == ("rt-task period_us=9000 size_us=200 irqs-off period_us=7000 size_us=300")
-    assert off["cause"] == "rt-task period_us=9000 size_us=200"
+    assert on["fault"] == ("rt-task period_us=9000 size_us=200 irqs-off period_us=7000 size_us=300")
+    assert off["fault"] == "rt-task period_us=9000 size_us=200"
     assert asked(of, "irqs-off").targets == {Cause.INTERRUPTS_OFF, Cause.PREEMPTION_OFF}
-    assert "cause" not in knobs(recorded(faults=[task], virtual_time=True), "rt-task")[1]
+    assert "fault" not in knobs(recorded(faults=[task], virtual_time=True), "rt-task")[1]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_on_a_board_a_known_cause_is_found_to_be_the_reason(tmp_path: Path) -> N
         run = [sys.executable, "-m", "whylate"]
         subprocess.run(
             [*run, "measure", "virt-arm64", "--virtual-time", "--smp", "1", "--for", "500ms",
-             "--interval", "500us", "--cause", "rt-task size_us=300 period_us=10000",
+             "--interval", "500us", "--fault", "rt-task size_us=300 period_us=10000",
              "-o", str(tmp_path / "r")],
             capture_output=True, timeout=240, check=True,
         )  # fmt: skip

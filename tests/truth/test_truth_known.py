@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from truth_known import Acts, known
 
-from whylate.lab.causes.catalogue import use
-from whylate.lab.causes.log import CauseLog, Event
+from whylate.lab.faults.catalogue import use
+from whylate.lab.faults.log import Event, FaultLog
 from whylate.recording.samples import CpuSamples
 
 MS = 1_000_000
@@ -45,7 +45,7 @@ def test_acts_of_one_burst_have_what_lies_between_them() -> None:
 
 def test_the_share_is_of_the_time_beyond_the_ordinary() -> None:
     # Two late by 100 µs, of which the cause had 60 and 40; ordinary ones take 10 µs.
-    log = CauseLog(use("irqs-off"), [Event(2 * MS, 60_000, 0), Event(4 * MS + 50_000, 40_000, 0)])
+    log = FaultLog(use("irqs-off"), [Event(2 * MS, 60_000, 0), Event(4 * MS + 50_000, 40_000, 0)])
     truth = known(log, samples(10, 10, 110, 10, 110, 10), 50_000)
     assert truth.share == pytest.approx((60 + 40) / 200)
     assert truth.acted_ns == {2: 60_000, 4: 40_000}
@@ -53,15 +53,15 @@ def test_the_share_is_of_the_time_beyond_the_ordinary() -> None:
 
 
 def test_what_interrupts_took_out_of_an_act_is_not_the_causes() -> None:
-    log = CauseLog(use("preempt-off"), [Event(2 * MS, 60_000, 0)], taken=[Event(2 * MS, 5_000, 0)])
+    log = FaultLog(use("preempt-off"), [Event(2 * MS, 60_000, 0)], taken=[Event(2 * MS, 5_000, 0)])
     assert known(log, samples(10, 10, 110), 50_000).acted_ns == {2: 55_000}
 
 
 def test_a_cause_that_acts_all_the_time_is_ordinary() -> None:
-    log = CauseLog(use("irqs-off"), [Event(0, 100 * MS, 0)])
+    log = FaultLog(use("irqs-off"), [Event(0, 100 * MS, 0)])
     assert known(log, samples(10, 10, 110, 10), 50_000).share == pytest.approx(1.0)
 
 
 def test_without_a_tail_there_is_no_truth() -> None:
     with pytest.raises(ValueError, match="no activation was late"):
-        known(CauseLog(use("irqs-off"), []), samples(10, 10), 50_000)
+        known(FaultLog(use("irqs-off"), []), samples(10, 10), 50_000)

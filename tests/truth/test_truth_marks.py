@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from truth_mark import Marked, Share, TrueCause, names_it
+from truth_mark import Marked, Share, TrueFault, names_it
 from truth_page import BEGIN, END, write_page
 from truth_plan import causes_of, plan
 from truth_tables import tables
@@ -45,7 +45,7 @@ def share(cause: str, detail: str, part: float, *, called: bool = True) -> Share
 
 
 def marked(*shares: Share, place: int | None = 0, truth: float = 0.8) -> Marked:
-    true = TrueCause(
+    true = TrueFault(
         name="irqs-off", expected=True, acted=50, place=place, rank=0, right=[0], share=truth,
         mean_ns=40_000.0, windows=20, windows_right=19, worst_ns=2_500,
     )  # fmt: skip

@@ -25,7 +25,7 @@ VERBS = {
     "baseline": ("baseline", "Keep runs under a name, to compare later ones with."),
     "study": ("study", "Make runs of several variants in turns, until it is decided."),
     "diff": ("diff", "Show where two repeatable runs part."),
-    "lab": ("lab", "Make the virtual boards, and try known causes of latency."),
+    "lab": ("lab", "Make the virtual boards, and try injected faults of latency."),
     "board": ("board", "List boards, switch them, use their consoles, soak them."),
     "facts": ("facts", "Show what can be read of a board."),
     "doctor": ("doctor", "What can be measured here, and what spoils its latency."),

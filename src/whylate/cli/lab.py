@@ -1,15 +1,15 @@
-"""`whylate lab`: the virtual boards' images, and known causes of latency."""
+"""`whylate lab`: the virtual boards' images, and injected faults of latency."""
 
 from __future__ import annotations
 
 import click
 
-from whylate.cli.lab_inject import causes, inject
+from whylate.cli.lab_inject import faults, inject
 
 
 @click.group(name="lab")
 def command() -> None:
-    """Make the virtual boards, and try known causes of latency on them."""
+    """Make the virtual boards, and try injected faults of latency on them."""
 
 
 @command.command(name="build")
@@ -42,5 +42,5 @@ def build_boards(boards: tuple[str, ...], update: bool) -> None:
         click.echo(f"{name:16} Linux {image.release}")
 
 
-command.add_command(causes)
+command.add_command(faults)
 command.add_command(inject)

@@ -1,4 +1,4 @@
-"""`whylate lab causes` and `whylate lab inject`: known causes of latency, listed and tried."""
+"""`whylate lab faults` and `whylate lab inject`: injected faults, listed and tried."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ import click
 from whylate.cli.quantities import Duration
 
 if TYPE_CHECKING:
-    from whylate.lab.causes.catalogue import Cause
-    from whylate.lab.causes.log import CauseLog
+    from whylate.lab.faults.catalogue import Fault
+    from whylate.lab.faults.log import FaultLog
 
 _WHERE = {"module": "pc", "program": "any board", "outside": "real time"}
 
 
-@click.command(name="causes")
+@click.command(name="faults")
 @click.argument("name", required=False)
-def causes(name: str | None) -> None:
-    """List the known causes, or show all about the one called NAME."""
-    from whylate.lab.causes.catalogue import cause, names
+def faults(name: str | None) -> None:
+    """List the injected faults, or show all about the one called NAME."""
+    from whylate.lab.faults.catalogue import fault, names
 
     if name is not None:
-        _describe(cause(name))
+        _describe(fault(name))
         return
     width = max(map(len, names()))
-    for one in map(cause, names()):
+    for one in map(fault, names()):
         click.echo(f"{one.name:{width}}  {_WHERE[one.kind]:9}  {one.title}")
 
 
-def _describe(cause: Cause) -> None:
+def _describe(fault: Fault) -> None:
     import textwrap
 
-    click.echo(f"{cause.name}: {cause.title}\n")
-    click.echo(textwrap.fill(cause.text, 96) + "\n")
+    click.echo(f"{fault.name}: {fault.title}\n")
+    click.echo(textwrap.fill(fault.text, 96) + "\n")
     where = {
         "module": "on pc and pc-rt, as a kernel module",
         "program": "on any board, as a program",
         "outside": "to an emulator, in real time",
-    }[cause.kind]
-    if cause.machines:
-        where += f" (machines: {', '.join(cause.machines)})"
-    click.echo(f"where         {where}" + (f", {cause.cpus} CPUs" if cause.cpus > 1 else ""))
-    click.echo(f"right answer  {cause.answer.kind}: {cause.answer.detail}")
-    if cause.answer_rt is not None:
-        click.echo(f"  with RT     {cause.answer_rt.kind}: {cause.answer_rt.detail}")
-    for key, parameter in cause.parameters.items():
+    }[fault.kind]
+    if fault.machines:
+        where += f" (machines: {', '.join(fault.machines)})"
+    click.echo(f"where         {where}" + (f", {fault.cpus} CPUs" if fault.cpus > 1 else ""))
+    click.echo(f"right answer  {fault.answer.kind}: {fault.answer.detail}")
+    if fault.answer_rt is not None:
+        click.echo(f"  with RT     {fault.answer_rt.kind}: {fault.answer_rt.detail}")
+    for key, parameter in fault.parameters.items():
         click.echo(f"{key + '=' + str(parameter.default):22}  {parameter.text}")
 
 
@@ -57,22 +57,22 @@ def _describe(cause: Cause) -> None:
               help="How long it acts.")  # fmt: skip
 @click.option("--smp", type=click.IntRange(1, 64), help="CPUs of a virtual board that is off.")
 def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None) -> None:
-    """Make a known cause act on a board in real time, and say what it really did.
+    """Make an fault act on a board in real time, and say what it really did.
 
     \b
       whylate lab inject irqs-off size_us=500 period_us=20000
       whylate lab inject preempt-off rt-task priority=98 --board pc-rt
 
-    Several causes act at the same time; the parameters behind a name are that one's. The board is
+    Several faults act at the same time; the parameters behind a name are that one's. The board is
     booted where it is off, and is left as it was found.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
     from whylate.cli.live import LiveView
-    from whylate.lab.causes.catalogue import uses
+    from whylate.lab.faults.catalogue import uses
     from whylate.report.plain_console import plain_console
     from whylate.run.inject import Injection, inject
 
     injection = Injection(uses(words), duration_ns / 1e9, smp)
-    logs: list[CauseLog] = []
+    logs: list[FaultLog] = []
     try:
         with LiveView(plain_console(stderr=True)) as view:
             inject(board, injection, view.log, logs.append)
@@ -82,11 +82,11 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
             sys.stdout.write(summary(log) + "\n")
 
 
-def summary(log: CauseLog) -> str:
-    """Return one line: how often a cause acted, how long, and on which CPU."""
+def summary(log: FaultLog) -> str:
+    """Return one line: how often a fault acted, how long, and on which CPU."""
     from whylate.report.quantities import format_ns
 
-    count = f"{log.cause.name}: acted {len(log.events)} times"
+    count = f"{log.fault.name}: acted {len(log.events)} times"
     if not log.events:
         return count
     lengths = sorted(event.length_ns for event in log.events)

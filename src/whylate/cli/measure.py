@@ -70,8 +70,8 @@ MOST_LATE = 200
               metavar="LIMIT",
               help="Fail unless kept: p99.9<100us, max<1ms, over(100us)<1/10s. "
               "May be repeated.")  # fmt: skip
-@click.option("--cause", "causes", multiple=True, metavar="'NAME [PARAMETER=VALUE]...'",
-              help="In virtual time: let a known cause act (whylate lab causes). May be repeated.",
+@click.option("--fault", "faults", multiple=True, metavar="'NAME [PARAMETER=VALUE]...'",
+              help="In virtual time: inject a fault (see whylate lab faults). May be repeated.",
               )  # fmt: skip
 @click.option("--set", "settings", type=SettingType(), multiple=True,
               help="Change a file under /proc/sys or /sys for the run. May be repeated.",
@@ -122,7 +122,7 @@ def command(
     priority: int,
     loads: tuple[LoadPlan, ...],
     requirements: tuple[str, ...],
-    causes: tuple[str, ...],
+    faults: tuple[str, ...],
     settings: tuple[Setting, ...],
     no_recorder: bool,
     engine: str,
@@ -201,7 +201,7 @@ def command(
         settings=list(settings),
         virtual_time=virtual_time,
         seed=seed,
-        faults=[fault for text in causes for fault in parse_faults(text)],
+        faults=[fault for text in faults for fault in parse_faults(text)],
     )
     if until is not None:
         requirements = (*requirements, until.text)

@@ -81,7 +81,7 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "board": plain(summary.board, 80),
         "subject": [plain(t, 120) for t in (summary.kernel, summary.cpu_model) if t],
         "workload": page.unbroken(sentences.workload(summary)),
-        "causes": [sentences.known_cause(cause) for cause in summary.causes],
+        "causes": [sentences.injected_fault(cause) for cause in summary.causes],
         "virtual_time": sentences.virtual_time(summary) if summary.virtual_time else "",
         "recording": plain(summary.recording, 300),
         "when": page.when(summary.created),

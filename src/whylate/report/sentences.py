@@ -155,10 +155,10 @@ def worst_first(rows: list[Figures]) -> list[Figures]:
     return sorted(rows, key=key)
 
 
-def known_cause(cause: FaultPlan) -> str:
-    """Say that a known cause of latency acted: "known cause irqs-off size_us=300"."""
-    words = [plain(f"{key}={value}", 60) for key, value in cause.parameters.items()]
-    return " ".join(["known cause", plain(cause.name, 40), *words])
+def injected_fault(fault: FaultPlan) -> str:
+    """Return the text that names an injected fault: "injected fault irqs-off size_us=300"."""
+    words = [plain(f"{key}={value}", 60) for key, value in fault.parameters.items()]
+    return " ".join(["injected fault", plain(fault.name, 40), *words])
 
 
 def virtual_time(summary: Summary) -> str:

@@ -16,7 +16,7 @@ from whylate.report.sentences import (
     STAGE_NAMES,
     account,
     events_said,
-    known_cause,
+    injected_fault,
     not_seen,
     stages_said,
     thread_label,
@@ -61,7 +61,7 @@ def print_summary(
     for load in summary.loads:
         console.print(load_line(load))
     for cause in summary.causes:
-        console.print(Text(known_cause(cause), style="yellow"))
+        console.print(Text(injected_fault(cause), style="yellow"))
     if summary.virtual_time:
         console.print(Text(virtual_time(summary)))
     console.print(Text(account(summary)), style="bold")

@@ -1,4 +1,4 @@
-"""Known causes tried on a board in real time: begun, left to act for a while, and removed."""
+"""Known faults tried on a board in real time: begun, left to act for a while, and removed."""
 
 from __future__ import annotations
 
@@ -13,61 +13,61 @@ from whylate.boards.board import Board, BoardError, Finished, Tell
 from whylate.boards.open import open_board
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import held
-from whylate.lab.causes.catalogue import CauseUse, cause
-from whylate.lab.causes.log import CauseLog, cause_log
-from whylate.lab.causes.place import RUN, PlacedCause, place
 from whylate.lab.description import VirtualBoard, names, virtual_board
 from whylate.lab.errors import LabError
+from whylate.lab.faults.catalogue import FaultUse, fault
+from whylate.lab.faults.log import FaultLog, fault_log
+from whylate.lab.faults.place import RUN, PlacedFault, place
 from whylate.run.machine_stops import MachineStops
 
-#: A board that hears nothing of us any more removes the causes so long after their time.
+#: A board that hears nothing of us any more removes the faults so long after their time.
 WATCH_S = 30
-#: What beginning or ending a cause may take on a slow board.
+#: What beginning or ending a fault may take on a slow board.
 STEP_S = 60.0
 LOOK_S = 0.1
 #: After so many commands one after the other that failed, the board is taken to answer no more.
 GIVE_UP = 3
-#: Given what a cause did, as soon as that is known.
-Keep = Callable[[CauseLog], object]
+#: Given what a fault did, as soon as that is known.
+Keep = Callable[[FaultLog], object]
 
 
-def keep_nothing(log: CauseLog) -> None:
+def keep_nothing(log: FaultLog) -> None:
     """Keep nothing: whoever calls wants only what is returned."""
     del log
 
 
 @dataclass(frozen=True)
 class Injection:
-    """Which causes for how long, and when to end before."""
+    """Which faults for how long, and when to end before."""
 
-    uses: tuple[CauseUse, ...]
+    uses: tuple[FaultUse, ...]
     duration_s: float
     #: CPUs of a virtual board that is off; None: as many as its description says.
     cpus: int | None = None
     ended: Callable[[], bool] = lambda: False
 
     @property
-    def inside(self) -> list[CauseUse]:
+    def inside(self) -> list[FaultUse]:
         """Those that run on the board."""
-        return [one for one in self.uses if cause(one.name).kind != "outside"]
+        return [one for one in self.uses if fault(one.name).kind != "outside"]
 
     @property
-    def outside(self) -> list[CauseUse]:
+    def outside(self) -> list[FaultUse]:
         """Those that are done to the emulator."""
-        return [one for one in self.uses if cause(one.name).kind == "outside"]
+        return [one for one in self.uses if fault(one.name).kind == "outside"]
 
 
 def inject(
     name: str, injection: Injection, tell: Tell, keep: Keep = keep_nothing
-) -> list[CauseLog]:
-    """Try causes on the board of that name and return what they did.
+) -> list[FaultLog]:
+    """Try faults on the board of that name and return what they did.
 
     The board is switched on where it is off, and left as it was found. `keep` is given the logs
     too, in their order, and gets them also where something fails afterwards. Raises BoardError,
-    and LabError for causes that the board cannot have.
+    and LabError for faults that the board cannot have.
     """
     if not injection.uses:
-        raise LabError("no cause was named: `whylate lab causes` lists them")
+        raise LabError("no fault was named: `whylate lab faults` lists them")
     if name not in names():
         if injection.outside:
             raise LabError(
@@ -97,8 +97,8 @@ def inject(
 
 def _bring(
     board: Board, virtual: VirtualBoard | None, injection: Injection, tell: Tell
-) -> list[PlacedCause]:
-    """Put causes on a board that is on."""
+) -> list[PlacedFault]:
+    """Put faults on a board that is on."""
     machine = board.run(["uname", "-m"]).output.decode(errors="replace").strip()
     count = board.run(["nproc"]).output.strip()
     cpus = int(count) if count.isdigit() and len(count) < 5 else 1
@@ -106,7 +106,7 @@ def _bring(
         injection.inside, machine=machine, board=virtual, cpus=cpus, tell=tell, directory=RUN
     )
     if placed:
-        _sh(board, f"mkdir -p {shlex.quote(RUN)}", "no directory can be made for the causes")
+        _sh(board, f"mkdir -p {shlex.quote(RUN)}", "no directory can be made for the faults")
     for one in placed:
         tell(f"copying {one.alias} ({len(one.data) // 1024} KiB) to {board.name}")
         board.put(one.data, one.path, 0o755)
@@ -115,13 +115,13 @@ def _bring(
 
 def _act(
     board: Board,
-    placed: Sequence[PlacedCause],
+    placed: Sequence[PlacedFault],
     injection: Injection,
     tell: Tell,
     keep: Keep = keep_nothing,
-) -> list[CauseLog]:
+) -> list[FaultLog]:
     """Begin, wait, read the logs, and remove everything, whatever happens meanwhile."""
-    begun: list[PlacedCause] = []
+    begun: list[PlacedFault] = []
     stops: list[MachineStops] = []
     stopping: list[MachineStops] = []
     remover = _Remover(board)
@@ -144,7 +144,7 @@ def _act(
         logs = [stop.end() for stop in stopping]
         logs += remover.remove(begun, placed)
         order = [one.name for one in injection.uses]
-        logs.sort(key=lambda log: order.index(log.cause.name))
+        logs.sort(key=lambda log: order.index(log.fault.name))
         for log in logs:
             keep(log)
         problems = remover.problems
@@ -164,7 +164,7 @@ def _wait(injection: Injection) -> None:
 
 
 class _Remover:
-    """Reads the logs and removes causes, step by step: one that fails leaves the others alone."""
+    """Reads the logs and removes faults, step by step: one that fails leaves the others alone."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
@@ -172,8 +172,8 @@ class _Remover:
         #: What went wrong.
         self.problems: list[str] = []
 
-    def remove(self, begun: Sequence[PlacedCause], placed: Sequence[PlacedCause]) -> list[CauseLog]:
-        """Return what the causes did, as far as it can be read."""
+    def remove(self, begun: Sequence[PlacedFault], placed: Sequence[PlacedFault]) -> list[FaultLog]:
+        """Return what the faults did, as far as it can be read."""
         logs = []
         heard = True
         for one in reversed(begun):
@@ -183,27 +183,27 @@ class _Remover:
             heard = self._stop(one) and heard
         files = [name for one in placed for name in (one.path, f"{RUN}/{one.alias}.log")]
         if files:
-            self._run(["rm", "-f", *files], "the causes' files cannot be deleted")
-        # Should a cause not have heard that it is to end, the watch tells it once more.
+            self._run(["rm", "-f", *files], "the faults' files cannot be deleted")
+        # Should a fault not have heard that it is to end, the watch tells it once more.
         if placed and heard:
             script = f"kill -15 -$(cat {RUN}/watch); rm -f {RUN}/watch; rmdir {RUN}"
-            self._run(["sh", "-c", script], "the watch over the causes cannot be ended")
+            self._run(["sh", "-c", script], "the watch over the faults cannot be ended")
         return logs
 
-    def _log(self, one: PlacedCause) -> CauseLog | None:
+    def _log(self, one: PlacedFault) -> FaultLog | None:
         # What is behind its end are zero bytes, which need not travel.
         script = f"tr -d '\\000' <{shlex.quote(one.log)}"
         done = self._run(["sh", "-c", script], f"the log of {one.use.name} cannot be read")
         if done is None or done.status or not done.output:
             return None
         try:
-            return cause_log(one.use, done.output, one.alias)
+            return fault_log(one.use, done.output, one.alias)
         except LabError as error:
             self.problems.append(str(error))
             return None
 
-    def _stop(self, one: PlacedCause) -> bool:
-        """End a cause; whether it was told to."""
+    def _stop(self, one: PlacedFault) -> bool:
+        """End a fault; whether it was told to."""
         what = f"{self._board.name} is not as it was found: {one.use.name} cannot be removed"
         done = self._run(["sh", "-c", one.stop], what)
         if done is not None and done.status:
@@ -213,7 +213,7 @@ class _Remover:
     def _run(self, argv: Sequence[str], what: str) -> Finished | None:
         """Run a command; None, and a problem, where that fails."""
         if self._failures >= GIVE_UP:
-            # Each may take a minute on a board that is dead. Its own watch removes the causes.
+            # Each may take a minute on a board that is dead. Its own watch removes the faults.
             self.problems.append(f"{what}: the board does not answer")
             return None
         try:
@@ -226,8 +226,8 @@ class _Remover:
         return done
 
 
-def _watch(board: Board, placed: Sequence[PlacedCause], duration_s: float) -> None:
-    """Let the board remove the causes itself, should it hear nothing of us any more."""
+def _watch(board: Board, placed: Sequence[PlacedFault], duration_s: float) -> None:
+    """Let the board remove the faults itself, should it hear nothing of us any more."""
     if not placed:
         return
     stops = "; ".join(f"sh -c {shlex.quote(one.stop)}" for one in placed)
@@ -236,7 +236,7 @@ def _watch(board: Board, placed: Sequence[PlacedCause], duration_s: float) -> No
         board,
         f"mkdir -p {RUN}; setsid sh -c {shlex.quote(script)} </dev/null >/dev/null 2>&1 & "
         f"echo $! >{RUN}/watch",
-        "nothing can be left to watch over the causes",
+        "nothing can be left to watch over the faults",
     )
 
 

@@ -44,7 +44,7 @@ FILES = {
 #: The knob that is a file for a board's card.
 IMAGE = "image"
 #: The longest value of a knob, in letters, and of those that hold a command, a path or words.
-_LONGEST, _LONG, _LONG_VALUES = 200, 4000, ("load", "cause", IMAGE)
+_LONGEST, _LONG, _LONG_VALUES = 200, 4000, ("load", "fault", IMAGE)
 _SYSCTL = re.compile(r"[a-z0-9_.-]{1,120}", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _MODULE = re.compile(r"([A-Za-z0-9_]{1,60})\.([A-Za-z0-9_]{1,60})")
@@ -235,18 +235,18 @@ def _load(plan: RunPlan, value: str) -> RunPlan:
     return msgspec.structs.replace(plan, loads=[*plan.loads, parse_load(value)])
 
 
-def _cause(plan: RunPlan, value: str) -> RunPlan:
-    """Let known causes of latency act on a virtual board: bulk-lock size_us=400 chunk_us=50."""
+def _fault(plan: RunPlan, value: str) -> RunPlan:
+    """Inject faults on a virtual board: bulk-lock size_us=400 chunk_us=50."""
     try:
         return msgspec.structs.replace(plan, faults=[*plan.faults, *parse_faults(value)])
     except LabError as error:
-        raise RequestError(f"knob cause: {error}") from None
+        raise RequestError(f"knob fault: {error}") from None
 
 
 _OF_THE_RUN: dict[str, Callable[[RunPlan, str], RunPlan]] = {
     "cpus": _cpus,
     "load": _load,
-    "cause": _cause,
+    "fault": _fault,
 }
 #: Knobs that some workloads have.
 _OF_WORKLOADS = ("priority", "idle-states", "recorder")

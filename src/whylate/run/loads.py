@@ -1,4 +1,4 @@
-"""Loads and known causes as a user writes them.
+"""Loads and injected faults as a user writes them.
 
 memory, net:2 or cmd:COMMAND; and bulk-lock size_us=400 irqs-off, in virtual time.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 
-from whylate.lab.causes.catalogue import uses
+from whylate.lab.faults.catalogue import uses
 from whylate.recording.plan import FaultPlan, LoadPlan
 from whylate.run.errors import RequestError
 from whylate.wire.constants import LOADS

@@ -17,8 +17,8 @@ import threading
 import time
 
 from whylate.boards.board import Board, BoardError, Tell
-from whylate.lab.causes.catalogue import CauseUse
-from whylate.lab.causes.log import CauseLog, Event
+from whylate.lab.faults.catalogue import FaultUse
+from whylate.lab.faults.log import Event, FaultLog
 from whylate.probe.client import Stream
 
 #: "now at 12345 nsecs": the kernel's CLOCK_MONOTONIC, for root.
@@ -33,7 +33,7 @@ LONGEST_ANSWER = 400
 class MachineStops:
     """Stops a process again and again, in a thread, between start() and end()."""
 
-    def __init__(self, used: CauseUse, pid: int, board: Board, tell: Tell) -> None:
+    def __init__(self, used: FaultUse, pid: int, board: Board, tell: Tell) -> None:
         self._used = used
         self._pid = pid
         self._offset_ns, self.uncertain_ns = _clock_offset(board)
@@ -59,7 +59,7 @@ class MachineStops:
         )
         self._thread.start()
 
-    def end(self) -> CauseLog:
+    def end(self) -> FaultLog:
         """End, with the machine running, and return what was done."""
         self._over.set()
         self._thread.join()
@@ -67,7 +67,7 @@ class MachineStops:
             assert self._rescue.stdin is not None  # noqa: S101 - a pipe was asked for
             self._rescue.stdin.close()
             self._rescue.wait()
-        return CauseLog(self._used, self._events)
+        return FaultLog(self._used, self._events)
 
     def _run(self) -> None:
         number = self._used.number

@@ -18,7 +18,7 @@ def check(plan: RunPlan) -> None:
     """Raise RequestError for what no board can do."""
     if plan.faults and not plan.virtual_time:
         raise RequestError(
-            "--cause acts in virtual time (--virtual-time); `whylate lab inject` is for real time"
+            "--fault acts in virtual time (--virtual-time); `whylate lab inject` is for real time"
         )
     if plan.cpus is not None and len(set(plan.cpus)) != len(plan.cpus):
         raise RequestError("--cpus names a CPU twice")

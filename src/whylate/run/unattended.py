@@ -22,10 +22,10 @@ from whylate.boards.board import PlannedBoard
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.files import CollectedFiles, frequencies, probe_facts, read_commands
-from whylate.lab.causes.catalogue import use
-from whylate.lab.causes.log import LOG_LIMIT, pack
-from whylate.lab.causes.place import PlacedCause, logs, place, services
 from whylate.lab.errors import LabError
+from whylate.lab.faults.catalogue import use
+from whylate.lab.faults.log import LOG_LIMIT, pack
+from whylate.lab.faults.place import PlacedFault, logs, place, services
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.probe.link import Link
 from whylate.recording.finish import finish
@@ -57,7 +57,7 @@ from whylate.wire.messages import (
 #: A virtual board that says nothing for so long (of our time) will say nothing more: it tells
 #: what it did ten times a second of its own time, which passes slower under load.
 SILENCE_S = 120.0
-#: What known causes did in a run, in its recording.
+#: What injected faults did in a run, in its recording.
 FAULTS = "faults.json"
 #: Loads run this long of the board's time before measuring begins. Their work is told twice in
 #: it, and a second under load can take the host a minute.
@@ -101,10 +101,10 @@ def settling_ms(seed: int) -> int:
     return hashlib.sha256(str(seed).encode()).digest()[0]
 
 
-def script_of(plan: RunPlan, release: str, placed: Sequence[PlacedCause] = ()) -> Script:
+def script_of(plan: RunPlan, release: str, placed: Sequence[PlacedFault] = ()) -> Script:
     """Return what a host would say for this plan to a board with that kernel.
 
-    placed: the known causes that act there, whose logs are read at the end.
+    placed: the injected faults that act there, whose logs are read at the end.
     """
     script = Script()
     script.say(Hello(__version__), set())
@@ -146,7 +146,7 @@ def measure_unattended(
     """Run the workload on a board in virtual time and return the manifest of the recording.
 
     The board must be held and off. disguise: gives the faults names that say nothing
-    (whylate.lab.causes.alias); "": their own. The rest is as in whylate.run.measure.measure().
+    (whylate.lab.faults.alias); "": their own. The rest is as in whylate.run.measure.measure().
     """
     check(request)
     must_be_new(directory)
@@ -185,8 +185,8 @@ def measure_unattended(
 
 def _place(
     board: PlannedBoard, plan: RunPlan, disguise: str, observer: Observer
-) -> list[PlacedCause]:
-    """Build the known causes of a plan for the board; raises LabError."""
+) -> list[PlacedFault]:
+    """Build the injected faults of a plan for the board; raises LabError."""
     if not plan.faults:
         return []
     return place(
@@ -199,14 +199,14 @@ def _place(
     )
 
 
-def _keep_logs(directory: Path, placed: Sequence[PlacedCause], snapshot: Snapshot) -> list[Problem]:
-    """Write down what the causes really did, by the board's own clock."""
+def _keep_logs(directory: Path, placed: Sequence[PlacedFault], snapshot: Snapshot) -> list[Problem]:
+    """Write down what the faults really did, by the board's own clock."""
     if not placed:
         return []
     try:
         found = logs(placed, {path: file.data for path, file in snapshot.files.items()})
     except LabError as error:
-        return [Problem("cause", str(error), fatal=True)]
+        return [Problem("fault", str(error), fatal=True)]
     (directory / FAULTS).write_bytes(pack(found))
     return []
 
@@ -216,7 +216,7 @@ def _follow(
 ) -> tuple[State, list[Change], list[Problem], Snapshot | None]:
     """Follow the run to its end; what goes wrong after its start is part of the result.
 
-    Returns what the causes' logs say last; None where they were not read.
+    Returns what the faults' logs say last; None where they were not read.
     """
     logs: Snapshot | None = None
     moved: list[Change] = []

@@ -155,7 +155,7 @@ def _check_image(plan: StudyPlan, one: Variant, applied: Applied) -> None:
 def _check_time(plan: StudyPlan, one: Variant, applied: Applied) -> None:
     if applied.plan.faults and not plan.virtual_time:
         raise RequestError(
-            f"variant {one.name} lets known causes act, which they do in virtual time alone: "
+            f"variant {one.name} lets injected faults act, which they do in virtual time alone: "
             "say virtual_time = true"
         )
     if applied.commands and plan.virtual_time:

@@ -12,7 +12,7 @@ import zlib
 import msgspec
 import numpy as np
 
-from whylate.lab.causes.catalogue import cause
+from whylate.lab.faults.catalogue import fault
 from whylate.recording.plan import FaultPlan, RunPlan
 from whylate.run.several import with_phase
 from whylate.study.model import Place, StudyPlan
@@ -25,7 +25,7 @@ _MOST_PHASE_US = 1_000_000
 def dithered(request: RunPlan, plan: StudyPlan, place: Place) -> RunPlan:
     """Return a run of a study with a phase and seeds of its own, the same whenever it is made.
 
-    The start of the run, and of each known cause, is anywhere within its period.
+    The start of the run, and of each injected fault, is anywhere within its period.
     """
     of = (zlib.crc32(word.encode()) for word in (place.board, place.load, place.variant))
     rng = np.random.default_rng([plan.seed, *of, place.round])
@@ -39,7 +39,7 @@ def dithered(request: RunPlan, plan: StudyPlan, place: Place) -> RunPlan:
 
 
 def _moved(one: FaultPlan, rng: np.random.Generator) -> FaultPlan:
-    takes = cause(one.name).takes
+    takes = fault(one.name).takes
     own: dict[str, int | str] = {}
     if "seed" in takes:
         own["seed"] = int(rng.integers(1, _SEEDS))

@@ -1,4 +1,4 @@
-"""What is switched off to see what goes away: a knob, a load, a known cause, or a cause's own knob.
+"""What is switched off to see what goes away: a knob, a load, a fault, or a cause's own knob.
 
 Three variants of the recording's own run, in turns and in random order: as it was, with the cause
 off, and once more as it was. The third is the placebo: it must show no share.
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from whylate.causes.piece import Cause
-from whylate.lab.causes.catalogue import cause as known_cause
 from whylate.lab.errors import LabError
+from whylate.lab.faults.catalogue import fault as injected_fault
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
@@ -134,7 +134,7 @@ def _as_recorded(plan: RunPlan, activations: ActivationWorkload) -> dict[str, st
     knobs = {one.path: one.value for one in plan.settings}
     knobs["idle-states"] = "allowed" if activations.allow_idle_states else "held"
     if plan.faults:
-        knobs["cause"] = _causes_text(plan)
+        knobs["fault"] = _faults_text(plan)
     return knobs
 
 
@@ -148,7 +148,7 @@ def _without(knobs: Mapping[str, str], switched: Mapping[str, str | None]) -> di
     }
 
 
-def _causes_text(plan: RunPlan, without: str = "") -> str:
+def _faults_text(plan: RunPlan, without: str = "") -> str:
     return " ".join(
         " ".join([one.name, *(f"{key}={value}" for key, value in one.parameters.items())])
         for one in plan.faults
@@ -188,14 +188,14 @@ def _load(plan: RunPlan, kind: str) -> _Switch:
 
 
 def _known(plan: RunPlan, name: str) -> _Switch:
-    """Leave a known cause out of a virtual board's run."""
+    """Leave an injected fault out of a virtual board's run."""
     try:
-        entry = known_cause(name)
+        entry = injected_fault(name)
     except LabError as error:
         raise RequestError(str(error)) from None
-    rest = _causes_text(plan, without=name)
+    rest = _faults_text(plan, without=name)
     words = [*entry.answer.pieces, *(entry.answer_rt.pieces if entry.answer_rt else [])]
     targets = frozenset(
         one for one in Cause for word in words if f"{word} ".startswith(f"{one.value} ")
     )
-    return _Switch(f"without the known cause {name}", {}, {"cause": rest or None}, targets)
+    return _Switch(f"without the injected fault {name}", {}, {"fault": rest or None}, targets)

@@ -166,7 +166,7 @@ def test_a_host_that_is_killed_leaves_no_board_running(tmp_path: Path) -> None:
 
 def test_a_known_cause_acts_in_a_run_and_what_it_did_is_kept(tmp_path: Path) -> None:
     found = measure(
-        tmp_path / "r", "pc", "--smp", "1", "--for", "500ms", "--cause",
+        tmp_path / "r", "pc", "--smp", "1", "--for", "500ms", "--fault",
         "irqs-off size_us=400 period_us=20000 jitter_us=5000 phase_us=0",
     )  # fmt: skip
     (log,) = json.loads((tmp_path / "r/faults.json").read_text())
@@ -180,7 +180,7 @@ def test_a_known_cause_acts_in_a_run_and_what_it_did_is_kept(tmp_path: Path) -> 
 
 def test_a_cause_that_a_board_cannot_have_is_refused(tmp_path: Path) -> None:
     done = subprocess.run(
-        [WHYLATE, "measure", "virt-arm64", "--virtual-time", "--cause", "irqs-off",
+        [WHYLATE, "measure", "virt-arm64", "--virtual-time", "--fault", "irqs-off",
          "-o", str(tmp_path / "r")],
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When a thread really had its CPU, as the kernel's perf events tell it: what it does on its way
+ * out of the kernel and into it delays others as well, and its own clock readings cannot say how
+ * long. Its time begins when the kernel leaves whoever ran before, as every trace of it has it.
+ * By what such a way took longer than the shortest so far, something else came between: an
+ * interrupt, which may have been what made the delayed one due, so it is put at the way's end.
+ */
+#ifndef WHYLATE_FAULT_SWITCHES_H
+#define WHYLATE_FAULT_SWITCHES_H
+
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+
+#include "fault_program.h"
+
+#define FAULT_SWITCH_PAGES 64u
+
+struct fault_switches {
+	struct perf_event_mmap_page *page; /* NULL: the kernel does not tell */
+	size_t page_bytes;
+	uint32_t thread;
+	uint64_t in_ns;
+	/* Of the last act: its first reading of the clock and its last. */
+	uint64_t first_ns, last_ns;
+	uint64_t least_in_ns, least_out_ns, least_record_ps;
+};
+
+/* PERF_RECORD_SWITCH_CPU_WIDE with PERF_SAMPLE_TID and PERF_SAMPLE_TIME. */
+struct fault_switch {
+	struct perf_event_header header;
+	uint32_t other_process, other;
+	uint32_t process, thread;
+	uint64_t time_ns;
+};
+
+/* fault_switches_open - of the calling thread, which stays on that CPU */
+static inline void fault_switches_open(struct fault_switches *switches, uint64_t cpu)
+{
+	struct perf_event_attr attr = {
+	    .type = PERF_TYPE_SOFTWARE,
+	    .size = sizeof(attr),
+	    .config = PERF_COUNT_SW_DUMMY,
+	    .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+	    .context_switch = 1,
+	    .sample_id_all = 1,
+	    .use_clockid = 1,
+	    .clockid = CLOCK_MONOTONIC,
+	};
+	void *map;
+	int fd;
+
+	switches->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	switches->thread = (uint32_t)syscall(SYS_gettid);
+	switches->page = NULL;
+	switches->least_in_ns = switches->least_out_ns = switches->least_record_ps = UINT64_MAX;
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return;
+	map = mmap(NULL, (1 + FAULT_SWITCH_PAGES) * switches->page_bytes, PROT_READ | PROT_WRITE,
+		   MAP_SHARED, fd, 0);
+	if (map != MAP_FAILED)
+		switches->page = map;
+}
+
+/* fault_switches_taken - what others took of a stretch that usually lasts so long.
+ * Its own length varies a little, and more on a slow CPU; an interrupt takes more than that.
+ */
+static inline void fault_switches_taken(struct fault *fault, uint64_t usual_ns, uint64_t start_ns,
+					uint64_t end_ns, uint64_t cpu)
+{
+	if (end_ns - start_ns > usual_ns + usual_ns / 2)
+		fault_note(fault, start_ns + usual_ns, end_ns, cpu, true);
+}
+
+/* fault_switches_way - into an act or out of it */
+static inline void fault_switches_way(struct fault *fault, uint64_t *least_ns, uint64_t start_ns,
+				      uint64_t end_ns, uint64_t cpu)
+{
+	if (end_ns - start_ns < *least_ns)
+		*least_ns = end_ns - start_ns;
+	fault_switches_taken(fault, *least_ns, start_ns, end_ns, cpu);
+}
+
+/* fault_switches_act - a stretch between two switches, and the act in it if that is known */
+static inline void fault_switches_act(struct fault_switches *switches, struct fault *fault,
+				      uint64_t out_ns, uint64_t cpu)
+{
+	fault_log(fault, switches->in_ns, out_ns, cpu);
+	if (switches->first_ns < switches->in_ns || switches->last_ns > out_ns)
+		return;
+	fault_switches_way(fault, &switches->least_in_ns, switches->in_ns, switches->first_ns, cpu);
+	fault_switches_way(fault, &switches->least_out_ns, switches->last_ns, out_ns, cpu);
+}
+
+/* fault_switches_log - each stretch that is over; shorter ones were no act.
+ * first_ns, now_ns: of the act that goes on, its first reading of the clock and the present one
+ */
+static inline void fault_switches_log(struct fault_switches *switches, struct fault *fault,
+				      uint64_t least_ns, uint64_t cpu, uint64_t first_ns,
+				      uint64_t now_ns)
+{
+	const char *data = (const char *)switches->page + switches->page_bytes;
+	uint64_t mask = FAULT_SWITCH_PAGES * switches->page_bytes - 1;
+	uint64_t head = __atomic_load_n(&switches->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t at = switches->page->data_tail;
+	uint64_t begun_ns = now_ns, records = 0;
+
+	while (at < head) {
+		struct fault_switch record;
+
+		/* Records are multiples of 8 bytes: what goes on at the ring's begin does so at
+		 * one. */
+		for (size_t i = 0; i < sizeof(record); i += 8)
+			memcpy((char *)&record + i, data + ((at + i) & mask), 8);
+		at += record.header.size;
+		records++;
+		if (record.header.type != PERF_RECORD_SWITCH_CPU_WIDE ||
+		    !(record.header.misc & PERF_RECORD_MISC_SWITCH_OUT))
+			continue;
+		if (record.other == switches->thread)
+			switches->in_ns = record.time_ns;
+		else if (record.thread == switches->thread && switches->in_ns &&
+			 record.time_ns - switches->in_ns >= least_ns) {
+			now_ns = fault_now();
+			fault_switches_act(switches, fault, record.time_ns, cpu);
+			begun_ns += fault_now() - now_ns;
+		}
+	}
+	__atomic_store_n(&switches->page->data_tail, at, __ATOMIC_RELEASE);
+	now_ns = fault_now();
+	if (records) {
+		uint64_t each_ps = (now_ns - begun_ns) * 1000 / records;
+
+		if (each_ps < switches->least_record_ps)
+			switches->least_record_ps = each_ps;
+		fault_switches_taken(fault, switches->least_record_ps * records / 1000, begun_ns,
+				     now_ns, cpu);
+	}
+	switches->first_ns = first_ns;
+	switches->last_ns = fault_now();
+}
+
+#endif

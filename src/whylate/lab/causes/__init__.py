@@ -1,1 +1,0 @@
-"""Known causes of latency, put on a board to see whether they are found."""

@@ -1,0 +1,109 @@
+"""Causes are built from source, once, and a disguised one does not tell what it is."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from whylate.boards.board import tell_nobody
+from whylate.lab.description import virtual_board
+from whylate.lab.faults.catalogue import Fault, fault, names, use
+from whylate.lab.faults.log import parse_log
+from whylate.lab.faults.modules import modules
+from whylate.lab.faults.place import place
+from whylate.lab.faults.programs import programs
+from whylate.lab.image import is_fetched
+
+MODULES = [fault(name) for name in names() if fault(name).kind == "module"]
+PROGRAMS = [fault(name) for name in names() if fault(name).kind == "program"]
+
+
+@pytest.fixture
+def pc() -> None:
+    if not is_fetched(virtual_board("pc")):
+        pytest.skip("the packages of pc are not here: make lab")
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64", "armv7l"])
+def test_programs_are_built_for_every_architecture_of_the_probe(machine: str) -> None:
+    built = programs(machine, PROGRAMS, tell_nobody)
+    assert set(built) == {one.name for one in PROGRAMS}
+    assert all(data.startswith(b"\x7fELF") for data in built.values())
+
+
+@pytest.mark.usefixtures("pc")
+def test_nothing_is_built_again_where_nothing_changed() -> None:
+    modules(virtual_board("pc"), MODULES, tell_nobody)
+    programs("x86_64", PROGRAMS, tell_nobody)
+    told: list[str] = []
+    modules(virtual_board("pc"), MODULES, told.append)
+    programs("x86_64", PROGRAMS, told.append)
+    # Another test of this machine may be building meanwhile.
+    assert [text for text in told if not text.startswith("waiting for another build")] == []
+
+
+def _told_by(module: bytes, entry: Fault) -> list[str]:
+    """Return the words of a module that would give its fault away."""
+    words = [entry.name.replace("-", "_"), "fault_main", "fault_run", "act", "tasklet", "called"]
+    symbols = {word for word in module.split(b"\0") if word.isascii()}
+    return [word for word in words if word.encode() in symbols]
+
+
+@pytest.mark.usefixtures("pc")
+def test_a_disguised_module_has_neither_its_name_nor_its_functions_names() -> None:
+    board = virtual_board("pc")
+    plain = modules(board, MODULES, tell_nobody)
+    disguised = modules(board, MODULES, tell_nobody, "a test")
+    for entry in MODULES:
+        assert _told_by(plain[entry.name], entry)
+        assert not _told_by(disguised[entry.name], entry)
+
+
+@pytest.mark.usefixtures("pc")
+def test_a_disguised_fault_goes_by_another_name_for_another_disguise() -> None:
+    def alias(disguise: str) -> str:
+        (placed,) = place(
+            [use("rt-task")], machine="x86_64", board=virtual_board("pc"), cpus=1,
+            tell=tell_nobody, disguise=disguise,
+        )  # fmt: skip
+        return placed.alias
+
+    assert alias("") == "rt_task"
+    assert alias("one") == alias("one") != alias("two")
+    # A thread's name has 15 characters.
+    assert len(alias("one")) <= 15
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "rt_task"
+    path.write_bytes(programs("x86_64", [fault("rt-task")], tell_nobody)["rt-task"])
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    "words", [["size_us=abc"], ["size_us="], ["no_such=1"], ["size_us"], ["log"], []]
+)
+def test_a_program_refuses_what_it_does_not_understand(program: Path, words: list[str]) -> None:
+    done = subprocess.run([program, *words], capture_output=True, timeout=20, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"whylate fault: ")
+
+
+@pytest.mark.realtime
+def test_a_program_logs_what_it_did_and_ends_after_its_seconds(
+    program: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    words = ["period_us=50000", "size_us=200", "jitter_us=0", "seconds=1", "priority=1"]
+    subprocess.run([program, f"log={log}", *words], timeout=30, check=True)
+    events, _, dropped = parse_log(log.read_bytes())
+    assert dropped == 0
+    # A busy host leaves some out; none is made up.
+    assert 3 <= len(events) <= 20
+    assert all(event.length_ns >= 200_000 for event in events)
+    starts = [event.start_ns for event in events]
+    assert starts == sorted(starts)
