@@ -14,10 +14,10 @@ from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.study import evidence, peeked
+from whylate.study import evidence, interim_looks
 from whylate.study.evidence import Evidence, Key
+from whylate.study.interim_looks import allow_interim_look, study_above
 from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant
-from whylate.study.peeked import study_above, told_of
 
 ROUNDS = 8
 KEY = Key("pc", "idle", "other")
@@ -164,15 +164,15 @@ def test_whoever_looks_past_the_rule_has_no_verdict(
     # Once all is looked at that the rule has, or before.
     for rounds, over in ((6, False), (12, True)):
         known = plan(Stop("looks", [6, 12])), done(rounds)
-        monkeypatch.setattr(peeked, "read_study", lambda _, known=known: known)
+        monkeypatch.setattr(interim_looks, "read_study", lambda _, known=known: known)
         study = Evidence(tmp_path, known[0])
         assert study.of(KEY, known[1]).over == over
         sides = [Arm(name, tuple(runs.values()))
                  for name, runs in study.runs("pc", "idle", known[1]).items()]  # fmt: skip
         by_hand = compare(sides[0], sides[1], Question())
         assert by_hand.verdict == "worse"
-        told = told_of(by_hand, tmp_path, accept=False)
+        told = allow_interim_look(by_hand, tmp_path, accept=False)
         assert told.verdict == ("worse" if over else "no verdict")
-        accepted = told_of(by_hand, tmp_path, accept=True)
+        accepted = allow_interim_look(by_hand, tmp_path, accept=True)
         assert accepted.verdict == "worse"
         assert "whylate study show" in accepted.cautions[-1]

@@ -106,17 +106,17 @@ def comparisons_of(
         )
     arms = [_arm(side, found) for side, found in zip(sides, read, strict=True)]
     compared = _arms(arms if baseline is None else [_baseline(baseline), *arms], question)
-    return _not_peeked(compared, paths, question)
+    return _allow_interim_look(compared, paths, question)
 
 
-def _not_peeked(compared: Compared, paths: Sequence[Path], question: Question) -> Compared:
+def _allow_interim_look(compared: Compared, paths: Sequence[Path], question: Question) -> Compared:
     """Say of runs of a study that they are, and give them no verdict before it is over."""
-    from whylate.study.peeked import study_above, told_of
+    from whylate.study.interim_looks import allow_interim_look, study_above
 
     study = study_above(paths)
     if study is None:
         return compared
-    found = [told_of(one, study, accept=question.accept) for one in compared.found]
+    found = [allow_interim_look(one, study, accept=question.accept) for one in compared.found]
     return replace(compared, found=found)
 
 

@@ -30,9 +30,9 @@ from whylate.study.check import check_knobs, opened_name
 from whylate.study.dither import dithered
 from whylate.study.evidence import Evidence, Key, Standing
 from whylate.study.journal import StudyJournal, made, place_of
+from whylate.study.knobs_in_effect import missing_knob
 from whylate.study.model import Done, Place, StudyPlan
 from whylate.study.order import left
-from whylate.study.took import not_taken
 from whylate.study.undo import Undo
 from whylate.study.workload import request
 
@@ -265,7 +265,7 @@ class _Study:
         if badly_begun:
             return badly_begun[0]
         applied = self._variants[place.variant]
-        without = not_taken(applied, manifest, list(self._variants.values()))
+        without = missing_knob(applied, manifest, list(self._variants.values()))
         if without is not None:
             raise _refused(place, without)
         return ""

@@ -1,4 +1,4 @@
-"""Whether a run was made with its knobs, by what its recording says of it."""
+"""Whether the knobs of a run were in effect, by the facts of its recording."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from whylate.run.record import LEAVING
 _NOT_HELD = "idle-states"
 
 
-def not_taken(applied: Applied, manifest: Manifest, all_of_them: Sequence[Applied]) -> str | None:
-    """Say which knob a run was made without; None where it had them all.
+def missing_knob(
+    applied: Applied, manifest: Manifest, all_of_them: Sequence[Applied]
+) -> str | None:
+    """Return the knob that was not in effect, and why; None where all were.
 
-    all_of_them: the variants of the study: what one of them asks for the others must not have.
+    all_of_them: the variants of the study: a run must not have another variant's words.
     """
     facts = {one.name: one.value for one in manifest.facts}
     command_line = _command_line(applied, facts.get("kernel_command_line"), all_of_them)
@@ -51,7 +53,7 @@ def _words(applied: Applied) -> list[str]:
 
 
 def _of_the_run(applied: Applied, manifest: Manifest, varied: set[str]) -> str | None:
-    """Say which knob of the run itself did nothing. varied: what any variant sets."""
+    """Return the knob of the run itself that had no effect. varied: the knobs of all variants."""
     plan, report = applied.plan, manifest.recorder
     recorded = report is not None and report.engine is not None
     if "recorder" in varied and plan.recorder is not None and not recorded:

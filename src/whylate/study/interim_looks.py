@@ -1,7 +1,7 @@
-"""Runs of a study that are compared by hand: past the rule by which the study stops.
+"""Interim looks: runs of a study that are compared by hand, past its stopping rule.
 
-A test at 5 % of runs that are looked at again and again calls more than 5 % of equal variants
-different. The rule of a study allows for its looks; `whylate compare` knows nothing of them.
+Testing at 5 % again and again inflates the false-alarm rate. The stopping rule of a study allows
+for its looks; `whylate compare` knows nothing of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ABOVE = 5
 
 
 def study_above(paths: Iterable[Path]) -> Path | None:
-    """Return the study that one of these recordings is of; None where none is."""
+    """Return the study of these recordings; None where they are of none."""
     for path in paths:
         for above in list(path.resolve().parents)[:_ABOVE]:
             if (above / PLAN).is_file():
@@ -28,10 +28,10 @@ def study_above(paths: Iterable[Path]) -> Path | None:
     return None
 
 
-def told_of(found: Comparison, study: Path, *, accept: bool) -> Comparison:
-    """Return a comparison of runs of a study with what that means; raises RecordingError.
+def allow_interim_look(found: Comparison, study: Path, *, accept: bool) -> Comparison:
+    """Return a comparison of runs of a study with a caution; raises RecordingError.
 
-    While the study is not over it has no verdict: whoever looks and goes on, looks again.
+    Runs of an unfinished study get no verdict, unless accept.
     """
     plan, done = read_study(study)
     evidence = Evidence(study, plan)

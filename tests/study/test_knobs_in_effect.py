@@ -11,7 +11,7 @@ from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.knobs import apply
-from whylate.study.took import not_taken
+from whylate.study.knobs_in_effect import missing_knob
 
 REQUEST = RunPlan(
     workload=Wakeup(duration_ns=0, interval_ns=0, priority=80, recorder=RecorderPlan())
@@ -41,7 +41,7 @@ def recorder(engine: str | None, refused: str | None = None) -> RecorderReport:
 def why(run: Manifest, knobs: Mapping[str, str], *others: Mapping[str, str]) -> str | None:
     """Say which knob a run was made without, in a study of these variants."""
     variants = [apply(REQUEST, one) for one in (knobs, *others)]
-    return not_taken(variants[0], run, variants)
+    return missing_knob(variants[0], run, variants)
 
 
 def test_a_word_stands_where_it_was_asked_for() -> None:
