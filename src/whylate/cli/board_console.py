@@ -207,6 +207,6 @@ def _appended(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _tell(text: str) -> None:
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     click.echo(f"whylate: {plain(text, 300)}", err=True)

@@ -29,7 +29,7 @@ def flash(image: Path, board: str, options: BoardOptions) -> None:
     from whylate.boards.ready import held
     from whylate.cli.live import LiveView
     from whylate.report.plain_console import plain_console
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     opened = open_board(board, options)
     with LiveView(plain_console(stderr=True)) as view, held(opened, view.log):

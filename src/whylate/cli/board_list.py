@@ -44,7 +44,7 @@ def command(as_json: bool, options: BoardOptions) -> None:
     ssh://[user@]host is one.
     """
     from whylate.boards.board import BoardError
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     rows = [_local(), *_virtual()]
     failed = False
@@ -123,7 +123,7 @@ def _print_table(rows: list[Row]) -> None:
     from rich.text import Text
 
     from whylate.report.plain_console import plain_console
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for title in ("board", "kind", "state", "kernel", "who has it"):

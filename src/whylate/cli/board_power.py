@@ -104,7 +104,7 @@ def _each(
     from whylate.boards.open import open_board
     from whylate.cli.live import LiveView
     from whylate.report.plain_console import plain_console
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     failed = False
     with LiveView(plain_console(stderr=True)) as view:

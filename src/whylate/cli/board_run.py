@@ -62,7 +62,7 @@ def run(
 
 def pass_on(data: bytes, to: IO[bytes], *, terminal: bool) -> None:
     """Write what a board printed: as it is to a file, made harmless to a terminal."""
-    from whylate.report.text import plain_lines
+    from whylate.text import plain_lines
 
     if terminal:
         text = data.decode(errors="backslashreplace")

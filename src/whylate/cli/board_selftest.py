@@ -54,7 +54,7 @@ def _print_table(tried: list[Tried]) -> None:
     from rich.text import Text
 
     from whylate.report.plain_console import plain_console
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True)

@@ -176,7 +176,7 @@ class _Watcher:
     def cycle_ended(self, cycle: Cycle) -> None:
         """Say what became of a cycle."""
         if not self._terminal:
-            from whylate.report.text import plain
+            from whylate.text import plain
 
             booted = f", booted in {cycle.boot_s:.1f} s" if cycle.boot_s is not None else ""
             why = f": {plain(cycle.why, 200)}" if cycle.why else ""

@@ -8,10 +8,10 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from whylate.quantities import format_ns
 from whylate.report.plain_console import plain_console
-from whylate.report.quantities import format_ns
-from whylate.report.text import plain
 from whylate.soak.summary import FLAT_BYTES, Memory, Rate, SoakSummary, Times
+from whylate.text import plain
 
 
 def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:

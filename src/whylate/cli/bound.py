@@ -78,7 +78,7 @@ def command(
 def _plan(claim: RateLimit | None, *, as_json: bool) -> None:
     """Say before a run how long it must be."""
     from whylate.compare.bound import planned_seconds
-    from whylate.summary.units import needed_text, ns_text
+    from whylate.quantities import format_seconds_up, format_short_ns
 
     if claim is None:
         raise click.UsageError("name recordings, or a claim that is still to be tried (--claim)")
@@ -87,8 +87,10 @@ def _plan(claim: RateLimit | None, *, as_json: bool) -> None:
         print_json({"claim": claim.text, "seconds": seconds})
         return
     click.echo(
-        f"To claim {claim.text} takes {needed_text(seconds)} without any activation later than "
-        f"{ns_text(claim.limit_ns)}, where they come one by one; where k of them come together, k "
+        f"To claim {claim.text} takes {format_seconds_up(seconds)} without any activation later "
+        "than "
+        f"{format_short_ns(claim.limit_ns)}, where they come one by one; where k of them come "
+        "together, k "
         "times as long. One that is later makes it longer still."
     )
 
@@ -96,24 +98,30 @@ def _plan(claim: RateLimit | None, *, as_json: bool) -> None:
 def _print(found: Bound) -> None:
     from rich.text import Text
 
+    from whylate.quantities import (
+        format_count,
+        format_seconds_down,
+        format_seconds_up,
+        format_short_ns,
+    )
     from whylate.report.plain_console import plain_console
-    from whylate.report.text import plain
-    from whylate.summary.units import count_text, needed_text, ns_text, span_text
+    from whylate.text import plain
 
     console = plain_console()
-    runs = f"{found.runs} run{'s' if found.runs != 1 else ''}, {span_text(found.seconds)}"
+    runs = f"{found.runs} run{'s' if found.runs != 1 else ''}, {format_seconds_down(found.seconds)}"
     if found.largest_ns is not None:
         sign = "≥ " if found.at_least else ""
-        console.print(f"{runs}; the largest latency {sign}{ns_text(found.largest_ns)}")
+        console.print(f"{runs}; the largest latency {sign}{format_short_ns(found.largest_ns)}")
     if found.why_not is not None:
         console.print(Text(f"no verdict  {plain(found.why_not, 500)}", style="bold red"))
     if found.once_in_s is not None:
         noun = "episode" if found.episodes == 1 else "episodes"
         console.print(
-            f"Above {ns_text(found.above_ns)}: {count_text(found.episodes)} {noun}; with 95 % "
-            f"confidence less often than once in {span_text(found.once_in_s)}"
+            f"Above {format_short_ns(found.above_ns)}: {format_count(found.episodes)} {noun}; "
+            "with 95 % "
+            f"confidence less often than once in {format_seconds_down(found.once_in_s)}"
             + (
-                f", and more often than once in {span_text(found.more_often_than_s)}"
+                f", and more often than once in {format_seconds_down(found.more_often_than_s)}"
                 if found.more_often_than_s is not None
                 else ""
             )
@@ -122,7 +130,7 @@ def _print(found: Bound) -> None:
     if found.verdict is not None:
         console.print(Text(f"{found.verdict}  {found.claim}: {plain(found.why or '', 400)}."))
     if found.more_s is not None:
-        console.print(f"About {needed_text(found.more_s)} more like these would bear it out.")
+        console.print(f"About {format_seconds_up(found.more_s)} more like these would bear it out.")
     if found.extrapolation is not None:
         _print_extrapolation(console, found.extrapolation)
     console.print(
@@ -137,8 +145,13 @@ def _print(found: Bound) -> None:
 def _print_extrapolation(console: Console, found: Extrapolation) -> None:
     from rich.text import Text
 
-    from whylate.report.text import plain
-    from whylate.summary.units import count_text, ns_text, rough_ns_text, span_text
+    from whylate.quantities import (
+        format_count,
+        format_rough_ns,
+        format_seconds_down,
+        format_short_ns,
+    )
+    from whylate.text import plain
 
     if found.level_ns is None or found.low_ns is None or found.high_ns is None:
         console.print(Text("no extrapolation:", style="bold red"))
@@ -148,10 +161,12 @@ def _print_extrapolation(console: Console, found: Extrapolation) -> None:
     one_boot = "; all runs are from one boot, and another may differ by itself"
     label = found.label + (one_boot if found.one_boot else "")
     console.print(
-        f"About once in {span_text(found.every_s)}: later than {rough_ns_text(found.level_ns)}, "
-        f"95 % interval {rough_ns_text(found.low_ns)} … {rough_ns_text(found.high_ns)}; "
-        f"{label}. From the {count_text(found.episodes or 0)} episodes above "
-        f"{ns_text(found.threshold_ns or 0)}, generalised Pareto with shape {found.shape:.2f}."
+        f"About once in {format_seconds_down(found.every_s)}: later than "
+        f"{format_rough_ns(found.level_ns)}, "
+        f"95 % interval {format_rough_ns(found.low_ns)} … {format_rough_ns(found.high_ns)}; "
+        f"{label}. From the {format_count(found.episodes or 0)} episodes above "
+        f"{format_short_ns(found.threshold_ns or 0)}, generalised Pareto with shape "
+        f"{found.shape:.2f}."
     )
 
 

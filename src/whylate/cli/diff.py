@@ -34,7 +34,7 @@ def command(first: Path, second: Path, context: int, as_json: bool) -> None:
     from whylate.recording.difference import differing_facts, partings
     from whylate.recording.reader import open_recording
     from whylate.report.plain_console import plain_console
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     refuse_imported([first, second], "which of its latencies is of which activation: whylate "
                     "compare takes it")  # fmt: skip
@@ -59,7 +59,7 @@ def command(first: Path, second: Path, context: int, as_json: bool) -> None:
 
 def _lacking(path: Path, recording: Recording) -> list[str]:
     """Say what a recording lacks: two that end after the same second need not be the same."""
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     name = plain(str(path), 200)
     found = []
@@ -90,7 +90,7 @@ def _print_facts(console: Console, facts: list[tuple[str, str, str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     if not facts:
         console.print("Plans and facts are the same.")

@@ -114,7 +114,7 @@ def _print_table(checks: list[Check], seen: list[Sight]) -> None:
 def _lines(check: Check) -> list[Text]:
     from rich.text import Text
 
-    from whylate.report.text import plain_lines
+    from whylate.text import plain_lines
 
     lines: list[Text] = [Text(plain_lines(check.now))]
     if check.state != "good":

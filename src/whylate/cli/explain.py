@@ -131,7 +131,7 @@ def _write_trace(trace: Path, stories: Callable[[], Iterable[Story]]) -> None:
     """Write the trace and say what is in it; raises RecordingError."""
     from whylate.recording.errors import RecordingError
     from whylate.report.perfetto import write_perfetto
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     try:
         written = write_perfetto(trace, stories)

@@ -49,7 +49,7 @@ def _print_table(found: list[Fact]) -> None:
     from rich.text import Text
 
     from whylate.report.plain_console import plain_console
-    from whylate.report.text import plain_lines
+    from whylate.text import plain_lines
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="bold", no_wrap=True)
@@ -64,7 +64,7 @@ def _print_table(found: list[Fact]) -> None:
 def _why_not(fact: Fact) -> Text:
     from rich.text import Text
 
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     return Text(plain(fact.source), style="dim")
 

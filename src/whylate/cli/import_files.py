@@ -51,17 +51,17 @@ def command(
 
 
 def _print(place: Path, run: Taken) -> None:
+    from whylate.quantities import format_count
     from whylate.recording.foreign.model import ForeignRun
-    from whylate.report.text import plain
-    from whylate.summary.units import count_text
+    from whylate.text import plain
 
     found = run.found
     if not isinstance(found, ForeignRun):
-        what = f"{count_text(len(found.values))} values"
+        what = f"{format_count(len(found.values))} values"
     elif found.latency_ns is None:
         what = "a mean and a maximum"
     else:
-        what = f"{count_text(found.latency_ns.size + found.overflow)} activations"
+        what = f"{format_count(found.latency_ns.size + found.overflow)} activations"
     click.echo(f"{plain(str(place), 1000)}  {plain(run.source, 200)}: {found.tool}, {what}")
 
 

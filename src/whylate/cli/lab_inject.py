@@ -84,7 +84,7 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
 
 def summary(log: FaultLog) -> str:
     """Return one line: how often a fault acted, how long, and on which CPU."""
-    from whylate.report.quantities import format_ns
+    from whylate.quantities import format_ns
 
     count = f"{log.fault.name}: acted {len(log.events)} times"
     if not log.events:

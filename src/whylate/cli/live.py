@@ -13,9 +13,9 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from whylate.report.quantities import format_count, format_ns, format_rate
-from whylate.report.text import plain
+from whylate.quantities import format_count, format_ns, format_rate
 from whylate.run.progress import Observer, Progress, Step
+from whylate.text import plain
 
 #: High-water marks that stay in sight.
 MARKS = 4

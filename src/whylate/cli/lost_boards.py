@@ -9,7 +9,7 @@ import click
 
 def say_lost(lost: Mapping[str, str]) -> None:
     """Print a line for each board, with why; on standard error."""
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     for board, why in lost.items():
         click.echo(f"whylate: {plain(board, 60)} was given up: {plain(why, 800)}", err=True)

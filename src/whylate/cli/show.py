@@ -34,7 +34,7 @@ def show_one(
     """
     import click
 
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     if not outcome.recorded and outcome.error is not None:
         raise outcome.error

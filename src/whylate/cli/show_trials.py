@@ -17,7 +17,7 @@ def show_boards(outcomes: Sequence[Outcome], *, as_json: bool, predict: Sequence
     """Print the runs of several boards; return the worst exit status."""
     import click
 
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     worst = 0
     documents: list[dict[str, object]] = []

@@ -124,8 +124,8 @@ def command(
 
 def _with_options(file: PlanFile, given: Mapping[str, Any]) -> PlanFile:
     """Return a plan's keys with what stands on the command line instead of theirs."""
+    from whylate.quantities import format_exact_ns
     from whylate.run.loads import load_text
-    from whylate.summary.units import exact_ns
 
     if given["variants"]:
         file.variants = dict(given["variants"])
@@ -133,7 +133,7 @@ def _with_options(file: PlanFile, given: Mapping[str, Any]) -> PlanFile:
         file.boards = list(given["boards"])
     for key, name in _TIMES.items():
         if given[key] is not None:
-            setattr(file, name, exact_ns(given[key]))
+            setattr(file, name, format_exact_ns(given[key]))
     if given["loads"]:
         file.loads = {"load": [load_text(one) for one in given["loads"]]}
     if given["margins"]:

@@ -40,13 +40,13 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
 
     from whylate.report.comparison import many, print_comparison
     from whylate.report.plain_console import plain_console
-    from whylate.report.text import plain
     from whylate.study.effects import effects_of
     from whylate.study.evidence import Evidence
     from whylate.study.journal import read_study
     from whylate.study.page import write_page
     from whylate.study.table import effects_table, standings_table
     from whylate.study.undo import notes_of
+    from whylate.text import plain
 
     plan, done = read_study(directory)
     evidence = Evidence(directory, plan)
@@ -105,7 +105,7 @@ def _print_comparisons(standings: Sequence[Standing], console: Console) -> None:
     """Say of each comparison what it found, and what a careful reader wants to know of it."""
     from whylate.compare.words import more_runs_text
     from whylate.report.comparison import many_text
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     for one in standings:
         if one.found is None:
@@ -122,7 +122,7 @@ def _print_comparisons(standings: Sequence[Standing], console: Console) -> None:
 
 def _print_failures(directory: Path, failed: Sequence[Done], console: Console) -> None:
     """Say how many runs failed, and why the last did."""
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     if failed:
         where = plain(f"{directory}/runs.jsonl", 1000)
@@ -144,7 +144,7 @@ def _status(
 
 def _print_notes(notes: Sequence[Note], console: Console) -> None:
     """Say which knobs are not as they were found."""
-    from whylate.report.text import plain
+    from whylate.text import plain
 
     for note in notes:
         old = ", ".join(f"command:{one.name} = {one.value!r}" for one in note.old)

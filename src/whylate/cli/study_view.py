@@ -13,8 +13,8 @@ from rich.text import Text
 
 from whylate.cli.live import LiveView
 from whylate.report.plain_console import plain_console
-from whylate.report.text import plain
 from whylate.run.progress import Observer, Progress, Step
+from whylate.text import plain
 
 if TYPE_CHECKING:
     from whylate.study.evidence import Key, Standing
@@ -69,15 +69,15 @@ class StudyView(LiveView):
 
     def _left(self, place: Place) -> str:
         """Say how much time is left at the most, from what a run took so far."""
+        from whylate.quantities import format_seconds_up
         from whylate.study.evidence import rounds_left
-        from whylate.summary.units import needed_text
 
         if self._runs < 2:
             return ""
         mine = [one for key, one in self._standings.items() if key.board == place.board]
         each_s = (time.monotonic() - self._began) / (self._runs - 1) * len(self._plan.boards)
         runs = rounds_left(self._plan, mine) * len(self._plan.variants) * len(self._plan.loads)
-        return f", at most {needed_text(each_s * runs)} to go" if runs else ""
+        return f", at most {format_seconds_up(each_s * runs)} to go" if runs else ""
 
     def _draw(self) -> None:
         from whylate.study.table import standings_table

@@ -18,6 +18,7 @@ from whylate.compare.runs import (
     sets_of,
     twice_there,
 )
+from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.stats.episodes import episode_starts
@@ -34,7 +35,6 @@ from whylate.stats.worst_case import (
 )
 from whylate.summary.requirements import RateLimit
 from whylate.summary.trust import assess
-from whylate.summary.units import count_text, ns_text, span_text
 
 
 class Bound(msgspec.Struct, frozen=True):
@@ -224,17 +224,25 @@ def _judged(
     allowed_per_s = 1e9 / claim.every_ns
     noun = "episode" if rate.episodes == 1 else "episodes"
     seen = (
-        f"{count_text(rate.episodes)} {noun} above {ns_text(claim.limit_ns)} in "
-        f"{span_text(rate.seconds)}"
+        f"{format_count(rate.episodes)} {noun} above {format_short_ns(claim.limit_ns)} in "
+        f"{format_seconds_down(rate.seconds)}"
     )
     if rate.high_per_s < allowed_per_s:
-        return "pass", f"{seen}: less often than once in {span_text(1 / rate.high_per_s)}", None
+        return (
+            "pass",
+            f"{seen}: less often than once in {format_seconds_down(1 / rate.high_per_s)}",
+            None,
+        )
     if rate.low_per_s >= allowed_per_s:
-        return "fail", f"{seen}: more often than once in {span_text(1 / rate.low_per_s)}", None
+        return (
+            "fail",
+            f"{seen}: more often than once in {format_seconds_down(1 / rate.low_per_s)}",
+            None,
+        )
     more_s = more_seconds_to_claim(rate, allowed_per_s)
     return (
         "inconclusive",
-        f"{seen}: it can be as often as once in {span_text(1 / rate.high_per_s)}",
+        f"{seen}: it can be as often as once in {format_seconds_down(1 / rate.high_per_s)}",
         more_s,
     )
 

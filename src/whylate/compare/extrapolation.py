@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.stats.alike import Unlike, unlike
 from whylate.stats.limits import fishers_p
 from whylate.stats.return_level import (
@@ -21,7 +22,6 @@ from whylate.stats.return_level import (
 )
 from whylate.stats.run_tail import RunTail
 from whylate.stats.second_mode import LARGEST, second_mode_p
-from whylate.summary.units import count_text, ns_text, span_text
 
 LABEL = "extrapolated, for the mechanisms seen: a rare one that has not come yet defeats every fit"
 
@@ -160,16 +160,18 @@ def _reach(runs: Sequence[RunTail], every_s: float, effective_s: float) -> str |
     seconds = sum(run.seconds for run in runs)
     if every_s > _REACH * effective_s:
         clusters = effective_s < 0.95 * seconds
-        worth = f"that these {span_text(seconds)} are worth, as episodes come in clusters"
+        worth = f"that these {format_seconds_down(seconds)} are worth, as episodes come in clusters"
         return (
-            f"once in {span_text(every_s)} is further than ten times the {span_text(effective_s)} "
+            f"once in {format_seconds_down(every_s)} is further than ten times the "
+            f"{format_seconds_down(effective_s)} "
             f"{worth if clusters else 'that were observed'}: ask for "
-            f"{span_text(_REACH * effective_s)} at most, or measure "
+            f"{format_seconds_down(_REACH * effective_s)} at most, or measure "
             f"{_times(every_s / (_REACH * effective_s))} as long"
         )
     if seconds / every_s > FEWEST:
         return (
-            f"what comes once in {span_text(every_s)} came about {seconds / every_s:,.0f} times in "
+            f"what comes once in {format_seconds_down(every_s)} came about "
+            f"{seconds / every_s:,.0f} times in "
             "these runs: there is nothing to extrapolate; ask for a longer time"
         )
     return None
@@ -202,7 +204,7 @@ def _known(runs: Sequence[RunTail]) -> str | None:
     bounded = sum(int(np.count_nonzero(run.peaks.at_least)) for run in runs)
     if not bounded:
         return None
-    which = "one" if bounded == 1 else count_text(bounded)
+    which = "one" if bounded == 1 else format_count(bounded)
     return (
         f"of {which} of the latest episodes only a lower bound is known (overruns): measure at an "
         "interval longer than the stalls"
@@ -214,7 +216,8 @@ def _clock(above: Excesses) -> str | None:
     if different >= _DIFFERENT and above.threshold_ns > 0:
         return None
     return (
-        f"above {ns_text(above.threshold_ns)} there are only {different} different latencies: "
+        f"above {format_short_ns(above.threshold_ns)} there are only {different} different "
+        "latencies: "
         f"{_DIFFERENT} are the least, by a finer clock"
     )
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from whylate.quantities import format_count, format_exact_ns
 from whylate.recording.foreign.model import ForeignRun
 from whylate.recording.foreign.read import read_foreign
 from whylate.recording.manifest import Manifest
@@ -28,7 +29,6 @@ from whylate.summary.main_figures import main_figures
 from whylate.summary.trial_model import TrialsSummary
 from whylate.summary.trials import summarize_trials
 from whylate.summary.trust import assess
-from whylate.summary.units import count_text, exact_ns
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
@@ -290,7 +290,7 @@ def sets_of(manifest: Manifest) -> dict[str, str]:
         "workload": plan.workload.kind,
         **(
             {
-                "interval": exact_ns(activations.interval_ns)
+                "interval": format_exact_ns(activations.interval_ns)
                 if activations.interval_ns
                 else "its own"
             }
@@ -302,7 +302,7 @@ def sets_of(manifest: Manifest) -> dict[str, str]:
 
 
 def _interval(interval_ns: int) -> str:
-    return exact_ns(interval_ns) if interval_ns else "its own"
+    return format_exact_ns(interval_ns) if interval_ns else "its own"
 
 
 def twice_there(runs: Sequence[tuple[str, str]]) -> str | None:
@@ -368,14 +368,14 @@ def lacking(statistic: Statistic, first: Arm, second: Arm) -> str | None:
     least = min(run.activations for run in runs)
     if least < statistic.least_n:
         return (
-            f"{statistic.name} needs {count_text(statistic.least_n)} activations in every run; "
-            f"the shortest has {count_text(least)}"
+            f"{statistic.name} needs {format_count(statistic.least_n)} activations in every run; "
+            f"the shortest has {format_count(least)}"
         )
     most = max(run.activations for run in runs)
     if statistic.grows and most - least > _SAME_LENGTH * most:
         return (
-            f"{statistic.name} grows with a run's length, and these have {count_text(least)} to "
-            f"{count_text(most)} activations"
+            f"{statistic.name} grows with a run's length, and these have {format_count(least)} to "
+            f"{format_count(most)} activations"
         )
     if not all(statistic.name in run.values for run in runs):
         return f"{statistic.name} is not above zero in every run, and has no ratio"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whylate.compare.model import Scope, StatisticRow
-from whylate.summary.units import ns_text
+from whylate.quantities import format_short_ns
 
 _MINUS = "−"
 #: Names that are told one by one.
@@ -60,7 +60,7 @@ def digits(size: float) -> str:
 def amount_text(value: float, unit: str) -> str:
     """Write a value in its unit; times in ns in whatever unit suits them."""
     if unit == "ns":
-        return ns_text(round(value))
+        return format_short_ns(round(value))
     # All digits of a whole number, six of others.
     number = f"{value:.0f}" if abs(value) >= 1e5 else f"{value:.6g}"
     return f"{number} {unit}".rstrip()

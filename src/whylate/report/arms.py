@@ -9,10 +9,10 @@ import numpy as np
 
 from whylate.compare.runs import Arm
 from whylate.compare.words import amount_text
+from whylate.quantities import format_ns
 from whylate.report.chart import Chart, Dot, across, steps_of, ticks, time_label, upwards
-from whylate.report.quantities import format_ns
-from whylate.report.text import plain
 from whylate.stats.octaves import PARTS, edges_ns
+from whylate.text import plain
 
 #: Colours of sides; more than these repeat.
 _COLOURS = 8

@@ -15,9 +15,8 @@ from whylate.causes.families import Families, Family
 from whylate.causes.needs import Sees, Sight
 from whylate.causes.piece import Cause, Piece
 from whylate.causes.population import CALLED_NS, CALLED_SHARE, CauseShare, Population
-from whylate.report.quantities import format_ns
-from whylate.report.text import plain
-from whylate.summary.units import ns_text
+from whylate.quantities import format_ns, format_short_ns
+from whylate.text import plain
 
 #: Lines of causes; the rest are one line together.
 SHOWN = 7
@@ -76,9 +75,9 @@ def _advice(cause: Cause) -> Text:
 
 def headline(answer: Answer, found: Population) -> str:
     """Return what is explained: so many late episodes above a threshold."""
-    took = ns_text(round(found.excess_ns / found.episodes))
+    took = format_short_ns(round(found.excess_ns / found.episodes))
     return (
-        f"{_late_episodes(found.episodes)} above {ns_text(answer.threshold_ns)} "
+        f"{_late_episodes(found.episodes)} above {format_short_ns(answer.threshold_ns)} "
         f"({answer.threshold_name}), {found.recorded:,} of them recorded; beyond the ordinary "
         f"{f'it took {took}' if found.episodes == 1 else f'they took {took} each'}"
     )
@@ -86,9 +85,10 @@ def headline(answer: Answer, found: Population) -> str:
 
 def notes(found: Population, between: int) -> list[str]:
     """Return what to know of the figures; between: as Answer has it."""
+    least = format_short_ns(CALLED_NS)
     lines = [
         "located share: where the time beyond the ordinary was spent; all sum to 100 %",
-        f"▶ called: surely {CALLED_SHARE:.0%} of it or more, and {ns_text(CALLED_NS)} or more each",
+        f"▶ called: surely {CALLED_SHARE:.0%} of it or more, and {least} or more each",
     ]
     if between:
         lines.append(
@@ -140,7 +140,7 @@ def _table(found: Population) -> Table:
     rest = [one for one in found.causes if one not in largest]
     if rest:
         share = sum(one.share for one in rest)
-        each = ns_text(round(sum(one.mean_ns for one in rest)))
+        each = format_short_ns(round(sum(one.mean_ns for one in rest)))
         table.add_row("", f"{len(rest)} others", percent(share, 1), "", each, "", "")
     return table
 
@@ -172,7 +172,7 @@ def _row(one: CauseShare) -> tuple[Text | str, ...]:
         Text(cause_name(one.cause, one.detail), style=style),
         percent(one.share, 1),
         interval,
-        ns_text(round(one.mean_ns)),
+        format_short_ns(round(one.mean_ns)),
         percent(one.in_tail),
         percent(one.in_body),
     )
@@ -229,9 +229,9 @@ def _story(story: Story, answer: Answer) -> Text:
     letter = answer.families.of.get((one.cpu, one.activation)) if answer.families else None
     of = f" ({letter})" if letter and families_said(answer) else ""
     head = f"cpu {one.cpu} activation {one.activation:,}{of_thread(story)}: "
-    head += f"{ns_text(one.latency_ns)}{of}"
+    head += f"{format_short_ns(one.latency_ns)}{of}"
     pieces = [
-        f"{cause_name(cause, detail)} {ns_text(length)}"
+        f"{cause_name(cause, detail)} {format_short_ns(length)}"
         for cause, detail, length in told(one.pieces or (), one.latency_ns)
     ] or [cause_name(Cause.NOT_OBSERVED, "")]
     return Text.assemble((head, "bold"), " = " + " + ".join(pieces))

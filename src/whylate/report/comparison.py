@@ -15,7 +15,7 @@ from whylate.compare.words import (
     scope_text,
     signed_text,
 )
-from whylate.report.text import plain
+from whylate.text import plain
 
 #: Pairs that are shown one by one.
 PAIRS_SHOWN = 12

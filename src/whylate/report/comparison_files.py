@@ -22,7 +22,7 @@ from whylate.report.comparison import (
     student_lines,
     typical_text,
 )
-from whylate.report.text import plain
+from whylate.text import plain
 
 #: What Markdown would act on in a name.
 _ACTING = "\\`*_{}[]<>()#+!|~$&"

@@ -16,8 +16,8 @@ from whylate.report.comparison import arm_text, headline, many_text
 from whylate.report.forest import Forest, of_comparison
 from whylate.report.html import asset, content_policy, template
 from whylate.report.sweeps import sweep_charts, swept_by
-from whylate.report.text import plain
 from whylate.report.whole import whole_file
+from whylate.text import plain
 
 #: Statistics of which every run is shown.
 _RUN_BY_RUN = ("p50", "p99.9", "max")

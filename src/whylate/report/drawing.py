@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from whylate.causes.answer import Story
 from whylate.causes.piece import Cause, Piece
 from whylate.causes.tracks import Span, Track, What, began_ns, cpus_of, spans
+from whylate.quantities import format_ns
 from whylate.recording.events import Kind, Window
 from whylate.report.causes import cause_name
-from whylate.report.quantities import format_ns
-from whylate.report.text import plain
+from whylate.text import plain
 
 #: What is shown before it was due and after it ran, as a part of its latency.
 BEFORE, AFTER = 0.16, 0.15

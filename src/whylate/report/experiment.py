@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from whylate.report.text import plain
+from whylate.quantities import format_short_ns
 from whylate.study.experiment import Changed, Found, Share
-from whylate.summary.units import ns_text
+from whylate.text import plain
 
 
 def print_experiment(found: Found, console: Console) -> None:
@@ -16,7 +16,7 @@ def print_experiment(found: Found, console: Console) -> None:
     console.print(
         Text(
             f"Switched off: {plain(found.said, 200)}; late is what is above "
-            f"{ns_text(found.threshold_ns)}; {found.rounds} rounds of on, off and placebo"
+            f"{format_short_ns(found.threshold_ns)}; {found.rounds} rounds of on, off and placebo"
         )
     )
     if found.late_on_ns_per_s is not None and found.late_off_ns_per_s is not None:
@@ -89,4 +89,4 @@ def _change(one: Changed) -> str:
 
 def _rate(ns_per_s: float) -> str:
     sign = "−" if round(ns_per_s) < 0 else ""
-    return f"{sign}{ns_text(abs(round(ns_per_s)))}/s"
+    return f"{sign}{format_short_ns(abs(round(ns_per_s)))}/s"

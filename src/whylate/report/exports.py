@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from whylate.report.text import plain
 from whylate.summary.main_figures import main_figure
 from whylate.summary.model import Requirement, Summary
 from whylate.summary.trial_model import TrialsSummary
+from whylate.text import plain
 
 #: In KCIDB an origin is a word, and a build's name begins with one.
 ORIGIN = re.compile(r"[a-z0-9_]{1,40}")

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from whylate.causes.answer import Answer
+from whylate.quantities import format_count
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import CpuSamples
 from whylate.report import drawing, page, sentences
 from whylate.report.payload import plot_data
-from whylate.report.quantities import format_count
-from whylate.report.text import plain
 from whylate.report.whole import whole_file
 from whylate.report.why import WIDTH, why
 from whylate.summary.model import Summary
+from whylate.text import plain
 
 
 def render_html(

@@ -6,12 +6,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from whylate.quantities import format_count, format_short_ns
 from whylate.recording.foreign.imported import About
-from whylate.report.quantities import format_count
-from whylate.report.text import plain
 from whylate.summary.imported import ImportedSummary, NumbersSummary
 from whylate.summary.model import Requirement
-from whylate.summary.units import ns_text
+from whylate.text import plain
 
 #: So much of the source's SHA-256 is printed.
 _DIGITS = 12
@@ -66,12 +65,12 @@ def _figures(summary: ImportedSummary) -> Table:
     """Lay out the figures that there are, a column for each."""
     # Most tools count whole microseconds: no more digits are known.
     known = {
-        name: f"{'≥ ' if one.at_least else ''}{ns_text(one.value)}"
+        name: f"{'≥ ' if one.at_least else ''}{format_short_ns(one.value)}"
         for name, one in summary.latency_ns.items()
         if one.value is not None
     }
     if summary.mean_ns is not None:
-        known["mean"] = ns_text(round(summary.mean_ns))
+        known["mean"] = format_short_ns(round(summary.mean_ns))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
     for name in known:
         table.add_column(Text(plain(name, 40)), justify="right", overflow="fold")

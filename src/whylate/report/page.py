@@ -11,6 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from whylate.quantities import (
+    format_amount,
+    format_count,
+    format_interval_ns,
+    format_ns,
+    format_rate,
+    format_span_ns,
+)
 from whylate.recording.manifest import (
     Change,
     CrashReport,
@@ -20,17 +28,9 @@ from whylate.recording.manifest import (
     Manifest,
     ProbeReport,
 )
-from whylate.report.quantities import (
-    format_amount,
-    format_count,
-    format_interval_ns,
-    format_ns,
-    format_rate,
-    format_span_ns,
-)
 from whylate.report.sentences import QUANTILES, thread_label, threads_shown, value, worst_first
-from whylate.report.text import plain, plain_lines
 from whylate.summary.model import Estimate, EventFigures, Figures, Summary, ThreadFigures
+from whylate.text import plain, plain_lines
 
 #: Facts and changes are the board's to choose; a page stays a page. The rest is in manifest.json.
 _MOST_FACT_BYTES = 400_000

@@ -17,11 +17,11 @@ from typing import IO, Any
 from whylate.causes.answer import Story
 from whylate.causes.piece import Cause
 from whylate.causes.tracks import Track, What, began_ns, cpus_of, spans
+from whylate.quantities import format_count, format_ns
 from whylate.recording.events import Event, Kind, Window
 from whylate.report.causes import cause_name
-from whylate.report.quantities import format_count, format_ns
-from whylate.report.text import plain
 from whylate.report.whole import whole_file
+from whylate.text import plain
 
 #: Events that are written, the worst windows first: some 20 s of work, 40 MB for the UI to load.
 MOST_EVENTS = 500_000

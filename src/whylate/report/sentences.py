@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 
+from whylate.quantities import format_count, format_ns, format_seconds, format_span_ns
 from whylate.recording.plan import FaultPlan
 from whylate.recording.workloads.app import Target
-from whylate.report.quantities import format_count, format_ns, format_seconds, format_span_ns
-from whylate.report.text import plain
 from whylate.summary import ladder
 from whylate.summary.model import Estimate, Exceedance, Figures, Summary, ThreadFigures
+from whylate.text import plain
 
 #: The columns of every table of quantiles, in order.
 QUANTILES = (*ladder.QUANTILES, "max")

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from whylate.report.quantities import format_ns
-from whylate.report.text import plain
+from whylate.quantities import format_ns
 from whylate.summary.model import Summary
 from whylate.summary.pooled import NAMES, Pooled, PooledFigure
+from whylate.text import plain
 
 
 def print_runs(board: str, summaries: Sequence[Summary], console: Console) -> None:

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.causes.needs import Sees, Sight
-from whylate.report.text import plain
+from whylate.text import plain
 
 _STYLES = {
     Sees.APART: "green",

@@ -16,7 +16,6 @@ from whylate.recording.workloads.point_names import series_names, size_text
 from whylate.recording.workloads.switch import SwitchPoint
 from whylate.report.arms import colour
 from whylate.report.chart import Chart, Dot, Line, Scale, Tick, across, ticks, upwards
-from whylate.report.text import plain
 from whylate.report.trials import number
 from whylate.stats.closed_network import throughput
 from whylate.summary.trial_model import (
@@ -26,6 +25,7 @@ from whylate.summary.trial_model import (
     PointFigures,
     TrialsSummary,
 )
+from whylate.text import plain
 
 #: What is swept along the x axis, by the kind of point, and what it is called.
 _SWEPT: dict[type[BenchmarkPoint], tuple[str, str]] = {

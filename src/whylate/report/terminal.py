@@ -9,8 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from whylate.quantities import format_interval_ns, format_rate
 from whylate.recording.manifest import LoadReport
-from whylate.report.quantities import format_interval_ns, format_rate
 from whylate.report.sentences import (
     QUANTILES,
     STAGE_NAMES,
@@ -26,8 +26,8 @@ from whylate.report.sentences import (
     workload,
     worst_first,
 )
-from whylate.report.text import plain
 from whylate.summary.model import Estimate, Figures, Requirement, StageFigures, Summary, Trust
+from whylate.text import plain
 
 #: More CPUs than this do not fit on one screen: the worst few stand for them.
 _ALL_SHOWN = 4

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from whylate.causes.lacks import Lack
+from whylate.quantities import format_count, format_short_ns
 from whylate.recording.traces.read import TraceRead
-from whylate.report.text import plain
-from whylate.summary.units import count_text, ns_text
+from whylate.text import plain
 
 #: Threads that are named; the rest are counted.
 NAMED = 4
@@ -25,7 +25,8 @@ def print_read(read: TraceRead, threads: Sequence[tuple[str, int, int]], console
         console.print(
             Text(
                 plain(
-                    f"{episode.tracer}: {ns_text(episode.latency_ns)} on CPU {episode.cpu}, "
+                    f"{episode.tracer}: {format_short_ns(episode.latency_ns)} on CPU "
+                    f"{episode.cpu}, "
                     f"{episode.task}{between}"
                 )
             )
@@ -48,15 +49,16 @@ def print_lacks(found: Sequence[Lack], console: Console) -> None:
 def what_was_read(read: TraceRead) -> str:
     """Return a line of what was read."""
     seen = read.seen
-    events = count_text(sum(seen.events.values()))
-    span = f", {ns_text(seen.span_ns)}" if seen.first_ns is not None else ""
+    events = format_count(sum(seen.events.values()))
+    span = f", {format_short_ns(seen.span_ns)}" if seen.first_ns is not None else ""
     return f"{seen.layout}: {events} events of {len(seen.cpus)} CPUs{span}"
 
 
 def who(read: TraceRead, threads: Sequence[tuple[str, int, int]]) -> str:
     """Return a line of who is explained."""
     named = [
-        f"{plain(name, 32)} ({pid}) {count_text(wakeups)}" for name, pid, wakeups in threads[:NAMED]
+        f"{plain(name, 32)} ({pid}) {format_count(wakeups)}"
+        for name, pid, wakeups in threads[:NAMED]
     ]
     rest = f", and {len(threads) - NAMED} more" if len(threads) > NAMED else ""
     why = f"; {read.chosen.why}" if read.chosen is not None else ""
@@ -66,9 +68,9 @@ def who(read: TraceRead, threads: Sequence[tuple[str, int, int]]) -> str:
 def _wakers(read: TraceRead) -> str:
     seen = read.seen
     if seen.traced:
-        return f"{count_text(seen.traced)} as the tracer measured them"
-    by = ", ".join(f"{waker.value} {count_text(n)}" for waker, n in seen.wakers.most_common())
-    left = f"; {count_text(seen.unfinished)} whose end or beginning was not seen are left out"
+        return f"{format_count(seen.traced)} as the tracer measured them"
+    by = ", ".join(f"{waker.value} {format_count(n)}" for waker, n in seen.wakers.most_common())
+    left = f"; {format_count(seen.unfinished)} whose end or beginning was not seen are left out"
     return f"woken by {by}" + (left if seen.unfinished else "")
 
 

@@ -9,9 +9,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from whylate.report.quantities import format_count
+from whylate.quantities import format_count
 from whylate.report.terminal import hanging, load_line, trust_lines
-from whylate.report.text import plain
 from whylate.summary.trial_model import (
     Measured,
     NetworkFigures,
@@ -19,6 +18,7 @@ from whylate.summary.trial_model import (
     Prediction,
     TrialsSummary,
 )
+from whylate.text import plain
 
 #: A column: its heading, and what stands in it of a point.
 Column = tuple[str, Callable[[PointFigures], str]]

@@ -10,7 +10,6 @@ from whylate.recording.manifest import Manifest
 from whylate.report import chart, page
 from whylate.report.html import asset, content_policy, template
 from whylate.report.sweeps import Swept, sweep_charts
-from whylate.report.text import plain
 from whylate.report.trials import (
     counter_headings,
     fact_columns,
@@ -22,6 +21,7 @@ from whylate.report.trials import (
 )
 from whylate.report.whole import whole_file
 from whylate.summary.trial_model import PointFigures, TrialsSummary
+from whylate.text import plain
 
 #: What the page of a workload is headed with.
 _TITLES = {

@@ -12,6 +12,7 @@ from whylate.causes.advice import Advice, advice
 from whylate.causes.answer import Answer, Story
 from whylate.causes.piece import Cause
 from whylate.causes.population import CauseShare, key_of
+from whylate.quantities import format_count, format_ns
 from whylate.report.causes import (
     cause_name,
     families_said,
@@ -24,8 +25,7 @@ from whylate.report.causes import (
     told_of,
 )
 from whylate.report.drawing import WHATS, Drawing, colour_of, drawing
-from whylate.report.quantities import format_count, format_ns
-from whylate.report.text import plain
+from whylate.text import plain
 
 #: Units that a whole bar is wide.
 WIDTH = 1000.0

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from whylate.compare.words import names_text
+from whylate.quantities import parse_ns
 from whylate.recording.path_part import path_part
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.activations import RecorderPlan
@@ -38,7 +39,6 @@ from whylate.study.cards import image_sums
 from whylate.study.check import check_differ, check_idle_states, check_knobs
 from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
 from whylate.study.workload import statistic_names, table_workload
-from whylate.summary.units import parse_ns
 from whylate.wire.constants import LEAST_INTERVAL_NS
 
 #: More than these no study has.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.recording.manifest import Manifest
 from whylate.stats.drift import Trend
 from whylate.summary.model import Caution
-from whylate.summary.units import count_text, ns_text, span_text
 
 #: Family-wise error of the drift warning, over all its tests.
 DRIFT_ALARM = 0.01
@@ -66,7 +66,7 @@ def drift(trends: Sequence[Trend], cpus: Sequence[int]) -> list[Caution]:
             others = f" (so did {len(alike) - 1} other CPUs)" if len(alike) > 1 else ""
             text = (
                 f"The {statistic} of CPU {cpus[most.lane]} {direction} by "
-                f"{ns_text(round(abs(most.change)))}, {part} of its level{others}"
+                f"{format_short_ns(round(abs(most.change)))}, {part} of its level{others}"
             )
         advice = "let the board warm up first, or measure longer"
         found.append(
@@ -86,7 +86,7 @@ def _overruns(manifest: Manifest) -> list[Caution]:
     return [
         Caution(
             "overruns",
-            f"{count_text(overrun)} activations came due while the one before was still waiting: "
+            f"{format_count(overrun)} activations came due while the one before was still waiting: "
             "they count with the latency that they had at least.",
         )
     ]
@@ -126,7 +126,8 @@ def _host(manifest: Manifest) -> list[Caution]:
         worst = max(measured, key=lambda cpu: measured[cpu], default=None)
         where = f" Most of it on CPU {worst}." if len(measured) > 1 else ""
         text = (
-            f"The hypervisor took {span_text(stolen)} from the measured CPUs{part}: part of the "
+            f"The hypervisor took {format_seconds_down(stolen)} from the measured CPUs{part}: "
+            "part of the "
             f"tail may be the host's.{where}"
         )
         return [Caution("steal", text)]
@@ -207,15 +208,16 @@ def _clock(manifest: Manifest) -> list[Caution]:
         return [
             Caution(
                 "interval",
-                f"The interval of {ns_text(interval_ns)} is shorter than the "
-                f"clock's resolution of {ns_text(resolution_ns)}: ask for a longer --interval.",
+                f"The interval of {format_short_ns(interval_ns)} is shorter than the "
+                f"clock's resolution of {format_short_ns(resolution_ns)}: ask for a longer "
+                "--interval.",
             )
         ]
     if resolution_ns > COARSE_NS:
         return [
             Caution(
                 "coarse-clock",
-                f"The clock's resolution is {ns_text(resolution_ns)}, so the kernel has no "
+                f"The clock's resolution is {format_short_ns(resolution_ns)}, so the kernel has no "
                 "high-resolution timers: latencies are no finer than that.",
             )
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.recording.manifest import CpuAccount
 from whylate.recording.samples import CpuSamples
 from whylate.stats.dependence import block_count
@@ -13,7 +14,6 @@ from whylate.stats.ordered import Ordered
 from whylate.stats.quantiles import EXCEEDANCES, Quantile, quantile
 from whylate.summary.ladder import QUANTILES
 from whylate.summary.model import Estimate, Exceedance, Figures, StageFigures
-from whylate.summary.units import count_text, ns_text, span_text
 
 
 def figures(
@@ -65,8 +65,8 @@ def _estimate(name: str, found: Quantile, ordered: Ordered, lanes: Sequence[Lane
     if found.lacking == "few" and found.needed_n is not None:
         reason = (
             f"{name} needs {EXCEEDANCES} activations beyond it, that is "
-            f"{count_text(found.needed_n)} activations ({_long(found.needed_n, lanes)}); "
-            f"there are {count_text(ordered.n)}"
+            f"{format_count(found.needed_n)} activations ({_long(found.needed_n, lanes)}); "
+            f"there are {format_count(ordered.n)}"
         )
     elif found.lacking == "dependent" and found.needed_n is not None:
         reason = (
@@ -75,7 +75,7 @@ def _estimate(name: str, found: Quantile, ordered: Ordered, lanes: Sequence[Lane
         )
     elif found.lacking == "overruns":
         reason = (
-            f"{count_text(ordered.overruns)} overruns are known only by a lower bound, and an "
+            f"{format_count(ordered.overruns)} overruns are known only by a lower bound, and an "
             f"upper limit for {name} falls among them; a longer --interval has fewer"
         )
     return Estimate(
@@ -91,7 +91,7 @@ def _estimate(name: str, found: Quantile, ordered: Ordered, lanes: Sequence[Lane
 def _long(needed_n: int, lanes: Sequence[Lane]) -> str:
     """Say how long a run has so many activations: "50 s"."""
     per_s = sum(lane.per_s for lane in lanes if len(lane.latency_ns))
-    return span_text(needed_n / per_s)
+    return format_seconds_down(needed_n / per_s)
 
 
 def _rounded_up(count: int) -> int:
@@ -107,7 +107,7 @@ def exceedance(found: NoExceedance) -> Exceedance:
         "clusters": "the latest activations came in too few separate episodes; measure longer",
         "overrun": (
             "the latest activation is an overrun, known only to be later than "
-            f"{ns_text(found.above_ns or 0)}; a longer --interval measures it in full"
+            f"{format_short_ns(found.above_ns or 0)}; a longer --interval measures it in full"
         ),
     }
     return Exceedance(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from whylate.quantities import format_count, format_short_ns
 from whylate.recording.foreign.imported import About, Imported
 from whylate.recording.foreign.model import ForeignRun
 from whylate.stats.limits import binomial_limits
@@ -16,7 +17,6 @@ from whylate.stats.quantiles import EXCEEDANCES
 from whylate.summary.ladder import QUANTILES
 from whylate.summary.model import Estimate, Requirement
 from whylate.summary.requirements import LatencyLimit, RateLimit, parse_requirement
-from whylate.summary.units import count_text, ns_text
 
 _CONFIDENCE = 0.95
 
@@ -109,7 +109,7 @@ def _estimates(run: ForeignRun, ordered: Ordered | None) -> dict[str, Estimate]:
         if ordered.n < needed_n:
             reason = (
                 f"{name} needs {EXCEEDANCES} activations beyond it, that is "
-                f"{count_text(needed_n)} activations; there are {count_text(ordered.n)}"
+                f"{format_count(needed_n)} activations; there are {format_count(ordered.n)}"
             )
             found[name] = Estimate(None, None, None, reason=reason)
             continue
@@ -148,12 +148,12 @@ def _judge(
         why = f"Not known: {estimate.reason}."
         return Requirement(limit.text, "no verdict", why)
     sign = "at least " if estimate.at_least else ""
-    value = f"{limit.statistic} is {sign}{ns_text(estimate.value)}"
+    value = f"{limit.statistic} is {sign}{format_short_ns(estimate.value)}"
     broken = _beyond(estimate.value, limit)
     if limit.statistic == "max":
         if broken:
             return Requirement(limit.text, "fail", f"The largest latency is {sign}"
-                               f"{ns_text(estimate.value)}.")  # fmt: skip
+                               f"{format_short_ns(estimate.value)}.")  # fmt: skip
         return Requirement(limit.text, "no verdict", f"{value}, but no run can prove a maximum.")
     if broken and ordered is not None and _too_many(ordered, limit):
         return Requirement(limit.text, "fail", f"{value}, by more than chance would have it were "

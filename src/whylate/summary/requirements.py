@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from whylate.quantities import parse_ns
 from whylate.summary.ladder import QUANTILES
-from whylate.summary.units import parse_ns
 
 _FORMS = "write it like p99.9<100us, max<100us or over(100us)<1/10s"
 _LONGEST = 80

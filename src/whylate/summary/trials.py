@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from whylate.quantities import format_short_ns
 from whylate.recording.manifest import Manifest
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
@@ -16,7 +17,6 @@ from whylate.summary.trial_figures import figures_of
 from whylate.summary.trial_findings import Machine, findings
 from whylate.summary.trial_model import NetworkFigures, PointFigures, TrialsSummary
 from whylate.summary.trust import assess_trials
-from whylate.summary.units import ns_text
 
 #: Rounds with which an interval can be given.
 FEWEST_ROUNDS = 6
@@ -152,7 +152,8 @@ def _coarse(manifest: Manifest) -> list[Caution]:
     return [
         Caution(
             "coarse-clock",
-            f"The clock's resolution is {ns_text(resolution_ns)}: what takes hardly longer is not "
+            f"The clock's resolution is {format_short_ns(resolution_ns)}: what takes hardly "
+            "longer is not "
             "measured.",
         )
     ]

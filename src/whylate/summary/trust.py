@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from whylate.quantities import format_count
 from whylate.recording.manifest import CpuAccount, LoadReport, Manifest
 from whylate.recording.plan import LoadPlan
 from whylate.recording.samples import CpuSamples
 from whylate.recording.workloads.app import Target
 from whylate.summary.model import Trust
-from whylate.summary.units import count_text
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,10 @@ def _watching(manifest: Manifest) -> list[str]:
 
 def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
     reasons = [
-        f"CPU {account.cpu}: the account does not add up: {count_text(account.expected)} "
-        f"expected, but {count_text(account.seen)} seen + {count_text(account.overrun)} overrun + "
-        f"{count_text(account.dropped)} dropped; measure again."
+        f"CPU {account.cpu}: the account does not add up: {format_count(account.expected)} "
+        f"expected, but {format_count(account.seen)} seen + {format_count(account.overrun)} "
+        "overrun + "
+        f"{format_count(account.dropped)} dropped; measure again."
         for account in manifest.cpus
         if account.expected != account.seen + account.overrun + account.dropped
     ]
@@ -125,7 +126,8 @@ def _losses(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
         expected = sum(account.expected for account in manifest.cpus)
         less = " or with a longer --interval" if manifest.plan.target is None else ""
         reasons.append(
-            f"{count_text(dropped)} of {count_text(expected)} activations were dropped: measure "
+            f"{format_count(dropped)} of {format_count(expected)} activations were dropped: "
+            "measure "
             f"again, for a shorter time{less}."
         )
     return reasons + _endings(manifest)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from whylate.quantities import format_count, format_exact_ns, format_seconds_down, format_short_ns
 from whylate.recording.samples import CpuSamples
 from whylate.stats.extremes import ExtremalIndex
 from whylate.stats.lanes import observed_s
@@ -15,7 +16,6 @@ from whylate.stats.worst_case import looks_of
 from whylate.summary.model import Estimate, Figures, Requirement, Trust
 from whylate.summary.requirements import Demand, LatencyLimit, RateLimit
 from whylate.summary.trust import Assessment
-from whylate.summary.units import count_text, exact_ns, ns_text, span_text
 
 Verdict = Literal["pass", "fail", "inconclusive", "no verdict"]
 
@@ -79,16 +79,16 @@ def _quantile(demand: LatencyLimit, found: Estimate) -> tuple[Verdict, str]:
         reason = found.reason or "it was refused"
         return "inconclusive", f"{name} is not known: {reason}."
     sign = "at least " if found.at_least else ""
-    value = f"{name} is {sign}{ns_text(found.value)}"
+    value = f"{name} is {sign}{format_short_ns(found.value)}"
     if found.high is not None and _within(found.high, limit_ns, demand.inclusive):
-        return "pass", f"{value}, and with 95 % confidence at most {ns_text(found.high)}."
+        return "pass", f"{value}, and with 95 % confidence at most {format_short_ns(found.high)}."
     if not _within(found.low, limit_ns, demand.inclusive):
-        return "fail", f"{value}, and with 95 % confidence at least {ns_text(found.low)}."
+        return "fail", f"{value}, and with 95 % confidence at least {format_short_ns(found.low)}."
     if found.high is None:
         return "inconclusive", f"{value} with no upper limit: {found.reason or 'overruns'}."
     return "inconclusive", (
-        f"{value}, and with 95 % confidence between {ns_text(found.low)} and "
-        f"{ns_text(found.high)}: measure longer."
+        f"{value}, and with 95 % confidence between {format_short_ns(found.low)} and "
+        f"{format_short_ns(found.high)}: measure longer."
     )
 
 
@@ -99,15 +99,17 @@ def _maximum(demand: LatencyLimit, evidence: Evidence) -> tuple[Verdict, str]:
         return "inconclusive", "No activation was recorded."
     if not _within(longest.value, limit_ns, demand.inclusive):
         sign = "at least " if longest.at_least else ""
-        return "fail", f"An activation was late by {sign}{ns_text(longest.value)}."
+        return "fail", f"An activation was late by {sign}{format_short_ns(longest.value)}."
     rate = episode_rate(evidence.lanes, limit_ns, evidence.index)
-    seen = f"The longest seen is {ns_text(longest.value)}, but no run can prove a maximum"
+    seen = f"The longest seen is {format_short_ns(longest.value)}, but no run can prove a maximum"
     every_s = _seconds_that_pass(rate.high_per_s)
     if every_s is None:
         return "inconclusive", f"{seen}, and this one is too short to bound how rare more is."
     return "inconclusive", (
-        f"{seen}: with 95 % confidence {ns_text(limit_ns)} is exceeded less often than once in "
-        f"{span_text(every_s)}; over({exact_ns(limit_ns)})<1/{exact_ns(round(every_s * 1e9))} "
+        f"{seen}: with 95 % confidence {format_short_ns(limit_ns)} is exceeded less often than "
+        "once in "
+        f"{format_seconds_down(every_s)}; "
+        f"over({format_exact_ns(limit_ns)})<1/{format_exact_ns(round(every_s * 1e9))} "
         "would pass."
     )
 
@@ -120,8 +122,8 @@ def _rate(demand: RateLimit, evidence: Evidence) -> tuple[Verdict, str]:
     allowed_per_s = 1e9 / demand.every_ns
     noun = "episode" if rate.episodes == 1 else "episodes"
     seen = (
-        f"{count_text(rate.episodes)} {noun} above {ns_text(demand.limit_ns)} in "
-        f"{span_text(watched_s)}"
+        f"{format_count(rate.episodes)} {noun} above {format_short_ns(demand.limit_ns)} in "
+        f"{format_seconds_down(watched_s)}"
     )
     if demand.limit_ns == evidence.until_ns:
         # Who watched for the first moment at which it could be said has asked many times.
@@ -131,16 +133,17 @@ def _rate(demand: RateLimit, evidence: Evidence) -> tuple[Verdict, str]:
     high, low = rate.high_per_s, rate.low_per_s
     if high is not None and (high <= allowed_per_s if demand.inclusive else high < allowed_per_s):
         return "pass", (
-            f"{seen}: with 95 % confidence less often than once in {span_text(1 / high)}."
+            f"{seen}: with 95 % confidence less often than once in {format_seconds_down(1 / high)}."
         )
     if low > allowed_per_s if demand.inclusive else low >= allowed_per_s:
         return "fail", (
-            f"{seen}: with 95 % confidence more often than once in {span_text(1 / low)}."
+            f"{seen}: with 95 % confidence more often than once in {format_seconds_down(1 / low)}."
         )
     if high is None:
         return "inconclusive", f"{seen}: too few separate episodes to bound their rate."
     return "inconclusive", (
-        f"{seen}: with 95 % confidence that can be as often as once in {span_text(1 / high)}; "
+        f"{seen}: with 95 % confidence that can be as often as once in "
+        f"{format_seconds_down(1 / high)}; "
         "measure longer."
     )
 

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whylate.report.text import plain, plain_lines
+from whylate.text import plain, plain_lines
 
 
 @given(st.text(alphabet=st.characters(), max_size=60))

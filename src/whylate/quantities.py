@@ -1,13 +1,28 @@
-"""How numbers are written for people: a unit, and as many digits as are known."""
+"""Format and parse numbers with units.
+
+Texts for people have a true minus sign (U+2212), which is as wide as a plus sign.
+"""
 
 from __future__ import annotations
 
 import math
-
-#: U+2212 is as wide as a plus sign and is never taken for a dash.
+import re
+from fractions import Fraction
 
 _MINUS = "−"
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
+_SIZES_NS = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,  # U+00B5, the micro sign
+    "μs": 1_000,  # U+03BC, the Greek letter
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "min": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+_LATENCY_UNITS = ("ns", "us", "µs", "μs", "ms", "s")
+_DURATION = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([A-Za-zµμ]+)", re.ASCII)
 
 
 def format_ns(ns: float, digits: int = 3) -> str:
@@ -92,6 +107,70 @@ def format_rate(per_second: float | None, unit: str) -> str:
     if per_second is None or not math.isfinite(per_second):
         return "–"
     return f"{format_amount(per_second, unit)}/s"
+
+
+def parse_ns(text: str, *, latency: bool) -> int | None:
+    """Parse "100us" or "1.5 ms" as whole ns; None where the text is invalid or not above zero.
+
+    latency: only the units ns to s; otherwise also min and h. Parts of a nanosecond are invalid.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        return None
+    number, unit = match.groups()
+    if unit not in _SIZES_NS or (latency and unit not in _LATENCY_UNITS):
+        return None
+    ns = Fraction(number) * _SIZES_NS[unit]
+    return int(ns) if ns.denominator == 1 and 0 < ns < 10**18 else None
+
+
+def format_exact_ns(ns: int) -> str:
+    """Format a duration so that `parse_ns` reads the same: "100us", "1500ns", "10s"."""
+    for unit in ("h", "min", "s", "ms", "us"):
+        if ns % _SIZES_NS[unit] == 0:
+            return f"{ns // _SIZES_NS[unit]}{unit}"
+    return f"{ns}ns"
+
+
+def format_short_ns(ns: int) -> str:
+    """Format a latency for a sentence, four digits without trailing zeros: "95.31 µs"."""
+    sign, size = (_MINUS, -ns) if ns < 0 else ("", ns)
+    for scale, unit in _UNITS[:-1]:
+        if size >= scale:
+            return f"{sign}{size / scale:.4g} {unit}"
+    return f"{sign}{size} ns"
+
+
+def format_rough_ns(ns: int) -> str:
+    """Format a latency that is known to a tenth or less, two digits: "310 µs"."""
+    return format_short_ns(int(float(f"{ns:.1e}")))
+
+
+def format_seconds_down(seconds: float) -> str:
+    """Format a time rounded down: "3.3 s", "47 min", "12 h", "9.0 days".
+
+    "Less often than once in ..." must not claim more than is known.
+    """
+    if seconds < 1:
+        return format_rough_ns(int(seconds * 1e9))
+    size, unit = _span_unit(seconds)
+    value = seconds / size
+    return (
+        f"{math.floor(value * 10) / 10:.1f} {unit}" if value < 10 else f"{math.floor(value)} {unit}"
+    )
+
+
+def format_seconds_up(seconds: float) -> str:
+    """Format a time that is needed, rounded up: "3.3 s", "47.1 min", "3.0 h"."""
+    size, unit = _span_unit(seconds)
+    return f"{math.ceil(seconds / size * 10) / 10:.1f} {unit}"
+
+
+def _span_unit(seconds: float) -> tuple[int, str]:
+    for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
+        if seconds < limit:
+            return size, unit
+    return 86_400, "days"
 
 
 def _unit_of(size: float, digits: int) -> tuple[int, str]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from whylate.report.quantities import (
+from whylate.quantities import (
     format_amount,
     format_count,
     format_interval_ns,
