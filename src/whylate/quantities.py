@@ -86,6 +86,32 @@ def format_count(count: int) -> str:
     return f"{count:,}".replace("-", _MINUS)
 
 
+def format_number(value: float, digits: int = 4) -> str:
+    """Format a number without an exponent: 1.234, 56.78, 1,234; "–" where it is not finite."""
+    if not math.isfinite(value):
+        return "–"
+    if abs(value) < 5e-7:
+        return "0"
+    decimals = _decimals(value, digits)
+    return _with_decimals(value, min(decimals, 6) if abs(value) < 1e-4 else decimals, trim=True)
+
+
+def format_estimate(
+    value: float, low: float | None = None, high: float | None = None
+) -> tuple[str, str]:
+    """Format a value and its interval with equal decimals: ("38.1", "[26.5, 45.5]").
+
+    The narrower the interval, the more digits: 3 to 5. The interval is "" where it is not known.
+    """
+    if low is None or high is None or not all(map(math.isfinite, (value, low, high))):
+        return format_number(value), ""
+    width, size = high - low, max(abs(value), abs(low), abs(high))
+    digits = min(5, max(3, 1 + math.ceil(math.log10(size / width)))) if width > 0 else 4
+    decimals = _decimals(value, digits) if value else _decimals(size, 3)
+    texts = [_with_decimals(number, min(decimals, 9)) for number in (value, low, high)]
+    return texts[0], f"[{texts[1]}, {texts[2]}]"
+
+
 def format_amount(amount: float, unit: str) -> str:
     """Write an amount with its unit in SI steps: 1.21e9 bytes → "1.21 GB"."""
     if not math.isfinite(amount):
@@ -204,3 +230,15 @@ def _significant(number: float, digits: int) -> str:
 
 def _trimmed(number: float, decimals: int) -> str:
     return f"{number:.{decimals}f}".rstrip("0").rstrip(".")
+
+
+def _decimals(value: float, digits: int) -> int:
+    """Return the decimals that show so many significant digits of a value other than 0."""
+    return max(0, digits - 1 - math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}")))))
+
+
+def _with_decimals(value: float, decimals: int, *, trim: bool = False) -> str:
+    text = f"{abs(value):,.{decimals}f}"
+    if trim and "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return f"{_MINUS}{text}" if value < 0 and text.strip("0.,") else text

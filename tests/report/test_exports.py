@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import benchmark_examples
 import msgspec
 import pytest
-import trial_examples
 from report_examples import cpu_samples, summary_of
 
 from whylate.recording.workloads.command import CommandPoint
-from whylate.report.exports import Kernel, bencher, kcidb, lava, of_latencies, of_trials
+from whylate.report.exports import Kernel, bencher, kcidb, lava, of_benchmark, of_latencies
+from whylate.summary.benchmarks.model import Measured
+from whylate.summary.benchmarks.summarizer import Measurement
 from whylate.summary.model import Requirement, Summary, Trust
-from whylate.summary.trial_model import Measured, PointFigures
+from whylate.summary.workloads.command import CommandSummarizer
 
 KERNEL = Kernel("lab", "lab:v6.18")
 
@@ -130,7 +132,9 @@ def test_a_boards_name_cannot_forge_a_result(summary: Summary) -> None:
 
 
 def test_trials_go_out_by_the_main_figure_of_each_point() -> None:
-    found = of_trials(msgspec.structs.replace(trial_examples.memory(), trust=Trust("ok", [])))
+    found = of_benchmark(
+        msgspec.structs.replace(benchmark_examples.memory(), trust=Trust("ok", []))
+    )
     tests = {one["path"]: one for one in kcidb(found, KERNEL)["tests"]}
     # The one that was refused has none.
     assert len(tests) == 11
@@ -144,17 +148,18 @@ def test_trials_go_out_by_the_main_figure_of_each_point() -> None:
 
 
 def test_seconds_are_nanoseconds_to_bencher() -> None:
-    point = PointFigures("wall time", CommandPoint(("make",)), 6, 6,
-                         {"wall_s": Measured(9.5, 9.0, 10.0)})  # fmt: skip
+    measurement = Measurement({"wall_s": Measured(9.5, 9.0, 10.0)})
+    command = CommandPoint(("make",))
+    point = CommandSummarizer.present("wall time", command, 6, 6, measurement)
     made = msgspec.structs.replace(
-        trial_examples.memory(), workload="cmd", points=[point], trust=Trust("ok", [])
+        benchmark_examples.memory(), workload="cmd", points=[point], trust=Trust("ok", [])
     )
-    (metric,) = bencher(of_trials(made)).values()
+    (metric,) = bencher(of_benchmark(made)).values()
     assert metric == {"latency": {"value": 9.5e9, "lower_value": 9e9, "upper_value": 1e10}}
 
 
-def test_trials_without_a_verdict_have_not_passed() -> None:
-    found = of_trials(trial_examples.memory())
+def test_benchmarks_without_a_verdict_have_not_passed() -> None:
+    found = of_benchmark(benchmark_examples.memory())
     assert bencher(found) == {}
     assert {one["status"] for one in kcidb(found, KERNEL)["tests"]} == {"ERROR"}
     assert all("RESULT=unknown" in line for line in lava(found))

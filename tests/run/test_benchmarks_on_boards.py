@@ -31,8 +31,8 @@ from whylate.study.carry_out import run_study
 from whylate.study.journal import StudyJournal
 from whylate.study.model import Stop
 from whylate.study.plan_file import plan_of, read_plan_file
-from whylate.summary.trial_model import PointFigures, TrialsSummary
-from whylate.summary.trials import summarize_trials
+from whylate.summary.benchmarks.model import BenchmarkSummary, PointFigures
+from whylate.summary.workloads import summarize_benchmark
 
 pytestmark = pytest.mark.qemu
 
@@ -60,7 +60,7 @@ def measured(
     *points: BenchmarkPoint,
     counters: tuple[str, ...] = (),
     source: str | None = None,
-) -> TrialsSummary:
+) -> BenchmarkSummary:
     workload = benchmark(
         points,
         rounds=2,
@@ -73,10 +73,10 @@ def measured(
     measure(board, request, place, Quiet())
     recording = open_recording(place)
     assert recording.repetitions is not None
-    return summarize_trials(recording.manifest, recording.repetitions, "r")
+    return summarize_benchmark(recording.manifest, recording.repetitions, "r")
 
 
-def by_name(summary: TrialsSummary) -> dict[str, PointFigures]:
+def by_name(summary: BenchmarkSummary) -> dict[str, PointFigures]:
     assert summary.trust.verdict == "ok", summary.trust.reasons
     return {one.name: one for one in summary.points}
 

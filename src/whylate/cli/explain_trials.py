@@ -14,11 +14,13 @@ def explain_trials(recording: Recording, *, as_json: bool) -> int:
     """Print what a recording shows, or that it shows nothing; return the exit status."""
     import msgspec
 
+    from whylate.report.benchmark import print_findings
     from whylate.report.plain_console import plain_console
-    from whylate.report.trials import print_findings
-    from whylate.summary.trials import summarize_trials
+    from whylate.summary.workloads import summarize_benchmark
 
-    summary = summarize_trials(recording.manifest, recording.repetitions, str(recording.directory))
+    summary = summarize_benchmark(
+        recording.manifest, recording.repetitions, str(recording.directory)
+    )
     if as_json:
         print_json(
             {

@@ -105,13 +105,13 @@ def _check_workload(
 def _print_lava(
     recording: Recording, requirements: tuple[str, ...], exported: Callable[[Exported], None]
 ) -> None:
-    from whylate.report.exports import lava, of_latencies, of_trials
+    from whylate.report.exports import lava, of_benchmark, of_latencies
     from whylate.summary.summarize import summarize
-    from whylate.summary.trials import summarize_trials
+    from whylate.summary.workloads import summarize_benchmark
 
     name = str(recording.directory)
     if recording.manifest.plan.benchmark is not None:
-        found = of_trials(summarize_trials(recording.manifest, recording.repetitions, name))
+        found = of_benchmark(summarize_benchmark(recording.manifest, recording.repetitions, name))
     else:
         found = of_latencies(summarize(recording.samples, recording.manifest, name, requirements))
     exported(found)

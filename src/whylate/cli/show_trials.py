@@ -70,23 +70,25 @@ def _shown(
     from whylate.cli.show import STATUS
     from whylate.recording.errors import RecordingError
     from whylate.recording.reader import open_recording
-    from whylate.report.exports import of_trials
+    from whylate.report.benchmark import print_benchmark
+    from whylate.report.benchmark_page import write_benchmark
+    from whylate.report.exports import of_benchmark
     from whylate.report.plain_console import plain_console
-    from whylate.report.trials import print_trials
-    from whylate.report.trials_page import write_trials
-    from whylate.summary.trials import summarize_trials
-    from whylate.summary.trials_json import trials_json
+    from whylate.summary.benchmarks.as_json import benchmark_json
+    from whylate.summary.workloads import summarize_benchmark
 
     recording = open_recording(directory)
-    summary = summarize_trials(recording.manifest, recording.repetitions, str(directory), predict)
+    summary = summarize_benchmark(
+        recording.manifest, recording.repetitions, str(directory), predict
+    )
     page = page if page is not None else directory / "report.html"
     try:
-        write_trials(page, summary, recording.manifest)
+        write_benchmark(page, summary, recording.manifest)
     except OSError as error:
         raise RecordingError(f"{page} cannot be written: {error.strerror}") from None
     if also is not None:
-        also(of_trials(summary))
+        also(of_benchmark(summary))
     if not as_json:
-        print_trials(summary, plain_console(), str(page))
+        print_benchmark(summary, plain_console(), str(page))
     status = 0 if summary.trust.verdict == "ok" else STATUS["no verdict"]
-    return {**trials_json(summary), "report": str(page)}, status
+    return {**benchmark_json(summary), "report": str(page)}, status

@@ -91,7 +91,7 @@ def _notes(runs: Sequence[Run]) -> list[str]:
     """Say of what is no copy, or the like, what it is: on both sides of it too."""
     noted: dict[str, list[str]] = {}
     for run in runs:
-        for one in run.trials.points if run.trials is not None else ():
+        for one in run.benchmark.points if run.benchmark is not None else ():
             if one.note and one.name not in noted.setdefault(one.note, []):
                 noted[one.note].append(one.name)
     return [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,24 +18,20 @@ from whylate.recording.foreign.read import read_foreign
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import Recording, open_recording
 from whylate.recording.repetitions import repetitions_path
-from whylate.recording.workloads.command import CommandPoint
 from whylate.recording.workloads.point_names import used_cpus
 from whylate.stats.octaves import octaves
 from whylate.stats.ordered import merge, order
 from whylate.stats.run_statistics import MAX, STATISTICS, Statistic, Value, exactly, value_of
+from whylate.summary.benchmarks.model import BenchmarkSummary, main_figures
 from whylate.summary.imported import ordered_of
-from whylate.summary.main_figures import main_figures
-from whylate.summary.trial_model import TrialsSummary
-from whylate.summary.trials import summarize_trials
 from whylate.summary.trust import assess
+from whylate.summary.workloads import summarize_benchmark
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 
 #: Runs differ in length by less than this part, or their largest latencies are not compared.
 _SAME_LENGTH = 0.05
-#: So much of a command is shown.
-_MOST_SHOWN = 120
 
 
 #: What is not known of runs of other tools.
@@ -69,12 +64,12 @@ class Run:
     lacks: tuple[str, ...] = ()
     octaves: Int64s | None = None
     statistics: tuple[Statistic, ...] = STATISTICS
-    #: It has trials, and its statistics are their points.
+    #: Its statistics are the points of a benchmark.
     by_points: bool = False
     #: What no other run has: of its samples, or of its file. "": not known.
     identity: str = ""
-    #: Of a workload that has trials: what was found at its points.
-    trials: TrialsSummary | None = None
+    #: Of a benchmark.
+    benchmark: BenchmarkSummary | None = None
 
 
 @dataclass(frozen=True)
@@ -128,7 +123,7 @@ def read_run(directory: Path) -> Run:
     """Read a recording; raises RecordingError. Its samples are not kept."""
     recording = open_recording(directory)
     if recording.manifest.plan.benchmark is not None:
-        return _trial_run(directory, recording)
+        return _benchmark_run(directory, recording)
     manifest, samples = recording.manifest, recording.samples
     ordered = merge([order(lane) for lane in samples])
     found = {one.name: value_of(ordered, one) for one in STATISTICS} if ordered.n else {}
@@ -157,72 +152,38 @@ def identity_of(manifest: Manifest, directory: Path) -> str:
     return str(directory.resolve())
 
 
-def _trial_run(directory: Path, recording: Recording) -> Run:
-    """Read a recording that has trials: each of its points is a statistic."""
+def _benchmark_run(directory: Path, recording: Recording) -> Run:
+    """Read a recording of a benchmark: each of its points is a statistic."""
     manifest = recording.manifest
-    summary = summarize_trials(manifest, recording.repetitions, str(directory))
-    found = main_figures(summary)
+    summary = summarize_benchmark(manifest, recording.repetitions, str(directory))
+    compared = main_figures(summary.points)
     return Run(
         name=str(directory),
-        values={one.name: exactly(math.log(one.value)) for one in found if one.value > 0},
+        values={
+            main.name: exactly(math.log(main.figure.value))
+            for main in compared
+            if main.figure.value > 0
+        },
         activations=max(1, recording.repetitions.n),
         boot=boot_of(manifest, directory),
         made=manifest.created,
         distrust=tuple(summary.trust.reasons),
         sets=sets_of(manifest),
-        beside={
-            **beside_of(manifest),
-            "setting": summary.common,
-            **_behind(summary),
-            **_asked(summary),
-        },
+        beside={**beside_of(manifest), "setting": summary.common, **summary.conditions},
         repeats=manifest.plan.virtual_time,
         statistics=tuple(
             Statistic(
-                one.name,
-                unit=one.unit,
-                higher_is_better=one.higher_is_better,
-                quantity=one.quantity,
+                main.name,
+                unit=main.figure.unit,
+                higher_is_better=main.figure.higher_is_better,
+                quantity=main.figure.quantity,
             )
-            for one in found
+            for main in compared
         ),
         by_points=True,
         identity=identity_of(manifest, directory),
-        trials=summary,
+        benchmark=summary,
     )
-
-
-def _asked(summary: TrialsSummary) -> dict[str, str]:
-    """Return what else figures depend on: how a clock was asked, and which command was run."""
-    found = {}
-    if summary.workload == "clock":
-        calls = {one.facts.get("system_call") for one in summary.points}
-        found["system call"] = " and ".join(
-            name
-            for made, name in ((True, "yes"), (False, "no"), (None, "not known"))
-            if made in calls
-        )
-        found["clock source"] = summary.clock_source or "not known"
-    elif summary.workload == "cmd":
-        words = {shlex.join((*one.point.env, *one.point.argv)) for one in summary.points
-                 if isinstance(one.point, CommandPoint)}  # fmt: skip
-        text = "; ".join(sorted(words))
-        # Commands of which only the beginnings are shown differ all the same.
-        found["command"] = (
-            text
-            if len(text) <= _MOST_SHOWN
-            else (
-                f"{text[:_MOST_SHOWN]}… (SHA-256 {hashlib.sha256(text.encode()).hexdigest()[:12]})"
-            )
-        )
-    return found
-
-
-def _behind(summary: TrialsSummary) -> dict[str, str]:
-    """Return what stands behind buffers, which decides what their figures are."""
-    notes = [one.note or str(one.facts.get("backing", "")) for one in summary.points]
-    shown = list(dict.fromkeys(note for note in notes if note))
-    return {"what was read": " and ".join(shown)} if shown else {}
 
 
 #: Of files that have no latencies: what is left to compare by.

@@ -15,7 +15,7 @@ from whylate.report.arms import colour, overlaid, run_by_run
 from whylate.report.comparison import arm_text, headline, many_text
 from whylate.report.forest import Forest, of_comparison
 from whylate.report.html import asset, content_policy, template
-from whylate.report.sweeps import sweep_charts, swept_by
+from whylate.report.sweeps import sides_of, sweep_charts
 from whylate.report.whole import whole_file
 from whylate.text import plain
 
@@ -81,7 +81,7 @@ def write(path: Path, text: str) -> None:
 
 def _group(group: Group) -> dict[str, Any]:
     charts = overlaid(group.arms)
-    sweeps = sweep_charts(swept_by(group.arms))
+    sweeps = sweep_charts(sides_of(group.arms))
     dots = [one for name, unit in _run_by_run(group.arms)
             if (one := run_by_run(group.arms, name, unit)) is not None]  # fmt: skip
     return {

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from whylate.summary.main_figures import main_figure
+from whylate.summary.benchmarks.model import BenchmarkSummary
 from whylate.summary.model import Requirement, Summary
-from whylate.summary.trial_model import TrialsSummary
 from whylate.text import plain
 
 #: In KCIDB an origin is a word, and a build's name begins with one.
@@ -91,7 +90,7 @@ def of_latencies(summary: Summary) -> Exported:
     )
 
 
-#: Units of trials: what they are of a unit without a prefix, and Bencher's word for what they are.
+#: Units of benchmarks: factor to a unit without prefix, that unit, and Bencher's measure.
 _UNITS = {
     "ns": (1e-9, "s", "latency"),
     "GB/s": (1e9, "B/s", "gb-per-s"),
@@ -99,19 +98,18 @@ _UNITS = {
 }
 
 
-def of_trials(summary: TrialsSummary) -> Exported:
-    """Return what there is of a recording that has trials: the main figure of each point."""
+def of_benchmark(summary: BenchmarkSummary) -> Exported:
+    """Return the main figure of each point."""
     metrics = []
     for point in summary.points:
-        main = main_figure(point)
+        main = point.main_figure
         if main is None:
             continue
-        one = point.figures[main.key]
         size, unit, measure = _UNITS.get(main.unit, (1, main.unit, "value"))
         # What is no copy is not called one anywhere.
         name = f"{point.name}: {point.note}" if point.note else point.name
-        whole = (one.value * size, unit)
-        metrics.append(Metric(name, one.value, one.low, one.high, main.unit, whole, measure))
+        whole = (main.value * size, unit)
+        metrics.append(Metric(name, main.value, main.low, main.high, main.unit, whole, measure))
     return Exported(
         summary.board,
         summary.workload,

@@ -10,6 +10,7 @@ from whylate.stats.drift import trends
 from whylate.stats.extremes import extremal_index, no_exceedance
 from whylate.stats.ordered import merge, order
 from whylate.summary.cautions import cautions
+from whylate.summary.facts import fact_text
 from whylate.summary.figures import exceedance, figures
 from whylate.summary.model import EventFigures, Summary
 from whylate.summary.requirements import parse_requirement
@@ -111,9 +112,3 @@ def _elapsed_ns(manifest: Manifest) -> int:
         return 0
     first_ns = min(account.start_ns for account in manifest.cpus)
     return max(0, max(account.end_ns for account in manifest.cpus) - first_ns)
-
-
-def fact_text(manifest: Manifest, name: str) -> str | None:
-    """Return a fact that is a text; None where it is not known."""
-    value = next((fact.value for fact in manifest.facts if fact.name == name), None)
-    return value if isinstance(value, str) and value else None

@@ -37,7 +37,7 @@ def assess(manifest: Manifest, samples: Sequence[CpuSamples]) -> Assessment:
     return Assessment(trust, late_is_late=not measuring)
 
 
-def assess_trials(manifest: Manifest, repetitions: int) -> list[str]:
+def assess_benchmark(manifest: Manifest, repetitions: int) -> list[str]:
     """Return why a benchmark must not be judged; none where it may."""
     reasons = [problem.text for problem in manifest.problems if problem.fatal]
     if not repetitions:

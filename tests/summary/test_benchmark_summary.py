@@ -20,10 +20,9 @@ from whylate.recording.workloads.command import CommandPoint
 from whylate.recording.workloads.memory import MemoryPoint
 from whylate.recording.workloads.switch import SwitchPoint
 from whylate.stats.closed_network import throughput
-from whylate.summary.main_figures import main_figure, main_figures
-from whylate.summary.trial_model import TrialsSummary
-from whylate.summary.trials import summarize_trials
-from whylate.summary.trials_json import trials_json
+from whylate.summary.benchmarks.as_json import benchmark_json
+from whylate.summary.benchmarks.model import BenchmarkSummary, main_figures
+from whylate.summary.workloads import summarize_benchmark
 
 Row = dict[str, int]
 
@@ -52,27 +51,27 @@ def summary_of(
     cpus: Sequence[int] = range(8),
     counts: dict[str, list[int]] | None = None,
     predict: Sequence[int] = (),
-) -> TrialsSummary:
-    """Summarise rows; each has a trial, a repetition and what its workload has."""
+) -> BenchmarkSummary:
+    """Summarise rows; each has a turn, a repetition and what its workload has."""
     manifest = manifest_of(points, rounds, reports, host_cpus, cpus)
     plan = manifest.plan.benchmark
     assert plan is not None
     names = plan.columns
     columns = {
-        "turn": np.array([one["trial"] for one in rows], np.int64),
-        "point": np.array([plan.order[one["trial"]] for one in rows], np.int64),
+        "turn": np.array([one["turn"] for one in rows], np.int64),
+        "point": np.array([plan.order[one["turn"]] for one in rows], np.int64),
         "repetition": np.array([one.get("repetition", 0) for one in rows], np.int64),
         **{name: np.array([one.get(name, 0) for one in rows], np.int64) for name in names},
     }
     counted = {name: np.array(values, np.int64) for name, values in (counts or {}).items()}
     found = Repetitions(columns, None if value is None else np.array(value), counted)
-    return summarize_trials(manifest, found, "r", predict)
+    return summarize_benchmark(manifest, found, "r", predict)
 
 
 def ring(
-    trial: int, repetition: int, ring_ns: int, own_ns: int = 400_000, switches: int = 990
+    turn: int, repetition: int, ring_ns: int, own_ns: int = 400_000, switches: int = 990
 ) -> Row:
-    return {"trial": trial, "repetition": repetition, "ring_ns": ring_ns, "own_ns": own_ns,
+    return {"turn": turn, "repetition": repetition, "ring_ns": ring_ns, "own_ns": own_ns,
             "hops": 1000, "switches": switches}  # fmt: skip
 
 
@@ -113,14 +112,14 @@ def test_flushes_are_by_the_switches_of_their_own_block() -> None:
     assert "x86" in str(facts["flushes_not_counted"])
 
 
-def backed(trial: int, frames: int) -> TurnReport:
+def backed(turn: int, frames: int) -> TurnReport:
     source, target = Backing(1024, 1024, frames, 0, 0), Backing(1024, 1024, 1024, 0, 0)
-    return TurnReport(trial, before=Buffers(source, target), after=Buffers(source, target))
+    return TurnReport(turn, before=Buffers(source, target), after=Buffers(source, target))
 
 
 def test_a_copy_from_the_zero_page_is_called_what_it_is() -> None:
     points = [MemoryPoint("copy", 4 << 20, source="untouched"), MemoryPoint("copy", 4 << 20)]
-    rows = [{"trial": t, "ns": 1 << 20, "passes": 4} for t in range(12)]
+    rows = [{"turn": t, "ns": 1 << 20, "passes": 4} for t in range(12)]
     reports = [backed(t, 1 if t % 2 == 0 else 1024) for t in range(12)]
     untouched, written = summary_of(points, rows, reports=reports).points
     assert untouched.figures["gb_per_s"].value == 16
@@ -131,7 +130,7 @@ def test_a_copy_from_the_zero_page_is_called_what_it_is() -> None:
 
 def test_a_backing_that_was_not_asked_for_voids_its_point_and_the_run_alone() -> None:
     points = [MemoryPoint("copy", 4 << 20, source="untouched"), MemoryPoint("copy", 8 << 20)]
-    rows = [{"trial": t, "ns": 1 << 20, "passes": 4} for t in range(12)]
+    rows = [{"turn": t, "ns": 1 << 20, "passes": 4} for t in range(12)]
     found = summary_of(points, rows, reports=[backed(t, 1024) for t in range(12)])
     assert found.points[0].refused
     assert not found.points[0].figures
@@ -149,11 +148,11 @@ def test_few_rounds_have_no_interval_and_say_how_many_have() -> None:
 def test_threads_of_a_clock_add_up_and_what_they_share_is_found() -> None:
     points = [ClockPoint("device", n, "device", 1000, 3000) for n in (1, 2, 4)]
     rows = []
-    for trial in range(18):
-        threads = points[trial % 3].threads
+    for turn in range(18):
+        threads = points[turn % 3].threads
         each = throughput(threads, 3.0, 1.0) / threads
         rows += [
-            {"trial": trial, "thread": n, "ns": 10**10, "calls": round(each * 1e7)}
+            {"turn": turn, "thread": n, "ns": 10**10, "calls": round(each * 1e7)}
             for n in range(threads)
         ]
     found = summary_of(points, rows)
@@ -170,7 +169,7 @@ def test_threads_of_a_clock_add_up_and_what_they_share_is_found() -> None:
 
 
 def test_why_nothing_is_predicted_is_said() -> None:
-    rows = [{"trial": t, "thread": 0, "ns": 10**9, "calls": 10**7, "checks": 5} for t in range(6)]
+    rows = [{"turn": t, "thread": 0, "ns": 10**9, "calls": 10**7, "checks": 5} for t in range(6)]
     alone = summary_of([ClockPoint("monotonic")], rows, predict=[72])
     assert "two numbers of threads" in alone.warnings[-1].text
     assert not summary_of([ClockPoint("monotonic")], rows).warnings
@@ -178,45 +177,47 @@ def test_why_nothing_is_predicted_is_said() -> None:
 
 def test_what_was_measured_is_not_predicted() -> None:
     points = [ClockPoint("monotonic", n) for n in (1, 2)]
-    rows = [{"trial": t, "thread": n, "ns": 10**9, "calls": 10**7}
+    rows = [{"turn": t, "thread": n, "ns": 10**9, "calls": 10**7}
             for t in range(12) for n in range(points[t % 2].threads)]  # fmt: skip
     found = summary_of(points, rows).networks[0]
     assert found.misfit is None
     columns = {name: np.array([one.get(name, 0) for one in rows], np.int64)
                for name in ("repetition", *Clock.columns)}  # fmt: skip
-    columns["turn"] = np.array([one["trial"] for one in rows], np.int64)
+    columns["turn"] = np.array([one["turn"] for one in rows], np.int64)
     columns["point"] = columns["turn"] % 2
-    again = summarize_trials(manifest_of(points, 6), Repetitions(columns, None, {}), "r", [2, 72])
+    again = summarize_benchmark(
+        manifest_of(points, 6), Repetitions(columns, None, {}), "r", [2, 72]
+    )
     assert [one.threads for one in again.networks[0].predicted] == [72]
 
 
 def test_a_thread_that_waited_for_a_cpu_adds_no_rate_of_its_own() -> None:
     # Two threads on one CPU: the second began when the first had done with half of the block.
     rows = []
-    for trial in range(6):
+    for turn in range(6):
         rows += [
-            {"trial": trial, "thread": 0, "ns": 10**9, "calls": 5 * 10**6},
-            {"trial": trial, "thread": 1, "ns": 5 * 10**8, "calls": 5 * 10**6},
+            {"turn": turn, "thread": 0, "ns": 10**9, "calls": 5 * 10**6},
+            {"turn": turn, "thread": 1, "ns": 5 * 10**8, "calls": 5 * 10**6},
         ]
     one = summary_of([ClockPoint("monotonic", 2)], rows).points[0]
     assert one.figures["calls_per_us"].value == 10
 
 
-def test_threads_that_came_to_no_call_have_no_price_and_are_told() -> None:
+def test_threads_without_a_call_have_no_time_per_call_and_a_warning() -> None:
     def rows_with(calls: int) -> list[Row]:
-        return [{"trial": t, "thread": n, "ns": 10**6, "calls": calls * (1 - n)}
+        return [{"turn": t, "thread": n, "ns": 10**6, "calls": calls * (1 - n)}
                 for t in range(6) for n in range(2)]  # fmt: skip
 
     found = summary_of([ClockPoint("monotonic", 2)], rows_with(1000))
     assert found.points[0].figures["ns_per_call"].value == 1000
     assert [one.code for one in found.warnings] == ["no-call"]
     # A round in which nobody came to one has no throughput to fit.
-    some = [{**row, "calls": 0} if row["trial"] == 1 else row for row in rows_with(1000)]
+    some = [{**row, "calls": 0} if row["turn"] == 1 else row for row in rows_with(1000)]
     assert summary_of([ClockPoint("monotonic", 2)], some).points[0].figures["calls_per_us"].value
     points = [ClockPoint("monotonic", 1), ClockPoint("monotonic", 2)]
     assert not summary_of(points, some, rounds=3).networks
     none = summary_of([ClockPoint("monotonic", 2)], rows_with(0))
-    assert "no thread came to a call" in str(none.points[0].refused)
+    assert "no thread made a call" in str(none.points[0].refused)
     assert none.trust.verdict == "no verdict"
 
 
@@ -230,8 +231,8 @@ def test_threads_that_came_to_no_call_have_no_price_and_are_told() -> None:
     ],
 )
 def test_what_no_repetition_can_have_been_is_refused(point: BenchmarkPoint, row: Row) -> None:
-    found = summary_of([point], [{"trial": trial, **row} for trial in range(6)])
-    assert "without any" in str(found.points[0].refused)
+    found = summary_of([point], [{"turn": turn, **row} for turn in range(6)])
+    assert "repetitions have no" in str(found.points[0].refused)
     assert not found.points[0].figures
     assert not found.networks
 
@@ -239,8 +240,8 @@ def test_what_no_repetition_can_have_been_is_refused(point: BenchmarkPoint, row:
 def test_counts_are_by_what_was_done_for_each_trial_settles_how_much() -> None:
     rows = [ring(t, 0, 10**6 * (t + 1)) for t in range(6)]
     for row in rows:
-        row["hops"] = 1000 * (row["trial"] + 1)
-    cycles = [3000 * (one["trial"] + 1) for one in rows]
+        row["hops"] = 1000 * (row["turn"] + 1)
+    cycles = [3000 * (one["turn"] + 1) for one in rows]
     found = summary_of([SwitchPoint(2)], rows, counts={"cycles": cycles})
     assert found.points[0].counts["cycles"].value == 3
 
@@ -263,11 +264,11 @@ def test_threads_that_share_a_cpu_are_no_part_of_the_fit(
 ) -> None:
     points = [ClockPoint("monotonic", n, cpus=cpus) for n in (1, 2, 8)]
     rows = []
-    for trial in range(18):
-        threads = points[trial % 3].threads
+    for turn in range(18):
+        threads = points[turn % 3].threads
         # Eight threads on two CPUs read no more than two do.
         each = min(threads, 2) / threads
-        rows += [{"trial": trial, "thread": n, "ns": 10**9, "calls": round(each * 1e7)}
+        rows += [{"turn": turn, "thread": n, "ns": 10**9, "calls": round(each * 1e7)}
                  for n in range(threads)]  # fmt: skip
     # Without CPUs of their own they run wherever they are put, on those that there are.
     network = summary_of(points, rows, host_cpus=host_cpus, cpus=cpus or (0, 1)).networks[0]
@@ -277,7 +278,7 @@ def test_threads_that_share_a_cpu_are_no_part_of_the_fit(
 
 
 def test_backward_steps_are_summed_and_none_without_a_check() -> None:
-    rows = [{"trial": t, "ns": 100, "calls": 5, "checks": 10, "backward": t % 2,
+    rows = [{"turn": t, "ns": 100, "calls": 5, "checks": 10, "backward": t % 2,
              "most_backward_ns": 7 * (t % 2)} for t in range(6)]  # fmt: skip
     facts = summary_of([ClockPoint("monotonic")], rows).points[0].facts
     assert (facts["backward_steps"], facts["checks"], facts["most_backward_ns"]) == (3, 60, 7)
@@ -287,27 +288,30 @@ def test_backward_steps_are_summed_and_none_without_a_check() -> None:
     assert facts["backward_steps"] is None
 
 
-def run_of(trial: int, status: int = 0, signal: int = 0) -> Row:
-    return {"trial": trial, "wall_ns": 10**9, "user_ns": 10**8, "system_ns": 10**7,
+def run_of(turn: int, status: int = 0, signal: int = 0) -> Row:
+    return {"turn": turn, "wall_ns": 10**9, "user_ns": 10**8, "system_ns": 10**7,
             "peak_memory": 4096, "status": status, "signal": signal}  # fmt: skip
 
 
 def test_a_command_is_compared_by_its_value_or_else_by_its_time() -> None:
     rows = [run_of(t) for t in range(6)]
     timed = summary_of([CommandPoint(("true",))], rows).points[0]
-    main = main_figure(timed)
+    main = timed.main_figure
     assert main is not None
-    assert (main.name, main.key, main.value, main.unit) == ("wall time", "wall_s", 1.0, "s")
+    assert timed.name == "wall time"
+    assert (main.key, main.value, main.unit) == ("wall_s", 1.0, "s")
     point = CommandPoint(("b",), value="x", unit="jobs/min", higher_is_better=True)
     valued = summary_of([point], rows, value=[5.0] * 6).points[0]
-    main = main_figure(valued)
+    main = valued.main_figure
     assert main is not None
     assert (main.key, main.unit, main.higher_is_better) == ("value", "jobs/min", True)
-    both = main_figures(summary_of([CommandPoint(("true",))], rows))
-    assert [(one.name, one.value) for one in both] == [("wall time", 1.0), ("CPU time", 0.11)]
+    both = main_figures([timed])
+    assert [(main.name, main.figure.value) for main in both] == [
+        ("wall time", 1.0),
+        ("CPU time", 0.11),
+    ]
     # The number that was asked for stands alone.
-    alone = main_figures(summary_of([point], rows, value=[5.0] * 6))
-    assert [one.key for one in alone] == ["value"]
+    assert [main.figure.key for main in main_figures([valued])] == ["value"]
 
 
 @pytest.mark.parametrize(
@@ -324,14 +328,14 @@ def test_a_command_that_failed_is_no_measurement(
     found = summary_of([CommandPoint(("b",), value="x")], rows, value=value)
     assert why in str(found.points[0].refused)
     assert found.trust.verdict == "no verdict"
-    assert main_figure(found.points[0]) is None
+    assert found.points[0].main_figure is None
 
 
 def test_json_has_every_unit_in_its_key_and_marks_predictions() -> None:
     points = [ClockPoint("monotonic", n) for n in (1, 2)]
-    rows = [{"trial": t, "thread": n, "ns": 10**9, "calls": 10**7, "checks": 5}
+    rows = [{"turn": t, "thread": n, "ns": 10**9, "calls": 10**7, "checks": 5}
             for t in range(12) for n in range(points[t % 2].threads)]  # fmt: skip
-    document = trials_json(summary_of(points, rows))
+    document = benchmark_json(summary_of(points, rows))
     one = document["points"][0]
     assert one["ns_per_call"]["value"] == 100
     assert one["backward_steps"] == 0

@@ -1,113 +1,117 @@
-"""What figures show by themselves: said where they bear it, and not a word else."""
+"""Findings: reported only where the figures support them."""
 
 from __future__ import annotations
 
 from whylate.recording.workloads.clock import ClockPoint
 from whylate.recording.workloads.memory import MemoryPoint, Pages, Source
 from whylate.recording.workloads.switch import SwitchPoint
-from whylate.summary.trial_findings import Machine, findings
-from whylate.summary.trial_model import Fact, Measured, NetworkFigures, PointFigures
+from whylate.summary.benchmarks.model import Finding, Measured, NetworkFigures, PointFigures
+from whylate.summary.benchmarks.summarizer import Measurement
+from whylate.summary.workloads.clock import ClockSummarizer, clock_findings
+from whylate.summary.workloads.memory import MemorySummarizer, zero_page_findings
+from whylate.summary.workloads.switch import Machine, SwitchSummarizer, flush_findings
 
 
 def ring(
     tasks: int, flushes: float | None, *, threads: bool = False, cpus: tuple[int, ...] = (0,)
 ) -> PointFigures:
-    facts: dict[str, Fact] = {"flushes_per_switch": flushes, "switches": 10}
     point = SwitchPoint(tasks, threads=threads, cpus=cpus)
-    return PointFigures(f"{tasks} tasks", point, 6, 6, {}, facts)
+    facts = {"flushes_per_switch": flushes, "switches": 10}
+    return SwitchSummarizer.present(f"{tasks} tasks", point, 6, 6, Measurement({}, facts))
 
 
-def texts(found: object) -> list[str]:
-    return [one.text for one in found]  # type: ignore[attr-defined]
+def texts(findings: list[Finding]) -> list[str]:
+    return [finding.text for finding in findings]
 
 
 def test_the_cliff_is_named_where_it_is_and_six_are_of_x86() -> None:
     rings = [ring(8, 0.98), ring(4, 0.001), ring(7, 0.97), ring(6, 0.002)]
-    (text,) = texts(findings(rings, [], Machine("x86_64")))
+    (text,) = texts(flush_findings(rings, Machine("x86_64")))
     assert "with 6 tasks 0.002" in text
     assert "with 7 tasks 0.970" in text
     assert "x86 kernel keeps 6" in text
-    (other,) = texts(findings(rings, [], Machine("riscv64")))
+    (other,) = texts(flush_findings(rings, Machine("riscv64")))
     assert "x86" not in other
 
 
 def test_a_cliff_elsewhere_is_not_put_down_to_six_identifiers() -> None:
-    (text,) = texts(findings([ring(2, 0.0), ring(4, 0.9)], [], Machine("x86_64")))
+    (text,) = texts(flush_findings([ring(2, 0.0), ring(4, 0.9)], Machine("x86_64")))
     assert "x86 kernel" not in text
 
 
 def test_no_cliff_no_finding() -> None:
-    assert not findings([ring(4, 0.01), ring(7, 0.02)], [], Machine("x86_64"))
+    assert not flush_findings([ring(4, 0.01), ring(7, 0.02)], Machine("x86_64"))
     # Nor is one ring that flushes between others that do not, as happens by the order of tasks.
     wild = [ring(2, 0.0), ring(6, 0.0), ring(7, 0.5), ring(8, 0.02), ring(12, 0.01)]
-    assert not findings(wild, [], Machine("x86_64"))
+    assert not flush_findings(wild, Machine("x86_64"))
     # Half of them is no cliff yet.
-    assert not findings([ring(4, 0.01), ring(7, 0.3)], [], Machine("x86_64"))
+    assert not flush_findings([ring(4, 0.01), ring(7, 0.3)], Machine("x86_64"))
 
 
 def test_what_is_neither_few_nor_most_may_lie_at_the_edge_alone() -> None:
     # The kernel gives identifiers in turn: a ring of seven was seen to settle at one half.
     rings = [ring(4, 0.0), ring(6, 0.001), ring(7, 0.49), ring(8, 1.0), ring(12, 1.0)]
-    (text,) = texts(findings(rings, [], Machine("x86_64")))
+    (text,) = texts(flush_findings(rings, Machine("x86_64")))
     assert "with 6 tasks 0.001" in text
     assert "with 8 tasks 1.000" in text
     assert "x86 kernel keeps 6" in text
     elsewhere = [ring(2, 0.4), ring(6, 0.0), ring(7, 1.0)]
-    assert not findings(elsewhere, [], Machine("x86_64"))
+    assert not flush_findings(elsewhere, Machine("x86_64"))
 
 
 def test_what_always_flushes_is_said_with_what_is_known_of_the_cpu() -> None:
-    (text,) = texts(findings([ring(8, 1.0), ring(20, 1.0)], [], Machine("x86_64")))
+    (text,) = texts(flush_findings([ring(8, 1.0), ring(20, 1.0)], Machine("x86_64")))
     assert "already with 8 tasks" in text
     assert "--tasks 2,6,8" in text
     rings = [ring(2, 1.0), ring(4, 0.98)]
-    (text,) = texts(findings(rings, [], Machine("x86_64", pcid=False)))
+    (text,) = texts(flush_findings(rings, Machine("x86_64", pcid=False)))
     assert "no identifiers" in text
-    (text,) = texts(findings(rings, [], Machine("x86_64", pcid=True)))
+    (text,) = texts(flush_findings(rings, Machine("x86_64", pcid=True)))
     assert "nopcid" in text
     # Of threads, of one task and of several CPUs nothing is said.
     for one in (ring(2, 1.0, threads=True), ring(2, 1.0, cpus=(0, 1)), ring(1, 1.0)):
-        assert not findings([one], [], Machine("x86_64"))
+        assert not flush_findings([one], Machine("x86_64"))
 
 
 def test_why_is_said_of_processes_on_one_cpu_alone() -> None:
     for other in ([ring(6, 0.0, cpus=()), ring(7, 0.9, cpus=())],
                   [ring(6, 0.0, threads=True), ring(7, 0.9, threads=True)]):  # fmt: skip
-        (text,) = texts(findings(other, [], Machine("x86_64")))
+        (text,) = texts(flush_findings(other, Machine("x86_64")))
         assert "identifiers" not in text
 
 
 def test_processes_and_threads_are_looked_at_apart() -> None:
     rings = [ring(4, 0.0), ring(7, 0.97), ring(4, 0.0, threads=True), ring(7, 0.0, threads=True)]
-    (text,) = texts(findings(rings, [], Machine("x86_64")))
+    (text,) = texts(flush_findings(rings, Machine("x86_64")))
     assert text.endswith("(processes)")
 
 
-def test_arm_says_that_it_does_not_tell() -> None:
-    found = findings([ring(4, None), ring(7, None)], [], Machine("aarch64"))
-    assert [one.code for one in found] == ["identifiers-not-told"]
+def test_flushes_are_not_observable_on_arm() -> None:
+    found = flush_findings([ring(4, None), ring(7, None)], Machine("aarch64"))
+    assert [one.code for one in found] == ["identifiers-not-observable"]
     assert "8 or 16 bits" in found[0].text
-    (text,) = texts(findings([ring(2, None)], [], Machine("aarch64", asid_entries=32768)))
+    (text,) = texts(flush_findings([ring(2, None)], Machine("aarch64", asid_entries=32768)))
     assert "for 32,768 address spaces" in text
-    (text,) = texts(findings([ring(2, None)], [], Machine("armv7l")))
+    (text,) = texts(flush_findings([ring(2, None)], Machine("armv7l")))
     assert "for 256 address spaces" in text
     for one in (ring(1, None), ring(2, None, threads=True)):
-        assert not findings([one], [], Machine("aarch64"))
+        assert not flush_findings([one], Machine("aarch64"))
 
 
 def copied(source: Source, pages: Pages, rate: float, size: int = 4 << 20) -> PointFigures:
     zero = {"small": "zero page", "thp": "huge zero page"}
     name = {"small": "small pages", "thp": "transparent huge pages"}[pages]
     backing = zero[pages] if source == "untouched" else name
-    return PointFigures(
-        f"copy {source} {pages}", MemoryPoint("copy", size, source, pages), 6, 6,
+    measurement = Measurement(
         {"gb_per_s": Measured(rate, 0.95 * rate, 1.05 * rate)},
         {"backing": backing, "target_backing": name},
-    )  # fmt: skip
+    )
+    point = MemoryPoint("copy", size, source, pages)
+    return MemorySummarizer.present(f"copy {source} {pages}", point, 6, 6, measurement)
 
 
 def test_a_source_that_was_never_written_is_named_for_what_it_is() -> None:
-    found = findings([copied("untouched", "small", 20), copied("random", "small", 10)], [])
+    found = zero_page_findings([copied("untouched", "small", 20), copied("random", "small", 10)])
     assert [one.code for one in found] == ["zero-page"]
     assert "how fast the target is written" in found[0].text
 
@@ -117,23 +121,24 @@ def test_two_zero_pages_that_differ_are_compared_with_what_was_written() -> None
         copied("untouched", "small", 24), copied("untouched", "thp", 11.5),
         copied("random", "small", 11.3), copied("random", "thp", 11.4),
     ]  # fmt: skip
-    text = texts(findings(buffers, []))[-1]
+    text = texts(zero_page_findings(buffers))[-1]
     assert "× 2.09" in text
     assert text.endswith("once the source is written it is × 0.99")
     alike = [copied("untouched", "small", 12), copied("untouched", "thp", 11.5)]
-    assert "two-zero-pages" not in [one.code for one in findings(alike, [])]
+    assert "two-zero-pages" not in [one.code for one in zero_page_findings(alike)]
 
 
 def clock(*, system_call: bool | None, name: str = "monotonic") -> PointFigures:
-    return PointFigures(name, ClockPoint(name), 6, 6, {}, {"system_call": system_call})
+    measurement = Measurement({}, {"system_call": system_call})
+    return ClockSummarizer.present(name, ClockPoint(name), 6, 6, measurement)
 
 
 def test_a_clock_that_takes_a_system_call_names_its_source() -> None:
-    (text,) = texts(findings([clock(system_call=True)], [], Machine(clock_source="hpet")))
+    (text,) = texts(clock_findings([clock(system_call=True)], [], "hpet"))
     assert "the clock source is hpet" in text
-    assert not findings([clock(system_call=False), clock(system_call=None)], [])
+    assert not clock_findings([clock(system_call=False), clock(system_call=None)], [])
     # A thread's CPU time always takes one.
-    assert not findings([clock(system_call=True, name="thread-cputime")], [])
+    assert not clock_findings([clock(system_call=True, name="thread-cputime")], [])
 
 
 def test_a_shared_clock_is_found_by_the_least_that_its_service_may_be() -> None:
@@ -144,9 +149,9 @@ def test_a_shared_clock_is_found_by_the_least_that_its_service_may_be() -> None:
                               Measured(1000.0, low, 1100.0), [], misfit)  # fmt: skip
 
     one = clock(system_call=None)
-    (text,) = texts(findings([one], [network(900.0)]))
-    assert "about 1 calls a µs" in text
+    (text,) = texts(clock_findings([one], [network(900.0)]))
+    assert "about 1 calls/µs" in text
     assert "predicted" in text
     # Hardly shared; too few rounds for an interval; any network fits two; and one that does not.
     for other in (network(5.0), network(None), network(900.0, (1, 2)), network(900.0, misfit=1.3)):
-        assert not findings([one], [other])
+        assert not clock_findings([one], [other])

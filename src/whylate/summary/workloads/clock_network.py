@@ -1,26 +1,24 @@
-"""What the readers of a clock share, fitted to how their throughput grows with their number."""
+"""Fit a closed network to how the throughput of a clock's readers grows with their number."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.recording.workloads.clock import ClockPoint
 from whylate.stats.closed_network import Network, fit
-from whylate.stats.median import median_interval
-from whylate.summary.trial_figures import throughputs
-from whylate.summary.trial_model import Measured, NetworkFigures, Prediction
+from whylate.summary.benchmarks.model import NetworkFigures, Prediction
+from whylate.summary.benchmarks.summarizer import Floats, median_of
 
 #: What is predicted, in multiples of the most threads that were measured.
 _BEYOND = (2, 4, 8, 16)
 
 
-def networks(
+def fit_networks(
     points: Sequence[BenchmarkPoint | None],
     rows: Repetitions,
     predict: Sequence[int] = (),
@@ -35,7 +33,7 @@ def networks(
     on. host_cpus: those on which the CPUs of a virtual board take turns. It is fitted to as many
     threads as can run at once: more of them share CPUs, and not the clock alone.
     """
-    found = []
+    fits = []
     for name, members in _clocks(points).items():
         per_round = _per_round(members, rows)
         at_once = [min(_cpus(point, cpus), host_cpus or cpus) for _, point in members]
@@ -45,19 +43,19 @@ def networks(
         idle = any(not per_round[at] or min(per_round[at]) <= 0 for at, _ in members)
         if idle or len({points[at].threads for at in fitted}) < 2:  # type: ignore[union-attr]
             continue
-        found.append(_network(name, members, fitted, per_round, predict))
-    return found
+        fits.append(_network(name, members, fitted, per_round, predict))
+    return fits
 
 
 def _clocks(points: Sequence[BenchmarkPoint | None]) -> dict[str, list[tuple[int, ClockPoint]]]:
     """Return the points of each clock, by all but their number of threads."""
     groups: dict[str, list[tuple[int, ClockPoint]]] = defaultdict(list)
-    for at, point in enumerate(points):
+    for index, point in enumerate(points):
         if isinstance(point, ClockPoint):
-            one = msgspec.structs.replace(point, threads=1)
-            shown = f"{one.clock} by {one.how}" if one.how != "device" else (
-                f"device, service {one.service_ns} ns, think {one.think_ns} ns")  # fmt: skip
-            groups[shown].append((at, point))
+            name = f"{point.clock} by {point.how}"
+            if point.how == "device":
+                name = f"device, service {point.service_ns} ns, think {point.think_ns} ns"
+            groups[name].append((index, point))
     return groups
 
 
@@ -85,7 +83,7 @@ def _network(
     threads = {at: point.threads for at, point in members}
     counts = [threads[at] for at in fitted]
     rounds = min(len(per_round[at]) for at in fitted)
-    by_round = [fit(counts, [per_round[at][one] for at in fitted]) for one in range(rounds)]
+    by_round = [fit(counts, [per_round[at][turn] for at in fitted]) for turn in range(rounds)]
     others = [at for at in threads if at not in fitted and per_round[at]]
     wanted = sorted(set(predict)) or [max(threads.values()) * by for by in _BEYOND]
     off = {at: _off(by_round, threads[at], per_round[at]) for at in (*fitted, *others)}
@@ -93,10 +91,10 @@ def _network(
         name=name,
         threads=sorted(counts),
         # Calls a µs: the times of the network are in µs.
-        think_ns=_measured([1e3 * one.think for one in by_round]),
-        service_ns=_measured([1e3 * one.service for one in by_round]),
+        think_ns=median_of([1e3 * network.think for network in by_round]),
+        service_ns=median_of([1e3 * network.service for network in by_round]),
         predicted=[
-            Prediction(n, _measured([one.throughput(n) for one in by_round]))
+            Prediction(n, median_of([network.throughput(n) for network in by_round]))
             for n in wanted
             if n not in threads.values()
         ],
@@ -105,12 +103,23 @@ def _network(
     )
 
 
-def _measured(by_round: Sequence[float]) -> Measured:
-    found = median_interval(by_round)
-    return Measured(found.value, found.low, found.high)
-
-
 def _off(by_round: Sequence[Network], threads: int, measured: Sequence[float]) -> float:
-    said = float(np.median([one.throughput(threads) for one in by_round]))
-    ratio = float(np.median(measured)) / said
+    predicted = float(np.median([network.throughput(threads) for network in by_round]))
+    ratio = float(np.median(measured)) / predicted
     return max(ratio, 1 / ratio)
+
+
+def throughputs(rows: Repetitions) -> Floats:
+    """Return the calls per µs of all threads together in each turn, shape (turns,).
+
+    Divided by the time of the thread that ran longest: a thread that waited for a CPU first may
+    have begun later, and did nothing before.
+    """
+    places = rows.column("turn") * (1 << 20) + rows.column("repetition")
+    different, first, which = np.unique(places, return_index=True, return_inverse=True)
+    calls = np.bincount(which, rows.column("calls").astype(np.float64))
+    longest = np.zeros(len(different))
+    np.maximum.at(longest, which, rows.column("ns").astype(np.float64))
+    rates = calls / np.maximum(longest, 1) * 1e3
+    turns = rows.column("turn")[first]
+    return np.array([np.median(rates[turns == turn]) for turn in np.unique(turns)])

@@ -1,0 +1,86 @@
+"""A recording of a benchmark as one HTML page without scripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from whylate import __version__
+from whylate.recording.manifest import Manifest
+from whylate.report import chart, page
+from whylate.report.benchmark import (
+    counter_headings,
+    fact_headings,
+    figure_headings,
+    format_measured,
+    subject,
+)
+from whylate.report.html import asset, content_policy, template
+from whylate.report.sweeps import Side, sweep_charts
+from whylate.report.whole import whole_file
+from whylate.summary.benchmarks.model import BenchmarkSummary
+from whylate.text import plain
+
+
+def render_benchmark(summary: BenchmarkSummary, manifest: Manifest) -> str:
+    """Return the page; whatever is shown is escaped, and it asks for nothing from anywhere."""
+    from markupsafe import Markup
+
+    style = asset("report.css") + "\n" + asset("comparison.css")
+    changes, changes_left_out = page.change_rows(manifest.changes)
+    text: str = template("benchmark.html.j2").render(
+        policy=content_policy([], style),
+        style=Markup(style),  # noqa: S704 (files of this package, no data)
+        title=summary.title,
+        board=plain(summary.board, 80),
+        subject=[plain(part, 120) for part in (summary.kernel, summary.cpu_model) if part],
+        what=subject(summary),
+        when=page.when(summary.created),
+        recording=plain(summary.recording, 300),
+        trust=summary.trust.verdict,
+        reasons=[plain(reason, 500) for reason in summary.trust.reasons],
+        warnings=[plain(warning.text, 500) for warning in summary.warnings],
+        charts=sweep_charts([Side("", summary.points)], summary.curves),
+        box={"width": chart.WIDTH, "height": chart.HEIGHT, "left": chart.LEFT,
+             "right": chart.RIGHT, "top": chart.TOP, "bottom": chart.BOTTOM},
+        table=_table(summary),
+        interval_note=summary.interval_note,
+        notes=[plain(note, 400) for note in summary.notes],
+        findings=[plain(f"{finding.text}.", 600) for finding in summary.findings],
+        models=[plain(line, 400) for line in summary.models],
+        loads=page.load_rows(summary.loads),
+        facts=page.facts_of(manifest.facts),
+        settings=[(plain(s.path, 200), plain(s.value, 200)) for s in manifest.plan.settings],
+        changes=changes,
+        changes_left_out=changes_left_out,
+        whylate=f"whylate {__version__}",
+    )  # fmt: skip
+    return text
+
+
+def write_benchmark(path: Path, summary: BenchmarkSummary, manifest: Manifest) -> None:
+    """Write the page whole or not at all; raises OSError."""
+    text = render_benchmark(summary, manifest)
+    with whole_file(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+
+
+def _table(summary: BenchmarkSummary) -> dict[str, Any]:
+    figures = figure_headings(summary.points)
+    facts = fact_headings(summary.points)
+    counters = counter_headings(summary)
+    return {
+        "figures": [plain(heading, 40) for heading in figures.values()],
+        "facts": facts,
+        "counters": [plain(heading, 40) for heading in counters.values()],
+        "rows": [
+            {
+                "name": plain(point.name, 120),
+                "refused": plain(point.refused or "", 400),
+                "figures": [format_measured(point.figures.get(key)) for key in figures],
+                "facts": [plain(point.texts.get(heading, "–"), 80) for heading in facts],
+                "counts": [format_measured(point.counts.get(name)) for name in counters],
+            }
+            for point in summary.points
+        ],
+    }

@@ -1,0 +1,1 @@
+"""The summary of a benchmark: points with figures and facts, whatever is measured."""

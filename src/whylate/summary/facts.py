@@ -1,0 +1,24 @@
+"""Facts of a board that summaries use."""
+
+from __future__ import annotations
+
+from whylate.recording.manifest import Manifest
+
+
+def fact_value(manifest: Manifest, name: str) -> object:
+    """Return a fact; None where it is not known."""
+    return next((fact.value for fact in manifest.facts if fact.name == name), None)
+
+
+def fact_text(manifest: Manifest, name: str) -> str | None:
+    """Return a fact that is a text; None where it is not known."""
+    value = fact_value(manifest, name)
+    return value if isinstance(value, str) and value else None
+
+
+def clock_source(manifest: Manifest) -> str | None:
+    """Return the kernel's clock source in the run: facts are read before settings are applied."""
+    for setting in reversed(manifest.plan.settings):
+        if setting.path.endswith("/current_clocksource"):
+            return setting.value
+    return fact_text(manifest, "clock_source")

@@ -1,0 +1,270 @@
+"""The figures of the benchmark `clock`, and the network that its readers form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.quantities import format_count, format_estimate, format_number
+from whylate.recording.repetitions import Repetitions
+from whylate.recording.turns import TurnReport
+from whylate.recording.workloads.clock import ClockPoint
+from whylate.stats.closed_network import throughput
+from whylate.summary.benchmarks.model import (
+    Curve,
+    Fact,
+    Finding,
+    Measured,
+    NetworkFigures,
+    PointFigures,
+)
+from whylate.summary.benchmarks.summarizer import (
+    BenchmarkSummarizer,
+    FigureKind,
+    Floats,
+    Measurement,
+    median_of,
+    median_of_turns,
+)
+from whylate.summary.facts import clock_source
+from whylate.summary.model import Caution
+from whylate.summary.workloads.clock_network import fit_networks, throughputs
+
+#: Readers share a clock where surely this part of a call and more is serialized.
+_SHARED = 0.2
+#: Fewer numbers of threads do not tell a shared clock from CPUs that slow each other down (two
+#: threads of one core, a frequency that falls with the load).
+_FEWEST_COUNTS = 3
+#: A network whose misfit is a larger factor is refused.
+_FITS = 1.1
+_THROUGHPUT_PLOT = "calls per µs of all threads (dashed: the closed network that was fitted)"
+#: Points of a drawn curve, at most.
+_MOST_PLACES = 64
+
+
+class ClockSummarizer(BenchmarkSummarizer):
+    """Time per call of one thread, and calls of all threads together."""
+
+    title = "What reading a clock costs"
+    counts_per = "call"
+    swept = ("threads", "threads")
+    positive = ("ns",)
+    kinds: ClassVar[Mapping[str, FigureKind]] = {
+        "ns_per_call": FigureKind("ns/call", "ns", plot="ns per call"),
+        "calls_per_us": FigureKind("calls/µs", plot=_THROUGHPUT_PLOT),
+    }
+
+    def invalid(self, rows: Repetitions) -> str | None:
+        """Return why rows are invalid: without time, or without a call of any thread."""
+        if not rows.column("calls").any():
+            return super().invalid(rows) or "no thread made a call: use a longer --block"
+        return super().invalid(rows)
+
+    def measure(
+        self, point: ClockPoint, rows: Repetitions, reports: Sequence[TurnReport]
+    ) -> Measurement:
+        """Return time per call and throughput, and steps back."""
+        del point
+        ns, calls = rows.column("ns").astype(float), rows.column("calls").astype(float)
+        nature = next((report.nature for report in reports if report.nature is not None), None)
+        checks = int(rows.column("checks").sum())
+        # A thread that made no call while others had the CPUs has no time per call.
+        called = calls > 0
+        idle = int((~called).sum())
+        facts: dict[str, Fact] = {
+            **({"rows_without_a_call": idle} if idle else {}),
+            "system_call": nature.system_call if nature is not None else None,
+            "resolution_ns": nature.resolution_ns if nature is not None else None,
+            "checks": checks,
+            "backward_steps": int(rows.column("backward").sum()) if checks else None,
+            "most_backward_ns": int(rows.column("most_backward_ns").max()) if checks else None,
+        }
+        figures = {
+            "ns_per_call": median_of_turns(rows.where(called), ns[called] / calls[called]),
+            "calls_per_us": median_of(throughputs(rows)),
+        }
+        return Measurement(figures, facts)
+
+    def work(self, rows: Repetitions) -> Floats:
+        """Return the calls of all threads of each row's repetition."""
+        return np.maximum(_sum_of_repetition(rows, rows.column("calls")), 1)
+
+    @classmethod
+    def texts(cls, facts: Mapping[str, Fact], note: str) -> dict[str, str]:
+        """Return whether reading is a system call, and how often the clock stepped back."""
+        del note
+        made = facts.get("system_call")
+        steps, checks = facts.get("backward_steps"), facts.get("checks")
+        known = isinstance(steps, int) and isinstance(checks, int)
+        return {
+            "system call": "not known" if made is None else "yes" if made else "no",
+            "steps back": f"{format_count(steps)} of {format_count(checks)}" if known else "–",  # type: ignore[arg-type]
+        }
+
+    def context(self) -> list[str]:
+        """Return the kernel's clock source."""
+        return [f"the kernel's clock source {clock_source(self.manifest) or 'not known'}"]
+
+    def conditions(self, points: Sequence[PointFigures]) -> dict[str, str]:
+        """Return how clocks were read."""
+        calls = {point.facts.get("system_call") for point in points}
+        names = ((True, "yes"), (False, "no"), (None, "not known"))
+        return {
+            "system call": " and ".join(name for made, name in names if made in calls),
+            "clock source": clock_source(self.manifest) or "not known",
+        }
+
+    def notes(self, points: Sequence[PointFigures]) -> list[str]:
+        """Say what steps back are."""
+        del points
+        return ["Steps back: readings earlier than one that another thread had read before."]
+
+    def networks(self, points: Sequence[PointFigures]) -> list[NetworkFigures]:
+        """Return a network for each clock that several numbers of threads have read."""
+        plan = self.manifest.plan
+        return fit_networks(
+            [None if point.refused else point.point for point in points],
+            self.repetitions,
+            self.predict,
+            cpus=len(plan.measured_cpus),
+            host_cpus=plan.host_cpus,
+        )
+
+    def models(self, networks: Sequence[NetworkFigures]) -> list[str]:
+        """Return fitted networks in words, predictions marked as such."""
+        return [line for network in networks for line in network_lines(network)]
+
+    def curves(
+        self, points: Sequence[PointFigures], networks: Sequence[NetworkFigures]
+    ) -> list[Curve]:
+        """Return the throughput of each network over the measured numbers of threads."""
+        threads = [int(point.place.value) for point in points if point.plots and point.place]
+        if not threads:
+            return []
+        counts = range(min(threads), max(threads) + 1)
+        step = max(1, len(counts) // _MOST_PLACES)
+        return [
+            Curve(
+                _THROUGHPUT_PLOT,
+                network.name,
+                [
+                    (n, throughput(n, network.think_ns.value / 1e3, network.service_ns.value / 1e3))
+                    for n in counts[::step]
+                ],
+            )
+            for network in networks
+        ]
+
+    def findings(
+        self, points: Sequence[PointFigures], networks: Sequence[NetworkFigures]
+    ) -> list[Finding]:
+        """Return what system calls and throughputs show."""
+        return clock_findings(points, networks, clock_source(self.manifest))
+
+    def cautions(
+        self, points: Sequence[PointFigures], networks: Sequence[NetworkFigures]
+    ) -> list[Caution]:
+        """Warn of threads without a call, and of what cannot be predicted."""
+        warnings = []
+        idle = next((point for point in points if point.facts.get("rows_without_a_call")), None)
+        if idle is not None:
+            text = (
+                f"{idle.name}: {idle.facts['rows_without_a_call']} times a thread made no call, as "
+                "others had the CPUs: use a longer --block, or fewer threads"
+            )
+            warnings.append(Caution("no-call", text))
+        if self.predict and not any(network.predicted for network in networks):
+            reason = (
+                "all of these were measured"
+                if networks
+                else "a network is fitted to two numbers of threads and more that can run at once"
+            )
+            text = f"--predict: nothing is predicted, for {reason}"
+            warnings.append(Caution("no-prediction", text))
+        return warnings
+
+
+def _sum_of_repetition(rows: Repetitions, values: NDArray[np.int64]) -> Floats:
+    """Return sums over the threads of a repetition, for each of its rows, shape (n,)."""
+    places = rows.column("turn") * (1 << 20) + rows.column("repetition")
+    _, which = np.unique(places, return_inverse=True)
+    sums: Floats = np.bincount(which, values.astype(np.float64)).astype(np.float64)
+    return sums[which]
+
+
+def network_lines(network: NetworkFigures) -> list[str]:
+    """Format a fitted network, and its predictions."""
+    threads = ", ".join(map(str, network.threads))
+    misfit = "" if network.misfit is None else f", off by × {network.misfit:.2f} at most"
+    beyond = "" if network.off is None else f"; beyond those off by × {network.off:.2f}"
+    fitted = f"closed network, fitted to {threads} threads{misfit}{beyond}"
+    service, think = network.service_ns, network.think_ns
+    shared = (
+        f"as if shared for {_estimate(service)} ns of each call, {format_number(think.value)} ns "
+        "not"
+    )
+    lines = [f"{network.name}: {shared} ({fitted})"]
+    if network.predicted:
+        predicted = ", ".join(
+            f"{prediction.threads} threads {_estimate(prediction.calls_per_us)}"
+            for prediction in network.predicted
+        )
+        lines.append(f"  predicted, not measured, in calls/µs: {predicted}")
+    return lines
+
+
+def _estimate(measured: Measured) -> str:
+    return " ".join(filter(None, format_estimate(measured.value, measured.low, measured.high)))
+
+
+def clock_findings(
+    points: Sequence[PointFigures],
+    networks: Sequence[NetworkFigures],
+    source: str | None = None,
+) -> list[Finding]:
+    """Name clocks that take a system call, and those that readers share. source: the kernel's."""
+    return [*_system_calls(points, source), *_shared_clocks(networks)]
+
+
+def _system_calls(points: Sequence[PointFigures], source: str | None) -> list[Finding]:
+    called = [
+        (figures.name, figures.point.clock)
+        for figures in points
+        if isinstance(figures.point, ClockPoint)
+        and figures.point.how == "libc"
+        and figures.point.clock.startswith(("realtime", "monotonic", "boottime", "tai"))
+        and figures.facts.get("system_call") is True
+    ]
+    if not called:
+        return []
+    name, clock = called[0]
+    more = f" and {len(called) - 1} more" if len(called) > 1 else ""
+    # Older kernels make a system call for the others whatever the source is.
+    named = source and clock in ("realtime", "monotonic")
+    cause = f": the clock source is {source}" if named else ""
+    text = (
+        f"{name}{more}: reading it is a system call here, which the C library makes where "
+        f"the kernel lets no program read the clock by itself{cause}"
+    )
+    return [Finding("system-call", text)]
+
+
+def _shared_clocks(networks: Sequence[NetworkFigures]) -> list[Finding]:
+    findings = []
+    for network in networks:
+        low, think = network.service_ns.low, network.think_ns.high
+        if low is None or think is None or len(network.threads) < _FEWEST_COUNTS:
+            continue
+        fits = network.misfit is not None and network.misfit <= _FITS
+        if fits and low > _SHARED * (think + low):
+            service_ns = network.service_ns.value
+            text = (
+                f"{network.name}: its readers take as long as if they were served one after the "
+                f"other for {service_ns:.0f} ns of each call; of any more of them about "
+                f"{1e3 / service_ns:.3g} calls/µs together are predicted"
+            )
+            findings.append(Finding("shared-clock", text))
+    return findings
