@@ -11,9 +11,9 @@ from whylate.compare.model import Comparison
 from whylate.run.progress import Observer, Quiet
 from whylate.stats.limits import binomial_limits
 from whylate.study.carry_out import Open, run_study
-from whylate.study.evidence import Key, Standing
 from whylate.study.journal import StudyJournal
 from whylate.study.model import Place, StudyPlan
+from whylate.study.results.evidence import Key, Standing
 
 
 class Silent:

@@ -27,7 +27,7 @@ from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.run.machine_stops import MachineStops
+from whylate.run.faults.machine_stops import MachineStops
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
 

@@ -22,11 +22,11 @@ from whylate.boards.labgrid.open import labgrid_board
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
 from whylate.run.loads import parse_load
-from whylate.study.cards import Cards, image_sums
 from whylate.study.carry_out import Result, run_study
 from whylate.study.journal import StudyJournal
 from whylate.study.model import LoadSet, Stop, StudyPlan, Variant
 from whylate.study.order import round_of
+from whylate.study.restore.cards import Cards, image_sums
 
 pytestmark = [
     pytest.mark.skipif(not can_loop(), reason="needs root and loop devices"),

@@ -18,10 +18,10 @@ from whylate.cli.study_show import _status
 from whylate.compare.runs import Run
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.study import evidence
-from whylate.study.effects import Effect, EffectsOf
 from whylate.study.journal import StudyJournal, read_study
 from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant
+from whylate.study.results import evidence
+from whylate.study.results.effects import Effect, EffectsOf
 
 EACH = "each at 5 % by itself: of equal sides about one in twenty is called better or worse."
 

@@ -19,9 +19,9 @@ from whylate.cli.live import LiveView
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.report.plain_console import plain_console
-from whylate.study.evidence import Key, Standing
 from whylate.study.journal import StudyJournal
 from whylate.study.model import LoadSet, Place, Stop, StudyPlan, Variant
+from whylate.study.results.evidence import Key, Standing
 
 ADDRESS = "ssh://root@[fe80::1]"
 

@@ -16,11 +16,11 @@ from whylate.recording.workloads.benchmarks import BenchmarkWorkload, CounterPla
 from whylate.recording.workloads.clock import ClockPoint
 from whylate.recording.workloads.memory import MemoryPoint
 from whylate.recording.workloads.switch import SwitchPoint
-from whylate.run.counters import CounterError, check_counters, counters_named
 from whylate.run.errors import RequestError
 from whylate.run.resolve import resolve
 from whylate.run.workloads import rules
 from whylate.run.workloads.clock import clock_points
+from whylate.run.workloads.counters import CounterError, check_counters, counters_named
 from whylate.run.workloads.memory import memory_points
 from whylate.run.workloads.sweeps import parse_size
 from whylate.run.workloads.switch import switch_points

@@ -24,9 +24,9 @@ from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import fault, names, use, uses
 from whylate.lab.faults.log import FaultLog
 from whylate.lab.faults.place import PlacedFault
-from whylate.run import inject as run_inject
-from whylate.run.inject import Injection
-from whylate.run.inject import inject as inject_on
+from whylate.run.faults import inject as run_inject
+from whylate.run.faults.inject import Injection
+from whylate.run.faults.inject import inject as inject_on
 
 #: Everything that a fault could leave behind; not the kernel's taint, which nothing takes back.
 STATE = (
@@ -78,7 +78,7 @@ def test_a_host_that_is_killed_leaves_a_program_that_puts_settings_back() -> Non
     """The program is killed too, the hardest way; its guardian is not."""
     before = _state()
     code = (
-        "from whylate.run.inject import *; from whylate.lab.faults.catalogue import use;"
+        "from whylate.run.faults.inject import *; from whylate.lab.faults.catalogue import use;"
         "inject('pc', Injection((use('rt-throttling'),), 60.0), lambda t: print(t, flush=True))"
     )
     host = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
@@ -166,8 +166,8 @@ def test_a_stopped_process_goes_on_when_whoever_stopped_it_is_killed() -> None:
     """The rescue of MachineStops, with a sleeping process in the emulator's place."""
     victim = subprocess.Popen(["sleep", "60"])
     code = (
-        "import time, sys, whylate.run.machine_stops as m; from whylate.lab.faults.catalogue "
-        "import use; m._clock_offset = lambda board: (0, 0);"
+        "import time, sys, whylate.run.faults.machine_stops as m; "
+        "from whylate.lab.faults.catalogue import use; m._clock_offset = lambda board: (0, 0);"
         "s = m.MachineStops(use('machine-stopped', {'period_us': 9000000, 'size_us': 100000, "
         "'jitter_us': 0}), int(sys.argv[1]), None, print);"
         "s._used.parameters['size_us'] = 60000000; s._used.parameters['period_us'] = 1;"

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from whylate.recording.plan import LoadPlan, RunPlan
 from whylate.recording.workloads.app import App, CommandTarget, CommTarget
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.run.environment import check_variable, with_variables
 from whylate.run.errors import RequestError
+from whylate.run.knobs.variables import check_variable, with_variables
 
 IDLE = RunPlan(workload=Wakeup(duration_ns=10**9, interval_ns=10**6, priority=80))
 

@@ -15,7 +15,7 @@ from whylate.recording.workloads.command import CommandPoint
 from whylate.recording.workloads.memory import MemoryPoint
 from whylate.recording.workloads.switch import SwitchPoint
 from whylate.run.errors import RequestError
-from whylate.run.knobs import apply
+from whylate.run.knobs.apply import apply
 from whylate.study.model import StudyPlan
 from whylate.study.plan_file import plan_of, read_plan_file
 from whylate.study.workload import request

@@ -26,7 +26,7 @@ from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
-from whylate.run.own_knobs import OwnKnob
+from whylate.run.knobs.commands import OwnKnob
 from whylate.study.carry_out import Result, run_study
 from whylate.study.journal import JOURNAL, StudyJournal, read_study
 from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant

@@ -13,10 +13,10 @@ from whylate.compare.runs import Run
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.stats.run_statistics import Value
-from whylate.study import evidence
-from whylate.study.effects import effects_of
-from whylate.study.evidence import Evidence
 from whylate.study.model import Done, Factor, LoadSet, Stop, StudyPlan, Variant
+from whylate.study.results import evidence
+from whylate.study.results.effects import effects_of
+from whylate.study.results.evidence import Evidence
 
 ROUNDS = 6
 PLAN = StudyPlan(

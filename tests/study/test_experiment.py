@@ -21,8 +21,8 @@ from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.app import App, CommTarget
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
-from whylate.study.experiment import Found, RunLate, judged, unlike
-from whylate.study.experiment_plan import Experiment, experiment
+from whylate.study.experiment.judge import Found, RunLate, judged, unlike
+from whylate.study.experiment.plan import Experiment, experiment
 
 LIMIT_NS = 100_000
 

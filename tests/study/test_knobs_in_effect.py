@@ -10,7 +10,7 @@ from whylate.recording.manifest import Fact, Manifest, ProbeReport, Problem, Rec
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.run.knobs import apply
+from whylate.run.knobs.apply import apply
 from whylate.study.knobs_in_effect import missing_knob
 
 REQUEST = RunPlan(

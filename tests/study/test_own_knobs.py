@@ -17,9 +17,16 @@ import pytest
 from whylate.boards.board import BoardError, Finished
 from whylate.boards.local import LocalBoard
 from whylate.run.errors import RequestError
-from whylate.run.own_knobs import KnobError, OwnKnob, OwnSetting, check_own, read_own, write_own
+from whylate.run.knobs.commands import (
+    KnobError,
+    OwnKnob,
+    OwnSetting,
+    check_own,
+    read_own,
+    write_own,
+)
 from whylate.study.model import Done
-from whylate.study.undo import NotPutBackError, Undo, notes_of
+from whylate.study.restore.undo import NotPutBackError, Undo, notes_of
 
 
 def knob(file: Path, write: str = 'printf "%s" "$1" >"$2"') -> OwnKnob:

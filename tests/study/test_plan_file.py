@@ -12,8 +12,8 @@ from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
-from whylate.run.knobs import apply
-from whylate.run.own_knobs import OwnKnob
+from whylate.run.knobs.apply import apply
+from whylate.run.knobs.commands import OwnKnob
 from whylate.study.check import opened_name
 from whylate.study.model import Stop, StudyPlan
 from whylate.study.plan_file import plan_of, read_plan_file

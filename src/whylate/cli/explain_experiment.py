@@ -41,8 +41,8 @@ def explain_experiment(
     from whylate.report.plain_console import plain_console
     from whylate.run.errors import RequestError
     from whylate.study.carry_out import run_study
-    from whylate.study.experiment import found_of, located
-    from whylate.study.experiment_plan import DEFAULT_ROUNDS, experiment
+    from whylate.study.experiment.judge import found_of, located
+    from whylate.study.experiment.plan import DEFAULT_ROUNDS, experiment
     from whylate.study.journal import StudyJournal
 
     refuse_imported(

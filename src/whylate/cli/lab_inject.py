@@ -69,7 +69,7 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
     from whylate.cli.live import LiveView
     from whylate.lab.faults.catalogue import uses
     from whylate.report.plain_console import plain_console
-    from whylate.run.inject import Injection, inject
+    from whylate.run.faults.inject import Injection, inject
 
     injection = Injection(uses(words), duration_ns / 1e9, smp)
     logs: list[FaultLog] = []

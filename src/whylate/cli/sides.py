@@ -111,7 +111,7 @@ def comparisons_of(
 
 def _allow_interim_look(compared: Compared, paths: Sequence[Path], question: Question) -> Compared:
     """Say of runs of a study that they are, and give them no verdict before it is over."""
-    from whylate.study.interim_looks import allow_interim_look, study_above
+    from whylate.study.results.interim_looks import allow_interim_look, study_above
 
     study = study_above(paths)
     if study is None:

@@ -15,10 +15,10 @@ from whylate.cli.print_json import print_json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from whylate.study.effects import EffectsOf
-    from whylate.study.evidence import Standing
     from whylate.study.model import Done
-    from whylate.study.undo import Note
+    from whylate.study.restore.undo import Note
+    from whylate.study.results.effects import EffectsOf
+    from whylate.study.results.evidence import Standing
 
 
 @click.command(name="show")
@@ -40,12 +40,12 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
 
     from whylate.report.comparison import many, print_comparison
     from whylate.report.plain_console import plain_console
-    from whylate.study.effects import effects_of
-    from whylate.study.evidence import Evidence
     from whylate.study.journal import read_study
-    from whylate.study.page import write_page
-    from whylate.study.table import effects_table, standings_table
-    from whylate.study.undo import notes_of
+    from whylate.study.restore.undo import notes_of
+    from whylate.study.results.effects import effects_of
+    from whylate.study.results.evidence import Evidence
+    from whylate.study.results.page import write_page
+    from whylate.study.results.table import effects_table, standings_table
     from whylate.text import plain
 
     plan, done = read_study(directory)

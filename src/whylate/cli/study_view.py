@@ -17,8 +17,8 @@ from whylate.run.progress import Observer, Progress, Step
 from whylate.text import plain
 
 if TYPE_CHECKING:
-    from whylate.study.evidence import Key, Standing
     from whylate.study.model import Place, StudyPlan
+    from whylate.study.results.evidence import Key, Standing
 
 
 class StudyView(LiveView):
@@ -70,7 +70,7 @@ class StudyView(LiveView):
     def _left(self, place: Place) -> str:
         """Say how much time is left at the most, from what a run took so far."""
         from whylate.quantities import format_seconds_up
-        from whylate.study.evidence import rounds_left
+        from whylate.study.results.evidence import rounds_left
 
         if self._runs < 2:
             return ""
@@ -80,7 +80,7 @@ class StudyView(LiveView):
         return f", at most {format_seconds_up(each_s * runs)} to go" if runs else ""
 
     def _draw(self) -> None:
-        from whylate.study.table import standings_table
+        from whylate.study.results.table import standings_table
 
         if self._live is None:
             return

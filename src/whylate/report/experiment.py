@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.quantities import format_short_ns
-from whylate.study.experiment import Changed, Found, Share
+from whylate.study.experiment.judge import Changed, Found, Share
 from whylate.text import plain
 
 

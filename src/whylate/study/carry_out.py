@@ -20,20 +20,20 @@ from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.path_part import path_part
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
-from whylate.run.environment import with_variables
 from whylate.run.errors import RequestError
-from whylate.run.knobs import Applied, apply
+from whylate.run.knobs.apply import Applied, apply
+from whylate.run.knobs.variables import with_variables
 from whylate.run.progress import Observer
 from whylate.run.several import Job, Outcome, carry_out
-from whylate.study.cards import Cards
 from whylate.study.check import check_knobs, opened_name
 from whylate.study.dither import dithered
-from whylate.study.evidence import Evidence, Key, Standing
 from whylate.study.journal import StudyJournal, made, place_of
 from whylate.study.knobs_in_effect import missing_knob
 from whylate.study.model import Done, Place, StudyPlan
 from whylate.study.order import left
-from whylate.study.undo import Undo
+from whylate.study.restore.cards import Cards
+from whylate.study.restore.undo import Undo
+from whylate.study.results.evidence import Evidence, Key, Standing
 from whylate.study.workload import request
 
 #: A run is tried so often in a row before its board is given up for this time.

@@ -7,11 +7,11 @@ import msgspec
 from whylate.compare.words import names_text
 from whylate.lab.description import RT, names, with_kernel
 from whylate.recording.workloads.point_names import point_names
-from whylate.run.environment import with_variables
 from whylate.run.errors import RequestError
-from whylate.run.knob_files import idle_states, plain_path
-from whylate.run.knobs import IMAGE, Applied, apply
-from whylate.run.own_knobs import check_own
+from whylate.run.knobs.apply import IMAGE, Applied, apply
+from whylate.run.knobs.commands import check_own
+from whylate.run.knobs.files import idle_states, plain_path
+from whylate.run.knobs.variables import with_variables
 from whylate.run.workloads import rules
 from whylate.study.model import LoadSet, StudyPlan, Variant
 from whylate.study.workload import request

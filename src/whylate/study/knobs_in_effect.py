@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from whylate.boards.facts.cmdline import parameters, value_of
 from whylate.recording.manifest import FactValue, Manifest
-from whylate.run.knobs import Applied
+from whylate.run.knobs.apply import Applied
 from whylate.run.record import LEAVING
 
 #: The probe's note where idle states could not be held at the lightest.

@@ -9,7 +9,7 @@ import msgspec
 from whylate.recording.plan import LoadPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
-from whylate.run.own_knobs import OwnKnob
+from whylate.run.knobs.commands import OwnKnob
 
 SCHEMA_VERSION = 2
 

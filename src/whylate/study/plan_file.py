@@ -28,16 +28,16 @@ from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
+from whylate.run.knobs.commands import OwnKnob
 from whylate.run.loads import parse_load
-from whylate.run.own_knobs import OwnKnob
 from whylate.run.workloads import TABLES
 from whylate.run.workloads.sweeps import parse_size
 from whylate.run.workloads.tables import BenchmarkTable, Duration, Size
 from whylate.stats.factorial import MOST_FACTORS, combinations_of
 from whylate.stats.run_statistics import MAY_BE_SAME
-from whylate.study.cards import image_sums
 from whylate.study.check import check_differ, check_idle_states, check_knobs
 from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
+from whylate.study.restore.cards import image_sums
 from whylate.study.workload import statistic_names, table_workload
 from whylate.wire.constants import LEAST_INTERVAL_NS
 

@@ -12,8 +12,8 @@ import msgspec
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, CounterPlan
-from whylate.run.counters import CounterError, check_counters, counters_named
 from whylate.run.errors import RequestError
+from whylate.run.workloads.counters import CounterError, check_counters, counters_named
 from whylate.run.workloads.tables import BenchmarkTable
 from whylate.wire.constants import MOST_COUNTERS, MOST_WORDS
 from whylate.wire.messages import Message

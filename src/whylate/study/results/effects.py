@@ -11,8 +11,8 @@ import numpy as np
 from whylate.compare.cautions import distrust
 from whylate.compare.runs import Arm, lacking
 from whylate.stats.factorial import combinations_of, factorial
-from whylate.study.evidence import Evidence
 from whylate.study.model import Done, StudyPlan
+from whylate.study.results.evidence import Evidence
 
 _SEED = 7
 #: Logarithms by which overruns may raise a statistic all the same.

@@ -9,10 +9,10 @@ from whylate.recording.errors import DiskError
 from whylate.report.comparison import p_text
 from whylate.report.comparison_page import EffectLine, Effects, Group, render, write
 from whylate.report.forest import Forest, Ratio, forest
-from whylate.study.effects import Effect, EffectsOf
-from whylate.study.evidence import ALPHA, Evidence
 from whylate.study.model import Done, StudyPlan
-from whylate.study.table import LEFT_OUT
+from whylate.study.results.effects import Effect, EffectsOf
+from whylate.study.results.evidence import ALPHA, Evidence
+from whylate.study.results.table import LEFT_OUT
 
 PAGE = "report.html"
 #: Statistics whose effects are plotted.

@@ -22,10 +22,10 @@ from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.stats.factorial import holm
 from whylate.stats.prevented import Late, Prevented, differ, fell, prevented
-from whylate.study.evidence import ALPHA
-from whylate.study.experiment_plan import OFF, ON, PLACEBO, Experiment
+from whylate.study.experiment.plan import OFF, ON, PLACEBO, Experiment
 from whylate.study.journal import whole_rounds
 from whylate.study.model import Done
+from whylate.study.results.evidence import ALPHA
 from whylate.summary.trust import assess
 
 Floats = NDArray[np.float64]

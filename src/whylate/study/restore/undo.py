@@ -19,7 +19,7 @@ from whylate.lab.errors import LabError
 from whylate.recording.errors import DiskError
 from whylate.recording.lines import read_plan, write_plan
 from whylate.recording.path_part import path_part
-from whylate.run.own_knobs import KnobError, OwnKnob, OwnSetting, read_own, write_own
+from whylate.run.knobs.commands import KnobError, OwnKnob, OwnSetting, read_own, write_own
 
 UNDO = "undo"
 

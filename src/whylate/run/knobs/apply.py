@@ -19,11 +19,11 @@ import msgspec
 from whylate.lab.errors import LabError
 from whylate.recording.plan import RunPlan, Setting
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.run.environment import Variables, check_variable
 from whylate.run.errors import RequestError
-from whylate.run.knob_files import same_file
+from whylate.run.knobs.commands import OwnKnob, OwnSetting
+from whylate.run.knobs.files import same_file
+from whylate.run.knobs.variables import Variables, check_variable
 from whylate.run.loads import parse_faults, parse_load
-from whylate.run.own_knobs import OwnKnob, OwnSetting
 from whylate.run.resolve import EACH_CPU
 from whylate.run.workloads import rules
 

@@ -10,8 +10,8 @@ from rich.text import Text
 from whylate.compare.model import StatisticRow
 from whylate.compare.words import percent_text
 from whylate.report.comparison import STYLES, p_text
-from whylate.study.effects import EffectsOf
-from whylate.study.evidence import ALPHA, Standing
+from whylate.study.results.effects import EffectsOf
+from whylate.study.results.evidence import ALPHA, Standing
 from whylate.text import plain
 
 _SHOWN = ("p50", "p99", "p99.9", "max")

@@ -18,7 +18,7 @@ from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import FaultUse, fault
 from whylate.lab.faults.log import FaultLog, fault_log
 from whylate.lab.faults.place import RUN, PlacedFault, place
-from whylate.run.machine_stops import MachineStops
+from whylate.run.faults.machine_stops import MachineStops
 
 #: A board that hears nothing of us any more removes the faults so long after their time.
 WATCH_S = 30

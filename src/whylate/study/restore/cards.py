@@ -20,7 +20,7 @@ from whylate.lab.errors import LabError
 from whylate.recording.errors import DiskError
 from whylate.recording.path_part import path_part
 from whylate.run.errors import RequestError
-from whylate.run.knobs import IMAGE
+from whylate.run.knobs.apply import IMAGE
 from whylate.study.model import StudyPlan, Variant
 
 #: Below the study's directory: an empty file for each board whose card is to be given the first

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from whylate.compare.model import Comparison
-from whylate.study.evidence import Evidence
 from whylate.study.journal import PLAN, read_study
+from whylate.study.results.evidence import Evidence
 
 #: Above a recording: runs, board, load, variant, round.
 _ABOVE = 5

@@ -16,8 +16,8 @@ from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
-from whylate.run.knob_files import idle_states, same_file
-from whylate.run.knobs import setting_of
+from whylate.run.knobs.apply import setting_of
+from whylate.run.knobs.files import idle_states, same_file
 from whylate.run.loads import load_text
 from whylate.study.check import are_same, check_idle_states, check_knobs
 from whylate.study.model import LoadSet, Stop, StudyPlan, Variant

@@ -1,0 +1,1 @@
+"""Faults that are injected into a board in real time."""

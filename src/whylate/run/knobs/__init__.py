@@ -1,0 +1,1 @@
+"""Knobs: named settings that a run applies, reads back, and restores."""

@@ -1,0 +1,1 @@
+"""Experiments: the preventable share of a cause that is switched off."""

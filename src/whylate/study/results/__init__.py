@@ -1,0 +1,1 @@
+"""What the runs of a study show so far: comparisons, effects, and their page."""
