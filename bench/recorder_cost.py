@@ -27,7 +27,7 @@ import recorder_rivals
 from ratios import paired_ratio
 from result_book import ResultBook, Row
 from whylate.boards.local import LocalBoard
-from whylate.cli.quantities import Load
+from whylate.cli.parameter_types import Load
 from whylate.recording.manifest import Manifest
 from whylate.recording.plan import LoadPlan, RunPlan, Setting
 from whylate.recording.reader import Recording, open_recording

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from whylate.boards.board import Board, Tell
 from whylate.boards.doctor import Check, examine
 from whylate.boards.facts.snapshot import FileContent, FileRequest, ProbeFacts, Snapshot
-from whylate.cli import doctor as doctor_verb
-from whylate.cli import facts as facts_verb
+from whylate.cli.board import doctor as doctor_verb
+from whylate.cli.board import facts as facts_verb
 from whylate.recording.manifest import RecorderReport, SourceReport, SymbolsReport
 
 CPU = "/sys/devices/system/cpu"

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from whylate.boards.local import LocalBoard
-from whylate.cli.diff import command
+from whylate.cli.compare.diff import command
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure

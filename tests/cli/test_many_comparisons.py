@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from compare_sides import arm
 from whylate.cli import whylate
-from whylate.cli.study_run import _end
-from whylate.cli.study_show import _status
+from whylate.cli.study.run import _end
+from whylate.cli.study.show import _status
 from whylate.compare.runs import Run
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup

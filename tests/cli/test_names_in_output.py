@@ -14,8 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import whylate as package
-from whylate.cli import study_view, whylate
+from whylate.cli import whylate
 from whylate.cli.live import LiveView
+from whylate.cli.study import view as study_view
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.report.plain_console import plain_console

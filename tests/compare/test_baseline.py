@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from compare_sides import arm
-from whylate.cli.baseline import command as baseline
-from whylate.cli.compare import command as compare_verb
+from whylate.cli.compare.baseline import command as baseline
+from whylate.cli.compare.compare import command as compare_verb
 from whylate.compare.baseline import load, path_of, save
 from whylate.compare.judge import compare
 from whylate.compare.question import Question

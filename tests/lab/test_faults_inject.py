@@ -17,8 +17,8 @@ from own_boards import own_boards
 from whylate.boards.board import BoardError, Finished, tell_nobody
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import held
-from whylate.cli import lab_inject
-from whylate.cli.lab_inject import faults, inject
+from whylate.cli.lab import inject as lab_inject
+from whylate.cli.lab.inject import faults, inject
 from whylate.lab.description import virtual_board
 from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import fault, names, use, uses

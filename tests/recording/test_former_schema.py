@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from whylate.cli.report import command
+from whylate.cli.report.report import command
 from whylate.recording.reader import open_recording
 from whylate.recording.workloads import ACTIVATIONS, BENCHMARKS
 

@@ -11,7 +11,7 @@ import pytest
 
 from whylate.boards.board import Board, BoardError
 from whylate.boards.local import LocalBoard
-from whylate.cli.show import show_one, show_several
+from whylate.cli.report.latencies import show_one, show_several
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
 from whylate.recording.workloads.wakeup import Wakeup

@@ -17,7 +17,7 @@ from soak_boards import PANIC, PaperBoard, recording
 from whylate.boards import open as boards_open
 from whylate.cli import interrupt
 from whylate.cli.board import command as board_group
-from whylate.cli.board_soak_table import percent
+from whylate.cli.board.soak_table import percent
 from whylate.recording.reader import Recording
 from whylate.run.progress import Quiet
 from whylate.soak import cycle as soak_cycle

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from whylate.cli.study_run import VariantType
+from whylate.cli.study.run import VariantType
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup

@@ -12,23 +12,23 @@ import sys
 import click
 
 from whylate import __version__
-from whylate.cli.lazy import LazyVerbs
+from whylate.cli.lazy_verbs import LazyVerbs
 
 #: Verb, the module that has it, and the line that `whylate --help` shows of it.
 VERBS = {
     "measure": ("measure", "How late is a board? Measure it and write a report."),
-    "report": ("report", "Show a recording again; recover one whose run was killed."),
+    "report": ("report.report", "Show a recording again; recover one whose run was killed."),
     "import": ("import_files", "Make recordings of other tools' files: cyclictest, rtla, …"),
-    "explain": ("explain", "Why was it late? Where the late activations spent their time."),
-    "compare": ("compare", "Is B better than A? Medians, tails and maxima, run by run."),
-    "bound": ("bound", "How rare is it that something is later than so much?"),
-    "baseline": ("baseline", "Keep runs under a name, to compare later ones with."),
+    "explain": ("explain.explain", "Why was it late? Where the late activations spent their time."),
+    "compare": ("compare.compare", "Is B better than A? Medians, tails and maxima, run by run."),
+    "bound": ("compare.bound", "How rare is it that something is later than so much?"),
+    "baseline": ("compare.baseline", "Keep runs under a name, to compare later ones with."),
     "study": ("study", "Make runs of several variants in turns, until it is decided."),
-    "diff": ("diff", "Show where two repeatable runs part."),
+    "diff": ("compare.diff", "Show where two repeatable runs part."),
     "lab": ("lab", "Make the virtual boards, and try injected faults of latency."),
     "board": ("board", "List boards, switch them, use their consoles, soak them."),
-    "facts": ("facts", "Show what can be read of a board."),
-    "doctor": ("doctor", "What can be measured here, and what spoils its latency."),
+    "facts": ("board.facts", "Show what can be read of a board."),
+    "doctor": ("board.doctor", "What can be measured here, and what spoils its latency."),
     "completion": ("completion", "Print the completion script for bash, zsh or fish."),
 }
 

@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from whylate.cli.app_options import WithCommand, app_of
 from whylate.cli.board_options import kernel_arg_option, smp_option
-from whylate.cli.quantities import ClaimType, Cpus, Duration, Load, RequirementType, SettingType
+from whylate.cli.measure_program import WithCommand, app_of
+from whylate.cli.parameter_types import (
+    ClaimType,
+    Cpus,
+    Duration,
+    Load,
+    RequirementType,
+    SettingType,
+)
 from whylate.cli.trial_options import benchmark_of, trial_options
 from whylate.recording.path_part import path_part
 from whylate.recording.plan import LoadPlan, Setting
@@ -154,8 +161,8 @@ def command(
     from whylate.boards.open import BoardOptions, all_boards, open_board
     from whylate.cli.interrupt import Interrupt
     from whylate.cli.live import BoardsView
-    from whylate.cli.show import show_one, show_several
-    from whylate.cli.show_trials import show_boards
+    from whylate.cli.report.benchmark import show_boards
+    from whylate.cli.report.latencies import show_one, show_several
     from whylate.lab.description import names as virtual_boards
     from whylate.recording.plan import RunPlan
     from whylate.recording.workloads.activations import RecorderPlan

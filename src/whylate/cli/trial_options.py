@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from whylate.cli.quantities import Duration
+from whylate.cli.parameter_types import Duration
 from whylate.recording.workloads import Benchmark
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.clock import CLOCKS, HOWS, Clock

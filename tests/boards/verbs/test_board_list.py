@@ -41,7 +41,7 @@ def test_virtual_boards_are_listed_without_an_image(tmp_path: Path) -> None:
 def test_labgrid_is_not_imported_where_no_bench_is_named(tmp_path: Path) -> None:
     script = (
         "import sys\n"
-        "from whylate.cli.board_list import command\n"
+        "from whylate.cli.board.list_boards import command\n"
         "command([], standalone_mode=False)\n"
         "assert 'labgrid' not in sys.modules\n"
     )

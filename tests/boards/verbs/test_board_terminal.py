@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from whylate.cli.board_run import pass_on
-from whylate.cli.board_terminal import LONGEST_HALF, TerminalFilter
+from whylate.cli.board.run import pass_on
+from whylate.cli.board.terminal_filter import LONGEST_HALF, TerminalFilter
 
 TITLE = b"\x1b]0;owned\x07"
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from whylate.boards import facts as board_facts
 from whylate.boards import open as board_open
 from whylate.boards.board import BoardError, Finished
-from whylate.cli import facts as facts_verb
-from whylate.cli.board_run import run
+from whylate.cli.board import facts as facts_verb
+from whylate.cli.board.run import run
 from whylate.recording.manifest import Fact
 from whylate.run import read
 

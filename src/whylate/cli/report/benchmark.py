@@ -67,7 +67,7 @@ def _shown(
     also: Callable[[Exported], None] | None = None,
 ) -> tuple[dict[str, object], int]:
     """Write the page of a recording, print it unless as JSON; return that and the exit status."""
-    from whylate.cli.show import STATUS
+    from whylate.cli.report.latencies import STATUS
     from whylate.recording.errors import RecordingError
     from whylate.recording.reader import open_recording
     from whylate.report.benchmark import print_benchmark

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from whylate.cli.board_options import board_options
-from whylate.cli.quantities import Duration
+from whylate.cli.parameter_types import Duration
 
 if TYPE_CHECKING:
     from whylate.boards.board import Board, Power, Tell

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from whylate.cli.board_options import board_options
+from whylate.cli.parameter_types import Duration, Load
 from whylate.cli.print_json import print_json
-from whylate.cli.quantities import Duration, Load
 from whylate.recording.plan import LoadPlan
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def soak(
     Exit status: 0 the soak came to its end and no cycle failed, 1 a cycle failed, 3 no cycle came
     to its end, or the soak was ended early and none had failed until then.
     """
-    from whylate.cli.board_soak_table import print_table
+    from whylate.cli.board.soak_table import print_table
     from whylate.soak.journal import read_soak
     from whylate.soak.summary import summarize
 
@@ -124,7 +124,7 @@ def soak(
 
 def _told(summary: SoakSummary, goal: Goal | None, ended: Ended | None) -> str:
     """Return why the soak ended, as a user is told; empty where it reached its goal."""
-    from whylate.cli.board_soak_table import duration
+    from whylate.cli.board.soak_table import duration
 
     if goal is None or ended is None or ended == "done":
         return ""

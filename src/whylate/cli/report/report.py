@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.quantities import RequirementType
+from whylate.cli.parameter_types import RequirementType
 from whylate.cli.trial_options import PREDICTED
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ def command(
     A recording whose run was killed is first recovered from its journal. Of an imported one there
     is what the other tool told, and no page.
     """
-    from whylate.cli.show import show
-    from whylate.cli.show_trials import show_trials
+    from whylate.cli.report.benchmark import show_trials
+    from whylate.cli.report.latencies import show
     from whylate.recording.foreign.imported import is_imported
     from whylate.recording.reader import open_recording
 
     if is_imported(directory):
-        from whylate.cli.report_imported import report_imported
+        from whylate.cli.report.imported import report_imported
 
         others = {"--output": page, "--bencher": bencher, "--kcidb": kcidb, "--build": build_id,
                   "--lava": as_lava or None}  # fmt: skip

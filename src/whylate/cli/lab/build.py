@@ -1,21 +1,14 @@
-"""`whylate lab`: the virtual boards' images, and injected faults of latency."""
+"""`whylate lab build`: the images of the virtual boards."""
 
 from __future__ import annotations
 
 import click
 
-from whylate.cli.lab_inject import faults, inject
 
-
-@click.group(name="lab")
-def command() -> None:
-    """Make the virtual boards, and try injected faults of latency on them."""
-
-
-@command.command(name="build")
+@click.command(name="build")
 @click.argument("boards", nargs=-1)
 @click.option("--update", is_flag=True, help="Look for newer packages first.")
-def build_boards(boards: tuple[str, ...], update: bool) -> None:
+def command(boards: tuple[str, ...], update: bool) -> None:
     """Fetch kernels and make the images of BOARDS, or of all virtual boards.
 
     Kernels and busybox come from Debian's packages, which are fetched with apt and unpacked below
@@ -40,7 +33,3 @@ def build_boards(boards: tuple[str, ...], update: bool) -> None:
         with building(cache_directory(), tell):
             image = build(board, tell, update=update)
         click.echo(f"{name:16} Linux {image.release}")
-
-
-command.add_command(faults)
-command.add_command(inject)

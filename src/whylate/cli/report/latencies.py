@@ -39,7 +39,7 @@ def show_one(
     if not outcome.recorded and outcome.error is not None:
         raise outcome.error
     if outcome.job.plan.benchmark is not None:
-        from whylate.cli.show_trials import show_trials
+        from whylate.cli.report.benchmark import show_trials
 
         status = show_trials(outcome.job.directory, as_json=as_json, predict=predict)
     else:

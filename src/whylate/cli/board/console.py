@@ -17,9 +17,9 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from whylate.cli.board.terminal_filter import TerminalFilter
 from whylate.cli.board_options import board_options
-from whylate.cli.board_terminal import TerminalFilter
-from whylate.cli.quantities import Duration
+from whylate.cli.parameter_types import Duration
 
 if TYPE_CHECKING:
     from whylate.boards.board import Board, Console

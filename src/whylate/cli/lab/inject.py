@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.quantities import Duration
+from whylate.cli.parameter_types import Duration
 
 if TYPE_CHECKING:
     from whylate.lab.faults.catalogue import Fault

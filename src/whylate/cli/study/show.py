@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.fail_on import UNKNOWN, fail_on_option, status_of
+from whylate.cli.compare.fail_on import UNKNOWN, fail_on_option, status_of
 from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.parameter_types import ClaimType, Duration
 from whylate.cli.print_json import print_json
-from whylate.cli.quantities import ClaimType, Duration
 
 if TYPE_CHECKING:
     from rich.console import Console

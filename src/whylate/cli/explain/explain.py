@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.parameter_types import Duration
 from whylate.cli.print_json import print_json
-from whylate.cli.quantities import Duration
 
 if TYPE_CHECKING:
     from whylate.causes.answer import Story
@@ -73,7 +73,7 @@ def command(
     Exit status 3: it cannot be explained, and why.
     """
     if imported is not None and directory is None and perfetto is None:
-        from whylate.cli.explain_import import explain_import
+        from whylate.cli.explain.trace import explain_import
 
         sys.exit(explain_import(imported, names, pids, threshold_ns, stories, as_json=as_json))
     if directory is None or imported is not None or names or pids:
@@ -82,7 +82,7 @@ def command(
             "--perfetto is for recordings"
         )
     if what is not None:
-        from whylate.cli.explain_experiment import explain_experiment
+        from whylate.cli.explain.experiment import explain_experiment
 
         if stories or perfetto is not None:
             raise click.UsageError("--worst and --perfetto are not for an --experiment")
@@ -110,7 +110,7 @@ def command(
                     "it, and explain --import reads traces")  # fmt: skip
     recording = open_recording(directory)
     if recording.manifest.plan.benchmark is not None:
-        from whylate.cli.explain_trials import explain_trials
+        from whylate.cli.explain.benchmark import explain_trials
 
         if stories or perfetto is not None or threshold_ns is not None:
             raise click.UsageError(

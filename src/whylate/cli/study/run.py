@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whylate.cli.fail_on import UNKNOWN, fail_on_option
-from whylate.cli.lost_boards import say_lost
-from whylate.cli.quantities import Duration, Load
+from whylate.cli.compare.fail_on import UNKNOWN, fail_on_option
+from whylate.cli.parameter_types import Duration, Load
+from whylate.cli.study.lost_boards import say_lost
 
 if TYPE_CHECKING:
     from whylate.study.plan_file import PlanFile
@@ -100,7 +100,7 @@ def command(
     """
     from whylate.boards.open import BoardOptions, open_board
     from whylate.cli.interrupt import Interrupt
-    from whylate.cli.study_view import StudyView
+    from whylate.cli.study.view import StudyView
     from whylate.study.carry_out import run_study
     from whylate.study.journal import StudyJournal
     from whylate.study.plan_file import PlanFile, plan_of, read_plan_file
@@ -162,7 +162,7 @@ def _looks(text: str | None) -> list[int] | None:
 def _end(
     directory: Path, lost: Mapping[str, str], fail_on: Collection[str], *, as_json: bool
 ) -> int:
-    from whylate.cli.study_show import show_study
+    from whylate.cli.study.show import show_study
 
     status = show_study(directory, fail_on, as_json=as_json)
     say_lost(lost)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.fail_on import fail_on_option, status_of
+from whylate.cli.compare.fail_on import fail_on_option, status_of
+from whylate.cli.compare.sides import Margin, Where
 from whylate.cli.print_json import print_json
-from whylate.cli.sides import Margin, Where
 
 if TYPE_CHECKING:
-    from whylate.cli.sides import Compared
+    from whylate.cli.compare.sides import Compared
     from whylate.compare.model import Comparison
 
 
@@ -81,7 +81,7 @@ def command(
     differs by more than runs of one side do is called better or worse. Exit status 0, also where it
     is inconclusive, 1 at a verdict of --fail-on, 3 where there is no verdict.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
-    from whylate.cli.sides import comparisons_of
+    from whylate.cli.compare.sides import comparisons_of
     from whylate.compare.cautions import UnequalError
     from whylate.compare.question import Question
 

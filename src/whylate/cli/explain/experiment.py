@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whylate.cli.lost_boards import say_lost
 from whylate.cli.print_json import print_json
+from whylate.cli.study.lost_boards import say_lost
 
 if TYPE_CHECKING:
     from whylate.boards.board import Board
@@ -34,7 +34,7 @@ def explain_experiment(
     from whylate.causes.answer import answer_of
     from whylate.cli.imported import refuse_imported
     from whylate.cli.interrupt import Interrupt
-    from whylate.cli.study_view import StudyView
+    from whylate.cli.study.view import StudyView
     from whylate.recording.path_part import path_part
     from whylate.recording.reader import open_recording
     from whylate.report.experiment import print_experiment

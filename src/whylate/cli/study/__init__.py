@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from whylate.cli.lazy import LazyVerbs
+from whylate.cli.lazy_verbs import LazyVerbs
 
 #: Verb, the module that has it, and the line that `whylate study --help` shows of it.
 VERBS = {
-    "run": ("study_run", "Make the runs of a study, or go on with them."),
-    "show": ("study_show", "Show how a study stands."),
+    "run": ("study.run", "Make the runs of a study, or go on with them."),
+    "show": ("study.show", "Show how a study stands."),
 }
 
 

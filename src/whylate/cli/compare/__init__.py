@@ -1,0 +1,1 @@
+"""Verbs that compare recordings: compare, baseline, bound, diff."""

@@ -1,0 +1,1 @@
+"""`whylate explain`: why was it late?"""

@@ -1,0 +1,19 @@
+"""`whylate lab`: the virtual boards' images, and injected faults of latency."""
+
+from __future__ import annotations
+
+import click
+
+from whylate.cli.lazy_verbs import LazyVerbs
+
+#: Verb, the module that has it, and the line that `whylate lab --help` shows of it.
+VERBS = {
+    "build": ("lab.build", "Fetch kernels and make the images of virtual boards."),
+    "faults": ("lab.inject", "List the injected faults, or describe one."),
+    "inject": ("lab.inject", "Inject faults into a board in real time, and report what they did."),
+}
+
+
+@click.group(name="lab", cls=LazyVerbs, verbs=VERBS)
+def command() -> None:
+    """Make the virtual boards, and try injected faults of latency on them."""

@@ -1,0 +1,1 @@
+"""`whylate report`, and printing recordings for the verbs that make them."""
