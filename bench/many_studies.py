@@ -12,7 +12,7 @@ from whylate.run.progress import Observer, Quiet
 from whylate.stats.limits import binomial_limits
 from whylate.study.carry_out import Open, run_study
 from whylate.study.journal import StudyJournal
-from whylate.study.model import Place, StudyPlan
+from whylate.study.model import PlannedRun, StudyPlan
 from whylate.study.results.evidence import Key, Standing
 
 
@@ -24,13 +24,13 @@ class Silent:
         del board
         return Quiet()
 
-    def begins(self, place: Place) -> None:
+    def run_begins(self, place: PlannedRun) -> None:
         """Ignore it."""
 
-    def says(self, text: str) -> None:
+    def log(self, text: str) -> None:
         """Ignore it."""
 
-    def stands(self, standings: Mapping[Key, Standing]) -> None:
+    def show_standings(self, standings: Mapping[Key, Standing]) -> None:
         """Ignore it."""
 
 
@@ -42,7 +42,9 @@ def verdicts(plan: StudyPlan, open_board: Open) -> dict[str, Comparison]:
         if result.lost or result.stopped:
             sys.exit(f"a study is not whole: {result.lost}")
     return {
-        key.variant: one.found for key, one in result.standings.items() if one.found is not None
+        key.variant: one.comparison
+        for key, one in result.standings.items()
+        if one.comparison is not None
     }
 
 

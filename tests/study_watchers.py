@@ -5,21 +5,21 @@ from __future__ import annotations
 from whylate.run.progress import Observer, Quiet
 
 
-class Telling:
+class StudyLog:
     """Keeps what is said of a study."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.lines: list[str] = []
 
     def observer(self, board: str) -> Observer:
         del board
         return Quiet()
 
-    def begins(self, place: object) -> None:
+    def run_begins(self, place: object) -> None:
         """Ignore it."""
 
-    def stands(self, standings: object) -> None:
+    def show_standings(self, standings: object) -> None:
         """Ignore it."""
 
-    def says(self, text: str) -> None:
-        self.said.append(text)
+    def log(self, text: str) -> None:
+        self.lines.append(text)

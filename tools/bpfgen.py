@@ -160,7 +160,7 @@ def relocations_of(sections: list[Section], index: int) -> list[tuple[int, int, 
     ]
 
 
-def place_of(symbol: Symbol, user: str) -> str:
+def recording_path(symbol: Symbol, user: str) -> str:
     """Return what the loader puts where that symbol is used."""
     if symbol.name not in PLACES:
         sys.exit(f"bpfgen: {user} uses {symbol.name}: the loader does not know it")
@@ -178,7 +178,7 @@ def functions_of(sections: list[Section], types: bytes) -> dict[int, Function]:
             continue
         end = symbol.offset + symbol.size
         places = [
-            ((offset - symbol.offset) // 8, place_of(symbols[number], symbol.name))
+            ((offset - symbol.offset) // 8, recording_path(symbols[number], symbol.name))
             for offset, _, number in relocations_of(sections, index)
             if symbol.offset <= offset < end
         ]
@@ -236,7 +236,7 @@ def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
             if kind_of_use == R_BPF_64_32:
                 calls[offset] = symbols[number].offset
             else:
-                places.append((offset // 8, place_of(symbols[number], names[0])))
+                places.append((offset // 8, recording_path(symbols[number], names[0])))
         code, more_places, more_functions = link(section.data, calls, called)
         (function,) = struct.unpack_from("<I", types[section.name][1], 4)
         size, records = changes.get(section.name, (CORE_RELO.size, b""))

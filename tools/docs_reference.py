@@ -17,13 +17,13 @@ from whylate.cli import whylate
 from whylate.recording.manifest import Manifest
 from whylate.soak.model import Cycle, SoakPlan
 from whylate.soak.summary import SoakSummary
-from whylate.study.model import Done, StudyPlan
+from whylate.study.model import FinishedRun, StudyPlan
 
 #: File that holds such an object, what it is, and its type.
 DOCUMENTS: dict[str, tuple[str, type[msgspec.Struct]]] = {
     "manifest.json": ("A recording: the plan, the sample accounting, the facts.", Manifest),
     "study.json": ("A study's plan, as `whylate study run` resolved it.", StudyPlan),
-    "runs.jsonl": ("One line of a study's journal: one run.", Done),
+    "runs.jsonl": ("One line of a study's journal: one run.", FinishedRun),
     "soak.json": ("A soak's plan.", SoakPlan),
     "cycles.jsonl": ("One line of a soak's journal: one power cycle.", Cycle),
     "soak-summary.json": ("The output of `whylate board soak --json`, in part.", SoakSummary),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 from truth_case import Case
 from truth_known import known
-from truth_runs import open_made, place_of
+from truth_runs import open_made, recording_path
 
 from whylate.causes.answer import Answer as Explained
 from whylate.causes.answer import answer_of
@@ -109,7 +109,7 @@ def mark(case: Case) -> Marked:
     """Explain a case that was made, and mark the answer; raises RunFailedError."""
     recording = open_made(case)
     explained = answer_of(recording, stories=1 << 30)
-    logs = unpack((place_of(case) / FAULTS).read_bytes()) if case.causes else []
+    logs = unpack((recording_path(case) / FAULTS).read_bytes()) if case.causes else []
     shares = [_share(one) for one in explained.population.causes] if explained.population else []
     weighted, p95 = unexplained(explained)
     found = explained.population

@@ -73,7 +73,7 @@ def _sources(path: Path) -> set[Path]:
     return found
 
 
-def place_of(case: Case) -> Path:
+def recording_path(case: Case) -> Path:
     """Return the directory of a case's recording."""
     asked = repr(request_of(case, clean_ns(case.rig) if case.causes else 0))
     key = hashlib.sha256(asked.encode()).hexdigest()[:8]
@@ -84,7 +84,7 @@ def is_made(case: Case) -> bool:
     """Whether a case has its recording."""
     if case.causes and not is_made(reference(case.rig)):
         return False
-    return (place_of(case) / "manifest.json").exists()
+    return (recording_path(case) / "manifest.json").exists()
 
 
 def reference(rig: Rig) -> Case:
@@ -94,7 +94,7 @@ def reference(rig: Rig) -> Case:
 
 def clean_ns(rig: Rig) -> int:
     """Return p99.9 of a rig without a cause; its reference must be made."""
-    return _clean_ns(place_of(reference(rig)))
+    return _clean_ns(recording_path(reference(rig)))
 
 
 @cache
@@ -107,7 +107,7 @@ def make(case: Case) -> Recording:
     """Make a case's run, or open what was kept of it; raises RunFailedError."""
     if case.causes:
         make(reference(case.rig))
-    place = place_of(case)
+    place = recording_path(case)
     if not (place / "manifest.json").exists():
         _run(case, place)
     return open_made(case)
@@ -116,7 +116,7 @@ def make(case: Case) -> Recording:
 def open_made(case: Case) -> Recording:
     """Open the recording of a case that was made; raises RunFailedError."""
     try:
-        return open_recording(place_of(case))
+        return open_recording(recording_path(case))
     except RecordingError as error:
         raise RunFailedError(str(error)) from None
 

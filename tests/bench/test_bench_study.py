@@ -16,7 +16,7 @@ from bench_files import POWER, SERIAL, environment, power_port, serial_port, tar
 from bench_line import SerialLine
 from bench_supplies import Strip, strip
 
-from study_watchers import Telling
+from study_watchers import StudyLog
 from whylate.boards.labgrid.board import BenchOptions
 from whylate.boards.labgrid.open import labgrid_board
 from whylate.recording.workloads.wakeup import Wakeup
@@ -26,7 +26,7 @@ from whylate.study.carry_out import Result, run_study
 from whylate.study.journal import StudyJournal
 from whylate.study.model import LoadSet, Stop, StudyPlan, Variant
 from whylate.study.order import round_of
-from whylate.study.restore.cards import Cards, image_sums
+from whylate.study.restore.cards import Cards, hash_images
 
 pytestmark = [
     pytest.mark.skipif(not can_loop(), reason="needs root and loop devices"),
@@ -65,23 +65,23 @@ class Bench:
             loads=[LoadSet("looking", [parse_load(f"cmd:{self.directory}/look")])],
             stop=Stop("runs", [2]),
             cpus=[0],
-            image_sha256=image_sums(variants),
+            image_sha256=hash_images(variants),
         )
 
     def carry_out(
         self, plan: StudyPlan, stopped: Callable[[], bool] = lambda: False
     ) -> tuple[Result, list[str]]:
-        telling, path = Telling(), self.environment()
+        log, path = StudyLog(), self.environment()
         with StudyJournal(self.directory / "study", plan) as journal:
             result = run_study(
                 journal,
                 plan,
                 lambda name, _: labgrid_board(name, path, options=BenchOptions(boot_s=20.0)),
-                telling,
+                log,
                 stopped,
             )
             self.made = [one.variant for one in journal.done if not one.failed]
-        return result, telling.said
+        return result, log.lines
 
     @property
     def seen(self) -> list[str]:

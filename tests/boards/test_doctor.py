@@ -217,7 +217,7 @@ def captured_board(monkeypatch: pytest.MonkeyPatch) -> None:
         assert requests
         return changed(before(), hostile), GUEST
 
-    def read_and_try(
+    def read_board_and_recorder(
         board: Board, requests: Sequence[FileRequest], tell: Tell
     ) -> tuple[Snapshot, ProbeFacts, RecorderReport]:
         report = RecorderReport(None, "bpf: [red]\x1b[2Jevil[/red]", 0, [], 0, 0, 0, 0, None, None)
@@ -225,7 +225,7 @@ def captured_board(monkeypatch: pytest.MonkeyPatch) -> None:
 
     module = ModuleType("whylate.run.read")
     module.read_board = read_board  # type: ignore[attr-defined]
-    module.read_and_try = read_and_try  # type: ignore[attr-defined]
+    module.read_board_and_recorder = read_board_and_recorder  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "whylate.run.read", module)
 
 

@@ -19,9 +19,9 @@ from whylate.compare.runs import Run
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.study.journal import StudyJournal, read_study
-from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant
+from whylate.study.model import FinishedRun, LoadSet, Stop, StudyPlan, Variant
 from whylate.study.results import evidence
-from whylate.study.results.effects import Effect, EffectsOf
+from whylate.study.results.effects import BoardEffects, Effect
 
 EACH = "each at 5 % by itself: of equal sides about one in twenty is called better or worse."
 
@@ -89,7 +89,9 @@ def study(
                 for number in range(made):
                     for name in runs:
                         recording = f"{name}/{number}"
-                        journal.append(Done(board, "idle", name, number + 1, recording, "", 1.0))
+                        journal.append(
+                            FinishedRun(board, "idle", name, number + 1, recording, "", 1.0)
+                        )
         return directory
 
     return make
@@ -102,7 +104,7 @@ def test_an_inconclusive_study_is_not_decided(
     found = run("study", "show", directory, "--json")
     (one,) = json.loads(found.stdout)["comparisons"]
     assert one["over"]
-    assert one["found"]["verdict"] == "inconclusive"
+    assert one["comparison"]["verdict"] == "inconclusive"
     assert found.exit_code == 3
     assert run("study", "show", directory, "--fail-on", "inconclusive").exit_code == 1
     assert run("study", "show", directory, "--fail-on", "worse").exit_code == 3
@@ -113,7 +115,7 @@ def test_a_study_fails_at_the_verdict_that_was_asked_to_fail(
 ) -> None:
     directory = study(tmp_path / "s", monkeypatch)(1.5)
     found = run("study", "show", directory, "--json")
-    assert json.loads(found.stdout)["comparisons"][0]["found"]["verdict"] == "worse"
+    assert json.loads(found.stdout)["comparisons"][0]["comparison"]["verdict"] == "worse"
     assert found.exit_code == 0
     assert run("study", "show", directory, "--fail-on", "worse").exit_code == 1
     assert run("study", "show", directory, "--fail-on", "better").exit_code == 0
@@ -151,7 +153,8 @@ def test_a_study_of_factors_is_decided_where_its_effects_are_told(
 ) -> None:
     directory = study(tmp_path / "s", monkeypatch)(1.0)
     plan, done = read_study(directory)
-    standing = evidence.Evidence(directory, plan).of(evidence.Key("pc0", "idle", "other"), done)
-    told = EffectsOf("pc0", "idle", 8, [Effect(["a"], {}, 0.5)])
+    key = evidence.Key("pc0", "idle", "other")
+    standing = evidence.Evidence(directory, plan).standing(key, done)
+    told = BoardEffects("pc0", "idle", 8, [Effect(["a"], {}, 0.5)])
     assert _status([standing], [told], ()) == 0
     assert _status([standing], [replace(told, why_not="two whole rounds are the least")], ()) == 3

@@ -21,7 +21,7 @@ from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.report.plain_console import plain_console
 from whylate.study.journal import StudyJournal
-from whylate.study.model import LoadSet, Place, Stop, StudyPlan, Variant
+from whylate.study.model import LoadSet, PlannedRun, Stop, StudyPlan, Variant
 from whylate.study.results.evidence import Key, Standing
 
 ADDRESS = "ssh://root@[fe80::1]"
@@ -82,8 +82,8 @@ def test_a_running_study_shows_its_names(
         monkeypatch.setenv("TTY_COMPATIBLE", terminal)
         monkeypatch.setenv("NO_COLOR", "1")
         with study_view.StudyView(plan) as view:
-            view.begins(Place(ADDRESS, "[red]", "[/b]\x1b", 1))
-            view.stands({Key(ADDRESS, "[red]", "[/b]\x1b"): Standing(
+            view.run_begins(PlannedRun(ADDRESS, "[red]", "[/b]\x1b", 1))
+            view.show_standings({Key(ADDRESS, "[red]", "[/b]\x1b"): Standing(
                 Key(ADDRESS, "[red]", "[/b]\x1b"), 0, 0, None, over=False)})  # fmt: skip
         shown = capfd.readouterr().err
         assert rf"{ADDRESS}: round 1 of at most 4, [red], [/b]\x1b" in shown

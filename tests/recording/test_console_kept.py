@@ -31,7 +31,7 @@ from whylate.recording.journal import OPENING, Opening
 from whylate.recording.manifest import SCHEMA_VERSION, Manifest
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.run.console import console_kept
+from whylate.run.console import copy_console
 from whylate.wire.frame import encode_frame
 
 NOISE = b"eth0: babble\n" * 100
@@ -295,7 +295,7 @@ def kept(tmp_path: Path, said: bytes, meanwhile: Callable[[], None] = lambda: No
     log = tmp_path / "log"
     log.write_bytes(said)
     board = cast(Board, PaperBoard(log, framed=True))
-    with console_kept(board, tmp_path):
+    with copy_console(board, tmp_path):
         meanwhile()
     return read_console(tmp_path) or b""
 
@@ -324,6 +324,6 @@ def test_the_last_words_are_kept_though_whylate_is_killed(tmp_path: Path) -> Non
 def test_a_console_without_frames_is_kept_as_it_is(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_bytes(FRAME + PANIC)
-    with console_kept(cast(Board, PaperBoard(log, framed=False)), tmp_path):
+    with copy_console(cast(Board, PaperBoard(log, framed=False)), tmp_path):
         pass
     assert read_console(tmp_path) == FRAME + PANIC

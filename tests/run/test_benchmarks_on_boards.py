@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from benchmark_plans import benchmark
 from own_boards import own_boards
-from study_watchers import Telling
+from study_watchers import StudyLog
 from whylate.boards.board import tell_nobody
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
@@ -30,7 +30,7 @@ from whylate.run.progress import Quiet
 from whylate.study.carry_out import run_study
 from whylate.study.journal import StudyJournal
 from whylate.study.model import Stop
-from whylate.study.plan_file import plan_of, read_plan_file
+from whylate.study.plan_file import read_plan_file, resolve_plan
 from whylate.summary.benchmarks.model import BenchmarkSummary, PointFigures
 from whylate.summary.workloads import summarize_benchmark
 
@@ -152,23 +152,23 @@ def test_the_hpet_of_the_pc_costs_more_than_its_tsc(tmp_path: Path) -> None:
 def test_a_study_of_the_clock_sources_of_the_pc(tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(CLOCK_STUDY)
     # Two rounds, for the time that boards take: they bear no verdict, and the figures beside it.
-    plan = replace(plan_of(read_plan_file(tmp_path / "plan.toml")), stop=Stop("runs", [2]))
+    plan = replace(resolve_plan(read_plan_file(tmp_path / "plan.toml")), stop=Stop("runs", [2]))
     with own_boards("pc"), StudyJournal(tmp_path / "s", plan) as journal:
         result = run_study(
             journal,
             plan,
             lambda name, words: open_board(name, BoardOptions(plan.smp, words)),
-            Telling(),
+            StudyLog(),
             lambda: False,
         )
     (one,) = result.standings.values()
-    found = one.found
-    assert found is not None
-    assert "the smallest p that could come out" in found.why
-    (row,) = found.statistics
+    comparison = one.comparison
+    assert comparison is not None
+    assert "the smallest p that could come out" in comparison.why
+    (row,) = comparison.statistics
     # Which of two emulated devices costs more is the host's affair.
     assert row.ratio is not None
-    assert "clock source is hpet in hpet and acpi_pm in acpi_pm" in found.cautions
+    assert "clock source is hpet in hpet and acpi_pm in acpi_pm" in comparison.cautions
     sides = [str(tmp_path / "s" / "runs" / "pc" / "idle" / name) for name in ("hpet", "acpi_pm")]
     by_hand = CliRunner().invoke(whylate, ["compare", *sides, "--json"])
     assert json.loads(by_hand.stdout)["statistics"][0]["ratio"] == row.ratio

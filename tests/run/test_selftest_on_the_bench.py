@@ -11,7 +11,7 @@ import pytest
 
 from whylate.boards.board import tell_nobody
 from whylate.boards.ready import held
-from whylate.run.selftest import Tried, selftest
+from whylate.run.selftest import StepResult, selftest
 
 pytest.importorskip("labgrid")
 sys.path.append(str(Path(__file__).parents[1] / "bench"))
@@ -71,7 +71,7 @@ def says(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     return str(request.param)
 
 
-def tried(board: LabgridBoard) -> dict[str, Tried]:
+def tried(board: LabgridBoard) -> dict[str, StepResult]:
     with held(board, tell_nobody):
         return {one.name: one for one in selftest(board, tell_nobody)}
 

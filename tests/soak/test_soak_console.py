@@ -13,7 +13,7 @@ import pytest
 from whylate.probe.client import Stream
 from whylate.recording.console import CUT, read_console
 from whylate.recording.crashes import find_crashes
-from whylate.run.console import console_kept
+from whylate.run.console import copy_console
 from whylate.soak.board import CycleBoard
 from whylate.soak.console import TEXT, ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.soak.cycle import CycleRunner
@@ -163,7 +163,7 @@ def test_words_of_a_crash_in_a_frames_payload_are_none(framed: FramedConsole) ->
 def test_a_run_of_a_cycle_keeps_no_frames(framed: FramedConsole, tmp_path: Path) -> None:
     with tail_of(framed) as tail:
         board = CycleBoard(cast(Any, None), TailedConsole(framed, tail))
-        with console_kept(board, tmp_path):
+        with copy_console(board, tmp_path):
             framed.say(b"boot\r\n" + frames(1) + PANIC)
     assert read_console(tmp_path) == b"boot\r\n" + PANIC
 

@@ -15,9 +15,9 @@ from whylate.recording.workloads.command import CommandPoint
 from whylate.recording.workloads.memory import MemoryPoint
 from whylate.recording.workloads.switch import SwitchPoint
 from whylate.run.errors import RequestError
-from whylate.run.knobs.apply import apply
+from whylate.run.knobs.apply import apply_knobs
 from whylate.study.model import StudyPlan
-from whylate.study.plan_file import plan_of, read_plan_file
+from whylate.study.plan_file import read_plan_file, resolve_plan
 from whylate.study.workload import request
 
 TWO = "[variants.a]\n[variants.b]\n'workload:pages' = 'thp'\n"
@@ -27,7 +27,7 @@ MEMORY = "runs = 6\n[memory]\nops = ['copy']\nsizes = ['1M', 4096]\n"
 def read(tmp_path: Path, text: str) -> StudyPlan:
     file = tmp_path / "plan.toml"
     file.write_text(text)
-    return plan_of(read_plan_file(file))
+    return resolve_plan(read_plan_file(file))
 
 
 def test_a_table_says_what_each_run_measures(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_a_table_says_what_each_run_measures(tmp_path: Path) -> None:
     assert plan.benchmark is not None
     assert plan.benchmark.points == [MemoryPoint("copy", 1 << 20), MemoryPoint("copy", 4096)]
     assert plan.margins == {"copy 1 MiB": 1.05}
-    applied = apply(request(plan), plan.variants[1].knobs)
+    applied = apply_knobs(request(plan), plan.variants[1].knobs)
     measured = applied.plan.benchmark
     assert measured is not None
     assert {point.pages for point in measured.points if isinstance(point, MemoryPoint)} == {"thp"}
@@ -90,7 +90,7 @@ def test_variables_and_priority_are_of_the_benchmark(tmp_path: Path) -> None:
     rings = read(tmp_path, "[switch]\n[variants.a]\n[variants.b]\npriority = 3\n")
     assert rings.benchmark is not None
     assert rings.benchmark.points == [SwitchPoint(2)]
-    applied = apply(request(rings), rings.variants[1].knobs).plan.benchmark
+    applied = apply_knobs(request(rings), rings.variants[1].knobs).plan.benchmark
     assert applied is not None
     assert applied.priority == 3
 
@@ -112,11 +112,11 @@ def test_a_study_of_memory_says_what_its_sources_really_were(tmp_path: Path) -> 
     )  # fmt: skip
     (found,) = json.loads(done.stdout)["comparisons"]
     assert found["rounds"] == 6, done.stderr
-    (row,) = found["found"]["statistics"]
+    (row,) = found["comparison"]["statistics"]
     assert (row["name"], row["unit"], row["higher_is_better"]) == ("copy 1 MiB", "GB/s", True)
     assert row["low"] <= row["ratio"] <= row["high"]
     # Which is faster is this machine's matter; what the one source really is stands beside it.
-    assert any("zero page" in text for text in found["found"]["cautions"])
+    assert any("zero page" in text for text in found["comparison"]["cautions"])
     page = (directory / "report.html").read_text()
     assert "copy 1 MiB of each run" in page
     sides = [str(directory / "runs" / "local" / "idle" / name) for name in ("written", "untouched")]
@@ -124,7 +124,7 @@ def test_a_study_of_memory_says_what_its_sources_really_were(tmp_path: Path) -> 
         [*whylate, "compare", *sides, "--json"],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-    assert json.loads(alone.stdout)["p"] == found["found"]["p"]
+    assert json.loads(alone.stdout)["p"] == found["comparison"]["p"]
 
 
 def test_runs_of_different_workloads_are_not_compared(tmp_path: Path) -> None:

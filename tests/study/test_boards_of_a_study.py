@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from own_boards import own_boards
-from study_watchers import Telling
+from study_watchers import StudyLog
 from whylate.boards.board import tell_nobody
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.qemu.board import QemuBoard
@@ -26,10 +26,10 @@ from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
-from whylate.run.knobs.commands import OwnKnob
+from whylate.run.knobs.commands import CommandKnob
 from whylate.study.carry_out import Result, run_study
 from whylate.study.journal import JOURNAL, StudyJournal, read_study
-from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant
+from whylate.study.model import FinishedRun, LoadSet, Stop, StudyPlan, Variant
 
 pytestmark = pytest.mark.qemu
 
@@ -51,11 +51,11 @@ def switch_on(name: str) -> QemuBoard:
     return board
 
 
-def lines(directory: Path) -> list[Done]:
+def lines(directory: Path) -> list[FinishedRun]:
     return read_study(directory)[1] if (directory / JOURNAL).exists() else []
 
 
-def kept(directory: Path) -> list[Done]:
+def kept(directory: Path) -> list[FinishedRun]:
     """Return the runs that count: a starved host may have let one begin late, and made another."""
     return [one for one in lines(directory) if not one.failed]
 
@@ -111,7 +111,7 @@ def test_a_board_that_is_lost_keeps_what_it_has_and_the_other_goes_on(tmp_path: 
     assert Counter(one.board for one in kept(study)) == {LOST: 12, KEPT: 12}
 
 
-def plan(*variants: Variant, rounds: int = 2, **more: OwnKnob) -> StudyPlan:
+def plan(*variants: Variant, rounds: int = 2, **more: CommandKnob) -> StudyPlan:
     return StudyPlan(
         workload=Wakeup(duration_ns=200_000_000, interval_ns=1_000_000, priority=80),
         boards=[LOST],
@@ -123,17 +123,17 @@ def plan(*variants: Variant, rounds: int = 2, **more: OwnKnob) -> StudyPlan:
     )
 
 
-def carried_out(directory: Path, wanted: StudyPlan) -> tuple[Result, Telling]:
-    telling = Telling()
+def carried_out(directory: Path, wanted: StudyPlan) -> tuple[Result, StudyLog]:
+    log = StudyLog()
     with StudyJournal(directory, wanted) as journal:
         result = run_study(
             journal,
             wanted,
             lambda name, words: open_board(name, BoardOptions(wanted.smp, words)),
-            telling,
+            log,
             lambda: False,
         )
-    return result, telling
+    return result, log
 
 
 def fact(manifest: Manifest, name: str) -> object:
@@ -146,13 +146,13 @@ def test_a_board_boots_for_each_run_that_a_kernel_or_its_command_line_needs_it_f
     wanted = plan(
         Variant("base"),
         Variant("rt", {"kernel": "rt", "cmdline:skew_tick": "1", "command:note": "it's new"}),
-        note=OwnKnob("cat /note", "sh -c 'echo \"$1\" >/note' sh {value}"),
+        note=CommandKnob("cat /note", "sh -c 'echo \"$1\" >/note' sh {value}"),
     )
     files = wanted.knobs["note"]
     with pytest.raises(RequestError, match=r"variant rt on virt-arm64: knob command:note: cat "):
         # There is no such file, and that is said before anything is measured.
         carried_out(tmp_path / "none", wanted)
-    there = OwnKnob("sh -c 'cat /note 2>/dev/null || echo none'", files.write)
+    there = CommandKnob("sh -c 'cat /note 2>/dev/null || echo none'", files.write)
     wanted = plan(*wanted.variants, note=there)
     result, _ = carried_out(tmp_path / "s", wanted)
     assert not result.lost
@@ -168,9 +168,9 @@ def test_a_board_boots_for_each_run_that_a_kernel_or_its_command_line_needs_it_f
         assert isinstance(line, list)
         assert ("skew_tick=1" in line) == rt
     (standing,) = result.standings.values()
-    assert standing.found is not None
-    assert (standing.found.first.boots, standing.found.second.boots) == (2, 2)
-    assert any(f"{LOST}-rt in rt" in text for text in standing.found.cautions)
+    assert standing.comparison is not None
+    assert (standing.comparison.first.boots, standing.comparison.second.boots) == (2, 2)
+    assert any(f"{LOST}-rt in rt" in text for text in standing.comparison.cautions)
 
 
 def test_a_board_that_does_not_boot_for_its_command_line_ends_the_study(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from whylate.compare.runs import Run
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.stats.run_statistics import Value
-from whylate.study.model import Done, Factor, LoadSet, Stop, StudyPlan, Variant
+from whylate.study.model import Factor, FinishedRun, LoadSet, Stop, StudyPlan, Variant
 from whylate.study.results import evidence
-from whylate.study.results.effects import effects_of
+from whylate.study.results.effects import estimate_effects
 from whylate.study.results.evidence import Evidence
 
 ROUNDS = 6
@@ -28,7 +28,7 @@ PLAN = StudyPlan(
     stop=Stop("runs", [ROUNDS]),
 )
 DONE = [
-    Done("pc", "idle", one.name, number, f"{one.name}/{number - 1}", f"{number}", 1.0)
+    FinishedRun("pc", "idle", one.name, number, f"{one.name}/{number - 1}", f"{number}", 1.0)
     for number in range(1, ROUNDS + 1)
     for one in PLAN.variants
 ]
@@ -49,7 +49,7 @@ def test_what_overruns_hide_has_no_effect_and_is_named(
         return run
 
     monkeypatch.setattr(evidence, "read_run", read)
-    found = effects_of(PLAN, Evidence(Path("study"), PLAN), "pc", "idle", DONE)
+    found = estimate_effects(PLAN, Evidence(Path("study"), PLAN), "pc", "idle", DONE)
     assert found.why_not is None
     first = next(one for one in found.effects if len(one.knobs) == 1)
     assert first.p <= 0.05

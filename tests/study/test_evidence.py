@@ -14,7 +14,7 @@ from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant
+from whylate.study.model import FinishedRun, LoadSet, Stop, StudyPlan, Variant
 from whylate.study.results import evidence, interim_looks
 from whylate.study.results.evidence import Evidence, Key
 from whylate.study.results.interim_looks import allow_interim_look, study_above
@@ -33,9 +33,9 @@ def plan(stop: Stop, **knobs: str) -> StudyPlan:
     )
 
 
-def done(rounds: int = ROUNDS) -> list[Done]:
+def done(rounds: int = ROUNDS) -> list[FinishedRun]:
     return [
-        Done("pc", "idle", name, number, f"{name}/{number - 1}", f"{number}", 1.0)
+        FinishedRun("pc", "idle", name, number, f"{name}/{number - 1}", f"{number}", 1.0)
         for number in range(1, rounds + 1)
         for name in ("base", "other")
     ]
@@ -67,14 +67,14 @@ def test_at_any_time_it_is_not_over_before_the_evidence_is_twentyfold(
 ) -> None:
     made_up(1.08)
     study = Evidence(Path("study"), plan(Stop("anytime", [ROUNDS])))
-    found = [study.of(KEY, done(rounds)) for rounds in range(1, ROUNDS + 1)]
+    found = [study.standing(KEY, done(rounds)) for rounds in range(1, ROUNDS + 1)]
     for one in found:
         assert one.e_value is not None
         assert one.e_value < 20
-        assert one.found is not None
-        assert one.found.verdict in ("inconclusive", "no verdict")
+        assert one.comparison is not None
+        assert one.comparison.verdict in ("inconclusive", "no verdict")
     assert [one.over for one in found] == [False] * (ROUNDS - 1) + [True]
-    last = found[-1].found
+    last = found[-1].comparison
     assert last is not None
     # A test at 5 % of these runs alone would have called it.
     assert last.p is not None
@@ -91,25 +91,25 @@ def test_at_any_time_it_is_over_once_the_evidence_is_twentyfold(
     made_up(2.0)
     study = Evidence(Path("study"), plan(Stop("anytime", [ROUNDS])))
     first = next(
-        one for rounds in range(2, ROUNDS + 1) if (one := study.of(KEY, done(rounds))).over
+        one for rounds in range(2, ROUNDS + 1) if (one := study.standing(KEY, done(rounds))).over
     )
     assert first.rounds < ROUNDS
     assert first.e_value is not None
     assert first.e_value >= 20
-    assert first.found is not None
-    assert first.found.verdict == "worse"
+    assert first.comparison is not None
+    assert first.comparison.verdict == "worse"
     # What was decided is not looked at again.
-    assert study.of(KEY, done()) == first
+    assert study.standing(KEY, done()) == first
 
 
 def test_between_two_looks_it_is_not_looked_at(made_up: Callable[..., None]) -> None:
     made_up(1.0)
     study = Evidence(Path("study"), plan(Stop("looks", [6, 8])))
-    assert study.of(KEY, done(5)).found is None
-    at_six = study.of(KEY, done(6))
+    assert study.standing(KEY, done(5)).comparison is None
+    at_six = study.standing(KEY, done(6))
     assert (at_six.look, at_six.over) == (6, False)
-    assert study.of(KEY, done(7)).found == at_six.found
-    assert study.of(KEY, done(8)).over
+    assert study.standing(KEY, done(7)).comparison == at_six.comparison
+    assert study.standing(KEY, done(8)).over
 
 
 def test_two_kernels_of_a_board_are_compared_boot_by_boot_and_the_difference_is_told(
@@ -121,7 +121,7 @@ def test_two_kernels_of_a_board_are_compared_boot_by_boot_and_the_difference_is_
 
     made_up(0.5, change=booted)
     study = Evidence(Path("study"), plan(Stop("runs", [6]), kernel="rt"))
-    found = study.of(KEY, done(6)).found
+    found = study.standing(KEY, done(6)).comparison
     assert found is not None
     assert (found.verdict, found.scope) == ("better", "boots")
     assert (found.first.boots, found.second.boots) == (6, 6)
@@ -131,13 +131,13 @@ def test_two_kernels_of_a_board_are_compared_boot_by_boot_and_the_difference_is_
 def test_who_fails_more_often_is_not_better_for_the_rest(made_up: Callable[..., None]) -> None:
     made_up(0.5)
     study_plan = plan(Stop("runs", [ROUNDS]))
-    fell = [Done("pc", "idle", "other", 1, "", "0", 1.0, failed="it panicked")] * 6
-    found = Evidence(Path("study"), study_plan).of(KEY, [*fell, *done()]).found
+    fell = [FinishedRun("pc", "idle", "other", 1, "", "0", 1.0, failed="it panicked")] * 6
+    found = Evidence(Path("study"), study_plan).standing(KEY, [*fell, *done()]).comparison
     assert found is not None
     assert found.verdict == "no verdict"
     assert any("6 runs of other failed and were made again: it panicked" in one
                for one in found.cautions)  # fmt: skip
-    once = Evidence(Path("study"), study_plan).of(KEY, [fell[0], *done()]).found
+    once = Evidence(Path("study"), study_plan).standing(KEY, [fell[0], *done()]).comparison
     assert once is not None
     assert once.verdict == "better"
     assert any("1 run of other failed and was made again" in one for one in once.cautions)
@@ -145,7 +145,7 @@ def test_who_fails_more_often_is_not_better_for_the_rest(made_up: Callable[..., 
 
 def test_no_number_of_runs_decides_before_the_next_look(made_up: Callable[..., None]) -> None:
     made_up(1.08)
-    at_six = Evidence(Path("study"), plan(Stop("looks", [6, 12]))).of(KEY, done(6)).found
+    at_six = Evidence(Path("study"), plan(Stop("looks", [6, 12]))).standing(KEY, done(6)).comparison
     assert at_six is not None
     assert at_six.verdict == "inconclusive"
     assert at_six.more_runs is not None
@@ -166,7 +166,7 @@ def test_whoever_looks_past_the_rule_has_no_verdict(
         known = plan(Stop("looks", [6, 12])), done(rounds)
         monkeypatch.setattr(interim_looks, "read_study", lambda _, known=known: known)
         study = Evidence(tmp_path, known[0])
-        assert study.of(KEY, known[1]).over == over
+        assert study.standing(KEY, known[1]).over == over
         sides = [Arm(name, tuple(runs.values()))
                  for name, runs in study.runs("pc", "idle", known[1]).items()]  # fmt: skip
         by_hand = compare(sides[0], sides[1], Question())

@@ -21,8 +21,8 @@ from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.app import App, CommTarget
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
-from whylate.study.experiment.judge import Found, RunLate, judged, unlike
-from whylate.study.experiment.plan import Experiment, experiment
+from whylate.study.experiment.judge import ExperimentResult, RunLate, different_facts, judged
+from whylate.study.experiment.plan import Experiment, plan_experiment
 
 LIMIT_NS = 100_000
 
@@ -38,7 +38,7 @@ def recorded(*, allow_idle_states: bool = False, **changed: Any) -> RunPlan:
 
 
 def asked(of: RunPlan, what: str, target: Cause | None = None) -> Experiment:
-    return experiment("local", of, what, threshold_ns=LIMIT_NS, target=target)
+    return plan_experiment("local", of, what, threshold_ns=LIMIT_NS, target=target)
 
 
 def knobs(of: RunPlan, what: str) -> list[dict[str, str]]:
@@ -129,8 +129,8 @@ def test_what_the_runs_have_otherwise_than_the_recording_is_named() -> None:
         facts = [Fact("kernel_release", "6.1", ""), Fact("kernel_command_line", [*words], "")]
         return msgspec.structs.replace(app_manifest([]), facts=facts)
 
-    assert unlike(of("quiet"), of("quiet")) == []
-    assert unlike(of("quiet", "nohz_full=1"), of("quiet")) == ["kernel_command_line"]
+    assert different_facts(of("quiet"), of("quiet")) == []
+    assert different_facts(of("quiet", "nohz_full=1"), of("quiet")) == ["kernel_command_line"]
 
 
 def test_a_watched_program_is_not_repeated() -> None:
@@ -148,12 +148,12 @@ def runs(excess: Sequence[float], causes: Mapping[Cause, float]) -> list[RunLate
 
 ON = {Cause.THREAD: 0.6, Cause.SOFTIRQ: 0.4}
 EXCESS = (100.0, 110.0, 90.0, 105.0, 95.0, 100.0)
-NOTHING = Found("", LIMIT_NS, 6, None, None, None, None, None, None, [], None, None)
+NOTHING = ExperimentResult("", LIMIT_NS, 6, None, None, None, None, None, None, [], None, None)
 
 
 def judge(
     off: Sequence[RunLate], placebo: Sequence[float] = (101.0, 108.0, 93.0, 103.0, 97.0, 98.0)
-) -> Found:
+) -> ExperimentResult:
     return judged(NOTHING, runs(EXCESS, ON), off, runs(placebo, ON), frozenset({Cause.THREAD}))
 
 

@@ -11,8 +11,8 @@ from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
 from whylate.study.journal import StudyJournal, read_study
-from whylate.study.model import Done, LoadSet, Stop, StudyPlan, Variant
-from whylate.study.plan_file import plan_of, read_plan_file
+from whylate.study.model import FinishedRun, LoadSet, Stop, StudyPlan, Variant
+from whylate.study.plan_file import read_plan_file, resolve_plan
 
 DATA = Path(__file__).parent / "data" / "schema1"
 PLAN = StudyPlan(
@@ -28,7 +28,7 @@ def held(directory: Path, plan: StudyPlan, rounds: int) -> None:
     with StudyJournal(directory, plan) as journal:
         for number in range(1, rounds + 1):
             for name in ("a", "b"):
-                journal.append(Done("pc", "idle", name, number, f"{name}/{number}", "", 1.0))
+                journal.append(FinishedRun("pc", "idle", name, number, f"{name}/{number}", "", 1.0))
 
 
 @pytest.mark.parametrize("name", ["wakeup", "memory"])
@@ -36,7 +36,7 @@ def test_a_study_of_the_former_schema_is_the_same_study(tmp_path: Path, name: st
     """DATA has TOML plans, and the study.json that the last version of schema 1 made of each."""
     (tmp_path / "study.json").write_bytes((DATA / f"{name}.json").read_bytes())
     plan, done = read_study(tmp_path)
-    assert plan == plan_of(read_plan_file(DATA / f"{name}.toml"))
+    assert plan == resolve_plan(read_plan_file(DATA / f"{name}.toml"))
     assert not done
 
 

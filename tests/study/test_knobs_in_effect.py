@@ -10,7 +10,7 @@ from whylate.recording.manifest import Fact, Manifest, ProbeReport, Problem, Rec
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.run.knobs.apply import apply
+from whylate.run.knobs.apply import apply_knobs
 from whylate.study.knobs_in_effect import missing_knob
 
 REQUEST = RunPlan(
@@ -40,7 +40,7 @@ def recorder(engine: str | None, refused: str | None = None) -> RecorderReport:
 
 def why(run: Manifest, knobs: Mapping[str, str], *others: Mapping[str, str]) -> str | None:
     """Say which knob a run was made without, in a study of these variants."""
-    variants = [apply(REQUEST, one) for one in (knobs, *others)]
+    variants = [apply_knobs(REQUEST, one) for one in (knobs, *others)]
     return missing_knob(variants[0], run, variants)
 
 

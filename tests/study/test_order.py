@@ -6,7 +6,7 @@ from collections import Counter
 
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.study.model import LoadSet, Place, Stop, StudyPlan, Variant
+from whylate.study.model import LoadSet, PlannedRun, Stop, StudyPlan, Variant
 from whylate.study.order import left, order, round_of
 
 PLAN = StudyPlan(
@@ -41,10 +41,10 @@ def test_what_is_made_or_decided_is_not_made_again() -> None:
     runs = list(order(PLAN, "pc"))
     assert list(left(PLAN, "pc", set(runs[:10]), set())) == runs[10:]
     rest = list(left(PLAN, "pc", set(), {("idle", "x")}))
-    assert Place("pc", "idle", "x", 1) not in rest
-    assert Place("pc", "busy", "x", 1) in rest
+    assert PlannedRun("pc", "idle", "x", 1) not in rest
+    assert PlannedRun("pc", "busy", "x", 1) in rest
     # The base is needed as long as there is something to compare with it.
-    assert Place("pc", "idle", "base", 1) in rest
+    assert PlannedRun("pc", "idle", "base", 1) in rest
     done = {(load, variant) for load in ("idle", "busy") for variant in ("x", "y")}
     assert not list(left(PLAN, "pc", set(), done))
     assert {one.load for one in left(PLAN, "pc", set(), {("idle", "x"), ("idle", "y")})} == {"busy"}

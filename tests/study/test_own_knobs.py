@@ -18,20 +18,20 @@ from whylate.boards.board import BoardError, Finished
 from whylate.boards.local import LocalBoard
 from whylate.run.errors import RequestError
 from whylate.run.knobs.commands import (
+    CommandKnob,
+    CommandSetting,
     KnobError,
-    OwnKnob,
-    OwnSetting,
-    check_own,
-    read_own,
-    write_own,
+    check_knob,
+    read_knob,
+    write_knob,
 )
-from whylate.study.model import Done
-from whylate.study.restore.undo import NotPutBackError, Undo, notes_of
+from whylate.study.model import FinishedRun
+from whylate.study.restore.undo import NotPutBackError, Undo, read_notes
 
 
-def knob(file: Path, write: str = 'printf "%s" "$1" >"$2"') -> OwnKnob:
+def knob(file: Path, write: str = 'printf "%s" "$1" >"$2"') -> CommandKnob:
     """Return a knob that is a file; write: a script that is given the value and the file."""
-    return OwnKnob(f"cat '{file}'", f"sh -c '{write}' sh {{value}} '{file}'")
+    return CommandKnob(f"cat '{file}'", f"sh -c '{write}' sh {{value}} '{file}'")
 
 
 @pytest.fixture
@@ -43,20 +43,20 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_knob_is_set_while_the_run_goes_and_put_back_after_it(tmp_path: Path, file: Path) -> None:
     undo = Undo(tmp_path)
-    with undo.around("local", [OwnSetting("k", knob(file), "new")], LocalBoard()):
+    with undo.around("local", [CommandSetting("k", knob(file), "new")], LocalBoard()):
         assert file.read_text() == "new"
-        (note,) = notes_of(tmp_path, ["local"])
+        (note,) = read_notes(tmp_path, ["local"])
         assert [(one.name, one.value) for one in note.old] == [("k", "old")]
     assert file.read_text() == "old"
-    assert not notes_of(tmp_path, ["local"])
+    assert not read_notes(tmp_path, ["local"])
 
 
 def test_a_value_is_data_whatever_stands_in_it(tmp_path: Path, file: Path) -> None:
     value = "$(touch x); echo 'a\" {value} \\ *"
-    with Undo(tmp_path).around("local", [OwnSetting("k", knob(file), value)], LocalBoard()):
+    with Undo(tmp_path).around("local", [CommandSetting("k", knob(file), value)], LocalBoard()):
         assert file.read_text() == value
     file.write_text(value)
-    with Undo(tmp_path).around("local", [OwnSetting("k", knob(file), "new")], LocalBoard()):
+    with Undo(tmp_path).around("local", [CommandSetting("k", knob(file), "new")], LocalBoard()):
         pass
     assert file.read_text() == value
 
@@ -67,7 +67,7 @@ def test_what_goes_wrong_meanwhile_is_told_and_the_knob_is_put_back(
     undo = Undo(tmp_path)
     with (
         pytest.raises(ZeroDivisionError),
-        undo.around("local", [OwnSetting("k", knob(file), "new")], LocalBoard()),
+        undo.around("local", [CommandSetting("k", knob(file), "new")], LocalBoard()),
     ):
         raise ZeroDivisionError
     assert file.read_text() == "old"
@@ -87,7 +87,10 @@ def test_a_knob_that_does_not_take_fails_the_run_and_all_are_put_back(
     other.write_text("1")
     # It takes its old value alone.
     script = f'if [ "$1" = old ]; then printf old >$2; else {write}; fi'.replace("$2", '"$2"')
-    settings = [OwnSetting("o", knob(other), "2"), OwnSetting("k", knob(file, script), "new")]
+    settings = [
+        CommandSetting("o", knob(other), "2"),
+        CommandSetting("k", knob(file, script), "new"),
+    ]
     with (
         pytest.raises(KnobError) as error,
         Undo(tmp_path).around("local", settings, LocalBoard()),
@@ -96,7 +99,7 @@ def test_a_knob_that_does_not_take_fails_the_run_and_all_are_put_back(
     assert str(error.value).startswith("knob command:k: ")
     assert says in str(error.value)
     assert (other.read_text(), file.read_text()) == ("1", "old")
-    assert not notes_of(tmp_path, ["local"])
+    assert not read_notes(tmp_path, ["local"])
 
 
 def test_a_knob_that_cannot_be_put_back_is_noted_until_it_can(tmp_path: Path, file: Path) -> None:
@@ -105,7 +108,7 @@ def test_a_knob_that_cannot_be_put_back_is_noted_until_it_can(tmp_path: Path, fi
     stuck = knob(file, '[ ! -e "$2.stuck" ] && printf "%s" "$1" >"$2"')
     with (
         pytest.raises(NotPutBackError, match="command:k could not be put back to 'old'"),
-        undo.around("local", [OwnSetting("k", stuck, "new")], LocalBoard()),
+        undo.around("local", [CommandSetting("k", stuck, "new")], LocalBoard()),
     ):
         Path(f"{file}.stuck").touch()
     assert "could not be put back" in undo.put_back("local", here, told.append)
@@ -123,12 +126,12 @@ def test_a_knob_that_something_else_sets_meanwhile_fails_the_run_and_is_put_back
 ) -> None:
     with (
         pytest.raises(KnobError) as error,
-        Undo(tmp_path).around("local", [OwnSetting("k", knob(file), "new")], LocalBoard()),
+        Undo(tmp_path).around("local", [CommandSetting("k", knob(file), "new")], LocalBoard()),
     ):
         file.write_text("theirs")
     assert "command:k was set to 'new', and 'theirs' is read after the run" in str(error.value)
     assert file.read_text() == "old"
-    assert not notes_of(tmp_path, ["local"])
+    assert not read_notes(tmp_path, ["local"])
 
 
 def test_one_that_cannot_be_put_back_keeps_none_of_the_others(tmp_path: Path) -> None:
@@ -136,7 +139,7 @@ def test_one_that_cannot_be_put_back_keeps_none_of_the_others(tmp_path: Path) ->
     for file in files.values():
         file.write_text("old")
     write = '[ ! -e "$2.stuck" ] && printf "%s" "$1" >"$2"'
-    settings = [OwnSetting(name, knob(file, write), "new") for name, file in files.items()]
+    settings = [CommandSetting(name, knob(file, write), "new") for name, file in files.items()]
     undo, told = Undo(tmp_path), list[str]()
 
     def stuck(*names: str) -> None:
@@ -151,7 +154,7 @@ def test_one_that_cannot_be_put_back_keeps_none_of_the_others(tmp_path: Path) ->
     assert "command:d could not be put back to 'old'" in str(error.value)
     assert "command:b could not be put back to 'old'" in str(error.value)
     assert [file.read_text() for file in files.values()] == ["old", "new", "old", "new"]
-    (note,) = notes_of(tmp_path, ["local"])
+    (note,) = read_notes(tmp_path, ["local"])
     assert [one.name for one in note.old] == ["b", "d"]
     Path(f"{files['d']}.stuck").unlink()
     assert "command:b could not be put back" in undo.put_back("local", here, told.append)
@@ -161,7 +164,7 @@ def test_one_that_cannot_be_put_back_keeps_none_of_the_others(tmp_path: Path) ->
     assert "b could not be put back" in undo.put_back(
         "gone", lambda _: Answering(None), told.append
     )
-    assert [[one.name for one in note.old] for note in notes_of(tmp_path, ["gone"])] == [["b"]]
+    assert [[one.name for one in note.old] for note in read_notes(tmp_path, ["gone"])] == [["b"]]
 
 
 def here(name: str) -> LocalBoard:
@@ -186,7 +189,7 @@ class Answering(LocalBoard):
         return Finished(0, self.output)
 
 
-ECHO = OwnKnob("echo", "echo {value}")
+ECHO = CommandKnob("echo", "echo {value}")
 
 
 @pytest.mark.parametrize(
@@ -195,16 +198,16 @@ ECHO = OwnKnob("echo", "echo {value}")
 )
 def test_what_a_knob_reads_is_bounded_text(output: bytes, says: str) -> None:
     with pytest.raises(KnobError, match=says):
-        read_own(Answering(output), "k", ECHO)
-    assert read_own(Answering(b" a b\n"), "k", ECHO) == "a b"
-    assert read_own(Answering(b""), "k", ECHO) == ""
+        read_knob(Answering(output), "k", ECHO)
+    assert read_knob(Answering(b" a b\n"), "k", ECHO) == "a b"
+    assert read_knob(Answering(b""), "k", ECHO) == ""
 
 
 def test_a_board_that_is_gone_is_not_the_knob_s_fault_and_a_missing_command_is() -> None:
     with pytest.raises(BoardError, match="the connection broke"):
-        write_own(Answering(None), "k", ECHO, "1")
+        write_knob(Answering(None), "k", ECHO, "1")
     with pytest.raises(KnobError, match="knob command:k: no-such-command cannot be run"):
-        read_own(LocalBoard(), "k", OwnKnob("no-such-command", "x {value}"))
+        read_knob(LocalBoard(), "k", CommandKnob("no-such-command", "x {value}"))
 
 
 @pytest.mark.parametrize(
@@ -218,7 +221,7 @@ def test_a_board_that_is_gone_is_not_the_knob_s_fault_and_a_missing_command_is()
 )
 def test_commands_that_cannot_be_a_knob_s_are_one_line(read: str, write: str, says: str) -> None:
     with pytest.raises(RequestError) as error:
-        check_own("k", OwnKnob(read, write))
+        check_knob("k", CommandKnob(read, write))
     assert str(error.value).startswith(says)
 
 
@@ -282,7 +285,7 @@ def test_a_study_that_is_ended_in_mid_run_puts_the_knob_back(
         assert host.stderr is not None
         assert b"put back" not in host.stderr.read()
     assert file.read_text() == "old"
-    assert not notes_of(tmp_path / "s", ["local"])
+    assert not read_notes(tmp_path / "s", ["local"])
 
 
 @pytest.mark.realtime
@@ -296,14 +299,14 @@ def test_the_next_study_puts_back_what_a_killed_one_left(tmp_path: Path, file: P
     # Before anything else: recordings that are gone end the study at its first look at them.
     with (tmp_path / "s/runs.jsonl").open("w") as lines:
         for name in ("base", "other"):
-            done = Done("local", "busy", name, 1, "runs/none", "2026-01-01", 1.0)
+            done = FinishedRun("local", "busy", name, 1, "runs/none", "2026-01-01", 1.0)
             lines.write(msgspec.json.encode(done).decode() + "\n")
     again = run(command(tmp_path))
     assert again.returncode == 2
     assert "local: command:note was put back to 'old'" in again.stderr
     assert "runs/none" in again.stderr
     assert file.read_text() == "old"
-    assert not notes_of(tmp_path / "s", ["local"])
+    assert not read_notes(tmp_path / "s", ["local"])
 
 
 @pytest.mark.realtime
@@ -336,5 +339,5 @@ def test_a_board_whose_knob_cannot_be_put_back_is_given_up_and_its_run_is_kept(
     assert "local was given up: command:note could not be put back to 'old'" in done.stderr
     kept = [json.loads(line) for line in (tmp_path / "s/runs.jsonl").read_text().splitlines()]
     assert [one["failed"] for one in kept if one["variant"] == "other"] == [""]
-    assert notes_of(tmp_path / "s", ["local"])
+    assert read_notes(tmp_path / "s", ["local"])
     assert os.path.lexists(tmp_path / "s" / kept[-1]["recording"])

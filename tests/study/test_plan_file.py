@@ -12,11 +12,11 @@ from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
-from whylate.run.knobs.apply import apply
-from whylate.run.knobs.commands import OwnKnob
+from whylate.run.knobs.apply import apply_knobs
+from whylate.run.knobs.commands import CommandKnob
 from whylate.study.check import opened_name
 from whylate.study.model import Stop, StudyPlan
-from whylate.study.plan_file import plan_of, read_plan_file
+from whylate.study.plan_file import read_plan_file, resolve_plan
 from whylate.study.workload import request
 
 PLAN = """
@@ -57,7 +57,7 @@ TWO = "[variants.a]\n[variants.b]\npriority = 3\n"
 def read(tmp_path: Path, text: str) -> StudyPlan:
     file = tmp_path / "plan.toml"
     file.write_text(text)
-    return plan_of(read_plan_file(file))
+    return resolve_plan(read_plan_file(file))
 
 
 def test_a_board_warms_up_unless_each_run_boots(tmp_path: Path) -> None:
@@ -185,13 +185,13 @@ def test_knobs_of_one_s_own_and_variables_are_a_plan_s(tmp_path: Path) -> None:
         "loads = {busy = ['cmd:stress -c 1']}\n[knobs.fan]\nread = 'fan'\n"
         "write = 'fan --set={value}'\n[factors]\n'command:fan' = [0, 9]\n'env:A' = ['x', 'y z']\n",
     )
-    assert plan.knobs == {"fan": OwnKnob("fan", "fan --set={value}")}
+    assert plan.knobs == {"fan": CommandKnob("fan", "fan --set={value}")}
     assert plan.variants[-1].knobs == {"command:fan": "9", "env:A": "y z"}
 
 
 def test_an_idle_state_is_switched_where_the_run_may_use_it(tmp_path: Path) -> None:
     plan = read(tmp_path, f"{AB}'idle-state:2' = 'off'\nidle-states = 'allowed'")
-    assert apply(REQUEST, plan.variants[1].knobs).plan.workload.allow_idle_states
+    assert apply_knobs(REQUEST, plan.variants[1].knobs).plan.workload.allow_idle_states
     # Benchmarks hold none.
     read(tmp_path, f"[memory]\n{AB}'idle-state:2' = 'off'")
 
@@ -199,14 +199,14 @@ def test_an_idle_state_is_switched_where_the_run_may_use_it(tmp_path: Path) -> N
 def test_a_word_that_is_not_wanted_is_left_out_of_the_command_line(tmp_path: Path) -> None:
     factors = "[factors]\n'cmdline:threadirqs' = [false, true]\npriority = [3, 4]\n"
     plan = read(tmp_path, PC + factors)
-    applied = [apply(REQUEST, one.knobs) for one in plan.variants]
+    applied = [apply_knobs(REQUEST, one.knobs) for one in plan.variants]
     assert [one.kernel_args for one in applied] == [(), (), ("threadirqs",), ("threadirqs",)]
     assert [one.left_out for one in applied] == [("threadirqs",), ("threadirqs",), (), ()]
 
 
 def test_a_recorder_is_switched_on_by_its_knob(tmp_path: Path) -> None:
     plan = read(tmp_path, f"recorder = false\n{AB}recorder = 'on'")
-    runs = [apply(request(plan), one.knobs).plan for one in plan.variants]
+    runs = [apply_knobs(request(plan), one.knobs).plan for one in plan.variants]
     assert [one.recorder for one in runs] == [None, RecorderPlan()]
 
 
@@ -214,11 +214,11 @@ def test_a_kernel_is_of_the_same_machine(tmp_path: Path) -> None:
     plan = read(tmp_path, "boards = ['pc', 'virt-arm64-rt']\n[variants.a]\nkernel = 'ordinary'\n"
                           "[variants.b]\nkernel = 'rt'\n")  # fmt: skip
     opened = [
-        opened_name(board, apply(REQUEST, one.knobs)) for board in plan.boards
+        opened_name(board, apply_knobs(REQUEST, one.knobs)) for board in plan.boards
         for one in plan.variants
     ]  # fmt: skip
     assert opened == ["pc", "pc-rt", "virt-arm64", "virt-arm64-rt"]
-    assert opened_name("pc-rt", apply(REQUEST, {})) == "pc-rt"
+    assert opened_name("pc-rt", apply_knobs(REQUEST, {})) == "pc-rt"
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_what_is_no_variant_on_the_command_line(text: str) -> None:
 
 
 def test_a_load_of_a_variant_may_be_a_long_command() -> None:
-    applied = apply(
+    applied = apply_knobs(
         RunPlan(workload=Wakeup(duration_ns=0, interval_ns=0, priority=80)),
         {"load": f"cmd:{900 * 'x'}"},
     )

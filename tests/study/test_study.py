@@ -51,8 +51,8 @@ def test_a_study_has_a_verdict_that_compare_gives_too(tmp_path: Path) -> None:
     assert len(found) == 1
     assert found[0]["over"]
     assert found[0]["rounds"] == 6
-    verdict = found[0]["found"]["verdict"]
-    assert found[0]["found"]["scope"] == "boot"
+    verdict = found[0]["comparison"]["verdict"]
+    assert found[0]["comparison"]["scope"] == "boot"
     undecided = verdict in ("no verdict", "inconclusive")
     assert done.returncode == (3 if undecided else 0), done.stderr
     # The knob was set in the runs of one side, and is as it was.
@@ -65,7 +65,7 @@ def test_a_study_has_a_verdict_that_compare_gives_too(tmp_path: Path) -> None:
         assert [one.path for one in settings] == paths
     sides = [str(tmp_path / "s" / "runs" / "local" / "idle" / name) for name in ("base", "other")]
     alone = run([sys.executable, "-m", "whylate", "compare", *sides, "--json"])
-    assert json.loads(alone.stdout)["p"] == found[0]["found"]["p"]
+    assert json.loads(alone.stdout)["p"] == found[0]["comparison"]["p"]
     shown = run([sys.executable, "-m", "whylate", "study", "show", str(tmp_path / "s"), "--json"])
     assert json.loads(shown.stdout)["comparisons"] == found
 

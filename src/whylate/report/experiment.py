@@ -7,15 +7,15 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.quantities import format_short_ns
-from whylate.study.experiment.judge import Changed, Found, Share
+from whylate.study.experiment.judge import Changed, ExperimentResult, Share
 from whylate.text import plain
 
 
-def print_experiment(found: Found, console: Console) -> None:
+def print_experiment(found: ExperimentResult, console: Console) -> None:
     """Print what an experiment found."""
     console.print(
         Text(
-            f"Switched off: {plain(found.said, 200)}; late is what is above "
+            f"Switched off: {plain(found.description, 200)}; late is what is above "
             f"{format_short_ns(found.threshold_ns)}; {found.rounds} rounds of on, off and placebo"
         )
     )
@@ -49,7 +49,7 @@ def print_experiment(found: Found, console: Console) -> None:
         )
 
 
-def checks(found: Found) -> list[tuple[str, str]]:
+def checks(found: ExperimentResult) -> list[tuple[str, str]]:
     """Return what was checked, and what came of it."""
     lines = []
     if found.target is not None:
@@ -65,8 +65,8 @@ def checks(found: Found) -> list[tuple[str, str]]:
         lines.append(
             ("off target", f"also changed: {others}" if others else "no other cause changed")
         )
-    if found.unlike:
-        text = f"the runs are not as the recording was: {', '.join(found.unlike)}"
+    if found.different_facts:
+        text = f"the runs are not as the recording was: {', '.join(found.different_facts)}"
         lines.append(("caution", text))
     return lines
 

@@ -12,7 +12,7 @@ from whylate.probe.client import Client, ProbeRefusedError
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload, CounterPlan
 from whylate.recording.workloads.point_names import point_names
 from whylate.run.progress import Turn
-from whylate.run.record import TELL_S, Run
+from whylate.run.record import REPORT_S, Run
 from whylate.run.workloads import benchmark_rules
 from whylate.wire.messages import Accounting, Counters, Done, Failed, Stop
 
@@ -93,14 +93,14 @@ def _make_turn(
     reported = 0.0
     ended = False
     while True:
-        for message in run.client.pump(TELL_S):
+        for message in run.client.pump(REPORT_S):
             ended = ended or rules.failure(message)
             if isinstance(message, Done) and message.command == command:
                 return None, ended
             if isinstance(message, Failed) and message.command == command:
                 return message, ended
         now = time.monotonic()
-        if now - reported >= TELL_S:
+        if now - reported >= REPORT_S:
             reported = now
             progress = run.tally.progress(now - began)
             turn = Turn(number, len(workload.order), name)

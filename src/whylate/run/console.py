@@ -19,7 +19,7 @@ NO_END = secrets.token_hex(16).encode()
 
 
 @contextmanager
-def console_kept(board: Board, directory: Path) -> Iterator[None]:
+def copy_console(board: Board, directory: Path) -> Iterator[None]:
     """Copy a board's console log into a recording for as long as the context lasts.
 
     From the beginning of the log on, for what a board said when it booted is part of what it is.

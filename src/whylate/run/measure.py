@@ -20,9 +20,9 @@ from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import LoadPlan, RunPlan
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.run.benchmark import ask_counters, run_benchmark
-from whylate.run.console import console_kept
+from whylate.run.console import copy_console
 from whylate.run.progress import Observer, Step, Tally
-from whylate.run.record import TELL_S, WARM_UP_S, Run, closing, leaving, must_be_new, opening
+from whylate.run.record import REPORT_S, WARM_UP_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.resolve import check, resolve
 from whylate.run.until import can_be_said, said
 from whylate.run.workloads import activation_rules
@@ -70,7 +70,7 @@ def measure(
             try:
                 run = Run(plan, client, journal, observer, stopped, Tally(plan))
                 client.on_message = run.receive
-                with console_kept(board, directory):
+                with copy_console(board, directory):
                     journal.closing(_carry_out(run))
             except ProbeRefusedError:
                 # Raised only before anything was measured: there is nothing worth keeping.
@@ -130,7 +130,7 @@ def _prepare(run: Run) -> None:
         run.observer.step(Step.WARM_UP)
         deadline = time.monotonic() + WARM_UP_S
         while (left := deadline - time.monotonic()) > 0 and not run.stopped():
-            run.client.pump(min(left, TELL_S))
+            run.client.pump(min(left, REPORT_S))
         refuse_dead_loads(run)
 
 
@@ -180,9 +180,9 @@ def _run_activations(run: Run, workload: ActivationWorkload) -> None:
     started = told = time.monotonic()
     deadline = started + workload.duration_ns / 1e9 + OVERTIME_S
     while not run.ended:
-        run.client.pump(TELL_S)
+        run.client.pump(REPORT_S)
         now = time.monotonic()
-        if now - told >= TELL_S:
+        if now - told >= REPORT_S:
             told = now
             run.observer.progress(run.tally.progress(now - started))
         if not (run.interrupted or run.reached):

@@ -23,7 +23,7 @@ def read_board(
         return _read(client, welcome, requests)
 
 
-def read_and_try(
+def read_board_and_recorder(
     board: Board, requests: Sequence[FileRequest], tell: Tell
 ) -> tuple[Snapshot, ProbeFacts, RecorderReport]:
     """Read as read_board() does, and then try the flight recorder for a moment; raises likewise."""

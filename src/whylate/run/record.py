@@ -24,7 +24,7 @@ from whylate.wire.messages import Message, Result, Welcome
 #: Loads run this long before measuring begins, so that they are warm and their rate is known.
 WARM_UP_S = 1.6
 #: The live line is told this often.
-TELL_S = 0.2
+REPORT_S = 0.2
 #: Code of the problem where a board could not be left as it was found, or was changed meanwhile.
 LEAVING = "leaving"
 

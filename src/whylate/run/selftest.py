@@ -28,7 +28,7 @@ _NETWORK = (
 State = Literal["ok", "failed", "not there", "not tried"]
 
 
-class Tried(msgspec.Struct, frozen=True):
+class StepResult(msgspec.Struct, frozen=True):
     """One thing that was tried: what came of it in how many seconds, and one line about it."""
 
     name: str
@@ -41,7 +41,7 @@ class _NotThereError(Exception):
     """The board has nothing of the kind."""
 
 
-def selftest(board: Board, tell: Tell) -> list[Tried]:
+def selftest(board: Board, tell: Tell) -> list[StepResult]:
     """Try a board that is held, and return what came of it; a board that was off is off again.
 
     A board that was on is not switched. Where that cannot be told, whatever boot() switched on is
@@ -59,7 +59,7 @@ class _Test:
     def __init__(self, board: Board, tell: Tell) -> None:
         self._board = board
         self._tell = tell
-        self._tried: list[Tried] = []
+        self._tried: list[StepResult] = []
         began = time.monotonic()
         #: How the board was found; None: that cannot be told.
         self._found_on = board.power.is_on() if board.power is not None else True
@@ -67,7 +67,7 @@ class _Test:
         #: Where the console's log ended when we came.
         self._log_end = _LogEnd(board.console)
 
-    def carry_out(self) -> list[Tried]:
+    def carry_out(self) -> list[StepResult]:
         self._tried.append(self._power())
         if self._found_on:
             # Whatever comes to pass, and though boot() may find no sign of life any more.
@@ -81,10 +81,10 @@ class _Test:
             if up:
                 self._try(name, step)
             else:
-                self._tried.append(Tried(name, "not tried", 0.0, "the board is not up"))
+                self._tried.append(StepResult(name, "not tried", 0.0, "the board is not up"))
         if self._found_on is None:
             why = "whether it was on before cannot be told: it goes off if it had to be switched on"
-            self._tried.append(Tried("power off", "not tried", 0.0, why))
+            self._tried.append(StepResult("power off", "not tried", 0.0, why))
         elif not self._found_on:
             self._try("power off", self._power_off)
         return self._tried
@@ -102,18 +102,20 @@ class _Test:
             state, why = "not there", str(error)
         except (BoardError, ProbeError) as error:
             state, why = "failed", str(error)
-        self._tried.append(Tried(name, state, round(time.monotonic() - began, 3), clean(why, 400)))
+        self._tried.append(
+            StepResult(name, state, round(time.monotonic() - began, 3), clean(why, 400))
+        )
         return state != "failed"
 
-    def _power(self) -> Tried:
+    def _power(self) -> StepResult:
         if self._board.power is None:
-            return Tried("power", "not there", 0.0, "no supply that we can switch")
+            return StepResult("power", "not there", 0.0, "no supply that we can switch")
         said = {
             True: "it is on, and is left on",
             False: "it is off",
             None: "whether it is on cannot be told: neither its supply says so nor the board",
         }
-        return Tried("power", "ok", round(self._asked_s, 3), said[self._found_on])
+        return StepResult("power", "ok", round(self._asked_s, 3), said[self._found_on])
 
     # -- the other steps: each returns one line, or raises
 

@@ -33,10 +33,10 @@ from whylate.recording.journal import JournalWriter
 from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import RunPlan
 from whylate.run.benchmark import counters_command
-from whylate.run.console import console_kept
+from whylate.run.console import copy_console
 from whylate.run.measure import load_command, recorder_command, refuse_dead_loads
 from whylate.run.progress import Observer, Step, Tally
-from whylate.run.record import TELL_S, Run, closing, leaving, must_be_new, opening
+from whylate.run.record import REPORT_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.resolve import check, resolve
 from whylate.run.workloads import rules
 from whylate.wire.frame import Frame
@@ -166,7 +166,7 @@ def measure_unattended(
             run = Run(plan, reader.client, journal, observer, stopped, Tally(plan))
             reader.sink = run.receive
             try:
-                with console_kept(board, directory):
+                with copy_console(board, directory):
                     state, moved, problems, said = _follow(run, reader, script)
                     if started.warning:
                         problems.append(Problem("unsteady", started.warning, fatal=False))
@@ -285,7 +285,7 @@ class _Reader:
     def step(self) -> Message | None:
         """Return the next message, None where there is none now; raises ProbeError."""
         if not self._queue:
-            self.client.pump(TELL_S)
+            self.client.pump(REPORT_S)
             now = time.monotonic()
             if self._queue:
                 self._heard_at = now

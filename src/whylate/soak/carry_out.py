@@ -36,7 +36,7 @@ class Goal:
 
     def reached(self, cycles: Sequence[Cycle]) -> bool:
         """Whether these cycles are enough. Those that we interrupted count for time alone."""
-        if self.cycles is not None and judged(cycles) >= self.cycles:
+        if self.cycles is not None and count_judged(cycles) >= self.cycles:
             return True
         return self.seconds is not None and sum(one.total_s for one in cycles) >= self.seconds
 
@@ -51,7 +51,7 @@ class SoakObserver(Observer, Protocol):
         """Say that a cycle is over; it is on the disk."""
 
 
-def judged(cycles: Sequence[Cycle]) -> int:
+def count_judged(cycles: Sequence[Cycle]) -> int:
     """Return how many cycles say something about the board."""
     return sum(one.outcome != "interrupted" for one in cycles)
 

@@ -21,15 +21,15 @@ from whylate.recording.path_part import path_part
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
 from whylate.run.errors import RequestError
-from whylate.run.knobs.apply import Applied, apply
+from whylate.run.knobs.apply import Applied, apply_knobs
 from whylate.run.knobs.variables import with_variables
 from whylate.run.progress import Observer
 from whylate.run.several import Job, Outcome, carry_out
 from whylate.study.check import check_knobs, opened_name
 from whylate.study.dither import dithered
-from whylate.study.journal import StudyJournal, made, place_of
+from whylate.study.journal import StudyJournal, made, recording_path
 from whylate.study.knobs_in_effect import missing_knob
-from whylate.study.model import Done, Place, StudyPlan
+from whylate.study.model import FinishedRun, PlannedRun, StudyPlan
 from whylate.study.order import left
 from whylate.study.restore.cards import Cards
 from whylate.study.restore.undo import Undo
@@ -49,19 +49,19 @@ WARM_UP = "warm-up"
 Open = Callable[[str, tuple[str, ...]], Board]
 
 
-class Watcher(Protocol):
+class StudyObserver(Protocol):
     """Whoever shows a study while it goes."""
 
     def observer(self, board: str) -> Observer:
         """Return who is told of the runs of a board."""
 
-    def begins(self, place: Place) -> None:
+    def run_begins(self, place: PlannedRun) -> None:
         """Say which run begins."""
 
-    def says(self, text: str) -> None:
+    def log(self, text: str) -> None:
         """Say something that stays in sight."""
 
-    def stands(self, standings: Mapping[Key, Standing]) -> None:
+    def show_standings(self, standings: Mapping[Key, Standing]) -> None:
         """Say how all comparisons stand."""
 
 
@@ -78,7 +78,7 @@ def run_study(
     journal: StudyJournal,
     plan: StudyPlan,
     open_board: Open,
-    watcher: Watcher,
+    observer: StudyObserver,
     stopped: Callable[[], bool],
 ) -> Result:
     """Make the runs that are left until every comparison is over, or stopped() says so.
@@ -86,7 +86,7 @@ def run_study(
     Raises RequestError for a knob that there is not, or that does not take effect, and DiskError.
     What else goes wrong with a board ends its part alone, and is told in the result.
     """
-    study = _Study(journal, plan, open_board, watcher, stopped)
+    study = _Study(journal, plan, open_board, observer, stopped)
     threads = [threading.Thread(target=study.on_board, args=(board,)) for board in plan.boards]
     for thread in threads:
         thread.start()
@@ -105,17 +105,17 @@ class _Study:
         journal: StudyJournal,
         plan: StudyPlan,
         open_board: Open,
-        watcher: Watcher,
+        observer: StudyObserver,
         stopped: Callable[[], bool],
     ) -> None:
         self._journal = journal
         self._plan = plan
         self._open = open_board
-        self._watcher = watcher
+        self._watcher = observer
         self._stopped = stopped
         check_knobs(plan)
         self._variants = {
-            one.name: apply(request(plan), one.knobs, plan.knobs) for one in plan.variants
+            one.name: apply_knobs(request(plan), one.knobs, plan.knobs) for one in plan.variants
         }
         self._undo = Undo(journal.directory)
         self._cards = Cards(journal.directory, plan)
@@ -152,18 +152,18 @@ class _Study:
             if not warm:
                 self._warm_up(place)
                 warm = True
-            self._watcher.begins(place)
+            self._watcher.run_begins(place)
             why = self._make(place)
             if why:
                 return why
         return ""
 
     def _put_back(self, board: str) -> str:
-        return self._undo.put_back(board, lambda name: self._open(name, ()), self._watcher.says)
+        return self._undo.put_back(board, lambda name: self._open(name, ()), self._watcher.log)
 
     def _leave_card(self, board: str, *, over: bool) -> str:
         over = over and not (self.result.stopped or self._over())
-        return self._cards.leave(board, lambda name: self._open(name, ()), self._watcher.says, over)
+        return self._cards.leave(board, lambda name: self._open(name, ()), self._watcher.log, over)
 
     def _over(self) -> bool:
         budget_ns = self._plan.budget_ns
@@ -171,11 +171,11 @@ class _Study:
         # One board's defect is all boards' end.
         return late or bool(self.errors) or self._stopped()
 
-    def _next(self, board: str) -> Place | None:
+    def _next(self, board: str) -> PlannedRun | None:
         with self._lock:
             for key in self._evidence.keys(board):
-                self.result.standings[key] = self._evidence.of(key, self._journal.done)
-            self._watcher.stands(dict(self.result.standings))
+                self.result.standings[key] = self._evidence.standing(key, self._journal.done)
+            self._watcher.show_standings(dict(self.result.standings))
             decided = {
                 (key.load, key.variant)
                 for key, one in self.result.standings.items()
@@ -183,7 +183,7 @@ class _Study:
             }
         return next(left(self._plan, board, made(self._journal.done), decided), None)
 
-    def _job(self, place: Place, directory: Path) -> Job:
+    def _job(self, place: PlannedRun, directory: Path) -> Job:
         applied = self._variants[place.variant]
         return Job(
             place.board,
@@ -195,7 +195,7 @@ class _Study:
             partial(self._undo.around, place.board, applied.commands),
         )
 
-    def _warm_up(self, place: Place) -> None:
+    def _warm_up(self, place: PlannedRun) -> None:
         """Let a board run as in its first run, and keep nothing: what goes wrong that run tells."""
         directory = self._journal.directory / WARM_UP / path_part(place.board)
         shutil.rmtree(directory, ignore_errors=True)
@@ -205,9 +205,9 @@ class _Study:
         carry_out(replace(job, plan=shorter), self._stopped)
         shutil.rmtree(directory, ignore_errors=True)
 
-    def _make(self, place: Place) -> str:
+    def _make(self, place: PlannedRun) -> str:
         """Make a run; return why its board is given up, "" where it is not."""
-        directory = self._journal.directory / place_of(place)
+        directory = self._journal.directory / recording_path(place)
         job = self._job(place, directory)
         why = ""
         for number in range(_TRIES):
@@ -226,7 +226,7 @@ class _Study:
                 return ""
         return why
 
-    def _try(self, job: Job, place: Place) -> str:
+    def _try(self, job: Job, place: PlannedRun) -> str:
         """Make a run once; return why it failed, or an empty text."""
         started, began = datetime.now(UTC), time.monotonic()
         outcome = carry_out(job, self._stopped)
@@ -238,12 +238,12 @@ class _Study:
         if why and self._stopped():
             return ""  # ended by the user: it is made again another time
         self._journal.append(
-            Done(
+            FinishedRun(
                 board=place.board,
                 load=place.load,
                 variant=place.variant,
                 round=place.round,
-                recording="" if why else place_of(place),
+                recording="" if why else recording_path(place),
                 started=started.isoformat(timespec="milliseconds"),
                 took_s=round(time.monotonic() - began, 3),
                 failed=why[:400],
@@ -251,7 +251,7 @@ class _Study:
         )
         return why
 
-    def _failed(self, outcome: Outcome, place: Place) -> str:
+    def _failed(self, outcome: Outcome, place: PlannedRun) -> str:
         """Return why a run is none that counts; "" where it is one."""
         if not outcome.recorded:
             return str(outcome.error) or "it left no recording"
@@ -271,7 +271,7 @@ class _Study:
         return ""
 
 
-def _refused(place: Place, why: str) -> RequestError:
+def _refused(place: PlannedRun, why: str) -> RequestError:
     return RequestError(f"variant {place.variant} on {place.board}: {why}")
 
 
@@ -283,7 +283,7 @@ def _shorter(plan: RunPlan, warm_up_ns: int) -> RunPlan:
     return msgspec.structs.replace(plan, workload=msgspec.structs.replace(plan.workload, **changes))
 
 
-def _of_load(study: StudyPlan, applied: Applied, place: Place) -> RunPlan:
+def _of_load(study: StudyPlan, applied: Applied, place: PlannedRun) -> RunPlan:
     loads = next(load_set.loads for load_set in study.loads if load_set.name == place.load)
     plan = msgspec.structs.replace(applied.plan, loads=[*loads, *applied.plan.loads])
     plan = with_variables(plan, applied.variables)

@@ -8,8 +8,8 @@ from whylate.compare.words import names_text
 from whylate.lab.description import RT, names, with_kernel
 from whylate.recording.workloads.point_names import point_names
 from whylate.run.errors import RequestError
-from whylate.run.knobs.apply import IMAGE, Applied, apply
-from whylate.run.knobs.commands import check_own
+from whylate.run.knobs.apply import IMAGE, Applied, apply_knobs
+from whylate.run.knobs.commands import check_knob
 from whylate.run.knobs.files import idle_states, plain_path
 from whylate.run.knobs.variables import with_variables
 from whylate.run.workloads import rules
@@ -20,7 +20,7 @@ from whylate.study.workload import request
 def check_knobs(plan: StudyPlan) -> None:
     """Raise RequestError for a knob that there is not, or that cannot be set."""
     for name, knob in plan.knobs.items():
-        check_own(name, knob)
+        check_knob(name, knob)
     for one in plan.variants:
         applied = _applied(plan, one)
         _check_points(plan, one, applied)
@@ -69,7 +69,7 @@ def opened_name(board: str, applied: Applied) -> str:
 
 def _applied(plan: StudyPlan, one: Variant) -> Applied:
     try:
-        return apply(request(plan), one.knobs, plan.knobs)
+        return apply_knobs(request(plan), one.knobs, plan.knobs)
     except RequestError as error:
         raise RequestError(f"variant {one.name}: {error}") from None
 

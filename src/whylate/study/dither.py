@@ -15,14 +15,14 @@ import numpy as np
 from whylate.lab.faults.catalogue import fault
 from whylate.recording.plan import FaultPlan, RunPlan
 from whylate.run.several import with_phase
-from whylate.study.model import Place, StudyPlan
+from whylate.study.model import PlannedRun, StudyPlan
 
 _SEEDS = 1 << 29
 #: Of a cause.
 _MOST_PHASE_US = 1_000_000
 
 
-def dithered(request: RunPlan, plan: StudyPlan, place: Place) -> RunPlan:
+def dithered(request: RunPlan, plan: StudyPlan, place: PlannedRun) -> RunPlan:
     """Return a run of a study with a phase and seeds of its own, the same whenever it is made.
 
     The start of the run, and of each injected fault, is anywhere within its period.

@@ -16,7 +16,7 @@ from whylate.recording.former_schema import convert_study
 from whylate.recording.lines import Layout, LineDirectory
 from whylate.recording.path_part import path_part
 from whylate.run.errors import RequestError
-from whylate.study.model import SCHEMA_VERSION, Done, Place, StudyPlan
+from whylate.study.model import SCHEMA_VERSION, FinishedRun, PlannedRun, StudyPlan
 
 PLAN = "study.json"
 JOURNAL = "runs.jsonl"
@@ -38,18 +38,18 @@ LAYOUT = Layout(
     plan_type=StudyPlan,
     schema_version=SCHEMA_VERSION,
     lines=JOURNAL,
-    line_type=Done,
+    line_type=FinishedRun,
     folder=RUNS,
     convert=convert_study,
 )
 
 
-def read_study(directory: Path) -> tuple[StudyPlan, list[Done]]:
+def read_study(directory: Path) -> tuple[StudyPlan, list[FinishedRun]]:
     """Return the plan of a study and its runs so far; raises RecordingError."""
     return LAYOUT.read(directory)
 
 
-class StudyJournal(LineDirectory[StudyPlan, Done]):
+class StudyJournal(LineDirectory[StudyPlan, FinishedRun]):
     """A study that goes on: keeps the directory for this process. append() is for any thread.
 
     Raises RecordingError for a directory that holds something else, RequestError for a study of
@@ -60,7 +60,7 @@ class StudyJournal(LineDirectory[StudyPlan, Done]):
         super().__init__(directory, LAYOUT, plan)
 
     @property
-    def done(self) -> list[Done]:
+    def done(self) -> list[FinishedRun]:
         """The runs so far."""
         return self.lines
 
@@ -101,13 +101,15 @@ class StudyJournal(LineDirectory[StudyPlan, Done]):
             )
 
 
-def made(done: list[Done]) -> set[Place]:
+def made(done: list[FinishedRun]) -> set[PlannedRun]:
     """Return the runs that there are recordings of."""
-    return {Place(one.board, one.load, one.variant, one.round) for one in done if not one.failed}
+    return {
+        PlannedRun(one.board, one.load, one.variant, one.round) for one in done if not one.failed
+    }
 
 
 def whole_rounds(
-    done: Sequence[Done], board: str, load: str, variants: Sequence[str]
+    done: Sequence[FinishedRun], board: str, load: str, variants: Sequence[str]
 ) -> dict[str, dict[int, str]]:
     """Return the recordings under a load of rounds that all these variants have, by round."""
     found: dict[str, dict[int, str]] = {variant: {} for variant in variants}
@@ -120,7 +122,7 @@ def whole_rounds(
     }
 
 
-def place_of(place: Place) -> str:
+def recording_path(place: PlannedRun) -> str:
     """Return where a run's recording goes, below the study's directory."""
     parts = (path_part(part) for part in (place.board, place.load, place.variant))
     return "/".join((RUNS, *parts, f"{place.round:04d}"))

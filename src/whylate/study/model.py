@@ -9,7 +9,7 @@ import msgspec
 from whylate.recording.plan import LoadPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
-from whylate.run.knobs.commands import OwnKnob
+from whylate.run.knobs.commands import CommandKnob
 
 SCHEMA_VERSION = 2
 
@@ -59,7 +59,7 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     workload: Workload
     cpus: list[int] | None = None
     #: Those of the user's own, by name.
-    knobs: dict[str, OwnKnob] = {}
+    knobs: dict[str, CommandKnob] = {}
     #: Files for the cards of boards, by the name that a knob gives, and what they hold.
     image_sha256: dict[str, str] = {}
     #: Knobs whose every combination is a variant; none where variants were named.
@@ -82,7 +82,7 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         return self.workload if isinstance(self.workload, BenchmarkWorkload) else None
 
 
-class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FinishedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A line of runs.jsonl: what became of a run. Failed ones are made again."""
 
     board: str
@@ -97,7 +97,7 @@ class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     failed: str = ""
 
 
-class Place(msgspec.Struct, frozen=True):
+class PlannedRun(msgspec.Struct, frozen=True):
     """A run that is to be made."""
 
     board: str

@@ -12,28 +12,28 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from whylate.study.model import Place, StudyPlan
+from whylate.study.model import PlannedRun, StudyPlan
 
 
-def order(plan: StudyPlan, board: str) -> Iterator[Place]:
+def order(plan: StudyPlan, board: str) -> Iterator[PlannedRun]:
     """Give all runs of a board, from the first round to the last."""
     for number in range(1, plan.stop.looks[-1] + 1):
         yield from round_of(plan, board, number)
 
 
-def round_of(plan: StudyPlan, board: str, number: int) -> list[Place]:
+def round_of(plan: StudyPlan, board: str, number: int) -> list[PlannedRun]:
     """Return the runs of one round of a board, in their order."""
     rng = np.random.default_rng([plan.seed, zlib.crc32(board.encode()), number])
     return [
-        Place(board, plan.loads[load].name, plan.variants[variant].name, number)
+        PlannedRun(board, plan.loads[load].name, plan.variants[variant].name, number)
         for load in rng.permutation(len(plan.loads))
         for variant in rng.permutation(len(plan.variants))
     ]
 
 
 def left(
-    plan: StudyPlan, board: str, made: Collection[Place], decided: Collection[tuple[str, str]]
-) -> Iterator[Place]:
+    plan: StudyPlan, board: str, made: Collection[PlannedRun], decided: Collection[tuple[str, str]]
+) -> Iterator[PlannedRun]:
     """Give the runs of a board that are still to be made.
 
     decided: comparisons that are over, by load and variant. A load's base is run as long as any

@@ -28,7 +28,7 @@ from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
-from whylate.run.knobs.commands import OwnKnob
+from whylate.run.knobs.commands import CommandKnob
 from whylate.run.loads import parse_load
 from whylate.run.workloads import TABLES
 from whylate.run.workloads.sweeps import parse_size
@@ -37,7 +37,7 @@ from whylate.stats.factorial import MOST_FACTORS, combinations_of
 from whylate.stats.run_statistics import MAY_BE_SAME
 from whylate.study.check import check_differ, check_idle_states, check_knobs
 from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
-from whylate.study.restore.cards import image_sums
+from whylate.study.restore.cards import hash_images
 from whylate.study.workload import statistic_names, table_workload
 from whylate.wire.constants import LEAST_INTERVAL_NS
 
@@ -70,7 +70,7 @@ class PlanFile(msgspec.Struct, forbid_unknown_fields=True, rename={"duration": "
     cpus: list[int] | None = None
     recorder: bool = True
     loads: dict[str, list[str]] = {}
-    knobs: dict[str, OwnKnob] = {}
+    knobs: dict[str, CommandKnob] = {}
     variants: dict[str, dict[str, str | int | float | bool]] = {}
     factors: dict[str, list[str | int | float | bool]] = {}
     looks: list[int] | None = None
@@ -159,7 +159,7 @@ def _check_values(path: Path, raw: Mapping[str, Any]) -> None:
                     )
 
 
-def plan_of(file: PlanFile) -> StudyPlan:
+def resolve_plan(file: PlanFile) -> StudyPlan:
     """Return the plan that a file means; raises RequestError."""
     loads = file.loads or {"idle": []}
     for name in (*file.variants, *loads, *file.knobs):
@@ -189,7 +189,7 @@ def plan_of(file: PlanFile) -> StudyPlan:
         boards=list(file.boards),
         variants=variants,
         knobs=file.knobs,
-        image_sha256=image_sums(variants),
+        image_sha256=hash_images(variants),
         factors=factors,
         loads=[LoadSet(name, [parse_load(one) for one in words]) for name, words in loads.items()],
         stop=_stop(file, several=bool(factors)),

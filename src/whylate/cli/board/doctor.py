@@ -46,7 +46,7 @@ def command(board: str, no_recorder: bool, as_json: bool) -> None:
     from whylate.causes.needs import sights
     from whylate.cli.live import LiveView
     from whylate.report.plain_console import plain_console
-    from whylate.run.read import read_and_try, read_board
+    from whylate.run.read import read_board, read_board_and_recorder
 
     with (
         LiveView(plain_console(stderr=True)) as view,
@@ -56,7 +56,7 @@ def command(board: str, no_recorder: bool, as_json: bool) -> None:
             snapshot, probe = read_board(opened, WANTED, view.log)
             recorder = None
         else:
-            snapshot, probe, recorder = read_and_try(opened, WANTED, view.log)
+            snapshot, probe, recorder = read_board_and_recorder(opened, WANTED, view.log)
     checks = examine(snapshot, probe, recorder)
     # Where nothing can be recorded, the check has said why.
     records = recorder is not None and recorder.engine is not None

@@ -12,7 +12,7 @@ from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
     from whylate.boards.open import BoardOptions
-    from whylate.run.selftest import State, Tried
+    from whylate.run.selftest import State, StepResult
 
 _STYLES: dict[State, str] = {
     "ok": "green",
@@ -49,7 +49,7 @@ def selftest(board: str, as_json: bool, options: BoardOptions) -> None:
     sys.exit(int(any(one.state == "failed" for one in tried)))
 
 
-def _print_table(tried: list[Tried]) -> None:
+def _print_table(tried: list[StepResult]) -> None:
     from rich.table import Table
     from rich.text import Text
 

@@ -166,10 +166,10 @@ class _Watcher:
     def cycle_begins(self, number: int, so_far: Sequence[Cycle]) -> None:
         """Say which cycle begins; those that we interrupted are not counted."""
         del number
-        from whylate.soak.carry_out import judged
+        from whylate.soak.carry_out import count_judged
 
         of = f" of {self._goal.cycles}" if self._goal.cycles is not None else ""
-        done = judged(so_far)
+        done = count_judged(so_far)
         failed = sum(one.outcome not in {"ok", "interrupted"} for one in so_far)
         self._where = f"cycle {done + 1}{of}, {failed} failed: "
 

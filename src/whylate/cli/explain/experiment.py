@@ -41,8 +41,8 @@ def explain_experiment(
     from whylate.report.plain_console import plain_console
     from whylate.run.errors import RequestError
     from whylate.study.carry_out import run_study
-    from whylate.study.experiment.judge import found_of, located
-    from whylate.study.experiment.plan import DEFAULT_ROUNDS, experiment
+    from whylate.study.experiment.judge import judge_experiment, located_share
+    from whylate.study.experiment.plan import DEFAULT_ROUNDS, plan_experiment
     from whylate.study.journal import StudyJournal
 
     refuse_imported(
@@ -53,7 +53,7 @@ def explain_experiment(
     answer = answer_of(recording, threshold_ns=threshold_ns, stories=0)
     if answer.population is None:
         raise RequestError(f"there is nothing to experiment with: {answer.why_not}")
-    asked = experiment(
+    asked = plan_experiment(
         recording.manifest.board,
         recording.manifest.plan,
         what,
@@ -71,8 +71,8 @@ def explain_experiment(
     with StudyJournal(place, asked.plan) as journal, StudyView(asked.plan) as view:
         result = run_study(journal, asked.plan, open_for, view, interrupt.wanted)
         done = journal.done
-    found = found_of(
-        place, asked, done, located(answer.population, asked.targets), recording.manifest
+    found = judge_experiment(
+        place, asked, done, located_share(answer.population, asked.targets), recording.manifest
     )
     if as_json:
         document = {"format": "whylate-experiment", "version": 1, "directory": str(place),

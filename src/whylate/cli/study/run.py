@@ -103,10 +103,10 @@ def command(
     from whylate.cli.study.view import StudyView
     from whylate.study.carry_out import run_study
     from whylate.study.journal import StudyJournal
-    from whylate.study.plan_file import PlanFile, plan_of, read_plan_file
+    from whylate.study.plan_file import PlanFile, read_plan_file, resolve_plan
 
     file = read_plan_file(plan) if plan is not None else PlanFile()
-    study = plan_of(_with_options(file, given))
+    study = resolve_plan(_with_options(file, given))
     stamp = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
     directory = output if output is not None else Path("studies") / stamp
 

@@ -15,9 +15,9 @@ from whylate.cli.print_json import print_json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from whylate.study.model import Done
+    from whylate.study.model import FinishedRun
     from whylate.study.restore.undo import Note
-    from whylate.study.results.effects import EffectsOf
+    from whylate.study.results.effects import BoardEffects
     from whylate.study.results.evidence import Standing
 
 
@@ -41,8 +41,8 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
     from whylate.report.comparison import many, print_comparison
     from whylate.report.plain_console import plain_console
     from whylate.study.journal import read_study
-    from whylate.study.restore.undo import notes_of
-    from whylate.study.results.effects import effects_of
+    from whylate.study.restore.undo import read_notes
+    from whylate.study.results.effects import estimate_effects
     from whylate.study.results.evidence import Evidence
     from whylate.study.results.page import write_page
     from whylate.study.results.table import effects_table, standings_table
@@ -50,15 +50,17 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
 
     plan, done = read_study(directory)
     evidence = Evidence(directory, plan)
-    standings = [evidence.of(key, done) for board in plan.boards for key in evidence.keys(board)]
+    standings = [
+        evidence.standing(key, done) for board in plan.boards for key in evidence.keys(board)
+    ]
     effects = [
-        effects_of(plan, evidence, board, load.name, done)
+        estimate_effects(plan, evidence, board, load.name, done)
         for board in plan.boards
         for load in plan.loads
         if plan.factors
     ]
     status = _status(standings, effects, fail_on)
-    notes = notes_of(directory, plan.boards)
+    notes = read_notes(directory, plan.boards)
     page = write_page(directory, plan, evidence, done, effects)
     if as_json:
         document = {
@@ -84,8 +86,8 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
             "effects of a board and a load (Holm). Below: 95 % intervals.",
             style="dim",
         )
-    elif len(standings) == 1 and standings[0].found is not None:
-        print_comparison(standings[0].found, console)
+    elif len(standings) == 1 and standings[0].comparison is not None:
+        print_comparison(standings[0].comparison, console)
     else:
         most = plan.stop.looks[-1]
         console.print(standings_table((one, most) for one in standings))
@@ -108,19 +110,19 @@ def _print_comparisons(standings: Sequence[Standing], console: Console) -> None:
     from whylate.text import plain
 
     for one in standings:
-        if one.found is None:
+        if one.comparison is None:
             continue
         words = f"{one.key.board}, {one.key.load}, {one.key.variant}: "
-        console.print(plain(f"{words}{one.found.verdict}: {one.found.why}", 600))
-        for text in one.found.cautions:
+        console.print(plain(f"{words}{one.comparison.verdict}: {one.comparison.why}", 600))
+        for text in one.comparison.cautions:
             console.print(f"  caution  {plain(text, 400)}")
-        if one.found.more_runs is not None:
-            console.print(f"  {more_runs_text(one.found.more_runs)}")
+        if one.comparison.more_runs is not None:
+            console.print(f"  {more_runs_text(one.comparison.more_runs)}")
     if len(standings) > 1:
         console.print(many_text(len(standings)))
 
 
-def _print_failures(directory: Path, failed: Sequence[Done], console: Console) -> None:
+def _print_failures(directory: Path, failed: Sequence[FinishedRun], console: Console) -> None:
     """Say how many runs failed, and why the last did."""
     from whylate.text import plain
 
@@ -132,12 +134,12 @@ def _print_failures(directory: Path, failed: Sequence[Done], console: Console) -
 
 
 def _status(
-    standings: Sequence[Standing], effects: Sequence[EffectsOf], fail_on: Collection[str]
+    standings: Sequence[Standing], effects: Sequence[BoardEffects], fail_on: Collection[str]
 ) -> int:
     """Return the exit status of a study; effects: where it is of factors."""
     # Of factors it is the effects that are asked for: combinations may differ or not.
     unknown = ("no verdict",) if effects else ("no verdict", "inconclusive")
-    status = status_of([one.found for one in standings if one.found], fail_on, unknown)
+    status = status_of([one.comparison for one in standings if one.comparison], fail_on, unknown)
     told = all(one.over for one in standings) and all(one.why_not is None for one in effects)
     return status or (0 if told else UNKNOWN)
 

@@ -17,7 +17,7 @@ from whylate.run.progress import Observer, Progress, Step
 from whylate.text import plain
 
 if TYPE_CHECKING:
-    from whylate.study.model import Place, StudyPlan
+    from whylate.study.model import PlannedRun, StudyPlan
     from whylate.study.results.evidence import Key, Standing
 
 
@@ -37,7 +37,7 @@ class StudyView(LiveView):
         """Return who is told of the runs of a board."""
         return _OfBoard(self, board)
 
-    def begins(self, place: Place) -> None:
+    def run_begins(self, place: PlannedRun) -> None:
         """Say which run begins."""
         with self._lock:
             self._runs += 1
@@ -51,11 +51,11 @@ class StudyView(LiveView):
         else:
             self.tell(place.board, text)
 
-    def says(self, text: str) -> None:
+    def log(self, text: str) -> None:
         """Say something that stays in sight."""
         self._say(f"whylate: {text}")
 
-    def stands(self, standings: Mapping[Key, Standing]) -> None:
+    def show_standings(self, standings: Mapping[Key, Standing]) -> None:
         """Say how all comparisons stand."""
         with self._lock:
             self._standings = dict(standings)
@@ -67,7 +67,7 @@ class StudyView(LiveView):
             self._now[board] = text
         self._draw()
 
-    def _left(self, place: Place) -> str:
+    def _left(self, place: PlannedRun) -> str:
         """Say how much time is left at the most, from what a run took so far."""
         from whylate.quantities import format_seconds_up
         from whylate.study.results.evidence import rounds_left

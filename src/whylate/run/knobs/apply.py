@@ -20,7 +20,7 @@ from whylate.lab.errors import LabError
 from whylate.recording.plan import RunPlan, Setting
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
-from whylate.run.knobs.commands import OwnKnob, OwnSetting
+from whylate.run.knobs.commands import CommandKnob, CommandSetting
 from whylate.run.knobs.files import same_file
 from whylate.run.knobs.variables import Variables, check_variable
 from whylate.run.loads import parse_faults, parse_load
@@ -73,12 +73,12 @@ class Applied:
     kernel: Kernel | None = None
     image: str = ""
     variables: Variables = ()
-    commands: tuple[OwnSetting, ...] = ()
-    own: Mapping[str, OwnKnob] = field(default_factory=dict)
+    commands: tuple[CommandSetting, ...] = ()
+    own: Mapping[str, CommandKnob] = field(default_factory=dict)
 
 
-def apply(
-    plan: RunPlan, knobs: Mapping[str, str], own: Mapping[str, OwnKnob] | None = None
+def apply_knobs(
+    plan: RunPlan, knobs: Mapping[str, str], own: Mapping[str, CommandKnob] | None = None
 ) -> Applied:
     """Return the run with these knobs; raises RequestError for one that there is not.
 
@@ -100,7 +100,7 @@ def apply(
     return applied
 
 
-def setting_of(name: str, value: str) -> Setting | None:
+def file_setting(name: str, value: str) -> Setting | None:
     """Return the file that a knob sets, {cpu} for each CPU in it; None for what is no file.
 
     Raises RequestError for a knob that there is not.
@@ -219,7 +219,7 @@ def _command(applied: Applied, rest: str, value: str) -> Applied:
             f"there is no knob command:{_short(rest)}: write [knobs.NAME] with read and write "
             f"(there are {', '.join(applied.own) or 'none'})"
         )
-    setting = OwnSetting(rest, knob, value)
+    setting = CommandSetting(rest, knob, value)
     return replace(applied, commands=(*applied.commands, setting))
 
 

@@ -24,7 +24,7 @@ _MAX_WORDS = 64
 _MAX_COMMAND = 2000
 
 
-class OwnKnob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CommandKnob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The two commands, as a user writes them."""
 
     read: str
@@ -32,11 +32,11 @@ class OwnKnob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
-class OwnSetting:
+class CommandSetting:
     """A knob of one's own, and what it is set to."""
 
     name: str
-    knob: OwnKnob
+    knob: CommandKnob
     value: str
 
 
@@ -44,7 +44,7 @@ class KnobError(RequestError):
     """A knob that cannot be read, or does not take a value, on a board that is there."""
 
 
-def check_own(name: str, knob: OwnKnob) -> None:
+def check_knob(name: str, knob: CommandKnob) -> None:
     """Raise RequestError for commands that cannot be a knob's."""
     for key, command in (("read", knob.read), ("write", knob.write)):
         words = _words(name, key, command)
@@ -57,7 +57,7 @@ def check_own(name: str, knob: OwnKnob) -> None:
         raise RequestError(f"knobs.{name}.write has no {VALUE}: the value goes where that stands")
 
 
-def read_own(board: Board, name: str, knob: OwnKnob) -> str:
+def read_knob(board: Board, name: str, knob: CommandKnob) -> str:
     """Return the knob's value, without blanks around it; raises KnobError, BoardError."""
     output = _run(board, name, _words(name, "read", knob.read))
     if len(output) > MAX_VALUE:
@@ -71,11 +71,11 @@ def read_own(board: Board, name: str, knob: OwnKnob) -> str:
     return text.strip()
 
 
-def write_own(board: Board, name: str, knob: OwnKnob, value: str) -> None:
+def write_knob(board: Board, name: str, knob: CommandKnob, value: str) -> None:
     """Write a value and read it back; raises KnobError where it is another, and BoardError."""
     words = [word.replace(VALUE, value) for word in _words(name, "write", knob.write)]
     _run(board, name, words)
-    back = read_own(board, name, knob)
+    back = read_knob(board, name, knob)
     if back != value:
         raise KnobError(
             f"knob command:{name}: {_short(value)} was written, and {_short(back)} is read back"

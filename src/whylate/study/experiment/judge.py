@@ -24,7 +24,7 @@ from whylate.stats.factorial import holm
 from whylate.stats.prevented import Late, Prevented, differ, fell, prevented
 from whylate.study.experiment.plan import OFF, ON, PLACEBO, Experiment
 from whylate.study.journal import whole_rounds
-from whylate.study.model import Done
+from whylate.study.model import FinishedRun
 from whylate.study.results.evidence import ALPHA
 from whylate.summary.trust import assess
 
@@ -54,16 +54,16 @@ class Share(msgspec.Struct, frozen=True):
     high: float | None
 
 
-class Found(msgspec.Struct, frozen=True):
+class ExperimentResult(msgspec.Struct, frozen=True):
     """What an experiment found.
 
     rounds: whole ones. preventable None: there is none, and why_not says why. target: the causes'
     own time; None: none was named. fell: whether it did; None: not asked. located: their share of
-    the recording's late time. off_target: what else surely changed. unlike: facts that the runs
-    have otherwise than the recording, of another board as it were.
+    the recording's late time. off_target: what else surely changed. different_facts: facts in which
+    the runs differ from the recording.
     """
 
-    said: str
+    description: str
     threshold_ns: int
     rounds: int
     late_on_ns_per_s: float | None
@@ -75,7 +75,7 @@ class Found(msgspec.Struct, frozen=True):
     off_target: list[Changed]
     located: Share | None
     why_not: str | None
-    unlike: list[str] = []
+    different_facts: list[str] = []
 
 
 class RunLate(msgspec.Struct, frozen=True):
@@ -87,7 +87,7 @@ class RunLate(msgspec.Struct, frozen=True):
     why_not: str | None
 
 
-def located(population: Population | None, targets: frozenset[Cause]) -> Share | None:
+def located_share(population: Population | None, targets: frozenset[Cause]) -> Share | None:
     """Return the located share of causes; the interval where it is of one line of the account."""
     if population is None or not targets:
         return None
@@ -97,19 +97,19 @@ def located(population: Population | None, targets: frozenset[Cause]) -> Share |
     return Share(sum(one.share for one in lines), None, None)
 
 
-def unlike(recorded: Manifest, made: Manifest) -> list[str]:
+def different_facts(recorded: Manifest, made: Manifest) -> list[str]:
     """Return which facts of a run are not those of the recording, of those that must be."""
     ours, theirs = ({one.name: one.value for one in of.facts} for of in (recorded, made))
     return [name for name in _SAME_FACTS if ours.get(name) != theirs.get(name)]
 
 
-def found_of(
+def judge_experiment(
     directory: Path,
     asked: Experiment,
-    done: Sequence[Done],
+    done: Sequence[FinishedRun],
     in_recording: Share | None,
     recorded: Manifest,
-) -> Found:
+) -> ExperimentResult:
     """Judge the whole rounds of an experiment; raises RecordingError."""
     plan, workload = asked.plan, asked.workload
     threshold_ns = (workload.recorder.threshold_ns if workload.recorder else None) or 0
@@ -121,9 +121,11 @@ def found_of(
         for side, recordings in of.items()
     }
     first = next(iter(of[ON].values()), None)
-    other = unlike(recorded, open_recording(directory / first).manifest) if first else []
-    found = Found(asked.said, threshold_ns, rounds, None, None, None, None, None, None, [],
-                  in_recording, None, other)  # fmt: skip
+    other = different_facts(recorded, open_recording(directory / first).manifest) if first else []
+    found = ExperimentResult(
+        asked.description, threshold_ns, rounds, None, None, None, None, None, None, [],
+        in_recording, None, other,
+    )  # fmt: skip
     bad = [run.why_not for side in runs.values() for run in side if run.why_not]
     if bad:
         return _refused(found, f"{len(bad)} runs must not be judged: {bad[0]}")
@@ -157,12 +159,12 @@ def _run(recording: Path, threshold_ns: int, seconds: float) -> RunLate:
 
 
 def judged(
-    found: Found,
+    found: ExperimentResult,
     on: Sequence[RunLate],
     off: Sequence[RunLate],
     placebo: Sequence[RunLate],
     targets: frozenset[Cause],
-) -> Found:
+) -> ExperimentResult:
     """Return what runs of the three sides show, side by side in their rounds, and if it is so."""
     if not any(run.excess > 0 for run in on):
         return _refused(found, "nothing was late with it on: there is no share of it")
@@ -200,7 +202,7 @@ def judged(
     return msgspec.structs.replace(found, preventable=_share(share))
 
 
-def _refused(found: Found, why: str) -> Found:
+def _refused(found: ExperimentResult, why: str) -> ExperimentResult:
     return msgspec.structs.replace(found, why_not=why)
 
 

@@ -16,7 +16,7 @@ from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
-from whylate.run.knobs.apply import setting_of
+from whylate.run.knobs.apply import file_setting
 from whylate.run.knobs.files import idle_states, same_file
 from whylate.run.loads import load_text
 from whylate.study.check import are_same, check_idle_states, check_knobs
@@ -58,7 +58,7 @@ class Experiment:
 
     plan: StudyPlan
     workload: Wakeup
-    said: str
+    description: str
     targets: frozenset[Cause]
 
 
@@ -69,14 +69,14 @@ class _Switch:
     left_out: the kind of a load that both do without, but for what is set.
     """
 
-    said: str
+    description: str
     on: Mapping[str, str]
     off: Mapping[str, str | None]
     targets: frozenset[Cause]
     left_out: str = ""
 
 
-def experiment(
+def plan_experiment(
     board: str,
     plan: RunPlan,
     what: str,
@@ -126,7 +126,7 @@ def experiment(
     if not idle_states(plan.settings):
         check_idle_states(study)
     targets = switch.targets if target is None else frozenset({target})
-    return Experiment(study, workload, switch.said, targets)
+    return Experiment(study, workload, switch.description, targets)
 
 
 def _as_recorded(plan: RunPlan, activations: ActivationWorkload) -> dict[str, str]:
@@ -140,7 +140,9 @@ def _as_recorded(plan: RunPlan, activations: ActivationWorkload) -> dict[str, st
 
 def _without(knobs: Mapping[str, str], switched: Mapping[str, str | None]) -> dict[str, str]:
     """Leave out what is switched, by whichever name: of one file one knob is set."""
-    files = [one.path for name, value in switched.items() if (one := setting_of(name, value or ""))]
+    files = [
+        one.path for name, value in switched.items() if (one := file_setting(name, value or ""))
+    ]
     return {
         name: value
         for name, value in knobs.items()

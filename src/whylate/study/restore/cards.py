@@ -28,7 +28,7 @@ from whylate.study.model import StudyPlan, Variant
 CARDS = "cards"
 
 
-def image_sums(variants: Iterable[Variant]) -> dict[str, str]:
+def hash_images(variants: Iterable[Variant]) -> dict[str, str]:
     """Return the SHA-256 of each image that variants name; raises RequestError."""
     return {name: _sum(name) for one in variants if (name := one.knobs.get(IMAGE))}
 

@@ -19,7 +19,7 @@ from whylate.lab.errors import LabError
 from whylate.recording.errors import DiskError
 from whylate.recording.lines import read_plan, write_plan
 from whylate.recording.path_part import path_part
-from whylate.run.knobs.commands import KnobError, OwnKnob, OwnSetting, read_own, write_own
+from whylate.run.knobs.commands import CommandKnob, CommandSetting, KnobError, read_knob, write_knob
 
 UNDO = "undo"
 
@@ -28,7 +28,7 @@ class Old(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a knob was before it was set."""
 
     name: str
-    knob: OwnKnob
+    knob: CommandKnob
     value: str
 
 
@@ -43,7 +43,7 @@ class NotPutBackError(BoardError):
     """A knob that could not be put back: the note of what it was is kept."""
 
 
-def notes_of(directory: Path, boards: Sequence[str]) -> list[Note]:
+def read_notes(directory: Path, boards: Sequence[str]) -> list[Note]:
     """Return what is still to be put back in a study; raises RecordingError."""
     undo = Undo(directory)
     return [note for board in boards if (note := undo.note(board)) is not None]
@@ -61,7 +61,7 @@ class Undo:
         return read_plan(path, Note, "there is no note") if path.exists() else None
 
     @contextmanager
-    def around(self, name: str, settings: Sequence[OwnSetting], board: Board) -> Iterator[None]:
+    def around(self, name: str, settings: Sequence[CommandSetting], board: Board) -> Iterator[None]:
         """Set knobs for as long as the context lasts.
 
         Raises KnobError for one that does not take effect, or is another at the end,
@@ -70,12 +70,12 @@ class Undo:
         if not settings:
             yield
             return
-        old = [Old(one.name, one.knob, read_own(board, one.name, one.knob)) for one in settings]
+        old = [Old(one.name, one.knob, read_knob(board, one.name, one.knob)) for one in settings]
         note = Note(board.name, old)
         self._write(name, note)
         try:
             for one in settings:
-                write_own(board, one.name, one.knob, one.value)
+                write_knob(board, one.name, one.knob, one.value)
             yield
             for one in settings:
                 _check_kept(one, board)
@@ -112,7 +112,7 @@ class Undo:
         said: list[str] = []
         for number, one in enumerate(reversed(note.old)):
             try:
-                write_own(board, one.name, one.knob, one.value)
+                write_knob(board, one.name, one.knob, one.value)
             except KnobError as error:
                 failed.insert(0, one)
                 said.append(_not_put_back(one, str(error)))
@@ -147,9 +147,9 @@ def _not_put_back(one: Old, why: str) -> str:
     return f"command:{one.name} could not be put back to {one.value!r} ({why})"
 
 
-def _check_kept(one: OwnSetting, board: Board) -> None:
+def _check_kept(one: CommandSetting, board: Board) -> None:
     """Raise KnobError for a knob that is no more what it was set to: the run was without it."""
-    now = read_own(board, one.name, one.knob)
+    now = read_knob(board, one.name, one.knob)
     if now != one.value:
         raise KnobError(
             f"knob command:{one.name} was set to {one.value!r}, and {now!r} is read after the run: "

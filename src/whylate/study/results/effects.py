@@ -11,7 +11,7 @@ import numpy as np
 from whylate.compare.cautions import distrust
 from whylate.compare.runs import Arm, lacking
 from whylate.stats.factorial import combinations_of, factorial
-from whylate.study.model import Done, StudyPlan
+from whylate.study.model import FinishedRun, StudyPlan
 from whylate.study.results.evidence import Evidence
 
 _SEED = 7
@@ -31,7 +31,7 @@ class Effect(msgspec.Struct, frozen=True):
     p: float
 
 
-class EffectsOf(msgspec.Struct, frozen=True):
+class BoardEffects(msgspec.Struct, frozen=True):
     """All effects on a board under a load; why_not: why there are none.
 
     left_out: statistics of which overruns hide how high they are in some run.
@@ -45,19 +45,19 @@ class EffectsOf(msgspec.Struct, frozen=True):
     left_out: list[str] = []
 
 
-def effects_of(
-    plan: StudyPlan, evidence: Evidence, board: str, load: str, done: Sequence[Done]
-) -> EffectsOf:
+def estimate_effects(
+    plan: StudyPlan, evidence: Evidence, board: str, load: str, done: Sequence[FinishedRun]
+) -> BoardEffects:
     """Estimate and test all effects of the whole rounds; raises RecordingError."""
     runs = evidence.runs(board, load, done)
     rounds = sorted(next(iter(runs.values())))
     arms = [Arm(name, tuple(of.values())) for name, of in runs.items()]
     if len(rounds) < 2:
-        return EffectsOf(board, load, len(rounds), [], "two whole rounds are the least")
+        return BoardEffects(board, load, len(rounds), [], "two whole rounds are the least")
     together = Arm("all", tuple(run for arm in arms for run in arm.runs))
     bad = distrust(together, Arm("", ()))
     if bad is not None:
-        return EffectsOf(board, load, len(rounds), [], bad)
+        return BoardEffects(board, load, len(rounds), [], bad)
     statistics = together.runs[0].statistics
     had = [one for one in statistics if lacking(one, together, together) is None]
     # What is only known to be at least so high would make an effect of a stall, or hide one.
@@ -67,7 +67,7 @@ def effects_of(
         if float((together.most(one.name) - together.compared(one.name)).max()) <= _HARDLY
     ]
     if not borne:
-        return EffectsOf(board, load, len(rounds), [], "no statistic can be had of all runs")
+        return BoardEffects(board, load, len(rounds), [], "no statistic can be had of all runs")
     settings = combinations_of(len(plan.factors))
     found = factorial(
         np.array([[run.values[one.name].compared for one in borne] for run in together.runs]),
@@ -90,7 +90,7 @@ def effects_of(
             )
         )
     left_out = [one.name for one in had if one not in borne]
-    return EffectsOf(board, load, len(rounds), effects, left_out=left_out)
+    return BoardEffects(board, load, len(rounds), effects, left_out=left_out)
 
 
 def _said(plan: StudyPlan, knob: int) -> str:

@@ -16,7 +16,7 @@ from whylate.compare.runs import Arm, Run, read_run
 from whylate.compare.tested import differences
 from whylate.stats.stopping import joint_e_value, look_levels
 from whylate.study.journal import whole_rounds
-from whylate.study.model import Done, StudyPlan
+from whylate.study.model import FinishedRun, StudyPlan
 
 ALPHA = 0.05
 
@@ -42,7 +42,7 @@ class Standing:
     key: Key
     rounds: int
     look: int
-    found: Comparison | None
+    comparison: Comparison | None
     over: bool
     e_value: float | None = None
 
@@ -80,7 +80,7 @@ class Failures:
         return found
 
 
-def failures(key: Key, base: str, done: Sequence[Done]) -> Failures:
+def failures(key: Key, base: str, done: Sequence[FinishedRun]) -> Failures:
     """Return what failed of a comparison's runs."""
     of: dict[str, list[str]] = {base: [], key.variant: []}
     for one in done:
@@ -107,7 +107,7 @@ class Evidence:
             for variant in self._plan.variants[1:]
         ]
 
-    def of(self, key: Key, done: Sequence[Done]) -> Standing:
+    def standing(self, key: Key, done: Sequence[FinishedRun]) -> Standing:
         """Say how a comparison stands after these runs; raises RecordingError.
 
         It is looked at only where the plan has a look, and what that found is final where it was
@@ -123,11 +123,13 @@ class Evidence:
         if stands is None or look != stands.look:
             stands = self._looked(key, sides, rounds, look)
         else:
-            stands = Standing(key, rounds, stands.look, stands.found, stands.over, stands.e_value)
+            stands = Standing(
+                key, rounds, stands.look, stands.comparison, stands.over, stands.e_value
+            )
         self._standings[key] = stands
         return stands
 
-    def runs(self, board: str, load: str, done: Sequence[Done]) -> dict[str, dict[int, Run]]:
+    def runs(self, board: str, load: str, done: Sequence[FinishedRun]) -> dict[str, dict[int, Run]]:
         """Return the runs under a load, by variant and round, of rounds that are whole."""
         variants = [one.name for one in self._plan.variants]
         return {
@@ -135,7 +137,7 @@ class Evidence:
             for variant, rounds in whole_rounds(done, board, load, variants).items()
         }
 
-    def arms(self, board: str, load: str, done: Sequence[Done]) -> list[Arm]:
+    def arms(self, board: str, load: str, done: Sequence[FinishedRun]) -> list[Arm]:
         """Return all variants under a load with their runs, those that have any."""
         found: dict[str, list[Run]] = {one.name: [] for one in self._plan.variants}
         for one in done:
@@ -143,7 +145,7 @@ class Evidence:
                 found.get(one.variant, []).append(self._read(one.recording))
         return [Arm(name, tuple(runs)) for name, runs in found.items() if runs]
 
-    def _sides(self, key: Key, done: Sequence[Done]) -> tuple[list[Run], list[Run]]:
+    def _sides(self, key: Key, done: Sequence[FinishedRun]) -> tuple[list[Run], list[Run]]:
         """Return the runs of rounds that both sides have, side by side."""
         variants = [self._plan.variants[0].name, key.variant]
         found = whole_rounds(done, key.board, key.load, variants)

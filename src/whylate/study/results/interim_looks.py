@@ -35,7 +35,9 @@ def allow_interim_look(found: Comparison, study: Path, *, accept: bool) -> Compa
     """
     plan, done = read_study(study)
     evidence = Evidence(study, plan)
-    over = all(evidence.of(key, done).over for board in plan.boards for key in evidence.keys(board))
+    over = all(
+        evidence.standing(key, done).over for board in plan.boards for key in evidence.keys(board)
+    )
     asks = f"whylate study show {study} says where it stands by its own rule"
     if over:
         text = f"these are runs of a study, and this is one more look at them: {asks}"

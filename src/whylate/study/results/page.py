@@ -9,8 +9,8 @@ from whylate.recording.errors import DiskError
 from whylate.report.comparison import p_text
 from whylate.report.comparison_page import EffectLine, Effects, Group, render, write
 from whylate.report.forest import Forest, Ratio, forest
-from whylate.study.model import Done, StudyPlan
-from whylate.study.results.effects import Effect, EffectsOf
+from whylate.study.model import FinishedRun, StudyPlan
+from whylate.study.results.effects import BoardEffects, Effect
 from whylate.study.results.evidence import ALPHA, Evidence
 from whylate.study.results.table import LEFT_OUT
 
@@ -23,8 +23,8 @@ def write_page(
     directory: Path,
     plan: StudyPlan,
     evidence: Evidence,
-    done: Sequence[Done],
-    effects: Sequence[EffectsOf],
+    done: Sequence[FinishedRun],
+    effects: Sequence[BoardEffects],
 ) -> Path:
     """Write the page into the study's directory and return it; raises RecordingError, DiskError.
 
@@ -33,9 +33,11 @@ def write_page(
     of = {(one.board, one.load): _effects(one) for one in effects}
     groups = []
     for board in plan.boards:
-        standings = [evidence.of(key, done) for key in evidence.keys(board)]
+        standings = [evidence.standing(key, done) for key in evidence.keys(board)]
         for load in plan.loads:
-            found = [one.found for one in standings if one.key.load == load.name and one.found]
+            found = [
+                one.comparison for one in standings if one.key.load == load.name and one.comparison
+            ]
             arms = evidence.arms(board, load.name, done)
             if arms:
                 title = f"{board}, {load.name}"
@@ -50,7 +52,7 @@ def write_page(
     return path
 
 
-def _effects(found: EffectsOf) -> Effects:
+def _effects(found: BoardEffects) -> Effects:
     """Return effects as the page shows them: knobs by letters, A×B for what both do together."""
     if found.why_not is not None:
         return Effects([], [], found.why_not)

@@ -10,7 +10,7 @@ from rich.text import Text
 from whylate.compare.model import StatisticRow
 from whylate.compare.words import percent_text
 from whylate.report.comparison import STYLES, p_text
-from whylate.study.results.effects import EffectsOf
+from whylate.study.results.effects import BoardEffects
 from whylate.study.results.evidence import ALPHA, Standing
 from whylate.text import plain
 
@@ -26,10 +26,10 @@ def standings_table(rows: Iterable[tuple[Standing, int]]) -> Table:
         table.add_column(Text(plain(heading, 40)), overflow="fold",
                          justify="right" if heading in ("rounds", *shown) else "left")  # fmt: skip
     for one, most in rows:
-        figures = {row.name: row for row in one.found.statistics} if one.found else {}
+        figures = {row.name: row for row in one.comparison.statistics} if one.comparison else {}
         verdict = Text("…")
-        if one.found is not None and one.over:
-            verdict = Text(one.found.verdict, style=STYLES[one.found.verdict])
+        if one.comparison is not None and one.over:
+            verdict = Text(one.comparison.verdict, style=STYLES[one.comparison.verdict])
         table.add_row(
             Text(plain(one.key.board, 30)),
             Text(plain(one.key.load, 40)),
@@ -44,7 +44,10 @@ def standings_table(rows: Iterable[tuple[Standing, int]]) -> Table:
 def _shown(standings: Sequence[Standing]) -> Sequence[str]:
     """Return the statistics that have a column: of latencies the same few, of points the first."""
     found = dict.fromkeys(
-        row.name for one in standings if one.found is not None for row in one.found.statistics
+        row.name
+        for one in standings
+        if one.comparison is not None
+        for row in one.comparison.statistics
     )
     return _SHOWN if not found or _SHOWN[0] in found else list(found)[: len(_SHOWN)]
 
@@ -53,7 +56,7 @@ def _shown(standings: Sequence[Standing]) -> Sequence[str]:
 LEFT_OUT = "overruns hide how high they are"
 
 
-def effects_table(found: EffectsOf) -> Table:
+def effects_table(found: BoardEffects) -> Table:
     """Lay out effects: each of a knob, or of several together, in a line."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("effect", overflow="fold")
