@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * fuzz_tracefs DIRECTORY SECONDS SEED - pages as no kernel writes them, and formats as none says
+ * fuzz_tracefs DIRECTORY SECONDS SEED - damaged pages and damaged formats
  *
  * Takes what tests/probe/tracefs/record.sh recorded, changes it here and there and decodes it.
  * Built with sanitizers it finds every read outside a page, which lies in memory of its own size.

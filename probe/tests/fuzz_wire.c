@@ -160,7 +160,7 @@ static size_t frames_of(uint8_t *stream, const uint8_t *data, size_t size)
 	return length;
 }
 
-/* LLVMFuzzerTestOneInput - the first byte says whether the rest is a stream or frames to be */
+/* LLVMFuzzerTestOneInput - the first byte chooses: the rest is a stream, or frames to be */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct frame_decoder decoder;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Says of each latency that it reads whether it is late: see tests/probe/test_threshold.py. */
+/* Prints for each latency that it reads whether it is late: see tests/probe/test_threshold.py. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

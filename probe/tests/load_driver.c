@@ -4,7 +4,7 @@
  *
  * Prints "pid N", then "work N" every 100 ms, and after the load was killed or had stopped
  * "cpu MS" (its user and system time), "state NAME" and "message TEXT". A load that stopped by
- * itself gets a moment to clean up, then "left N" says how many of its processes still live.
+ * itself gets a moment to clean up, then "left N" counts its processes that still live.
  * Exits with 0 unless it was called wrongly.
  */
 #include <signal.h>

@@ -17,8 +17,8 @@
  *	cost RUNS NS MISSED
  *
  * With want each thread wants every Nth of its activations held, and nobody releases them until
- * half of the time is over. "ready" is printed when the recorder runs. Exits with 1 where it
- * cannot, and says why.
+ * half of the time is over. "ready" is printed when the recorder runs. Exits with 1 and
+ * the reason where it cannot.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
  * cobs     lines of hexadecimal: "encoded decoded" for each
  * xxh64    lines of hexadecimal: their checksum
  * samples  lines "index latency overruns": a line "first count HEX" for each block that
- *          samples_pack() makes of them with the room that the second argument says
+ *          samples_pack() makes of them; the second argument is its room
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -147,9 +147,10 @@ static void frames(void)
 				print_again(&frame);
 		}
 	}
-	printf("good=%" PRIu64 " damaged=%" PRIu64 " oversized=%" PRIu64 " foreign=%" PRIu64 "\n",
+	printf("good=%" PRIu64 " damaged=%" PRIu64 " oversized=%" PRIu64 " other_protocol=%" PRIu64
+	       "\n",
 	       decoder.counts.good, decoder.counts.damaged, decoder.counts.oversized,
-	       decoder.counts.foreign);
+	       decoder.counts.other_protocol);
 }
 
 static void cobs(char *line, uint8_t *bytes)

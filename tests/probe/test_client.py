@@ -318,7 +318,7 @@ def test_encoding_a_foreign_frame_is_the_inverse_of_what_the_relay_undoes() -> N
     assert cobs_encode(cobs_decode(frame[1:-1])) == frame[1:-1]
     decoder = FrameDecoder()
     assert decoder.feed(Rewritten(PROTOCOL + 1)(frame)) == []
-    assert decoder.foreign_protocol == PROTOCOL + 1
+    assert decoder.peer_protocol == PROTOCOL + 1
 
 
 # ---------------------------------------------------------------- lines that take nothing

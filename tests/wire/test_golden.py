@@ -127,22 +127,22 @@ def test_c_reads_every_vector_and_writes_it_again(wire_echo: Any) -> None:
     *echoed, counts = wire_echo(["frames"], stream)
     for line, vector in zip(echoed, VECTORS, strict=True):
         assert line == as_text(vector), named(vector)
-    assert counts == f"good={len(VECTORS)} damaged=0 oversized=0 foreign=0"
+    assert counts == f"good={len(VECTORS)} damaged=0 oversized=0 other_protocol=0"
 
 
 def test_c_counts_what_is_no_frame_as_python_does(wire_echo: Any) -> None:
     good = bytes.fromhex(VECTORS[0]["frame"])
     damaged = good[:-4] + bytes([good[-4] ^ 1]) + good[-3:]
-    foreign = encode_frame(1, 1, b"", protocol=2)
-    stream = good + damaged + b"login: " + foreign + b"\xff" * 10_000 + b"\0" + good
+    other = encode_frame(1, 1, b"", protocol=2)
+    stream = good + damaged + b"login: " + other + b"\xff" * 10_000 + b"\0" + good
     decoder = FrameDecoder()
     assert len(decoder.feed(stream)) == 2
     counts = decoder.counts
-    assert (counts.good, counts.oversized, counts.foreign) == (2, 1, 1)
+    assert (counts.good, counts.oversized, counts.other_protocol) == (2, 1, 1)
     *_, printed = wire_echo(["frames"], stream)
     assert printed == (
         f"good={counts.good} damaged={counts.damaged} "
-        f"oversized={counts.oversized} foreign={counts.foreign}"
+        f"oversized={counts.oversized} other_protocol={counts.other_protocol}"
     )
 
 

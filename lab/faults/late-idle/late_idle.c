@@ -84,4 +84,4 @@ static void __exit late_idle_exit(void)
 module_init(late_idle_init);
 module_exit(late_idle_exit);
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("A injected fault of latency, for tests of whylate");
+MODULE_DESCRIPTION("An injected fault of latency, for tests of whylate");

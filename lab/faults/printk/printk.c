@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * The kernel prints lines on its console for size_us. They enter by /dev/kmsg at a level that
- * consoles show, and an ordinary kernel prints each at once, with interrupts off, in whoever
- * printed; one with PREEMPT_RT leaves it to a thread of the console, which cannot be preempted in
- * parts of a line. Logged is the whole time of printing, of which an activation is late by one
- * line at most.
+ * consoles show, and a kernel without PREEMPT_RT prints each at once, with interrupts
+ * disabled, in the thread that wrote it. With PREEMPT_RT a thread of the console prints, which
+ * cannot be preempted in parts of a line. Logged is the whole time of printing, of which an
+ * activation is late by one line at most.
  */
 #include "fault_program.h"
 #include "fault_setting.h"

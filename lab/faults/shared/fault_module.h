@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A injected fault as a kernel module: its clock, its log and its thread.
+ * An injected fault as a kernel module: its clock, its log and its thread.
  *
  * A fault does something for size_us, once every period_us, on one CPU, and logs what it really
  * did by the clock that the probe measures with (ktime_get() is CLOCK_MONOTONIC). The log is a
@@ -195,7 +195,7 @@ static inline int fault_start(int (*run)(void *), unsigned int on_cpu)
 		return PTR_ERR(fault_task);
 	}
 	kthread_bind(fault_task, on_cpu);
-	/* Above ordinary loads, so that it acts when it is due; below whatever is measured. */
+	/* Above SCHED_OTHER loads, so that it acts when it is due; below whatever is measured. */
 	sched_set_fifo_low(fault_task);
 	fault_file = debugfs_create_file(KBUILD_MODNAME, 0444, NULL, NULL, &fault_fops);
 	wake_up_process(fault_task);
@@ -229,7 +229,7 @@ static inline int fault_start(int (*run)(void *), unsigned int on_cpu)
 	module_init(fault_init);                                                                   \
 	module_exit(fault_exit);                                                                   \
 	MODULE_LICENSE("GPL");                                                                     \
-	MODULE_DESCRIPTION("A injected fault of latency, for tests of whylate")
+	MODULE_DESCRIPTION("An injected fault of latency, for tests of whylate")
 
 #define FAULT_THREAD(act, begin, end) FAULT_THREAD_ON(cpu, act, begin, end)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A injected fault as a program: its arguments, its clock, its log and its end.
+ * An injected fault as a program: its arguments, its clock, its log and its end.
  *
  * As fault_module.h has it for modules: the same parameters, the same log, in a file that is
  * mapped, so that an event is logged without a system call. Lines have a fixed width and what

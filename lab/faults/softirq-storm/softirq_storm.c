@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A burst of tasklets that take size_us together. They are queued in a hard interrupt, as a
- * driver does, so that an ordinary kernel runs them all when it leaves that interrupt; a kernel
+ * driver does, so that a kernel without PREEMPT_RT runs them all when it leaves that interrupt; one
  * with PREEMPT_RT leaves them to ksoftirqd, which a real-time thread does not wait for.
  */
 #include <linux/interrupt.h>

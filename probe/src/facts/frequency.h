@@ -11,9 +11,8 @@
 #define FREQUENCY_CHAIN 100000u
 
 /* frequency_measure - measure the Hz of a CPU from the best of several short chains of instructions
- * that take a cycle each and wait for one another. 0 where the CPU cannot be run on. `counts` is
- * then left alone, else it says what the CPU's counters counted over one chain. Takes about 2 ms at
- * 1 GHz. */
+ * that take a cycle each and wait for one another. 0 where the CPU cannot be run on; `counts` is
+ * left alone then, and else holds the CPU's counters over one chain. Takes about 2 ms at 1 GHz. */
 uint64_t frequency_measure(uint16_t cpu, struct counts *counts);
 
 #endif

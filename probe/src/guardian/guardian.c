@@ -64,8 +64,7 @@ struct state {
 
 /* ---------------------------------------------------------------- the guardian's side */
 
-/* become_load - turn the new process into a load: an ordinary process that dies with the guardian
- */
+/* become_load - turn the new process into a load: SCHED_OTHER, and dead with the guardian */
 static _Noreturn void become_load(struct state *state, const struct request *request,
 				  const struct load_kind *kind, pid_t guardian)
 {

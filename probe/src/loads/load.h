@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loads: what disturbs the board while it is measured.
+ * Background loads: what competes with the measured threads.
  *
  * Every instance of a load runs in a process of its own, below the guardian, so that it shares
  * no address space with the measuring threads and dies with the run however the run ends.

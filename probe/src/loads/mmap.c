@@ -5,7 +5,7 @@
  * Stresses the lock of the address space, page faults, the page allocator, and above all TLB
  * shootdowns: a mapping that one CPU takes away must go from the TLB of every CPU that uses the
  * address space. On x86 that is an interrupt sent to the other CPU and a wait for its answer; on
- * ARM a broadcast instruction, which disturbs through the interconnect and raises no interrupt.
+ * ARM a broadcast instruction, which loads the interconnect and raises no interrupt.
  *
  * Shootdowns reach only CPUs that run this address space: the two threads are kept on different
  * CPUs, and move on together so that every CPU the load is allowed on gets its turn.

@@ -36,7 +36,7 @@ struct link {
 	sem_t tokens;
 };
 
-/* link_open - a pipe for even places in the ring, a semaphore for odd ones */
+/* link_open - open a pipe for an even place in the ring, a semaphore for the others */
 static int link_open(struct link *link, size_t place)
 {
 	int ends[2];

@@ -27,8 +27,8 @@
 /* How long after one look at the rings the next one comes. */
 #define LOOK_LEAST_NS 4000000u
 #define LOOK_MOST_NS  50000000u
-/* The thread that starts the engine and then looks must get to it though loads want the CPU (with
- * four of them starting took 35 s once); it is an ordinary one still. */
+/* The thread that starts the engine and reads the rings must run beside loads: starting the engine
+ * beside four loads took 35 s once. It stays SCHED_OTHER. */
 #define LOOKING_NICE -20
 
 static const struct recorder_engine *const engines[ENGINES] = {&recorder_bpf, &recorder_tracefs};
@@ -67,8 +67,8 @@ static uint64_t ring_bytes_for(uint64_t asked, uint16_t cpus)
 /*
  * stack_after_ns - return how long a stage must take to get a stack
  *
- * Who asks for what is 15 us late wants to see what took 10. Half of the threshold: what is late by
- * so little was late in one stage for the most part, and ordinary activations stay below.
+ * Half of the threshold: an activation that is barely late lost most of its time in one stage, and
+ * activations that are not late stay below.
  */
 static uint64_t stack_after_ns(uint64_t threshold_ns)
 {

@@ -2,8 +2,8 @@
 /*
  * The flight recorder of a session: what is recorded of which activations, and sent.
  *
- * An ordinary thread looks at every activation before it is shipped. It copies the windows of the
- * late ones, and of a random sample of all, out of the rings of the engine.
+ * A SCHED_OTHER thread examines every activation before it is sent. It copies the windows of the
+ * late activations and of the control sample out of the rings of the engine.
  */
 #ifndef WHYLATE_RECORDER_FLIGHT_H
 #define WHYLATE_RECORDER_FLIGHT_H

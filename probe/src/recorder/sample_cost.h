@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What an event costs, measured before the first activation: afterwards measuring would disturb. */
+/* What an event costs, measured before the first activation: later it would add latency. */
 #ifndef WHYLATE_RECORDER_SAMPLE_COST_H
 #define WHYLATE_RECORDER_SAMPLE_COST_H
 

@@ -8,8 +8,8 @@
 struct guardian;
 
 /* session_run - serve the host on these descriptors until it leaves; returns an exit status.
- * is_plan: the input is a file with all commands. They are carried out one after the other, each
- * when the one before it has come to its end, and nothing is waited for from outside. */
+ * is_plan: the input is a file with all commands. Each is carried out when the preceding one has
+ * ended; nothing is awaited from the host. */
 int session_run(struct guardian *guardian, int input, int output, bool is_plan);
 
 #endif

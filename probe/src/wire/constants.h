@@ -110,7 +110,7 @@ enum channel_kind {
 	BY_COUNT = 4,
 };
 
-/* What is done to memory; latency: of reads each of which needs the one before. */
+/* What is done to memory; latency: of reads that each need the result of the preceding read. */
 enum memory_operation {
 	MEMORY_COPY = 0,
 	MEMORY_SET = 1,

@@ -78,7 +78,7 @@ static bool decode_frame(struct frame_decoder *decoder, struct frame *frame)
 	if (xxh64(body, checked) != wire_load(body + checked, 8))
 		goto damaged;
 	if (body[0] != WIRE_PROTOCOL) {
-		decoder->counts.foreign++;
+		decoder->counts.other_protocol++;
 		return false;
 	}
 	decoder->counts.good++;

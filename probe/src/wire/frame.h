@@ -2,7 +2,7 @@
 /*
  * Frames: how messages are cut apart and checked on a byte stream that may be damaged.
  *
- * Header, payload and checksum as schema/wire.toml says, in COBS (Cheshire & Baker 1997)
+ * Header, payload and checksum of schema/wire.toml, in COBS (Cheshire & Baker 1997)
  * between two zero bytes: whatever is damaged, the next zero is a place to start again.
  */
 #ifndef WHYLATE_WIRE_FRAME_H
@@ -31,7 +31,7 @@ struct frame_counts {
 	uint64_t good;
 	uint64_t damaged;
 	uint64_t oversized;
-	uint64_t foreign; /* of another protocol version */
+	uint64_t other_protocol;
 };
 
 /* Collects bytes between zeros; what it hands out stays valid until it is fed again. */
@@ -49,7 +49,7 @@ size_t frame_encode(uint8_t *encoded, uint8_t kind, uint32_t number, const uint8
 		    size_t length);
 
 /* frame_feed - decode bytes up to the end of the next sound frame.
- * Returns how many bytes were consumed; *complete says whether *frame is one. */
+ * Returns how many bytes were consumed; *complete: *frame is one. */
 size_t frame_feed(struct frame_decoder *decoder, const uint8_t *data, size_t length,
 		  struct frame *frame, bool *complete);
 

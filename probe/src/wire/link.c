@@ -373,8 +373,8 @@ void link_tick(struct link *link, uint64_t now_ns)
 		queue_resend(link);
 	}
 	/* A host of another protocol learns from any frame of ours what we speak. */
-	if (link->foreign != link->decoder.counts.foreign) {
-		link->foreign = link->decoder.counts.foreign;
+	if (link->answered != link->decoder.counts.other_protocol) {
+		link->answered = link->decoder.counts.other_protocol;
 		link->owes_ack = true;
 	}
 	if (link->owes_ack)

@@ -4,7 +4,7 @@
  *
  * What was sent is kept until the host acknowledges it and goes out again, in fragments, when
  * the host asks. The frame size follows the line: a request for a resend halves it, frames
- * that arrive at once double it. All of it is one ordinary thread's work.
+ * that arrive at once double it. One SCHED_OTHER thread does all of it.
  */
 #ifndef WHYLATE_WIRE_LINK_H
 #define WHYLATE_WIRE_LINK_H
@@ -56,7 +56,7 @@ struct link {
 	uint32_t highest;
 	bool owes_ack;
 	uint64_t asked_at_ns;
-	uint64_t foreign; /* frames of another protocol that were answered */
+	uint64_t answered; /* frames of another protocol that were answered */
 	uint8_t pieces[WIRE_MAX_PAYLOAD];
 	uint8_t have[(WIRE_MAX_PAYLOAD / WIRE_FRAGMENT_SIZE + 8) / 8];
 	uint16_t pieces_total;

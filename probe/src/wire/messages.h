@@ -448,7 +448,8 @@ struct wire_recorder_result {
 	uint64_t run_ns;
 };
 
-/* symbols - How functions in events came by their names. shown: the kernel says where they are. */
+/* symbols - How functions in events came by their names. shown: the kernel shows their addresses.
+ */
 struct wire_symbols {
 	uint8_t shown;
 	int32_t kptr_restrict;

@@ -14,14 +14,14 @@ static uint64_t rotate(uint64_t value, unsigned int bits)
 	return value << bits | value >> (64 - bits);
 }
 
-static uint64_t accumulate(uint64_t lane, uint64_t input)
+static uint64_t accumulate(uint64_t sum, uint64_t input)
 {
-	return rotate(lane + input * PRIME2, 31) * PRIME1;
+	return rotate(sum + input * PRIME2, 31) * PRIME1;
 }
 
-static uint64_t merge(uint64_t hash, uint64_t lane)
+static uint64_t merge(uint64_t hash, uint64_t sum)
 {
-	return (hash ^ accumulate(0, lane)) * PRIME1 + PRIME4;
+	return (hash ^ accumulate(0, sum)) * PRIME1 + PRIME4;
 }
 
 uint64_t xxh64(const uint8_t *data, size_t length)
@@ -30,15 +30,15 @@ uint64_t xxh64(const uint8_t *data, size_t length)
 	uint64_t hash = PRIME5;
 
 	if (length >= 32) {
-		uint64_t lane[4] = {PRIME1 + PRIME2, PRIME2, 0, 0 - PRIME1};
+		uint64_t sum[4] = {PRIME1 + PRIME2, PRIME2, 0, 0 - PRIME1};
 
 		for (; end - data >= 32; data += 32)
 			for (int i = 0; i < 4; i++)
-				lane[i] = accumulate(lane[i], wire_load(data + 8 * i, 8));
-		hash = rotate(lane[0], 1) + rotate(lane[1], 7) + rotate(lane[2], 12) +
-		       rotate(lane[3], 18);
+				sum[i] = accumulate(sum[i], wire_load(data + 8 * i, 8));
+		hash =
+		    rotate(sum[0], 1) + rotate(sum[1], 7) + rotate(sum[2], 12) + rotate(sum[3], 18);
 		for (int i = 0; i < 4; i++)
-			hash = merge(hash, lane[i]);
+			hash = merge(hash, sum[i]);
 	}
 	hash += length;
 	for (; end - data >= 8; data += 8)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * app - how late do the threads of a program run, that knows nothing of us?
+ * app - the wakeup latency of a program's own threads
  *
- * The recorder notes each time that such a thread was woken and then switched to. An ordinary
- * thread reads the activations from it, sends them, and copies the windows of the late ones.
+ * The recorder notes each time that such a thread was woken and then switched to. A SCHED_OTHER
+ * thread reads these activations, sends them, and copies the windows of the late ones.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -69,7 +69,7 @@ static int run(struct child_context *context, const void *plan)
 		keep_output(&process, &output);
 	wall_ns = clock_ns() - process.start_ns;
 	counters_end(&context->counters);
-	/* What is left running could go on writing for ever, and would disturb the next one. */
+	/* What is left running could write for ever, and would load the CPUs in the next round. */
 	process_kill_rest();
 	while (keep_output(&process, &output) > 0)
 		;

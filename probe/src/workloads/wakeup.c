@@ -2,8 +2,8 @@
 /*
  * wakeup - how late is a periodic real-time thread?
  *
- * The measuring threads are in activations/wakeup_threads.c. All that is here is an ordinary
- * thread's work: it starts them, sends what they measured, and looks for their end.
+ * The measuring threads are in activations/wakeup_threads.c. This file runs in the
+ * SCHED_OTHER thread that starts them, sends what they measured, and detects their end.
  */
 #include <errno.h>
 #include <stdlib.h>

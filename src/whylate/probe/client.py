@@ -257,10 +257,10 @@ class Client:
             raise ProbeRefusedError(f"that is more than the probe takes: {error}", 0) from None
 
     def _check(self, deadline: float, what: str) -> None:
-        foreign = self._link.foreign_protocol
-        if foreign is not None:
+        protocol = self._link.peer_protocol
+        if protocol is not None:
             raise ProbeVersionError(
-                f"the probe speaks protocol {foreign}, this whylate {PROTOCOL}: "
+                f"the probe speaks protocol {protocol}, this whylate {PROTOCOL}: "
                 "run the probe that came with this whylate"
             )
         if time.monotonic() > deadline:

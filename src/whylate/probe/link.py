@@ -117,9 +117,9 @@ class Link:
         return self._decoder.counts
 
     @property
-    def foreign_protocol(self) -> int | None:
+    def peer_protocol(self) -> int | None:
         """The other end's protocol version where it is not ours, else None."""
-        return self._decoder.foreign_protocol
+        return self._decoder.peer_protocol
 
     @property
     def all_acknowledged(self) -> bool:

@@ -109,7 +109,7 @@ class ChannelKind(IntEnum):
 
 
 class MemoryOperation(IntEnum):
-    """What is done to memory; latency: of reads each of which needs the one before."""
+    """What is done to memory; latency: of reads that each need the result of the preceding read."""
 
     COPY = 0
     SET = 1

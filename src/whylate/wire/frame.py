@@ -36,7 +36,7 @@ class FrameCounts:
     good: int = 0
     damaged: int = 0
     oversized: int = 0
-    foreign: int = 0
+    other_protocol: int = 0
 
 
 class ForeignProtocolError(WireError):
@@ -112,7 +112,7 @@ class FrameDecoder:
         self._skipping = False
         self.counts = FrameCounts()
         #: The version that a sound frame of another protocol named; None while there was none.
-        self.foreign_protocol: int | None = None
+        self.peer_protocol: int | None = None
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the frames that data completes."""
@@ -137,7 +137,7 @@ class FrameDecoder:
             frames.append(decode_frame(encoded, self._max_payload))
             self.counts.good += 1
         except ForeignProtocolError as error:
-            self.counts.foreign += 1
-            self.foreign_protocol = error.version
+            self.counts.other_protocol += 1
+            self.peer_protocol = error.version
         except WireError:
             self.counts.damaged += 1

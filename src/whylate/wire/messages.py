@@ -458,7 +458,7 @@ class RecorderResult(Message, kind=84):
 
 @dataclass(frozen=True, slots=True)
 class Symbols(Message, kind=88):
-    """How functions in events came by their names. shown: the kernel says where they are."""
+    """How functions in events came by their names. shown: the kernel shows their addresses."""
 
     shown: U8
     kptr_restrict: I32

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 10df9bbf6450242eeab784f255535854edcbae11261e2d0e5963a96278d3c4c6 */
+/* sources: sha256 cfe648b71b67361397e935394bb68f33d1db652d2f5a183637b55045dd69019e */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

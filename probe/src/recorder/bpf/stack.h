@@ -74,10 +74,9 @@ ALWAYS_INLINE bool has_byte(__u64 word, __u8 byte)
 /*
  * may_enable - whether the code before an instruction may have switched interrupts on
  *
- * The host looks closer (enables() in raw_events.py, which has the encodings): what it says yes to
- * this says yes to. Where interrupts were on before, the stack says nothing that the instruction
- * does not; nor does it where the thread itself was still on its way to sleep. Taking one costs
- * more than all else.
+ * The host decodes exactly (enables() in raw_events.py); whatever it accepts, this accepts. A stack
+ * adds nothing to the instruction where interrupts were enabled before, nor where the thread itself
+ * was still on its way to sleep, and it costs more than everything else.
  */
 ALWAYS_INLINE bool may_enable(__u64 code)
 {

@@ -121,7 +121,7 @@ static int note_field(struct layout *layout, const struct described *field)
 			continue;
 		if (!fits(field, wanted->target, located))
 			return EPROTO;
-		/* At the place that the source gives it: some depend on the one before. */
+		/* At the place that the source gives it: some depend on the preceding field. */
 		layout->fields[i] =
 		    (struct layout_field){.offset = (uint16_t)field->offset,
 					  .size = (uint8_t)(field->size > 255 ? 255 : field->size),

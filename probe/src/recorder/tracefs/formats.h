@@ -20,7 +20,7 @@ struct layout_field {
 	uint16_t offset;
 	uint8_t size;
 	uint8_t target; /* enum target */
-	bool located;	/* it says where its bytes are (__data_loc) */
+	bool located;	/* it holds the offset of its bytes (__data_loc) */
 	bool relative;	/* counted from its own end (__rel_data_loc) */
 };
 

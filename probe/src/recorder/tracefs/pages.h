@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A page of the kernel's ring buffer, as per_cpu/cpuN/trace_pipe_raw gives it (the kernel's
- * kernel/trace/ring_buffer.c): a time stamp, a commit word, and records with how much later
- * than the one before they are.
+ * kernel/trace/ring_buffer.c): a time stamp, a commit word, and records with their time
+ * since the preceding record.
  */
 #ifndef WHYLATE_RECORDER_TRACEFS_PAGES_H
 #define WHYLATE_RECORDER_TRACEFS_PAGES_H

@@ -24,7 +24,7 @@ enum target {
 	TARGET_PRIO_NEXT,
 	TARGET_COMM,   /* 16 bytes in e and f */
 	TARGET_IDLE,   /* state of idling; all ones: its end */
-	TARGET_REASON, /* address of the text that says which interprocessor interrupt it is */
+	TARGET_REASON, /* address of the text that names the interprocessor interrupt */
 	TARGET_MASK,   /* CPUs: one event for each */
 	TARGET_PID,    /* of the thread that was running, in c */
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A ring of activations: one measuring thread writes, one ordinary thread takes.
+ * A ring of activations: one measuring thread writes, the sending thread reads.
  *
  * Neither ever waits for the other. Where the ring is full the activation is dropped, and the
  * gap in the indices of what follows shows it.

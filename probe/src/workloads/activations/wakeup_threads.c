@@ -12,7 +12,7 @@
 #include "clock.h"
 #include "recorder/want.h"
 
-/* Time that a thread's ring lasts while the ordinary thread does not get to take from it. */
+/* How long a ring lasts while the sending thread gets no CPU time. */
 #define RING_NS	     (10u * (uint64_t)NS_PER_S)
 #define RING_MIN     1024u
 #define RING_MAX     (1u << 19)
@@ -95,13 +95,12 @@ static bool is_bound_to(uint16_t cpu)
 	return bound;
 }
 
-/* set_priority - set SCHED_FIFO for this thread, so that no ordinary task preempts it; 0: end that
- */
+/* set_priority - set SCHED_FIFO, so that no load preempts this thread; 0: set SCHED_OTHER */
 static void set_priority(int priority)
 {
 	struct sched_param param = {.sched_priority = priority};
 
-	/* Refused, it is as urgent as the measuring threads then are: not at all. */
+	/* Where it is refused, the measuring threads have no real-time priority either. */
 	pthread_setschedparam(pthread_self(), priority ? SCHED_FIFO : SCHED_OTHER, &param);
 }
 

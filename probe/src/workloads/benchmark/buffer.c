@@ -25,8 +25,8 @@ static size_t rounded_up(size_t size, size_t to)
  * huge_page - return the size of a huge page of that kind
  *
  * A transparent one is what an entry of the next table of pages points to, a page of entries of 8
- * bytes: 2 MiB of pages of 4 KiB, 32 MiB of those of 16 KiB. Which one hugetlbfs gives the kernel
- * was told when it booted.
+ * bytes: 2 MiB of pages of 4 KiB, 32 MiB of those of 16 KiB. The kernel command line sets the size
+ * that hugetlbfs gives.
  */
 static size_t huge_page(enum buffer_pages pages)
 {
@@ -102,7 +102,7 @@ int buffer_open(struct buffer *buffer, struct child_context *context, size_t siz
 		if (pages == PAGES_HUGETLB)
 			return child_fail(context, error,
 					  "huge pages for %zu MiB are not reserved (%s): "
-					  "vm.nr_hugepages says how many are",
+					  "see vm.nr_hugepages",
 					  buffer->mapped >> 20, strerror(error));
 		return child_fail(context, error, "no memory for %zu bytes: %s", size,
 				  strerror(error));

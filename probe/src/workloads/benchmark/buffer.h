@@ -31,7 +31,7 @@ int buffer_open(struct buffer *buffer, struct child_context *context, size_t siz
 
 /* What stands behind the first `size` bytes of a buffer. */
 struct backing {
-	uint64_t pages;	  /* of the board's ordinary size */
+	uint64_t pages;	  /* of the board's base size */
 	uint64_t present; /* of them in memory */
 	uint64_t frames;  /* different ones behind them */
 	uint64_t huge_bytes, hugetlb_bytes;

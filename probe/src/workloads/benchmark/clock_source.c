@@ -73,7 +73,7 @@ static int open_hpet(struct clock_source *source, struct child_context *context)
 	source->is_wide = (hpet_register(source, HPET_CAPABILITIES) & HPET_IS_WIDE) != 0;
 	period = hpet_register(source, HPET_PERIOD);
 	if (!period || period > HPET_LONGEST_PERIOD)
-		return child_fail(context, EIO, "the HPET says that a tick takes %u fs", period);
+		return child_fail(context, EIO, "the HPET reports a tick of %u fs", period);
 	source->ns_per_tick = period / 1e6;
 	source->resolution_ns = (period + 999999u) / 1000000u;
 	return 0;

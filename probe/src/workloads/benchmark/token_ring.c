@@ -98,8 +98,8 @@ static int settle(const struct ring_plan *plan, size_t index)
 	if (error)
 		return error;
 	/*
-	 * An ordinary task that is woken may take the CPU from the one that wakes it, which then
-	 * comes back only to wait: one switch more, in some of the hops. Of batch tasks none does.
+	 * A woken SCHED_OTHER task may preempt its waker, which then runs again only to wait: one
+	 * more switch in some of the hops. A woken SCHED_BATCH task never preempts.
 	 */
 	return pthread_setschedparam(pthread_self(), plan->priority ? SCHED_FIFO : SCHED_BATCH,
 				     &param);
