@@ -15,8 +15,8 @@ from whylate.causes.as_json import answer_as_json
 from whylate.causes.piece import Cause
 from whylate.recording.manifest import Fact, Manifest, RecorderReport
 from whylate.recording.samples import CpuSamples
-from whylate.report.causes import in_a_line, percent, print_answer
-from whylate.report.html import render_html
+from whylate.report.page.latency import render_html
+from whylate.report.terminal.causes import in_a_line, percent, print_answer
 from whylate.summary.model import Summary
 from whylate.summary.summarize import summarize
 

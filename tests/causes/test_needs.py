@@ -15,7 +15,7 @@ import pytest
 from whylate.causes.needs import NEEDS, Sees, Sight, sights
 from whylate.causes.piece import Cause
 from whylate.recording.manifest import Fact, RecorderReport, SourceReport, SymbolsReport
-from whylate.report.causes import not_told_apart
+from whylate.report.terminal.causes import not_told_apart
 
 DATA = Path(__file__).parent / "data"
 RECORDER = Path(__file__).parents[2] / "probe/src/recorder"

@@ -122,7 +122,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         for name in files
         if Path(name).suffix not in allowed
         and Path(name).name != "py.typed"
-        and not name.startswith(("whylate/report/assets/", "whylate/causes/catalogue/"))
+        and not name.startswith(("whylate/report/page/assets/", "whylate/causes/catalogue/"))
     }
     assert strangers == {
         "whylate/probe/binaries/hashes.json",

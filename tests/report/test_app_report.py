@@ -11,8 +11,8 @@ from rich.console import Console
 from app_runs import SECOND, app_manifest, several_threads, woken_lane
 from whylate.recording.samples import CpuSamples
 from whylate.recording.workloads.app import CommandTarget, PidTarget, Target
-from whylate.report.html import render_html
-from whylate.report.terminal import print_summary
+from whylate.report.page.latency import render_html
+from whylate.report.terminal.latency import print_summary
 from whylate.summary.summarize import summarize
 
 NAMES = {pid: f"worker-{pid - 300}" for pid in range(300, 319)}

@@ -16,10 +16,10 @@ from whylate.quantities import format_estimate, format_number
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.recording.workloads.point_names import point_names
 from whylate.recording.workloads.switch import SwitchPoint
-from whylate.report.benchmark import print_benchmark, shorten_names, subject
-from whylate.report.benchmark_page import render_benchmark, write_benchmark
-from whylate.report.chart import HEIGHT, LEFT, WIDTH
-from whylate.report.sweeps import MOST_CHARTS, MOST_SERIES, Side, sides_of, sweep_charts
+from whylate.report.page.benchmark import render_benchmark, write_benchmark
+from whylate.report.plots.chart import HEIGHT, LEFT, WIDTH
+from whylate.report.plots.sweeps import MOST_CHARTS, MOST_SERIES, Side, sides_of, sweep_charts
+from whylate.report.terminal.benchmark import print_benchmark, shorten_names, subject
 from whylate.summary.benchmarks.model import BenchmarkSummary, Fact, Measured
 from whylate.summary.benchmarks.summarizer import Measurement
 from whylate.summary.workloads.memory import MemorySummarizer

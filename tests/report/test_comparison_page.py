@@ -12,10 +12,10 @@ from comparison_examples import HOSTILE, arm
 from whylate.compare.judge import compare
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm
-from whylate.report.arms import overlaid, run_by_run
-from whylate.report.chart import HEIGHT, LEFT, WIDTH, across, ticks, upwards
-from whylate.report.comparison_page import Group, render
-from whylate.report.forest import of_comparison
+from whylate.report.page.comparison import Group, render
+from whylate.report.plots.arms import overlaid, run_by_run
+from whylate.report.plots.chart import HEIGHT, LEFT, WIDTH, across, ticks, upwards
+from whylate.report.plots.forest import of_comparison
 from whylate.stats.octaves import edges_ns, octaves
 from whylate.stats.run_statistics import STATISTICS
 

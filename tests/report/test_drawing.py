@@ -15,7 +15,7 @@ from whylate.causes.pieces import cut
 from whylate.causes.population import Accounted
 from whylate.recording.events import Event, Kind, Window
 from whylate.recording.reader import open_recording
-from whylate.report.drawing import BLOCK, HEAD, MOST_BLOCKS, ROW, Block, Drawing, drawing
+from whylate.report.page.activation import BLOCK, HEAD, MOST_BLOCKS, ROW, Block, Drawing, drawing
 
 DUE = 50_000_000
 PID = 7

@@ -11,7 +11,7 @@ import pytest
 from report_examples import cpu_samples, summary_of
 
 from whylate.recording.workloads.command import CommandPoint
-from whylate.report.exports import Kernel, bencher, kcidb, lava, of_benchmark, of_latencies
+from whylate.report.exports.trackers import Kernel, bencher, kcidb, lava, of_benchmark, of_latencies
 from whylate.summary.benchmarks.model import Measured
 from whylate.summary.benchmarks.summarizer import Measurement
 from whylate.summary.model import Requirement, Summary, Trust

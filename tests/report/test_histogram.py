@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from report_examples import cpu_samples
 
 from whylate.recording.samples import CpuSamples
-from whylate.report.histogram import linear_bins, log_bins
+from whylate.report.plots.histogram import linear_bins, log_bins
 
 
 def recorded(latency_ns: NDArray[np.int64], overrun: NDArray[np.bool_] | None = None) -> CpuSamples:

@@ -29,8 +29,8 @@ from rich.console import Console
 from whylate.recording.manifest import Change, CrashReport, Fact
 from whylate.recording.plan import FaultPlan
 from whylate.recording.samples import CpuSamples
-from whylate.report.html import render_html, write_report
-from whylate.report.terminal import print_summary
+from whylate.report.page.latency import render_html, write_report
+from whylate.report.terminal.latency import print_summary
 
 
 def data_of(page: str) -> Any:

@@ -10,7 +10,7 @@ from report_examples import hostile_answer, hostile_run, recorded_run, run_of, s
 
 from app_runs import app_manifest, several_threads
 from whylate.recording.workloads.app import CommandTarget
-from whylate.report.html import write_report
+from whylate.report.page.latency import write_report
 from whylate.summary.summarize import summarize
 
 pytest.importorskip("playwright")

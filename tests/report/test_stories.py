@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 
 from whylate.causes.piece import Cause, Piece
-from whylate.report.causes import told
+from whylate.report.terminal.causes import told
 
 
 def pieces(*parts: tuple[Cause, str, int]) -> tuple[Piece, ...]:

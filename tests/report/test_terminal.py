@@ -8,7 +8,7 @@ import pytest
 from report_examples import hostile_run, run_of, staged_run
 from rich.console import Console
 
-from whylate.report.terminal import print_summary
+from whylate.report.terminal.latency import print_summary
 from whylate.summary.model import Exceedance, Summary, Trust
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from report_examples import cpu_samples
 
 from whylate.recording.samples import CpuSamples
-from whylate.report.timeline import timeline
+from whylate.report.plots.timeline import timeline
 
 
 @given(

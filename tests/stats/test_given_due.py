@@ -11,7 +11,7 @@ from stats_examples import clustered, lane, ordered
 
 from app_runs import MS, SECOND, woken_lane
 from whylate.recording.samples import CpuSamples
-from whylate.report.timeline import timeline
+from whylate.report.plots.timeline import timeline
 from whylate.stats.dependence import block_count
 from whylate.stats.drift import trends
 from whylate.stats.episodes import episode_starts

@@ -88,7 +88,7 @@ def _print_table(checks: list[Check], seen: list[Sight]) -> None:
     from rich.text import Text
 
     from whylate.report.plain_console import plain_console
-    from whylate.report.sights import sights_table
+    from whylate.report.terminal.sights import sights_table
 
     console = plain_console()
     for group, title in _TITLES.items():

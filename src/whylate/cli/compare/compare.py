@@ -120,7 +120,7 @@ def _margins(stated: Sequence[tuple[str, float]]) -> dict[str, float]:
 
 def _write_page(path: Path, compared: Compared) -> None:
     from whylate.recording.errors import DiskError
-    from whylate.report.comparison_page import Group, render, write
+    from whylate.report.page.comparison import Group, render, write
 
     made = max((run.made for arm in compared.arms for run in arm.runs), default="")
     group = Group("Runs", compared.arms, compared.found)
@@ -132,7 +132,7 @@ def _write_page(path: Path, compared: Compared) -> None:
 
 def _write_junit(path: Path, found: list[Comparison], fail_on: tuple[str, ...]) -> None:
     from whylate.recording.errors import DiskError
-    from whylate.report.comparison_files import junit
+    from whylate.report.exports.comparison import junit
 
     try:
         path.write_bytes(junit(found, fail_on))
@@ -143,9 +143,9 @@ def _write_junit(path: Path, found: list[Comparison], fail_on: tuple[str, ...]) 
 def _print(found: list[Comparison], *, as_json: bool, as_markdown: bool) -> None:
     import msgspec
 
-    from whylate.report.comparison import many, many_text, print_comparison
-    from whylate.report.comparison_files import markdown
+    from whylate.report.exports.comparison import markdown
     from whylate.report.plain_console import plain_console
+    from whylate.report.terminal.comparison import many, many_text, print_comparison
 
     if as_json:
         documents = [

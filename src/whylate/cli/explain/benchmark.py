@@ -14,8 +14,8 @@ def explain_trials(recording: Recording, *, as_json: bool) -> int:
     """Print what a recording shows, or that it shows nothing; return the exit status."""
     import msgspec
 
-    from whylate.report.benchmark import print_findings
     from whylate.report.plain_console import plain_console
+    from whylate.report.terminal.benchmark import print_findings
     from whylate.summary.workloads import summarize_benchmark
 
     summary = summarize_benchmark(

@@ -37,8 +37,8 @@ def explain_experiment(
     from whylate.cli.study.view import StudyView
     from whylate.recording.path_part import path_part
     from whylate.recording.reader import open_recording
-    from whylate.report.experiment import print_experiment
     from whylate.report.plain_console import plain_console
+    from whylate.report.terminal.experiment import print_experiment
     from whylate.run.errors import RequestError
     from whylate.study.carry_out import run_study
     from whylate.study.experiment.judge import judge_experiment, located_share

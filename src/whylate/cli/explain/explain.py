@@ -103,8 +103,8 @@ def command(
     from whylate.causes.as_json import answer_as_json
     from whylate.cli.imported import refuse_imported
     from whylate.recording.reader import open_recording
-    from whylate.report.causes import print_answer
     from whylate.report.plain_console import plain_console
+    from whylate.report.terminal.causes import print_answer
 
     refuse_imported([directory], "what ran while an activation was late: whylate measure records "
                     "it, and explain --import reads traces")  # fmt: skip
@@ -130,7 +130,7 @@ def command(
 def _write_trace(trace: Path, stories: Callable[[], Iterable[Story]]) -> None:
     """Write the trace and say what is in it; raises RecordingError."""
     from whylate.recording.errors import RecordingError
-    from whylate.report.perfetto import write_perfetto
+    from whylate.report.exports.perfetto import write_perfetto
     from whylate.text import plain
 
     try:

@@ -29,9 +29,9 @@ def explain_import(
     """Explain the trace in `file` (- for the standard input); return the exit status."""
     from whylate.causes.as_json import answer_as_json
     from whylate.causes.import_answer import answer_of_import
-    from whylate.report.causes import print_answer
     from whylate.report.plain_console import plain_console
-    from whylate.report.trace import print_lacks, print_read, read_as_json
+    from whylate.report.terminal.causes import print_answer
+    from whylate.report.terminal.trace import print_lacks, print_read, read_as_json
 
     with _opened(file) as stream, _progress(file) as progress:
         found = answer_of_import(

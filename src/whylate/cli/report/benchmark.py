@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
-    from whylate.report.exports import Exported
+    from whylate.report.exports.trackers import Exported
     from whylate.run.several import Outcome
 
 
@@ -70,10 +70,10 @@ def _shown(
     from whylate.cli.report.latencies import STATUS
     from whylate.recording.errors import RecordingError
     from whylate.recording.reader import open_recording
-    from whylate.report.benchmark import print_benchmark
-    from whylate.report.benchmark_page import write_benchmark
-    from whylate.report.exports import of_benchmark
+    from whylate.report.exports.trackers import of_benchmark
+    from whylate.report.page.benchmark import write_benchmark
     from whylate.report.plain_console import plain_console
+    from whylate.report.terminal.benchmark import print_benchmark
     from whylate.summary.benchmarks.as_json import benchmark_json
     from whylate.summary.workloads import summarize_benchmark
 

@@ -20,8 +20,8 @@ def report_imported(directory: Path, requirements: Sequence[str], *, as_json: bo
     import msgspec
 
     from whylate.recording.foreign.imported import read_imported
-    from whylate.report.imported import print_imported
     from whylate.report.plain_console import plain_console
+    from whylate.report.terminal.imported import print_imported
     from whylate.summary.imported import NumbersSummary, summarize_imported, verdict_of
 
     imported = read_imported(directory)

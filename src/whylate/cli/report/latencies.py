@@ -10,7 +10,7 @@ from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
     from whylate.causes.answer import Answer
-    from whylate.report.exports import Exported
+    from whylate.report.exports.trackers import Exported
     from whylate.run.several import Outcome
     from whylate.summary.model import Summary
 
@@ -62,7 +62,7 @@ def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as
     import msgspec
 
     from whylate.report.plain_console import plain_console
-    from whylate.report.several import print_failure, print_pooled, print_runs
+    from whylate.report.terminal.runs import print_failure, print_pooled, print_runs
     from whylate.summary.pooled import pool
 
     console = plain_console()
@@ -119,7 +119,7 @@ def _write(
     from whylate.causes.answer import answer_of
     from whylate.recording.errors import RecordingError
     from whylate.recording.reader import open_recording
-    from whylate.report.html import write_report
+    from whylate.report.page.latency import write_report
     from whylate.summary.summarize import summarize
     from whylate.summary.verdicts import overall
 
@@ -146,10 +146,10 @@ def show(
 
     also: what else its summary is written to.
     """
-    from whylate.report.causes import in_a_line
-    from whylate.report.exports import of_latencies
+    from whylate.report.exports.trackers import of_latencies
     from whylate.report.plain_console import plain_console
-    from whylate.report.terminal import print_summary
+    from whylate.report.terminal.causes import in_a_line
+    from whylate.report.terminal.latency import print_summary
     from whylate.summary.as_json import to_json
 
     summary, page, status, answer = _write(directory, requirements, page)

@@ -14,7 +14,7 @@ from whylate.cli.trial_options import PREDICTED
 
 if TYPE_CHECKING:
     from whylate.recording.reader import Recording
-    from whylate.report.exports import Exported
+    from whylate.report.exports.trackers import Exported
 
 
 @click.command(name="report")
@@ -83,7 +83,7 @@ def command(
 
 def _check_build(kcidb: Path | None, build_id: str | None) -> None:
     """Raise click.UsageError for a build that KCIDB would not take."""
-    from whylate.report.exports import BUILD
+    from whylate.report.exports.trackers import BUILD
 
     if (kcidb is None) != (build_id is None):
         raise click.UsageError("--kcidb and --build go together: which build are the results of?")
@@ -105,7 +105,7 @@ def _check_workload(
 def _print_lava(
     recording: Recording, requirements: tuple[str, ...], exported: Callable[[Exported], None]
 ) -> None:
-    from whylate.report.exports import lava, of_benchmark, of_latencies
+    from whylate.report.exports.trackers import lava, of_benchmark, of_latencies
     from whylate.summary.summarize import summarize
     from whylate.summary.workloads import summarize_benchmark
 
@@ -124,7 +124,7 @@ def _export(found: Exported, bencher: Path | None, kcidb: Path | None, build_id:
     import msgspec
 
     from whylate.recording.errors import DiskError
-    from whylate.report import exports
+    from whylate.report.exports import trackers as exports
 
     files = {}
     if bencher is not None:

@@ -38,8 +38,8 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
     """Print a study; return the exit status. Raises RecordingError."""
     import msgspec
 
-    from whylate.report.comparison import many, print_comparison
     from whylate.report.plain_console import plain_console
+    from whylate.report.terminal.comparison import many, print_comparison
     from whylate.study.journal import read_study
     from whylate.study.restore.undo import read_notes
     from whylate.study.results.effects import estimate_effects
@@ -106,7 +106,7 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
 def _print_comparisons(standings: Sequence[Standing], console: Console) -> None:
     """Say of each comparison what it found, and what a careful reader wants to know of it."""
     from whylate.compare.words import more_runs_text
-    from whylate.report.comparison import many_text
+    from whylate.report.terminal.comparison import many_text
     from whylate.text import plain
 
     for one in standings:

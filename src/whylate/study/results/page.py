@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whylate.recording.errors import DiskError
-from whylate.report.comparison import p_text
-from whylate.report.comparison_page import EffectLine, Effects, Group, render, write
-from whylate.report.forest import Forest, Ratio, forest
+from whylate.report.page.comparison import EffectLine, Effects, Group, render, write
+from whylate.report.plots.forest import Forest, Ratio, forest
+from whylate.report.terminal.comparison import p_text
 from whylate.study.model import FinishedRun, StudyPlan
 from whylate.study.results.effects import BoardEffects, Effect
 from whylate.study.results.evidence import ALPHA, Evidence

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from whylate.compare.model import StatisticRow
 from whylate.compare.words import percent_text
-from whylate.report.comparison import STYLES, p_text
+from whylate.report.terminal.comparison import STYLES, p_text
 from whylate.study.results.effects import BoardEffects
 from whylate.study.results.evidence import ALPHA, Standing
 from whylate.text import plain

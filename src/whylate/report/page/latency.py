@@ -14,10 +14,12 @@ from whylate.causes.answer import Answer
 from whylate.quantities import format_count
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import CpuSamples
-from whylate.report import drawing, page, sentences
-from whylate.report.payload import plot_data
+from whylate.report import sentences
+from whylate.report.page import activation as drawing
+from whylate.report.page import rows as page
+from whylate.report.page.causes import WIDTH, why
+from whylate.report.plots.payload import plot_data
 from whylate.report.whole import whole_file
-from whylate.report.why import WIDTH, why
 from whylate.summary.model import Summary
 from whylate.text import plain
 
@@ -143,7 +145,7 @@ def template(name: str) -> Any:
 
 def asset(name: str) -> str:
     """Return a file of this package as text."""
-    text = resources.files("whylate.report").joinpath("assets", name).read_text("utf-8")
+    text = resources.files("whylate.report.page").joinpath("assets", name).read_text("utf-8")
     # A browser reads CRLF as LF and hashes what it read.
     return text.replace("\r\n", "\n")
 

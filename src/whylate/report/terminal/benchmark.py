@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.quantities import format_estimate
-from whylate.report.terminal import hanging, load_line, trust_lines
+from whylate.report.terminal.latency import hanging, load_line, trust_lines
 from whylate.summary.benchmarks.model import BenchmarkSummary, Measured, PointFigures
 from whylate.text import plain
 

@@ -13,7 +13,8 @@ from whylate.causes.answer import Answer, Story
 from whylate.causes.piece import Cause
 from whylate.causes.population import CauseShare, key_of
 from whylate.quantities import format_count, format_ns
-from whylate.report.causes import (
+from whylate.report.page.activation import WHATS, Drawing, colour_of, drawing
+from whylate.report.terminal.causes import (
     cause_name,
     families_said,
     headline,
@@ -24,7 +25,6 @@ from whylate.report.causes import (
     shown,
     told_of,
 )
-from whylate.report.drawing import WHATS, Drawing, colour_of, drawing
 from whylate.text import plain
 
 #: Units that a whole bar is wide.

@@ -10,7 +10,7 @@ import numpy as np
 from whylate.compare.runs import Arm
 from whylate.compare.words import amount_text
 from whylate.quantities import format_ns
-from whylate.report.chart import Chart, Dot, across, steps_of, ticks, time_label, upwards
+from whylate.report.plots.chart import Chart, Dot, across, steps_of, ticks, time_label, upwards
 from whylate.stats.octaves import PARTS, edges_ns
 from whylate.text import plain
 

@@ -10,12 +10,13 @@ from typing import Any
 from whylate import __version__
 from whylate.compare.model import Comparison
 from whylate.compare.runs import Arm
-from whylate.report import chart, page
-from whylate.report.arms import colour, overlaid, run_by_run
-from whylate.report.comparison import arm_text, headline, many_text
-from whylate.report.forest import Forest, of_comparison
-from whylate.report.html import asset, content_policy, template
-from whylate.report.sweeps import sides_of, sweep_charts
+from whylate.report.page import rows as page
+from whylate.report.page.latency import asset, content_policy, template
+from whylate.report.plots import chart
+from whylate.report.plots.arms import colour, overlaid, run_by_run
+from whylate.report.plots.forest import Forest, of_comparison
+from whylate.report.plots.sweeps import sides_of, sweep_charts
+from whylate.report.terminal.comparison import arm_text, headline, many_text
 from whylate.report.whole import whole_file
 from whylate.text import plain
 

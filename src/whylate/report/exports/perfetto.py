@@ -19,7 +19,7 @@ from whylate.causes.piece import Cause
 from whylate.causes.tracks import Track, What, began_ns, cpus_of, spans
 from whylate.quantities import format_count, format_ns
 from whylate.recording.events import Event, Kind, Window
-from whylate.report.causes import cause_name
+from whylate.report.terminal.causes import cause_name
 from whylate.report.whole import whole_file
 from whylate.text import plain
 

@@ -7,16 +7,17 @@ from typing import Any
 
 from whylate import __version__
 from whylate.recording.manifest import Manifest
-from whylate.report import chart, page
-from whylate.report.benchmark import (
+from whylate.report.page import rows as page
+from whylate.report.page.latency import asset, content_policy, template
+from whylate.report.plots import chart
+from whylate.report.plots.sweeps import Side, sweep_charts
+from whylate.report.terminal.benchmark import (
     counter_headings,
     fact_headings,
     figure_headings,
     format_measured,
     subject,
 )
-from whylate.report.html import asset, content_policy, template
-from whylate.report.sweeps import Side, sweep_charts
 from whylate.report.whole import whole_file
 from whylate.summary.benchmarks.model import BenchmarkSummary
 from whylate.text import plain

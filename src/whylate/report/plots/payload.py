@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from whylate.recording.samples import CpuSamples
-from whylate.report.histogram import linear_bins, log_bins, sketch_ns
-from whylate.report.timeline import Band, CpuTimeline, timeline
+from whylate.report.plots.histogram import linear_bins, log_bins, sketch_ns
+from whylate.report.plots.timeline import Band, CpuTimeline, timeline
 from whylate.summary.model import Estimate, Summary
 from whylate.summary.stages import stage_ns
 from whylate.wire.constants import NOT_SEEN

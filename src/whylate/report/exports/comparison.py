@@ -13,7 +13,7 @@ from whylate.compare.words import (
     percent_text,
     signed_text,
 )
-from whylate.report.comparison import (
+from whylate.report.terminal.comparison import (
     PAIRS_SHOWN,
     arm_text,
     headline,

@@ -12,8 +12,8 @@ from whylate.compare.runs import Arm
 from whylate.quantities import format_estimate
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.recording.workloads.point_names import series_names
-from whylate.report.arms import colour
-from whylate.report.chart import Chart, Dot, Line, Scale, Tick, across, ticks, upwards
+from whylate.report.plots.arms import colour
+from whylate.report.plots.chart import Chart, Dot, Line, Scale, Tick, across, ticks, upwards
 from whylate.summary.benchmarks.model import (
     BenchmarkSummary,
     Curve,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from whylate.compare.model import Comparison
 from whylate.compare.words import percent_text
-from whylate.report.chart import LEFT, Scale, Tick, across
+from whylate.report.plots.chart import LEFT, Scale, Tick, across
 from whylate.text import plain
 
 #: A row, and the room above the first.

@@ -14,7 +14,7 @@ from whylate.causes.piece import Cause, Piece
 from whylate.causes.tracks import Span, Track, What, began_ns, cpus_of, spans
 from whylate.quantities import format_ns
 from whylate.recording.events import Kind, Window
-from whylate.report.causes import cause_name
+from whylate.report.terminal.causes import cause_name
 from whylate.text import plain
 
 #: What is shown before it was due and after it ran, as a part of its latency.

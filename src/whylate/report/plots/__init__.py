@@ -1,0 +1,1 @@
+"""Plots of the pages: arrays in, places and ticks out."""
