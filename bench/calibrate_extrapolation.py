@@ -109,13 +109,13 @@ def simulated(part: Part, rng: np.random.Generator) -> list[RunTail]:
     found = []
     for number in range(part.runs):
         latency = simulate_run(rng, ROWS, **part.of_run(number))
-        lane = CpuSamples(
+        cpu = CpuSamples(
             0, 0, INTERVAL_NS, np.arange(ROWS), np.round(latency * 1000).astype(np.int64),
             np.zeros(ROWS, bool),
         )  # fmt: skip
-        ordered = order(lane)
-        index = extremal_index(ordered, [lane], "episodes")
-        found.append(run_tail(ordered, [lane], index.cautious if index else None))
+        ordered = order(cpu)
+        index = extremal_index(ordered, [cpu], "episodes")
+        found.append(run_tail(ordered, [cpu], index.cautious if index else None))
     return found
 
 

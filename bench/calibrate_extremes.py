@@ -48,17 +48,17 @@ def main() -> None:
         over: dict[int, list[tuple[bool, bool, bool]]] = {limit: [] for limit in LIMITS_US}
         alarms: Counter[str] = Counter()
         for _run in range(arguments.runs):
-            lanes = run(simulate, rng, arguments.rows, **overrides)
-            ordered = merge([order(one) for one in lanes])
-            index = extremal_index(ordered, lanes)
-            of_episodes = extremal_index(ordered, lanes, "episodes")
-            found = no_exceedance(ordered, lanes, index, of_episodes)
+            series = run(simulate, rng, arguments.rows, **overrides)
+            ordered = merge([order(one) for one in series])
+            index = extremal_index(ordered, series)
+            of_episodes = extremal_index(ordered, series, "episodes")
+            found = no_exceedance(ordered, series, index, of_episodes)
             if found.effective_n is not None and found.above_ns is not None and index is not None:
                 above = len(population) - np.searchsorted(population, found.above_ns, "right")
                 covered = above / len(population) <= -math.log(0.05) / found.effective_n
                 bound.append((bool(covered), index.estimate, index.cautious))
             for limit in LIMITS_US:
-                rate = episode_rate(lanes, limit * 1000, of_episodes)
+                rate = episode_rate(series, limit * 1000, of_episodes)
                 given = rate.high_per_s is not None
                 over[limit].append(
                     (
@@ -67,7 +67,7 @@ def main() -> None:
                         bool(rate.low_per_s <= rates[limit]),
                     )
                 )
-            tests = trends(ordered, lanes)
+            tests = trends(ordered, series)
             hits = [test for test in tests if test.p_value < ALARM / len(tests)]
             alarms.update({test.statistic for test in hits})
             alarms["any"] += bool(hits)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from latency_model import simulate_run
 from whylate.recording.samples import CpuSamples
+from whylate.stats.cpu_series import time_blocks
 from whylate.stats.dependence import block_count
-from whylate.stats.lanes import time_blocks
 from whylate.stats.ordered import merge, order
 from whylate.stats.quantiles import Quantile, quantile
 
@@ -53,8 +53,8 @@ def describe(simulate: Simulate, overrides: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in (parameters | overrides).items())
 
 
-def lane(latency_us: NDArray[np.float64], start_ns: int = 0) -> CpuSamples:
-    """Turn latencies in microseconds into a lane without overruns."""
+def cpu(latency_us: NDArray[np.float64], start_ns: int = 0) -> CpuSamples:
+    """Turn latencies in microseconds into a series without overruns."""
     n = len(latency_us)
     latency_ns = np.round(latency_us * 1000).astype(np.int64)
     return CpuSamples(0, start_ns, INTERVAL_NS, np.arange(n), latency_ns, np.zeros(n, dtype=bool))
@@ -62,7 +62,7 @@ def lane(latency_us: NDArray[np.float64], start_ns: int = 0) -> CpuSamples:
 
 def one_cpu(simulate: Simulate, rng: np.random.Generator, n: int, **model: Any) -> list[CpuSamples]:
     """Simulate one CPU."""
-    return [lane(simulate(rng, n, **CONDITIONAL, **model))]
+    return [cpu(simulate(rng, n, **CONDITIONAL, **model))]
 
 
 def two_cpus(
@@ -79,7 +79,7 @@ def two_cpus(
         stop = start + rng.geometric(1 / 3)
         stalled[start:stop] += rng.exponential(30.0)
     return [
-        lane(simulate(rng, half, **CONDITIONAL, **model) + stalled, start_ns)
+        cpu(simulate(rng, half, **CONDITIONAL, **model) + stalled, start_ns)
         for start_ns in (0, 250_000)
     ]
 
@@ -92,11 +92,11 @@ CASES: dict[str, tuple[Callable[..., list[CpuSamples]], dict[str, Any]]] = {
 }
 
 
-def intervals(lanes: Sequence[CpuSamples]) -> dict[str, Quantile]:
+def intervals(series: Sequence[CpuSamples]) -> dict[str, Quantile]:
     """Every quantile of one simulated run."""
-    ordered = merge([order(one) for one in lanes])
-    blocks = time_blocks(lanes, block_count(max(len(one.latency_ns) for one in lanes)))
-    return {name: quantile(ordered, lanes, blocks, q) for name, q in QUANTILES.items()}
+    ordered = merge([order(one) for one in series])
+    blocks = time_blocks(series, block_count(max(len(one.latency_ns) for one in series)))
+    return {name: quantile(ordered, series, blocks, q) for name, q in QUANTILES.items()}
 
 
 def options(description: str | None) -> argparse.Namespace:

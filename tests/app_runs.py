@@ -19,7 +19,7 @@ TIMER, INTERRUPT, SOFTIRQ, THREAD = 1, 2, 3, 4
 REPORT = RecorderReport("bpf", None, 4096, [], 0, 0, 0, 0, None, None)
 
 
-def woken_lane(
+def woken_cpu_series(
     due_ns: Sequence[int] | NDArray[np.int64],
     latency_ns: Sequence[int] | NDArray[np.int64],
     pid: int | Sequence[int] | NDArray[np.int64] = 301,
@@ -39,7 +39,7 @@ def woken_lane(
 
 
 def app_manifest(
-    lanes: Sequence[CpuSamples],
+    series: Sequence[CpuSamples],
     *,
     app: Target | None = None,
     names: dict[int, str] | None = None,
@@ -53,13 +53,13 @@ def app_manifest(
             recorder=RecorderPlan("best", None, 2000, 1000),
             target=app or CommTarget("pacer"),
         ),
-        cpus=[lane.cpu for lane in lanes],
+        cpus=[cpu_series.cpu for cpu_series in series],
     )
     accounts = []
-    for lane in lanes:
-        seen, end_ns = lane.latency_ns.size, lane.start_ns + lane.watched_ns
-        accounts.append(CpuAccount(lane.cpu, lane.start_ns, end_ns, seen + dropped, seen, 0,
-                                   dropped, "other", 0, False))  # fmt: skip
+    for cpu_series in series:
+        seen, end_ns = cpu_series.latency_ns.size, cpu_series.start_ns + cpu_series.watched_ns
+        accounts.append(CpuAccount(cpu_series.cpu, cpu_series.start_ns, end_ns, seen + dropped,
+                                   seen, 0, dropped, "other", 0, False))  # fmt: skip
     probe = ProbeReport("0", "x86_64", "", None, None, 1, 20, 0, 0, 0, 0)
     return Manifest(
         "whylate-recording", 6, "complete", "2026-01-01T00:00:00+00:00", "0", "b",
@@ -71,10 +71,10 @@ def app_manifest(
 def several_threads(count: int = 20, each: int = 2_000) -> list[CpuSamples]:
     """Return two CPUs on which `count` threads wake, the one with the highest pid the latest."""
     rng = np.random.default_rng(7)
-    lanes = []
+    series = []
     for cpu in range(2):
         pid = np.tile(np.arange(300, 300 + count), each // 2)
         due_ns = rng.integers(0, 10 * SECOND, pid.size)
         latency_ns = (rng.exponential(2_000, pid.size) * (pid - 290)).astype(np.int64) + 3_000
-        lanes.append(woken_lane(due_ns, latency_ns, pid, cpu=cpu, end_ns=10 * SECOND))
-    return lanes
+        series.append(woken_cpu_series(due_ns, latency_ns, pid, cpu=cpu, end_ns=10 * SECOND))
+    return series

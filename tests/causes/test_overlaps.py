@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app_runs import MS, app_manifest, woken_lane
+from app_runs import MS, app_manifest, woken_cpu_series
 from whylate.causes.answer import answer
 from whylate.causes.episodes import episodes
 from whylate.causes.piece import Cause, Piece
@@ -71,10 +71,10 @@ def test_a_stall_of_three_threads_is_one_late_episode_of_the_run() -> None:
     due_ns = [*range(0, 1000 * MS, MS), 501 * MS + 7, 502 * MS + 7, 503 * MS + 7]
     latency_ns = [5_000] * 1000 + [9 * MS, 8 * MS, 7 * MS]
     pid = [301] * 1000 + [302, 303, 304]
-    lane = woken_lane(due_ns, latency_ns, pid)
+    cpu_series = woken_cpu_series(due_ns, latency_ns, pid)
     windows = [stalled(1000 + k, 302 + k, (501 + k) * MS + 7, 510 * MS + 7) for k in range(3)]
-    manifest = app_manifest([lane], names={302: "pacer"})
-    found = answer(manifest, [lane], windows, threshold_ns=MS)
+    manifest = app_manifest([cpu_series], names={302: "pacer"})
+    found = answer(manifest, [cpu_series], windows, threshold_ns=MS)
     assert found.population is not None
     assert (found.population.episodes, found.population.recorded) == (1, 1)
     assert found.population.excess_ns == 9 * MS
@@ -87,8 +87,10 @@ def test_a_stall_of_three_threads_is_one_late_episode_of_the_run() -> None:
 def test_the_story_of_an_episode_is_of_what_was_recorded_of_it() -> None:
     due_ns = [*range(0, 1000 * MS, MS), 501 * MS + 7, 502 * MS + 7, 700 * MS + 7]
     latency_ns = [5_000] * 1000 + [9 * MS, 8 * MS, 4 * MS]
-    lane = woken_lane(due_ns, latency_ns, [301] * 1000 + [302, 303, 302])
+    cpu_series = woken_cpu_series(due_ns, latency_ns, [301] * 1000 + [302, 303, 302])
     windows = [stalled(1001, 303, 502 * MS + 7, 510 * MS + 7),
                stalled(1002, 302, 700 * MS + 7, 704 * MS + 7)]  # fmt: skip
-    found = answer(app_manifest([lane], names={}), [lane], windows, threshold_ns=MS, stories=1)
+    found = answer(
+        app_manifest([cpu_series], names={}), [cpu_series], windows, threshold_ns=MS, stories=1
+    )
     assert [one.accounted.activation for one in found.worst] == [1001]

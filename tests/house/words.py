@@ -19,7 +19,7 @@ WORDS = {
     "known cause": r"\bknown cause",
     "foreign": r"foreign",
     "trial": r"(?i)trial",
-    "lane": r"(?i)\blanes?\b",
+    "lane": r"(?i)(?<!Freedman and )\blanes?\b",
     "the account": r"\bthe account\b",
     "Book, _Teller, Story, Farewell": r"\w*(Book|Teller|Story|Farewell)\b",
     "passed over": r"passed over|passed_over",

@@ -66,16 +66,16 @@ def test_each_wakeup_says_whose_it_is_when_it_was_due_and_why(tmp_path: Path) ->
 
 def test_samples_are_read_in_the_order_in_which_they_were_due(tmp_path: Path) -> None:
     finish(app_journal(tmp_path / "r", *block(WAKEUPS), seen=4))
-    (lane,) = open_recording(tmp_path / "r").samples
-    assert lane.activation.tolist() == [1, 0, 2, 3]
-    assert lane.due_ns.tolist() == sorted(START + one.due_ns for one in WAKEUPS)
-    assert lane.latency_ns.tolist() == [60_000, 40_000, 9_000, 2_500_000_000]
-    assert lane.woken is not None
-    assert lane.woken.pid.tolist() == [302, 301, 301, 302]
-    assert lane.watched_ns == SECOND
+    (cpu_series,) = open_recording(tmp_path / "r").samples
+    assert cpu_series.activation.tolist() == [1, 0, 2, 3]
+    assert cpu_series.due_ns.tolist() == sorted(START + one.due_ns for one in WAKEUPS)
+    assert cpu_series.latency_ns.tolist() == [60_000, 40_000, 9_000, 2_500_000_000]
+    assert cpu_series.woken is not None
+    assert cpu_series.woken.pid.tolist() == [302, 301, 301, 302]
+    assert cpu_series.watched_ns == SECOND
     # When each was switched to is its latency already.
-    assert lane.stages is None
-    assert lane.of_thread(302).latency_ns.tolist() == [60_000, 2_500_000_000]
+    assert cpu_series.stages is None
+    assert cpu_series.of_thread(302).latency_ns.tolist() == [60_000, 2_500_000_000]
 
 
 def test_what_the_probe_dropped_is_a_gap_in_the_numbers(tmp_path: Path) -> None:

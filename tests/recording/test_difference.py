@@ -13,7 +13,7 @@ from whylate.recording.workloads.activations.digest import SamplesDigest
 from whylate.wire.samples import Rows
 
 
-def lane(cpu: int, latencies: dict[int, int], overruns: tuple[int, ...] = ()) -> CpuSamples:
+def cpu_series(cpu: int, latencies: dict[int, int], overruns: tuple[int, ...] = ()) -> CpuSamples:
     numbers = np.array(sorted(latencies), np.int64)
     return CpuSamples(
         cpu=cpu,
@@ -29,11 +29,16 @@ SAME = dict.fromkeys(range(10), 500)
 
 
 def test_equal_runs_do_not_part() -> None:
-    assert partings([lane(0, SAME), lane(1, SAME)], [lane(0, SAME), lane(1, SAME)]) == []
+    assert (
+        partings(
+            [cpu_series(0, SAME), cpu_series(1, SAME)], [cpu_series(0, SAME), cpu_series(1, SAME)]
+        )
+        == []
+    )
 
 
 def test_the_first_difference_is_found_with_what_lies_round_it() -> None:
-    (found,) = partings([lane(0, SAME)], [lane(0, SAME | {4: 501, 7: 600})], context=1)
+    (found,) = partings([cpu_series(0, SAME)], [cpu_series(0, SAME | {4: 501, 7: 600})], context=1)
     assert (found.at.number, found.at.due_ns) == (4, 4_000_000)
     assert (found.at.first_latency_ns, found.at.second_latency_ns) == (500, 501)
     assert [one.number for one in found.around] == [3, 4, 5]
@@ -42,21 +47,22 @@ def test_the_first_difference_is_found_with_what_lies_round_it() -> None:
 
 def test_an_activation_that_only_one_has_and_another_kind_of_wakeup_are_differences() -> None:
     short = {number: 500 for number in SAME if number != 3}
-    (gone,) = partings([lane(0, SAME)], [lane(0, short)])
+    (gone,) = partings([cpu_series(0, SAME)], [cpu_series(0, short)])
     assert (gone.at.number, gone.at.second_latency_ns) == (3, None)
-    (kind,) = partings([lane(0, SAME)], [lane(0, SAME, overruns=(6,))])
+    (kind,) = partings([cpu_series(0, SAME)], [cpu_series(0, SAME, overruns=(6,))])
     assert kind.at.number == 6
 
 
 def test_the_cpu_that_parts_first_in_time_comes_first() -> None:
     found = partings(
-        [lane(0, SAME), lane(1, SAME)], [lane(0, SAME | {8: 1}), lane(1, SAME | {2: 1})]
+        [cpu_series(0, SAME), cpu_series(1, SAME)],
+        [cpu_series(0, SAME | {8: 1}), cpu_series(1, SAME | {2: 1})],
     )
     assert [one.cpu for one in found] == [1, 0]
 
 
 def test_a_cpu_that_only_one_run_measured_parts_at_its_first_activation() -> None:
-    (found,) = partings([lane(0, SAME)], [lane(0, SAME), lane(5, SAME)])
+    (found,) = partings([cpu_series(0, SAME)], [cpu_series(0, SAME), cpu_series(5, SAME)])
     assert (found.cpu, found.at.number, found.at.first_latency_ns) == (5, 0, None)
 
 

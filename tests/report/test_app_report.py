@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from app_runs import SECOND, app_manifest, several_threads, woken_lane
+from app_runs import SECOND, app_manifest, several_threads, woken_cpu_series
 from whylate.recording.samples import CpuSamples
 from whylate.recording.workloads.app import CommandTarget, PidTarget, Target
 from whylate.report.page.latency import render_html
@@ -18,16 +18,16 @@ from whylate.summary.summarize import summarize
 NAMES = {pid: f"worker-{pid - 300}" for pid in range(300, 319)}
 
 
-def printed(lanes: list[CpuSamples], app: Target | None = None, width: int = 90) -> str:
-    summary = summarize(lanes, app_manifest(lanes, app=app, names=NAMES), "r")
+def printed(series: list[CpuSamples], app: Target | None = None, width: int = 90) -> str:
+    summary = summarize(series, app_manifest(series, app=app, names=NAMES), "r")
     out = io.StringIO()
     print_summary(summary, Console(file=out, width=width))
     return out.getvalue()
 
 
-def page(lanes: list[CpuSamples], names: dict[int, str] = NAMES, app: Target | None = None) -> str:
-    manifest = app_manifest(lanes, names=names, app=app)
-    return render_html(summarize(lanes, manifest, "r"), manifest, lanes)
+def page(series: list[CpuSamples], names: dict[int, str] = NAMES, app: Target | None = None) -> str:
+    manifest = app_manifest(series, names=names, app=app)
+    return render_html(summarize(series, manifest, "r"), manifest, series)
 
 
 def test_the_slowest_threads_stand_below_all_together() -> None:
@@ -48,7 +48,7 @@ def test_a_thread_without_a_name_is_called_by_its_pid() -> None:
 
 
 def test_one_thread_is_not_printed_twice() -> None:
-    text = printed([woken_lane(range(0, SECOND, 10**6), [5_000] * 1000, 301)])
+    text = printed([woken_cpu_series(range(0, SECOND, 10**6), [5_000] * 1000, 301)])
     assert "worker" not in text
 
 
@@ -67,9 +67,9 @@ def test_no_figure_is_cut_off_by_a_long_name(width: int) -> None:
         assert figure in text
 
 
-def slowest(lanes: list[CpuSamples]) -> list[int]:
+def slowest(series: list[CpuSamples]) -> list[int]:
     """Return the longest latency of all, and of each of the slowest four threads."""
-    found = summarize(lanes, app_manifest(lanes), "r")
+    found = summarize(series, app_manifest(series), "r")
     threads = [one.latency_ns["max"].value or 0 for one in found.per_thread[:4]]
     return [found.together.latency_ns["max"].value or 0, *threads]
 
@@ -89,9 +89,9 @@ def test_names_of_threads_and_programs_are_only_ever_text() -> None:
     text = page(several_threads(), dict.fromkeys(range(300, 320), evil), CommandTarget([evil]))
     assert "alert(1)</script>" not in text
     assert "&lt;script&gt;" in text
-    lanes = several_threads()
-    manifest = app_manifest(lanes, names=dict.fromkeys(range(300, 320), "a\x1b[2Jb[bold]"))
+    series = several_threads()
+    manifest = app_manifest(series, names=dict.fromkeys(range(300, 320), "a\x1b[2Jb[bold]"))
     out = io.StringIO()
-    print_summary(summarize(lanes, manifest, "r"), Console(file=out, width=200))
+    print_summary(summarize(series, manifest, "r"), Console(file=out, width=200))
     assert "\x1b" not in out.getvalue()
     assert "[bold]" in out.getvalue()

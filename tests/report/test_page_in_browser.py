@@ -67,10 +67,10 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def app_run() -> Any:
     """A run of a watched program, whose threads have names that no page was made for."""
-    lanes = several_threads()
+    series = several_threads()
     names = {300 + k: "W" * 15 for k in range(20)}
-    manifest = app_manifest(lanes, names=names, app=CommandTarget(["./pro gram", "-x" * 200]))
-    return summarize(lanes, manifest, "runs/app"), manifest, lanes
+    manifest = app_manifest(series, names=names, app=CommandTarget(["./pro gram", "-x" * 200]))
+    return summarize(series, manifest, "runs/app"), manifest, series
 
 
 def opened(
@@ -144,7 +144,7 @@ def test_the_worst_are_drawn_with_their_names_in_their_rows(
         )
         assert any(abs(y - label["y"]) < 3 for y in rows), name
     # The marks' names are whole: nothing is cut off at the edges.
-    frame = first.locator(".lanes > svg").bounding_box()
+    frame = first.locator(".tracks > svg").bounding_box()
     assert frame is not None
     for text in first.locator(".mark text").all():
         box = text.bounding_box()

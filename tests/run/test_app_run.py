@@ -58,9 +58,14 @@ def measured(directory: Path, *arguments: str) -> tuple[dict[str, Any], Recordin
 def woken(recording: Recording) -> dict[int, dict[str, NDArray[Any]]]:
     """Return due times, latencies and origins of each thread."""
     found: dict[int, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
-    for lane in recording.samples:
-        assert lane.woken is not None
-        columns = lane.woken.pid, lane.due_ns, lane.latency_ns, lane.woken.origin
+    for cpu_series in recording.samples:
+        assert cpu_series.woken is not None
+        columns = (
+            cpu_series.woken.pid,
+            cpu_series.due_ns,
+            cpu_series.latency_ns,
+            cpu_series.woken.origin,
+        )
         for pid, due, latency, origin in zip(*(c.tolist() for c in columns), strict=True):
             for name, value in (("due", due), ("latency", latency), ("origin", ORIGINS[origin])):
                 found[pid][name].append(value)
@@ -137,9 +142,9 @@ def test_the_account_closes_and_the_threads_are_named(paced: Any) -> None:
     assert manifest.app_end is not None
     assert (manifest.app_end.status, manifest.app_end.signal) == (7, 0)
     assert manifest.state == "complete"
-    for account, lane in zip(manifest.cpus, recording.samples, strict=True):
+    for account, cpu_series in zip(manifest.cpus, recording.samples, strict=True):
         assert account.expected == account.seen + account.dropped
-        assert account.seen == lane.latency_ns.size
+        assert account.seen == cpu_series.latency_ns.size
     names = {one.pid: one.name for one in manifest.threads}
     assert {names[pid] for pid in own} == {"pacer", "wl-fast"}
     assert {one["pid"] for one in told["per_thread"]} == set(woken(recording))
@@ -151,8 +156,8 @@ def test_what_was_recorded_is_explained_by_the_same_accounting(paced: Any) -> No
     windows = list(read_windows(recording.directory))
     assert windows
     rows: dict[tuple[int, int], tuple[int, int, int]] = {}
-    for lane in recording.samples:
-        rows |= rows_of(lane)
+    for cpu_series in recording.samples:
+        rows |= rows_of(cpu_series)
     for window in windows:
         assert rows[window.cpu, window.activation] == (
             window.pid, window.due_ns, window.latency_ns
@@ -167,11 +172,11 @@ def test_what_was_recorded_is_explained_by_the_same_accounting(paced: Any) -> No
     assert set(own) & {story.window.pid for story in found.worst}
 
 
-def rows_of(lane: CpuSamples) -> dict[tuple[int, int], tuple[int, int, int]]:
-    assert lane.woken is not None
-    columns = lane.activation, lane.woken.pid, lane.due_ns, lane.latency_ns
+def rows_of(cpu_series: CpuSamples) -> dict[tuple[int, int], tuple[int, int, int]]:
+    assert cpu_series.woken is not None
+    columns = cpu_series.activation, cpu_series.woken.pid, cpu_series.due_ns, cpu_series.latency_ns
     return {
-        (lane.cpu, number): (pid, due, latency)
+        (cpu_series.cpu, number): (pid, due, latency)
         for number, pid, due, latency in zip(*(c.tolist() for c in columns), strict=True)
     }
 

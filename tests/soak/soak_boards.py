@@ -110,7 +110,9 @@ class PaperBoard:
 
 def recording(directory: Path, *, dropped: int = 0, policy: str = "fifo") -> Recording:
     """A run of 100 ms on one CPU."""
-    lane = CpuSamples(0, 0, MS, np.arange(100), np.full(100, 9_000), np.zeros(100, dtype=bool))
+    cpu_series = CpuSamples(
+        0, 0, MS, np.arange(100), np.full(100, 9_000), np.zeros(100, dtype=bool)
+    )
     account = CpuAccount(
         cpu=0,
         start_ns=0,
@@ -154,5 +156,5 @@ def recording(directory: Path, *, dropped: int = 0, policy: str = "fifo") -> Rec
         problems=[],
     )
     made = Recording(directory, manifest)
-    made.__dict__["samples"] = [lane]  # as if they had been read
+    made.__dict__["samples"] = [cpu_series]  # as if they had been read
     return made

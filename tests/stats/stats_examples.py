@@ -1,4 +1,4 @@
-"""Lanes made of arrays, and latencies with a known dependence."""
+"""Series made of arrays, and latencies with a known dependence."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whylate.recording.samples import CpuSamples
+from whylate.stats.cpu_series import TimeBlocks, time_blocks
 from whylate.stats.dependence import block_count
-from whylate.stats.lanes import TimeBlocks, time_blocks
 from whylate.stats.ordered import Ordered, merge, order
 
 MS = 1_000_000
 
 
-def lane(
+def cpu_series(
     latency_ns: ArrayLike,
     *,
     overrun: Sequence[int] = (),
@@ -30,12 +30,12 @@ def lane(
     return CpuSamples(0, start_ns, interval_ns, numbers.astype(np.int64), values, censored)
 
 
-def ordered(*lanes: CpuSamples) -> Ordered:
-    return merge([order(one) for one in lanes])
+def ordered(*series: CpuSamples) -> Ordered:
+    return merge([order(one) for one in series])
 
 
-def blocks(*lanes: CpuSamples) -> TimeBlocks:
-    return time_blocks(lanes, block_count(max(len(one.latency_ns) for one in lanes)))
+def blocks(*series: CpuSamples) -> TimeBlocks:
+    return time_blocks(series, block_count(max(len(one.latency_ns) for one in series)))
 
 
 def independent(n: int, seed: int = 1) -> NDArray[np.int64]:

@@ -2,13 +2,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stats_examples import autoregressive, blocks, clustered, independent, lane
+from stats_examples import autoregressive, blocks, clustered, cpu_series, independent
 
 from whylate.stats.dependence import block_count, dependence
 
 
 def _effect_above(values: Any, quantile: Any) -> Any:
-    one = lane(values)
+    one = cpu_series(values)
     cut = blocks(one)
     above = one.latency_ns > np.quantile(one.latency_ns, quantile)
     return dependence(cut.count([above]), cut.totals).design_effect
@@ -37,8 +37,8 @@ def test_regular_spacing_never_counts_as_more_than_independence() -> None:
 def test_a_stall_that_hits_two_cpus_counts_as_dependence() -> None:
     late = np.zeros(50_000, dtype=bool)
     late[np.random.default_rng(5).choice(50_000, 500, replace=False)] = True
-    first = lane(np.where(late, 90_000, 5_000))
-    same, other = lane(first.latency_ns), lane(np.roll(first.latency_ns, 25_000))
+    first = cpu_series(np.where(late, 90_000, 5_000))
+    same, other = cpu_series(first.latency_ns), cpu_series(np.roll(first.latency_ns, 25_000))
     effects = []
     for second in (same, other):
         cut = blocks(first, second)

@@ -2,13 +2,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stats_examples import autoregressive, lane, ordered
+from stats_examples import autoregressive, cpu_series, ordered
 
 from whylate.stats.drift import kendall_p, trends
 
 
-def _alarm(*lanes: Any) -> Any:
-    found = trends(ordered(*lanes), lanes)
+def _alarm(*series: Any) -> Any:
+    found = trends(ordered(*series), series)
     return [trend for trend in found if trend.p_value < 0.01 / len(found)]
 
 
@@ -39,13 +39,13 @@ def test_many_equal_counts_do_not_pass_for_dependence() -> None:
 
 
 def test_a_steady_run_with_dependence_raises_no_alarm() -> None:
-    alarms = [bool(_alarm(lane(autoregressive(12_000, 0.9, seed)))) for seed in range(60)]
+    alarms = [bool(_alarm(cpu_series(autoregressive(12_000, 0.9, seed)))) for seed in range(60)]
     assert sum(alarms) <= 3
 
 
 def test_a_median_that_rises_by_a_tenth_is_found_with_its_size() -> None:
     values = autoregressive(100_000, 0.9, 7) * np.linspace(1.0, 1.1, 100_000)
-    found = {trend.statistic: trend for trend in _alarm(lane(values))}
+    found = {trend.statistic: trend for trend in _alarm(cpu_series(values))}
     assert found["p50"].change == pytest.approx(400, rel=0.15)
     assert found["p50"].level == pytest.approx(5_250, rel=0.03)
     assert found["p99"].change > 0
@@ -55,7 +55,7 @@ def test_a_median_that_rises_by_a_tenth_is_found_with_its_size() -> None:
 def test_a_step_within_the_run_is_found(at: int) -> None:
     values = autoregressive(50_000, 0.9, 7)
     values[at:] = values[at:] * 6 // 5
-    found = {trend.statistic: trend for trend in _alarm(lane(values))}
+    found = {trend.statistic: trend for trend in _alarm(cpu_series(values))}
     assert found["p50"].change == pytest.approx(1_000, rel=0.15)
 
 
@@ -63,26 +63,26 @@ def test_late_activations_that_grow_in_number_are_found() -> None:
     rng = np.random.default_rng(9)
     values = autoregressive(200_000, 0.0, 3)
     late = rng.random(200_000) < 4e-3 * np.linspace(0, 1, 200_000)
-    found = {trend.statistic: trend for trend in _alarm(lane(np.where(late, 80_000, values)))}
+    found = {trend.statistic: trend for trend in _alarm(cpu_series(np.where(late, 80_000, values)))}
     assert found["late"].change > 0
     assert "p50" not in found
 
 
-def test_the_lane_that_drifts_is_named() -> None:
+def test_the_series_that_drifts_is_named() -> None:
     steady, rising = autoregressive(50_000, 0.5, 1), autoregressive(50_000, 0.5, 2)
     assert {
-        trend.lane
-        for trend in _alarm(lane(steady), lane(rising * np.linspace(1, 1.2, 50_000)))
-        if trend.lane is not None
+        trend.series
+        for trend in _alarm(cpu_series(steady), cpu_series(rising * np.linspace(1, 1.2, 50_000)))
+        if trend.series is not None
     } == {1}
 
 
 def test_a_gap_is_not_a_drift() -> None:
     values = autoregressive(40_000, 0.5, 5)
     numbers = np.r_[0:39_000, 79_000:80_000]
-    assert _alarm(lane(values, activation=numbers)) == []
+    assert _alarm(cpu_series(values, activation=numbers)) == []
 
 
 @pytest.mark.parametrize("n", [0, 1, 500])
 def test_a_short_run_is_not_tested(n: Any) -> None:
-    assert trends(ordered(lane(np.full(n, 5))), [lane(np.full(n, 5))]) == []
+    assert trends(ordered(cpu_series(np.full(n, 5))), [cpu_series(np.full(n, 5))]) == []

@@ -3,48 +3,48 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stats_examples import clustered, independent, lane, ordered
+from stats_examples import clustered, cpu_series, independent, ordered
 
 from whylate.stats.episodes import episode_peaks, episode_starts
 from whylate.stats.extremes import extremal_index
 from whylate.stats.rates import episode_rate
 
 
-def _rate(limit_ns: Any, *lanes: Any) -> Any:
-    return episode_rate(lanes, limit_ns, extremal_index(ordered(*lanes), lanes, "episodes"))
+def _rate(limit_ns: Any, *series: Any) -> Any:
+    return episode_rate(series, limit_ns, extremal_index(ordered(*series), series, "episodes"))
 
 
 def test_a_stall_with_its_overruns_is_one_episode() -> None:
     values = np.full(100, 5_000)
     values[40:43] = [2_900_000, 1_900_000, 900_000]
-    starts = episode_starts([lane(values, overrun=[41, 42])], 100_000)
+    starts = episode_starts([cpu_series(values, overrun=[41, 42])], 100_000)
     assert [start.tolist() for start in starts] == [[40]]
 
 
 def test_a_stall_of_two_cpus_is_one_episode() -> None:
     first, second = np.full(100, 5_000), np.full(100, 5_000)
     first[40], second[40], second[70] = 800_000, 500_000, 200_000
-    lanes = [lane(first), lane(second, start_ns=300_000)]
-    starts = episode_starts(lanes, 100_000)
+    series = [cpu_series(first), cpu_series(second, start_ns=300_000)]
+    starts = episode_starts(series, 100_000)
     assert [start.tolist() for start in starts] == [[40], [70]]
 
 
 def test_windows_that_do_not_overlap_are_episodes_of_their_own() -> None:
     values = np.full(100, 5_000)
     values[40:42] = 900_000
-    starts = episode_starts([lane(values)], 100_000)
+    starts = episode_starts([cpu_series(values)], 100_000)
     assert starts[0].tolist() == [40, 41]
 
 
 def test_an_activation_as_late_as_the_limit_is_not_above_it() -> None:
     values = np.full(10, 5_000)
     values[4] = 100_000
-    assert _rate(100_000, lane(values)).episodes == 0
-    assert _rate(99_999, lane(values)).episodes == 1
+    assert _rate(100_000, cpu_series(values)).episodes == 0
+    assert _rate(99_999, cpu_series(values)).episodes == 1
 
 
 def test_no_episode_bounds_the_rate_by_three_in_the_effective_time() -> None:
-    one = lane(independent(100_000))
+    one = cpu_series(independent(100_000))
     index = extremal_index(ordered(one), [one], "episodes")
     assert index is not None
     rate = episode_rate([one], 10**7, index)
@@ -55,7 +55,7 @@ def test_no_episode_bounds_the_rate_by_three_in_the_effective_time() -> None:
 def test_the_limits_hold_the_true_rate_of_independent_episodes() -> None:
     # One in 1000 exceeds, at 1 kHz: one a second.
     limit = round(5_000 + 10_000 * math.log(1000))
-    rates = [_rate(limit, lane(independent(150_000, seed))) for seed in range(60)]
+    rates = [_rate(limit, cpu_series(independent(150_000, seed))) for seed in range(60)]
     assert sum(rate.low_per_s <= 1.0 for rate in rates) >= 54
     assert sum(rate.high_per_s >= 1.0 for rate in rates) >= 54
     assert np.mean([rate.high_per_s for rate in rates]) < 1.35
@@ -63,8 +63,8 @@ def test_the_limits_hold_the_true_rate_of_independent_episodes() -> None:
 
 def test_episodes_in_bursts_have_wider_limits_than_as_many_alone() -> None:
     # Bursts whose windows do not overlap: every activation is an episode, but not independent.
-    alone = _rate(20_000, lane(clustered(100_000, 1_000, 1)))
-    bursts = _rate(20_000, lane(clustered(100_000, 100, 10)))
+    alone = _rate(20_000, cpu_series(clustered(100_000, 1_000, 1)))
+    bursts = _rate(20_000, cpu_series(clustered(100_000, 100, 10)))
     assert alone.episodes == bursts.episodes == 1_000
     assert bursts.high_per_s - bursts.low_per_s > 2 * (alone.high_per_s - alone.low_per_s)
 
@@ -72,13 +72,13 @@ def test_episodes_in_bursts_have_wider_limits_than_as_many_alone() -> None:
 def test_without_an_extremal_index_all_episodes_may_be_one_event() -> None:
     values = np.full(50, 5_000)
     values[[10, 20, 30]] = 200_000
-    rate = episode_rate([lane(values)], 100_000, None)
+    rate = episode_rate([cpu_series(values)], 100_000, None)
     assert (rate.episodes, rate.high_per_s) == (3, None)
     assert rate.low_per_s == pytest.approx(-3 * math.log(0.95) / 0.05)
 
 
 def test_no_rows_say_nothing() -> None:
-    assert episode_rate([lane([])], 100_000, None).high_per_s is None
+    assert episode_rate([cpu_series([])], 100_000, None).high_per_s is None
     assert episode_rate([], 100_000, None).episodes == 0
 
 
@@ -86,7 +86,7 @@ def test_the_peak_of_a_stall_is_its_longest_and_is_known() -> None:
     values = np.full(100, 5_000)
     values[40:43] = [2_900_000, 1_900_000, 900_000]
     values[70] = 300_000
-    found = episode_peaks([lane(values, overrun=[41, 42])], 100_000)
+    found = episode_peaks([cpu_series(values, overrun=[41, 42])], 100_000)
     assert found.latency_ns.tolist() == [2_900_000, 300_000]
     assert found.at_least.tolist() == [False, False]
 
@@ -94,14 +94,14 @@ def test_the_peak_of_a_stall_is_its_longest_and_is_known() -> None:
 def test_the_peak_of_two_cpus_is_that_of_the_later_one() -> None:
     first, second = np.full(100, 5_000), np.full(100, 5_000)
     first[40], second[40], second[70] = 500_000, 800_000, 200_000
-    found = episode_peaks([lane(first), lane(second, start_ns=300_000)], 100_000)
+    found = episode_peaks([cpu_series(first), cpu_series(second, start_ns=300_000)], 100_000)
     assert found.latency_ns.tolist() == [800_000, 200_000]
-    assert episode_peaks([lane(first)], 10**9).latency_ns.size == 0
+    assert episode_peaks([cpu_series(first)], 10**9).latency_ns.size == 0
 
 
 def test_a_peak_that_only_an_overrun_has_is_a_lower_bound() -> None:
     values = np.full(100, 5_000)
     values[40:43] = [1_500_000, 1_900_000, 900_000]
     values[70] = 300_000
-    found = episode_peaks([lane(values, overrun=[41, 42, 70])], 100_000)
+    found = episode_peaks([cpu_series(values, overrun=[41, 42, 70])], 100_000)
     assert found.at_least.tolist() == [True, True]

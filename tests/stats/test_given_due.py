@@ -1,4 +1,4 @@
-"""Statistics of activations that no schedule made: each lane says when they were due."""
+"""Statistics of activations that no schedule made: each series says when they were due."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from stats_examples import clustered, lane, ordered
+from stats_examples import clustered, cpu_series, ordered
 
-from app_runs import MS, SECOND, woken_lane
+from app_runs import MS, SECOND, woken_cpu_series
 from whylate.recording.samples import CpuSamples
 from whylate.report.plots.timeline import timeline
+from whylate.stats.cpu_series import due_span, observed_s, positions, time_blocks
 from whylate.stats.dependence import block_count
 from whylate.stats.drift import trends
 from whylate.stats.episodes import episode_starts
 from whylate.stats.extremes import extremal_index, no_exceedance
-from whylate.stats.lanes import due_span, observed_s, positions, time_blocks
 from whylate.stats.quantiles import quantile
 from whylate.stats.rates import episode_rate
 
@@ -24,41 +24,41 @@ from whylate.stats.rates import episode_rate
 def given(one: CpuSamples) -> CpuSamples:
     """Return the same activations, with due times of their own instead of a schedule."""
     end_ns = one.start_ns + one.watched_ns
-    found = woken_lane(one.due_ns, one.latency_ns, end_ns=end_ns)
+    found = woken_cpu_series(one.due_ns, one.latency_ns, end_ns=end_ns)
     return replace(found, start_ns=one.start_ns, overrun=one.overrun)
 
 
 def scheduled() -> list[CpuSamples]:
-    first = lane(clustered(20_000, 40, 5, 1), overrun=[77, 78])
-    return [first, lane(clustered(20_000, 30, 4, 2), start_ns=300_000)]
+    first = cpu_series(clustered(20_000, 40, 5, 1), overrun=[77, 78])
+    return [first, cpu_series(clustered(20_000, 30, 4, 2), start_ns=300_000)]
 
 
-def test_what_a_schedule_says_and_what_a_lane_says_gives_the_same_statistics() -> None:
-    lanes, own = scheduled(), [given(one) for one in scheduled()]
-    assert due_span(own) == due_span(lanes)
-    assert observed_s(own) == observed_s(lanes)
-    events = [one.latency_ns > 50_000 for one in lanes]
-    assert positions(own, events).tolist() == positions(lanes, events).tolist()
-    blocks, own_blocks = (time_blocks(x, block_count(20_000)) for x in (lanes, own))
+def test_what_a_schedule_says_and_what_a_series_says_gives_the_same_statistics() -> None:
+    series, own = scheduled(), [given(one) for one in scheduled()]
+    assert due_span(own) == due_span(series)
+    assert observed_s(own) == observed_s(series)
+    events = [one.latency_ns > 50_000 for one in series]
+    assert positions(own, events).tolist() == positions(series, events).tolist()
+    blocks, own_blocks = (time_blocks(x, block_count(20_000)) for x in (series, own))
     assert [e.tolist() for e in own_blocks.edges] == [e.tolist() for e in blocks.edges]
-    starts, own_starts = episode_starts(lanes, 50_000), episode_starts(own, 50_000)
+    starts, own_starts = episode_starts(series, 50_000), episode_starts(own, 50_000)
     assert [s.tolist() for s in own_starts] == [s.tolist() for s in starts]
-    index = extremal_index(ordered(*lanes), lanes, "episodes")
+    index = extremal_index(ordered(*series), series, "episodes")
     assert extremal_index(ordered(*own), own, "episodes") == index
-    assert episode_rate(own, 50_000, index) == episode_rate(lanes, 50_000, index)
+    assert episode_rate(own, 50_000, index) == episode_rate(series, 50_000, index)
     q = Fraction(999, 1000)
     assert quantile(ordered(*own), own, own_blocks, q) == quantile(
-        ordered(*lanes), lanes, blocks, q
+        ordered(*series), series, blocks, q
     )
-    assert trends(ordered(*own), own) == trends(ordered(*lanes), lanes)
+    assert trends(ordered(*own), own) == trends(ordered(*series), series)
     assert no_exceedance(ordered(*own), own, index, index) == no_exceedance(
-        ordered(*lanes), lanes, index, index
+        ordered(*series), series, index, index
     )
 
 
 def test_the_page_draws_the_same_timeline() -> None:
-    lanes, own = scheduled(), [given(one) for one in scheduled()]
-    found, wanted = timeline(own, 500), timeline(lanes, 500)
+    series, own = scheduled(), [given(one) for one in scheduled()]
+    found, wanted = timeline(own, 500), timeline(series, 500)
     assert (found.start_ns, found.width_ns, found.bins) == (
         wanted.start_ns, wanted.width_ns, wanted.bins
     )  # fmt: skip
@@ -70,20 +70,23 @@ def test_the_page_draws_the_same_timeline() -> None:
 def test_threads_of_one_cpu_whose_windows_overlap_are_one_episode() -> None:
     # The first waits from 1 to 4 ms, the second within it, the third from its end on.
     due_ns = [1 * MS, 2 * MS, 4 * MS + 1, 20 * MS]
-    one = woken_lane(due_ns, [3 * MS, 1 * MS, 2 * MS, 1 * MS], [301, 302, 303, 301])
+    one = woken_cpu_series(due_ns, [3 * MS, 1 * MS, 2 * MS, 1 * MS], [301, 302, 303, 301])
     assert [s.tolist() for s in episode_starts([one], 500_000)] == [[0, 2, 3]]
 
 
 def test_rows_may_come_in_any_order_of_their_numbers() -> None:
-    one = woken_lane([5 * MS, 1 * MS, 3 * MS], [10, 20, 30])
+    one = woken_cpu_series([5 * MS, 1 * MS, 3 * MS], [10, 20, 30])
     assert one.activation.tolist() == [1, 2, 0]
     assert one.due_of(np.array([0, 2])).tolist() == [1 * MS, 5 * MS]
     assert one.rows_due(np.array([0, 1 * MS, 1 * MS + 1, 9 * MS])).tolist() == [0, 0, 1, 3]
 
 
 def test_a_cpu_is_watched_though_little_wakes_there() -> None:
-    quiet, busy = woken_lane([5], [9], end_ns=SECOND), woken_lane(range(0, SECOND, MS), [9] * 1000)
+    quiet, busy = (
+        woken_cpu_series([5], [9], end_ns=SECOND),
+        woken_cpu_series(range(0, SECOND, MS), [9] * 1000),
+    )
     assert observed_s([quiet]) == pytest.approx(1)
     assert quiet.per_s == pytest.approx(1)
     assert busy.per_s == pytest.approx(1000, rel=0.01)
-    assert observed_s([woken_lane([], [], end_ns=SECOND)]) == pytest.approx(1)
+    assert observed_s([woken_cpu_series([], [], end_ns=SECOND)]) == pytest.approx(1)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from stats_examples import autoregressive, independent, lane, ordered
+from stats_examples import autoregressive, cpu_series, independent, ordered
 
 from whylate.stats.episodes import Peaks
 from whylate.stats.return_level import Level, excesses, most_episodes, return_level
@@ -78,7 +78,7 @@ def test_no_more_than_one_row_in_a_thousand_and_no_lower_than_any_floor() -> Non
 
 
 def test_the_tail_of_a_run_has_its_late_episodes_and_its_drift() -> None:
-    steady = lane(independent(100_000))
+    steady = cpu_series(independent(100_000))
     found = run_tail(ordered(steady), [steady], 0.8)
     assert found.rows == 100_000
     assert found.seconds == pytest.approx(100)
@@ -87,11 +87,11 @@ def test_the_tail_of_a_run_has_its_late_episodes_and_its_drift() -> None:
     assert found.peaks.latency_ns.max() == steady.latency_ns.max()
     assert found.drift_p is not None
     assert found.drift_p > 0.01
-    rising = lane(autoregressive(50_000, 0.5, 1) * np.linspace(1, 1.2, 50_000))
+    rising = cpu_series(autoregressive(50_000, 0.5, 1) * np.linspace(1, 1.2, 50_000))
     moved = run_tail(ordered(rising), [rising], None)
     assert moved.drift_p is not None
     assert moved.drift_p < 1e-6
-    short = lane(independent(500))
+    short = cpu_series(independent(500))
     assert run_tail(ordered(short), [short], None).drift_p is None
     with pytest.raises(ValueError, match="without 20 activations"):
-        run_tail(ordered(lane([1] * 19)), [lane([1] * 19)], None)
+        run_tail(ordered(cpu_series([1] * 19)), [cpu_series([1] * 19)], None)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.stats.mstats import hdquantiles
-from stats_examples import lane
+from stats_examples import cpu_series
 
 from whylate.stats.ordered import Ordered, order
 from whylate.stats.run_statistics import (
@@ -69,13 +69,13 @@ def test_what_overruns_may_raise_is_at_least_so_much() -> None:
 
 def test_a_quantile_among_bounds_is_known_as_far_as_they_tell() -> None:
     # One of the bounds may lie above the median, which then is the next latency.
-    few = lane(np.arange(1, 1001) * 1000, overrun=[0])
+    few = cpu_series(np.arange(1, 1001) * 1000, overrun=[0])
     median = value_of(order(few), P50)
     assert median is not None
     assert median.most - median.compared == pytest.approx(math.log(501 / 500))
     # Of a histogram the lower edges, and the upper ones.
     edges = np.arange(1, 101) * 1000
-    largest = value_of(order(lane(edges), lane(edges + 1000)), MAX)
+    largest = value_of(order(cpu_series(edges), cpu_series(edges + 1000)), MAX)
     assert largest is not None
     assert largest.most == pytest.approx(math.log(101_000))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from app_runs import REPORT, SECOND, app_manifest, several_threads, woken_lane
+from app_runs import REPORT, SECOND, app_manifest, several_threads, woken_cpu_series
 from whylate.recording.manifest import Fact
 from whylate.recording.samples import CpuSamples
 from whylate.recording.workloads.app import CommandTarget
@@ -17,20 +17,20 @@ from whylate.summary.threads import MOST_THREADS
 from whylate.summary.verdicts import overall
 
 
-def summary_of(lanes: list[CpuSamples], *requirements: str, **options: object) -> Summary:
-    return summarize(lanes, app_manifest(lanes, **options), "r", requirements)  # type: ignore[arg-type]
+def summary_of(series: list[CpuSamples], *requirements: str, **options: object) -> Summary:
+    return summarize(series, app_manifest(series, **options), "r", requirements)  # type: ignore[arg-type]
 
 
 def test_the_slowest_threads_have_figures_of_their_own() -> None:
-    lanes = several_threads()
-    found = summary_of(lanes, names={319: "slow"})
+    series = several_threads()
+    found = summary_of(series, names={319: "slow"})
     assert found.threads == 20
     assert len(found.per_thread) == MOST_THREADS
     worst = [one.latency_ns["max"].value or 0 for one in found.per_thread]
     assert worst == sorted(worst, reverse=True)
     first = found.per_thread[0]
     own = np.concatenate(
-        [one.latency_ns[one.woken.pid == first.pid] for one in lanes if one.woken is not None]
+        [one.latency_ns[one.woken.pid == first.pid] for one in series if one.woken is not None]
     )
     assert first.seen == own.size == 2_000
     assert first.latency_ns["max"].value == own.max() == found.together.latency_ns["max"].value
@@ -39,9 +39,9 @@ def test_the_slowest_threads_have_figures_of_their_own() -> None:
 
 
 def test_all_threads_together_are_the_run() -> None:
-    lanes = several_threads()
-    found = summary_of(lanes)
-    together = np.sort(np.concatenate([one.latency_ns for one in lanes]))
+    series = several_threads()
+    found = summary_of(series)
+    together = np.sort(np.concatenate([one.latency_ns for one in series]))
     assert found.together.seen == together.size
     assert found.together.latency_ns["p99"].value == together[int(0.99 * together.size) - 1]
     assert found.together.latency_ns["p99"].high is not None
@@ -49,8 +49,8 @@ def test_all_threads_together_are_the_run() -> None:
 
 
 def test_requirements_are_judged_over_all_threads() -> None:
-    lanes = several_threads()
-    found = summary_of(lanes, "p99<1s", "p50<1us", "over(1s)<1/1s")
+    series = several_threads()
+    found = summary_of(series, "p99<1s", "p50<1us", "over(1s)<1/1s")
     assert [one.verdict for one in found.requirements] == ["pass", "fail", "pass"]
     assert overall(found.requirements, found.trust) == "fail"
 
@@ -77,17 +77,17 @@ def test_what_was_dropped_voids_the_run() -> None:
 
 
 def test_priorities_and_intervals_of_the_probe_are_no_matter() -> None:
-    lanes = several_threads()
-    manifest = app_manifest(lanes)
+    series = several_threads()
+    manifest = app_manifest(series)
     rival = Fact("rt_tasks", ["pacer fifo 98 pid 77"], "/proc")
-    found = summarize(lanes, replace(manifest, facts=[rival]), "r")
+    found = summarize(series, replace(manifest, facts=[rival]), "r")
     assert found.trust.verdict == "ok"
     assert {one.code for one in found.warnings} <= {"drift"}
 
 
 def test_a_thread_that_wakes_ten_times_has_no_p99() -> None:
-    lane = woken_lane(np.arange(10) * SECOND, np.arange(10) + 5_000, end_ns=10 * SECOND)
-    found = summary_of([lane])
+    cpu_series = woken_cpu_series(np.arange(10) * SECOND, np.arange(10) + 5_000, end_ns=10 * SECOND)
+    found = summary_of([cpu_series])
     assert found.threads == 1
     missing = found.per_thread[0].latency_ns["p99"]
     assert missing.value is None

@@ -94,20 +94,20 @@ def test_facts_are_named() -> None:
 
 
 def test_a_quantile_passes_fails_or_stays_open_by_its_interval() -> None:
-    lane = cpu(0, latencies(50_000))
-    assert _verdict("p99<60us", lane).verdict == "pass"
-    assert _verdict("p99<40us", lane).verdict == "fail"
-    near = _verdict("p99<51.1us", lane)
+    cpu_series = cpu(0, latencies(50_000))
+    assert _verdict("p99<60us", cpu_series).verdict == "pass"
+    assert _verdict("p99<40us", cpu_series).verdict == "fail"
+    near = _verdict("p99<51.1us", cpu_series)
     assert near.verdict == "inconclusive"
     assert "between" in near.why
 
 
 def test_at_most_and_below_differ_at_the_limit() -> None:
-    lane = cpu(0, np.full(50_000, 5_000))
-    assert _verdict("p99<5us", lane).verdict == "fail"
-    assert _verdict("p99<=5us", lane).verdict == "pass"
-    assert _verdict("max<5us", lane).verdict == "fail"
-    assert _verdict("max<=5us", lane).verdict == "inconclusive"
+    cpu_series = cpu(0, np.full(50_000, 5_000))
+    assert _verdict("p99<5us", cpu_series).verdict == "fail"
+    assert _verdict("p99<=5us", cpu_series).verdict == "pass"
+    assert _verdict("max<5us", cpu_series).verdict == "fail"
+    assert _verdict("max<=5us", cpu_series).verdict == "inconclusive"
 
 
 def test_a_refused_quantile_is_inconclusive() -> None:
@@ -115,12 +115,12 @@ def test_a_refused_quantile_is_inconclusive() -> None:
 
 
 def test_a_maximum_never_passes_and_the_sentence_names_a_rate_that_does() -> None:
-    lane = cpu(0, latencies(100_000))
-    found = _verdict("max<500us", lane)
+    cpu_series = cpu(0, latencies(100_000))
+    found = _verdict("max<500us", cpu_series)
     assert found.verdict == "inconclusive"
     form = found.why.rsplit("; ", 1)[1].removesuffix(" would pass.")
     assert form.startswith("over(500us)<1/")
-    assert _verdict(form, lane).verdict == "pass"
+    assert _verdict(form, cpu_series).verdict == "pass"
 
 
 def test_one_activation_at_the_limit_fails_a_maximum() -> None:
@@ -132,23 +132,23 @@ def test_one_activation_at_the_limit_fails_a_maximum() -> None:
 
 def test_a_rate_passes_fails_or_stays_open() -> None:
     # One in 1000 at 1 kHz: once a second for 200 s.
-    lane = cpu(0, latencies(200_000))
+    cpu_series = cpu(0, latencies(200_000))
     limit = f"over({5_000 + round(10_000 * np.log(1000))}ns)"
-    assert _verdict(f"{limit}<1/500ms", lane).verdict == "pass"
-    assert _verdict(f"{limit}<1/2s", lane).verdict == "fail"
-    assert _verdict(f"{limit}<1/1s", lane).verdict == "inconclusive"
+    assert _verdict(f"{limit}<1/500ms", cpu_series).verdict == "pass"
+    assert _verdict(f"{limit}<1/2s", cpu_series).verdict == "fail"
+    assert _verdict(f"{limit}<1/1s", cpu_series).verdict == "inconclusive"
 
 
 def test_what_can_not_be_trusted_never_passes_but_a_maximum_that_was_exceeded_still_fails() -> None:
-    lane = cpu(0, latencies(50_000))
-    lost = [account(lane, expected=50_001, dropped=1)]
+    cpu_series = cpu(0, latencies(50_000))
+    lost = [account(cpu_series, expected=50_001, dropped=1)]
     require = ["p99<60us", "p99<40us", "over(1ms)<1/1s", "max<1ms", "max<50us"]
-    found = _summary(lane, require=require, accounts=lost)
+    found = _summary(cpu_series, require=require, accounts=lost)
     verdicts = [one.verdict for one in found.requirements]
     assert verdicts == ["no verdict", "no verdict", "no verdict", "no verdict", "fail"]
     assert overall(found.requirements, found.trust) == "fail"
-    ordinary = [account(lane, policy="other")]
-    assert _verdict("max<50us", lane, accounts=ordinary).verdict == "no verdict"
+    ordinary = [account(cpu_series, policy="other")]
+    assert _verdict("max<50us", cpu_series, accounts=ordinary).verdict == "no verdict"
 
 
 def test_a_requirement_that_can_not_be_read_is_refused() -> None:

@@ -21,9 +21,9 @@ from whylate.compare.runs import (
 from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
+from whylate.stats.cpu_series import observed_s
 from whylate.stats.episodes import episode_starts
 from whylate.stats.extremes import extremal_index
-from whylate.stats.lanes import observed_s
 from whylate.stats.ordered import merge, order
 from whylate.stats.run_tail import LEAST_ROWS, RunTail, run_tail
 from whylate.stats.worst_case import (
@@ -153,9 +153,9 @@ def _too_short(seen: Sequence[_Seen]) -> str | None:
 def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
     """Look at a run; above_ns None: the largest latency of all runs, above which there is none."""
     recording = open_recording(directory)
-    lanes = recording.samples
-    together = merge([order(one) for one in lanes])
-    index = extremal_index(together, lanes, "episodes") if together.n else None
+    series = recording.samples
+    together = merge([order(one) for one in series])
+    index = extremal_index(together, series, "episodes") if together.n else None
     largest = together.at_least(together.n - 1) if together.n else None
     exact = together.at_most(together.n - 1) if together.n else None
     return _Seen(
@@ -163,16 +163,16 @@ def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
         at_least=largest is not None and exact != largest,
         episodes=0
         if above_ns is None
-        else sum(start.size for start in episode_starts(lanes, above_ns)),
-        seconds=observed_s(lanes),
+        else sum(start.size for start in episode_starts(series, above_ns)),
+        seconds=observed_s(series),
         theta=index.cautious if index else None,
-        distrust=tuple(assess(recording.manifest, lanes).trust.reasons),
+        distrust=tuple(assess(recording.manifest, series).trust.reasons),
         made=recording.manifest.created,
         sets={**sets_of(recording.manifest), **_conditions(recording.manifest)},
         name=str(directory),
         identity=identity_of(recording.manifest, directory),
         boot=boot_of(recording.manifest, directory),
-        tail=run_tail(together, lanes, index.cautious if index else None)
+        tail=run_tail(together, series, index.cautious if index else None)
         if with_tail and together.n >= LEAST_ROWS
         else None,
     )

@@ -125,7 +125,7 @@ def read_run(directory: Path) -> Run:
     if recording.manifest.plan.benchmark is not None:
         return _benchmark_run(directory, recording)
     manifest, samples = recording.manifest, recording.samples
-    ordered = merge([order(lane) for lane in samples])
+    ordered = merge([order(cpu) for cpu in samples])
     found = {one.name: value_of(ordered, one) for one in STATISTICS} if ordered.n else {}
     return Run(
         name=str(directory),

@@ -50,8 +50,8 @@ def partings(
     only one of them measured parts at its first activation. context: activations shown before
     and behind.
     """
-    ours = {lane.cpu: lane for lane in first}
-    theirs = {lane.cpu: lane for lane in second}
+    ours = {cpu_series.cpu: cpu_series for cpu_series in first}
+    theirs = {cpu_series.cpu: cpu_series for cpu_series in second}
     found = []
     for cpu in sorted(ours.keys() | theirs.keys()):
         parting = _parting(cpu, ours.get(cpu), theirs.get(cpu), context)
@@ -99,13 +99,13 @@ class _Rows:
     there: NDArray[np.bool_]
 
 
-def _rows(lane: CpuSamples | None) -> _Rows:
-    if lane is None:
+def _rows(cpu_series: CpuSamples | None) -> _Rows:
+    if cpu_series is None:
         none = np.empty(0, np.int64)
         return _Rows(none, none, none, none.astype(bool), none.astype(bool))
-    there = np.ones(lane.activation.size, bool)
-    due_ns = lane.due_ns - lane.start_ns
-    return _Rows(lane.activation, due_ns, lane.latency_ns, lane.overrun, there)
+    there = np.ones(cpu_series.activation.size, bool)
+    due_ns = cpu_series.due_ns - cpu_series.start_ns
+    return _Rows(cpu_series.activation, due_ns, cpu_series.latency_ns, cpu_series.overrun, there)
 
 
 def _aligned(rows: _Rows, numbers: NDArray[np.int64]) -> _Rows:

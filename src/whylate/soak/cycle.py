@@ -352,7 +352,7 @@ def _latency(manifest: Manifest, samples: Sequence[CpuSamples]) -> Latency | Non
     if not manifest.cpus:
         return None
     highest = max(
-        (int(lane.latency_ns.max()) for lane in samples if lane.latency_ns.size), default=None
+        (int(cpu.latency_ns.max()) for cpu in samples if cpu.latency_ns.size), default=None
     )
     return Latency(
         expected=sum(cpu.expected for cpu in manifest.cpus),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from whylate.stats.lanes import Int64s
+from whylate.stats.cpu_series import Int64s
 from whylate.stats.limits import normal, student_t
 
 _FINEST = 1024
@@ -44,7 +44,7 @@ INDEPENDENT = Dependence(1.0, math.inf)
 
 
 def block_count(longest: int) -> int:
-    """How many blocks of time a run wants whose longest lane has this many rows.
+    """How many blocks of time a run wants whose longest series has this many rows.
 
     About the square root of the rows, a power of two, 8 to 1024: blocks must be long against
     the dependence and still many.

@@ -11,12 +11,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.stats.lanes import Lane, TimeBlocks, time_blocks
+from whylate.stats.cpu_series import CpuSeries, TimeBlocks, time_blocks
 from whylate.stats.ordered import Ordered
 
 Floats = NDArray[np.float64]
 
-#: Rows of one lane in a block below which neighbouring blocks depend on each other.
+#: Rows of one series in a block below which neighbouring blocks depend on each other.
 _ROWS_A_BLOCK = 200
 _FEWEST_BLOCKS, _MOST_BLOCKS = 50, 200
 #: A p99 of fewer rows than this is a maximum by another name.
@@ -29,41 +29,41 @@ _STRONGEST = 0.9
 class Trend:
     """A movement of one statistic from the start of the run to its end.
 
-    lane: its index, None for all together. level and change: ns, for "late" activations per
+    series: its index, None for all together. level and change: ns, for "late" activations per
     block; change is the median of the last fifth of the blocks less that of the first: a step
     in between shows whole, a steady slope by four fifths, where Theil and Sen's slope gives a
     step in the middle a third too much and an early or late one nothing. p_value: two-sided.
     """
 
     statistic: Literal["p50", "p99", "late"]
-    lane: int | None
+    series: int | None
     level: float
     change: float
     p_value: float
 
 
-def trends(ordered: Ordered, lanes: Sequence[Lane]) -> list[Trend]:
-    """Test p50 and p99 of every lane, and the late activations of all, for a trend in time.
+def trends(ordered: Ordered, series: Sequence[CpuSeries]) -> list[Trend]:
+    """Test p50 and p99 of every series, and the late activations of all, for a trend in time.
 
     The run is cut into 50 to 200 blocks of equal time. p99 needs blocks of 1000 rows; late means
     above the p99.9 of the run, at least 100 rows of it. Kendall's test looks for one
     direction: a movement and its return it does not see. Refused (empty list) below 10,000
-    rows a lane. The p-values are for single tests: whoever reads several has to correct.
+    rows a series. The p-values are for single tests: whoever reads several has to correct.
     """
-    longest = max((len(lane.latency_ns) for lane in lanes), default=0)
+    longest = max((len(cpu.latency_ns) for cpu in series), default=0)
     if longest < _FEWEST_BLOCKS * _ROWS_A_BLOCK:
         return []
     count = min(_MOST_BLOCKS, max(_FEWEST_BLOCKS, longest // _ROWS_FOR_P99))
-    blocks = time_blocks(lanes, count)
+    blocks = time_blocks(series, count)
     found: list[Trend] = []
-    for number, (lane, edges) in enumerate(zip(lanes, blocks.edges, strict=True)):
-        rows_here = len(lane.latency_ns)
+    for number, (cpu, edges) in enumerate(zip(series, blocks.edges, strict=True)):
+        rows_here = len(cpu.latency_ns)
         if rows_here >= count * _ROWS_A_BLOCK:
-            medians = _block_quantiles(lane, edges, 0.5)
+            medians = _block_quantiles(cpu, edges, 0.5)
             found.append(_trend("p50", number, medians))
         if rows_here >= count * _ROWS_FOR_P99:
-            found.append(_trend("p99", number, _block_quantiles(lane, edges, 0.99)))
-    found.append(_trend("late", None, _late(ordered, lanes, blocks)))
+            found.append(_trend("p99", number, _block_quantiles(cpu, edges, 0.99)))
+    found.append(_trend("late", None, _late(ordered, series, blocks)))
     return found
 
 
@@ -106,17 +106,17 @@ def _dependence_factor(values: Floats) -> float:
     return (1 + r) / (1 - r)
 
 
-def _trend(statistic: Literal["p50", "p99", "late"], lane: int | None, values: Floats) -> Trend:
+def _trend(statistic: Literal["p50", "p99", "late"], series: int | None, values: Floats) -> Trend:
     values = values[~np.isnan(values)]
     if len(values) < _FEWEST_BLOCKS // 2:
-        return Trend(statistic, lane, math.nan, 0.0, 1.0)
+        return Trend(statistic, series, math.nan, 0.0, 1.0)
     fifth = len(values) // 5
     change = float(np.median(values[-fifth:]) - np.median(values[:fifth]))
     level = float(values.mean()) if statistic == "late" else float(np.median(values))
-    return Trend(statistic, lane, level, change, kendall_p(values))
+    return Trend(statistic, series, level, change, kendall_p(values))
 
 
-def _block_quantiles(lane: Lane, edges: NDArray[np.int64], q: float) -> Floats:
+def _block_quantiles(cpu: CpuSeries, edges: NDArray[np.int64], q: float) -> Floats:
     """Quantile of each block, float64 ns; NaN where a gap left less than half of the rows."""
     fewest = max(1, int(np.diff(edges).max())) / 2
     values = np.full(len(edges) - 1, np.nan)
@@ -124,15 +124,15 @@ def _block_quantiles(lane: Lane, edges: NDArray[np.int64], q: float) -> Floats:
         size = end - first
         if size >= fewest:
             index = math.ceil(q * size) - 1
-            values[block] = np.partition(lane.latency_ns[first:end], index)[index]
+            values[block] = np.partition(cpu.latency_ns[first:end], index)[index]
     return values
 
 
-def _late(ordered: Ordered, lanes: Sequence[Lane], blocks: TimeBlocks) -> Floats:
+def _late(ordered: Ordered, series: Sequence[CpuSeries], blocks: TimeBlocks) -> Floats:
     """Late activations per block, scaled to a full block; NaN where a gap left less than half."""
     late = min(ordered.n // 20, max(100, ordered.n // 1000))
     above_ns = ordered.exceeded_by(late)
-    counts = blocks.count([lane.latency_ns > above_ns for lane in lanes]).astype(np.float64)
+    counts = blocks.count([cpu.latency_ns > above_ns for cpu in series]).astype(np.float64)
     full = float(blocks.totals.max())
     scarce = blocks.totals < full / 2
     return np.where(scarce, np.nan, counts * full / np.maximum(blocks.totals, 1))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whylate.stats.lanes import Bools, Int64s, Lane
+from whylate.stats.cpu_series import Bools, CpuSeries, Int64s
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Peaks:
 
 @dataclass(frozen=True)
 class _Late:
-    """Late rows: as each lane has them, and all of them in the order in which they were due.
+    """Late rows: as each series has them, and all of them in the order in which they were due.
 
-    sequence: int64, shape (late,): where the rows, lane after lane, stand in that order.
+    sequence: int64, shape (late,): where the rows, series after series, stand in that order.
     latency_ns, opens: in that order; opens: the row begins an episode.
     """
 
@@ -36,32 +36,32 @@ class _Late:
     opens: Bools
 
 
-def episode_starts(lanes: Sequence[Lane], limit_ns: int) -> list[Int64s]:
-    """Rows that open an episode above limit_ns, for each lane int64, sorted.
+def episode_starts(series: Sequence[CpuSeries], limit_ns: int) -> list[Int64s]:
+    """Rows that open an episode above limit_ns, for each series int64, sorted.
 
-    An episode is a maximal set of late activations, of any lane, whose windows from due to run
+    An episode is a maximal set of late activations, of any series, whose windows from due to run
     overlap. Late: longer than limit_ns, overruns by their lower bound.
     """
-    late = _late(lanes, limit_ns)
+    late = _late(series, limit_ns)
     if late is None:
-        return [np.empty(0, dtype=np.int64) for _ in lanes]
+        return [np.empty(0, dtype=np.int64) for _ in series]
     opens = np.empty(len(late.sequence), dtype=bool)
     opens[late.sequence] = late.opens
     parts = np.split(opens, np.cumsum([index.size for index in late.rows])[:-1])
     return [index[part] for index, part in zip(late.rows, parts, strict=True)]
 
 
-def episode_peaks(lanes: Sequence[Lane], limit_ns: int) -> Peaks:
+def episode_peaks(series: Sequence[CpuSeries], limit_ns: int) -> Peaks:
     """Return the peaks of the episodes above limit_ns.
 
     An overrun counts with its lower bound; the activation that held it up is in the same episode,
     and longer, unless it was not recorded.
     """
-    late = _late(lanes, limit_ns)
+    late = _late(series, limit_ns)
     if late is None:
         return Peaks(np.empty(0, dtype=np.int64), np.empty(0, dtype=bool))
     overrun = np.concatenate(
-        [lane.overrun[index] for lane, index in zip(lanes, late.rows, strict=True)]
+        [cpu.overrun[index] for cpu, index in zip(series, late.rows, strict=True)]
     )[late.sequence]
     first = np.flatnonzero(late.opens)
     peak_ns = np.maximum.reduceat(late.latency_ns, first)
@@ -69,14 +69,14 @@ def episode_peaks(lanes: Sequence[Lane], limit_ns: int) -> Peaks:
     return Peaks(peak_ns, known_ns < peak_ns)
 
 
-def _late(lanes: Sequence[Lane], limit_ns: int) -> _Late | None:
+def _late(series: Sequence[CpuSeries], limit_ns: int) -> _Late | None:
     """Find late rows and those of them that open an episode; None where none is late."""
-    rows = [np.flatnonzero(lane.latency_ns > limit_ns) for lane in lanes]
+    rows = [np.flatnonzero(cpu.latency_ns > limit_ns) for cpu in series]
     if not any(index.size for index in rows):
         return None
-    due_ns = np.concatenate([lane.due_of(index) for lane, index in zip(lanes, rows, strict=True)])
+    due_ns = np.concatenate([cpu.due_of(index) for cpu, index in zip(series, rows, strict=True)])
     latency_ns = np.concatenate(
-        [lane.latency_ns[index] for lane, index in zip(lanes, rows, strict=True)]
+        [cpu.latency_ns[index] for cpu, index in zip(series, rows, strict=True)]
     )
     sequence = np.argsort(due_ns, kind="stable")
     due_ns, latency_ns = due_ns[sequence], latency_ns[sequence]

@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
+from whylate.stats.cpu_series import Bools, CpuSeries, Int64s, observed_s, positions, rows
 from whylate.stats.episodes import episode_starts
-from whylate.stats.lanes import Bools, Int64s, Lane, observed_s, positions, rows
 from whylate.stats.limits import poisson_high, student_t
 from whylate.stats.ordered import Ordered
 
@@ -35,9 +35,9 @@ class ExtremalIndex:
 
 
 def extremal_index(
-    ordered: Ordered, lanes: Sequence[Lane], of: Literal["rows", "episodes"] = "rows"
+    ordered: Ordered, series: Sequence[CpuSeries], of: Literal["rows", "episodes"] = "rows"
 ) -> ExtremalIndex | None:
-    """Estimate the extremal index of all lanes together at a high threshold.
+    """Estimate the extremal index of all series together at a high threshold.
 
     of "rows": how late activations cluster, for statements about the fraction of activations.
     of "episodes": how episodes cluster (late activations whose windows overlap are one event
@@ -59,14 +59,14 @@ def extremal_index(
     n = ordered.n
     most = n // 20
     events = min(most, max(_EVENTS, min(_MOST_EVENTS, n // 1000)))
-    found = _at(ordered, lanes, events, of)
+    found = _at(ordered, series, events, of)
     while found is None or found.clusters < _CLUSTERS:
         if events >= most:
             return None
         events = min(most, 2 * events)
-        found = _at(ordered, lanes, events, of)
+        found = _at(ordered, series, events, of)
     for fewer in (events // 2, events // 4):
-        higher = _at(ordered, lanes, fewer, of) if fewer >= _CLUSTERS else None
+        higher = _at(ordered, series, fewer, of) if fewer >= _CLUSTERS else None
         if higher is not None and higher.cautious < found.cautious:
             found = higher
     return found
@@ -104,13 +104,13 @@ def cluster_sizes(place: Int64s, theta: float) -> Int64s:
 
 
 def _at(
-    ordered: Ordered, lanes: Sequence[Lane], events: int, of: Literal["rows", "episodes"]
+    ordered: Ordered, series: Sequence[CpuSeries], events: int, of: Literal["rows", "episodes"]
 ) -> ExtremalIndex | None:
     """Extremal index at the threshold with this many rows above it; None below two events."""
     if events < 2:
         return None
     above_ns = ordered.exceeded_by(events)
-    place = positions(lanes, _events(lanes, above_ns, of))
+    place = positions(series, _events(series, above_ns, of))
     if len(place) < 2:
         return None
     estimate = intervals_estimator(np.diff(place))
@@ -123,12 +123,14 @@ def _at(
     return ExtremalIndex(estimate, min(estimate, 1 / largest_mean), above_ns, clusters)
 
 
-def _events(lanes: Sequence[Lane], above_ns: int, of: Literal["rows", "episodes"]) -> list[Bools]:
-    """Mark, for each lane, the rows that count as events."""
+def _events(
+    series: Sequence[CpuSeries], above_ns: int, of: Literal["rows", "episodes"]
+) -> list[Bools]:
+    """Mark, for each series, the rows that count as events."""
     if of == "rows":
-        return [lane.latency_ns > above_ns for lane in lanes]
-    masks = [np.zeros(len(lane.latency_ns), dtype=bool) for lane in lanes]
-    for mask, start in zip(masks, episode_starts(lanes, above_ns), strict=True):
+        return [cpu.latency_ns > above_ns for cpu in series]
+    masks = [np.zeros(len(cpu.latency_ns), dtype=bool) for cpu in series]
+    for mask, start in zip(masks, episode_starts(series, above_ns), strict=True):
         mask[start] = True
     return masks
 
@@ -154,7 +156,7 @@ class NoExceedance:
 
 def no_exceedance(
     ordered: Ordered,
-    lanes: Sequence[Lane],
+    series: Sequence[CpuSeries],
     of_rows: ExtremalIndex | None,
     of_episodes: ExtremalIndex | None,
     confidence: float = 0.95,
@@ -171,7 +173,7 @@ def no_exceedance(
     full and is longer than they are; where an overrun is the largest value nevertheless, what
     was seen is not known and the bound is refused.
     """
-    n = rows(lanes)
+    n = rows(series)
     if n == 0:
         return _refused(None, "none")
     above_ns = ordered.at_least(n - 1)
@@ -183,7 +185,7 @@ def no_exceedance(
     events = poisson_high(0, confidence)
     return NoExceedance(
         above_ns=above_ns,
-        once_in_s=observed_s(lanes) * of_episodes.cautious / events,
+        once_in_s=observed_s(series) * of_episodes.cautious / events,
         episode_theta=of_episodes.cautious,
         fraction=min(1.0, events / effective_n),
         theta=of_rows.cautious,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whylate.stats.lanes import Int64s, Lane
+from whylate.stats.cpu_series import CpuSeries, Int64s
 
 
 @dataclass(frozen=True)
 class Ordered:
-    """Sorted latencies of one or more lanes.
+    """Sorted latencies of one or more series.
 
     bound_ns: int64, shape (n,), ascending; overruns stand at their lower bound.
     known_ns: int64, shape (n - overruns,), ascending; overruns left out. As they count as
@@ -53,20 +53,20 @@ class Ordered:
         return value_ns - 1 if too_few and self.n - first <= 4 * events else value_ns
 
 
-def order(lane: Lane, most: Lane | None = None) -> Ordered:
-    """Sort one lane: O(n log n) time, 8 bytes a row, 16 where there are overruns.
+def order(cpu: CpuSeries, most: CpuSeries | None = None) -> Ordered:
+    """Sort one series: O(n log n) time, 8 bytes a row, 16 where there are overruns.
 
-    most: the same rows at the most that each can be, where that is not what lane has.
+    most: the same rows at the most that each can be, where that is not what series has.
     """
-    bound_ns = np.sort(lane.latency_ns)
-    if most is None and not lane.overrun.any():
+    bound_ns = np.sort(cpu.latency_ns)
+    if most is None and not cpu.overrun.any():
         return Ordered(bound_ns, bound_ns)
-    most = lane if most is None else most
+    most = cpu if most is None else most
     return Ordered(bound_ns, np.sort(most.latency_ns[~most.overrun]))
 
 
 def merge(parts: Sequence[Ordered]) -> Ordered:
-    """All lanes together, from the sorted lanes: linear time."""
+    """All series together, from the sorted series: linear time."""
     if len(parts) == 1:
         return parts[0]
     bound_ns = _merged([part.bound_ns for part in parts])

@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
+from whylate.stats.cpu_series import Bools, CpuSeries, TimeBlocks
 from whylate.stats.dependence import Dependence, dependence, joined
-from whylate.stats.lanes import Bools, Lane, TimeBlocks
 from whylate.stats.limits import binomial_limits
 from whylate.stats.ordered import Ordered
 
@@ -51,13 +51,13 @@ class Quantile:
 
 def quantile(
     ordered: Ordered,
-    lanes: Sequence[Lane],
+    series: Sequence[CpuSeries],
     blocks: TimeBlocks,
     q: Fraction,
     confidence: float = 0.95,
-    most: Sequence[Lane] | None = None,
+    most: Sequence[CpuSeries] | None = None,
 ) -> Quantile:
-    """Estimate the q-quantile of latency (0 < q < 1) of these lanes together.
+    """Estimate the q-quantile of latency (0 < q < 1) of these series together.
 
     Estimates the value that a fraction q of activations does not exceed, in this run's
     conditions (this boot, this placement): the plain order statistic, ceil(q n), overruns at
@@ -67,7 +67,7 @@ def quantile(
     at their bound, the upper end takes them as infinite.
 
     most: the same rows at the most that each can be, where some are known by two bounds; the
-    lower end takes the rows of lanes, the upper end these.
+    lower end takes the rows of series, the upper end these.
 
     Refused: fewer than 10 expected exceedances ("few"), or so few independent ones that an
     upper limit would lie beyond the largest value ("dependent").
@@ -81,21 +81,21 @@ def quantile(
     index = math.ceil(q * n) - 1
     low_value = ordered.at_least(index)
     high_value = ordered.at_most(index)
-    low_found = _dependence_at(blocks, lanes, ordered, low_value, overruns_exceed=False)
+    low_found = _dependence_at(blocks, series, ordered, low_value, overruns_exceed=False)
     high_found = low_found
     if ordered.overruns or most is not None:
         # An unknown order statistic lies above all known ones: overruns are what exceeds them.
         threshold = int(ordered.known_ns[-1]) if ordered.known_ns.size else low_value
         threshold = threshold if high_value is None else high_value
         high_found = _dependence_at(
-            blocks, lanes if most is None else most, ordered, threshold, overruns_exceed=True
+            blocks, series if most is None else most, ordered, threshold, overruns_exceed=True
         )
 
     for near in _neighbours(n, q):
         # Ten events can look independent by chance: they are held to what more events show,
         # and to the clusters further out, for which the quantile may lie too low by chance.
         near_found = _dependence_at(
-            blocks, lanes, ordered, ordered.at_least(near), overruns_exceed=bool(ordered.overruns)
+            blocks, series, ordered, ordered.at_least(near), overruns_exceed=bool(ordered.overruns)
         )
         low_found, high_found = low_found.at_least(near_found), high_found.at_least(near_found)
 
@@ -147,26 +147,26 @@ def _refused(lacking: Refusal, needed_n: int, effective_n: float | None) -> Quan
 
 def _dependence_at(
     blocks: TimeBlocks,
-    lanes: Sequence[Lane],
+    series: Sequence[CpuSeries],
     ordered: Ordered,
     value_ns: int,
     *,
     overruns_exceed: bool,
 ) -> Dependence:
-    """Dependence of the indicator of exceeding value_ns, counted over all lanes in time.
+    """Dependence of the indicator of exceeding value_ns, counted over all series in time.
 
     With a coarse clock many rows may equal value_ns: then "above" and "at or above" are two
     indicators, either of which may be nearly constant, and the more dependent one is taken.
     """
 
-    def counted(compare: Callable[[Lane], Bools]) -> Dependence:
-        masks = [compare(lane) for lane in lanes]
+    def counted(compare: Callable[[CpuSeries], Bools]) -> Dependence:
+        masks = [compare(cpu) for cpu in series]
         if overruns_exceed:
-            masks = [mask | lane.overrun for mask, lane in zip(masks, lanes, strict=True)]
+            masks = [mask | cpu.overrun for mask, cpu in zip(masks, series, strict=True)]
         return dependence(blocks.count(masks), blocks.totals)
 
-    above = counted(lambda lane: np.greater(lane.latency_ns, value_ns))
+    above = counted(lambda cpu: np.greater(cpu.latency_ns, value_ns))
     first, end = np.searchsorted(ordered.bound_ns, [value_ns, value_ns + 1])
     if end - first <= _FEW_TIES * min(first, ordered.n - end):
         return above
-    return joined(above, counted(lambda lane: np.greater_equal(lane.latency_ns, value_ns)))
+    return joined(above, counted(lambda cpu: np.greater_equal(cpu.latency_ns, value_ns)))

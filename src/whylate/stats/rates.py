@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whylate.stats.cpu_series import CpuSeries, Int64s, observed_s, time_blocks
 from whylate.stats.dependence import block_count, dependence
 from whylate.stats.episodes import episode_starts
 from whylate.stats.extremes import ExtremalIndex
-from whylate.stats.lanes import Int64s, Lane, observed_s, time_blocks
 from whylate.stats.limits import poisson_high, poisson_low
 
 CONFIDENCE = 0.95
@@ -31,14 +31,14 @@ class EpisodeRate:
 
 
 def episode_rate(
-    lanes: Sequence[Lane],
+    series: Sequence[CpuSeries],
     limit_ns: int,
     index: ExtremalIndex | None,
     confidence: float = CONFIDENCE,
 ) -> EpisodeRate:
     """Limit the rate of episodes above limit_ns, each limit at the stated confidence.
 
-    Estimates episodes per second of the run, over all lanes together. index: that of episodes
+    Estimates episodes per second of the run, over all series together. index: that of episodes
     (`extremal_index` with of="episodes"). Garwood's limits for a
     Poisson count, on an effective count: episodes cluster too, so both the count and its limits
     are scaled by the variance of the count over that of independent rows. A hundred episodes
@@ -47,29 +47,29 @@ def episode_rate(
     hold for episodes that cluster as those of the run did. Without an extremal index there is
     no upper limit, and the lower one takes all episodes for a single event.
     """
-    starts = episode_starts(lanes, limit_ns)
+    starts = episode_starts(series, limit_ns)
     episodes = sum(start.size for start in starts)
-    seconds = observed_s(lanes)
+    seconds = observed_s(series)
     if seconds == 0:
         return EpisodeRate(episodes, 0.0, None)
     if episodes >= _ENOUGH_EPISODES:
-        scale = _clustering(lanes, starts, confidence)
+        scale = _clustering(series, starts, confidence)
     elif index is not None:
-        scale = max(1 / index.cautious, _clustering(lanes, starts, confidence))
+        scale = max(1 / index.cautious, _clustering(series, starts, confidence))
     else:
         return EpisodeRate(episodes, _low(episodes, max(1, episodes), seconds, confidence), None)
     high = scale * poisson_high(episodes / scale, confidence) / seconds
     return EpisodeRate(episodes, _low(episodes, scale, seconds, confidence), high)
 
 
-def _clustering(lanes: Sequence[Lane], starts: Sequence[Int64s], confidence: float) -> float:
+def _clustering(series: Sequence[CpuSeries], starts: Sequence[Int64s], confidence: float) -> float:
     """Variance of the number of episodes over that of as many independent ones."""
     if sum(start.size for start in starts) < _EPISODES_THAT_SHOW:
         return 1.0
-    blocks = time_blocks(lanes, block_count(max(len(lane.latency_ns) for lane in lanes)))
+    blocks = time_blocks(series, block_count(max(len(cpu.latency_ns) for cpu in series)))
     masks = []
-    for lane, start in zip(lanes, starts, strict=True):
-        mask = np.zeros(len(lane.latency_ns), dtype=bool)
+    for cpu, start in zip(series, starts, strict=True):
+        mask = np.zeros(len(cpu.latency_ns), dtype=bool)
         mask[start] = True
         masks.append(mask)
     return 1 / dependence(blocks.count(masks), blocks.totals).deflate(confidence)

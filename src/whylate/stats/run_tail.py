@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from whylate.stats.cpu_series import CpuSeries, observed_s
 from whylate.stats.drift import trends
 from whylate.stats.episodes import Peaks, episode_peaks
-from whylate.stats.lanes import Lane, observed_s
 from whylate.stats.ordered import Ordered
 
 #: As many late activations are kept of a run: twice what all runs together are fitted to.
@@ -37,16 +37,16 @@ class RunTail:
     drift_p: float | None
 
 
-def run_tail(ordered: Ordered, lanes: Sequence[Lane], theta: float | None) -> RunTail:
+def run_tail(ordered: Ordered, series: Sequence[CpuSeries], theta: float | None) -> RunTail:
     """Return what is needed of a run with 20 rows at least; ValueError else."""
     if ordered.n < LEAST_ROWS:
         raise ValueError(f"a run without {LEAST_ROWS} activations has no tail")
     floor_ns = ordered.exceeded_by(min(_KEPT, ordered.n // LEAST_ROWS))
-    tested = trends(ordered, lanes)
+    tested = trends(ordered, series)
     return RunTail(
-        peaks=episode_peaks(lanes, floor_ns),
+        peaks=episode_peaks(series, floor_ns),
         floor_ns=floor_ns,
-        seconds=observed_s(lanes),
+        seconds=observed_s(series),
         theta=theta,
         rows=ordered.n,
         p50_ns=ordered.at_least(ordered.n // 2),

@@ -26,7 +26,7 @@ _STOPPER = re.compile(r"migration/[0-9]+")
 
 
 def cautions(manifest: Manifest, trends: Sequence[Trend], cpus: Sequence[int]) -> list[Caution]:
-    """Collect the warnings of a run. cpus: the CPU of each lane that `trends` numbers."""
+    """Collect the warnings of a run. cpus: the CPU of each series that `trends` numbers."""
     return [
         *_overruns(manifest),
         *drift(trends, cpus),
@@ -60,12 +60,12 @@ def drift(trends: Sequence[Trend], cpus: Sequence[int]) -> list[Caution]:
         most = max(alike, key=_relative)
         direction = "rose" if most.change > 0 else "fell"
         part = f"{_relative(most):.0%}"
-        if most.lane is None:
+        if most.series is None:
             text = f"Late activations {direction} in number by {part} of their mean"
         else:
             others = f" (so did {len(alike) - 1} other CPUs)" if len(alike) > 1 else ""
             text = (
-                f"The {statistic} of CPU {cpus[most.lane]} {direction} by "
+                f"The {statistic} of CPU {cpus[most.series]} {direction} by "
                 f"{format_short_ns(round(abs(most.change)))}, {part} of its level{others}"
             )
         advice = "let the board warm up first, or measure longer"

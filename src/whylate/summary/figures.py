@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.recording.manifest import CpuAccount
 from whylate.recording.samples import CpuSamples
+from whylate.stats.cpu_series import CpuSeries, time_blocks
 from whylate.stats.dependence import block_count
 from whylate.stats.extremes import NoExceedance
-from whylate.stats.lanes import Lane, time_blocks
 from whylate.stats.ordered import Ordered
 from whylate.stats.quantiles import EXCEEDANCES, Quantile, quantile
 from whylate.summary.ladder import QUANTILES
@@ -18,14 +18,14 @@ from whylate.summary.model import Estimate, Exceedance, Figures, StageFigures
 
 def figures(
     accounts: Sequence[CpuAccount],
-    lanes: Sequence[CpuSamples],
+    series: Sequence[CpuSamples],
     ordered: Ordered,
     cpu: int | None,
     stages: Mapping[str, StageFigures],
 ) -> Figures:
-    """Summarise these lanes: quantiles with intervals, the maximum, the account.
+    """Summarise these series: quantiles with intervals, the maximum, the account.
 
-    cpu: None for all CPUs together. `ordered` holds the latencies of `lanes`.
+    cpu: None for all CPUs together. `ordered` holds the latencies of `series`.
     """
     return Figures(
         cpu=cpu,
@@ -34,13 +34,13 @@ def figures(
         overrun=sum(account.overrun for account in accounts),
         dropped=sum(account.dropped for account in accounts),
         min_ns=ordered.at_least(0) if ordered.n else None,
-        latency_ns=estimates(lanes, ordered),
+        latency_ns=estimates(series, ordered),
         stages=dict(stages),
     )
 
 
 def estimates(
-    lanes: Sequence[Lane], ordered: Ordered, most: Sequence[Lane] | None = None
+    series: Sequence[CpuSeries], ordered: Ordered, most: Sequence[CpuSeries] | None = None
 ) -> dict[str, Estimate]:
     """Return every quantile that is printed, and the maximum; each is given or has its reason.
 
@@ -49,9 +49,9 @@ def estimates(
     if ordered.n == 0:
         nothing = Estimate(None, None, None, reason="no activation was recorded")
         return dict.fromkeys((*QUANTILES, "max"), nothing)
-    blocks = time_blocks(lanes, block_count(max(len(lane.latency_ns) for lane in lanes)))
+    blocks = time_blocks(series, block_count(max(len(cpu.latency_ns) for cpu in series)))
     found = {
-        name: _estimate(name, quantile(ordered, lanes, blocks, q, most=most), ordered, lanes)
+        name: _estimate(name, quantile(ordered, series, blocks, q, most=most), ordered, series)
         for name, q in QUANTILES.items()
     }
     longest_ns = ordered.at_least(ordered.n - 1)
@@ -60,18 +60,20 @@ def estimates(
     return found
 
 
-def _estimate(name: str, found: Quantile, ordered: Ordered, lanes: Sequence[Lane]) -> Estimate:
+def _estimate(
+    name: str, found: Quantile, ordered: Ordered, series: Sequence[CpuSeries]
+) -> Estimate:
     reason = None
     if found.lacking == "few" and found.needed_n is not None:
         reason = (
             f"{name} needs {EXCEEDANCES} activations beyond it, that is "
-            f"{format_count(found.needed_n)} activations ({_long(found.needed_n, lanes)}); "
+            f"{format_count(found.needed_n)} activations ({_long(found.needed_n, series)}); "
             f"there are {format_count(ordered.n)}"
         )
     elif found.lacking == "dependent" and found.needed_n is not None:
         reason = (
             f"what was later than {name} came in too few separate episodes for an upper limit; "
-            f"about {_long(_rounded_up(found.needed_n), lanes)} would do"
+            f"about {_long(_rounded_up(found.needed_n), series)} would do"
         )
     elif found.lacking == "overruns":
         reason = (
@@ -88,9 +90,9 @@ def _estimate(name: str, found: Quantile, ordered: Ordered, lanes: Sequence[Lane
     )
 
 
-def _long(needed_n: int, lanes: Sequence[Lane]) -> str:
+def _long(needed_n: int, series: Sequence[CpuSeries]) -> str:
     """Say how long a run has so many activations: "50 s"."""
-    per_s = sum(lane.per_s for lane in lanes if len(lane.latency_ns))
+    per_s = sum(cpu.per_s for cpu in series if len(cpu.latency_ns))
     return format_seconds_down(needed_n / per_s)
 
 

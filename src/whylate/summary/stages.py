@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.samples import CpuSamples, CpuStages
-from whylate.stats.lanes import Bools, Int64s
+from whylate.stats.cpu_series import Bools, Int64s
 from whylate.stats.ordered import Ordered, merge, order
 from whylate.summary.figures import estimates
 from whylate.summary.model import StageFigures
@@ -37,8 +37,8 @@ def stage_ns(stages: CpuStages, name: str) -> NDArray[np.int32]:
 
 
 @dataclass(frozen=True)
-class _Lane:
-    """A lane (whylate.stats.lanes) whose latency is that of a stage.
+class _StageSeries:
+    """A series (whylate.stats.cpu_series) whose latency is that of a stage.
 
     found: int32, NOT_SEEN where it was not seen; there it is what `otherwise` says of the
     activation's latency. The latencies are made when they are asked for: ten million take as much
@@ -78,21 +78,21 @@ class _Lane:
 class _Part:
     """One stage of the activations of a CPU, at the least and at the most that it can be."""
 
-    least: _Lane
-    most: _Lane
+    least: _StageSeries
+    most: _StageSeries
     ordered: Ordered
     seen: int
 
 
-def stage_figures(lanes: Sequence[CpuSamples]) -> dict[int | None, dict[str, StageFigures]]:
+def stage_figures(series: Sequence[CpuSamples]) -> dict[int | None, dict[str, StageFigures]]:
     """Summarise the stages of each CPU by its number, and of all together by None.
 
     One stage after the other, for each takes as much memory as the latencies. Empty where no
     stage was recorded.
     """
     found: dict[int | None, dict[str, StageFigures]] = {}
-    for name in STAGES if any(lane.stages is not None for lane in lanes) else ():
-        parts = {lane.cpu: _part(lane, name) for lane in lanes}
+    for name in STAGES if any(cpu.stages is not None for cpu in series) else ():
+        parts = {cpu.cpu: _part(cpu, name) for cpu in series}
         for cpu, part in parts.items():
             found.setdefault(cpu, {})[name] = _figures([part])
         found.setdefault(None, {})[name] = _figures(list(parts.values()))
@@ -104,7 +104,10 @@ def _part(samples: CpuSamples, name: str) -> _Part:
     stages = samples.stages
     unseen = np.full(samples.latency_ns.size if stages is None else 0, NOT_SEEN, np.int32)
     found = unseen if stages is None else stage_ns(stages, name)
-    least, most = _Lane(samples, found, _at_the_least), _Lane(samples, found, _at_the_most)
+    least, most = (
+        _StageSeries(samples, found, _at_the_least),
+        _StageSeries(samples, found, _at_the_most),
+    )
     seen = int(np.count_nonzero(found != NOT_SEEN))
     ordered = order(least) if seen == found.size else order(least, most)
     return _Part(least, most, ordered, seen)

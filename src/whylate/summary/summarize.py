@@ -35,35 +35,35 @@ def summarize(
     and its trust says so. Raises RequirementError where a requirement can not be read.
     """
     demands = [parse_requirement(text) for text in requirements]
-    lanes = sorted(samples, key=lambda lane: lane.cpu)
+    series = sorted(samples, key=lambda cpu: cpu.cpu)
     # Before the latencies are sorted, which take as much memory again.
-    stages = stage_figures(lanes)
-    ordered = [order(lane) for lane in lanes]
-    of_cpu = {lane.cpu: number for number, lane in enumerate(lanes)}
+    stages = stage_figures(series)
+    ordered = [order(cpu) for cpu in series]
+    of_cpu = {cpu.cpu: number for number, cpu in enumerate(series)}
     per_cpu = []
     for cpu in sorted({*of_cpu, *(account.cpu for account in manifest.cpus)}):
         own = [of_cpu[cpu]] if cpu in of_cpu else []
         per_cpu.append(
             figures(
                 [account for account in manifest.cpus if account.cpu == cpu],
-                [lanes[number] for number in own],
+                [series[number] for number in own],
                 merge([ordered[number] for number in own]),
                 cpu,
                 stages.get(cpu, {}),
             )
         )
     everything = merge(ordered)
-    together = figures(manifest.cpus, lanes, everything, None, stages.get(None, {}))
-    of_episodes = extremal_index(everything, lanes, "episodes")
-    unseen = no_exceedance(everything, lanes, extremal_index(everything, lanes), of_episodes)
-    assessment = assess(manifest, lanes)
+    together = figures(manifest.cpus, series, everything, None, stages.get(None, {}))
+    of_episodes = extremal_index(everything, series, "episodes")
+    unseen = no_exceedance(everything, series, extremal_index(everything, series), of_episodes)
+    assessment = assess(manifest, series)
     workload, until = manifest.plan.activations, manifest.plan.until
     if workload is None:
         raise ValueError("a recording without activations")
     evidence = Evidence(
-        together, lanes, of_episodes, assessment, until.limit_ns if until is not None else None
+        together, series, of_episodes, assessment, until.limit_ns if until is not None else None
     )
-    moved = trends(everything, lanes)
+    moved = trends(everything, series)
     return Summary(
         recording=recording_name,
         board=manifest.board,
@@ -81,7 +81,7 @@ def summarize(
         per_cpu=per_cpu,
         exceedance=exceedance(unseen),
         loads=list(manifest.loads),
-        warnings=cautions(manifest, moved, [lane.cpu for lane in lanes]),
+        warnings=cautions(manifest, moved, [cpu.cpu for cpu in series]),
         requirements=[judge(demand, evidence) for demand in demands],
         interval_note=INTERVAL_NOTE,
         samples_sha256=manifest.samples_sha256,
@@ -91,9 +91,9 @@ def summarize(
         crashes=list(manifest.crashes),
         causes=list(manifest.plan.faults),
         app=manifest.plan.target,
-        threads=thread_count(lanes),
+        threads=thread_count(series),
         events=_events(manifest),
-        per_thread=slowest_threads(manifest, lanes),
+        per_thread=slowest_threads(manifest, series),
     )
 
 

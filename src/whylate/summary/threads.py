@@ -17,22 +17,22 @@ from whylate.summary.model import ThreadFigures
 MOST_THREADS = 12
 
 
-def thread_count(lanes: Sequence[CpuSamples]) -> int:
+def thread_count(series: Sequence[CpuSamples]) -> int:
     """Return how many threads woke."""
-    return _worst(lanes)[0].size
+    return _worst(series)[0].size
 
 
-def slowest_threads(manifest: Manifest, lanes: Sequence[CpuSamples]) -> list[ThreadFigures]:
+def slowest_threads(manifest: Manifest, series: Sequence[CpuSamples]) -> list[ThreadFigures]:
     """Return the figures of the threads with the longest latencies, the longest first."""
-    pids, worst_ns = _worst(lanes)
+    pids, worst_ns = _worst(series)
     slowest = np.lexsort((pids, -worst_ns))[:MOST_THREADS]
     names = {one.pid: one.name for one in manifest.threads}
-    return [_figures(pid, names.get(pid), lanes) for pid in pids[slowest].tolist()]
+    return [_figures(pid, names.get(pid), series) for pid in pids[slowest].tolist()]
 
 
-def _worst(lanes: Sequence[CpuSamples]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _worst(series: Sequence[CpuSamples]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the threads, int32, sorted, and the longest latency of each, int64 ns."""
-    woken = [(lane.woken.pid, lane.latency_ns) for lane in lanes if lane.woken is not None]
+    woken = [(cpu.woken.pid, cpu.latency_ns) for cpu in series if cpu.woken is not None]
     if not woken:
         return np.empty(0, np.int32), np.empty(0, np.int64)
     pid = np.concatenate([one for one, _ in woken])
@@ -42,9 +42,9 @@ def _worst(lanes: Sequence[CpuSamples]) -> tuple[NDArray[np.int32], NDArray[np.i
     return pids, worst_ns
 
 
-def _figures(pid: int, name: str | None, lanes: Sequence[CpuSamples]) -> ThreadFigures:
-    own = [lane.of_thread(pid) for lane in lanes]
-    ordered = merge([order(lane) for lane in own])
+def _figures(pid: int, name: str | None, series: Sequence[CpuSamples]) -> ThreadFigures:
+    own = [cpu.of_thread(pid) for cpu in series]
+    ordered = merge([order(cpu) for cpu in own])
     return ThreadFigures(
         pid=pid,
         name=name,

@@ -92,20 +92,20 @@ def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
         if account.expected != account.seen + account.overrun + account.dropped
     ]
     accounts = {account.cpu: account for account in manifest.cpus}
-    for lane in samples:
-        known = accounts.get(lane.cpu)
-        overruns = int(lane.overrun.sum())
-        seen = len(lane.overrun) - overruns
+    for cpu in samples:
+        known = accounts.get(cpu.cpu)
+        overruns = int(cpu.overrun.sum())
+        seen = len(cpu.overrun) - overruns
         if known is None or (known.seen, known.overrun) != (seen, overruns):
             reasons.append(
-                f"CPU {lane.cpu}: the samples do not match the manifest's account: "
+                f"CPU {cpu.cpu}: the samples do not match the manifest's account: "
                 "the recording was changed or is damaged; measure again."
             )
     if manifest.plan.target is not None:
         # A CPU on which no thread of the program woke is none that is missing.
         return reasons
     missing = sorted(
-        set(manifest.plan.measured_cpus) - {lane.cpu for lane in samples if len(lane.activation)}
+        set(manifest.plan.measured_cpus) - {cpu.cpu for cpu in samples if len(cpu.activation)}
     )
     if missing and len(missing) < len(manifest.plan.measured_cpus):
         reasons.append(f"No samples of CPU {_numbers(missing)}, which was to be measured.")
@@ -114,7 +114,7 @@ def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
 
 def _losses(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
     reasons: list[str] = []
-    if not any(len(lane.activation) for lane in samples):
+    if not any(len(cpu.activation) for cpu in samples):
         reasons.append(
             "No activation was recorded: measure for longer than a few intervals."
             if manifest.plan.target is None

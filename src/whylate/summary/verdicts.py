@@ -9,8 +9,8 @@ from typing import Literal
 
 from whylate.quantities import format_count, format_exact_ns, format_seconds_down, format_short_ns
 from whylate.recording.samples import CpuSamples
+from whylate.stats.cpu_series import observed_s
 from whylate.stats.extremes import ExtremalIndex
-from whylate.stats.lanes import observed_s
 from whylate.stats.rates import CONFIDENCE, episode_rate
 from whylate.stats.worst_case import looks_of
 from whylate.summary.model import Estimate, Figures, Requirement, Trust
@@ -29,7 +29,7 @@ class Evidence:
     """
 
     together: Figures
-    lanes: Sequence[CpuSamples]
+    series: Sequence[CpuSamples]
     index: ExtremalIndex | None
     assessment: Assessment
     until_ns: int | None = None
@@ -100,7 +100,7 @@ def _maximum(demand: LatencyLimit, evidence: Evidence) -> tuple[Verdict, str]:
     if not _within(longest.value, limit_ns, demand.inclusive):
         sign = "at least " if longest.at_least else ""
         return "fail", f"An activation was late by {sign}{format_short_ns(longest.value)}."
-    rate = episode_rate(evidence.lanes, limit_ns, evidence.index)
+    rate = episode_rate(evidence.series, limit_ns, evidence.index)
     seen = f"The longest seen is {format_short_ns(longest.value)}, but no run can prove a maximum"
     every_s = _seconds_that_pass(rate.high_per_s)
     if every_s is None:
@@ -115,10 +115,10 @@ def _maximum(demand: LatencyLimit, evidence: Evidence) -> tuple[Verdict, str]:
 
 
 def _rate(demand: RateLimit, evidence: Evidence) -> tuple[Verdict, str]:
-    watched_s = observed_s(evidence.lanes)
+    watched_s = observed_s(evidence.series)
     if watched_s == 0:
         return "inconclusive", "No activation was recorded."
-    rate = episode_rate(evidence.lanes, demand.limit_ns, evidence.index)
+    rate = episode_rate(evidence.series, demand.limit_ns, evidence.index)
     allowed_per_s = 1e9 / demand.every_ns
     noun = "episode" if rate.episodes == 1 else "episodes"
     seen = (
@@ -128,7 +128,7 @@ def _rate(demand: RateLimit, evidence: Evidence) -> tuple[Verdict, str]:
     if demand.limit_ns == evidence.until_ns:
         # Who watched for the first moment at which it could be said has asked many times.
         level = looks_of(CONFIDENCE, rate.episodes + 1)
-        strict = episode_rate(evidence.lanes, demand.limit_ns, evidence.index, level)
+        strict = episode_rate(evidence.series, demand.limit_ns, evidence.index, level)
         rate = replace(rate, high_per_s=strict.high_per_s)
     high, low = rate.high_per_s, rate.low_per_s
     if high is not None and (high <= allowed_per_s if demand.inclusive else high < allowed_per_s):

@@ -192,7 +192,7 @@ def test_a_panic_turns_the_run_into_no_verdict_and_keeps_its_backtrace(
     trust = summarize(recording.samples, recording.manifest, "r").trust
     assert trust.verdict == "no verdict"
     assert any(reason.startswith("the board crashed: ") for reason in trust.reasons)
-    assert any(len(lane.activation) for lane in recording.samples)
+    assert any(len(cpu_series.activation) for cpu_series in recording.samples)
 
 
 def test_settings_are_put_back_when_the_line_is_cut(arm64: QemuBoard) -> None:

@@ -47,7 +47,7 @@ def command(first: Path, second: Path, context: int, as_json: bool) -> None:
     else:
         console = plain_console()
         _print_facts(console, facts)
-        _print_partings(console, found, sum(len(lane.activation) for lane in ours.samples))
+        _print_partings(console, found, sum(len(cpu.activation) for cpu in ours.samples))
         if not (ours.manifest.plan.virtual_time and theirs.manifest.plan.virtual_time):
             console.print("Not both runs were in virtual time: in real time no two are the same.")
         for text in lacking:
@@ -65,7 +65,7 @@ def _lacking(path: Path, recording: Recording) -> list[str]:
     found = []
     if recording.manifest.state != "complete":
         found.append(f"{name} is not whole: its run was {plain(recording.manifest.state, 40)}")
-    if not any(len(lane.activation) for lane in recording.samples):
+    if not any(len(cpu.activation) for cpu in recording.samples):
         found.append(f"{name} has no samples")
     return found
 

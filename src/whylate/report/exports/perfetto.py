@@ -26,7 +26,7 @@ from whylate.text import plain
 #: Events that are written, the worst windows first: some 20 s of work, 40 MB for the UI to load.
 MOST_EVENTS = 500_000
 #: Activations of a CPU that are shown one below the other where they overlap.
-_LANES = 4
+_PARALLEL_TRACKS = 4
 #: All packets are of one writer.
 _SEQUENCE = 1
 #: Times in a trace are of 64 bits.
@@ -139,8 +139,8 @@ class _Trace:
         one, window = story.accounted, story.window
         if window.run_ns <= window.due_ns:
             return
-        for lane in range(_LANES):
-            name = "activations" if not lane else f"activations {lane + 1}"
+        for number in range(_PARALLEL_TRACKS):
+            name = "activations" if not number else f"activations {number + 1}"
             track = self._track(window.cpu, name)
             covered = self._covered.setdefault(track, _Covered())
             if list(covered.free(window.due_ns, window.run_ns)) == [(window.due_ns, window.run_ns)]:

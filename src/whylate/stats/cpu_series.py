@@ -1,7 +1,7 @@
-"""Lanes: the activations of several CPUs side by side on one axis of time.
+"""Series of activations, one per CPU, on one axis of time.
 
-A stall of the host hits all CPUs at once. Everything here that counts events in time therefore
-counts them over all lanes together, in the order in which they were due.
+A stall of the host hits all CPUs at once. What counts events in time therefore counts them over
+all series together, in the order in which they were due.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-class Lane(Protocol):
-    """Activations of one CPU, in the order in which they were due, on a clock that all lanes share.
+class CpuSeries(Protocol):
+    """Activations of one CPU in the order of their due times, on a clock that all series share.
 
     latency_ns: int64, shape (n,). overrun: bool, shape (n,), True where latency_ns is only a lower
-    bound. When they were due, a schedule says or the lane itself: due times are asked for by row.
+    bound. Due times come from a schedule or are stored; both are read by row.
     """
 
     @property
@@ -47,24 +47,22 @@ class Lane(Protocol):
         """Return the first row that was due at or after each time, int64; n where none was."""
 
 
-def rows(lanes: Sequence[Lane]) -> int:
-    """Activations in all lanes together."""
-    return sum(len(lane.latency_ns) for lane in lanes)
+def rows(series: Sequence[CpuSeries]) -> int:
+    """Activations in all series together."""
+    return sum(len(cpu.latency_ns) for cpu in series)
 
 
-def observed_s(lanes: Sequence[Lane]) -> float:
-    """Time that was watched, s: the mean over the lanes."""
-    if not lanes:
+def observed_s(series: Sequence[CpuSeries]) -> float:
+    """Time that was watched, s: the mean over the series."""
+    if not series:
         return 0.0
-    return sum(lane.watched_ns for lane in lanes) / len(lanes) / 1e9
+    return sum(cpu.watched_ns for cpu in series) / len(series) / 1e9
 
 
-def due_span(lanes: Sequence[Lane]) -> tuple[int, int] | None:
-    """Return when the first and the last activation of any lane were due; None without a row."""
+def due_span(series: Sequence[CpuSeries]) -> tuple[int, int] | None:
+    """Return when the first and the last activation of any series were due; None without a row."""
     ends = [
-        lane.due_of(np.array([0, len(lane.latency_ns) - 1]))
-        for lane in lanes
-        if lane.latency_ns.size
+        cpu.due_of(np.array([0, len(cpu.latency_ns) - 1])) for cpu in series if cpu.latency_ns.size
     ]
     if not ends:
         return None
@@ -75,17 +73,17 @@ def due_span(lanes: Sequence[Lane]) -> tuple[int, int] | None:
 class TimeBlocks:
     """The run cut into blocks of equal time.
 
-    edges: for each lane int64, shape (blocks + 1,): block k holds rows edges[k]:edges[k + 1].
-    totals: int64, shape (blocks,): rows of all lanes in each block; may be 0 in a gap.
+    edges: for each series int64, shape (blocks + 1,): block k holds rows edges[k]:edges[k + 1].
+    totals: int64, shape (blocks,): rows of all series in each block; may be 0 in a gap.
     """
 
     edges: tuple[Int64s, ...]
     totals: Int64s
 
     def count(self, events: Sequence[Bools]) -> Int64s:
-        """Events of all lanes in each block, int64, shape (blocks,).
+        """Events of all series in each block, int64, shape (blocks,).
 
-        events: for each lane bool, shape (n,).
+        events: for each series bool, shape (n,).
         """
         counts = np.zeros(len(self.totals), dtype=np.int64)
         for edges, mask in zip(self.edges, events, strict=True):
@@ -93,12 +91,12 @@ class TimeBlocks:
         return counts
 
 
-def time_blocks(lanes: Sequence[Lane], blocks: int) -> TimeBlocks:
-    """Cut the time from the first to the last activation of any lane into equal blocks.
+def time_blocks(series: Sequence[CpuSeries], blocks: int) -> TimeBlocks:
+    """Cut the time from the first to the last activation of any series into equal blocks.
 
-    Raises ValueError where no lane has a row.
+    Raises ValueError where no series has a row.
     """
-    span = due_span(lanes)
+    span = due_span(series)
     if span is None:
         raise ValueError("time_blocks needs at least one activation")
     first_ns, last_ns = span
@@ -106,26 +104,26 @@ def time_blocks(lanes: Sequence[Lane], blocks: int) -> TimeBlocks:
     edges_ns = np.array([first_ns + span_ns * k // blocks for k in range(blocks + 1)])
     edges: list[Int64s] = []
     totals = np.zeros(blocks, dtype=np.int64)
-    for lane in lanes:
-        rows_at = lane.rows_due(edges_ns)
+    for cpu in series:
+        rows_at = cpu.rows_due(edges_ns)
         edges.append(rows_at)
         totals += np.diff(rows_at)
     return TimeBlocks(tuple(edges), totals)
 
 
-def positions(lanes: Sequence[Lane], events: Sequence[Bools]) -> Int64s:
+def positions(series: Sequence[CpuSeries], events: Sequence[Bools]) -> Int64s:
     """Places of events in the sequence of all rows ordered by due time, int64, sorted.
 
-    Rows due at the same time are ordered by lane. events: for each lane bool, shape (n,).
+    Rows due at the same time are ordered by series. events: for each series bool, shape (n,).
     """
     found: list[Int64s] = []
-    for own, (lane, mask) in enumerate(zip(lanes, events, strict=True)):
+    for own, (cpu, mask) in enumerate(zip(series, events, strict=True)):
         index = np.flatnonzero(mask)
-        due_ns = lane.due_of(index)
+        due_ns = cpu.due_of(index)
         place = index.astype(np.int64)
-        for other, neighbour in enumerate(lanes):
+        for other, neighbour in enumerate(series):
             if other != own:
-                # Rows of the neighbour that came before: due earlier, or as early in a lower lane.
+                # The neighbour's rows that are due earlier, or equally early in a lower series.
                 place += neighbour.rows_due(due_ns + 1 if other < own else due_ns)
         found.append(place)
     if not found:
