@@ -7,6 +7,7 @@ from whylate.quantities import (
     format_count,
     format_interval_ns,
     format_ns,
+    format_percent,
     format_rate,
     format_seconds,
     format_span_ns,
@@ -95,3 +96,26 @@ def test_counts_and_rates_are_written_for_people() -> None:
 def test_a_rate_that_was_not_measured_is_no_number() -> None:
     assert format_rate(None, "bytes") == "–"
     assert format_rate(float("nan"), "bytes") == "–"
+
+
+@pytest.mark.parametrize(
+    ("share", "decimals", "text"),
+    [
+        (0.958, 0, "96 %"),
+        (0.958, 1, "95.8 %"),
+        (-0.002, 1, "−0.2 %"),
+        (-0.0004, 1, "0.0 %"),
+        (-0.004, 0, "0 %"),
+        (1, 0, "100 %"),
+    ],
+)
+def test_a_share_is_a_percentage_without_the_sign_of_a_zero(
+    share: float, decimals: int, text: str
+) -> None:
+    assert format_percent(share, decimals) == text
+
+
+def test_a_change_in_percent_has_its_sign() -> None:
+    assert format_percent(0.12, signed=True) == "+12 %"
+    assert format_percent(-0.12, signed=True) == "−12 %"
+    assert format_percent(0.0, signed=True) == "0 %"

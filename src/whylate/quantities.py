@@ -112,6 +112,13 @@ def format_estimate(
     return texts[0], f"[{texts[1]}, {texts[2]}]"
 
 
+def format_percent(share: float, decimals: int = 0, *, signed: bool = False) -> str:
+    """Format a share: 0.958 → "96 %", with one decimal "95.8 %"; what rounds to 0 has no sign."""
+    text = f"{abs(100 * share):.{decimals}f}"
+    sign = "" if not text.strip("0.") else _MINUS if share < 0 else "+" if signed else ""
+    return f"{sign}{text} %"
+
+
 def format_amount(amount: float, unit: str) -> str:
     """Write an amount with its unit in SI steps: 1.21e9 bytes → "1.21 GB"."""
     if not math.isfinite(amount):

@@ -38,11 +38,11 @@ def explain_experiment(
     from whylate.recording.path_part import path_part
     from whylate.recording.reader import open_recording
     from whylate.report.plain_console import plain_console
-    from whylate.report.terminal.experiment import print_experiment
     from whylate.run.errors import RequestError
     from whylate.study.carry_out import run_study
     from whylate.study.experiment.judge import judge_experiment, located_share
     from whylate.study.experiment.plan import DEFAULT_ROUNDS, plan_experiment
+    from whylate.study.experiment.terminal import print_experiment
     from whylate.study.journal import StudyJournal
 
     refuse_imported(
