@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,11 @@ from whylate.probe.binaries import NoProbeError, probe_binary
 #: A shared machine may be slow at any moment.
 settings.register_profile("shared", deadline=None)
 settings.load_profile("shared")
+
+# `nohup make test &` ignores these from birth; programs that a test starts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for _number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+    signal.signal(_number, signal.SIG_DFL)
 
 CAP_SYS_NICE = 1 << 23
 
