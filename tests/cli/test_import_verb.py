@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from whylate.cli import whylate
 
-FOREIGN = Path(__file__).parents[1] / "recording" / "foreign"
+IMPORTED = Path(__file__).parents[1] / "recording" / "imported"
 
 
 def run(*words: object) -> Result:
@@ -21,7 +21,7 @@ def run(*words: object) -> Result:
 
 
 def imported(name: str, to: Path) -> Path:
-    assert run("import", FOREIGN / name, "-o", to).exit_code == 0
+    assert run("import", IMPORTED / name, "-o", to).exit_code == 0
     return to
 
 
@@ -49,14 +49,14 @@ def test_a_file_becomes_a_recording_below_recordings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = run("import", FOREIGN / "rtla_over.txt")
+    result = run("import", IMPORTED / "rtla_over.txt")
     (made,) = (tmp_path / "recordings").iterdir()
     assert made.name.endswith("-rtla_over.txt")
     assert said(result).endswith("rtla_over.txt: rtla timerlat, 20,002 activations")
 
 
 def test_several_files_become_numbered_recordings(tmp_path: Path) -> None:
-    files = [FOREIGN / "rtla_over.txt", FOREIGN / "rtla_docs.txt"]
+    files = [IMPORTED / "rtla_over.txt", IMPORTED / "rtla_docs.txt"]
     result = run("import", *files, "-o", tmp_path / "r", "--json")
     found = json.loads(result.stdout)
     assert found["format"] == "whylate-imports"
@@ -67,7 +67,7 @@ def test_several_files_become_numbered_recordings(tmp_path: Path) -> None:
 
 def test_one_bad_file_of_several_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "bad").write_text("no number\n")
-    code, line = complaint("import", FOREIGN / "rtla_over.txt", tmp_path / "bad",
+    code, line = complaint("import", IMPORTED / "rtla_over.txt", tmp_path / "bad",
                            "-o", tmp_path / "r")  # fmt: skip
     assert code == 2
     assert "line 1: 'no number' is no number; nor is it a file of cyclictest" in line
@@ -82,7 +82,7 @@ def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("verb", [["import", "-o"], ["report"], ["compare"], ["bound"]])
 def test_a_name_that_no_file_can_have_is_one_line(verb: list[str]) -> None:
-    others: dict[str, list[object]] = {"import": [FOREIGN / "rtla_over.txt"], "compare": ["."]}
+    others: dict[str, list[object]] = {"import": [IMPORTED / "rtla_over.txt"], "compare": ["."]}
     last = others.get(verb[0], [])
     assert "File name too long" in complaint(*verb, "x" * 300, *last)[1]
 
@@ -107,7 +107,7 @@ def test_what_it_lacks_is_refused_and_the_way_out_is_said(
 
 
 def test_a_directory_of_them_is_refused_too(tmp_path: Path) -> None:
-    run("import", FOREIGN / "rtla_over.txt", FOREIGN / "rtla_docs.txt", "-o", tmp_path / "r")
+    run("import", IMPORTED / "rtla_over.txt", IMPORTED / "rtla_docs.txt", "-o", tmp_path / "r")
     assert complaint("bound", tmp_path / "r")[0] == 3
 
 

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from whylate.cli import whylate
 from whylate.compare.baseline import load
-from whylate.recording.foreign.imported import read_imported
-from whylate.recording.foreign.keep import keep, take
+from whylate.recording.imported.recording import read_imported
+from whylate.recording.imported.write import read_importable, write_imported
 
-FOREIGN = Path(__file__).parents[1] / "recording" / "foreign"
+IMPORTED = Path(__file__).parents[1] / "recording" / "imported"
 #: What is not the same of a file and of what was made of it: what it is called.
 NAMES = ("first", "second")
 
@@ -38,7 +38,7 @@ def nameless(found: dict[str, object]) -> dict[str, object]:
 
 
 def imported(to: Path, *files: Path, **options: str) -> Path:
-    keep(to, [run for file in files for run in take(file, **options)])
+    write_imported(to, [run for file in files for run in read_importable(file, **options)])
     return to
 
 
@@ -82,7 +82,7 @@ TOOLS = ("cyclictest_samples.txt", "cyclictest_summary.txt", "jitterdebugger.jso
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_file_of_each_tool_has_the_verdict_of_its_recording(name: str, tmp_path: Path) -> None:
-    file, other = FOREIGN / name, tmp_path / name
+    file, other = IMPORTED / name, tmp_path / name
     other.write_text(f"{file.read_text()}\n")
     ours, theirs = imported(tmp_path / "r", file), imported(tmp_path / "s", other)
     assert nameless(compare(ours, theirs)) == nameless(compare(file, other))
@@ -90,7 +90,7 @@ def test_a_file_of_each_tool_has_the_verdict_of_its_recording(name: str, tmp_pat
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_copy_shows_nothing_more(name: str, tmp_path: Path) -> None:
-    file, copy = FOREIGN / name, tmp_path / "copy"
+    file, copy = IMPORTED / name, tmp_path / "copy"
     copy.write_bytes(file.read_bytes())
     for words in ((file, file), (file, copy), (file, imported(tmp_path / "r", copy))):
         code, text = run("compare", *words)
@@ -99,7 +99,7 @@ def test_a_copy_shows_nothing_more(name: str, tmp_path: Path) -> None:
 
 
 def test_runs_that_say_when_they_were_made_are_not_taken_for_turns(tmp_path: Path) -> None:
-    document = json.loads((FOREIGN / "cyclictest.json").read_text())
+    document = json.loads((IMPORTED / "cyclictest.json").read_text())
 
     def made(name: str, hours: list[int]) -> list[Path]:
         paths = [tmp_path / f"{name}-{hour}.json" for hour in hours]
@@ -200,7 +200,7 @@ def test_runs_of_which_a_mean_and_a_maximum_were_kept_are_compared_by_these(
 def test_what_is_unlike_is_not_compared(first: str, second: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "numbers").write_text("1\n2\n")
     places = [
-        imported(tmp_path / f"r{n}", tmp_path / name if name == "numbers" else FOREIGN / name)
+        imported(tmp_path / f"r{n}", tmp_path / name if name == "numbers" else IMPORTED / name)
         for n, name in enumerate((first, second))
     ]
     code, text = run("compare", *places)
@@ -212,7 +212,7 @@ def test_recordings_of_our_own_are_not_compared_with_them(tmp_path: Path) -> Non
     own = tmp_path / "own"
     own.mkdir()
     (own / "manifest.json").write_text("{}")
-    code, text = run("compare", own, imported(tmp_path / "r", FOREIGN / "rtla_docs.txt"))
+    code, text = run("compare", own, imported(tmp_path / "r", IMPORTED / "rtla_docs.txt"))
     assert code == 2
     assert "cannot be compared" in text
 

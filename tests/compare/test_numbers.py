@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from whylate.cli import whylate
 from whylate.recording.errors import RecordingError
-from whylate.recording.foreign.model import ForeignError
-from whylate.recording.foreign.numbers import read_boxes, read_table
+from whylate.recording.imported.model import InputError
+from whylate.recording.imported.numbers import read_boxes, read_table
 
 DATA = Path(__file__).with_name("published")
 
@@ -71,7 +71,7 @@ def test_a_column_is_chosen_by_number_or_by_heading(tmp_path: Path) -> None:
 def test_what_is_no_number_is_named_with_its_line(
     tmp_path: Path, text: str, column: str | None, says: str
 ) -> None:
-    with pytest.raises(ForeignError) as error:
+    with pytest.raises(InputError) as error:
         read_table(write(tmp_path / "f", text), column)
     assert says in str(error.value)
 
@@ -102,7 +102,7 @@ def test_what_is_no_number_is_named_with_its_line(
 def test_no_number_is_read_as_another_one(
     tmp_path: Path, text: str, column: str | None, says: str
 ) -> None:
-    with pytest.raises(ForeignError) as error:
+    with pytest.raises(InputError) as error:
         read_table(write(tmp_path / "f", text), column)
     assert says in str(error.value)
     assert "\n" not in str(error.value)
@@ -154,7 +154,7 @@ def test_a_file_has_one_kind_of_delimiter(tmp_path: Path, text: str) -> None:
 def test_no_first_value_is_lost_as_a_heading(
     tmp_path: Path, text: str, column: str | None, says: str
 ) -> None:
-    with pytest.raises(ForeignError) as error:
+    with pytest.raises(InputError) as error:
         read_table(write(tmp_path / "f", text), column)
     assert says in str(error.value)
 
@@ -182,11 +182,11 @@ def test_lmbenchs_lat_ctx_has_values_by_processes_and_size(tmp_path: Path) -> No
     file = write(tmp_path / "x", '> "size=0k ovr=2.02\n> 20 10.13\n> 20 10.10\n> 24 11.00\n')
     assert read_table(file, "20").values == (10.13, 10.10)
     assert read_table(file, "20").name == "20 size=0k"
-    with pytest.raises(ForeignError, match="has '20 size=0k', '24 size=0k': choose one"):
+    with pytest.raises(InputError, match="has '20 size=0k', '24 size=0k': choose one"):
         read_table(file)
     sizes = write(tmp_path / "y", '"size=0k ovr=2.02\n20 10.13\n\n"size=16k ovr=2.1\n20 14.2\n')
     assert read_table(sizes, "20 size=16k").values == (14.2,)
-    with pytest.raises(ForeignError, match="has '20 size=0k', '20 size=16k': choose one"):
+    with pytest.raises(InputError, match="has '20 size=0k', '20 size=16k': choose one"):
         read_table(sizes, "20")
 
 
@@ -199,7 +199,7 @@ def test_lmbenchs_lat_ctx_has_values_by_processes_and_size(tmp_path: Path) -> No
     ],
 )
 def test_each_row_of_lat_ctx_is_one(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(ForeignError, match=says):
+    with pytest.raises(InputError, match=says):
         read_table(write(tmp_path / "x", text))
 
 
@@ -210,7 +210,7 @@ def test_perf_stat_has_values_by_event(tmp_path: Path) -> None:
     assert read_table(file, "task-clock").values == (1.7, 1.8)
     assert read_table(file, "page-faults").values == (49.0, 49.0)
     not_counted = write(tmp_path / "y", "<not counted>,,cycles,0.00%,0,0.00,,\n")
-    with pytest.raises(ForeignError, match="'<not counted>' is no number"):
+    with pytest.raises(InputError, match="'<not counted>' is no number"):
         read_table(not_counted)
 
 
@@ -236,19 +236,19 @@ def test_a_table_is_not_taken_for_perf_stat(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_row_that_is_not_of_perf_stat_in_one_cell_is_of_a_table(tmp_path: Path, row: str) -> None:
     assert read_table(write(tmp_path / "x", "1,us,lat,1000,50\n")).tool == "perf stat"
-    with pytest.raises(ForeignError, match="several columns"):
+    with pytest.raises(InputError, match="several columns"):
         read_table(write(tmp_path / "y", f"{row}\n{row}\n"))
 
 
 def test_counts_of_parts_of_a_run_are_refused(tmp_path: Path) -> None:
     lines = "     1.0010,1.70,msec,task-clock,1001,100.00,0.398,CPUs utilized\n"
     file = write(tmp_path / "x", lines + "     1.0010,<not counted>,,cycles,0,0.00,,\n")
-    with pytest.raises(ForeignError, match=r"is of perf stat -I, .*: count each run"):
+    with pytest.raises(InputError, match=r"is of perf stat -I, .*: count each run"):
         read_table(file, "cycles")
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(ForeignError, match="No such file"):
+    with pytest.raises(InputError, match="No such file"):
         read_table(tmp_path / "none")
 
 
@@ -568,5 +568,5 @@ def test_what_a_mail_says_above_lat_ctx_is_no_row_of_it(tmp_path: Path) -> None:
     assert table.values == (10.1, 10.3)
     # Below its first heading every line is one of its own.
     text = '"size=0k ovr=2.02\n20 10.1\nand then\n'
-    with pytest.raises(ForeignError, match="line 3: 'and then' is no row"):
+    with pytest.raises(InputError, match="line 3: 'and then' is no row"):
         read_table(write(tmp_path / "b", text), "20 size=0k")

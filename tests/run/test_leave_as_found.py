@@ -109,7 +109,7 @@ def written(journal: Path) -> dict[int, int]:
             block = Samples.unpack(frame.payload)
             decoded = decode_samples(block, started[block.cpu].interval_ns, 1 << 40)
             rows[block.cpu] = rows.get(block.cpu, 0) + decoded.activation.size
-    assert counts.foreign == counts.oversized == 0
+    assert counts.other_protocol == counts.oversized == 0
     assert counts.damaged == 0, "a journal may end inside a frame, but never hold a broken one"
     return rows
 

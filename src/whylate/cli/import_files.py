@@ -10,7 +10,7 @@ import click
 from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
-    from whylate.recording.foreign.keep import Taken
+    from whylate.recording.imported.write import Importable
 
 
 @click.command(name="import")
@@ -38,11 +38,11 @@ def command(
     is refused.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
     from whylate.cli.measure import new_directory
-    from whylate.recording.foreign.keep import keep, take
+    from whylate.recording.imported.write import read_importable, write_imported
 
-    runs = [run for file in files for run in take(file, column, unit)]
+    runs = [run for file in files for run in read_importable(file, column, unit)]
     directory = output if output is not None else new_directory(files[0].name)
-    made = keep(directory, runs)
+    made = write_imported(directory, runs)
     if as_json:
         _print_json(made, runs)
         return
@@ -50,13 +50,13 @@ def command(
         _print(place, run)
 
 
-def _print(place: Path, run: Taken) -> None:
+def _print(place: Path, run: Importable) -> None:
     from whylate.quantities import format_count
-    from whylate.recording.foreign.model import ForeignRun
+    from whylate.recording.imported.model import ImportedRun
     from whylate.text import plain
 
-    found = run.found
-    if not isinstance(found, ForeignRun):
+    found = run.data
+    if not isinstance(found, ImportedRun):
         what = f"{format_count(len(found.values))} values"
     elif found.latency_ns is None:
         what = "a mean and a maximum"
@@ -65,13 +65,13 @@ def _print(place: Path, run: Taken) -> None:
     click.echo(f"{plain(str(place), 1000)}  {plain(run.source, 200)}: {found.tool}, {what}")
 
 
-def _print_json(made: list[Path], runs: list[Taken]) -> None:
+def _print_json(made: list[Path], runs: list[Importable]) -> None:
     document = {
         "format": "whylate-imports",
         "version": 1,
         "recordings": [
             {"recording": str(place), "source": run.source, "run": run.number,
-             "tool": run.found.tool}
+             "tool": run.data.tool}
             for place, run in zip(made, runs, strict=True)
         ],
     }  # fmt: skip

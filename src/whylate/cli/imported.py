@@ -12,7 +12,7 @@ def refuse_imported(places: Iterable[Path], lacking: str) -> None:
     lacking: what the verb needs and such a recording does not have, and what to do.
     """
     from whylate.recording.errors import LackingError
-    from whylate.recording.foreign.imported import is_imported, read_about
+    from whylate.recording.imported.recording import is_imported, read_about
 
     for place in places:
         if is_imported(place):

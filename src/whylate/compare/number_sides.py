@@ -13,8 +13,8 @@ from whylate.compare.model import ArmFigures, Comparison, Student, Verdict
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run, twice_there
 from whylate.compare.words import amount_text
-from whylate.recording.foreign.model import ForeignError
-from whylate.recording.foreign.numbers import Table
+from whylate.recording.imported.model import InputError
+from whylate.recording.imported.numbers import Table
 from whylate.recording.shown import shown
 from whylate.stats.run_statistics import Statistic, exactly
 from whylate.stats.student import Moments, moments, student_interval
@@ -33,7 +33,7 @@ def compare_tables(
 ) -> Comparison:
     """Compare the values of files; independent: each value is a run of its own, not a boot's.
 
-    The question's statistics are what the files have. Raises ForeignError for files of unlike
+    The question's statistics are what the files have. Raises InputError for files of unlike
     values.
     """
     name = _common_name([*first, *second])
@@ -42,7 +42,7 @@ def compare_tables(
         names = [str(one.path) for one in tables]
         twice = twice_there(list(zip(identities, names, strict=True)))
         if twice is not None:
-            raise ForeignError(twice)
+            raise InputError(twice)
     sides = [_cells(tables, independent=independent) for tables in (first, second)]
     names = [" ".join(str(table.path) for table in tables) for tables in (first, second)]
     return _compare(sides, names, name, question)
@@ -54,10 +54,10 @@ def _contents(table: Table) -> str:
 
 
 def _common_name(tables: Sequence[Table]) -> str:
-    """Return what all values are called, "" where no file says it; raises ForeignError."""
+    """Return what all values are called, "" where no file says it; raises InputError."""
     for table in tables:
         if table.tool != tables[0].tool:
-            raise ForeignError(
+            raise InputError(
                 f"{tables[0].path} is a file of {tables[0].tool} and {table.path} one of "
                 f"{table.tool}: compare files of one tool"
             )
@@ -65,7 +65,7 @@ def _common_name(tables: Sequence[Table]) -> str:
     named = [(table.path, shown(table.name, _SHOWN)) for table in tables if table.name]
     for path, name in named:
         if name != named[0][1]:
-            raise ForeignError(
+            raise InputError(
                 f"{named[0][0]} has {named[0][1]!r} and {path} has {name!r}: compare columns of "
                 "one name"
             )
@@ -78,16 +78,16 @@ def compare_groups(
     """Compare the rows of one table: those with one value in column `by` with those of the other.
 
     pair: columns whose values tell which row of one side belongs to which of the other. Raises
-    ForeignError where a column is missing, or there are not just two values.
+    InputError where a column is missing, or there are not just two values.
     """
     for name in (by, *pair):
         if not table.factors or name not in table.factors[0]:
-            raise ForeignError(
+            raise InputError(
                 f"{table.path} has no column {name!r}, or several, beside {table.name!r}"
             )
     kinds = list(dict.fromkeys(one[by] for one in table.factors))
     if len(kinds) != 2:
-        raise ForeignError(f"{by!r} has {len(kinds)} values in {table.path}: two are compared")
+        raise InputError(f"{by!r} has {len(kinds)} values in {table.path}: two are compared")
     sides = []
     for kind in kinds:
         chosen = [
@@ -98,7 +98,7 @@ def compare_groups(
             if factors[by] == kind
         ]
         if pair and len({one[2] for one in chosen}) < len(chosen):
-            raise ForeignError(
+            raise InputError(
                 f"{table.path} has several rows of {by} {kind} with the same {', '.join(pair)}: "
                 "name more columns with --pair"
             )
@@ -156,12 +156,12 @@ def _compare(
 
 
 def _check_margins(question: Question, name: str) -> None:
-    """Raise ForeignError for a margin for what is not compared, or never is the same."""
+    """Raise InputError for a margin for what is not compared, or never is the same."""
     for stated in question.margins:
         if stated != name:
-            raise ForeignError(f"--same {stated}: what is compared is called {name!r}")
+            raise InputError(f"--same {stated}: what is compared is called {name!r}")
         if _MAXIMUM in name.lower():
-            raise ForeignError(f"--same {stated}: two maxima are never shown to be the same")
+            raise InputError(f"--same {stated}: two maxima are never shown to be the same")
 
 
 def moments_of(values: Sequence[float]) -> Moments | None:

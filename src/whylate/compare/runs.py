@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.quantities import format_count, format_exact_ns
-from whylate.recording.foreign.model import ForeignRun
-from whylate.recording.foreign.read import read_foreign
+from whylate.recording.imported.model import ImportedRun
+from whylate.recording.imported.read import read_runs
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import Recording, open_recording
 from whylate.recording.repetitions import repetitions_path
@@ -191,22 +191,22 @@ AVERAGE = Statistic("average")
 LARGEST = Statistic("largest", least_runs=6)
 
 
-def foreign_runs(path: Path) -> list[Run]:
+def imported_runs(path: Path) -> list[Run]:
     """Read the runs in a file of another tool; none where it is of none that is known.
 
-    Raises ForeignError.
+    Raises InputError.
     """
-    found = read_foreign(path)
+    found = read_runs(path)
     if not found:
         return []
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return [
-        foreign_run(f"{path} ({number})" if len(found) > 1 else str(path), one, digest, number)
+        imported_run(f"{path} ({number})" if len(found) > 1 else str(path), one, digest, number)
         for number, one in enumerate(found, 1)
     ]
 
 
-def foreign_run(name: str, one: ForeignRun, digest: str, number: int) -> Run:
+def imported_run(name: str, one: ImportedRun, digest: str, number: int) -> Run:
     """Return what is compared of a run of another tool.
 
     digest, number: SHA-256 of its file, and which run of that it is, the first is 1.

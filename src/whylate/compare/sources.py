@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whylate.compare.runs import Run, foreign_run, foreign_runs, read_run
-from whylate.recording.foreign.imported import NAME, is_imported, read_imported
-from whylate.recording.foreign.model import ForeignError, ForeignRun
-from whylate.recording.foreign.numbers import Table, read_table
+from whylate.compare.runs import Run, imported_run, imported_runs, read_run
+from whylate.recording.imported.model import ImportedRun, InputError
+from whylate.recording.imported.numbers import Table, read_table
+from whylate.recording.imported.recording import NAME, is_imported, read_imported
 
 _MARKS = ("manifest.json", "journal", NAME)
 
@@ -48,16 +48,16 @@ def _inside(path: Path) -> list[Path]:
 
 
 def check_there(paths: Sequence[Path]) -> None:
-    """Raise ForeignError for a path where nothing is, or nothing that can be read twice."""
+    """Raise InputError for a path where nothing is, or nothing that can be read twice."""
     for path in paths:
         try:
             mode = path.stat().st_mode
         except OSError as error:
-            raise ForeignError(f"{str(path)[:200]}: {error.strerror}") from None
+            raise InputError(f"{str(path)[:200]}: {error.strerror}") from None
         except ValueError:
-            raise ForeignError(f"{str(path)[:200]!r} is no name of a file") from None
+            raise InputError(f"{str(path)[:200]!r} is no name of a file") from None
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise ForeignError(f"{path} is neither a file nor a directory: write to a file first")
+            raise InputError(f"{path} is neither a file nor a directory: write to a file first")
 
 
 def is_own(path: Path) -> bool:
@@ -68,17 +68,17 @@ def is_own(path: Path) -> bool:
 def read_source(path: Path, column: str | None = None) -> Source:
     """Read a recording or a file; column: of a file of numbers.
 
-    Raises RecordingError, ForeignError among them.
+    Raises RecordingError, InputError among them.
     """
     if is_file(path):
-        runs = foreign_runs(path)
+        runs = imported_runs(path)
         return Source(tuple(runs)) if runs else Source(table=read_table(path, column))
     if not is_imported(path):
         return Source((read_run(path),))
     imported = read_imported(path)
-    if isinstance(imported.found, ForeignRun):
+    if isinstance(imported.data, ImportedRun):
         about = imported.about
-        return Source((foreign_run(str(path), imported.found, about.sha256, about.run),))
-    if column is not None and not imported.found.is_called(column):
-        raise ForeignError(f"{path} has one column alone, {imported.found.name!r}")
-    return Source(table=imported.found, unit=imported.about.unit)
+        return Source((imported_run(str(path), imported.data, about.sha256, about.run),))
+    if column is not None and not imported.data.is_called(column):
+        raise InputError(f"{path} has one column alone, {imported.data.name!r}")
+    return Source(table=imported.data, unit=imported.about.unit)

@@ -238,7 +238,7 @@ def _problems(
                 fatal=True,
             )
         )
-    damaged = counts.damaged + counts.oversized + counts.foreign + decoder.malformed
+    damaged = counts.damaged + counts.oversized + counts.other_protocol + decoder.malformed
     if damaged:
         problems.append(
             Problem("journal", f"{damaged} records of the journal were damaged", fatal=True)

@@ -14,7 +14,7 @@ import msgspec
 from whylate.recording import former_schema, journal, parquet
 from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.finish import MANIFEST, finish, newer_schema
-from whylate.recording.foreign.imported import is_imported
+from whylate.recording.imported.recording import is_imported
 from whylate.recording.manifest import SCHEMA_VERSION, Manifest
 from whylate.recording.repetitions import Repetitions, read_repetitions
 from whylate.recording.samples import CpuSamples

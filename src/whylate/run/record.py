@@ -107,7 +107,7 @@ def closing(client: Client, state: State, moved: list[Change], problems: list[Pr
         changes=moved,
         problems=problems,
         frames=link.delivered,
-        frames_damaged=frames.damaged + frames.oversized + frames.foreign,
+        frames_damaged=frames.damaged + frames.oversized + frames.other_protocol,
         frames_resent=link.requests,
         frames_lost=link.lost,
     )

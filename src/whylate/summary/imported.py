@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from whylate.quantities import format_count, format_short_ns
-from whylate.recording.foreign.imported import About, Imported
-from whylate.recording.foreign.model import ForeignRun
+from whylate.recording.imported.model import ImportedRun
+from whylate.recording.imported.recording import About, ImportedRecording
 from whylate.stats.limits import binomial_limits
 from whylate.stats.ordered import Ordered
 from whylate.stats.quantiles import EXCEEDANCES
@@ -52,11 +52,11 @@ class NumbersSummary(msgspec.Struct, frozen=True):
 
 
 def summarize_imported(
-    imported: Imported, requirements: Sequence[str] = ()
+    imported: ImportedRecording, requirements: Sequence[str] = ()
 ) -> ImportedSummary | NumbersSummary:
     """Return what is known; limits are of latencies, and of numbers none is judged."""
-    found = imported.found
-    if not isinstance(found, ForeignRun):
+    found = imported.data
+    if not isinstance(found, ImportedRun):
         values = np.array(found.values)
         return NumbersSummary(
             str(imported.directory), imported.about, values.size, float(values.min()),
@@ -76,7 +76,7 @@ def summarize_imported(
     )
 
 
-def _no_intervals(run: ForeignRun) -> str:
+def _no_intervals(run: ImportedRun) -> str:
     """Say why no figure has an interval: it takes how late activations cluster in time."""
     if run.latency_ns is None:
         return "they take all latencies"
@@ -85,7 +85,7 @@ def _no_intervals(run: ForeignRun) -> str:
     return "the order in which its latencies came is not known"
 
 
-def ordered_of(run: ForeignRun) -> Ordered | None:
+def ordered_of(run: ImportedRun) -> Ordered | None:
     """Sort latencies, those beyond the histogram's end at the largest within it.
 
     None where there are none.
@@ -97,7 +97,7 @@ def ordered_of(run: ForeignRun) -> Ordered | None:
     return Ordered(np.concatenate([known, np.repeat(end, run.overflow)]), known)
 
 
-def _estimates(run: ForeignRun, ordered: Ordered | None) -> dict[str, Estimate]:
+def _estimates(run: ImportedRun, ordered: Ordered | None) -> dict[str, Estimate]:
     """Return the quantiles that there are enough activations for, and the maximum."""
     found = {}
     for name, q in QUANTILES.items():
@@ -120,7 +120,7 @@ def _estimates(run: ForeignRun, ordered: Ordered | None) -> dict[str, Estimate]:
     return found
 
 
-def _maximum(run: ForeignRun, ordered: Ordered | None) -> Estimate:
+def _maximum(run: ImportedRun, ordered: Ordered | None) -> Estimate:
     if run.max_ns is not None:
         return Estimate(round(run.max_ns), None, None, at_least=run.overruns > 0)
     if ordered is None:
@@ -130,7 +130,7 @@ def _maximum(run: ForeignRun, ordered: Ordered | None) -> Estimate:
 
 
 def _judge(
-    text: str, run: ForeignRun, ordered: Ordered | None, estimates: dict[str, Estimate]
+    text: str, run: ImportedRun, ordered: Ordered | None, estimates: dict[str, Estimate]
 ) -> Requirement:
     """Judge a limit: what is seen can break it, and what such a file lacks lets none be kept.
 

@@ -39,7 +39,7 @@ class FrameCounts:
     other_protocol: int = 0
 
 
-class ForeignProtocolError(WireError):
+class ProtocolMismatchError(WireError):
     """A sound frame of another protocol version."""
 
     def __init__(self, version: int) -> None:
@@ -88,7 +88,7 @@ def encode_frame(kind: int, number: int, payload: bytes, protocol: int = PROTOCO
 
 
 def decode_frame(encoded: bytes, max_payload: int = MAX_PAYLOAD) -> Frame:
-    """Return the frame between two delimiters; raises WireError, ForeignProtocolError."""
+    """Return the frame between two delimiters; raises WireError, ProtocolMismatchError."""
     body = cobs_decode(encoded)
     if not OVERHEAD <= len(body) <= OVERHEAD + max_payload:
         raise WireError(f"a frame of {len(body)} bytes")
@@ -97,7 +97,7 @@ def decode_frame(encoded: bytes, max_payload: int = MAX_PAYLOAD) -> Frame:
         raise WireError("checksum does not match")
     protocol, kind, number = HEADER.unpack_from(body)
     if protocol != PROTOCOL:
-        raise ForeignProtocolError(protocol)
+        raise ProtocolMismatchError(protocol)
     return Frame(kind, number, body[HEADER.size : -CHECKSUM_SIZE])
 
 
@@ -136,7 +136,7 @@ class FrameDecoder:
         try:
             frames.append(decode_frame(encoded, self._max_payload))
             self.counts.good += 1
-        except ForeignProtocolError as error:
+        except ProtocolMismatchError as error:
             self.counts.other_protocol += 1
             self.peer_protocol = error.version
         except WireError:

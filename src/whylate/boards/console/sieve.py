@@ -20,7 +20,7 @@ import string
 from collections import deque
 
 from whylate.wire.codec import WireError
-from whylate.wire.frame import OVERHEAD, ForeignProtocolError, decode_frame
+from whylate.wire.frame import OVERHEAD, ProtocolMismatchError, decode_frame
 from whylate.wire.messages import MAX_PAYLOAD
 
 _TEXT = string.printable.encode() + b"\x1b\x08\x07"
@@ -140,7 +140,7 @@ def lift_lines(piece: bytes) -> tuple[bytes, bytes]:
 def _is_frame(piece: bytes) -> bool:
     try:
         decode_frame(piece)
-    except ForeignProtocolError:
+    except ProtocolMismatchError:
         return True
     except WireError:
         return False

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from whylate.compare.question import Question
     from whylate.compare.runs import Arm
     from whylate.compare.sources import Source
-    from whylate.recording.foreign.numbers import Table
+    from whylate.recording.imported.numbers import Table
 
 _BETWEEN = ":"
 _MARGIN = re.compile(r"(.{1,60}):(\d{1,3}(?:\.\d{1,3})?)\s*%")
@@ -217,7 +217,7 @@ def _name(words: Sequence[str]) -> str:
 def _summary(path: Path, question: Question) -> list[Comparison]:
     """Compare the sides of a box that ministat printed; none where the file is none."""
     from whylate.compare.number_sides import compare_moments
-    from whylate.recording.foreign.numbers import read_boxes
+    from whylate.recording.imported.numbers import read_boxes
     from whylate.stats.student import Moments
 
     found = [Moments(box.n, box.mean, box.sd) for box in read_boxes(path)]
@@ -244,7 +244,7 @@ def _numbers(
 def _table(words: Sequence[str], column: str | None, where: Sequence[tuple[str, str]]) -> Table:
     """Read the one file that both sides are in."""
     from whylate.compare.sources import is_file
-    from whylate.recording.foreign.numbers import read_table
+    from whylate.recording.imported.numbers import read_table
 
     if len(words) != 1 or not is_file(Path(words[0])):
         raise click.UsageError("--by takes its two sides from one file: name that alone")

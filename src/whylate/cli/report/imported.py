@@ -19,7 +19,7 @@ def report_imported(directory: Path, requirements: Sequence[str], *, as_json: bo
     """
     import msgspec
 
-    from whylate.recording.foreign.imported import read_imported
+    from whylate.recording.imported.recording import read_imported
     from whylate.report.plain_console import plain_console
     from whylate.report.terminal.imported import print_imported
     from whylate.summary.imported import NumbersSummary, summarize_imported, verdict_of

@@ -53,7 +53,7 @@ def command(
     """
     from whylate.cli.report.benchmark import show_trials
     from whylate.cli.report.latencies import show
-    from whylate.recording.foreign.imported import is_imported
+    from whylate.recording.imported.recording import is_imported
     from whylate.recording.reader import open_recording
 
     if is_imported(directory):

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.quantities import format_count, format_short_ns
-from whylate.recording.foreign.imported import About
+from whylate.recording.imported.recording import About
 from whylate.summary.imported import ImportedSummary, NumbersSummary
 from whylate.summary.model import Requirement
 from whylate.text import plain

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from foreign_text import read, refused
+from imported_text import read, refused
 
 HERE = Path(__file__).parent
 HISTOGRAM = (HERE / "cyclictest_histogram.txt").read_text()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foreign_text import read, refused
+from imported_text import read, refused
 
-from whylate.recording.foreign.model import ForeignRun
+from whylate.recording.imported.model import ImportedRun
 
 RTT = "RTT|  00:00:{:02d}  (periodic user-mode task, 1000 us period, priority 99)\n"
 END = "---|-----------|-----------|-----------|--------|------|-------------------------\n"
@@ -27,7 +27,7 @@ def end(largest: float, overruns: int = 0, switches: int = 0) -> str:
     )
 
 
-def maxima(runs: list[ForeignRun]) -> list[float]:
+def maxima(runs: list[ImportedRun]) -> list[float]:
     return [round((one.max_ns or 0) / 1000, 3) for one in runs]
 
 

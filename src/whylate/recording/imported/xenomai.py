@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from whylate.recording.foreign.lines import unquoted
-from whylate.recording.foreign.model import ALL_BUT_TWO, ForeignError, ForeignRun
+from whylate.recording.imported.lines import unquoted
+from whylate.recording.imported.model import ALL_BUT_TWO, ImportedRun, InputError
 
 _US = 1000.0
 #: Always with three decimals: a line that lacks one was cut.
@@ -53,12 +53,12 @@ class _Line:
         return self.overruns >= before.overruns and self.worst >= before.worst
 
 
-def read_text(path: Path) -> list[ForeignRun]:
-    """Read all runs of a file, none where it is not of Xenomai; raises ForeignError.
+def read_text(path: Path) -> list[ImportedRun]:
+    """Read all runs of a file, none where it is not of Xenomai; raises InputError.
 
     A run ends with its RTS line; RTD lines without one are a run that was broken off.
     """
-    runs: list[ForeignRun] = []
+    runs: list[ImportedRun] = []
     seconds: list[_Line] = []
     clock = 0
     for text in _unwrapped(path):
@@ -94,7 +94,7 @@ def _unwrapped(path: Path) -> Iterator[str]:
             yield line
         elif _RTAI.match(line):
             if not _SWITCHES.fullmatch(line):
-                raise ForeignError(f"{path}: {line[:_SHOWN]!r} is RTAI's, which is not read: only "
+                raise InputError(f"{path}: {line[:_SHOWN]!r} is RTAI's, which is not read: only "
                                    "Xenomai's times, in µs with three decimals, are")  # fmt: skip
         elif len(line) > _MOST_LINE:
             raise _cut(path, line)
@@ -104,9 +104,9 @@ def _unwrapped(path: Path) -> Iterator[str]:
         raise _cut(path, held)
 
 
-def _cut(path: Path, line: str) -> ForeignError:
+def _cut(path: Path, line: str) -> InputError:
     text = " ".join(line.split())[:_SHOWN]
-    return ForeignError(f"{path}: {text!r} is no whole line of Xenomai's latency: mend it")
+    return InputError(f"{path}: {text!r} is no whole line of Xenomai's latency: mend it")
 
 
 def _line(match: re.Match[str]) -> _Line:
@@ -115,17 +115,17 @@ def _line(match: re.Match[str]) -> _Line:
     return _Line(average, largest, int(match[4]), int(match[5] or 0), max(largest, worst))
 
 
-def _broken_off(seconds: list[_Line]) -> ForeignRun:
+def _broken_off(seconds: list[_Line]) -> ImportedRun:
     """Return a run of which some seconds are known, and the worst up to the last of them."""
     average = sum(one.average for one in seconds) / len(seconds)
     return _run(seconds[-1], average, max(one.worst for one in seconds), (_NO_END,))
 
 
-def _run(last: _Line, average_us: float, largest_us: float, more: tuple[str, ...]) -> ForeignRun:
+def _run(last: _Line, average_us: float, largest_us: float, more: tuple[str, ...]) -> ImportedRun:
     lacks = [ALL_BUT_TWO, *more]
     if last.overruns:
         lacks.append(f"how late {last.overruns} overruns were")
     if last.switches:
         lacks.append(f"what {last.switches} mode switches to Linux cost")
-    return ForeignRun("Xenomai latency", None, 0, False, average_us * _US, largest_us * _US,
+    return ImportedRun("Xenomai latency", None, 0, False, average_us * _US, largest_us * _US,
                       last.overruns, tuple(lacks))  # fmt: skip

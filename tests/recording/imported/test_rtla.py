@@ -5,20 +5,20 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import foreign_text
+import imported_text
 import pytest
-from foreign_text import refused
+from imported_text import refused
 
-from whylate.recording.foreign.model import ForeignRun
-from whylate.recording.foreign.read import read_foreign
+from whylate.recording.imported.model import ImportedRun
+from whylate.recording.imported.read import read_runs
 
 HERE = Path(__file__).parent
 OVER = (HERE / "rtla_over.txt").read_text()
 DOCS = (HERE / "rtla_docs.txt").read_text()
 
 
-def read(tmp_path: Path, text: str) -> ForeignRun:
-    (found,) = foreign_text.read(tmp_path, text)
+def read(tmp_path: Path, text: str) -> ImportedRun:
+    (found,) = imported_text.read(tmp_path, text)
     return found
 
 
@@ -96,7 +96,7 @@ def test_one_bucket_is_known_by_the_largest_in_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["rtla_docs.txt", "rtla_user.txt", "rtla_stopped.txt"])
 def test_buckets_of_one_unit_are_exact(name: str) -> None:
-    (found,) = read_foreign(HERE / name)
+    (found,) = read_runs(HERE / name)
     assert "bucket" not in "; ".join(found.lacks)
 
 

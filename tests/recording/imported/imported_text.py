@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from whylate.recording.foreign.model import ForeignError, ForeignRun
-from whylate.recording.foreign.read import read_foreign
+from whylate.recording.imported.model import ImportedRun, InputError
+from whylate.recording.imported.read import read_runs
 
 
-def read(tmp_path: Path, text: str) -> list[ForeignRun]:
+def read(tmp_path: Path, text: str) -> list[ImportedRun]:
     file = tmp_path / "x"
     file.write_text(text)
-    return read_foreign(file)
+    return read_runs(file)
 
 
 def refused(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(ForeignError, match=says) as error:
+    with pytest.raises(InputError, match=says) as error:
         read(tmp_path, text)
     assert "\n" not in str(error.value)

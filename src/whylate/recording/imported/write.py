@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
 from whylate import __version__
 from whylate.recording.errors import DiskError, RecordingError
-from whylate.recording.foreign.imported import NAME, SAMPLES, SCHEMA_VERSION, About
-from whylate.recording.foreign.model import ForeignError, ForeignRun
-from whylate.recording.foreign.numbers import Table, read_boxes, read_table
-from whylate.recording.foreign.read import read_foreign
+from whylate.recording.imported.model import ImportedRun, InputError
+from whylate.recording.imported.numbers import Table, read_boxes, read_table
+from whylate.recording.imported.read import read_runs
+from whylate.recording.imported.recording import NAME, SAMPLES, SCHEMA_VERSION, About
 from whylate.recording.journal import sync_directory
 from whylate.recording.parquet import WholeFile
 from whylate.recording.shown import shown
@@ -36,44 +36,44 @@ _SHOWN = 200
 
 
 @dataclass(frozen=True)
-class Taken:
-    """One run of a file, to be kept. number: which of the file's runs, from 1."""
+class Importable:
+    """One run of a file, to be kept. number: position of the run in the file's runs, from 1."""
 
     source: str
     sha256: str
     number: int
-    found: ForeignRun | Table
+    data: ImportedRun | Table
     unit: str
 
 
-def take(path: Path, column: str | None = None, unit: str = "") -> list[Taken]:
+def read_importable(path: Path, column: str | None = None, unit: str = "") -> list[Importable]:
     """Read all runs of a file, one of numbers; unit: of numbers, which do not say.
 
-    Raises ForeignError.
+    Raises InputError.
     """
-    found: Sequence[ForeignRun | Table] = read_foreign(path)
+    found: Sequence[ImportedRun | Table] = read_runs(path)
     if found and (column is not None or unit):
-        raise ForeignError(f"--column and --unit are for files of numbers: {path} has latencies")
+        raise InputError(f"--column and --unit are for files of numbers: {path} has latencies")
     unit = unit if not found else "ns"
     if not found:
         found = [_numbers(path, column)]
     digest = _sha256(path)
     name = shown(path.name, _SHOWN)
-    return [Taken(name, digest, number, one, unit) for number, one in enumerate(found, 1)]
+    return [Importable(name, digest, number, one, unit) for number, one in enumerate(found, 1)]
 
 
 def _numbers(path: Path, column: str | None) -> Table:
     if read_boxes(path):
-        raise ForeignError(
+        raise InputError(
             f"{path} is what ministat printed, without the values: whylate compare takes it as it "
             "is, and import takes the files that ministat was given"
         )
     try:
         return read_table(path, column)
-    except ForeignError as error:
+    except InputError as error:
         if "--column" in str(error):
             raise
-        raise ForeignError(f"{error}; nor is it a file of {_TOOLS}") from None
+        raise InputError(f"{error}; nor is it a file of {_TOOLS}") from None
 
 
 def _sha256(path: Path) -> str:
@@ -81,10 +81,10 @@ def _sha256(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise ForeignError(f"{path} cannot be read: {os.strerror(error.errno or 0)}") from None
+        raise InputError(f"{path} cannot be read: {os.strerror(error.errno or 0)}") from None
 
 
-def keep(directory: Path, runs: Sequence[Taken]) -> list[Path]:
+def write_imported(directory: Path, runs: Sequence[Importable]) -> list[Path]:
     """Make recordings of runs, one in the directory itself, several in numbered ones below it.
 
     They appear under their name together, when all of them are on the disk. Raises RecordingError
@@ -119,46 +119,50 @@ def keep(directory: Path, runs: Sequence[Taken]) -> list[Path]:
     return [directory / name for name in names]
 
 
-def _write(directory: Path, taken: Taken) -> None:
+def _write(directory: Path, run: Importable) -> None:
     """Write one recording; raises OSError."""
     directory.mkdir(exist_ok=True)
-    rows = _write_samples(directory, taken.found)
+    rows = _write_samples(directory, run.data)
     with (directory / NAME).open("wb") as file:
-        text = msgspec.json.format(msgspec.json.encode(_about(taken, rows)), indent=2)
+        text = msgspec.json.format(msgspec.json.encode(_about(run, rows)), indent=2)
         file.write(text + b"\n")
         file.flush()
         os.fsync(file.fileno())
     sync_directory(directory)
 
 
-def _about(taken: Taken, rows: int | None) -> About:
-    found = taken.found
-    table = found if isinstance(found, Table) else None
-    run = found if isinstance(found, ForeignRun) else None
+def _about(entry: Importable, rows: int | None) -> About:
+    data = entry.data
+    kind: Literal["numbers", "latencies"]
+    if isinstance(data, Table):
+        kind, name = "numbers", shown(data.name, _SHOWN)
+        run = ImportedRun(data.tool, None, 0, True, None, None, 0, ())
+    else:
+        kind, name, run = "latencies", "", data
     return About(
         format="whylate-import",
         schema_version=SCHEMA_VERSION,
-        kind="latencies" if run is not None else "numbers",
-        tool=found.tool,
-        source=taken.source,
-        sha256=taken.sha256,
-        run=taken.number,
+        kind=kind,
+        tool=run.tool,
+        source=entry.source,
+        sha256=entry.sha256,
+        run=entry.number,
         imported=datetime.now(UTC).isoformat(timespec="seconds"),
         whylate=__version__,
-        unit=shown(taken.unit, _SHOWN),
-        lacks=list(run.lacks) if run is not None else [],
-        average=run.average_ns if run is not None else None,
-        maximum=run.max_ns if run is not None else None,
-        overflow=run.overflow if run is not None else 0,
-        overruns=run.overruns if run is not None else 0,
-        made=run.made if run is not None else "",
-        ordered=run.ordered if run is not None else True,
+        unit=shown(entry.unit, _SHOWN),
+        lacks=list(run.lacks),
+        average=run.average_ns,
+        maximum=run.max_ns,
+        overflow=run.overflow,
+        overruns=run.overruns,
+        made=run.made,
+        ordered=run.ordered,
         rows=rows,
-        name=shown(table.name, _SHOWN) if table is not None else "",
+        name=name,
     )
 
 
-def _write_samples(directory: Path, found: ForeignRun | Table) -> int | None:
+def _write_samples(directory: Path, found: ImportedRun | Table) -> int | None:
     """Write samples.parquet; return its rows, None where there is nothing to write."""
     import pyarrow as pa
 

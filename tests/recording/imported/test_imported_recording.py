@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from whylate.recording.errors import LackingError, RecordingError
-from whylate.recording.foreign.imported import read_imported
-from whylate.recording.foreign.keep import keep, take
-from whylate.recording.foreign.model import ForeignError, ForeignRun
-from whylate.recording.foreign.numbers import Table
-from whylate.recording.foreign.read import read_foreign
+from whylate.recording.imported.model import ImportedRun, InputError
+from whylate.recording.imported.numbers import Table
+from whylate.recording.imported.read import read_runs
+from whylate.recording.imported.recording import read_imported
+from whylate.recording.imported.write import read_importable, write_imported
 from whylate.recording.reader import open_recording
 
 HERE = Path(__file__).parent
@@ -24,26 +24,26 @@ FILES = sorted(one.name for one in HERE.iterdir() if one.suffix in (".txt", ".js
 
 
 def imported(name: str, to: Path) -> Path:
-    (made,) = keep(to, take(HERE / name))
+    (made,) = write_imported(to, read_importable(HERE / name))
     return made
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_what_is_kept_is_what_was_read(name: str, tmp_path: Path) -> None:
-    (before,) = read_foreign(HERE / name)
+    (before,) = read_runs(HERE / name)
     after = read_imported(imported(name, tmp_path / "r"))
-    assert isinstance(after.found, ForeignRun)
+    assert isinstance(after.data, ImportedRun)
     if before.latency_ns is None:
-        assert after.found.latency_ns is None
+        assert after.data.latency_ns is None
     else:
-        assert np.array_equal(before.latency_ns, after.found.latency_ns)  # type: ignore[arg-type]
+        assert np.array_equal(before.latency_ns, after.data.latency_ns)  # type: ignore[arg-type]
     for field in ("tool", "overflow", "ordered", "average_ns", "max_ns", "overruns", "lacks"):
-        assert getattr(before, field) == getattr(after.found, field)
+        assert getattr(before, field) == getattr(after.data, field)
 
 
 def test_the_order_of_samples_is_kept(tmp_path: Path) -> None:
-    found = read_imported(imported("cyclictest_samples.txt", tmp_path / "r")).found
-    assert isinstance(found, ForeignRun)
+    found = read_imported(imported("cyclictest_samples.txt", tmp_path / "r")).data
+    assert isinstance(found, ImportedRun)
     assert found.latency_ns is not None
     assert found.latency_ns[:5].tolist() == [40_000, 27_000, 27_000, 28_000, 27_000]
 
@@ -51,17 +51,17 @@ def test_the_order_of_samples_is_kept(tmp_path: Path) -> None:
 def test_numbers_keep_their_order_their_column_and_their_unit(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("name,lat\na,3.5\nb,-1\nc,2\n")
-    (made,) = keep(tmp_path / "r", take(file, "lat", "µs"))
+    (made,) = write_imported(tmp_path / "r", read_importable(file, "lat", "µs"))
     after = read_imported(made)
-    assert isinstance(after.found, Table)
-    assert after.found.values == (3.5, -1.0, 2.0)
+    assert isinstance(after.data, Table)
+    assert after.data.values == (3.5, -1.0, 2.0)
     assert (after.about.name, after.about.unit, after.about.source) == ("lat", "µs", "t.csv")
 
 
 def test_each_run_of_a_file_is_a_recording_in_a_row_of_numbers(tmp_path: Path) -> None:
     file = tmp_path / "mail"
     file.write_text("> RTS|  0.900|  16.400|  93.500|  0|  0|  03:12:12/03:12:12\n" * 11)
-    made = keep(tmp_path / "r", take(file))
+    made = write_imported(tmp_path / "r", read_importable(file))
     assert [one.name for one in made] == [f"{number:02}" for number in range(1, 12)]
     assert [read_imported(one).about.run for one in made] == list(range(1, 12))
 
@@ -74,11 +74,11 @@ def test_a_recording_is_never_written_over(tmp_path: Path) -> None:
 
 
 def test_where_nothing_can_be_written_nothing_is_left(tmp_path: Path) -> None:
-    runs = take(HERE / "rtla_over.txt")
-    bad = [*runs, *take(HERE / "cyclictest_samples.txt")]
-    object.__setattr__(bad[-1].found, "latency_ns", np.array([object()]))
+    runs = read_importable(HERE / "rtla_over.txt")
+    bad = [*runs, *read_importable(HERE / "cyclictest_samples.txt")]
+    object.__setattr__(bad[-1].data, "latency_ns", np.array([object()]))
     with pytest.raises(Exception, match=r"."):
-        keep(tmp_path / "r", bad)
+        write_imported(tmp_path / "r", bad)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -101,13 +101,13 @@ def test_where_nothing_can_be_written_nothing_is_left(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_imported_is_refused(text: str, says: str, tmp_path: Path) -> None:
     file = tmp_path / "f"
     file.write_text(text)
-    with pytest.raises(ForeignError, match=says):
-        take(file)
+    with pytest.raises(InputError, match=says):
+        read_importable(file)
 
 
 def test_latencies_have_no_column_and_no_unit_of_ones_own() -> None:
-    with pytest.raises(ForeignError, match="are for files of numbers"):
-        take(HERE / "rtla_over.txt", None, "ms")
+    with pytest.raises(InputError, match="are for files of numbers"):
+        read_importable(HERE / "rtla_over.txt", None, "ms")
 
 
 def about(change: Callable[[dict[str, object]], object]) -> Callable[[Path], None]:

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whylate.recording.foreign.lines import MOST_ACTIVATIONS, unquoted
-from whylate.recording.foreign.model import (
+from whylate.recording.imported.lines import MOST_ACTIVATIONS, unquoted
+from whylate.recording.imported.model import (
     BEYOND,
     ORDER,
-    ForeignError,
-    ForeignRun,
+    ImportedRun,
+    InputError,
     from_counts,
     missed,
 )
@@ -66,26 +66,26 @@ class _Table:
         return sum(cell or 0 for cell in self.cells(name, wanted))
 
 
-def read_text(path: Path) -> ForeignRun | None:
-    """Read its histogram; None where it is not of rtla. Raises ForeignError."""
+def read_text(path: Path) -> ImportedRun | None:
+    """Read its histogram; None where it is not of rtla. Raises InputError."""
     table = _read(path)
     if "over:" not in table.rows:
         if table.columns:
-            raise ForeignError(f'{path}: the histogram has no row "over:": it is not whole')
+            raise InputError(f'{path}: the histogram has no row "over:": it is not whole')
         return None
     wanted = _latest(table)
     counted = table.total("count:", wanted)
     inside = sum(table.total(name, wanted) for name in table.rows if name.isdecimal())
     overflow = table.total("over:", wanted)
     if "count:" in table.rows and inside + overflow != counted:
-        raise ForeignError(
+        raise InputError(
             f"{path}: the histogram has {inside + overflow} activations and says {counted}: it is "
             "not whole"
         )
     if "count:" in table.rows and "max:" not in table.rows:
-        raise ForeignError(f'{path}: the histogram has no row "max:": it is not whole')
+        raise InputError(f'{path}: the histogram has no row "max:": it is not whole')
     if inside + overflow > MOST_ACTIVATIONS:
-        raise ForeignError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
+        raise InputError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
     bins, width = _ends(path, table, wanted)
     lacks = [ORDER, *([BEYOND] if overflow else [])]
     if width > 1:
@@ -94,7 +94,7 @@ def read_text(path: Path) -> ForeignRun | None:
     lacks.append(missed("timerlat"))
     if table.lost is not None:
         lacks.append(f"{table.lost} events that were lost on their way to rtla")
-    return ForeignRun(
+    return ImportedRun(
         "rtla timerlat",
         from_counts([one * table.scale for one in bins], list(bins.values())),
         overflow, False, _average_ns(table, wanted), _largest_ns(table, wanted), 0, tuple(lacks),
@@ -105,7 +105,7 @@ def _ends(path: Path, table: _Table, wanted: list[int]) -> tuple[dict[int, int],
     """Return how many latencies there are of each length, and how wide the buckets may be.
 
     A latency is as long as the last of its bucket, and no longer than the largest of its column.
-    The width is 1 where that makes no difference. Raises ForeignError.
+    The width is 1 where that makes no difference. Raises InputError.
     """
     starts = {name: int(name) for name in table.rows if name.isdecimal()}
     maxima = table.cells("max:", wanted)
@@ -113,7 +113,7 @@ def _ends(path: Path, table: _Table, wanted: list[int]) -> tuple[dict[int, int],
     known = [one for one in maxima if one is not None]
     width = math.gcd(*starts.values()) or 1 + max(known, default=-1)
     if starts and not width:
-        raise ForeignError(f"{path} does not say how wide its buckets are: rtla prints the largest "
+        raise InputError(f"{path} does not say how wide its buckets are: rtla prints the largest "
                            "latency without --no-summary")  # fmt: skip
     bins: dict[int, int] = {}
     exact = True
@@ -123,7 +123,7 @@ def _ends(path: Path, table: _Table, wanted: list[int]) -> tuple[dict[int, int],
                 continue
             end = start + width - 1 if largest is None else min(start + width - 1, largest)
             if end < start:
-                raise ForeignError(f"{path}: the histogram goes up to {start} and says {end}: it "
+                raise InputError(f"{path}: the histogram goes up to {start} and says {end}: it "
                                    "is not whole")  # fmt: skip
             bins[end] = bins.get(end, 0) + count
             exact = exact and end == start
@@ -159,7 +159,7 @@ def _largest_ns(table: _Table, wanted: list[int]) -> int | None:
 
 
 def _read(path: Path) -> _Table:
-    """Read the table of all CPUs one by one; raises ForeignError where there are several."""
+    """Read the table of all CPUs one by one; raises InputError where there are several."""
     table = _Table()
     for line in _unwrapped(unquoted(path), table):
         if _NANOSECONDS.match(line):
@@ -172,25 +172,25 @@ def _read(path: Path) -> _Table:
             if table.columns:
                 raise _several(path)
             if match[1] is None:
-                raise ForeignError(f"{path} does not say which latency a row is of: rtla prints it "
+                raise InputError(f"{path} does not say which latency a row is of: rtla prints it "
                                    "without --no-index")  # fmt: skip
             table.columns = match[2].split()
             if len(table.columns) > _MOST_COLUMNS:
-                raise ForeignError(f"{path} has more than {_MOST_COLUMNS:,} columns")
+                raise InputError(f"{path} has more than {_MOST_COLUMNS:,} columns")
         elif match := _ROW.fullmatch(line):
             _take(path, table, match[1], match[2].split())
     return table
 
 
-def _several(path: Path) -> ForeignError:
-    return ForeignError(f"{path} has several histograms of rtla: split it into a file for each")
+def _several(path: Path) -> InputError:
+    return InputError(f"{path} has several histograms of rtla: split it into a file for each")
 
 
 def _take(path: Path, table: _Table, name: str, cells: list[str]) -> None:
-    """Add a row to the table; raises ForeignError."""
+    """Add a row to the table; raises InputError."""
     if not table.columns:
         if name == "over:":
-            raise ForeignError(f"{path} says neither its unit nor its columns: rtla prints them "
+            raise InputError(f"{path} says neither its unit nor its columns: rtla prints them "
                                "without --no-header")  # fmt: skip
         return
     if name == "over:" and name in table.rows:
@@ -200,7 +200,7 @@ def _take(path: Path, table: _Table, name: str, cells: list[str]) -> None:
     if name in table.rows:
         raise _several(path)
     if len(cells) != len(table.columns):
-        raise ForeignError(f"{path}: a row of the histogram has {len(cells)} of "
+        raise InputError(f"{path}: a row of the histogram has {len(cells)} of "
                            f"{len(table.columns)} columns: it is not whole")  # fmt: skip
     table.rows[name] = cells
 

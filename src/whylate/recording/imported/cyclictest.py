@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from whylate.recording.foreign.lines import MOST_ACTIVATIONS, unquoted
-from whylate.recording.foreign.model import (
+from whylate.recording.imported.lines import MOST_ACTIVATIONS, unquoted
+from whylate.recording.imported.model import (
     ALL_BUT_TWO,
     BEYOND,
     ORDER,
-    ForeignError,
-    ForeignRun,
+    ImportedRun,
+    InputError,
     from_counts,
     missed,
 )
@@ -95,8 +95,8 @@ class _Found:
     last: dict[int, int] = field(default_factory=dict)
     thinned: bool = False
 
-    def several(self) -> ForeignError:
-        return ForeignError(
+    def several(self) -> InputError:
+        return InputError(
             f"{self.path} has several runs of cyclictest: split it into a file for each"
         )
 
@@ -143,8 +143,8 @@ class _Found:
         return max(max(lines, default=largest), max(self.samples, default=largest)) > largest
 
 
-def read_text(path: Path) -> ForeignRun | None:
-    """Read what cyclictest printed; None where it is not of cyclictest. Raises ForeignError."""
+def read_text(path: Path) -> ImportedRun | None:
+    """Read what cyclictest printed; None where it is not of cyclictest. Raises InputError."""
     found = _Found(path)
     for line, wrapped in _unwrapped(path):
         if match := _THREAD.search(line):
@@ -182,9 +182,9 @@ def _unwrapped(path: Path) -> Iterator[tuple[str, bool]]:
         raise _no_line(path, held)
 
 
-def _no_line(path: Path, line: str) -> ForeignError:
+def _no_line(path: Path, line: str) -> InputError:
     text = " ".join(line.split())[:_SHOWN]
-    return ForeignError(f"{path}: {text!r} is no whole line of cyclictest: mend it")
+    return InputError(f"{path}: {text!r} is no whole line of cyclictest: mend it")
 
 
 def _fits(cell: str, width: int) -> bool:
@@ -193,7 +193,7 @@ def _fits(cell: str, width: int) -> bool:
 
 
 def _thread(path: Path, match: re.Match[str], wrapped: bool) -> _Thread:
-    """Return what a line says of a thread; raises ForeignError."""
+    """Return what a line says of a thread; raises InputError."""
     smallest, actual, average, largest = match.group(4, 5, 6, 7)
     scale = None
     if _fits(smallest, _MIN):
@@ -205,13 +205,13 @@ def _thread(path: Path, match: re.Match[str], wrapped: bool) -> _Thread:
     return _Thread(int(match[2]), int(match[3]), int(average), int(smallest), int(largest), scale)
 
 
-def _summary(found: _Found) -> ForeignRun:
+def _summary(found: _Found) -> ImportedRun:
     threads = list(found.threads.values())
     scales = {one.scale for one in threads if one.scale is not None}
     if len(scales) > 1:
         raise found.several()
     if not scales:
-        raise ForeignError(
+        raise InputError(
             f"{found.path} does not say its unit, µs or ns: that is seen by how wide cyclictest's "
             "columns are, and these lost their blanks"
         )
@@ -219,24 +219,24 @@ def _summary(found: _Found) -> ForeignRun:
     total = sum(one.cycles for one in threads)
     mean = sum(one.cycles * one.average for one in threads) / max(total, 1)
     largest = max(one.largest for one in threads)
-    return ForeignRun("cyclictest", None, 0, False, mean * scale, largest * scale, 0,
+    return ImportedRun("cyclictest", None, 0, False, mean * scale, largest * scale, 0,
                       (ALL_BUT_TWO, _MISSED))  # fmt: skip
 
 
-def _samples(found: _Found) -> ForeignRun:
+def _samples(found: _Found) -> ImportedRun:
     if found.thinned:
-        raise ForeignError(
+        raise InputError(
             f"{found.path} lacks cycles between its lines: with --oscope it has the largest of "
             "several alone, and such are no sample"
         )
     if found.exceeds(max(found.samples)):
         raise found.several()
     latency_ns = np.array(found.samples, np.int64) * _US
-    return ForeignRun("cyclictest", latency_ns, 0, True, float(latency_ns.mean()),
+    return ImportedRun("cyclictest", latency_ns, 0, True, float(latency_ns.mean()),
                       float(latency_ns.max()), 0, (_MISSED,))  # fmt: skip
 
 
-def _histogram(found: _Found) -> ForeignRun:
+def _histogram(found: _Found) -> ImportedRun:
     bins, notes = found.bins, found.notes
     for name in _NOTES:
         if name not in notes:
@@ -264,7 +264,7 @@ def _histogram(found: _Found) -> ForeignRun:
 
 
 def _check(found: _Found, thread: int) -> None:
-    """Raise ForeignError where a thread's column is not what is said of it below."""
+    """Raise InputError where a thread's column is not what is said of it below."""
     within = sum(counts[thread] for counts in found.bins.values())
     total = found.notes["Total"][thread]
     if within != total:
@@ -276,8 +276,8 @@ def _check(found: _Found, thread: int) -> None:
         raise _cut(found.path, f"it goes up to {seen} and {overflow} beyond it, and says {largest}")
 
 
-def _cut(path: Path, why: str) -> ForeignError:
-    return ForeignError(f"{path}: the histogram is not whole: {why}")
+def _cut(path: Path, why: str) -> InputError:
+    return InputError(f"{path}: the histogram is not whole: {why}")
 
 
 def _average_ns(notes: dict[str, list[int]]) -> float:
@@ -297,18 +297,18 @@ def _counted(
     average_ns: float,
     largest: int,
     scale: int,
-) -> ForeignRun:
+) -> ImportedRun:
     """Return the run of a histogram; values and largest in units of scale ns."""
     if sum(counts) + overflow > MOST_ACTIVATIONS:
-        raise ForeignError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
+        raise InputError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
     lacks = (ORDER, *((BEYOND,) if overflow else ()), _MISSED)
     latency_ns = from_counts([value * scale for value in values], counts)
-    return ForeignRun("cyclictest", latency_ns, overflow, False, average_ns,
+    return ImportedRun("cyclictest", latency_ns, overflow, False, average_ns,
                       largest * scale, 0, lacks)  # fmt: skip
 
 
-def read_json(path: Path, document: dict[str, Any]) -> ForeignRun | None:
-    """Read cyclictest's --json; None where it is something else. Raises ForeignError."""
+def read_json(path: Path, document: dict[str, Any]) -> ImportedRun | None:
+    """Read cyclictest's --json; None where it is something else. Raises InputError."""
     threads = document.get("thread")
     if "rt_test_version:" not in document or not isinstance(threads, dict):
         return None
@@ -316,7 +316,7 @@ def read_json(path: Path, document: dict[str, Any]) -> ForeignRun | None:
     command = str(document.get("cmdline:", "")).split()
     tool = command[0].rpartition("/")[2] if command else ""
     if tool != "cyclictest":
-        raise ForeignError(f"{path} is of {tool[:_SHOWN] or 'an unknown tool'!r}: of rt-tests only "
+        raise InputError(f"{path} is of {tool[:_SHOWN] or 'an unknown tool'!r}: of rt-tests only "
                            "cyclictest is read")  # fmt: skip
     bins: dict[int, int] = {}
     cycles, sums, largest = 0, 0.0, 0
@@ -329,11 +329,11 @@ def read_json(path: Path, document: dict[str, Any]) -> ForeignRun | None:
             sums += int(one["cycles"]) * float(one["avg"])
             largest = max(largest, int(one["max"]))
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise ForeignError(f"{path} is no JSON that cyclictest writes") from None
+        raise InputError(f"{path} is no JSON that cyclictest writes") from None
     average_ns = sums / max(cycles, 1) * scale
     made = _began(document)
     if not bins:
-        return ForeignRun("cyclictest", None, 0, False, average_ns, largest * scale, 0,
+        return ImportedRun("cyclictest", None, 0, False, average_ns, largest * scale, 0,
                           (ALL_BUT_TWO, _MISSED), made)  # fmt: skip
     if largest < max(bins):
         raise _cut(path, f"it goes up to {max(bins)} and says {largest}")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from whylate.recording.foreign.model import ForeignError
+from whylate.recording.imported.model import InputError
 
 #: Larger files are no results of a benchmark.
 MOST_BYTES = 256 << 20
@@ -23,26 +23,26 @@ _QUOTED = re.compile(r"^(?:\s?>[ \t]?)+")
 def unquoted(path: Path) -> Iterator[str]:
     """Give the lines of a file, less the marks before them where a mail quotes them.
 
-    Raises ForeignError.
+    Raises InputError.
     """
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
             # It is read more than once, and a pipe can be read but once.
-            raise ForeignError(f"{path} is no ordinary file")
+            raise InputError(f"{path} is no ordinary file")
         if found.st_size > MOST_BYTES:
-            raise ForeignError(f"{path} is larger than {MOST_BYTES >> 20} MiB")
+            raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MiB")
         with path.open(encoding="utf-8", errors="replace") as file:
             for line in file:
                 yield _QUOTED.sub("", line.rstrip("\r\n"))
     except OSError as error:
-        raise ForeignError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def json_object(path: Path) -> dict[str, Any] | None:
     """Return the object that a file holds as JSON; None where it holds none.
 
-    Raises ForeignError.
+    Raises InputError.
     """
     parts: list[str] = []
     size = 0
@@ -54,7 +54,7 @@ def json_object(path: Path) -> dict[str, Any] | None:
         parts.append(line)
         size += len(line)
         if size > MOST_JSON:
-            raise ForeignError(f"{path} is too large for JSON: {MOST_JSON >> 20} MiB are the most")
+            raise InputError(f"{path} is too large for JSON: {MOST_JSON >> 20} MiB are the most")
     try:
         found = json.loads("\n".join(parts).lstrip("\ufeff")) if parts else None
     except (ValueError, RecursionError):

@@ -10,12 +10,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from whylate.recording.foreign.lines import MOST_ACTIVATIONS
-from whylate.recording.foreign.model import (
+from whylate.recording.imported.lines import MOST_ACTIVATIONS
+from whylate.recording.imported.model import (
     BEYOND,
     ORDER,
-    ForeignError,
-    ForeignRun,
+    ImportedRun,
+    InputError,
     from_counts,
     missed,
 )
@@ -23,8 +23,8 @@ from whylate.recording.foreign.model import (
 _US = 1000
 
 
-def read_json(path: Path, document: dict[str, Any]) -> ForeignRun | None:
-    """Read its results; None where it is something else. Raises ForeignError."""
+def read_json(path: Path, document: dict[str, Any]) -> ImportedRun | None:
+    """Read its results; None where it is something else. Raises InputError."""
     cpus = document.get("cpu")
     if not isinstance(cpus, dict) or not cpus or not isinstance(document.get("version"), int):
         return None
@@ -42,9 +42,9 @@ def read_json(path: Path, document: dict[str, Any]) -> ForeignRun | None:
             sums += count * float(one["avg"])
             largest = max(largest, int(one["max"]))
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise ForeignError(f"{path} is no JSON that jitterdebugger writes") from None
+        raise InputError(f"{path} is no JSON that jitterdebugger writes") from None
     if counted > MOST_ACTIVATIONS:
-        raise ForeignError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
+        raise InputError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
     # The histogram's end is silent: what it left out shows in the counts alone.
     overflow = max(0, counted - sum(bins.values()))
     lacks = [ORDER]
@@ -53,5 +53,5 @@ def read_json(path: Path, document: dict[str, Any]) -> ForeignRun | None:
     if document["version"] == 1:
         lacks.append(missed("an old jitterdebugger"))
     latency_ns = from_counts([value * scale for value in bins], list(bins.values()))
-    return ForeignRun("jitterdebugger", latency_ns, overflow, False,
+    return ImportedRun("jitterdebugger", latency_ns, overflow, False,
                       sums / max(counted, 1) * scale, largest * scale, 0, tuple(lacks))  # fmt: skip

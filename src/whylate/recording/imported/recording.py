@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
-from whylate.recording.foreign.lines import MOST_ACTIVATIONS
-from whylate.recording.foreign.model import ForeignRun
-from whylate.recording.foreign.numbers import MOST_VALUES, Table
+from whylate.recording.imported.lines import MOST_ACTIVATIONS
+from whylate.recording.imported.model import ImportedRun
+from whylate.recording.imported.numbers import MOST_VALUES, Table
 from whylate.recording.lines import read_plan
 
 NAME = "import.json"
@@ -39,7 +39,7 @@ class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     source: the name of the file, and sha256 of its bytes. run: which of its runs, from 1. rows: of
     samples.parquet, each with its count; None: there is none. unit: of average, maximum and
-    values. overflow, overruns, ordered and lacks are those of ForeignRun. name: of the column, of
+    values. overflow, overruns, ordered and lacks are those of ImportedRun. name: of the column, of
     a file of numbers that has names.
     """
 
@@ -66,12 +66,12 @@ class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
-class Imported:
-    """A recording of another tool's; found: its run, or its numbers."""
+class ImportedRecording:
+    """A recording of another tool's; data: its run, or its table of numbers."""
 
     directory: Path
     about: About
-    found: ForeignRun | Table
+    data: ImportedRun | Table
 
 
 def is_imported(directory: Path) -> bool:
@@ -83,13 +83,15 @@ def is_imported(directory: Path) -> bool:
         return False
 
 
-def read_imported(directory: Path) -> Imported:
+def read_imported(directory: Path) -> ImportedRecording:
     """Read an imported recording; raises RecordingError."""
     about = read_about(directory)
     if about.kind == "numbers":
         values = tuple(_values(directory / SAMPLES, about).tolist())
-        return Imported(directory, about, Table(directory, about.name, values, tool=about.tool))
-    run = ForeignRun(
+        return ImportedRecording(
+            directory, about, Table(directory, about.name, values, tool=about.tool)
+        )
+    run = ImportedRun(
         tool=about.tool,
         latency_ns=None if about.rows is None else _latencies(directory / SAMPLES, about),
         overflow=about.overflow,
@@ -100,7 +102,7 @@ def read_imported(directory: Path) -> Imported:
         lacks=tuple(about.lacks),
         made=about.made,
     )
-    return Imported(directory, about, run)
+    return ImportedRecording(directory, about, run)
 
 
 def read_about(directory: Path) -> About:

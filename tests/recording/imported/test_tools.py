@@ -9,18 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whylate.recording.foreign.model import ForeignError, ForeignRun
-from whylate.recording.foreign.read import read_foreign
+from whylate.recording.imported.model import ImportedRun, InputError
+from whylate.recording.imported.read import read_runs
 
 HERE = Path(__file__).parent
 
 
-def read(name: str) -> ForeignRun:
-    (found,) = read_foreign(HERE / name)
+def read(name: str) -> ImportedRun:
+    (found,) = read_runs(HERE / name)
     return found
 
 
-def lacks(found: ForeignRun) -> str:
+def lacks(found: ImportedRun) -> str:
     return "; ".join(found.lacks)
 
 
@@ -79,7 +79,7 @@ def test_each_of_xenomais_sums_is_a_run_with_its_overruns_and_switches(tmp_path:
         "> RTS|      0.996|     16.472|     93.579|       0|     0|\n> 03:12:12/03:12:12\n>\n"
         "> RTS|     -0.146|      9.265|     60.964|       3|     2|    08:11:29/08:11:29\n"
     )
-    first, second = read_foreign(file)
+    first, second = read_runs(file)
     assert (first.average_ns, first.max_ns, first.overruns) == (16_472.0, 93_579.0, 0)
     assert second.overruns == 3
     assert "3 overruns" in lacks(second)
@@ -135,7 +135,7 @@ def test_rtlas_table_is_read_out_of_a_mail_that_wrapped_it(
 ) -> None:
     mail = tmp_path / "mail"
     mail.write_text(wrapped((HERE / name).read_text(), width))
-    (found,), plain = read_foreign(mail), read(name)
+    (found,), plain = read_runs(mail), read(name)
     assert np.array_equal(found.latency_ns, plain.latency_ns)  # type: ignore[arg-type]
     assert (found.overflow, found.max_ns, found.average_ns) == (
         plain.overflow, plain.max_ns, plain.average_ns,
@@ -148,7 +148,7 @@ def test_rtla_in_nanoseconds_without_its_summary_and_with_lost_events(tmp_path: 
     file.write_text(
         text[: text.index("  count:")] + "12 (0.06%) events missed, results might not be accurate\n"
     )
-    (found,) = read_foreign(file)
+    (found,) = read_runs(file)
     assert found.latency_ns is not None
     assert (found.latency_ns.max(), found.overflow, found.max_ns) == (19, 19_998, None)
     assert "12 (0.06%) events that were lost" in lacks(found)
@@ -159,7 +159,7 @@ def test_rtla_without_threads_is_late_by_its_interrupts(tmp_path: Path) -> None:
     file.write_text(
         "Index   IRQ-000   IRQ-001\n2             7         1\nover:         0         0\n"
     )
-    (found,) = read_foreign(file)
+    (found,) = read_runs(file)
     assert found.latency_ns is not None
     # Its one row may be of a bucket of 2 µs.
     assert found.latency_ns.tolist() == [3_000] * 8
@@ -171,7 +171,7 @@ def test_a_count_of_nine_digits_leaves_no_blank(tmp_path: Path) -> None:
         "# Time unit is microseconds (us)\nIndex   Thr-000\n3             7 \n"
         "over:100000000 \ncount:100000007 \nmax:       900 \n"
     )
-    (found,) = read_foreign(file)
+    (found,) = read_runs(file)
     assert found.overflow == 100_000_000
 
 
@@ -188,8 +188,8 @@ def test_rtlas_table_without_what_explains_it_is_refused(
 ) -> None:
     file = tmp_path / "x"
     file.write_text((HERE / "rtla_over.txt").read_text().replace(cut, ""))
-    with pytest.raises(ForeignError, match=says):
-        read_foreign(file)
+    with pytest.raises(InputError, match=says):
+        read_runs(file)
 
 
 def test_cyclictests_column_of_all_threads_is_not_counted_again(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_cyclictests_column_of_all_threads_is_not_counted_again(tmp_path: Path) 
         lines.append(line + of_all)
     file = tmp_path / "all"
     file.write_text("\n".join(lines))
-    (found,), plain = read_foreign(file), read("cyclictest_histogram.txt")
+    (found,), plain = read_runs(file), read("cyclictest_histogram.txt")
     assert np.array_equal(found.latency_ns, plain.latency_ns)  # type: ignore[arg-type]
     assert (found.overflow, found.max_ns, found.average_ns) == (
         plain.overflow, plain.max_ns, plain.average_ns,
@@ -219,7 +219,7 @@ def test_cyclictests_json_says_where_it_is_in_nanoseconds(tmp_path: Path) -> Non
     file = tmp_path / "x"
     text = (HERE / "cyclictest.json").read_text()
     file.write_text(text.replace('"resolution_in_ns": 0', '"resolution_in_ns": 1'))
-    (found,) = read_foreign(file)
+    (found,) = read_runs(file)
     assert found.max_ns == 3_492
 
 
@@ -230,7 +230,7 @@ def test_cyclictests_summary_shows_by_its_columns_where_it_is_in_nanoseconds(
     file.write_text(
         "T: 0 (14950) P:80 I:1000 C:    300 Min:  16021 Act:   21433 Avg:   20002 Max:   56790\n"
     )
-    (found,) = read_foreign(file)
+    (found,) = read_runs(file)
     assert (found.max_ns, found.average_ns) == (56_790, 20_002)
 
 
@@ -240,7 +240,7 @@ def test_cyclictests_samples_keep_their_order_and_may_stand_beside_counts_of_smi
     file = tmp_path / "x"
     file.write_text("".join(f"       0:{n:8d}:{late:8d}{0:8d}\n" for n, late in
                             enumerate([40, 27, 0, 90, 28])))  # fmt: skip
-    (found,) = read_foreign(file)
+    (found,) = read_runs(file)
     assert found.latency_ns is not None
     assert found.latency_ns.tolist() == [40_000, 27_000, 0, 90_000, 28_000]
     assert found.ordered
@@ -249,8 +249,8 @@ def test_cyclictests_samples_keep_their_order_and_may_stand_beside_counts_of_smi
 def test_the_largest_of_several_are_no_samples(tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_text("".join(f"       0:{n:8d}:{40 + n:8d}\n" for n in (1, 2, 5, 6, 8)))
-    with pytest.raises(ForeignError, match="--oscope"):
-        read_foreign(file)
+    with pytest.raises(InputError, match="--oscope"):
+        read_runs(file)
 
 
 def test_old_results_of_jitterdebugger_are_in_microseconds_and_new_ones_say_it(
@@ -261,12 +261,12 @@ def test_old_results_of_jitterdebugger_are_in_microseconds_and_new_ones_say_it(
         '{"version": 1, "cpu": {"0": {"histogram": {"3": 2, "5": 1}, "count": 3, "min": 3, '
         '"max": 5, "avg": 3.67}}}'
     )
-    (found,) = read_foreign(old)
+    (found,) = read_runs(old)
     assert found.max_ns == 5_000
     assert "missed during a stall" in lacks(found)
     text = (HERE / "jitterdebugger.json").read_text()
     new.write_text(text.replace('"resolution_in_ns": 1000', '"resolution_in_ns": 1'))
-    (found,) = read_foreign(new)
+    (found,) = read_runs(new)
     assert found.max_ns == 3_670
     assert "missed during a stall" not in lacks(found)
 
@@ -292,18 +292,18 @@ def test_what_is_damaged_is_refused(
     text = (HERE / name).read_text()
     assert old in text
     file.write_text(text.replace(old, new))
-    with pytest.raises(ForeignError, match=says):
-        read_foreign(file)
+    with pytest.raises(InputError, match=says):
+        read_runs(file)
 
 
 @pytest.mark.parametrize("text", ["", "1\n2\n", "{}", "{", '{"thread": []}', "\0\xff" * 50])
 def test_what_is_of_no_tool_is_nobodys(tmp_path: Path, text: str) -> None:
     file = tmp_path / "x"
     file.write_text(text)
-    assert read_foreign(file) == []
+    assert read_runs(file) == []
 
 
 def test_a_pipe_is_refused_for_it_can_be_read_but_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ForeignError, match="no ordinary file"):
-        read_foreign(tmp_path / "pipe")
+    with pytest.raises(InputError, match="no ordinary file"):
+        read_runs(tmp_path / "pipe")

@@ -19,7 +19,7 @@ BEYOND = "how late the activations beyond the histogram's end were"
 ALL_BUT_TWO = "every latency but the largest and the mean"
 
 
-class ForeignError(RecordingError):
+class InputError(RecordingError):
     """A file that is not what it seems: one line that says where and why."""
 
 
@@ -29,7 +29,7 @@ def missed(tool: str) -> str:
 
 
 @dataclass(frozen=True)
-class ForeignRun:
+class ImportedRun:
     """One run.
 
     tool: whose file it is. latency_ns: int64, in the order in which they came where the file has

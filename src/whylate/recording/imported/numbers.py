@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from whylate.recording.foreign.lines import unquoted
-from whylate.recording.foreign.model import ForeignError
+from whylate.recording.imported.lines import unquoted
+from whylate.recording.imported.model import InputError
 
 MOST_VALUES = 1_000_000
 #: A longer line is no row of a table.
@@ -79,17 +79,17 @@ class Table:
     def where(self, column: str, pattern: str) -> Table:
         """Return the rows whose cell in a column matches a pattern with * and ? (fnmatch).
 
-        Raises ForeignError where there is no such column, or no such row.
+        Raises InputError where there is no such column, or no such row.
         """
         if not self.factors or column not in self.factors[0]:
-            raise ForeignError(f"{self.path} has no column {column[:60]!r} beside its values")
+            raise InputError(f"{self.path} has no column {column[:60]!r} beside its values")
         kept = [
             (value, beside)
             for value, beside in zip(self.values, self.factors, strict=True)
             if fnmatchcase(beside[column], pattern)
         ]
         if not kept:
-            raise ForeignError(f"{self.path} has no row whose {column} is {pattern[:60]!r}")
+            raise InputError(f"{self.path} has no row whose {column} is {pattern[:60]!r}")
         values, factors = zip(*kept, strict=True)
         return replace(self, values=values, factors=factors)
 
@@ -102,11 +102,11 @@ def read_table(path: Path, column: str | None = None) -> Table:
     """Read a file of numbers; column: a heading, or a number from 1.
 
     Takes what ministat takes (columns between blanks, # comments) and tables with semicolons, tabs
-    or commas. Raises ForeignError.
+    or commas. Raises InputError.
     """
     rows, between = _rows(path)
     if not rows:
-        raise ForeignError(f"{path} has no numbers")
+        raise InputError(f"{path} has no numbers")
     for tool, read in (("lat_ctx", _lat_ctx), ("perf stat", _perf_stat)):
         if named := read(path, rows):
             return _named(path, named, column, tool)
@@ -123,7 +123,7 @@ def read_table(path: Path, column: str | None = None) -> Table:
         if headed:
             factors.append({heading[n]: cells[n] for n in beside})
     if not values:
-        raise ForeignError(f"{path} has no numbers below its headings")
+        raise InputError(f"{path} has no numbers below its headings")
     return Table(path, heading[at] if headed else "", tuple(values), tuple(factors))
 
 
@@ -138,10 +138,10 @@ def _lat_ctx(path: Path, rows: Sequence[_Row]) -> list[tuple[int, str, str]]:
         elif len(cells) == 2 and _POSITION.fullmatch(cells[0]) and _float(cells[1]) is not None:
             found.append((line, f"{cells[0]} size={size}", cells[1]))
         else:
-            raise ForeignError(f"{path}, line {line}: {_short(' '.join(cells))} is no row of "
+            raise InputError(f"{path}, line {line}: {_short(' '.join(cells))} is no row of "
                                "lat_ctx, which has processes and µs: take it out")  # fmt: skip
     if not found:
-        raise ForeignError(f"{path} has no numbers below the size of lat_ctx")
+        raise InputError(f"{path} has no numbers below the size of lat_ctx")
     return found
 
 
@@ -152,7 +152,7 @@ def _perf_stat(path: Path, rows: Sequence[_Row]) -> list[tuple[int, str, str]]:
     if not events:
         return []
     if all(_float(cells[0]) is not None and _is_event(cells[1:]) for _, cells in events):
-        raise ForeignError(f"{path} is of perf stat -I, which counts parts of one run: count each "
+        raise InputError(f"{path} is of perf stat -I, which counts parts of one run: count each "
                            "run as a whole, without -I")  # fmt: skip
     if not all(_is_event(cells) for _, cells in events):
         return []
@@ -181,7 +181,7 @@ def _named(
     names = list(dict.fromkeys(name for _, name, _ in found))
     chosen = [name for name in names if column is None or _is_called(tool, name, column)]
     if len(chosen) != 1:
-        raise ForeignError(f"{path} has {_list(names)}: choose one with --column")
+        raise InputError(f"{path} has {_list(names)}: choose one with --column")
     values = []
     for line, name, text in found:
         value = _float(text)
@@ -200,7 +200,7 @@ def _is_called(tool: str, name: str, column: str) -> bool:
 def read_boxes(path: Path) -> list[Box]:
     """Read what ministat printed, a row for each of its files; none where it is no such table.
 
-    Raises ForeignError for what cannot be read.
+    Raises InputError for what cannot be read.
     """
     found: dict[str, Box] = {}
     for number, line in enumerate(unquoted(path), 1):
@@ -208,13 +208,13 @@ def read_boxes(path: Path) -> list[Box]:
         if match is None:
             continue
         if match[1] in found:
-            raise ForeignError(f"{path}, line {number} is a second row {match[1]}: put each of "
+            raise InputError(f"{path}, line {number} is a second row {match[1]}: put each of "
                                "ministat's boxes in a file of its own")  # fmt: skip
         # So many digits, for int() refuses thousands of them.
         n = int(match[2]) if len(match[2]) < 12 else 0
         mean, sd = _float(match[4]), _float(match[5])
         if not 2 <= n <= _MOST_N or mean is None or sd is None or sd < 0:
-            raise ForeignError(f"{path}, line {number} cannot be compared: it takes 2 to "
+            raise InputError(f"{path}, line {number} cannot be compared: it takes 2 to "
                                f"{_MOST_N:,} values, their mean and deviation")  # fmt: skip
         found[match[1]] = Box(n, mean, sd)
     return list(found.values()) if len(found) > 1 else []
@@ -226,14 +226,14 @@ def _rows(path: Path) -> tuple[list[_Row], str | None]:
     between: str | None = None
     for number, text in enumerate(unquoted(path), 1):
         if len(text) > MOST_LINE:
-            raise ForeignError(f"{path}, line {number} is too long for a row of numbers")
+            raise InputError(f"{path}, line {number} is too long for a row of numbers")
         line = text.removeprefix("\ufeff")
         if "#" in line:
             line = _COMMENT.sub(lambda match: match[1] or "", line)
         if not line.strip():
             continue
         if len(found) > MOST_VALUES:
-            raise ForeignError(f"{path} has more than {MOST_VALUES:,} lines")
+            raise InputError(f"{path} has more than {MOST_VALUES:,} lines")
         if _LAT_CTX.match(line) and not any(_has_numbers_alone(cells) for _, cells in found):
             # Above it stands what a mail says.
             found.clear()
@@ -276,7 +276,7 @@ def _check_widths(path: Path, rows: Sequence[_Row], between: str | None) -> None
         if len(cells) != len(first):
             way = ("write a decimal point, and other commas in quotes" if between == "," else
                    "each row takes as many")  # fmt: skip
-            raise ForeignError(f"{path}, line {line} has {_count(cells)}, line {above} has "
+            raise InputError(f"{path}, line {line} has {_count(cells)}, line {above} has "
                                f"{len(first)}: {way}")  # fmt: skip
 
 
@@ -290,21 +290,21 @@ def _place(
             _check_no_heading(path, rows, 0)
             return 0, False
         way = ", or write a decimal point" if between == "," and not _words(first) else ""
-        raise ForeignError(
+        raise InputError(
             f"{path} has several columns: choose one with --column ({_columns(first)}){way}"
         )
     at = int(column) - 1 if _POSITION.fullmatch(column) else len(first)
     if at < len(first):
         headed = _is_headed(path, rows, between, at)
     elif column not in first:
-        raise ForeignError(f"{path} has no column {_short(column)}: it has {_columns(first)}")
+        raise InputError(f"{path} has no column {_short(column)}: it has {_columns(first)}")
     elif _is_like_number(column) and not _words(first):
-        raise ForeignError(f"{path}, line {line}: {_short(column)} is no heading, but a number")
+        raise InputError(f"{path}, line {line}: {_short(column)} is no heading, but a number")
     else:
         headed = True
     if headed and column in first:
         if first.count(column) > 1:
-            raise ForeignError(f"{path}, line {line}: {first.count(column)} columns are called "
+            raise InputError(f"{path}, line {line}: {first.count(column)} columns are called "
                                f"{_short(column)}: choose one by its number")  # fmt: skip
         at = first.index(column)
     return at, headed
@@ -313,7 +313,7 @@ def _place(
 def _is_headed(path: Path, rows: Sequence[_Row], between: str | None, at: int) -> bool:
     """Whether the first row is a heading, where a column was chosen by its number.
 
-    Raises ForeignError where that cannot be told: its first value would be lost, or a name be a
+    Raises InputError where that cannot be told: its first value would be lost, or a name be a
     value.
     """
     line, first = rows[0]
@@ -332,7 +332,7 @@ def _is_headed(path: Path, rows: Sequence[_Row], between: str | None, at: int) -
             return True
     # Between blanks, as for ministat, there are no headings that could be taken for values.
     if others and between is not None:
-        raise ForeignError(f"{path}, line {line} may be a heading or values: give each column a "
+        raise InputError(f"{path}, line {line} may be a heading or values: give each column a "
                            "name, and say that of the one with --column")  # fmt: skip
     return False
 
@@ -343,7 +343,7 @@ def _check_no_heading(path: Path, rows: Sequence[_Row], at: int) -> None:
     if _float(first[at]) is not None:
         return
     if len(rows) > 1 and at in _words(first) and _float(rows[1][1][at]) is not None:
-        raise ForeignError(f"{path}, line {line}: {_short(first[at])} is no number: if it is the "
+        raise InputError(f"{path}, line {line}: {_short(first[at])} is no number: if it is the "
                            f"heading, say --column {_short(first[at])}")  # fmt: skip
     raise _no_number(path, line, first[at] if len(rows) > 1 else " ".join(first))
 
@@ -372,13 +372,13 @@ def _float(text: str) -> float | None:
     return value if value == 0 or _SMALLEST <= abs(value) <= _LARGEST else None
 
 
-def _no_number(path: Path, line: int, text: str) -> ForeignError:
+def _no_number(path: Path, line: int, text: str) -> InputError:
     way = ""
     if _NUMBER.fullmatch(text):
         way = f" that is taken: {_SMALLEST:g} is the least, {_LARGEST:g} the most"
     elif _LOCAL.fullmatch(text):
         way = ": write a decimal point, and nothing between thousands"
-    return ForeignError(f"{path}, line {line}: {_short(text)} is no number{way}")
+    return InputError(f"{path}, line {line}: {_short(text)} is no number{way}")
 
 
 def _count(cells: Sequence[str]) -> str:
