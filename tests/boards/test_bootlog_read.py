@@ -25,7 +25,7 @@ from whylate.boards.facts.snapshot import (
 )
 from whylate.boards.files import measure_frequencies, read_files
 from whylate.boards.local import LocalBoard
-from whylate.boards.process import ProcessStream
+from whylate.boards.streams.process import ProcessStream
 from whylate.probe.client import Client
 from whylate.recording.manifest import Fact
 

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from whylate import __version__
-from whylate.boards.process import ProcessStream
+from whylate.boards.streams.process import ProcessStream
 from whylate.probe.binaries import ProbeBinary, probe_binary
 from whylate.probe.client import Client
 from whylate.wire.frame import Frame

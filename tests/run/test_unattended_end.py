@@ -8,7 +8,7 @@ import pytest
 
 from whylate import __version__
 from whylate.boards.local import LocalBoard
-from whylate.boards.process import ProcessStream
+from whylate.boards.streams.process import ProcessStream
 from whylate.probe.client import Client, ProbeRefusedError
 from whylate.run.progress import Quiet
 from whylate.run.unattended import Script, _Reader

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from whylate.boards.board import BoardError, Finished, StartedProbe, Tell
 from whylate.boards.facts.reading import clean
-from whylate.boards.process import (
+from whylate.boards.streams.process import (
     MAX_OUTPUT,
     ProcessStream,
     TooLongError,

@@ -20,7 +20,7 @@ from functools import cached_property
 from whylate.boards.board import BoardError, Finished, StartedProbe, Tell, tell_nobody
 from whylate.boards.deploy import SLOWEST_BYTES_PER_S, Deployment
 from whylate.boards.facts.reading import clean
-from whylate.boards.process import (
+from whylate.boards.streams.process import (
     MAX_OUTPUT,
     Ended,
     ProcessStream,

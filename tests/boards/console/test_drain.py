@@ -15,7 +15,7 @@ import pytest
 from whylate.boards.board import BoardBusyError, BoardError
 from whylate.boards.console.channel import DescriptorChannel
 from whylate.boards.console.drain import DrainedConsole
-from whylate.boards.wide_pipe import QUEUE_BYTES
+from whylate.boards.streams.queue import QUEUE_BYTES
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from processes import lives
-from whylate.boards import process
-from whylate.boards.process import ProcessStream, TooLongError, TooMuchError, run_to_end
+from whylate.boards.streams import process
+from whylate.boards.streams.process import ProcessStream, TooLongError, TooMuchError, run_to_end
 
 DESCRIPTORS = Path("/proc/self/fd")
 

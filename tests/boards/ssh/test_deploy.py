@@ -10,7 +10,7 @@ import pytest
 from whylate.boards import deploy, process
 from whylate.boards.board import BoardError, Finished, tell_nobody
 from whylate.boards.deploy import PLACES, Deployment
-from whylate.boards.process import ProcessStream
+from whylate.boards.streams.process import ProcessStream
 
 
 class Liar:

@@ -18,8 +18,8 @@ from ssh_servers import Server, User, free_port, make_key, openssh
 
 from whylate.boards import ssh as ssh_module
 from whylate.boards.board import BoardError, tell_nobody
-from whylate.boards.process import Ended
 from whylate.boards.ssh import SshBoard
+from whylate.boards.streams.process import Ended
 
 pytest_plugins = ["ssh_fixtures"]
 

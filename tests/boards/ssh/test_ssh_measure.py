@@ -16,9 +16,9 @@ import pytest
 from ssh_servers import NEEDED, BoardKind, Server, User, board
 
 from whylate.boards.board import StartedProbe, Tell
-from whylate.boards.process import ProcessStream
 from whylate.boards.ready import ready
 from whylate.boards.ssh import SshBoard
+from whylate.boards.streams.process import ProcessStream
 from whylate.probe.client import Client
 from whylate.recording.manifest import Manifest
 from whylate.recording.plan import LoadPlan, RunPlan, Setting

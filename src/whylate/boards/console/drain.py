@@ -1,18 +1,17 @@
 """A console that is read always, so that the board never waits for a reader.
 
-A serial console without a reader stops the board: a virtual one after a few hundred bytes, for a
-kernel waits for its UART with interrupts off. So a thread of the console's own reads on, whoever
-else does or does not, and appends to the log. One user at a time may listen in and speak.
+A serial console without a reader stops the board: a virtual one after a few hundred bytes, because
+a kernel waits for its UART with interrupts disabled. So the console has a thread that always reads
+and appends to the log. One user at a time may connect.
 
-While the probe's frames flow over the line (ConsoleStream.frames), log and user are given only
-the text between them: whylate.boards.console.sieve says how it is told apart. Two lines in square
-brackets say in the log where that began and ended, and how many bytes were left out.
+While the probe's frames flow over the line (ConsoleStream.frames), log and user get only the text
+between them; whylate.boards.console.sieve separates the two. Two lines in square brackets mark in
+the log where that began and ended, and how many bytes were left out.
 """
 
 from __future__ import annotations
 
 import errno
-import os
 import threading
 from pathlib import Path
 
@@ -20,11 +19,11 @@ from whylate.boards.board import BoardBusyError, BoardError
 from whylate.boards.console.channel import Channel, DescriptorChannel
 from whylate.boards.console.redact import Redactor
 from whylate.boards.console.sieve import FrameSieve
-from whylate.boards.wide_pipe import wide_pipe
+from whylate.boards.streams.queue import ByteQueue
 
-#: The thread looks this often whether it is to end, and whether text waits for a frame's end.
+#: How often the thread checks whether it must end, and whether text waits for a frame's end.
 TURN_S = 0.2
-#: What one log may come to, whatever the board says.
+#: The largest log, whatever the board prints.
 LOG_BYTES = 256 << 20
 
 
@@ -69,7 +68,7 @@ class DrainedConsole:
         return self._channel is not None
 
     def attach(self, channel: Channel | int) -> None:
-        """Read from this channel from now on; one that is still attached is let go of."""
+        """Read from this channel from now on, and detach the previous one."""
         self.detach()
         fresh = DescriptorChannel(channel) if isinstance(channel, int) else channel
         self._leave = threading.Event()
@@ -80,7 +79,7 @@ class DrainedConsole:
         self._thread.start()
 
     def detach(self) -> None:
-        """Let go of the channel and close it; its user's stream ends."""
+        """Close the channel; its user's stream ends."""
         self._leave.set()
         if self._thread is not None:
             self._thread.join()
@@ -99,9 +98,9 @@ class DrainedConsole:
         """
         with self._lock:
             if self._user is not None:
-                raise BoardBusyError("somebody of this whylate has the console connected already")
+                raise BoardBusyError("the console is already connected in this whylate")
             if self._channel is None:
-                raise BoardError("the console's line is not there: is the board switched on?")
+                raise BoardError("the console has no line: is the board switched on?")
             self._user = ConsoleStream(self)
             return self._user
 
@@ -109,15 +108,10 @@ class DrainedConsole:
 
     def _write(self, user: ConsoleStream, data: bytes) -> None:
         with self._write_lock:
-            # A stream that was hung up on must not speak over the channel that came after it.
-            if self._channel is None or user._in < 0:
+            # A stream that has ended must not write to the channel that came after it.
+            if self._channel is None or user._queue.ended:
                 raise BrokenPipeError(errno.EPIPE, "the console's line is gone")
             self._channel.write(data)
-
-    def _release(self, user: ConsoleStream) -> None:
-        with self._lock:
-            if self._user is user:
-                self._user = None
 
     # -- the thread
 
@@ -126,7 +120,7 @@ class DrainedConsole:
             while not leave.is_set():
                 data = channel.read(TURN_S)
                 with self._lock:
-                    self._take(data)
+                    self._receive(data)
         except (EOFError, OSError):
             pass
         finally:
@@ -136,13 +130,13 @@ class DrainedConsole:
         with self._lock:
             if (user := self._user) is not None:
                 self._put_text(user._last_text())
-                user._hang_up()
+                user._queue.end()
             self._user = None
         with self._write_lock:
             self._channel = None
             channel.close()
 
-    def _take(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         user = self._user
         if user is None:
             self._append(data)
@@ -156,7 +150,7 @@ class DrainedConsole:
             return
         self._append(text)
         if self._user is not None:
-            self._user._offer(text)
+            self._user._queue.offer(text)
 
     def _append(self, data: bytes) -> None:
         if self.log_error is not None or not data:
@@ -170,7 +164,7 @@ class DrainedConsole:
             while view:
                 view = view[self._log.write(view) :]
         except (OSError, ValueError) as error:
-            # The board must be read on all the same.
+            # The board must still be read.
             self.log_error = f"the log {self._path} could not be written: {error}"
 
 
@@ -179,64 +173,63 @@ class ConsoleStream:
 
     def __init__(self, console: DrainedConsole) -> None:
         self._console = console
-        self._out, self._in = _queue()
+        self._queue = ByteQueue()
         self._redactor: Redactor | None = None
         self._frames: Frames | None = None
-        #: Bytes that were dropped because they were not read in time; the log has them.
-        self.dropped = 0
+
+    @property
+    def dropped(self) -> int:
+        """Bytes that were dropped because they were not read in time; the log has them."""
+        return self._queue.dropped
 
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when bytes arrive."""
-        return self._out
+        return self._queue.fileno()
 
     def read(self, size: int) -> bytes:
         """Return what has arrived, empty once the line is gone."""
-        return os.read(self._out, size)
+        return self._queue.read(size)
 
     def write(self, data: bytes) -> None:
         """Send all of data to the board; raises OSError where the line is gone or stuck."""
         self._console._write(self, data)
 
     def hide(self, secret: bytes) -> None:
-        """Keep a secret out of the log, and out of what read() returns; empty: no more."""
+        """Keep a secret out of the log and out of what read() returns; empty: stop hiding."""
         with self._console._lock:
             if self._redactor is not None:
                 self._console._put_text(self._redactor.finish())
             self._redactor = Redactor(secret) if secret else None
 
     def frames(self, end: bytes) -> Frames:
-        """Take frames off the line until the board says `end`; read() gives only text meanwhile."""
+        """Separate frames from the text until the board sends `end`; read() returns the text."""
         with self._console._lock:
             self._console._append(b"\n[whylate: the probe speaks; its frames are left out]\n")
             self._frames = Frames(self, end)
             return self._frames
 
     def close(self) -> None:
-        """Leave; the console is drained on."""
-        if self._out < 0:
+        """Disconnect; the console is still drained."""
+        if self._queue.closed:
             return
         self.hide(b"")
         if self._frames is not None:
             self._frames.close()
-        self._console._release(self)
         with self._console._lock:
-            self._hang_up()
-        os.close(self._out)
-        self._out = -1
+            if self._console._user is self:
+                self._console._user = None
+            self._queue.end()
+        self._queue.close()
 
     # -- for the console, which holds its lock
 
     def _sift(self, data: bytes) -> bytes:
-        """Return the text in data; frames go to whoever takes them."""
+        """Return the text in data; frames go to their queue."""
         text = data if self._frames is None else self._frames._sift(data)
         return text if self._redactor is None else self._redactor.feed(text)
 
     def _idle(self) -> bytes:
         return b"" if self._frames is None else self._frames._sieve.idle()
-
-    def _offer(self, text: bytes) -> None:
-        if self._in >= 0:
-            self.dropped += len(text) - _write_some(self._in, text)
 
     def _last_text(self) -> bytes:
         """Return the text that was still held back; the line has ended."""
@@ -245,11 +238,6 @@ class ConsoleStream:
             text = self._redactor.feed(text) + self._redactor.finish()
         return text
 
-    def _hang_up(self) -> None:
-        if self._in >= 0:
-            os.close(self._in)
-            self._in = -1
-
 
 class Frames:
     """The bytes for the link that come over a console: the reading half of a Stream."""
@@ -257,77 +245,48 @@ class Frames:
     def __init__(self, stream: ConsoleStream, end: bytes) -> None:
         self._stream = stream
         self._sieve = FrameSieve(end)
-        self._out, self._in = _queue()
-        self._over = False
-        #: Bytes that were dropped because they were not read in time: the link asks again.
-        self.dropped = 0
+        #: What is dropped because it is not read in time, the link requests again.
+        self._queue = ByteQueue()
+        self._finished = False
 
     @property
     def ended(self) -> bool:
-        """Whether the board has said that no more frames follow."""
+        """Whether the board has announced that no more frames follow."""
         return self._sieve.ended
 
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when bytes arrive."""
-        return self._out
+        return self._queue.fileno()
 
     def read(self, size: int) -> bytes:
         """Return bytes for the link; empty once no more follow."""
-        return os.read(self._out, size)
+        return self._queue.read(size)
 
     def close(self) -> None:
-        """Take everything on the line for text again."""
-        if self._out < 0:
+        """Treat everything on the line as text again."""
+        if self._queue.closed:
             return
         console = self._stream._console
         with console._lock:
             self._stream._frames = None
             console._put_text(self._end())
-        os.close(self._out)
-        self._out = -1
+        self._queue.close()
 
     # -- for the console, which holds its lock
 
     def _sift(self, data: bytes) -> bytes:
         frames, text = self._sieve.feed(data)
-        self._offer(frames)
+        self._queue.offer(frames)
         if self._sieve.ended:
-            self._hang_up()
+            self._queue.end()
         return text
 
     def _end(self) -> bytes:
-        """End what read() returns, and return the text that is left and what was left out."""
-        if self._over:
+        """End what read() returns; return the remaining text and the count of omitted bytes."""
+        if self._finished:
             return b""
-        self._over = True
+        self._finished = True
         frames, text = self._sieve.finish()
-        self._offer(frames)
-        self._hang_up()
+        self._queue.offer(frames)
+        self._queue.end()
         return text + b"\n[whylate: %d bytes of frames were left out]\n" % self._sieve.framed
-
-    def _offer(self, frames: bytes) -> None:
-        if self._in >= 0:
-            self.dropped += len(frames) - _write_some(self._in, frames)
-
-    def _hang_up(self) -> None:
-        if self._in >= 0:
-            os.close(self._in)
-            self._in = -1
-
-
-def _queue() -> tuple[int, int]:
-    """Return both ends of a pipe that never makes its writer wait."""
-    out, into = wide_pipe()
-    os.set_blocking(into, False)
-    return out, into
-
-
-def _write_some(fd: int, data: bytes) -> int:
-    """Write what fits and return how much that was; nothing where nobody reads any more."""
-    written = 0
-    try:
-        while written < len(data):
-            written += os.write(fd, data[written:])
-    except OSError:
-        pass
-    return written

@@ -21,14 +21,14 @@ from whylate.boards.board import (
     tell_nobody,
 )
 from whylate.boards.facts.reading import clean
-from whylate.boards.follow import FileStream
 from whylate.boards.qemu.arguments import Start, arguments
 from whylate.boards.qemu.console_log import BoundedLog
 from whylate.boards.qemu.machine import BootAgainError, Machine
 from whylate.boards.qemu.port import SERIAL_KEEPALIVE_S, SerialPortStream
 from whylate.boards.qemu.turns import fixed_turns
-from whylate.boards.sockets import SocketStream
 from whylate.boards.state import BoardLock, state_directory
+from whylate.boards.streams.file import FileStream
+from whylate.boards.streams.sockets import SocketStream
 from whylate.lab.cache import building, cache_directory, write_whole
 from whylate.lab.description import VirtualBoard
 from whylate.lab.errors import LabError
@@ -236,7 +236,7 @@ class QemuBoard:
             raise BoardError(f"{argv[0]} cannot be started on {self.name}: {why}")
         process = started.output.strip().decode(errors="replace")
         if isinstance(stream, SerialPortStream) and process.isdecimal():
-            stream.over = lambda: self.run(["test", "-d", f"/proc/{process}"]).status != 0
+            stream.has_ended = lambda: self.run(["test", "-d", f"/proc/{process}"]).status != 0
         return stream
 
     # -- in virtual time

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from whylate.boards.board import BoardError
 
-#: A line that takes nothing for this long is stuck.
+#: A line that accepts nothing for this long is stuck.
 STUCK_S = 30.0
 
 
 class SocketStream:
-    """The stream to whoever listens on a Unix socket; raises BoardError where nobody does."""
+    """The stream to a listening Unix socket; raises BoardError where nothing listens."""
 
     def __init__(self, path: Path, timeout_s: float = 5.0) -> None:
         self._socket = socket.socket(socket.AF_UNIX)

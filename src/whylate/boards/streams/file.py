@@ -1,32 +1,33 @@
-"""A file that somebody else still writes, read as a stream."""
+"""A file that is still being written, read as a stream."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
-#: How often the file is looked at.
-LOOK_S = 0.02
+from whylate.boards.streams.queue import ByteQueue
+
+#: How often the file is checked.
+POLL_S = 0.02
 _PIECE = 1 << 16
 
 
 class FileStream:
     """What is appended to a file, as it comes, until its writer is gone.
 
-    The writer never waits for us: it writes to the file, whether we read or not. `writing` says
-    whether there may be more; `closing` is called once when the stream is closed.
+    The writer never waits for us: it writes to the file, whether we read or not. `writing`
+    returns whether more may follow; `on_close` is called once when the stream is closed.
     """
 
     def __init__(
-        self, path: Path, writing: Callable[[], bool], closing: Callable[[], None]
+        self, path: Path, writing: Callable[[], bool], on_close: Callable[[], None]
     ) -> None:
         self._path = path
         self._writing = writing
-        self._closing: Callable[[], None] | None = closing
-        self._out, self._in = os.pipe()
+        self._on_close = on_close
+        self._queue = ByteQueue()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._follow, name=f"follow-{path.name}")
         self._thread.daemon = True
@@ -34,34 +35,33 @@ class FileStream:
 
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when bytes arrive."""
-        return self._out
+        return self._queue.fileno()
 
     def read(self, size: int) -> bytes:
         """Return what has arrived; empty once the writer is gone and all was read."""
-        return os.read(self._out, size)
+        return self._queue.read(size)
 
     def write(self, data: bytes) -> None:
-        """Drop it: nothing goes in here, and what a link acknowledges need not be heard."""
+        """Drop it: the board has no input, and needs no acknowledgements."""
 
     def close(self) -> None:
-        """Let go of the writer and of the file."""
-        closing, self._closing = self._closing, None
-        if closing is None:
+        """Stop following the file."""
+        if self._queue.closed:
             return
         self._stop.set()
-        os.close(self._out)
+        self._queue.close()
         self._thread.join()
-        closing()
+        self._on_close()
 
     def _follow(self) -> None:
         with contextlib.suppress(OSError), self._path.open("rb", buffering=0) as file:
             while not self._stop.is_set():
-                # Asked before reading: what is written after a no does not exist.
+                # Checked before reading: after a "no" nothing more is written.
                 more = self._writing()
                 if data := file.read(_PIECE):
-                    os.write(self._in, data)
+                    self._queue.put(data)
                 elif more:
-                    self._stop.wait(LOOK_S)
+                    self._stop.wait(POLL_S)
                 else:
                     break
-        os.close(self._in)
+        self._queue.end()

@@ -1,0 +1,1 @@
+"""Byte streams to a probe: child processes, sockets, growing files, serial lines."""
