@@ -2,7 +2,7 @@
 
 `python bench/bulk_studies.py [--studies 60] [--first 1] [--results FILE]`
 
-Work of 400 us under a lock that turns interrupts off, every 4 ms: in one piece, in one piece once
+Work of 400 us under a lock that disables interrupts, every 4 ms: in one piece, in one piece once
 more, and in chunks of 40 us. A study has 6 rounds of the three in virtual time, each run at a phase
 and with seeds of its own. The chunks are better, and the two equal ones are to be called the same
 for the median within 10 %. A study takes three minutes of one CPU; its result is kept, so that this

@@ -22,9 +22,9 @@ from recorder_cost import loads_of
 from result_book import ResultBook, Row
 from whylate.boards.local import LocalBoard
 from whylate.boards.open import BoardOptions, open_board
-from whylate.causes.answer import answer_of
-from whylate.causes.piece import Cause
-from whylate.causes.unexplained import unexplained
+from whylate.causes.answer import explain_recording
+from whylate.causes.unexplained import unexplained_share
+from whylate.causes.window.piece import Cause
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
 from whylate.recording.workloads.activations import RecorderPlan
@@ -66,11 +66,11 @@ def tail_of(board: str, load: str, seconds: float) -> Row:
         outcome = carry_out(job, lambda: False)
         if outcome.error is not None:
             sys.exit(f"{board} under {load}: {outcome.error}")
-        answer = answer_of(open_recording(directory), stories=1 << 30)
+        answer = explain_recording(open_recording(directory), worst=1 << 30)
     found = answer.population
     if found is None:
         sys.exit(f"{board} under {load}: {answer.why_not}")
-    share, p95 = unexplained(answer)
+    share, p95 = unexplained_share(answer)
     hidden = sum(one.share for one in found.causes if one.cause is Cause.NOT_OBSERVED)
     return {"episodes": found.episodes, "recorded": found.recorded, "unexplained": share,
             "p95": p95, "not_observed": hidden}  # fmt: skip

@@ -3,7 +3,7 @@
  * bulk_lock LINES CHUNK [ROUNDS] - clean so many lines of the cache, so many at a time under one
  * lock
  *
- * The lock is a signal that is blocked, as a lock that turns interrupts off blocks those: a timer
+ * The lock is a signal that is blocked, as a lock that disables interrupts blocks those: a timer
  * sends it every 200 us, and from when it expired to when the handler ran is the delay. Those count
  * that expire while lines are cleaned, and not while they are made dirty again; where the rounds
  * saw too few, more are made. Prints "delay p50 A us", "delay p99 B us" and "bulk C us" (one

@@ -2,7 +2,7 @@
 
 `python examples/one_lock.py [--quick]`
 
-A driver cleans a whole cache under one lock that turns interrupts off: whoever is due meanwhile
+A driver cleans a whole cache under one lock that disables interrupts: whoever is due meanwhile
 waits for all of it. Here a program cleans 16,384 dirty lines under a blocked signal (more where
 this CPU has done with them in less than a millisecond), in one piece and in chunks, while a timer
 sends the signal every 200 us. What a study of the chunks finds: how much latency falls, what the

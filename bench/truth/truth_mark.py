@@ -14,10 +14,10 @@ from truth_known import known
 from truth_runs import open_made, recording_path
 
 from whylate.causes.answer import Answer as Explained
-from whylate.causes.answer import answer_of
-from whylate.causes.piece import Cause as Named
-from whylate.causes.population import Accounted, CauseShare
-from whylate.causes.unexplained import unexplained
+from whylate.causes.answer import explain_recording
+from whylate.causes.population import Breakdown, CauseShare
+from whylate.causes.unexplained import unexplained_share
+from whylate.causes.window.piece import Cause as Named
 from whylate.lab.faults.catalogue import fault
 from whylate.lab.faults.log import FaultLog, unpack
 from whylate.recording.reader import Recording
@@ -41,7 +41,7 @@ class Share(msgspec.Struct, frozen=True):
     low: float | None
     high: float | None
     mean_ns: float
-    called: bool
+    significant: bool
 
 
 class TrueFault(msgspec.Struct, frozen=True):
@@ -87,7 +87,7 @@ class Marked(msgspec.Struct, frozen=True):
     threshold_ns: int
     episodes: int
     recorded: int
-    body: int
+    control: int
     shares: list[Share]
     causes: list[TrueFault]
     unexplained: float
@@ -95,23 +95,23 @@ class Marked(msgspec.Struct, frozen=True):
     why_not: str | None = None
 
     @property
-    def called(self) -> list[Share]:
+    def significant(self) -> list[Share]:
         """What is called that somebody could do away with, the largest share first."""
         return [one for one in self.shares if is_called(one)]
 
 
 def is_called(one: Share) -> bool:
     """Whether a line calls a cause that is more than an activation's own way."""
-    return one.called and Named(one.cause) not in OWN_WAY
+    return one.significant and Named(one.cause) not in OWN_WAY
 
 
 def mark(case: Case) -> Marked:
     """Explain a case that was made, and mark the answer; raises RunFailedError."""
     recording = open_made(case)
-    explained = answer_of(recording, stories=1 << 30)
+    explained = explain_recording(recording, worst=1 << 30)
     logs = unpack((recording_path(case) / FAULTS).read_bytes()) if case.causes else []
     shares = [_share(one) for one in explained.population.causes] if explained.population else []
-    weighted, p95 = unexplained(explained)
+    weighted, p95 = unexplained_share(explained)
     found = explained.population
     return Marked(
         case=case.name,
@@ -123,7 +123,7 @@ def mark(case: Case) -> Marked:
         threshold_ns=explained.threshold_ns,
         episodes=found.episodes if found else 0,
         recorded=found.recorded if found else 0,
-        body=found.body if found else 0,
+        control=found.control if found else 0,
         shares=shares,
         causes=[_true(case, log, recording, explained, shares) for log in logs],
         unexplained=weighted,
@@ -133,7 +133,9 @@ def mark(case: Case) -> Marked:
 
 
 def _share(one: CauseShare) -> Share:
-    return Share(one.cause.value, one.detail, one.share, one.low, one.high, one.mean_ns, one.called)
+    return Share(
+        one.cause.value, one.detail, one.share, one.low, one.high, one.mean_ns, one.significant
+    )
 
 
 def names_it(pieces: Sequence[str], alias: str, cause: str, detail: str) -> bool:
@@ -155,12 +157,16 @@ def _true(
 ) -> TrueFault:
     entry = fault(log.fault.name)
     pieces = entry.right_answer(rt=case.rig.rt).pieces
-    called = [one for one in shares if is_called(one)]
+    significant = [one for one in shares if is_called(one)]
     right = [
         i for i, one in enumerate(shares) if names_it(pieces, log.alias, one.cause, one.detail)
     ]
     place = next(
-        (i for i, one in enumerate(called) if names_it(pieces, log.alias, one.cause, one.detail)),
+        (
+            i
+            for i, one in enumerate(significant)
+            if names_it(pieces, log.alias, one.cause, one.detail)
+        ),
         None,
     )
     causes = [i for i, one in enumerate(shares) if Named(one.cause) not in NO_CAUSE]
@@ -169,7 +175,7 @@ def _true(
     errors = []
     if truth is not None:
         for story in explained.worst:
-            one = story.accounted
+            one = story.breakdown
             acted = truth.acted_ns.get(one.activation)
             if acted is not None and _is_whole(one):
                 errors.append((_located(one, pieces, log.alias) - acted, acted))
@@ -189,13 +195,13 @@ def _true(
     )
 
 
-def _is_whole(one: Accounted) -> bool:
+def _is_whole(one: Breakdown) -> bool:
     return one.pieces is not None and all(
         piece.cause is not Named.NOT_OBSERVED for piece in one.pieces
     )
 
 
-def _located(one: Accounted, pieces: Sequence[str], alias: str) -> int:
+def _located(one: Breakdown, pieces: Sequence[str], alias: str) -> int:
     return sum(
         piece.length_ns
         for piece in one.pieces or ()

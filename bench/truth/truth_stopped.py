@@ -19,8 +19,8 @@ from truth_case import CPU, PRIORITY
 from whylate.boards.board import tell_nobody
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import ready
-from whylate.causes.answer import Answer, answer_of
-from whylate.causes.piece import Cause
+from whylate.causes.answer import Answer, explain_recording
+from whylate.causes.window.piece import Cause
 from whylate.lab.description import virtual_board
 from whylate.lab.faults.catalogue import use
 from whylate.recording.plan import RunPlan
@@ -60,7 +60,7 @@ def explained(name: str, seed: int, seconds: float, directory: Path) -> Answer:
             measure(board, request, directory, Quiet())
         finally:
             stops.end()
-    return answer_of(open_recording(directory))
+    return explain_recording(open_recording(directory))
 
 
 def main() -> None:
@@ -78,8 +78,10 @@ def main() -> None:
             if found is None:
                 sys.exit(f"{name}: nothing was late")
             unknown = sum(one.share for one in found.causes if one.cause in RIGHT)
-            blamed = [f"{one.cause} {one.detail}" for one in found.called if one.cause not in RIGHT]
-            threads = any(one.cause is Cause.THREAD for one in found.called)
+            blamed = [
+                f"{one.cause} {one.detail}" for one in found.significant if one.cause not in RIGHT
+            ]
+            threads = any(one.cause is Cause.THREAD for one in found.significant)
             wrong += threads
             print(
                 f"{name} seed {seed}: {found.episodes} late, {100 * unknown:.1f} % steal, "

@@ -93,7 +93,7 @@ def _bar(marked: Sequence[Marked]) -> str:
     own = Count.of_all(_is_first(m, c) for m, c in singles if not m.size)
     half = Count.of_all(_is_first(m, c) for m, c in singles if m.size and m.size not in DEMANDED)
     both = Count.of_all(all(c.rank in (0, 1) for c in m.causes) for m in pairs)
-    called = Count.of_all(calls_something(one) for one in clean)
+    significant = Count.of_all(calls_something(one) for one in clean)
     quiet = Count.of_all(not calls_something(one) for one in without)
     width = median([high - low for _, (low, high) in bounded]) if bounded else None
     digests = len({one.digest for one in injected})
@@ -110,9 +110,9 @@ def _bar(marked: Sequence[Marked]) -> str:
         *_of_sizes("true share inside the interval", INSIDE, told, _inside),
         ("median width of the interval", f"≤ {WIDTH}",
          "none run" if width is None else f"{width:.3f}", width is not None and width <= WIDTH),
-        ("clean runs in which a cause of the catalogue is called", f"≤ {CLEAN:.0%}", called.text(),
-         bool(called.of) and called.rate <= CLEAN),
-        ("causes that make nothing late (softirqs with PREEMPT_RT): not called", "all",
+        ("clean runs in which a cause of the catalogue is significant", f"≤ {CLEAN:.0%}",
+         significant.text(), bool(significant.of) and significant.rate <= CLEAN),
+        ("causes that make nothing late (softirqs with PREEMPT_RT): not significant", "all",
          quiet.text(), bool(quiet.of) and quiet.good == quiet.of),
         (f"unexplained at most {UNEXPLAINED:.0%} of the excess", "all", explained.text(),
          explained.good == explained.of),
@@ -178,7 +178,7 @@ def calls_something(one: Marked) -> bool:
     ]
     return any(
         names_it(pieces, "", share.cause, share.detail)
-        for share in one.called
+        for share in one.significant
         if not held_up_by_the_probe(share)
     )
 
@@ -230,7 +230,7 @@ def _confusion(marked: Sequence[Marked]) -> str:
         name = one.causes[0].name if one.causes else "(clean)"
         if one.causes and not one.causes[0].expected:
             name += " (makes nothing late)"
-        answer = one.called[0].cause if one.called else NOTHING
+        answer = one.significant[0].cause if one.significant else NOTHING
         if one.causes and one.causes[0].place == 0:
             right.setdefault(name, set()).add(answer)
         rows.setdefault(name, Counter())[answer] += 1

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from windows import PRIO, ordinary
 
-from whylate.causes.answer import Answer, answer
+from whylate.causes.answer import Answer, explain
 from whylate.recording.events import Reason, Window
 from whylate.recording.manifest import CpuAccount, Fact, Manifest, ProbeReport, RecorderReport
 from whylate.recording.plan import RunPlan
@@ -60,4 +60,4 @@ def of(count: int, late: dict[int, int], windows: Sequence[Window], **options: i
     latency = [10_000 + i % 100 for i in range(count)]
     for activation, ns in late.items():
         latency[activation] = ns
-    return answer(manifest(count), samples(latency), windows, **options)
+    return explain(manifest(count), samples(latency), windows, **options)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from whylate.causes.pieces import cut
+from whylate.causes.window.pieces import cut_window
 from whylate.recording.events import Window
 from whylate.recording.recorder.windows import WindowsWriter, read_windows
 
@@ -32,7 +32,7 @@ def told(windows: Iterable[Window], *, guest: bool) -> str:
     for window in windows:
         pieces = [
             f"{piece.cause.value} [{piece.detail}] {piece.length_ns}"
-            for piece in cut(window, guest=guest)
+            for piece in cut_window(window, guest=guest)
         ]
         where = f"cpu {window.cpu} activation {window.activation} {window.reason}"
         lines.append(f"{where} {window.latency_ns} = {' + '.join(pieces)}\n")

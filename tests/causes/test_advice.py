@@ -6,13 +6,13 @@ from importlib import resources
 
 import pytest
 
-from whylate.causes.advice import advice
-from whylate.causes.piece import Cause
+from whylate.causes.advice import load_advice
+from whylate.causes.window.piece import Cause
 
 
 @pytest.mark.parametrize("cause", list(Cause))
 def test_every_cause_has_words(cause: Cause) -> None:
-    words = advice(cause)
+    words = load_advice(cause)
     assert min(len(words.what), len(words.check), len(words.helps)) > 20
 
 

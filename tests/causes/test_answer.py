@@ -10,9 +10,9 @@ import pytest
 from answers import MS, REPORT, manifest, of, samples, window
 from rich.console import Console
 
-from whylate.causes.answer import _idle_exits, answer
+from whylate.causes.answer import _idle_exits, explain
 from whylate.causes.as_json import answer_as_json
-from whylate.causes.piece import Cause
+from whylate.causes.window.piece import Cause
 from whylate.recording.manifest import Fact, Manifest, RecorderReport
 from whylate.recording.samples import CpuSamples
 from whylate.report.page.latency import render_html
@@ -28,12 +28,12 @@ def test_the_slowest_thousandth_is_explained_and_what_is_missing_is_not_observed
     found = of(10_000, late, windows)
     assert found.population is not None
     assert (found.population.episodes, found.population.recorded) == (10, 8)
-    assert found.population.body == 50
+    assert found.population.control == 50
     shares = {(one.cause, one.detail): one.share for one in found.population.causes}
     assert shares[Cause.THREAD, "make"] == pytest.approx(0.8, abs=0.01)
     assert shares[Cause.NOT_OBSERVED, ""] == pytest.approx(0.2, abs=0.01)
     assert sum(shares.values()) == pytest.approx(1)
-    assert [story.accounted.latency_ns for story in found.worst] == [90_008, 90_007, 90_006,
+    assert [story.breakdown.latency_ns for story in found.worst] == [90_008, 90_007, 90_006,
                                                                      90_005, 90_004]  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def test_what_was_late_when_it_came_but_is_not_by_the_last_count_is_neither() ->
     early = window(5, 12_000, "tail")
     found = of(10_000, late, [early, *(window(a, 90_000) for a in late)])
     assert found.population is not None
-    assert (found.population.recorded, found.population.body) == (10, 0)
+    assert (found.population.recorded, found.population.control) == (10, 0)
 
 
 def test_a_stall_is_one_episode_however_many_activations_came_due_in_it() -> None:
@@ -50,7 +50,7 @@ def test_a_stall_is_one_episode_however_many_activations_came_due_in_it() -> Non
     latency[1000:1030] = [30 * MS - k * MS for k in range(30)]
     latency[2000] = 500_000
     overrun = range(1001, 1030)
-    found = answer(manifest(3000), samples(latency, overrun), [window(1000, 30 * MS)])
+    found = explain(manifest(3000), samples(latency, overrun), [window(1000, 30 * MS)])
     assert found.population is not None
     assert found.population.episodes == 2
     assert found.threshold_ns < 500_000
@@ -66,7 +66,7 @@ def test_of_a_run_that_a_late_activation_ended_that_one_is_explained() -> None:
     plan = msgspec.structs.replace(run.plan, workload=workload)
     latency = [late.get(i, 10_000) for i in range(1000)]
     stop = window(999, 400_000, "stop")
-    found = answer(msgspec.structs.replace(run, plan=plan), samples(latency), [stop])
+    found = explain(msgspec.structs.replace(run, plan=plan), samples(latency), [stop])
     assert (found.threshold_ns, found.threshold_name) == (200_000, "which ended the run")
     assert [story.window for story in found.worst] == [stop]
     assert found.population is not None
@@ -74,17 +74,18 @@ def test_of_a_run_that_a_late_activation_ended_that_one_is_explained() -> None:
     # One that was never ended is as any other.
     latency[999] = 10_000
     assert (
-        answer(msgspec.structs.replace(run, plan=plan), samples(latency), []).threshold_ns < 200_000
+        explain(msgspec.structs.replace(run, plan=plan), samples(latency), []).threshold_ns
+        < 200_000
     )
 
 
 def test_a_threshold_that_was_asked_for_holds_then_and_now() -> None:
     latency = [10_000] * 1000 + [60_000] * 20
-    recorded = answer(manifest(1020, threshold_ns=50_000), samples(latency), [])
+    recorded = explain(manifest(1020, threshold_ns=50_000), samples(latency), [])
     assert (recorded.threshold_ns, recorded.threshold_name) == (50_000, "as asked for")
     assert recorded.population is not None
     assert recorded.population.episodes == 20
-    now = answer(manifest(1020), samples(latency), [], threshold_ns=70_000)
+    now = explain(manifest(1020), samples(latency), [], threshold_ns=70_000)
     assert now.population is None
     assert now.why_not is not None
     assert "no activation was late" in now.why_not
@@ -92,7 +93,7 @@ def test_a_threshold_that_was_asked_for_holds_then_and_now() -> None:
 
 def test_why_there_is_no_answer_is_said() -> None:
     def said(report: RecorderReport | None) -> str:
-        found = answer(manifest(10, report), samples([1] * 10), [])
+        found = explain(manifest(10, report), samples([1] * 10), [])
         assert found.population is None
         console = Console(width=200, record=True, file=io.StringIO())
         print_answer(found, console)
@@ -154,7 +155,7 @@ def test_the_page_shows_the_causes_and_runs_nothing_of_what_a_board_says() -> No
 
 
 def test_the_page_says_why_it_cannot_say_why() -> None:
-    found = answer(manifest(10, None), samples([1] * 10), [])
+    found = explain(manifest(10, None), samples([1] * 10), [])
     page = render_html(*summarised(), found)
     assert "Why it was late" in page
     assert "--no-recorder" in page

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 from golden_windows import FOLDER, told
 
-from whylate.causes.piece import Cause
-from whylate.causes.pieces import cut
+from whylate.causes.window.piece import Cause
+from whylate.causes.window.pieces import cut_window
 from whylate.recording.recorder.windows import read_windows
 
 NAMES = sorted(path.name for path in FOLDER.iterdir())
@@ -24,7 +24,7 @@ def test_recorded_windows_are_cut_as_before(name: str) -> None:
 def test_their_pieces_are_in_order_and_sum_to_the_latency(name: str) -> None:
     found = set()
     for window in read_windows(FOLDER / name):
-        pieces = cut(window, guest="guest" in name)
+        pieces = cut_window(window, guest="guest" in name)
         assert pieces[0].start_ns == window.due_ns
         assert pieces[-1].end_ns == window.run_ns
         assert all(a.end_ns == b.start_ns for a, b in pairwise(pieces))

@@ -6,7 +6,7 @@ import time
 
 from windows import PID, event, switch, window
 
-from whylate.causes.pieces import cut
+from whylate.causes.window.pieces import cut_window
 from whylate.recording.events import Event, Kind, Window
 
 
@@ -27,7 +27,7 @@ def of_everything(count: int) -> Window:
 
 def cpu_s(made: Window) -> float:
     began = time.process_time()
-    pieces = cut(made)
+    pieces = cut_window(made)
     assert sum(piece.length_ns for piece in pieces) == made.latency_ns
     return time.process_time() - began
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whylate.causes.import_answer import Imported, answer_of_import
+from whylate.causes.traces.explain_import import Imported, explain_import
 from whylate.recording.traces.watch import Watch
 
 DATA = Path(__file__).parents[1] / "recording/traces/data"
@@ -20,16 +20,16 @@ def _without(*tracepoints: bytes, name: str = "trace-cmd.txt") -> Imported:
         for line in (DATA / name).read_bytes().splitlines(keepends=True)
         if not any(b" " + one in line for one in tracepoints)
     ]
-    return answer_of_import(io.BytesIO(b"".join(lines)), "t", WATCH, threshold_ns=1)
+    return explain_import(io.BytesIO(b"".join(lines)), "t", WATCH, threshold_ns=1)
 
 
 def _lacks(found: Imported) -> str:
-    return "\n".join(f"{one.what}: {one.so}" for one in found.lacks)
+    return "\n".join(f"{one.what}: {one.so}" for one in found.list_missing_data)
 
 
 def _causes(found: Imported) -> set[str]:
     assert found.answer.population is not None
-    return {one.cause.value for one in found.answer.population.causes if one.in_tail > 0}
+    return {one.cause.value for one in found.answer.population.causes if one.in_late > 0}
 
 
 def test_a_trace_with_all_of_it_lacks_neither_interrupts_nor_softirqs() -> None:
@@ -70,17 +70,17 @@ def test_timers_that_nobody_saw_start_are_counted_from_their_interrupt() -> None
 
 def test_without_wakings_the_wakeup_is_taken_and_that_is_said() -> None:
     lines = (DATA / "trace-cmd.txt").read_bytes().replace(b"sched_waking: ", b"sched_wakeup: ")
-    found = answer_of_import(io.BytesIO(lines), "t", WATCH, threshold_ns=1)
+    found = explain_import(io.BytesIO(lines), "t", WATCH, threshold_ns=1)
     assert "taken at sched_wakeup" in _lacks(found)
     assert found.answer.population is not None
 
 
 def test_what_was_overwritten_or_cut_off_is_said() -> None:
     text = (DATA / "ftrace.txt").read_bytes()
-    found = answer_of_import(io.BytesIO(text[:-20]), "t", WATCH, threshold_ns=1)
+    found = explain_import(io.BytesIO(text[:-20]), "t", WATCH, threshold_ns=1)
     assert "the file was cut" in _lacks(found)
     assert "rounded" in _lacks(found)
     lines = [line for line in text.splitlines() if b"entries-in-buffer" not in line]
     lines.insert(0, b"# entries-in-buffer/entries-written: 100/5000   #P:2\n")
-    found = answer_of_import(io.BytesIO(b"\n".join(lines)), "t", WATCH, threshold_ns=1)
+    found = explain_import(io.BytesIO(b"\n".join(lines)), "t", WATCH, threshold_ns=1)
     assert "4,900 events before the first one" in _lacks(found)

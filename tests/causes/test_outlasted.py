@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from windows import DUE, PID, PRIO, event, switch, window
 
-from whylate.causes.outlasted import BY_SUMS
-from whylate.causes.piece import Cause
-from whylate.causes.pieces import cut
+from whylate.causes.window.piece import Cause
+from whylate.causes.window.pieces import cut_window
+from whylate.causes.window.running_sums import BY_SUMS
 from whylate.recording.events import Kind, Window
 
 MS = 1_000_000
@@ -33,7 +33,7 @@ def stalled(*sums: int) -> Window:
 
 
 def lost(one: Window) -> list[tuple[str, str, int]]:
-    return [(piece.cause.value, piece.detail, piece.length_ns) for piece in cut(one)
+    return [(piece.cause.value, piece.detail, piece.length_ns) for piece in cut_window(one)
             if piece.end_ns <= DUE + 6 * MS]  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def test_without_evidence_it_was_not_observed(sums: tuple[int, ...]) -> None:
 @given(st.lists(st.integers(0, 20 * MS), min_size=6, max_size=6))
 def test_whatever_the_sums_say_the_pieces_fill_the_window(sums: list[int]) -> None:
     one = stalled(*sums)
-    pieces = cut(one)
+    pieces = cut_window(one)
     assert pieces[0].start_ns == one.due_ns
     assert all(a.end_ns == b.start_ns for a, b in pairwise(pieces))
     assert pieces[-1].end_ns == one.run_ns

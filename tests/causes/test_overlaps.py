@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from app_runs import MS, app_manifest, woken_cpu_series
-from whylate.causes.answer import answer
-from whylate.causes.episodes import episodes
-from whylate.causes.piece import Cause, Piece
-from whylate.causes.population import Accounted
+from whylate.causes.answer import explain
+from whylate.causes.episodes import merge_episodes
+from whylate.causes.population import Breakdown
+from whylate.causes.window.piece import Cause, Piece
 from whylate.recording.events import Event, Kind, Window
 
 
-def waited(due_ns: int, run_ns: int, *causes: tuple[Cause, int], cpu: int = 0) -> Accounted:
+def waited(due_ns: int, run_ns: int, *causes: tuple[Cause, int], cpu: int = 0) -> Breakdown:
     """Return an activation whose pieces end at these times."""
     pieces, at = [], due_ns
     for cause, until in causes:
         pieces.append(Piece(at, until, cause))
         at = until
-    return Accounted(cpu, due_ns, due_ns, run_ns - due_ns, tuple(pieces) or None)
+    return Breakdown(cpu, due_ns, due_ns, run_ns - due_ns, tuple(pieces) or None)
 
 
-def told(one: Accounted) -> list[tuple[int, int, Cause]]:
+def told(one: Breakdown) -> list[tuple[int, int, Cause]]:
     return [(piece.start_ns, piece.end_ns, piece.cause) for piece in one.pieces or ()]
 
 
 def test_what_overlaps_is_told_by_the_one_that_was_due_first() -> None:
     first = waited(100, 400, (Cause.INTERRUPT, 300), (Cause.SCHEDULING, 400))
     second = waited(200, 600, (Cause.UNEXPLAINED, 350), (Cause.THREAD, 600))
-    (found,) = episodes([second, first])
+    (found,) = merge_episodes([second, first])
     assert told(found) == [(100, 300, Cause.INTERRUPT), (300, 400, Cause.SCHEDULING),
                            (400, 600, Cause.THREAD)]  # fmt: skip
     assert (found.due_ns, found.latency_ns, found.activation) == (100, 500, 200)
@@ -37,21 +37,21 @@ def test_what_lies_within_another_adds_nothing() -> None:
     long = waited(100, 900, (Cause.INTERRUPT, 900))
     inside = waited(200, 300, (Cause.THREAD, 300))
     later = waited(800, 950, (Cause.LOCK, 950))
-    (found,) = episodes([long, inside, later])
+    (found,) = merge_episodes([long, inside, later])
     assert told(found) == [(100, 900, Cause.INTERRUPT), (900, 950, Cause.LOCK)]
 
 
 def test_those_that_do_not_overlap_and_those_of_other_cpus_are_apart() -> None:
     late = [waited(100, 200), waited(200, 300), waited(150, 250, cpu=1)]
-    assert {(one.cpu, one.due_ns, one.latency_ns) for one in episodes(late)} == {
+    assert {(one.cpu, one.due_ns, one.latency_ns) for one in merge_episodes(late)} == {
         (0, 100, 100), (0, 200, 100), (1, 150, 100)
     }  # fmt: skip
 
 
 def test_the_part_of_which_nothing_was_recorded_is_not_observed() -> None:
-    (found,) = episodes([waited(100, 400), waited(200, 600, (Cause.THREAD, 600))])
+    (found,) = merge_episodes([waited(100, 400), waited(200, 600, (Cause.THREAD, 600))])
     assert told(found) == [(100, 400, Cause.NOT_OBSERVED), (400, 600, Cause.THREAD)]
-    (nothing,) = episodes([waited(100, 400), waited(200, 600)])
+    (nothing,) = merge_episodes([waited(100, 400), waited(200, 600)])
     assert nothing.pieces is None
     assert nothing.latency_ns == 500
 
@@ -74,7 +74,7 @@ def test_a_stall_of_three_threads_is_one_late_episode_of_the_run() -> None:
     cpu_series = woken_cpu_series(due_ns, latency_ns, pid)
     windows = [stalled(1000 + k, 302 + k, (501 + k) * MS + 7, 510 * MS + 7) for k in range(3)]
     manifest = app_manifest([cpu_series], names={302: "pacer"})
-    found = answer(manifest, [cpu_series], windows, threshold_ns=MS)
+    found = explain(manifest, [cpu_series], windows, threshold_ns=MS)
     assert found.population is not None
     assert (found.population.episodes, found.population.recorded) == (1, 1)
     assert found.population.excess_ns == 9 * MS
@@ -90,7 +90,7 @@ def test_the_story_of_an_episode_is_of_what_was_recorded_of_it() -> None:
     cpu_series = woken_cpu_series(due_ns, latency_ns, [301] * 1000 + [302, 303, 302])
     windows = [stalled(1001, 303, 502 * MS + 7, 510 * MS + 7),
                stalled(1002, 302, 700 * MS + 7, 704 * MS + 7)]  # fmt: skip
-    found = answer(
-        app_manifest([cpu_series], names={}), [cpu_series], windows, threshold_ns=MS, stories=1
+    found = explain(
+        app_manifest([cpu_series], names={}), [cpu_series], windows, threshold_ns=MS, worst=1
     )
-    assert [one.accounted.activation for one in found.worst] == [1001]
+    assert [one.breakdown.activation for one in found.worst] == [1001]

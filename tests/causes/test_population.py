@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from whylate.causes.piece import Cause, Piece, Stage
-from whylate.causes.population import Accounted, NoExcessError, population
+from whylate.causes.population import Breakdown, NoExcessError, locate_shares
+from whylate.causes.window.piece import Cause, Piece, Stage
 
 MS = 1_000_000
 SECOND = 1000 * MS
 
 
 def activation(number: int, spent: dict[tuple[Cause, str], int] | None, cpu: int = 0,
-               latency_ns: int = 0) -> Accounted:  # fmt: skip
+               latency_ns: int = 0) -> Breakdown:  # fmt: skip
     """An activation of a thread that is due every millisecond, and what it spent."""
     due = number * MS
     pieces, at = [], due
     for (cause, detail), ns in (spent or {}).items():
         pieces.append(Piece(at, at + ns, cause, detail, Stage.RUNNABLE))
         at += ns
-    return Accounted(cpu, number, due, latency_ns or at - due, None if spent is None else
+    return Breakdown(cpu, number, due, latency_ns or at - due, None if spent is None else
                      tuple(pieces))  # fmt: skip
 
 
@@ -31,28 +31,28 @@ TICK = Cause.INTERRUPT, "local_timer"
 
 def test_what_ordinary_activations_spend_too_is_no_excess() -> None:
     late = [activation(i * 100, {TICK: 3_000, SOFTIRQ: 60_000, THREAD: 20_000}) for i in range(100)]
-    body = [activation(i * 100 + 50, {TICK: 3_000}) for i in range(100)]
-    result = population(late, body, 0, 10 * SECOND)
+    control = [activation(i * 100 + 50, {TICK: 3_000}) for i in range(100)]
+    result = locate_shares(late, control, 0, 10 * SECOND)
     shares = {(one.cause, one.detail): one for one in result.causes}
     assert shares[SOFTIRQ].share == pytest.approx(0.75)
     assert shares[THREAD].share == pytest.approx(0.25)
     assert shares[TICK].share == pytest.approx(0)
     assert sum(one.share for one in result.causes) == pytest.approx(1)
-    assert [(one.cause, one.detail) for one in result.called] == [SOFTIRQ, THREAD]
-    assert shares[TICK].in_tail == shares[TICK].in_body == 1
-    assert shares[SOFTIRQ].in_body == 0
+    assert [(one.cause, one.detail) for one in result.significant] == [SOFTIRQ, THREAD]
+    assert shares[TICK].in_late == shares[TICK].in_control == 1
+    assert shares[SOFTIRQ].in_control == 0
     assert shares[SOFTIRQ].mean_ns == pytest.approx(60_000)
 
 
 def test_each_cpu_has_its_own_ordinary_activations() -> None:
     late = [activation(i * 100, {TICK: 3_000 + cpu * 4_000, SOFTIRQ: 10_000}, cpu)
             for i in range(50) for cpu in (0, 1)]  # fmt: skip
-    body = [activation(i * 100 + 50, {TICK: 3_000 + cpu * 4_000}, cpu)
+    control = [activation(i * 100 + 50, {TICK: 3_000 + cpu * 4_000}, cpu)
             for i in range(50) for cpu in (0, 1)]  # fmt: skip
-    result = population(late, body, 0, 5 * SECOND)
+    result = locate_shares(late, control, 0, 5 * SECOND)
     assert result.causes[0].share == pytest.approx(1)
     # A CPU without any ordinary one of its own takes those of all.
-    without = population(late, [one for one in body if one.cpu == 0], 0, 5 * SECOND)
+    without = locate_shares(late, [one for one in control if one.cpu == 0], 0, 5 * SECOND)
     assert sum(one.share for one in without.causes) == pytest.approx(1)
     assert without.causes[0].share < 0.9
 
@@ -60,8 +60,8 @@ def test_each_cpu_has_its_own_ordinary_activations() -> None:
 def test_what_was_not_recorded_stays_in_the_denominator_whole() -> None:
     late = [activation(i * 100, {TICK: 3_000, SOFTIRQ: 27_000}) for i in range(50)]
     late += [activation(i * 100 + 7, None, latency_ns=30_000) for i in range(50)]
-    body = [activation(i * 100 + 50, {TICK: 3_000}) for i in range(50)]
-    result = population(late, body, 0, 5 * SECOND)
+    control = [activation(i * 100 + 50, {TICK: 3_000}) for i in range(50)]
+    result = locate_shares(late, control, 0, 5 * SECOND)
     shares = {one.cause: one.share for one in result.causes}
     assert shares[Cause.NOT_OBSERVED] == pytest.approx(0.5)
     assert shares[Cause.SOFTIRQ] == pytest.approx(0.5)
@@ -71,19 +71,19 @@ def test_what_was_not_recorded_stays_in_the_denominator_whole() -> None:
 
 def test_a_few_episodes_call_nothing() -> None:
     late = [activation(i * 1000, {SOFTIRQ: 90_000}) for i in range(3)]
-    result = population(late, [], 0, 10 * SECOND)
+    result = locate_shares(late, [], 0, 10 * SECOND)
     assert result.causes[0].share == pytest.approx(1)
     assert result.causes[0].low is None
-    assert result.called == []
+    assert result.significant == []
     with pytest.raises(ValueError, match="at least one"):
-        population([], [], 0, SECOND)
+        locate_shares([], [], 0, SECOND)
 
 
 def test_an_interval_has_at_least_what_the_events_resolve() -> None:
     # All alike: what is drawn never varies, and still no event is stamped to the nanosecond.
     late = [activation(i * 100, {TICK: 3_000, SOFTIRQ: 50_000}) for i in range(100)]
-    body = [activation(i * 100 + 50, {TICK: 3_000}) for i in range(100)]
-    result = population(late, body, 0, 10 * SECOND)
+    control = [activation(i * 100 + 50, {TICK: 3_000}) for i in range(100)]
+    result = locate_shares(late, control, 0, 10 * SECOND)
     (softirq,) = (one for one in result.causes if one.cause is Cause.SOFTIRQ)
     assert softirq.low == pytest.approx(1 - 2_000 / 50_000)
     assert softirq.high == pytest.approx(1 + 2_000 / 50_000)
@@ -91,17 +91,17 @@ def test_an_interval_has_at_least_what_the_events_resolve() -> None:
 
 def test_what_whylate_took_itself_is_not_called() -> None:
     late = [activation(i * 100, {(Cause.RECORDING, "its stack"): 50_000}) for i in range(100)]
-    assert population(late, [], 0, 10 * SECOND).called == []
+    assert locate_shares(late, [], 0, 10 * SECOND).significant == []
 
 
 def test_a_share_that_is_sure_but_of_no_size_is_not_called() -> None:
     late = [activation(i * 100, {SOFTIRQ: 300}) for i in range(100)]
-    assert population(late, [], 0, 10 * SECOND).called == []
+    assert locate_shares(late, [], 0, 10 * SECOND).significant == []
 
 
 def test_more_causes_than_anyone_reads_are_summed_up() -> None:
     late = [activation(i * 10, {(Cause.THREAD, f"t{i}"): 1000 + i}) for i in range(500)]
-    result = population(late, [], 0, 5 * SECOND)
+    result = locate_shares(late, [], 0, 5 * SECOND)
     assert len(result.causes) < 250
     assert sum(one.share for one in result.causes) == pytest.approx(1)
 
@@ -118,8 +118,8 @@ def test_the_interval_holds_the_true_share_as_often_as_it_says() -> None:
             # True shares: .5 * 60 / (.5 * 60 + .5 * 30) = 2/3.
             size = rng.exponential(60_000 if cause == SOFTIRQ else 30_000)
             late.append(activation(int(rng.integers(0, 60_000)), {TICK: 3_000, cause: int(size)}))
-        body = [activation(i * 600, {TICK: int(rng.exponential(3_000))}) for i in range(100)]
-        result = population(late, body, 0, 60 * SECOND)
+        control = [activation(i * 600, {TICK: int(rng.exponential(3_000))}) for i in range(100)]
+        result = locate_shares(late, control, 0, 60 * SECOND)
         share = next(one for one in result.causes if one.cause is Cause.SOFTIRQ)
         assert share.low is not None
         assert share.high is not None
@@ -130,8 +130,8 @@ def test_the_interval_holds_the_true_share_as_often_as_it_says() -> None:
 
 def test_what_was_late_and_took_no_longer_than_the_ordinary_has_no_shares() -> None:
     late = [activation(i * 100, {TICK: 3_000}) for i in range(5)]
-    body = [activation(i * 100 + 50, {TICK: 9_000}) for i in range(5)]
+    control = [activation(i * 100 + 50, {TICK: 9_000}) for i in range(5)]
     with pytest.raises(NoExcessError):
-        population(late, body, 0, SECOND)
+        locate_shares(late, control, 0, SECOND)
     with pytest.raises(NoExcessError):
-        population([activation(1, {}, latency_ns=0)], [], 0, SECOND)
+        locate_shares([activation(1, {}, latency_ns=0)], [], 0, SECOND)

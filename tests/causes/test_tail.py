@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whylate.causes import tail as tail_module
 from whylate.causes.answer import Answer
-from whylate.causes.piece import Cause, Piece
-from whylate.causes.tail import FIRST_LATE, MOST_LATE, Tail
+from whylate.causes.traces import tail as tail_module
+from whylate.causes.traces.tail import FIRST_LATE, MOST_LATE, Tail
+from whylate.causes.window.piece import Cause, Piece
 from whylate.recording.activation import Activation, Leg, Waker, Woken
 from whylate.recording.events import Reason, Window
 from whylate.recording.traces.cutout import CutOut
@@ -75,11 +75,11 @@ def test_shares_are_those_of_all_late_ones_and_the_worst_are_told() -> None:
     found = _answer(_fed(latencies), stories=3)
     assert found.population is not None
     assert found.population.episodes == 50
-    assert 1900 < found.population.body <= 2000
-    called = found.population.called
-    assert [(one.cause, one.detail) for one in called] == [(Cause.THREAD, "make")]
-    assert [one.accounted.latency_ns for one in found.worst] == [139_000, 138_000, 137_000]
-    assert all(one.window.run_ns - one.window.due_ns == one.accounted.latency_ns
+    assert 1900 < found.population.control <= 2000
+    significant = found.population.significant
+    assert [(one.cause, one.detail) for one in significant] == [(Cause.THREAD, "make")]
+    assert [one.breakdown.latency_ns for one in found.worst] == [139_000, 138_000, 137_000]
+    assert all(one.window.run_ns - one.window.due_ns == one.breakdown.latency_ns
                for one in found.worst)  # fmt: skip
 
 
@@ -97,15 +97,15 @@ def test_more_late_ones_than_can_be_kept_raise_the_threshold_and_say_so(
 def test_what_stays_in_memory_is_bounded_however_many_are_late() -> None:
     tail = _fed([5000 + index for index in range(30_000)], threshold_ns=1)
     assert len(tail._late) == tail_module.MOST_LATE
-    assert len(tail._worst) == tail_module.MOST_STORIES
-    assert len(tail._body) == tail_module.BODY
+    assert len(tail._worst) == tail_module.MOST_WORST
+    assert len(tail._body) == tail_module.CONTROLS
 
 
 def test_the_body_is_drawn_evenly_from_all_of_the_trace() -> None:
     tail = _fed(range(20_000))
-    numbers = [accounted.activation for _, accounted in tail._body]
+    numbers = [breakdown.activation for _, breakdown in tail._body]
     assert 9500 < np.mean(numbers) < 10_500
-    assert len(set(numbers)) == tail_module.BODY
+    assert len(set(numbers)) == tail_module.CONTROLS
 
 
 def test_late_ones_that_overlap_on_a_cpu_are_one_episode_and_on_two_cpus_two() -> None:
@@ -116,7 +116,7 @@ def test_late_ones_that_overlap_on_a_cpu_are_one_episode_and_on_two_cpus_two() -
     found = _answer(tail)
     assert found.population is not None
     assert found.population.episodes == 3
-    assert [one.accounted.latency_ns for one in found.worst] == [90_000, 60_000, 40_000]
+    assert [one.breakdown.latency_ns for one in found.worst] == [90_000, 60_000, 40_000]
 
 
 def test_very_many_pieces_are_summed_up_by_cause() -> None:

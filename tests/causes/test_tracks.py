@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from windows import DUE, PID, event, ordinary, switch, window
 
-from whylate.causes.tracks import Span, Track, What, began_ns, cpus_of, spans
+from whylate.causes.window.tracks import Span, SpanKind, Track, began_ns, cpus_of, cut_spans
 from whylate.recording.events import Event, Kind, Window
 
 
 def shown(one: Window, cpu: int = 0, end: int = 1000) -> list[tuple[int, int, str, str]]:
     return [
         (span.start_ns - DUE, span.end_ns - DUE, span.track.value, span.name)
-        for span in spans(one, cpu, began_ns(one, cpu), DUE + end)
+        for span in cut_spans(one, cpu, began_ns(one, cpu), DUE + end)
     ]
 
 
@@ -44,8 +44,8 @@ def test_softirqs_and_locks_have_tracks_of_their_own() -> None:
 def test_the_measured_thread_and_idle_are_told_from_others() -> None:
     one = window(switch(-400, 0, "swapper/0"), switch(100, 20, "make", prev=0),
                  switch(300, PID, "whylate", prev=20), run=400)  # fmt: skip
-    what = [span.what for span in spans(one, 0, DUE - 400, DUE + 400)]
-    assert what == [What.IDLE, What.THREAD, What.MEASURED]
+    what = [span.what for span in cut_spans(one, 0, DUE - 400, DUE + 400)]
+    assert what == [SpanKind.IDLE, SpanKind.THREAD, SpanKind.MEASURED]
 
 
 def test_two_turns_of_one_thread_are_two_spans() -> None:
@@ -55,9 +55,9 @@ def test_two_turns_of_one_thread_are_two_spans() -> None:
 
 def test_what_was_not_observed_is_not_shown_as_if_it_was() -> None:
     one = replace(ordinary(), observed_ns=DUE + 110)
-    found = spans(one, 0, began_ns(one, 0), DUE + 1000)
+    found = cut_spans(one, 0, began_ns(one, 0), DUE + 1000)
     first = [span for span in found if span.start_ns < DUE + 110]
-    assert [(span.what, span.end_ns - DUE) for span in first] == [(What.UNKNOWN, 110)]
+    assert [(span.what, span.end_ns - DUE) for span in first] == [(SpanKind.UNKNOWN, 110)]
 
 
 def test_an_nmi_lies_over_what_it_interrupted() -> None:
@@ -88,7 +88,7 @@ def test_spans_of_a_track_never_overlap_and_threads_leave_no_gap(
 ) -> None:
     one = window(*sorted(events, key=lambda other: other.time_ns), run=1000, observed=observed)
     start = began_ns(one, cpu)
-    found = spans(one, cpu, start, DUE + 1000)
+    found = cut_spans(one, cpu, start, DUE + 1000)
     for track in Track:
         at = start
         for span in [span for span in found if span.track is track]:

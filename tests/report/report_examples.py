@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from whylate.causes.answer import Answer, answer, answer_of, stories_of
+from whylate.causes.answer import Answer, explain, explain_recording, read_activations
 from whylate.recording.manifest import (
     Change,
     CpuAccount,
@@ -239,7 +239,7 @@ def recorded_run() -> tuple[Summary, Manifest, list[CpuSamples], Answer]:
     """A recording of a virtual board on which three injected faults acted, with its answer."""
     recording = open_recording(RECORDED)
     summary = summarize(recording.samples, recording.manifest, "runs/recorded")
-    return summary, recording.manifest, recording.samples, answer_of(recording)
+    return summary, recording.manifest, recording.samples, explain_recording(recording)
 
 
 def hostile_answer() -> Answer:
@@ -248,9 +248,9 @@ def hostile_answer() -> Answer:
     windows = [
         replace(story.window, events=tuple(replace(one, name=HOSTILE, stack=(HOSTILE,) * 3)
                                            for one in story.window.events))
-        for story in stories_of(recording)
+        for story in read_activations(recording)
     ]  # fmt: skip
-    return answer(recording.manifest, recording.samples, windows)
+    return explain(recording.manifest, recording.samples, windows)
 
 
 HOSTILE = (

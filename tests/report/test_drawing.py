@@ -9,10 +9,10 @@ from itertools import pairwise
 import pytest
 from report_examples import RECORDED
 
-from whylate.causes.answer import Story, answer_of, stories_of
-from whylate.causes.piece import Cause
-from whylate.causes.pieces import cut
-from whylate.causes.population import Accounted
+from whylate.causes.answer import TracedActivation, explain_recording, read_activations
+from whylate.causes.population import Breakdown
+from whylate.causes.window.piece import Cause
+from whylate.causes.window.pieces import cut_window
 from whylate.recording.events import Event, Kind, Window
 from whylate.recording.reader import open_recording
 from whylate.report.page.activation import BLOCK, HEAD, MOST_BLOCKS, ROW, Block, Drawing, drawing
@@ -21,10 +21,10 @@ DUE = 50_000_000
 PID = 7
 
 
-def story(window: Window) -> Story:
-    pieces = tuple(cut(window))
-    one = Accounted(window.cpu, window.activation, window.due_ns, window.latency_ns, pieces)
-    return Story(one, window)
+def story(window: Window) -> TracedActivation:
+    pieces = tuple(cut_window(window))
+    one = Breakdown(window.cpu, window.activation, window.due_ns, window.latency_ns, pieces)
+    return TracedActivation(one, window)
 
 
 def window(events: Sequence[Event], run: int = 1_000_000, cpu: int = 0) -> Window:
@@ -158,7 +158,9 @@ def test_the_axis_begins_at_due_and_has_a_few_round_steps() -> None:
 
 def test_a_window_of_which_nothing_was_observed_is_drawn_as_that() -> None:
     one = replace(window([]), observed_ns=DUE + 1_000_000)
-    found = drawing(Story(Accounted(0, 3, DUE, 1_000_000, None), one), "", lambda cause, _: cause)
+    found = drawing(
+        TracedActivation(Breakdown(0, 3, DUE, 1_000_000, None), one), "", lambda cause, _: cause
+    )
     assert [block.colour for block in row(found, "pieces")] == ["not observed"]
     assert [block.name for block in row(found, "threads")] == ["not recorded"]
 
@@ -172,8 +174,8 @@ def test_times_that_no_clock_has_are_drawn_without_harm() -> None:
 
 def test_every_recorded_window_can_be_drawn() -> None:
     recording = open_recording(RECORDED)
-    found = [drawing(one, "", lambda *_: "x") for one in stories_of(recording)]
+    found = [drawing(one, "", lambda *_: "x") for one in read_activations(recording)]
     assert len(found) > 100
     for one in found:
         assert all(0 <= b.x <= 100 and b.x + b.width <= 100.2 for b in one.blocks)
-    assert len(answer_of(recording).worst) == 5
+    assert len(explain_recording(recording).worst) == 5

@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 from report_examples import HOSTILE, RECORDED
 
-from whylate.causes.answer import Story, stories_of
-from whylate.causes.pieces import cut
-from whylate.causes.population import Accounted
+from whylate.causes.answer import TracedActivation, read_activations
+from whylate.causes.population import Breakdown
+from whylate.causes.window.pieces import cut_window
 from whylate.quantities import format_ns
 from whylate.recording.events import Event, Kind, Window
 from whylate.recording.reader import open_recording
@@ -44,19 +44,19 @@ FLOWS = """
     join track t on a.track_id = t.id join track p on t.parent_id = p.id"""
 
 
-def written(path: Path, stories: Sequence[Story]) -> bytes:
+def written(path: Path, stories: Sequence[TracedActivation]) -> bytes:
     write_perfetto(path, lambda: stories)
     return path.read_bytes()
 
 
 @pytest.fixture(scope="module")
-def stories() -> list[Story]:
-    return list(stories_of(open_recording(RECORDED)))
+def stories() -> list[TracedActivation]:
+    return list(read_activations(open_recording(RECORDED)))
 
 
 @pytest.fixture(scope="module")
 def processor(
-    browser: Browser, stories: list[Story], tmp_path_factory: pytest.TempPathFactory
+    browser: Browser, stories: list[TracedActivation], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[TraceProcessor]:
     trace = written(tmp_path_factory.mktemp("trace") / "windows.pftrace", stories)
     with loaded(browser, trace) as found:
@@ -71,7 +71,7 @@ def test_it_is_read_without_a_complaint(processor: TraceProcessor) -> None:
 
 
 def test_every_activation_is_there_with_pieces_that_fill_it(
-    processor: TraceProcessor, stories: list[Story]
+    processor: TraceProcessor, stories: list[TracedActivation]
 ) -> None:
     rows = [row for row in processor.rows(SLICES) if str(row[4]).startswith("activations")]
     outer = {(at, cpu): dur for at, dur, _, depth, _, cpu, _ in rows if depth == 0}
@@ -83,7 +83,7 @@ def test_every_activation_is_there_with_pieces_that_fill_it(
             inner[begin, cpu][name] += dur
     assert len(outer) == len(stories)
     for story in stories:
-        one = story.accounted
+        one = story.breakdown
         key = one.due_ns, f"CPU {one.cpu}"
         assert outer[key] == one.latency_ns
         wanted: Counter[str] = Counter()
@@ -112,7 +112,7 @@ def test_what_ran_is_named_on_its_cpu_and_level(processor: TraceProcessor) -> No
 
 
 def test_moments_are_where_they_were_and_an_arrow_leads_from_waking_to_switch(
-    processor: TraceProcessor, stories: list[Story]
+    processor: TraceProcessor, stories: list[TracedActivation]
 ) -> None:
     moments = {(name, at) for at, _, name, _, track, _, _ in processor.rows(SLICES)
                if track == "moments"}  # fmt: skip
@@ -127,7 +127,7 @@ def test_moments_are_where_they_were_and_an_arrow_leads_from_waking_to_switch(
 
 
 def test_windows_that_overlap_are_drawn_once(
-    browser: Browser, stories: list[Story], tmp_path: Path
+    browser: Browser, stories: list[TracedActivation], tmp_path: Path
 ) -> None:
     """One again as it is, and one that was due in it: what ran stays as it was."""
     once = stories[0]
@@ -144,14 +144,14 @@ def test_windows_that_overlap_are_drawn_once(
     assert [row[:6] for row in rows if row[4] in ran] == [row[:6] for row in alone if row[4] in ran]
 
 
-def _story(window: Window) -> Story:
-    pieces = tuple(cut(window))
-    return Story(Accounted(window.cpu, window.activation, window.due_ns, window.latency_ns, pieces),
-                 window)  # fmt: skip
+def _story(window: Window) -> TracedActivation:
+    pieces = tuple(cut_window(window))
+    breakdown = Breakdown(window.cpu, window.activation, window.due_ns, window.latency_ns, pieces)
+    return TracedActivation(breakdown, window)
 
 
 def test_a_waking_from_another_cpu_is_drawn_there(
-    browser: Browser, stories: list[Story], tmp_path: Path
+    browser: Browser, stories: list[TracedActivation], tmp_path: Path
 ) -> None:
     window = next(s.window for s in stories if s.window.cpu == 0 and s.window.waking_ns is not None)
     assert window.waking_ns is not None
@@ -171,7 +171,7 @@ def test_a_waking_from_another_cpu_is_drawn_there(
 
 
 def test_what_a_cpus_own_window_says_comes_before_what_another_does(
-    browser: Browser, stories: list[Story], tmp_path: Path
+    browser: Browser, stories: list[TracedActivation], tmp_path: Path
 ) -> None:
     """The first window has a switch on the CPU of the second: it adds nothing there."""
     first = next(story.window for story in stories if story.window.cpu == 0)
@@ -188,7 +188,9 @@ def test_what_a_cpus_own_window_says_comes_before_what_another_does(
     assert per_cpu[0] == per_cpu[1]
 
 
-def test_hostile_names_are_names(browser: Browser, stories: list[Story], tmp_path: Path) -> None:
+def test_hostile_names_are_names(
+    browser: Browser, stories: list[TracedActivation], tmp_path: Path
+) -> None:
     window = stories[0].window
     events = tuple(replace(event, name=HOSTILE + "\ud800") for event in window.events)
     with loaded(browser, written(tmp_path / "x", [_story(replace(window, events=events))])) as it:
@@ -197,16 +199,18 @@ def test_hostile_names_are_names(browser: Browser, stories: list[Story], tmp_pat
     assert not any("\x1b" in name or "\u202e" in name for name in names)
 
 
-def test_times_that_no_clock_has_do_not_stop_it(stories: list[Story], tmp_path: Path) -> None:
+def test_times_that_no_clock_has_do_not_stop_it(
+    stories: list[TracedActivation], tmp_path: Path
+) -> None:
     window = stories[0].window
     events = (Event(-(1 << 63), 0, Kind.SWITCH, 5, "x"), Event((1 << 63) - 1, 0, Kind.IDLE_ENTRY))
     write_perfetto(tmp_path / "x", lambda: [_story(replace(window, events=events))])
 
 
 def test_of_too_many_the_worst_are_written_and_the_rest_counted(
-    stories: list[Story], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stories: list[TracedActivation], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    worst = sorted(stories, key=lambda story: -story.accounted.latency_ns)
+    worst = sorted(stories, key=lambda story: -story.breakdown.latency_ns)
     assert worst[:3] != stories[:3]
     room = sum(len(story.window.events) for story in worst[:3])
     monkeypatch.setattr(perfetto, "MOST_EVENTS", room)
@@ -214,13 +218,15 @@ def test_of_too_many_the_worst_are_written_and_the_rest_counted(
     assert (found.windows, found.left_out) == (3, len(stories) - 3)
     text = (tmp_path / "x").read_bytes()
     for story in worst[:3]:
-        assert f"late, {format_ns(story.accounted.latency_ns)}".encode() in text
+        assert f"late, {format_ns(story.breakdown.latency_ns)}".encode() in text
 
 
-def test_a_file_that_failed_is_not_left_behind(stories: list[Story], tmp_path: Path) -> None:
+def test_a_file_that_failed_is_not_left_behind(
+    stories: list[TracedActivation], tmp_path: Path
+) -> None:
     calls: list[int] = []
 
-    def failing() -> Iterable[Story]:
+    def failing() -> Iterable[TracedActivation]:
         calls.append(1)
         yield from stories[:3]
         if len(calls) == 2:

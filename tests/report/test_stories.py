@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from whylate.causes.piece import Cause, Piece
+from whylate.causes.window.piece import Cause, Piece
 from whylate.report.terminal.causes import told
 
 

@@ -15,8 +15,8 @@ import pytest
 from numpy.typing import NDArray
 
 from c_programs import FLAGS
-from whylate.causes.answer import answer_of
-from whylate.causes.pieces import cut
+from whylate.causes.answer import explain_recording
+from whylate.causes.window.pieces import cut_window
 from whylate.recording.reader import Recording, open_recording
 from whylate.recording.recorder.windows import read_windows
 from whylate.recording.samples import CpuSamples
@@ -162,10 +162,10 @@ def test_what_was_recorded_is_explained_by_the_same_accounting(paced: Any) -> No
         assert rows[window.cpu, window.activation] == (
             window.pid, window.due_ns, window.latency_ns
         )  # fmt: skip
-        pieces = cut(window)
+        pieces = cut_window(window)
         assert sum(piece.length_ns for piece in pieces) == max(window.latency_ns, 0)
     assert {window.pid for window in windows} <= set(woken(recording))
-    found = answer_of(recording)
+    found = explain_recording(recording)
     assert found.population is not None
     assert sum(one.share for one in found.population.causes) == pytest.approx(1)
     assert all(story.thread for story in found.worst)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from whylate.boards.local import LocalBoard
-from whylate.causes.of_trace import account
-from whylate.causes.piece import Cause, Piece
-from whylate.causes.pieces import cut
+from whylate.causes.traces.trace_pieces import cut_activation
+from whylate.causes.window.piece import Cause, Piece
+from whylate.causes.window.pieces import cut_window
 from whylate.recording.activation import Activation
 from whylate.recording.events import Reason, Window
 from whylate.recording.plan import RunPlan
@@ -134,7 +134,7 @@ def test_due_waking_and_what_ran_until_the_switch_are_the_same_in_both(
     traced: list[tuple[Activation, tuple[Piece, ...]]] = []
 
     def take(one: Activation, found: Callable[[Reason, int], CutOut]) -> None:
-        traced.append((one, account(one, found("tail", 0))))
+        traced.append((one, cut_activation(one, found("tail", 0))))
 
     with text.open("rb") as stream:
         read_trace(stream, "trace.txt", Watch(pids=pids), take)
@@ -153,7 +153,7 @@ def test_due_waking_and_what_ran_until_the_switch_are_the_same_in_both(
         assert one.waking_ns is not None
         assert abs(one.due_ns - own.due_ns) <= 1000
         compared += 1
-        ours = _contexts(cut(own), own.waking_ns, own.switched_ns)
+        ours = _contexts(cut_window(own), own.waking_ns, own.switched_ns)
         theirs = _contexts(pieces, one.waking_ns, one.run_ns)
         if not (_as_long(ours, theirs, len(pieces)) or _told_alike(ours, theirs)):
             apart.append((ours, theirs))

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from whylate.boards.local import LocalBoard
-from whylate.causes.answer import answer_of
-from whylate.causes.piece import Cause
-from whylate.causes.pieces import cut
+from whylate.causes.answer import explain_recording
+from whylate.causes.window.piece import Cause
+from whylate.causes.window.pieces import cut_window
 from whylate.recording.events import Kind
 from whylate.recording.plan import RunPlan, Setting
 from whylate.recording.reader import open_recording
@@ -74,7 +74,7 @@ def test_windows_are_whole_and_their_pieces_sum_to_the_latency(recorded: Path) -
     windows = list(read_windows(recorded))
     assert len(windows) > 5
     for window in windows:
-        pieces = cut(window)
+        pieces = cut_window(window)
         assert sum(piece.length_ns for piece in pieces) == window.latency_ns
         assert all(event.time_ns <= window.run_ns for event in window.events[:-64])
     whole = [w for w in windows if w.observed_ns <= w.due_ns and w.switched_ns is not None]
@@ -86,13 +86,13 @@ def test_windows_are_whole_and_their_pieces_sum_to_the_latency(recorded: Path) -
         if event.kind is Kind.SWITCH and event.id == window.pid
     ]
     assert len(switches) >= len(whole)
-    named = {piece.cause for window in whole for piece in cut(window)}
+    named = {piece.cause for window in whole for piece in cut_window(window)}
     assert Cause.INTERRUPT in named
     assert Cause.RETURN in named
 
 
 def test_the_answer_sums_to_one(recorded: Path) -> None:
-    found = answer_of(open_recording(recorded))
+    found = explain_recording(open_recording(recorded))
     assert found.population is not None
     assert sum(one.share for one in found.population.causes) == pytest.approx(1)
     assert found.worst
@@ -130,7 +130,7 @@ def test_the_first_that_is_too_late_ends_the_run_and_shows_all_cpus(
     for cpu in {event.cpu for event in window.events}:
         times = [event.time_ns for event in window.events if event.cpu == cpu]
         assert min(times) <= window.run_ns
-    assert sum(piece.length_ns for piece in cut(window)) == window.latency_ns
+    assert sum(piece.length_ns for piece in cut_window(window)) == window.latency_ns
 
 
 def test_it_ends_the_run_where_nothing_can_be_recorded_too(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_without_it_nothing_is_recorded_and_explain_says_so(tmp_path: Path) -> N
     run = RunPlan(workload=Wakeup(duration_ns=500_000_000, interval_ns=1_000_000))
     manifest = measure(LocalBoard(), run, tmp_path / "r", Quiet())
     assert manifest.recorder is None
-    found = answer_of(open_recording(tmp_path / "r"))
+    found = explain_recording(open_recording(tmp_path / "r"))
     assert found.why_not is not None
     assert "--no-recorder" in found.why_not
 

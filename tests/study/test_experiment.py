@@ -14,7 +14,7 @@ import pytest
 
 from app_runs import app_manifest
 from own_boards import own_boards
-from whylate.causes.piece import Cause
+from whylate.causes.window.piece import Cause
 from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.plan import FaultPlan, LoadPlan, RunPlan, Setting
 from whylate.recording.workloads.activations import RecorderPlan
@@ -102,7 +102,7 @@ def test_a_known_cause_is_left_out_and_the_others_stay() -> None:
     on, off, _ = knobs(of, "irqs-off")
     assert on["fault"] == ("rt-task period_us=9000 size_us=200 irqs-off period_us=7000 size_us=300")
     assert off["fault"] == "rt-task period_us=9000 size_us=200"
-    assert asked(of, "irqs-off").targets == {Cause.INTERRUPTS_OFF, Cause.PREEMPTION_OFF}
+    assert asked(of, "irqs-off").targets == {Cause.INTERRUPTS_DISABLED, Cause.PREEMPTION_DISABLED}
     assert "fault" not in knobs(recorded(faults=[task], virtual_time=True), "rt-task")[1]
 
 

@@ -14,8 +14,8 @@ from truth_tables import tables
 @pytest.mark.parametrize(
     ("pieces", "cause", "detail", "right"),
     [
-        (["interrupts off"], "interrupts off", "f1234 [m1]", True),
-        (["interrupts off"], "interrupt", "off", False),
+        (["interrupts disabled"], "interrupts disabled", "f1234 [m1]", True),
+        (["interrupts disabled"], "interrupt", "off", False),
         (["interrupt {alias}"], "interrupt", "m1", True),
         (["interrupt {alias}"], "interrupt", "local_timer: hrtimer_wakeup", False),
         (["thread {alias}"], "thread", "kworker/0:1", False),
@@ -40,8 +40,8 @@ def test_the_plan_has_enough_runs_of_every_cause_and_each_only_once() -> None:
         assert run >= set(causes_of(board))
 
 
-def share(cause: str, detail: str, part: float, *, called: bool = True) -> Share:
-    return Share(cause, detail, part, part - 0.05, part + 0.05, 50_000.0, called)
+def share(cause: str, detail: str, part: float, *, significant: bool = True) -> Share:
+    return Share(cause, detail, part, part - 0.05, part + 0.05, 50_000.0, significant)
 
 
 def marked(*shares: Share, place: int | None = 0, truth: float = 0.8) -> Marked:
@@ -51,13 +51,13 @@ def marked(*shares: Share, place: int | None = 0, truth: float = 0.8) -> Marked:
     )  # fmt: skip
     return Marked(
         case="pc.1.bpf/irqs-off/x2/s1", rig="pc.1.bpf", board="pc", rt=False, size=2.0,
-        digest="a", threshold_ns=20_000, episodes=50, recorded=50, body=60, shares=list(shares),
+        digest="a", threshold_ns=20_000, episodes=50, recorded=50, control=60, shares=list(shares),
         causes=[true], unexplained=0.01, unexplained_p95=0.02,
     )  # fmt: skip
 
 
 def test_tables_say_how_many_were_right_and_with_which_limits() -> None:
-    right = marked(share("interrupts off", "f1", 0.8))
+    right = marked(share("interrupts disabled", "f1", 0.8))
     wrong = marked(share("thread", "kworker", 0.8), place=None, truth=0.2)
     text = tables([right, wrong], planned=9, failed=["x: the board fell silent"])
     assert "2 of the 9 runs" in text
@@ -69,8 +69,8 @@ def test_tables_say_how_many_were_right_and_with_which_limits() -> None:
 
 
 def test_the_way_of_an_activation_itself_is_no_cause_that_comes_first() -> None:
-    one = marked(share("return", "", 0.9), share("interrupts off", "f1", 0.1))
-    assert [line.cause for line in one.called] == ["interrupts off"]
+    one = marked(share("return", "", 0.9), share("interrupts disabled", "f1", 0.1))
+    assert [line.cause for line in one.significant] == ["interrupts disabled"]
 
 
 def test_tables_are_written_between_the_markers_of_their_page(tmp_path: Path) -> None:

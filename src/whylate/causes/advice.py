@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from whylate.causes.piece import Cause
+from whylate.causes.window.piece import Cause
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Advice:
 
 
 @cache
-def advice(cause: Cause) -> Advice:
+def load_advice(cause: Cause) -> Advice:
     """Return the catalogue's words on a cause."""
     name = cause.value.replace(" ", "_")
     file = resources.files("whylate.causes").joinpath("catalogue", f"{name}.toml")

@@ -9,18 +9,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.causes.episodes import episodes, overlapping
-from whylate.causes.families import Families, families
-from whylate.causes.needs import Sight, sights
-from whylate.causes.pieces import cut, stack_after_ns
+from whylate.causes.episodes import group_overlapping, merge_episodes
+from whylate.causes.families import Families, find_families
+from whylate.causes.observability import Observability, list_observability
 from whylate.causes.population import (
-    Accounted,
+    Breakdown,
     NoExcessError,
     Population,
-    population,
+    locate_shares,
     recorded,
 )
-from whylate.causes.switching import less_switching, ordinary_switching_ns, without_switching
+from whylate.causes.switching import control_switching_ns, less_switching, without_switching
+from whylate.causes.window.pieces import cut_window, stack_after_ns
 from whylate.recording.events import Window
 from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.reader import Recording
@@ -38,13 +38,13 @@ _IDLE_EXIT = re.compile(r"state(\d{1,2}) .*: (\d{1,9}) us, ")
 
 
 @dataclass(frozen=True)
-class Story:
+class TracedActivation:
     """One late activation, told by its pieces.
 
     thread: of a watched program, which of its threads it was; None of another workload.
     """
 
-    accounted: Accounted
+    breakdown: Breakdown
     window: Window
     thread: str | None = None
 
@@ -58,58 +58,60 @@ class Answer:
     recorded, the worst first. families: what late episodes have in common. between: activations
     that were recorded as late and are not above a threshold that was asked for now: they are not
     among the ordinary ones either, of which the recorder drew from what it did not call late.
-    sights: which causes could be named on the board.
+    observability: which causes could be named on the board.
     """
 
     threshold_ns: int
     threshold_name: str
     population: Population | None
-    worst: list[Story]
+    worst: list[TracedActivation]
     why_not: str | None = None
     families: Families | None = None
     between: int = 0
-    sights: tuple[Sight, ...] = ()
+    observability: tuple[Observability, ...] = ()
 
 
-def answer_of(recording: Recording, *, threshold_ns: int | None = None, stories: int = 5) -> Answer:
+def explain_recording(
+    recording: Recording, *, threshold_ns: int | None = None, worst: int = 5
+) -> Answer:
     """Return the answer for a recording, as answer() does; raises RecordingError."""
     report = recording.manifest.recorder
     recorded = report is not None and report.engine is not None
-    found = answer(
+    found = explain(
         recording.manifest,
         recording.samples,
         checked_windows(recording.directory, recording.manifest) if recorded else (),
         threshold_ns=threshold_ns,
-        stories=stories,
+        worst=worst,
     )
-    return replace(found, sights=tuple(sights(report, recording.manifest.facts)))
+    return replace(found, observability=tuple(list_observability(report, recording.manifest.facts)))
 
 
-def stories_of(recording: Recording) -> Iterator[Story]:
+def read_activations(recording: Recording) -> Iterator[TracedActivation]:
     """Yield all that was recorded, late and ordinary, in its order; raises RecordingError."""
     report = recording.manifest.recorder
     if report is None or report.engine is None:
         return
     tell = _Teller(recording.manifest)
-    switching_ns = ordinary_switching_ns(
+    switching_ns = control_switching_ns(
         [
-            tell.story(window).accounted
+            tell.story(window).breakdown
             for window in checked_windows(recording.directory, recording.manifest)
             if window.reason == "control"
         ]
     )
     for window in read_windows(recording.directory):
         story = tell.story(window)
-        yield replace(story, accounted=less_switching(story.accounted, switching_ns))
+        yield replace(story, breakdown=less_switching(story.breakdown, switching_ns))
 
 
-def answer(
+def explain(
     manifest: Manifest,
     samples: Sequence[CpuSamples],
     windows: Iterable[Window],
     *,
     threshold_ns: int | None = None,
-    stories: int = 5,
+    worst: int = 5,
 ) -> Answer:
     """Return the answer for one run.
 
@@ -119,15 +121,15 @@ def answer(
     """
     limit, name = _bounded(samples, *_threshold(manifest, samples, threshold_ns))
     late = {
-        (one.cpu, activation): Accounted(one.cpu, activation, due_ns, latency_ns, None)
+        (one.cpu, activation): Breakdown(one.cpu, activation, due_ns, latency_ns, None)
         for one in samples
         for activation, due_ns, latency_ns in _late(one, limit)
     }
     if (why_not := _why_not(manifest, late)) is not None:
         return Answer(limit, name, None, [], why_not)
     tell = _Teller(manifest)
-    body: list[Accounted] = []
-    worst = _Worst(late.values(), stories)
+    control: list[Breakdown] = []
+    slowest = _Worst(late.values(), worst)
     between = 0
     for window in windows:
         key = window.cpu, window.activation
@@ -137,31 +139,33 @@ def answer(
             continue
         story = tell.story(window)
         if key in late:
-            late[key] = story.accounted
-            worst.take(story)
+            late[key] = story.breakdown
+            slowest.take(story)
         else:
-            body.append(story.accounted)
-    told = worst.stories()
-    corrected, body = without_switching([*(one.accounted for one in told), *late.values()], body)
+            control.append(story.breakdown)
+    told = slowest.stories()
+    corrected, control = without_switching(
+        [*(one.breakdown for one in told), *late.values()], control
+    )
     their, each = corrected[: len(told)], corrected[len(told) :]
-    found = episodes(each)
+    found = merge_episodes(each)
     span = (
         min(account.start_ns for account in manifest.cpus),
         max(account.end_ns for account in manifest.cpus),
     )
     return replace(
-        answer_for(limit, name, found, body, span),
-        worst=[replace(one, accounted=its) for one, its in zip(told, their, strict=True)],
-        families=families(found, body),
+        explain_episodes(limit, name, found, control, span),
+        worst=[replace(one, breakdown=its) for one, its in zip(told, their, strict=True)],
+        families=find_families(found, control),
         between=between,
     )
 
 
-def answer_for(
+def explain_episodes(
     limit_ns: int,
     name: str,
-    late: Sequence[Accounted],
-    body: Sequence[Accounted],
+    late: Sequence[Breakdown],
+    control: Sequence[Breakdown],
     span: tuple[int, int],
 ) -> Answer:
     """Return the answer for late episodes and ordinary activations that were due in [start, end).
@@ -169,7 +173,7 @@ def answer_for(
     Without stories and families. late: at least one.
     """
     try:
-        return Answer(limit_ns, name, population(late, body, *span), [])
+        return Answer(limit_ns, name, locate_shares(late, control, *span), [])
     except NoExcessError:
         why_not = "what was late took no longer than the ordinary: there is nothing to explain"
         return Answer(limit_ns, name, None, [], why_not)
@@ -178,30 +182,30 @@ def answer_for(
 class _Worst:
     """Keeps the stories of the worst episodes: of each one, its latest activation's."""
 
-    def __init__(self, late: Iterable[Accounted], most: int) -> None:
+    def __init__(self, late: Iterable[Breakdown], most: int) -> None:
         self._most = most
         self._episode = {
             (one.cpu, one.activation): number
-            for number, together in enumerate(overlapping(late))
+            for number, together in enumerate(group_overlapping(late))
             for one in together
         }
-        self._kept: dict[int, Story] = {}
+        self._kept: dict[int, TracedActivation] = {}
 
-    def take(self, story: Story) -> None:
+    def take(self, story: TracedActivation) -> None:
         """Take the story of a late activation."""
-        one = story.accounted
+        one = story.breakdown
         number = self._episode[one.cpu, one.activation]
         kept = self._kept.get(number)
-        if kept is not None and kept.accounted.latency_ns >= one.latency_ns:
+        if kept is not None and kept.breakdown.latency_ns >= one.latency_ns:
             return
         self._kept[number] = story
         if len(self._kept) > self._most:
-            least = min(self._kept, key=lambda which: self._kept[which].accounted.latency_ns)
+            least = min(self._kept, key=lambda which: self._kept[which].breakdown.latency_ns)
             del self._kept[least]
 
-    def stories(self) -> list[Story]:
+    def stories(self) -> list[TracedActivation]:
         """Return them, the worst first."""
-        return sorted(self._kept.values(), key=lambda story: -story.accounted.latency_ns)
+        return sorted(self._kept.values(), key=lambda story: -story.breakdown.latency_ns)
 
 
 def _threshold(
@@ -261,19 +265,21 @@ class _Teller:
         # tracefs adds up what it reads: what its ring lost is in no sum.
         self._sums = manifest.recorder is not None and manifest.recorder.engine == "bpf"
 
-    def story(self, window: Window) -> Story:
+    def story(self, window: Window) -> TracedActivation:
         """Tell one activation."""
         if not self._sums:
             window = replace(window, sums=())
-        pieces = tuple(cut(window, self._idle_exit_ns, self._stacks_after_ns, guest=self._guest))
-        accounted = Accounted(
+        pieces = tuple(
+            cut_window(window, self._idle_exit_ns, self._stacks_after_ns, guest=self._guest)
+        )
+        breakdown = Breakdown(
             window.cpu,
             window.activation,
             window.due_ns,
             window.latency_ns,
             recorded(pieces),
         )
-        return Story(accounted, window, self._thread(window.pid))
+        return TracedActivation(breakdown, window, self._thread(window.pid))
 
 
 def _threads(manifest: Manifest) -> Callable[[int], str | None]:

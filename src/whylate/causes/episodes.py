@@ -11,27 +11,27 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from whylate.causes.piece import Cause, Piece
-from whylate.causes.population import Accounted
+from whylate.causes.population import Breakdown
+from whylate.causes.window.piece import Cause, Piece
 
 
-def episodes(late: Iterable[Accounted]) -> list[Accounted]:
+def merge_episodes(late: Iterable[Breakdown]) -> list[Breakdown]:
     """Return one for each episode, in order for each CPU.
 
     What several waited for is told by the one that was due first; what was not recorded of an
     episode is not observed. An episode has the number of its latest activation that was recorded.
     """
-    return [_joined(together) for together in overlapping(late)]
+    return [_joined(together) for together in group_overlapping(late)]
 
 
-def overlapping(late: Iterable[Accounted]) -> list[list[Accounted]]:
+def group_overlapping(late: Iterable[Breakdown]) -> list[list[Breakdown]]:
     """Return what belongs together, each in the order in which it was due."""
-    by_cpu: dict[int, list[Accounted]] = defaultdict(list)
+    by_cpu: dict[int, list[Breakdown]] = defaultdict(list)
     for one in late:
         by_cpu[one.cpu].append(one)
-    found: list[list[Accounted]] = []
+    found: list[list[Breakdown]] = []
     for own in by_cpu.values():
-        together: list[Accounted] = []
+        together: list[Breakdown] = []
         end_ns = 0
         for one in sorted(own, key=lambda one: (one.due_ns, -one.latency_ns)):
             if together and one.due_ns >= end_ns:
@@ -44,7 +44,7 @@ def overlapping(late: Iterable[Accounted]) -> list[list[Accounted]]:
     return found
 
 
-def _joined(together: Sequence[Accounted]) -> Accounted:
+def _joined(together: Sequence[Breakdown]) -> Breakdown:
     """Return activations that overlap, in the order in which they were due, as one."""
     if len(together) == 1:
         return together[0]
@@ -58,6 +58,6 @@ def _joined(together: Sequence[Accounted]) -> Accounted:
     recorded = any(one.pieces is not None for one in together)
     latest = max((one for one in together if one.pieces is not None or not recorded),
                  key=lambda one: one.latency_ns)  # fmt: skip
-    return Accounted(
+    return Breakdown(
         latest.cpu, latest.activation, start_ns, at - start_ns, tuple(pieces) if recorded else None
     )

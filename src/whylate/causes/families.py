@@ -19,8 +19,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from whylate.causes.piece import Cause
-from whylate.causes.population import Accounted, Key
+from whylate.causes.population import Breakdown, Key
+from whylate.causes.window.piece import Cause
 
 #: Families with a name; one more is `other`.
 MOST_FAMILIES = 5
@@ -67,7 +67,7 @@ class Families:
 
     families: tuple[Family, ...]
     unrecorded: int
-    body: int
+    control: int
     of: Mapping[Name, str] = field(default_factory=dict)
 
 
@@ -75,15 +75,15 @@ class Families:
 class _Member:
     """A recorded episode, and the cause it is put to, if to any."""
 
-    episode: Accounted
+    episode: Breakdown
     spent: Mapping[Key, int]
     excess_ns: float
     key: Key | None
 
 
-def families(late: Iterable[Accounted], body: Sequence[Accounted]) -> Families:
+def find_families(late: Iterable[Breakdown], control: Sequence[Breakdown]) -> Families:
     """Put late episodes into families by the rule above; the order of both does not matter."""
-    ordinary = _Ordinary([one for one in body if one.pieces is not None])
+    ordinary = _Ordinary([one for one in control if one.pieces is not None])
     members, unrecorded = [], 0
     for episode in late:
         if episode.pieces is None:
@@ -169,16 +169,16 @@ def _rounded_down(ns: int) -> int:
 class _Ordinary:
     """What ordinary activations spend, by CPU; one without any of its own has that of all."""
 
-    def __init__(self, body: Sequence[Accounted]) -> None:
-        self.count = len(body)
-        self._spent = [one.by_cause() for one in body]
+    def __init__(self, control: Sequence[Breakdown]) -> None:
+        self.count = len(control)
+        self._spent = [one.by_cause() for one in control]
         by_cpu: dict[int | None, list[Mapping[Key, int]]] = defaultdict(list)
-        for one, spent in zip(body, self._spent, strict=True):
+        for one, spent in zip(control, self._spent, strict=True):
             by_cpu[one.cpu].append(spent)
             by_cpu[None].append(spent)
         self._mean = {cpu: _mean(rows) for cpu, rows in by_cpu.items()}
 
-    def member(self, episode: Accounted) -> _Member:
+    def member(self, episode: Breakdown) -> _Member:
         """Find the cause that an episode is put to."""
         mean = self._mean.get(episode.cpu) or self._mean.get(None) or {}
         spent = episode.by_cause()

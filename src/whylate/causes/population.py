@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whylate.causes.piece import Cause, Piece
+from whylate.causes.window.piece import Cause, Piece
 from whylate.stats.shares import Shares, Spent, located_shares
 
 #: A cause is called where at least this share of the excess is surely its.
-CALLED_SHARE = 0.10
+SIGNIFICANT_SHARE = 0.10
 #: And where it made the late activations so much later, on average.
-CALLED_NS = 2_000
+SIGNIFICANT_NS = 2_000
 #: Blocks of equal time that a run is cut into: what is drawn together for the intervals.
 BLOCKS = 60
 #: More causes than that are not told apart: the rest are summed up as "other".
@@ -38,7 +38,7 @@ class NoExcessError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Accounted:
+class Breakdown:
     """One activation with its pieces.
 
     pieces None: it was late, and no window of it was recorded.
@@ -56,7 +56,7 @@ class Accounted:
             return {_LOST: self.latency_ns}
         spent: dict[Key, int] = defaultdict(int)
         for piece in self.pieces:
-            spent[key_of(piece.cause, piece.detail)] += piece.length_ns
+            spent[cause_key(piece.cause, piece.detail)] += piece.length_ns
         return dict(spent)
 
 
@@ -66,7 +66,7 @@ def recorded(pieces: tuple[Piece, ...]) -> tuple[Piece, ...] | None:
     return None if pieces and lost else pieces
 
 
-def key_of(cause: Cause, detail: str) -> Key:
+def cause_key(cause: Cause, detail: str) -> Key:
     """Return what a piece counts for in a population."""
     return cause, "" if cause in _WITHOUT_DETAIL else detail
 
@@ -86,9 +86,9 @@ class CauseShare:
     low: float | None
     high: float | None
     mean_ns: float
-    in_tail: float
-    in_body: float
-    called: bool
+    in_late: float
+    in_control: float
+    significant: bool
 
 
 @dataclass(frozen=True)
@@ -98,18 +98,18 @@ class Population:
     causes: list[CauseShare]
     episodes: int
     recorded: int
-    body: int
+    control: int
     excess_ns: float
 
     @property
-    def called(self) -> list[CauseShare]:
+    def significant(self) -> list[CauseShare]:
         """The causes that are called."""
-        return [one for one in self.causes if one.called]
+        return [one for one in self.causes if one.significant]
 
 
-def population(
-    late: Sequence[Accounted],
-    body: Sequence[Accounted],
+def locate_shares(
+    late: Sequence[Breakdown],
+    control: Sequence[Breakdown],
     start_ns: int,
     end_ns: int,
     seed: int = 0,
@@ -121,27 +121,27 @@ def population(
     than the ordinary: then there is nothing to have shares of.
     """
     late_spent = [one.by_cause() for one in late]
-    body_spent = [one.by_cause() for one in body]
+    body_spent = [one.by_cause() for one in control]
     keys = _keys(late_spent, body_spent)
     block_ns = max(1, -(-(end_ns - start_ns) // BLOCKS))
     shares = located_shares(
         _spent(late, late_spent, keys, start_ns, block_ns),
         np.array([one.pieces is None for one in late]),
         keys[_LOST],
-        _spent(body, body_spent, keys, start_ns, block_ns),
+        _spent(control, body_spent, keys, start_ns, block_ns),
         np.random.default_rng(seed),
     )
     if not shares.excess_ns > 0:
         raise NoExcessError
     order = sorted(range(len(keys)), key=lambda k: (-shares.share[k], keys[list(keys)[k]]))
     names = list(keys)
-    in_tail, in_body = _prevalence(late_spent, keys), _prevalence(body_spent, keys)
-    causes = [_share(names[k], k, shares, len(late), in_tail[k], in_body[k]) for k in order]
+    in_late, in_control = _prevalence(late_spent, keys), _prevalence(body_spent, keys)
+    causes = [_share(names[k], k, shares, len(late), in_late[k], in_control[k]) for k in order]
     return Population(
         causes=causes,
         episodes=len(late),
         recorded=sum(one.pieces is not None for one in late),
-        body=len(body),
+        control=len(control),
         excess_ns=shares.excess_ns,
     )
 
@@ -166,7 +166,7 @@ def _column(keys: Mapping[Key, int], key: Key) -> int:
 
 
 def _spent(
-    rows: Sequence[Accounted],
+    rows: Sequence[Breakdown],
     spent: Sequence[Mapping[Key, int]],
     keys: Mapping[Key, int],
     start_ns: int,
@@ -193,13 +193,13 @@ def _prevalence(spent: Sequence[Mapping[Key, int]], keys: Mapping[Key, int]) -> 
 
 
 def _share(
-    key: Key, column: int, shares: Shares, episodes: int, in_tail: float, in_body: float
+    key: Key, column: int, shares: Shares, episodes: int, in_late: float, in_control: float
 ) -> CauseShare:
     share, low, high = (float(a[column]) for a in (shares.share, shares.low, shares.high))
     bounded = np.isfinite(low) and np.isfinite(high)
     mean_ns = share * shares.excess_ns / episodes
     if bounded:
-        blur = 2 * RESOLUTION_NS * in_tail * episodes / shares.excess_ns
+        blur = 2 * RESOLUTION_NS * in_late * episodes / shares.excess_ns
         low, high = low - blur, high + blur
     named = key[0] not in _UNNAMED
     return CauseShare(
@@ -209,7 +209,9 @@ def _share(
         low=low if bounded else None,
         high=high if bounded else None,
         mean_ns=mean_ns,
-        in_tail=in_tail,
-        in_body=in_body,
-        called=bool(named and bounded and low >= CALLED_SHARE and mean_ns >= CALLED_NS),
+        in_late=in_late,
+        in_control=in_control,
+        significant=bool(
+            named and bounded and low >= SIGNIFICANT_SHARE and mean_ns >= SIGNIFICANT_NS
+        ),
     )

@@ -11,36 +11,36 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from whylate.causes.piece import Cause, Piece, Stage
-from whylate.causes.population import Accounted
+from whylate.causes.population import Breakdown
+from whylate.causes.window.piece import Cause, Piece, Stage
 
 
 def without_switching(
-    late: Iterable[Accounted], body: Sequence[Accounted]
-) -> tuple[list[Accounted], list[Accounted]]:
+    late: Iterable[Breakdown], control: Sequence[Breakdown]
+) -> tuple[list[Breakdown], list[Breakdown]]:
     """Return late and ordinary activations with what switching takes given to the scheduler."""
-    switching_ns = ordinary_switching_ns(body)
+    switching_ns = control_switching_ns(control)
     return (
         [less_switching(one, switching_ns) for one in late],
-        [less_switching(one, switching_ns) for one in body],
+        [less_switching(one, switching_ns) for one in control],
     )
 
 
-def ordinary_switching_ns(body: Sequence[Accounted]) -> int:
+def control_switching_ns(control: Sequence[Breakdown]) -> int:
     """Return the median over ordinary activations of what the scheduler took; 0 without any."""
     spent = [
         sum(piece.length_ns for piece in one.pieces if _is_switching(piece))
-        for one in body
+        for one in control
         if one.pieces is not None
     ]
     return round(statistics.median(spent)) if spent else 0
 
 
-def less_switching(one: Accounted, switching_ns: int) -> Accounted:
+def less_switching(one: Breakdown, switching_ns: int) -> Breakdown:
     """Return the same with the end of the section before its switch given to the scheduler."""
     pieces = list(one.pieces or ())
     last = max((i for i, p in enumerate(pieces) if p.stage is Stage.RUNNABLE), default=-1)
-    if last < 0 or pieces[last].cause is not Cause.PREEMPTION_OFF or switching_ns <= 0:
+    if last < 0 or pieces[last].cause is not Cause.PREEMPTION_DISABLED or switching_ns <= 0:
         return one
     section = pieces[last]
     middle = max(section.start_ns, section.end_ns - switching_ns)

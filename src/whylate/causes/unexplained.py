@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from whylate.causes.answer import Answer
-from whylate.causes.piece import Cause
+from whylate.causes.window.piece import Cause
 
 
-def unexplained(answer: Answer) -> tuple[float, float]:
+def unexplained_share(answer: Answer) -> tuple[float, float]:
     """Return the unexplained part of the tail's excess, and the 95th percentile over episodes.
 
     The latter is of the part of each recorded episode's latency, of as many as the answer has
@@ -18,9 +18,9 @@ def unexplained(answer: Answer) -> tuple[float, float]:
         return 0.0, 0.0
     share = sum(one.share for one in answer.population.causes if one.cause is Cause.UNEXPLAINED)
     parts = [
-        sum(piece.length_ns for piece in one.accounted.pieces if piece.cause is Cause.UNEXPLAINED)
-        / max(one.accounted.latency_ns, 1)
+        sum(piece.length_ns for piece in one.breakdown.pieces if piece.cause is Cause.UNEXPLAINED)
+        / max(one.breakdown.latency_ns, 1)
         for one in answer.worst
-        if one.accounted.pieces is not None
+        if one.breakdown.pieces is not None
     ]
     return share, float(np.quantile(parts, 0.95)) if parts else 0.0

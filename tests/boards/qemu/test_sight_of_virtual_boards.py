@@ -11,7 +11,7 @@ import pytest
 from whylate.boards.board import tell_nobody
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import ready
-from whylate.causes.answer import answer_of
+from whylate.causes.answer import explain_recording
 from whylate.lab.description import virtual_board
 from whylate.probe.client import Client
 from whylate.recording.plan import RunPlan
@@ -65,7 +65,7 @@ def test_a_board_on_which_nothing_can_be_traced_is_measured_and_explain_says_why
     with ready(board, tell_nobody):
         manifest = measure(board, plan, tmp_path / "r", Quiet())
     assert sum(account.expected for account in manifest.cpus) == 500 * len(manifest.cpus)
-    found = answer_of(open_recording(tmp_path / "r"))
+    found = explain_recording(open_recording(tmp_path / "r"))
     assert found.population is None
     assert found.why_not is not None
     assert "lockdown" in found.why_not

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from whylate.causes.of_trace import account
-from whylate.causes.piece import Piece
+from whylate.causes.traces.trace_pieces import cut_activation
+from whylate.causes.window.piece import Piece
 from whylate.recording.activation import Activation
 from whylate.recording.events import Reason
 from whylate.recording.traces.cutout import CutOut
@@ -50,6 +50,6 @@ def follow(
 
     def take(activation: Activation, cut: Callable[[Reason, int], CutOut]) -> None:
         out = cut("tail", len(found))
-        found.append(Found(activation, account(activation, out), out))
+        found.append(Found(activation, cut_activation(activation, out), out))
 
     return read_trace(io.BytesIO(raw), "trace.txt", watch, take), found

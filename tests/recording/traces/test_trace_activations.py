@@ -250,7 +250,7 @@ def test_stacks_of_two_cpus_that_follow_each_other_are_not_taken_for_one() -> No
         b" => __schedule", b" => preempt_schedule", b" => walk_cache",
     ]  # fmt: skip
     _, found = follow(lines, Watch(pids=frozenset({1})))
-    assert found[0].spent("preemption off", "walk_cache in low") == 400_000
+    assert found[0].spent("preemption disabled", "walk_cache in low") == 400_000
 
 
 def test_the_stack_of_another_thread_that_ran_later_says_nothing_of_the_first() -> None:
@@ -263,6 +263,6 @@ def test_the_stack_of_another_thread_that_ran_later_says_nothing_of_the_first() 
         b" => __schedule", b" => do_nanosleep",
     ]  # fmt: skip
     _, found = follow(lines, Watch(pids=frozenset({1})))
-    assert found[0].spent("preemption off", "walk_cache in low") == 400_000
+    assert found[0].spent("preemption disabled", "walk_cache in low") == 400_000
     assert found[0].spent("thread", "high") == 200_000
-    assert found[0].spent("preemption off", "do_nanosleep") == 0
+    assert found[0].spent("preemption disabled", "do_nanosleep") == 0

@@ -7,7 +7,7 @@ import re
 import pytest
 from of_traces import DATA, follow, lines_of
 
-from whylate.causes.of_latency import answer_of_latency, pieces_of
+from whylate.causes.traces.latency_traces import cut_latency_trace, explain_latency_traces
 from whylate.recording.events import Kind
 from whylate.recording.traces.latency import LatencyTrace, latency_traces
 from whylate.recording.traces.seen import Seen
@@ -104,7 +104,7 @@ def test_a_stack_that_shows_interrupts_being_switched_on_says_so_and_another_doe
             b"    cc1-87  [005] d..h... 548.772078: #5 context    irq timer_latency      1000 ns",
         ]  # fmt: skip
         _, found = follow(lines, None)
-        return {"off": found[0].spent("interrupts off", "read_slowly"),
+        return {"off": found[0].spent("interrupts disabled", "read_slowly"),
                 "unexplained": found[0].spent("unexplained")}  # fmt: skip
 
     told = pending(b" => _raw_spin_unlock_irqrestore", b" => read_slowly", b" => 0")
@@ -131,8 +131,8 @@ def test_a_latency_tracers_episode_has_its_latency_and_several_may_follow_each_o
               for name in names]  # fmt: skip
     assert [one.latency_ns for one in traces] == [us * 1000 for us in stated]
     for one in traces:
-        assert sum(piece.length_ns for piece in pieces_of(one)) == one.latency_ns
-    answer = answer_of_latency(traces, 5)
+        assert sum(piece.length_ns for piece in cut_latency_trace(one)) == one.latency_ns
+    answer = explain_latency_traces(traces, 5)
     assert answer.population is not None
     assert answer.population.episodes == 3
     assert abs(sum(cause.share for cause in answer.population.causes) - 1) < 1e-9
@@ -147,7 +147,7 @@ def test_lines_that_are_kept_are_bounded_over_all_episodes(monkeypatch: pytest.M
 
 def test_without_lines_in_between_nothing_is_said_of_what_ran() -> None:
     (one,) = _traces("pc-rt-wakeup_rt-alone.txt")
-    spent = {piece.cause.value: piece.length_ns for piece in pieces_of(one)}
+    spent = {piece.cause.value: piece.length_ns for piece in cut_latency_trace(one)}
     assert spent["unexplained"] > 0.99 * one.latency_ns
 
 
@@ -176,7 +176,8 @@ def _section(tracer: str, *steps: str) -> LatencyTrace:
 
 def _told(trace: LatencyTrace) -> list[tuple[str, str, int]]:
     return [
-        (piece.cause.value, piece.detail, piece.length_ns // 1000) for piece in pieces_of(trace)
+        (piece.cause.value, piece.detail, piece.length_ns // 1000)
+        for piece in cut_latency_trace(trace)
     ]
 
 
@@ -187,7 +188,7 @@ def test_a_section_with_interrupts_off_is_named_by_where_it_began_and_ended() ->
         "      ls-2230    3d..1  100us : _raw_spin_unlock_irqrestore <-ata_qc_issue",
         "      ls-2230    3d..1  101us+: trace_hardirqs_on <-ata_qc_issue",
     )
-    assert _told(one) == [("interrupts off", "ata_scsi_queuecmd to ata_qc_issue in ls", 100)]
+    assert _told(one) == [("interrupts disabled", "ata_scsi_queuecmd to ata_qc_issue in ls", 100)]
 
 
 def test_interrupts_that_came_while_preemption_was_off_are_taken_out() -> None:
@@ -200,9 +201,11 @@ def test_interrupts_that_came_while_preemption_was_off_are_taken_out() -> None:
     )
     section = "ata_scsi_queuecmd to ata_qc_issue in ls"
     assert _told(_section("preemptoff", *steps)) == [
-        ("preemption off", section, 40), ("interrupt", "", 30), ("preemption off", section, 30),
+        ("preemption disabled", section, 40), ("interrupt", "", 30),
+        ("preemption disabled", section, 30),
     ]  # fmt: skip
     assert _told(_section("preemptirqsoff", *steps)) == [
-        ("preemption off", section, 40), ("interrupt", "", 30), ("interrupts off", section, 20),
-        ("preemption off", section, 10),
+        ("preemption disabled", section, 40), ("interrupt", "", 30),
+        ("interrupts disabled", section, 20),
+        ("preemption disabled", section, 10),
     ]  # fmt: skip

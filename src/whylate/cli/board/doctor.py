@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from whylate.boards.doctor.check import Check, Group, State
-    from whylate.causes.needs import Sight
+    from whylate.causes.observability import Observability
     from whylate.recording.manifest import RecorderReport
 
 _TITLES: dict[Group, str] = {
@@ -43,7 +43,7 @@ def command(board: str, no_recorder: bool, as_json: bool) -> None:
     from whylate.boards.facts import WANTED, facts
     from whylate.boards.open import open_board
     from whylate.boards.ready import ready
-    from whylate.causes.needs import sights
+    from whylate.causes.observability import list_observability
     from whylate.cli.live import LiveView
     from whylate.report.plain_console import plain_console
     from whylate.run.read import read_board, read_board_and_recorder
@@ -60,7 +60,7 @@ def command(board: str, no_recorder: bool, as_json: bool) -> None:
     checks = examine(snapshot, probe, recorder)
     # Where nothing can be recorded, the check has said why.
     records = recorder is not None and recorder.engine is not None
-    seen = sights(recorder, facts(snapshot, probe)) if records else []
+    seen = list_observability(recorder, facts(snapshot, probe)) if records else []
     if as_json:
         _print_json(board, checks, recorder, seen)
     else:
@@ -68,22 +68,22 @@ def command(board: str, no_recorder: bool, as_json: bool) -> None:
 
 
 def _print_json(
-    board: str, checks: list[Check], recorder: RecorderReport | None, seen: list[Sight]
+    board: str, checks: list[Check], recorder: RecorderReport | None, seen: list[Observability]
 ) -> None:
 
-    from whylate.causes.as_json import sight_as_json
+    from whylate.causes.as_json import observability_as_json
 
     print_json(
         {
             "board": board,
             "checks": checks,
             "recorder": recorder,
-            "sights": [sight_as_json(one) for one in seen],
+            "observability": [observability_as_json(one) for one in seen],
         }
     )
 
 
-def _print_table(checks: list[Check], seen: list[Sight]) -> None:
+def _print_table(checks: list[Check], seen: list[Observability]) -> None:
     from rich.table import Table
     from rich.text import Text
 

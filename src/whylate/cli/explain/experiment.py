@@ -10,7 +10,7 @@ from whylate.cli.study.lost_boards import say_lost
 
 if TYPE_CHECKING:
     from whylate.boards.board import Board
-    from whylate.causes.piece import Cause
+    from whylate.causes.window.piece import Cause
 
 #: Exit status where there is no preventable share.
 NONE = 3
@@ -31,7 +31,7 @@ def explain_experiment(
     import msgspec
 
     from whylate.boards.open import BoardOptions, open_board
-    from whylate.causes.answer import answer_of
+    from whylate.causes.answer import explain_recording
     from whylate.cli.imported import refuse_imported
     from whylate.cli.interrupt import Interrupt
     from whylate.cli.study.view import StudyView
@@ -50,7 +50,7 @@ def explain_experiment(
         "what its board ran: measure the board with whylate, and experiment with that recording",
     )
     recording = open_recording(directory)
-    answer = answer_of(recording, threshold_ns=threshold_ns, stories=0)
+    answer = explain_recording(recording, threshold_ns=threshold_ns, worst=0)
     if answer.population is None:
         raise RequestError(f"there is nothing to experiment with: {answer.why_not}")
     asked = plan_experiment(
@@ -85,7 +85,7 @@ def explain_experiment(
 
 
 def _cause(name: str | None) -> Cause | None:
-    from whylate.causes.piece import Cause
+    from whylate.causes.window.piece import Cause
     from whylate.run.errors import RequestError
 
     if name is None:

@@ -13,7 +13,7 @@ from whylate.cli.parameter_types import Duration
 from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
-    from whylate.causes.answer import Story
+    from whylate.causes.answer import TracedActivation
 
 
 @click.command(name="explain")
@@ -99,7 +99,7 @@ def command(
         sys.exit(status)
     if any(one is not None for one in (target, rounds, duration_ns, output)):
         raise click.UsageError("--target, --rounds, --for and -o are for an --experiment")
-    from whylate.causes.answer import answer_of, stories_of
+    from whylate.causes.answer import explain_recording, read_activations
     from whylate.causes.as_json import answer_as_json
     from whylate.cli.imported import refuse_imported
     from whylate.recording.reader import open_recording
@@ -117,17 +117,17 @@ def command(
                 "--threshold, --worst and --perfetto are of latencies, and these are trials"
             )
         sys.exit(explain_trials(recording, as_json=as_json))
-    found = answer_of(recording, threshold_ns=threshold_ns, stories=max(stories, 1))
+    found = explain_recording(recording, threshold_ns=threshold_ns, worst=max(stories, 1))
     if as_json:
         print_json(answer_as_json(found, stories))
     else:
         print_answer(found, plain_console(), stories)
     if perfetto is not None:
-        _write_trace(perfetto, lambda: stories_of(recording))
+        _write_trace(perfetto, lambda: read_activations(recording))
     sys.exit(0 if found.population is not None else 3)
 
 
-def _write_trace(trace: Path, stories: Callable[[], Iterable[Story]]) -> None:
+def _write_trace(trace: Path, stories: Callable[[], Iterable[TracedActivation]]) -> None:
     """Write the trace and say what is in it; raises RecordingError."""
     from whylate.recording.errors import RecordingError
     from whylate.report.exports.perfetto import write_perfetto

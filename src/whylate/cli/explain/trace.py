@@ -28,31 +28,31 @@ def explain_import(
 ) -> int:
     """Explain the trace in `file` (- for the standard input); return the exit status."""
     from whylate.causes.as_json import answer_as_json
-    from whylate.causes.import_answer import answer_of_import
+    from whylate.causes.traces.explain_import import explain_import
     from whylate.report.plain_console import plain_console
     from whylate.report.terminal.causes import print_answer
     from whylate.report.terminal.trace import print_lacks, print_read, read_as_json
 
     with _opened(file) as stream, _progress(file) as progress:
-        found = answer_of_import(
+        found = explain_import(
             stream,
             "the standard input" if file == "-" else file,
             _watch(names, pids),
             threshold_ns=threshold_ns,
-            stories=max(stories, 1),
+            worst=max(stories, 1),
             progress=progress,
         )
     answer = found.answer
     if as_json:
         told = answer_as_json(answer, stories)
-        told["trace"] = read_as_json(found.read, found.threads, found.lacks)
+        told["trace"] = read_as_json(found.read, found.threads, found.list_missing_data)
         print_json(told)
     else:
         console = plain_console()
         print_read(found.read, found.threads, console)
         console.print()
         print_answer(answer, console, stories)
-        print_lacks(found.lacks, console)
+        print_lacks(found.list_missing_data, console)
     return 0 if answer.population is not None else 3
 
 

@@ -116,7 +116,7 @@ def _write(
     directory: Path, requirements: Sequence[str], page: Path | None = None
 ) -> tuple[Summary, Path, int, Answer]:
     """Summarise a recording and write its HTML page; raises RecordingError."""
-    from whylate.causes.answer import answer_of
+    from whylate.causes.answer import explain_recording
     from whylate.recording.errors import RecordingError
     from whylate.recording.reader import open_recording
     from whylate.report.page.latency import write_report
@@ -126,7 +126,7 @@ def _write(
     recording = open_recording(directory)
     summary = summarize(recording.samples, recording.manifest, str(directory), requirements)
     page = page if page is not None else directory / "report.html"
-    answer = answer_of(recording)
+    answer = explain_recording(recording)
     try:
         write_report(page, summary, recording.manifest, recording.samples, answer)
     except OSError as error:

@@ -23,7 +23,7 @@ SHARED = DIRECTORY / "shared"
 Kind = Literal["module", "program", "outside"]
 #: What an account of a late activation may say of it.
 Class = Literal[
-    "interrupts off", "non-preemptible section", "softirq", "interrupt", "lock wait",
+    "interrupts disabled", "non-preemptible section", "softirq", "interrupt", "lock wait",
     "another thread", "RT throttling", "printk", "page fault", "hypervisor steal", "idle exit",
     "none",
 ]  # fmt: skip
@@ -39,9 +39,8 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"k
 
     kind: Class
     detail: str
-    #: What the account of a late activation calls it (whylate.causes.pieces): a fault and, behind
-    #: it, what the detail contains; {alias} is the name that it goes by. One of them; none where
-    #: nothing is late.
+    #: Its name in a breakdown (whylate.causes.window.pieces): a cause, followed by what its detail
+    #: contains; {alias} is the fault's other name. One of them; none where nothing is late.
     pieces: list[str]
 
 

@@ -98,7 +98,7 @@ def _switch(one: RawEvent, names: Names, machine: str) -> Event:
 
 
 def _stack(one: RawEvent, names: Names, machine: str) -> Event:
-    # User code cannot switch interrupts off.
+    # User code cannot disable interrupts.
     user = one.a & RecorderStack.OF_USER
     interrupted = USER_CODE if user else names.function(one.e)
     return Event(

@@ -101,7 +101,7 @@ def _with_stages(activation: Activation, events: list[Event]) -> Activation:
 def _left_at(events: list[Event], activation: Activation) -> int | None:
     """Return when the CPU was first taken from a less urgent thread while it waited for it.
 
-    The stack there shows what had held that thread's preemption off; those of later switches are
+    The stack there shows what kept that thread from being preempted; those of later switches are
     other threads'.
     """
     for event in events:

@@ -36,7 +36,7 @@ _SWITCHED = re.compile(
 class Step:
     """A line: from time_ns on, counted from the episode's beginning, the kernel was there.
 
-    flags: as the kernel prints them: interrupts off, reschedule needed, context, depth, ...
+    flags: as the kernel prints them: interrupts disabled, reschedule needed, context, depth, ...
     """
 
     time_ns: int

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from whylate.causes.answer import Story
-from whylate.causes.piece import Cause
-from whylate.causes.tracks import Track, What, began_ns, cpus_of, spans
+from whylate.causes.answer import TracedActivation
+from whylate.causes.window.piece import Cause
+from whylate.causes.window.tracks import SpanKind, Track, began_ns, cpus_of, cut_spans
 from whylate.quantities import format_count, format_ns
 from whylate.recording.events import Event, Kind, Window
 from whylate.report.terminal.causes import cause_name
@@ -42,7 +42,7 @@ class Written:
     left_out: int
 
 
-def write_perfetto(path: Path, stories: Callable[[], Iterable[Story]]) -> Written:
+def write_perfetto(path: Path, stories: Callable[[], Iterable[TracedActivation]]) -> Written:
     """Write windows to a file; raises OSError where that fails, and what stories() raises.
 
     stories: called two or three times, so that only what is known of one window is in memory.
@@ -62,12 +62,12 @@ def write_perfetto(path: Path, stories: Callable[[], Iterable[Story]]) -> Writte
     return Written(len(chosen), left_out)
 
 
-def _chosen(stories: Iterable[Story]) -> tuple[set[int], int, bool]:
+def _chosen(stories: Iterable[TracedActivation]) -> tuple[set[int], int, bool]:
     """Return which windows fit, the worst first, how many do not, and if any has other CPUs."""
     sizes = []
     others = False
     for index, story in enumerate(stories):
-        sizes.append((-story.accounted.latency_ns, index, len(story.window.events)))
+        sizes.append((-story.breakdown.latency_ns, index, len(story.window.events)))
         others = others or len(cpus_of(story.window)) > 1
     chosen: set[int] = set()
     room = MOST_EVENTS
@@ -114,13 +114,13 @@ class _Trace:
         self._covered: dict[int, _Covered] = {}
         self._flow = 0
 
-    def add(self, story: Story) -> None:
+    def add(self, story: TracedActivation) -> None:
         """Write an activation, its moments, and what ran on its CPU."""
         self._ran(story.window, story.window.cpu)
         self._activation(story)
         self._moments(story)
 
-    def add_others(self, story: Story) -> None:
+    def add_others(self, story: TracedActivation) -> None:
         """Write what ran on the other CPUs of an activation's window."""
         for cpu in cpus_of(story.window)[1:]:
             self._ran(story.window, cpu)
@@ -128,15 +128,15 @@ class _Trace:
     def _ran(self, window: Window, cpu: int) -> None:
         covered = self._covered.setdefault(self._track(cpu, ""), _Covered())
         for start_ns, end_ns in list(covered.free(began_ns(window, cpu), window.run_ns)):
-            for span in spans(window, cpu, start_ns, end_ns):
-                if span.what is What.UNKNOWN and cpu != window.cpu:
+            for span in cut_spans(window, cpu, start_ns, end_ns):
+                if span.what is SpanKind.UNKNOWN and cpu != window.cpu:
                     continue
                 track = self._track(cpu, span.track)
                 self._slice(track, span.start_ns, span.end_ns, plain(span.name, 80), span.what)
             covered.take(start_ns, end_ns)
 
-    def _activation(self, story: Story) -> None:
-        one, window = story.accounted, story.window
+    def _activation(self, story: TracedActivation) -> None:
+        one, window = story.breakdown, story.window
         if window.run_ns <= window.due_ns:
             return
         for number in range(_PARALLEL_TRACKS):
@@ -163,7 +163,7 @@ class _Trace:
             self._slice(track, window.due_ns, window.run_ns, Cause.NOT_OBSERVED.value, "piece")
         self._write(self._event(track, window.run_ns, "TYPE_SLICE_END"))
 
-    def _moments(self, story: Story) -> None:
+    def _moments(self, story: TracedActivation) -> None:
         """Write the instants of an activation, and the arrow from its waking to its switch."""
         window = story.window
         self._flow += 1
@@ -235,7 +235,7 @@ class _Trace:
         self._builder.write_packet(packet)
 
 
-def _waker(story: Story) -> Event | None:
+def _waker(story: TracedActivation) -> Event | None:
     """Return the waking of the activation, where another CPU did it."""
     window = story.window
     return next(

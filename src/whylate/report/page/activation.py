@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from whylate.causes.answer import Story
-from whylate.causes.piece import Cause, Piece
-from whylate.causes.tracks import Span, Track, What, began_ns, cpus_of, spans
+from whylate.causes.answer import TracedActivation
+from whylate.causes.window.piece import Cause, Piece
+from whylate.causes.window.tracks import Span, SpanKind, Track, began_ns, cpus_of, cut_spans
 from whylate.quantities import format_ns
 from whylate.recording.events import Kind, Window
 from whylate.report.terminal.causes import cause_name
@@ -32,14 +32,14 @@ _MOST_NAMES = 4
 
 #: What a person calls what the rows hold.
 WHATS = {
-    What.MEASURED: "the measured thread",
-    What.THREAD: "another thread",
-    What.IDLE: "idle",
-    What.SOFTIRQ: "softirq",
-    What.INTERRUPT: "interrupt",
-    What.NMI: "NMI",
-    What.LOCK: "waiting for a lock",
-    What.UNKNOWN: "not recorded",
+    SpanKind.MEASURED: "the measured thread",
+    SpanKind.THREAD: "another thread",
+    SpanKind.IDLE: "idle",
+    SpanKind.SOFTIRQ: "softirq",
+    SpanKind.INTERRUPT: "interrupt",
+    SpanKind.NMI: "NMI",
+    SpanKind.LOCK: "waiting for a lock",
+    SpanKind.UNKNOWN: "not recorded",
 }
 
 #: From the cause and detail of a piece to the class of its colour.
@@ -103,7 +103,7 @@ class Drawing:
     ticks: tuple[Tick, ...]
 
 
-def colour_of(what: What) -> str:
+def colour_of(what: SpanKind) -> str:
     """Return the class of the colour of what a row holds."""
     return f"is-{what.value}"
 
@@ -125,7 +125,7 @@ class _Scale:
         return length_ns / max(self.end_ns - self.start_ns, 1)
 
 
-def drawing(story: Story, head: str, colour: Colour) -> Drawing:
+def drawing(story: TracedActivation, head: str, colour: Colour) -> Drawing:
     """Draw a story. head: its heading."""
     window = story.window
     scale = _Scale(window)
@@ -135,7 +135,7 @@ def drawing(story: Story, head: str, colour: Colour) -> Drawing:
     others = sorted(cpus_of(window)[1:], key=lambda cpu: (cpu != waker, cpu))[:MOST_OTHERS]
     for cpu in (window.cpu, *others):
         start = max(scale.start_ns, began_ns(window, cpu))
-        found = spans(window, cpu, start, max(window.run_ns, start))
+        found = cut_spans(window, cpu, start, max(window.run_ns, start))
         woke = ", which woke it" if cpu == waker and cpu != window.cpu else ""
         rows.append(Row(f"CPU {cpu}{woke}", heading=True))
         for track in Track:
@@ -165,8 +165,8 @@ class _Stretch:
     name: str
 
 
-def _pieces(story: Story) -> Sequence[Piece]:
-    one = story.accounted
+def _pieces(story: TracedActivation) -> Sequence[Piece]:
+    one = story.breakdown
     return one.pieces or (Piece(one.due_ns, one.due_ns + one.latency_ns, Cause.NOT_OBSERVED),)
 
 
@@ -176,7 +176,7 @@ def _of_piece(piece: Piece, colour: Colour) -> _Stretch:
 
 
 def _of_span(span: Span) -> _Stretch:
-    name = plain(span.name, 80) if span.what is not What.UNKNOWN else "not recorded"
+    name = plain(span.name, 80) if span.what is not SpanKind.UNKNOWN else "not recorded"
     return _Stretch(span.start_ns, span.end_ns, colour_of(span.what), name)
 
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from whylate.causes.advice import Advice, advice
-from whylate.causes.answer import Answer, Story
-from whylate.causes.piece import Cause
-from whylate.causes.population import CauseShare, key_of
+from whylate.causes.advice import Advice, load_advice
+from whylate.causes.answer import Answer, TracedActivation
+from whylate.causes.population import CauseShare, cause_key
+from whylate.causes.window.piece import Cause
 from whylate.quantities import format_count, format_ns
 from whylate.report.page.activation import WHATS, Drawing, colour_of, drawing
 from whylate.report.terminal.causes import (
     cause_name,
     families_said,
     headline,
-    not_told_apart,
+    not_observable,
     notes,
     of_thread,
     percent,
@@ -98,7 +98,7 @@ def why(answer: Answer) -> Why:
     rows = shown(found.causes)
     colours = _colours(rows)
     stories = tuple(_drawing(story, answer, colours) for story in answer.worst)
-    unseen = filter(None, [not_told_apart(answer.sights)])
+    unseen = filter(None, [not_observable(answer.observability)])
     return Why(
         "",
         headline(answer, found),
@@ -109,7 +109,7 @@ def why(answer: Answer) -> Why:
         _unrecorded(answer),
         stories,
         tuple(_whats(stories)),
-        tuple((cause.value, advice(cause)) for cause in told_of(found)),
+        tuple((cause.value, load_advice(cause)) for cause in told_of(found)),
     )
 
 
@@ -161,12 +161,12 @@ def _row(one: CauseShare, colours: dict[tuple[Cause, str], str]) -> CauseRow:
     return CauseRow(
         cause_name(one.cause, one.detail),
         colours[one.cause, one.detail],
-        one.called,
+        one.significant,
         percent(one.share, 1),
         interval,
         format_ns(round(one.mean_ns)),
-        percent(one.in_tail),
-        percent(one.in_body),
+        percent(one.in_late),
+        percent(one.in_control),
     )
 
 
@@ -191,7 +191,7 @@ def _families(answer: Answer, colours: dict[tuple[Cause, str], str]) -> list[Fam
                 format_count(one.episodes),
                 f"≥ {format_ns(one.at_least_ns, 2)}" if named else "",
                 format_ns(one.median_ns) if named else "",
-                f"{one.ordinary:,} of {found.body:,}" if named and found.body else "",
+                f"{one.ordinary:,} of {found.control:,}" if named and found.control else "",
                 format_ns(one.worst_ns),
             )
         )
@@ -211,8 +211,10 @@ def _whats(stories: Iterable[Drawing]) -> list[tuple[str, str]]:
     return [(colour_of(what), name) for what, name in WHATS.items() if colour_of(what) in used]
 
 
-def _drawing(story: Story, answer: Answer, colours: dict[tuple[Cause, str], str]) -> Drawing:
-    one = story.accounted
+def _drawing(
+    story: TracedActivation, answer: Answer, colours: dict[tuple[Cause, str], str]
+) -> Drawing:
+    one = story.breakdown
     which = f"CPU {one.cpu}, activation {format_count(one.activation)}{of_thread(story)}"
     head = f"{which}: {format_ns(one.latency_ns)}"
     letter = answer.families.of.get((one.cpu, one.activation)) if answer.families else None
@@ -220,6 +222,6 @@ def _drawing(story: Story, answer: Answer, colours: dict[tuple[Cause, str], str]
         head += f", family {letter}"
 
     def colour(cause: Cause, detail: str) -> str:
-        return _UNKNOWN.get(cause) or colours.get(key_of(cause, detail), "rest")
+        return _UNKNOWN.get(cause) or colours.get(cause_key(cause, detail), "rest")
 
     return drawing(story, head, colour)

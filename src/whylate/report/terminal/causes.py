@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from whylate.causes.advice import advice
-from whylate.causes.answer import FEW_EPISODES, Answer, Story
+from whylate.causes.advice import load_advice
+from whylate.causes.answer import FEW_EPISODES, Answer, TracedActivation
 from whylate.causes.families import Families, Family
-from whylate.causes.needs import Sees, Sight
-from whylate.causes.piece import Cause, Piece
-from whylate.causes.population import CALLED_NS, CALLED_SHARE, CauseShare, Population
+from whylate.causes.observability import Observability, Observable
+from whylate.causes.population import SIGNIFICANT_NS, SIGNIFICANT_SHARE, CauseShare, Population
+from whylate.causes.window.piece import Cause, Piece
 from whylate.quantities import format_ns, format_short_ns
 from whylate.text import plain
 
@@ -46,7 +46,7 @@ def print_answer(answer: Answer, console: Console, stories: int = 0) -> None:
         console.print(_families(answer))
     for line in notes(found, answer.between):
         console.print(Text(line, style="dim"))
-    if unseen := not_told_apart(answer.sights):
+    if unseen := not_observable(answer.observability):
         console.print(Text(unseen, style="dim"))
     for story in answer.worst[:stories]:
         console.print()
@@ -58,11 +58,11 @@ def print_answer(answer: Answer, console: Console, stories: int = 0) -> None:
 
 def told_of(found: Population) -> list[Cause]:
     """Return the causes that are worth a paragraph: those that are called, each once."""
-    return list(dict.fromkeys(one.cause for one in found.called))
+    return list(dict.fromkeys(one.cause for one in found.significant))
 
 
 def _advice(cause: Cause) -> Text:
-    words = advice(cause)
+    words = load_advice(cause)
     return Text.assemble(
         (f"{cause.value}: ", "bold"),
         words.what,
@@ -85,10 +85,10 @@ def headline(answer: Answer, found: Population) -> str:
 
 def notes(found: Population, between: int) -> list[str]:
     """Return what to know of the figures; between: as Answer has it."""
-    least = format_short_ns(CALLED_NS)
+    least = format_short_ns(SIGNIFICANT_NS)
     lines = [
         "located share: where the time beyond the ordinary was spent; all sum to 100 %",
-        f"▶ called: surely {CALLED_SHARE:.0%} of it or more, and {least} or more each",
+        f"▶ called: surely {SIGNIFICANT_SHARE:.0%} of it or more, and {least} or more each",
     ]
     if between:
         lines.append(
@@ -105,14 +105,14 @@ def notes(found: Population, between: int) -> list[str]:
     return lines
 
 
-def not_told_apart(sights: Sequence[Sight]) -> str:
+def not_observable(observability: Sequence[Observability]) -> str:
     """Return which causes no piece could be named after on that board, and for want of what."""
     wanting: dict[str, list[str]] = {}
-    for one in sights:
-        if one.sees is Sees.NOT:
+    for one in observability:
+        if one.observable is Observable.NO:
             wanting.setdefault(one.missing, []).append(one.cause.value)
     told = [f"{', '.join(names)} ({plain(missing, 300)})" for missing, names in wanting.items()]
-    return f"not told apart on this board: {'; '.join(told)}" if told else ""
+    return f"not observable on this board: {'; '.join(told)}" if told else ""
 
 
 def in_a_line(answer: Answer, recording: str) -> str:
@@ -163,18 +163,18 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def _row(one: CauseShare) -> tuple[Text | str, ...]:
-    style = "bold" if one.called else ""
+    style = "bold" if one.significant else ""
     interval = (
         "" if one.low is None or one.high is None else f"{percent(one.low)} to {percent(one.high)}"
     )
     return (
-        "▶" if one.called else " ",
+        "▶" if one.significant else " ",
         Text(cause_name(one.cause, one.detail), style=style),
         percent(one.share, 1),
         interval,
         format_short_ns(round(one.mean_ns)),
-        percent(one.in_tail),
-        percent(one.in_body),
+        percent(one.in_late),
+        percent(one.in_control),
     )
 
 
@@ -201,8 +201,8 @@ def family_rule(one: Family, found: Families) -> str:
     if one.cause not in (Cause.UNEXPLAINED, Cause.NOT_OBSERVED):
         name = f"of {name}" if one.detail is not None else f"of {name}, various"
     common = [f"median {format_ns(one.median_ns)}"]
-    if found.body:
-        common.append(f"ordinary ones: {one.ordinary:,} of {found.body:,}")
+    if found.control:
+        common.append(f"ordinary ones: {one.ordinary:,} of {found.control:,}")
     return (
         f"{_episodes(one.episodes)}, all with ≥ {format_ns(one.at_least_ns, 2)} {name} "
         f"({'; '.join(common)}); {worst}"
@@ -224,8 +224,8 @@ def _families(answer: Answer) -> Table:
     return grid
 
 
-def _story(story: Story, answer: Answer) -> Text:
-    one = story.accounted
+def _story(story: TracedActivation, answer: Answer) -> Text:
+    one = story.breakdown
     letter = answer.families.of.get((one.cpu, one.activation)) if answer.families else None
     of = f" ({letter})" if letter and families_said(answer) else ""
     head = f"cpu {one.cpu} activation {one.activation:,}{of_thread(story)}: "
@@ -237,7 +237,7 @@ def _story(story: Story, answer: Answer) -> Text:
     return Text.assemble((head, "bold"), " = " + " + ".join(pieces))
 
 
-def of_thread(story: Story) -> str:
+def of_thread(story: TracedActivation) -> str:
     """Say whose the activation was: " of jackd/312"; nothing where the probe measured itself."""
     return f" of {plain(story.thread, 60)}" if story.thread is not None else ""
 

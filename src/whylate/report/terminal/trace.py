@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from whylate.causes.lacks import Lack
+from whylate.causes.traces.missing_data import MissingData
 from whylate.quantities import format_count, format_short_ns
 from whylate.recording.traces.read import TraceRead
 from whylate.text import plain
@@ -36,7 +36,7 @@ def print_read(read: TraceRead, threads: Sequence[tuple[str, int, int]], console
         console.print(Text(_wakers(read), style="dim"))
 
 
-def print_lacks(found: Sequence[Lack], console: Console) -> None:
+def print_lacks(found: Sequence[MissingData], console: Console) -> None:
     """Print what the trace lacks, each with its consequence."""
     if not found:
         return
@@ -75,7 +75,7 @@ def _wakers(read: TraceRead) -> str:
 
 
 def read_as_json(
-    read: TraceRead, threads: Sequence[tuple[str, int, int]], found: Sequence[Lack]
+    read: TraceRead, threads: Sequence[tuple[str, int, int]], found: Sequence[MissingData]
 ) -> dict[str, Any]:
     """Return the same as an object of JSON."""
     seen = read.seen

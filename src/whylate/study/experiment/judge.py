@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.causes.answer import answer_of
-from whylate.causes.piece import Cause
+from whylate.causes.answer import explain_recording
 from whylate.causes.population import Population
+from whylate.causes.window.piece import Cause
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.stats.factorial import holm
@@ -146,7 +146,7 @@ def _run(recording: Path, threshold_ns: int, seconds: float) -> RunLate:
     if report is None or report.engine is None:
         why = report.refused if report is not None else None
         return RunLate(0, 0, {}, f"nothing was recorded: {why or 'it was not said why'}")
-    answer = answer_of(opened, threshold_ns=threshold_ns, stories=0)
+    answer = explain_recording(opened, threshold_ns=threshold_ns, worst=0)
     if answer.threshold_ns != threshold_ns:
         return RunLate(0, 0, {}, "more activations are late than can be looked at: measure shorter")
     population = answer.population

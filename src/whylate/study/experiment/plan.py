@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from whylate.causes.piece import Cause
+from whylate.causes.window.piece import Cause
 from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import fault as injected_fault
 from whylate.recording.plan import RunPlan
@@ -31,7 +31,7 @@ _KNOBS: dict[Cause, tuple[str, str]] = {
     Cause.THROTTLING: ("rt-runtime", "-1"),
     Cause.IDLE_EXIT: ("idle-states", "held"),
     Cause.NMI: ("sysctl:kernel.nmi_watchdog", "0"),
-    Cause.PREEMPTION_OFF: ("preempt", "full"),
+    Cause.PREEMPTION_DISABLED: ("preempt", "full"),
 }
 _CODE = "it is in the kernel's code, which no knob changes; try another kernel in a study"
 #: What to say of the others.
@@ -39,7 +39,7 @@ _NO_KNOB: dict[Cause, str] = {
     Cause.INTERRUPT: "name what moves it: irq:N=CPUS sends interrupt N to other CPUs",
     Cause.SOFTIRQ: "name the load behind it, or a knob that moves that elsewhere (irq:N=CPUS)",
     Cause.THREAD: "name the load that it is of, or priority=N, which puts the measured one above",
-    Cause.INTERRUPTS_OFF: _CODE,
+    Cause.INTERRUPTS_DISABLED: _CODE,
     Cause.LOCK: _CODE,
     Cause.PAGE_FAULT: "name what makes them: a load, or thp=never",
     Cause.STEAL: "it is the host's doing: stop what else runs there, and study that",

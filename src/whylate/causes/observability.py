@@ -4,7 +4,7 @@ The one table from causes to what the recorder must have (recording.md names the
 It is asked before a run, of what the recorder reports when it is tried for a moment, and after a
 run, of the same report in the manifest. A cause that cannot be named is not lost: its time counts
 as something else, most often as unexplained, and which that is follows from the rule in
-whylate.causes.pieces.
+whylate.causes.window.pieces.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from whylate.causes.piece import Cause
+from whylate.causes.window.piece import Cause
 from whylate.recording.manifest import Fact, FactValue, RecorderReport
 
 
-class Sees(StrEnum):
+class Observable(StrEnum):
     """Whether a cause can be named on a board."""
 
-    APART = "told apart"
+    YES = "observable"
     PARTLY = "partly"
-    NOT = "not told apart"
+    NO = "not observable"
     #: The board has no such thing, as far as it says.
-    ABSENT = "not there"
+    ABSENT = "not present"
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Observability:
     """Whether one cause can be named.
 
     missing: the one thing that it lacks, and where there is no such thing why. counts_as: what
@@ -37,7 +37,7 @@ class Sight:
     """
 
     cause: Cause
-    sees: Sees
+    observable: Observable
     missing: str = ""
     counts_as: str = ""
 
@@ -56,13 +56,13 @@ NEEDS: Mapping[Cause, Need] = {
     Cause.SOFTIRQ: Need(("irq:softirq_entry", "irq:softirq_exit"), "what it ran in"),
     Cause.NMI: Need(("nmi:nmi_handler",), "what it interrupted"),
     Cause.THREAD: Need(("sched:sched_switch", "sched:sched_waking"), "unexplained"),
-    Cause.INTERRUPTS_OFF: Need(("timer:hrtimer_expire_entry",), "unexplained", stack=True),
-    Cause.PREEMPTION_OFF: Need(
+    Cause.INTERRUPTS_DISABLED: Need(("timer:hrtimer_expire_entry",), "unexplained", stack=True),
+    Cause.PREEMPTION_DISABLED: Need(
         ("sched:sched_switch", "sched:sched_waking"), "unexplained", stack=True
     ),
     Cause.LOCK: Need(
         ("lock:contention_begin", "lock:contention_end"),
-        "interrupts off, preemption off or unexplained",
+        "interrupts disabled, preemption disabled or unexplained",
     ),
     Cause.IDLE_EXIT: Need(("power:cpu_idle",), "unexplained"),
     Cause.THROTTLING: Need(("sched:sched_switch", "sched:sched_waking"), "unexplained"),
@@ -90,7 +90,7 @@ _KNOWN_CODE = _X86 | {"aarch64"}
 ENOENT = 2
 
 
-def sights(report: RecorderReport | None, facts: Sequence[Fact]) -> list[Sight]:
+def list_observability(report: RecorderReport | None, facts: Sequence[Fact]) -> list[Observability]:
     """Return for each cause whether it can be named where a recorder reported that.
 
     facts: of the same board; those that are missing make nothing better. report None: there was
@@ -98,7 +98,9 @@ def sights(report: RecorderReport | None, facts: Sequence[Fact]) -> list[Sight]:
     """
     if report is None or report.engine is None:
         why = (report.refused if report is not None else None) or "nothing is recorded"
-        return [Sight(cause, Sees.NOT, why, Cause.NOT_OBSERVED.value) for cause in NEEDS]
+        return [
+            Observability(cause, Observable.NO, why, Cause.NOT_OBSERVED.value) for cause in NEEDS
+        ]
     board = _Board(report, report.engine, {fact.name: fact.value for fact in facts})
     return [board.sight(cause, need) for cause, need in NEEDS.items()]
 
@@ -113,15 +115,19 @@ class _Board:
         self._facts = facts
         self._machine = str(facts.get("machine") or "")
 
-    def sight(self, cause: Cause, need: Need) -> Sight:
+    def sight(self, cause: Cause, need: Need) -> Observability:
         if (why := self._absent(cause)) is not None:
-            return Sight(cause, Sees.ABSENT, why)
+            return Observability(cause, Observable.ABSENT, why)
         missing = self._without(need.tracepoints) or (self._no_stack(cause) if need.stack else "")
         missing = missing or self._beyond_tracepoints(cause)
         if missing:
-            return Sight(cause, Sees.NOT, missing, need.counts_as)
+            return Observability(cause, Observable.NO, missing, need.counts_as)
         partly = self._partly(cause)
-        return Sight(cause, Sees.PARTLY, *partly) if partly else Sight(cause, Sees.APART)
+        return (
+            Observability(cause, Observable.PARTLY, *partly)
+            if partly
+            else Observability(cause, Observable.YES)
+        )
 
     def _absent(self, cause: Cause) -> str | None:
         """Return why the board can have no such cause; None where it can."""
@@ -152,7 +158,7 @@ class _Board:
     def _no_stack(self, cause: Cause) -> str:
         if self._engine != "bpf":
             return f"stacks, which the {self._engine} engine does not take"
-        if cause is Cause.INTERRUPTS_OFF and self._machine not in _KNOWN_CODE:
+        if cause is Cause.INTERRUPTS_DISABLED and self._machine not in _KNOWN_CODE:
             return "what switches interrupts on is not known of this CPU's code"
         return ""
 
@@ -172,8 +178,8 @@ class _Board:
         """Return what a part of a cause lacks, and what that part counts as."""
         counts_as = NEEDS[cause].counts_as
         if cause is Cause.INTERRUPT:
-            lacks = self._without(_X86_VECTORS if self._machine in _X86 else _IPIS)
-            return (lacks, counts_as) if lacks else None
+            list_missing_data = self._without(_X86_VECTORS if self._machine in _X86 else _IPIS)
+            return (list_missing_data, counts_as) if list_missing_data else None
         if cause is Cause.LOCK:
             if self._machine.startswith("arm"):
                 return "raw spinlocks have no tracepoint on 32-bit ARM", counts_as

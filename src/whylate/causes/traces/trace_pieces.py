@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from whylate.causes.piece import Cause, Piece, Stage
-from whylate.causes.pieces import cut
-from whylate.causes.timeline import Level, Segment, segments
+from whylate.causes.window.piece import Cause, Piece, Stage
+from whylate.causes.window.pieces import cut_window
+from whylate.causes.window.timeline import Level, Segment, cut_segments
 from whylate.recording.activation import FAIR, Activation, Waker
 from whylate.recording.events import Window
 from whylate.recording.traces.cutout import CutOut
@@ -18,7 +18,7 @@ from whylate.recording.traces.seen import Seen
 _NOTHING_ELSE = frozenset({Cause.SCHEDULING, Cause.RETURN, Cause.IDLE_EXIT})
 
 
-def account(activation: Activation, found: CutOut) -> tuple[Piece, ...]:
+def cut_activation(activation: Activation, found: CutOut) -> tuple[Piece, ...]:
     """Cut an activation into pieces, CPU by CPU: each by what happened on the one it was up to."""
     pieces: list[Piece] = []
     for window in found.parts:
@@ -30,7 +30,7 @@ def account(activation: Activation, found: CutOut) -> tuple[Piece, ...]:
         if window.prio >= FAIR:
             # Among ordinary threads being chosen is not a matter of priority.
             window = replace(window, prio=LEAST_URGENT)  # noqa: PLW2901
-        pieces += cut(window)
+        pieces += cut_window(window)
     if activation.woken.name == OSNOISE:
         # Its thread was running all the time, and something kept it from seeing the clock.
         pieces = [
@@ -50,7 +50,7 @@ def _until_the_softirq(window: Window) -> list[Piece]:
     pieces = []
     if observed > window.due_ns:
         pieces.append(Piece(window.due_ns, observed, Cause.NOT_OBSERVED))
-    for one in segments(window.events, window.cpu, observed, window.run_ns):
+    for one in cut_segments(window.events, window.cpu, observed, window.run_ns):
         cause, detail = _of(one)
         pieces.append(Piece(one.start_ns, one.end_ns, cause, detail, Stage.WAKING))
     return pieces
@@ -73,7 +73,7 @@ def _of(segment: Segment) -> tuple[Cause, str]:
     return Cause.THREAD, segment.thread.name
 
 
-def told_apart(seen: Seen) -> Callable[[Piece], Piece]:
+def rename_by_evidence(seen: Seen) -> Callable[[Piece], Piece]:
     """Return what pieces are called, by what the whole trace turned out to have.
 
     That nothing else was seen in a stretch is evidence only where interrupts and softirqs would
@@ -81,11 +81,11 @@ def told_apart(seen: Seen) -> Callable[[Piece], Piece]:
     """
     missing = [
         what
-        for what, lacks in (
+        for what, list_missing_data in (
             ("interrupts", lacks_interrupts(seen)),
             ("softirqs", lacks_softirqs(seen)),
         )
-        if lacks
+        if list_missing_data
     ]
     if not missing:
         return lambda piece: piece

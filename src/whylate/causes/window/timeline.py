@@ -178,7 +178,7 @@ def _pop(stack: list[str]) -> None:
         stack.pop()
 
 
-def segments(events: Sequence[Event], cpu: int, start_ns: int, end_ns: int) -> list[Segment]:
+def cut_segments(events: Sequence[Event], cpu: int, start_ns: int, end_ns: int) -> list[Segment]:
     """Return who had the CPU in [start_ns, end_ns): adjoining segments that fill it.
 
     events: in order of time, of any CPUs. What precedes the first event of this CPU, or follows

@@ -1,76 +1,74 @@
-"""A late activation cut into pieces, each with its cause.
+"""A late activation cut into pieces, each with one cause.
 
-The rule. From the moment an activation was due to the moment its thread ran, its CPU was at every
-instant in one innermost context (whylate.causes.timeline), and the activation in one of four
-stages. A piece is a stretch in which neither changes; it is named
+The rule. From the time an activation is due to the time its thread runs, its CPU is at every
+instant in one innermost context (whylate.causes.window.timeline), and the activation is in one of
+four stages. A piece is a stretch in which neither changes. Its cause:
 
-| context                | due, not interrupted | being woken | runnable           | running     |
-|------------------------|----------------------|-------------|--------------------|-------------|
-| not recorded           | not observed         | the same    | the same           | the same    |
-| NMI                    | nmi                  | the same    | the same           | the same    |
-| spinning on a lock     | lock                 | the same    | the same           | the same    |
-| interrupt              | interrupt            | the same    | the same           | the same    |
-| softirq                | interrupts off (1)   | softirq (8) | softirq            | softirq     |
-| idle                   | idle exit (2)        | –           | scheduling         | –           |
-|                        |                      |             | or throttling (4)  |             |
-| thread as urgent/more  | interrupts off (1),  | –           | thread (7)         | thread      |
-|                        | else thread (11)     |             |                    |             |
-| thread less urgent     | interrupts off (1)   | –           | preemption off (3) | –           |
-|                        |                      |             | or throttling (4)  |             |
-| itself                 | return, steal (9)    | –           | scheduling         | return, or  |
-|                        |                      |             |                    | fault (5)   |
+| context                  | pending            | waking      | runnable           | running    |
+|--------------------------|--------------------|-------------|--------------------|------------|
+| not recorded             | not observed       | the same    | the same           | the same   |
+| NMI                      | nmi                | the same    | the same           | the same   |
+| spinning on a lock       | lock               | the same    | the same           | the same   |
+| interrupt                | interrupt          | the same    | the same           | the same   |
+| softirq                  | irqs disabled (1)  | softirq (8) | softirq            | softirq    |
+| idle                     | idle exit (2)      | –           | scheduling or      | –          |
+|                          |                    |             | throttling (4)     |            |
+| thread of equal or       | irqs disabled (1), | –           | thread (7)         | thread     |
+| higher priority          | else thread (11)   |             |                    |            |
+| thread of lower priority | irqs disabled (1)  | –           | preemption         | –          |
+|                          |                    |             | disabled (3) or    |            |
+|                          |                    |             | throttling (4)     |            |
+| the measured thread      | return, steal (9)  | –           | scheduling         | return, or |
+|                          |                    |             |                    | fault (5)  |
 
-(1) Only where the stack at the timer interrupt shows that the instruction before the interrupted
-one switched interrupts on: then they were off until there. Where it shows that they were on (user
-code, or any other instruction), the board's kernel held nothing up: its timer came late, which in a
-guest is its host's doing (6). Else the interrupt came late for a reason that was not seen:
-unexplained. Where they came on at the end of a switch between other threads, it is what that took:
-scheduling, and of a thread as urgent its own way out.
-(2) As far as the idle state says that leaving it takes. What goes beyond was not the kernel, of
-which no code runs in an idle state, whether it masks interrupts there or not: (6).
-(3) Only where the stack at the switch shows that the thread came to it by itself or at the end of
-such a section. One that was preempted as an interrupt ended held nothing off (12). Where the whole
-stage was too short for a stack to be taken, it is what switching takes: scheduling. So is, at its
-end, what switching takes ordinarily (whylate.causes.switching).
-(4) Where the scheduler had its choice while the activation was runnable, and chose a less urgent
-thread or went (further) into idle: only throttling makes it choose so. What ran before that choice
-was let run for the same reason: no real-time thread has used anything up meanwhile.
-(5) From a fault on to the end of the stage.
-(6) `steal`; on a machine that is no guest it is firmware or hardware, of which nothing was seen:
+pending: due, its interrupt has not begun. waking: in the interrupt that wakes it.
+
+(1) Only if the stack at the timer interrupt shows that the instruction before the interrupted one
+enabled interrupts: they were disabled until there. If it shows that they were enabled (user code,
+or any other instruction), the kernel delayed nothing: the timer fired late, which in a guest is
+the host's doing (6). Otherwise no evidence says why the interrupt came late: unexplained. If a
+switch between other threads enabled them, the piece is the cost of that switch: scheduling, or
+thread if that thread has equal or higher priority.
+(2) Up to the exit latency that the idle state declares. The rest is not kernel code, since none
+runs in an idle state, whether it masks interrupts or not: (6).
+(3) Only if the stack at the switch shows that the thread switched voluntarily or at the end of
+a non-preemptible section. A thread preempted at the end of an interrupt delayed nothing (12). If
+the stage was too short for a stack, it is the cost of switching: scheduling. So is the usual cost
+of switching at the end of the stage (whylate.causes.switching).
+(4) If the scheduler made a choice while the activation was runnable, and chose a lower-priority
+thread or (deeper) idle: only throttling makes it do so. What ran before that choice ran for the
+same reason: no real-time thread has used any of the budget since.
+(5) From a page fault to the end of the stage.
+(6) `steal` in a guest. On other machines it is firmware or hardware, without evidence: unexplained.
+(7) SCHED_OTHER threads share the CPU in slices by weight: all count as equal, whatever their nice
+value. (6) never applies to their timers, which the kernel delays by the thread's timer slack.
+(8) For a program's thread that a softirq woke: from the time the softirq was raised.
+(9) If the time was already past and the thread did not sleep: return. If the timer fired as the
+thread enabled interrupts after setting it, only a few of its own instructions lie in between: no
+kernel code delayed them. In a guest the host did, which gets the CPU when a timer is set; on other
+machines it is unexplained. Otherwise as for a lower-priority thread.
+(10) If another thread ran at the due time, and neither the waking nor the switch was recorded, the
+recording has a gap: from its last event on, not observed.
+(11) A real-time activation would have waited for it even if the interrupt had come in time.
+(12) Until an interrupt: unexplained. After it, a few instructions lead to the next interrupt or
+the scheduler: scheduling. What takes longer is no kernel code: `steal` in a guest, else
 unexplained.
-(7) Threads without real-time priority share the CPU by their weights, in slices: each of them is
-as urgent as any other, whatever its nice value. Nor is it said of (6) that their timers came late:
-the kernel puts them off by the thread's timer slack.
-(8) Of a program's thread that a softirq woke: from when that was raised.
-(9) Where it found its time past, and did not sleep: return. Where its timer came as it switched
-interrupts on, having set it: what lies between is a few of its own instructions, and whoever held
-those up was no part of the kernel. In a guest that is the host, which gets the CPU when a timer is
-set; on a machine that is no guest it is unexplained. Else as of a less urgent thread.
-(10) Another thread ran when it was due, and neither its waking nor the switch to it was recorded:
-the recording is not whole. From its last event on: not observed.
-(11) A real-time activation would have waited for it, had its interrupt come in time.
-(12) Until an interrupt came: unexplained. From its end on there are the few instructions to the
-next interrupt or the scheduler: scheduling. What takes longer than those was no part of the kernel:
-in a guest `steal`, on another machine unexplained.
+(13) If the ring lost the first events, the running sums may still give a lower bound of the time in
+interrupts, softirqs and NMIs (whylate.causes.window.running_sums).
 
-(13) Where the ring no longer has what was first, the running sums may still say for how long at the
-least the CPU was in interrupts, softirqs and NMIs (whylate.causes.outlasted), which is named so.
-
-Whatever ran while the recorder took a stack: recording. Time that the hypervisor says it took is
-named `steal`, out of what is unexplained first.
-
-The pieces are disjoint, in order, and their lengths sum to the latency.
+Then the time of the recorder and of the hypervisor replaces what it overlaps
+(whylate.causes.window.overlays). The pieces are disjoint, in order, and sum to the latency.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-from whylate.causes.outlasted import outlasted
-from whylate.causes.piece import Cause, Piece, Stage
-from whylate.causes.stacks import (
+from whylate.causes.window.overlays import overlay_recording, overlay_steal
+from whylate.causes.window.piece import Cause, Piece, Stage
+from whylate.causes.window.running_sums import locate_lost_time
+from whylate.causes.window.stacks import (
     GOING_TO_SLEEP,
     OF_EXCEPTIONS,
     OF_SWITCHING,
@@ -78,19 +76,19 @@ from whylate.causes.stacks import (
     OF_THE_SCHEDULER,
     OF_UNLOCKING,
     PREEMPTED_AT_ONCE,
-    function_of,
-    where,
+    function_name,
+    innermost_function,
 )
-from whylate.causes.timeline import Level, Segment, Thread, segments
+from whylate.causes.window.timeline import Level, Segment, Thread, cut_segments
 from whylate.recording.activation import FAIR
 from whylate.recording.events import Event, Kind, Window
 from whylate.wire.constants import STACK_AFTER_NS
 
-#: Detail of `scheduling` where a switch that it had nothing to do with kept interrupts off.
-BETWEEN_OTHERS = "between other threads"
+#: Detail of `scheduling` where a switch that it had nothing to do with kept interrupts disabled.
+BETWEEN_OTHERS = "switch between other threads"
 #: Details of `steal` where the host did not say that it took time, and yet did.
-LATE_TIMER = "its timer came late"
-AS_IT_ENDED = "as an interrupt ended"
+LATE_TIMER = "timer delayed"
+AS_IT_ENDED = "during interrupt exit"
 #: Detail of `not observed` where the kernel did not show how the thread came to run.
 HIDDEN = "hidden by the kernel"
 #: A waking from another CPU takes effect within that, and idle may be entered until then.
@@ -104,7 +102,7 @@ def stack_after_ns(threshold_ns: int | None) -> int:
     return min(STACK_AFTER_NS, threshold_ns // 2) if threshold_ns else STACK_AFTER_NS
 
 
-def cut(
+def cut_window(
     window: Window,
     idle_exit_ns: Mapping[int, int] | None = None,
     stacks_after_ns: int | None = None,
@@ -126,14 +124,14 @@ def cut(
     own = [event for event in window.events if event.cpu == window.cpu]
     observed = min(max(window.observed_ns, window.due_ns), window.run_ns)
     until = max(observed, _seen_until(window, own))
-    seen = segments(own, window.cpu, observed, until)
-    pieces += outlasted(window, seen)
+    seen = cut_segments(own, window.cpu, observed, until)
+    pieces += locate_lost_time(window, seen)
     for segment in seen:
         for start, end, stage in _stages(window, segment):
             pieces += rule.named(replace(segment, start_ns=start, end_ns=end), stage)
     if until < window.run_ns:
         pieces.append(Piece(until, window.run_ns, Cause.NOT_OBSERVED, HIDDEN))
-    return _joined(_stolen(_recorded(pieces, own), own))
+    return _joined(overlay_steal(overlay_recording(pieces, own), own))
 
 
 def _seen_until(window: Window, own: list[Event]) -> int:
@@ -259,7 +257,7 @@ class _Rule:
             return Cause.UNEXPLAINED, f"in {thread.name}"
         if stack is None and not self._was_long_runnable():
             return Cause.SCHEDULING, f"from {thread.name}"
-        names = [function_of(symbol) for symbol in stack.stack] if stack is not None else []
+        names = [function_name(symbol) for symbol in stack.stack] if stack is not None else []
         # What lies within the scheduler is the recording itself.
         names = names[names.index("__schedule") :] if "__schedule" in names else names
         excepted = any(name.startswith(OF_EXCEPTIONS) for name in names)
@@ -268,10 +266,10 @@ class _Rule:
         # Where the kernel hides its names, how the thread came here is not known.
         if set(names) <= {"?"}:
             return Cause.UNEXPLAINED, f"in {thread.name}"
-        function = where(tuple(names), OF_THE_SCHEDULER | OF_UNLOCKING)
+        function = innermost_function(tuple(names), OF_THE_SCHEDULER | OF_UNLOCKING)
         if function in OF_SYSTEM_CALLS:
             function = "a system call"
-        return Cause.PREEMPTION_OFF, f"{function} in {thread.name}".strip()
+        return Cause.PREEMPTION_DISABLED, f"{function} in {thread.name}".strip()
 
     def _preempted_at_once(self, segment: Segment, thread: Thread) -> tuple[Cause, str]:
         """Name a stretch in a thread that the first interrupt to end took off the CPU."""
@@ -296,7 +294,7 @@ class _Rule:
         stack = self._timer_stack
         if self._went_to_sleep():
             cause = Cause.STEAL if self._guest else Cause.UNEXPLAINED
-            return [Piece(segment.start_ns, segment.end_ns, cause, "as it went to sleep", stage)]
+            return [Piece(segment.start_ns, segment.end_ns, cause, "before sleep", stage)]
         if stack is not None and stack.enabled:
             return [self._held_off(segment, stage, stack.stack)]
         if thread is not None and thread.pid == self._window.pid and self._window.timer_ns is None:
@@ -311,17 +309,17 @@ class _Rule:
         return [late]
 
     def _held_off(self, segment: Segment, stage: Stage, stack: tuple[str, ...]) -> Piece:
-        """Name what ran with interrupts off; stack: where they came on again."""
+        """Name what ran with interrupts disabled; stack: where they came on again."""
         thread = segment.thread
         start, end = segment.start_ns, segment.end_ns
-        if thread is not None and stack and function_of(stack[0]) in OF_SWITCHING:
+        if thread is not None and stack and function_name(stack[0]) in OF_SWITCHING:
             if self._would_wait_for(thread):
                 return Piece(start, end, Cause.THREAD, thread.name, stage)
             return Piece(start, end, Cause.SCHEDULING, BETWEEN_OTHERS, stage)
         # Where it was not late enough for a stack there is the innermost function alone.
-        found = where(stack, OF_UNLOCKING)
+        found = innermost_function(stack, OF_UNLOCKING)
         detail = "" if found in OF_UNLOCKING else found
-        return Piece(start, end, Cause.INTERRUPTS_OFF, detail, stage)
+        return Piece(start, end, Cause.INTERRUPTS_DISABLED, detail, stage)
 
     def _went_to_sleep(self) -> bool:
         """Whether its timer came as it switched interrupts on again, having set that timer.
@@ -331,7 +329,7 @@ class _Rule:
         stack = self._timer_stack
         if stack is None or not stack.enabled or stack.id != self._window.pid:
             return False
-        names = {function_of(symbol) for symbol in stack.stack}
+        names = {function_name(symbol) for symbol in stack.stack}
         return len(stack.stack) == 1 or bool(names & GOING_TO_SLEEP)
 
     def _would_wait_for(self, thread: Thread | None) -> bool:
@@ -384,120 +382,6 @@ def _last(stacks: list[Event], name: str) -> Event | None:
 def _detail(segment: Segment) -> str:
     """Return `local_timer: tick_sched_timer`, where a function within is known."""
     return f"{segment.name}: {segment.within}" if segment.within else segment.name
-
-
-#: What stolen time is taken out of, the first before the next; within one the longest first.
-_ORDER = (Cause.UNEXPLAINED, Cause.IDLE_EXIT, Cause.SCHEDULING, Cause.RETURN)
-
-
-#: A stretch of time in which pieces are changed; the last is what `change` needs to know of it.
-_Span = tuple[int, int, int]
-
-
-def _changed(
-    pieces: list[Piece],
-    spans: Iterable[_Span],
-    change: Callable[[list[Piece], _Span], list[Piece]],
-) -> list[Piece]:
-    """Return the pieces after each span changed those that it overlaps.
-
-    The spans are disjoint and in order, so that a board which makes a million of them costs no
-    more than a million steps.
-    """
-    found: list[Piece] = []
-    rest = deque(pieces)
-    for span in spans:
-        while rest and rest[0].end_ns <= span[0]:
-            found.append(rest.popleft())
-        here = []
-        while rest and rest[0].start_ns < span[1]:
-            here.append(rest.popleft())
-        rest.extendleft(reversed(change(here, span)))
-    return found + list(rest)
-
-
-def _stolen(pieces: list[Piece], events: list[Event]) -> list[Piece]:
-    """Name what the hypervisor took.
-
-    Each event says how much was taken since steal was looked at before it. Of that, what fits
-    in between before the window may have been taken there, and only the rest was surely in it.
-    """
-    if not pieces:
-        return pieces
-    begin, end = pieces[0].start_ns, pieces[-1].end_ns
-
-    def spans() -> Iterator[_Span]:
-        before = events[0].time_ns if events else 0
-        for event in events:
-            if event.kind is Kind.STEAL:
-                outside = max(0, begin - before) + max(0, event.time_ns - end)
-                yield before, event.time_ns, event.duration_ns - outside
-            if event.kind in (Kind.STEAL, Kind.SWITCH):
-                before = event.time_ns
-
-    return _changed(pieces, spans(), _less_stolen)
-
-
-def _less_stolen(pieces: list[Piece], span: _Span) -> list[Piece]:
-    """Return the pieces with what was stolen in a span taken out of the likeliest first."""
-    begin, until, left = span
-    taken: list[Piece] = []
-    for cause in (*_ORDER, None):
-        for piece in sorted(pieces, key=lambda one: -one.length_ns):
-            if piece.cause in (Cause.NOT_OBSERVED, Cause.STEAL):
-                continue
-            if (piece.cause is not cause) if cause else (piece.cause in _ORDER):
-                continue
-            start, end = max(piece.start_ns, begin), min(piece.end_ns, until)
-            some = min(left, end - start)
-            if some > 0:
-                left -= some
-                taken.append(replace(piece, start_ns=end - some, end_ns=end,
-                                     cause=Cause.STEAL, detail=""))  # fmt: skip
-    return _put_over(pieces, taken)
-
-
-def _recorded(pieces: list[Piece], events: list[Event]) -> list[Piece]:
-    """Name what the recorder itself took."""
-
-    def spans() -> Iterator[_Span]:
-        at = 0
-        for event in events:
-            if event.kind is Kind.STACK and event.duration_ns:
-                start, end = max(at, event.time_ns), event.time_ns + event.duration_ns
-                if end > start:
-                    yield start, end, 0
-                    at = end
-
-    return _changed(pieces, spans(), _less_recording)
-
-
-def _less_recording(pieces: list[Piece], span: _Span) -> list[Piece]:
-    """Return the pieces with a span named as the recorder's own."""
-    over = [
-        replace(piece, start_ns=max(span[0], piece.start_ns), end_ns=min(span[1], piece.end_ns),
-                cause=Cause.RECORDING, detail="its stack")
-        for piece in pieces
-        if piece.cause is not Cause.NOT_OBSERVED
-    ]  # fmt: skip
-    return _put_over(pieces, over)
-
-
-def _put_over(pieces: list[Piece], over: list[Piece]) -> list[Piece]:
-    """Return the pieces with others put over parts of them; each lies within one of them."""
-    found = []
-    waiting = deque(sorted(over, key=lambda one: one.start_ns))
-    for piece in pieces:
-        at = piece.start_ns
-        while waiting and waiting[0].start_ns < piece.end_ns:
-            one = waiting.popleft()
-            if one.start_ns > at:
-                found.append(replace(piece, start_ns=at, end_ns=one.start_ns))
-            found.append(one)
-            at = one.end_ns
-        if at < piece.end_ns:
-            found.append(replace(piece, start_ns=at))
-    return found
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:

@@ -11,38 +11,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from whylate.causes.answer import Answer, Story, answer_for
-from whylate.causes.piece import Cause, Piece, Stage
-from whylate.causes.population import Accounted
-from whylate.causes.stacks import (
+from whylate.causes.answer import Answer, TracedActivation, explain_episodes
+from whylate.causes.population import Breakdown
+from whylate.causes.window.piece import Cause, Piece, Stage
+from whylate.causes.window.stacks import (
     OF_THE_SCHEDULER,
     OF_UNLOCKING,
     PREEMPTED_AT_ONCE,
-    function_of,
-    where,
+    function_name,
+    innermost_function,
 )
 from whylate.recording.events import Window
 from whylate.recording.traces.latency import LatencyTrace, Step
 
 _SECTIONS = ("irqsoff", "preemptoff", "preemptirqsoff")
-#: Of the flags: interrupts off (with and without softirqs), and the context, by letter.
+#: Of the flags: interrupts disabled (with and without softirqs), and the context, by letter.
 _OFF = ("d", "D")
 _HARD = frozenset("hHzZ")
 _SOFT = frozenset("s")
 
 
-def answer_of_latency(traces: Sequence[LatencyTrace], stories: int) -> Answer:
+def explain_latency_traces(traces: Sequence[LatencyTrace], worst: int) -> Answer:
     """Return the answer for the episodes of a file; there is no body to compare them with."""
     if not traces:
         return Answer(0, "as the tracer measured", None, [], "no latency was measured in it")
-    accounted = [_accounted(number, one) for number, one in enumerate(traces)]
-    worst = sorted(accounted, key=lambda one: -one.latency_ns)[:stories]
-    span = 0, max(one.latency_ns for one in accounted)
-    found = answer_for(0, "as the tracer measured", accounted, [], span)
-    return replace(found, worst=[Story(one, _window(one)) for one in worst])
+    breakdown = [_accounted(number, one) for number, one in enumerate(traces)]
+    slowest = sorted(breakdown, key=lambda one: -one.latency_ns)[:worst]
+    span = 0, max(one.latency_ns for one in breakdown)
+    found = explain_episodes(0, "as the tracer measured", breakdown, [], span)
+    return replace(found, worst=[TracedActivation(one, _window(one)) for one in slowest])
 
 
-def pieces_of(trace: LatencyTrace) -> list[Piece]:
+def cut_latency_trace(trace: LatencyTrace) -> list[Piece]:
     """Cut an episode into pieces; they sum to its latency."""
     steps = [step for step in trace.steps if step.cpu == trace.cpu]
     pieces: list[Piece] = []
@@ -87,16 +87,16 @@ def _of(trace: LatencyTrace, step: Step, after: Step | None) -> tuple[Cause, str
         return Cause.SCHEDULING, "from idle" if step.pid == 0 else ""
     if step.pid == trace.switched_from and trace.prio_before <= trace.prio:
         return Cause.THREAD, step.task
-    names = {function_of(symbol) for symbol in trace.stack}
+    names = {function_name(symbol) for symbol in trace.stack}
     if not names or names & PREEMPTED_AT_ONCE:
         return Cause.UNEXPLAINED, f"in {step.task}"
-    function = where(trace.stack, OF_THE_SCHEDULER | OF_UNLOCKING | _OF_TRACING)
-    return Cause.PREEMPTION_OFF, f"{function} in {step.task}"
+    function = innermost_function(trace.stack, OF_THE_SCHEDULER | OF_UNLOCKING | _OF_TRACING)
+    return Cause.PREEMPTION_DISABLED, f"{function} in {step.task}"
 
 
 def _context(step: Step) -> str:
     """Return what the flags say of where the CPU was."""
-    # Behind interrupts off and reschedule (and its lazy brother) comes the context.
+    # Behind interrupts disabled and reschedule (and its lazy brother) comes the context.
     letters = set(step.flags[1:4])
     if letters & _HARD:
         return "interrupt"
@@ -111,7 +111,9 @@ def _section(trace: LatencyTrace, flags: str) -> tuple[Cause, str]:
     same = trace.started == trace.ended or not trace.ended
     name = trace.started if same else f"{trace.started} to {trace.ended}"
     off = trace.tracer == "irqsoff" or (trace.tracer == "preemptirqsoff" and flags[:1] in _OFF)
-    return (Cause.INTERRUPTS_OFF if off else Cause.PREEMPTION_OFF), f"{name} in {trace.task}"
+    return (
+        Cause.INTERRUPTS_DISABLED if off else Cause.PREEMPTION_DISABLED
+    ), f"{name} in {trace.task}"
 
 
 def _stage(trace: LatencyTrace) -> Stage:
@@ -129,11 +131,11 @@ def _joined(pieces: list[Piece]) -> list[Piece]:
     return found
 
 
-def _accounted(number: int, trace: LatencyTrace) -> Accounted:
-    return Accounted(trace.cpu, number, 0, trace.latency_ns, tuple(pieces_of(trace)))
+def _accounted(number: int, trace: LatencyTrace) -> Breakdown:
+    return Breakdown(trace.cpu, number, 0, trace.latency_ns, tuple(cut_latency_trace(trace)))
 
 
-def _window(one: Accounted) -> Window:
+def _window(one: Breakdown) -> Window:
     """Return the episode as a window without events: what is in it cannot be told as such."""
     return Window(
         cpu=one.cpu, activation=one.activation, pid=0, prio=0, due_ns=0, run_ns=one.latency_ns,

@@ -64,7 +64,7 @@ OF_UNLOCKING = frozenset({
 })  # fmt: skip
 
 
-def function_of(symbol: str) -> str:
+def function_name(symbol: str) -> str:
     """Return a symbol less its offset and module: `f+0x12/0x40 [m]` is `f`."""
     return symbol.partition("+")[0].partition(" ")[0].partition(".isra")[0].partition(".part")[0]
 
@@ -73,11 +73,11 @@ def function_of(symbol: str) -> str:
 _OF_RECORDING = ("bpf_trace_run", "__bpf_trace_", "__traceiter_", "bpf_prog_", "trace_event_")
 
 
-def where(stack: tuple[str, ...], helpers: frozenset[str]) -> str:
+def innermost_function(stack: tuple[str, ...], helpers: frozenset[str]) -> str:
     """Return the innermost function of a stack that has a name and is none of the helpers."""
     names = [
         name
         for symbol in stack
-        if (name := function_of(symbol)) != "?" and not name.startswith(_OF_RECORDING)
+        if (name := function_name(symbol)) != "?" and not name.startswith(_OF_RECORDING)
     ]
     return next((name for name in names if name not in helpers), names[0] if names else "")

@@ -1,8 +1,7 @@
-"""What a person sees of a CPU: who had it, and what interrupted them, each in a track of its own.
+"""Tracks of a CPU for display: its threads, and beside them softirqs, interrupts and lock waits.
 
-The segments of whylate.causes.timeline say what was innermost. Here a thread that is interrupted
-goes on in its track, as it has the CPU again when the interrupt is over; softirqs, interrupts and
-waiting for locks are in tracks beside it.
+The segments of whylate.causes.window.timeline have the innermost context only. In the tracks an
+interrupted thread continues, since it has the CPU again after the interrupt.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from whylate.causes.timeline import Level, Segment, segments
+from whylate.causes.window.timeline import Level, Segment, cut_segments
 from whylate.recording.events import Window
 
 
@@ -24,7 +23,7 @@ class Track(StrEnum):
     LOCKS = "locks"
 
 
-class What(StrEnum):
+class SpanKind(StrEnum):
     """What a span is, for its colour."""
 
     MEASURED = "measured"
@@ -44,7 +43,7 @@ class Span:
     start_ns: int
     end_ns: int
     track: Track
-    what: What
+    what: SpanKind
     name: str
     #: Tells two threads of one name, or two turns of one thread, apart.
     turn: int = 0
@@ -68,12 +67,12 @@ def began_ns(window: Window, cpu: int) -> int:
     return min(first, window.due_ns)
 
 
-def spans(window: Window, cpu: int, start_ns: int, end_ns: int) -> list[Span]:
+def cut_spans(window: Window, cpu: int, start_ns: int, end_ns: int) -> list[Span]:
     """Return what was in the tracks of a CPU in [start_ns, end_ns), in order of time.
 
     Spans of one track do not overlap. What was not recorded is What.UNKNOWN in the threads' track.
     """
-    found = segments(window.events, cpu, start_ns, end_ns)
+    found = cut_segments(window.events, cpu, start_ns, end_ns)
     if cpu == window.cpu:
         found = [part for segment in found for part in _observed(segment, window)]
     every = [span for segment in found for span in (_thread(segment, window), *_inner(segment))]
@@ -97,13 +96,13 @@ def _observed(segment: Segment, window: Window) -> Iterable[Segment]:
 
 def _thread(segment: Segment, window: Window) -> Span:
     thread = segment.thread
-    what, name, turn = What.UNKNOWN, "not recorded", 0
+    what, name, turn = SpanKind.UNKNOWN, "not recorded", 0
     if thread is not None and thread.idle:
-        what, name, turn = What.IDLE, "idle", segment.chosen_ns
+        what, name, turn = SpanKind.IDLE, "idle", segment.chosen_ns
     elif thread is not None:
         own = thread.pid == window.pid
         what, name, turn = (
-            What.MEASURED if own else What.THREAD,
+            SpanKind.MEASURED if own else SpanKind.THREAD,
             thread.name or f"pid {thread.pid}",
             segment.chosen_ns,
         )
@@ -114,15 +113,15 @@ def _inner(segment: Segment) -> Iterable[Span]:
     """Return what ran on top of the thread, and what was spun for."""
     name = f"{segment.name}: {segment.within}" if segment.within else segment.name
     if segment.level is Level.SOFTIRQ:
-        yield Span(segment.start_ns, segment.end_ns, Track.SOFTIRQS, What.SOFTIRQ, name)
+        yield Span(segment.start_ns, segment.end_ns, Track.SOFTIRQS, SpanKind.SOFTIRQ, name)
     elif segment.level is Level.INTERRUPT:
-        yield Span(segment.start_ns, segment.end_ns, Track.INTERRUPTS, What.INTERRUPT, name)
+        yield Span(segment.start_ns, segment.end_ns, Track.INTERRUPTS, SpanKind.INTERRUPT, name)
     elif segment.level is Level.NMI:
         yield Span(
-            segment.start_ns, segment.end_ns, Track.INTERRUPTS, What.NMI, f"NMI {name}".strip()
+            segment.start_ns, segment.end_ns, Track.INTERRUPTS, SpanKind.NMI, f"NMI {name}".strip()
         )
     if segment.lock:
-        yield Span(segment.start_ns, segment.end_ns, Track.LOCKS, What.LOCK, segment.lock)
+        yield Span(segment.start_ns, segment.end_ns, Track.LOCKS, SpanKind.LOCK, segment.lock)
 
 
 def _joined(found: Iterable[Span]) -> list[Span]:

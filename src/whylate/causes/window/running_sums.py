@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whylate.causes.piece import Cause, Piece
-from whylate.causes.timeline import Level, Segment
+from whylate.causes.window.piece import Cause, Piece
+from whylate.causes.window.timeline import Level, Segment
 from whylate.recording.events import Window
 
 BY_SUMS = "by the running sums"
@@ -20,7 +20,7 @@ _LEVELS = ((Level.INTERRUPT, Cause.INTERRUPT), (Level.SOFTIRQ, Cause.SOFTIRQ),
            (Level.NMI, Cause.NMI))  # fmt: skip
 
 
-def outlasted(window: Window, seen: Iterable[Segment]) -> list[Piece]:
+def locate_lost_time(window: Window, seen: Iterable[Segment]) -> list[Piece]:
     """Return the pieces from due until the recording begins; they fill that.
 
     seen: who had the CPU from there on. Where in between the named ones lay is not known.

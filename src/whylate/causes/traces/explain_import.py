@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from whylate.causes.answer import Answer
-from whylate.causes.lacks import Lack, lacks, lacks_of_latency
-from whylate.causes.of_latency import answer_of_latency
-from whylate.causes.of_trace import account, told_apart
-from whylate.causes.tail import Tail
+from whylate.causes.traces.latency_traces import explain_latency_traces
+from whylate.causes.traces.missing_data import (
+    MissingData,
+    list_missing_data,
+    list_missing_latency_data,
+)
+from whylate.causes.traces.tail import Tail
+from whylate.causes.traces.trace_pieces import cut_activation, rename_by_evidence
 from whylate.recording.activation import Activation
 from whylate.recording.events import Reason
 from whylate.recording.traces.cutout import CutOut
@@ -29,23 +33,23 @@ class Imported:
     answer: Answer
     read: TraceRead
     threads: list[tuple[str, int, int]]
-    lacks: list[Lack]
+    list_missing_data: list[MissingData]
 
 
-def answer_of_import(
+def explain_import(
     stream: BinaryIO,
     name: str,
     watch: Watch | None,
     *,
     threshold_ns: int | None = None,
-    stories: int = 5,
+    worst: int = 5,
     progress: Callable[[int], None] | None = None,
 ) -> Imported:
     """Return the answer for a trace; raises RecordingError for what is none.
 
     watch None: the obviously measured threads. threshold_ns None: the slowest thousandth.
     """
-    tail = Tail(account, threshold_ns)
+    tail = Tail(cut_activation, threshold_ns)
     threads: Counter[tuple[str, int]] = Counter()
 
     def found(activation: Activation, cut: Callable[[Reason, int], CutOut]) -> None:
@@ -56,11 +60,11 @@ def answer_of_import(
 
     read = read_trace(stream, name, watch, found, progress)
     if read.latency or read.chosen is None:
-        answer = answer_of_latency(read.latency, stories)
-        return Imported(answer, read, [], lacks_of_latency(read.latency, read.seen))
-    answer = tail.answer(stories, why_not=_why_not(tail), rename=told_apart(read.seen))
+        answer = explain_latency_traces(read.latency, worst)
+        return Imported(answer, read, [], list_missing_latency_data(read.latency, read.seen))
+    answer = tail.answer(worst, why_not=_why_not(tail), rename=rename_by_evidence(read.seen))
     woken = [(name, pid, count) for (name, pid), count in threads.most_common()]
-    return Imported(answer, read, woken, lacks(read.seen))
+    return Imported(answer, read, woken, list_missing_data(read.seen))
 
 
 def _why_not(tail: Tail) -> str:

@@ -13,8 +13,8 @@ class Cause(StrEnum):
     SOFTIRQ = "softirq"
     NMI = "nmi"
     THREAD = "thread"
-    INTERRUPTS_OFF = "interrupts off"
-    PREEMPTION_OFF = "preemption off"
+    INTERRUPTS_DISABLED = "interrupts disabled"
+    PREEMPTION_DISABLED = "preemption disabled"
     LOCK = "lock"
     IDLE_EXIT = "idle exit"
     THROTTLING = "throttling"
@@ -27,6 +27,15 @@ class Cause(StrEnum):
     RECORDING = "recording"
     UNEXPLAINED = "unexplained"
     NOT_OBSERVED = "not observed"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Cause | None:
+        """Accept the names of earlier versions, which stored studies have."""
+        former = {
+            "interrupts off": cls.INTERRUPTS_DISABLED,
+            "preemption off": cls.PREEMPTION_DISABLED,
+        }
+        return former.get(value) if isinstance(value, str) else None
 
 
 class Stage(StrEnum):

@@ -11,11 +11,11 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from whylate.causes.answer import TAIL_OF, Answer, Story, answer_for
-from whylate.causes.episodes import episodes
-from whylate.causes.piece import Piece
-from whylate.causes.population import Accounted, recorded
+from whylate.causes.answer import TAIL_OF, Answer, TracedActivation, explain_episodes
+from whylate.causes.episodes import merge_episodes
+from whylate.causes.population import Breakdown, recorded
 from whylate.causes.switching import without_switching
+from whylate.causes.window.piece import Piece
 from whylate.recording.activation import Activation
 from whylate.recording.events import Reason
 from whylate.recording.traces.cutout import CutOut
@@ -25,9 +25,9 @@ MOST_LATE = 8192
 #: As many are kept from the start.
 FIRST_LATE = 1024
 #: Ordinary activations, drawn at random.
-BODY = 2000
+CONTROLS = 2000
 #: The worst whose events are kept too.
-MOST_STORIES = 100
+MOST_WORST = 100
 #: More pieces than that are summed up by cause, except in a story.
 MOST_PIECES = 64
 
@@ -47,9 +47,9 @@ class Tail:
         self._threshold_ns = threshold_ns
         self._random = random.Random(seed)  # noqa: S311 (a sample, no secret)
         #: Heaps, the least late first: latency, the number's negative, and what is kept.
-        self._late: list[tuple[int, int, Accounted]] = []
-        self._worst: list[tuple[int, int, Story]] = []
-        self._body: list[tuple[int, Accounted]] = []
+        self._late: list[tuple[int, int, Breakdown]] = []
+        self._worst: list[tuple[int, int, TracedActivation]] = []
+        self._body: list[tuple[int, Breakdown]] = []
         self.count = 0
         self.start_ns = 0
         self.end_ns = 0
@@ -64,22 +64,22 @@ class Tail:
         self.start_ns = min(self.start_ns, activation.due_ns) if number else activation.due_ns
         self.end_ns = max(self.end_ns, activation.run_ns)
         late = self._is_late(latency)
-        slot = number if number < BODY else self._random.randrange(number + 1)
+        slot = number if number < CONTROLS else self._random.randrange(number + 1)
         if not late:
             self._raise_floor(latency)
-            if slot >= BODY:
+            if slot >= CONTROLS:
                 return
         window = cut("tail" if late else "control", number)
         pieces = self._account(activation, window)
-        accounted = Accounted(activation.cpu, number, activation.due_ns, latency, recorded(pieces))
-        if slot < BODY:
-            entry = latency, summed_up(accounted)
+        breakdown = Breakdown(activation.cpu, number, activation.due_ns, latency, recorded(pieces))
+        if slot < CONTROLS:
+            entry = latency, summed_up(breakdown)
             if slot < len(self._body):
                 self._body[slot] = entry
             else:
                 self._body.append(entry)
         if late:
-            self._keep(latency, number, accounted, window)
+            self._keep(latency, number, breakdown, window)
 
     def _is_late(self, latency_ns: int) -> bool:
         if self._threshold_ns is not None and latency_ns <= self._threshold_ns:
@@ -96,19 +96,19 @@ class Tail:
             return MOST_LATE
         return min(MOST_LATE, max(FIRST_LATE, 4 * self.count // TAIL_OF))
 
-    def _keep(self, latency: int, number: int, accounted: Accounted, window: CutOut) -> None:
-        entry = latency, -number, summed_up(accounted)
+    def _keep(self, latency: int, number: int, breakdown: Breakdown, window: CutOut) -> None:
+        entry = latency, -number, summed_up(breakdown)
         if len(self._late) < self._room():
             heapq.heappush(self._late, entry)
         else:
             self._raise_floor(heapq.heappushpop(self._late, entry)[0])
-        story = latency, -number, Story(accounted, window.window)
-        if len(self._worst) < MOST_STORIES:
+        story = latency, -number, TracedActivation(breakdown, window.window)
+        if len(self._worst) < MOST_WORST:
             heapq.heappush(self._worst, story)
         else:
             heapq.heappushpop(self._worst, story)
 
-    def answer(self, stories: int, *, why_not: str, rename: Callable[[Piece], Piece]) -> Answer:
+    def answer(self, most: int, *, why_not: str, rename: Callable[[Piece], Piece]) -> Answer:
         """Return the answer; why_not: what stands there where nothing was late.
 
         rename: what a piece is called by what is known only now, at the end of the trace.
@@ -118,16 +118,16 @@ class Tail:
         if not late:
             return Answer(limit, name, None, [], why_not)
         told = sorted(self._worst, reverse=True)
-        corrected, body = without_switching(
-            [_renamed(one, rename) for one in (*(story.accounted for _, _, story in told), *late)],
+        corrected, control = without_switching(
+            [_renamed(one, rename) for one in (*(story.breakdown for _, _, story in told), *late)],
             [_renamed(one, rename) for latency, one in self._body if latency <= limit],
         )
-        together = episodes(corrected[len(told) :])
+        together = merge_episodes(corrected[len(told) :])
         numbers = {one.activation for one in together}
-        worst = [Story(one, story.window)
+        worst = [TracedActivation(one, story.window)
                  for one, (_, _, story) in zip(corrected, told, strict=False)
-                 if one.activation in numbers][:stories]  # fmt: skip
-        answer = answer_for(limit, name, together, body, (self.start_ns, self.end_ns))
+                 if one.activation in numbers][:most]  # fmt: skip
+        answer = explain_episodes(limit, name, together, control, (self.start_ns, self.end_ns))
         return replace(answer, worst=worst)
 
     def _limit(self) -> tuple[int, str]:
@@ -146,19 +146,19 @@ class Tail:
         return max(limit, floor or 0), "the slowest thousandth"
 
 
-def summed_up(accounted: Accounted) -> Accounted:
+def summed_up(breakdown: Breakdown) -> Breakdown:
     """Return it with a piece for each cause where it has very many; their places are lost."""
-    if accounted.pieces is None or len(accounted.pieces) <= MOST_PIECES:
-        return accounted
-    at = accounted.due_ns
+    if breakdown.pieces is None or len(breakdown.pieces) <= MOST_PIECES:
+        return breakdown
+    at = breakdown.due_ns
     pieces = []
-    for (cause, detail), length in accounted.by_cause().items():
+    for (cause, detail), length in breakdown.by_cause().items():
         pieces.append(Piece(at, at + length, cause, detail))
         at += length
-    return replace(accounted, pieces=tuple(pieces))
+    return replace(breakdown, pieces=tuple(pieces))
 
 
-def _renamed(accounted: Accounted, rename: Callable[[Piece], Piece]) -> Accounted:
-    if accounted.pieces is None:
-        return accounted
-    return replace(accounted, pieces=tuple(rename(piece) for piece in accounted.pieces))
+def _renamed(breakdown: Breakdown, rename: Callable[[Piece], Piece]) -> Breakdown:
+    if breakdown.pieces is None:
+        return breakdown
+    return replace(breakdown, pieces=tuple(rename(piece) for piece in breakdown.pieces))

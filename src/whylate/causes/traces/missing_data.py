@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whylate.causes.of_trace import lacks_interrupts, lacks_softirqs
+from whylate.causes.traces.trace_pieces import lacks_interrupts, lacks_softirqs
 from whylate.quantities import format_count, format_short_ns
 from whylate.recording.activation import Waker
 from whylate.recording.traces.latency import LatencyTrace
@@ -12,44 +12,50 @@ from whylate.recording.traces.seen import Seen
 
 
 @dataclass(frozen=True)
-class Lack:
+class MissingData:
     """what: is missing or damaged; so: what follows from that for the answer."""
 
     what: str
     so: str
 
 
-def lacks(seen: Seen) -> list[Lack]:
+def list_missing_data(seen: Seen) -> list[MissingData]:
     """Return what a trace of events lacks, the gravest first."""
     return [*_lost(seen), *_missing(seen), *_dates(seen)]
 
 
-def lacks_of_latency(traces: tuple[LatencyTrace, ...], seen: Seen) -> list[Lack]:
+def list_missing_latency_data(traces: tuple[LatencyTrace, ...], seen: Seen) -> list[MissingData]:
     """Return what the traces of a latency tracer lack."""
     found = [
-        Lack("ordinary ones", "each trace has the longest episode alone: nothing to compare with")
+        MissingData(
+            "ordinary ones", "each trace has the longest episode alone: nothing to compare with"
+        )
     ]
     if (left_out := sum(one.left_out for one in traces)) > 0:
-        found.append(Lack(f"{format_count(left_out)} lines", "overwritten in the kernel's buffer"))
+        found.append(
+            MissingData(f"{format_count(left_out)} lines", "overwritten in the kernel's buffer")
+        )
     if any(one.tracer.startswith("wakeup") for one in traces):
         found.append(
-            Lack(
+            MissingData(
                 "how late the timer came",
                 "the wakeup tracers begin at the waking: what held the interrupt off is not in it",
             )
         )
     if any(one.tracer == "irqsoff" for one in traces):
-        found.append(Lack("who waited", "an irqsoff section may have made nobody late"))
+        found.append(MissingData("who waited", "an irqsoff section may have made nobody late"))
     return [*_lines(seen), *found]
 
 
-def _lines(seen: Seen) -> list[Lack]:
+def _lines(seen: Seen) -> list[MissingData]:
     found = []
     if seen.torn:
-        found.append(Lack("the end of the last line", "the file was cut; what precedes was used"))
+        found.append(
+            MissingData("the end of the last line", "the file was cut; what precedes was used")
+        )
     if seen.odd:
         found.append(
-            Lack(
+            MissingData(
                 f"{format_count(seen.odd)} lines that were not understood",
                 f"the first is line {format_count(seen.odd_line)}; they were left out",
             )
@@ -57,11 +63,11 @@ def _lines(seen: Seen) -> list[Lack]:
     return found
 
 
-def _lost(seen: Seen) -> list[Lack]:
+def _lost(seen: Seen) -> list[MissingData]:
     found = _lines(seen)
     if seen.backwards:
         found.append(
-            Lack(
+            MissingData(
                 f"one clock: that of CPU {seen.backwards_cpu} goes back by "
                 f"{format_short_ns(seen.backwards_ns)} at line {format_count(seen.backwards_line)}"
                 + (f", and {format_count(seen.backwards - 1)} times more" * (seen.backwards > 1)),
@@ -71,7 +77,7 @@ def _lost(seen: Seen) -> list[Lack]:
     if seen.impossible:
         there = f"there are {seen.header_cpus}" if seen.header_cpus else "there are at most 4,096"
         found.append(
-            Lack(
+            MissingData(
                 f"CPU {seen.impossible_cpu}: {there}",
                 f"{format_count(seen.impossible)} events of CPUs that are not there were left out",
             )
@@ -80,14 +86,14 @@ def _lost(seen: Seen) -> list[Lack]:
     if losses > 0:
         lost = f"{format_count(seen.lost)} events" if seen.lost else "events"
         found.append(
-            Lack(
+            MissingData(
                 f"{lost} that were lost in {format_count(losses)} places",
                 "the time there was not observed; wakeups that it cuts are not counted",
             )
         )
     if seen.buffered is not None and seen.written is not None and seen.written > seen.buffered:
         found.append(
-            Lack(
+            MissingData(
                 f"{format_count(seen.written - seen.buffered)} events before the first one",
                 "the buffer was written over: the trace has the end of the run alone",
             )
@@ -95,14 +101,14 @@ def _lost(seen: Seen) -> list[Lack]:
     return found
 
 
-def _missing(seen: Seen) -> list[Lack]:
+def _missing(seen: Seen) -> list[MissingData]:
     found = []
     events = seen.events
     by_tracer = seen.any_of("timer_latency", "sample_threshold")
     if by_tracer and not seen.any_of("sched_switch"):
         if not seen.any_of("thread_noise"):
             found.append(
-                Lack(
+                MissingData(
                     "sched_switch, osnoise:thread_noise",
                     "only who had the CPU when the timer's interrupt came is known: other threads "
                     "are unexplained",
@@ -110,7 +116,7 @@ def _missing(seen: Seen) -> list[Lack]:
             )
         else:
             found.append(
-                Lack(
+                MissingData(
                     "priorities",
                     "a thread that ran instead counts as more urgent, unless it had "
                     "been interrupted",
@@ -118,14 +124,14 @@ def _missing(seen: Seen) -> list[Lack]:
             )
     if seen.without_waking:
         found.append(
-            Lack(
+            MissingData(
                 "sched_waking",
                 "taken at sched_wakeup: what a call to the other CPU took counts as before it",
             )
         )
     if seen.unswitched:
         found.append(
-            Lack(
+            MissingData(
                 f"the switch to the thread in {format_count(seen.unswitched)} wakeups, the first "
                 "on "
                 f"CPU {seen.unswitched_cpu}",
@@ -135,7 +141,7 @@ def _missing(seen: Seen) -> list[Lack]:
     if lacks_interrupts(seen):
         if seen.bare_timers and any(name.endswith("irq_handler_entry") for name in events):
             found.append(
-                Lack(
+                MissingData(
                     "irq_vectors:*",
                     "the local timer's interrupts and calls between CPUs cannot be told from what "
                     "they interrupt; where nothing else was seen, it is unexplained",
@@ -143,24 +149,28 @@ def _missing(seen: Seen) -> list[Lack]:
             )
         else:
             found.append(
-                Lack(
+                MissingData(
                     "irq:irq_handler_*, irq_vectors:*",
-                    "interrupts cannot be told from what they interrupt, nor interrupts off; where "
-                    "nothing else was seen, it is unexplained",
+                    "interrupts cannot be told from what they interrupt, nor disabled "
+                    "interrupts be seen; where nothing else was seen, it is unexplained",
                 )
             )
     if lacks_softirqs(seen):
         found.append(
-            Lack("irq:softirq_*", "softirqs cannot be told from the thread that they interrupt")
+            MissingData(
+                "irq:softirq_*", "softirqs cannot be told from the thread that they interrupt"
+            )
         )
     if not seen.any_of("contention_begin"):
         found.append(
-            Lack("lock:contention_*", "waiting for a lock counts as the context that waits")
+            MissingData("lock:contention_*", "waiting for a lock counts as the context that waits")
         )
     if seen.idled and not seen.any_of("cpu_idle"):
-        found.append(Lack("power:cpu_idle", "leaving an idle state cannot be told from idling"))
+        found.append(
+            MissingData("power:cpu_idle", "leaving an idle state cannot be told from idling")
+        )
     found.append(
-        Lack(
+        MissingData(
             "exit latencies of idle states, steal time",
             "late idle exit and what a hypervisor took are unexplained",
         )
@@ -168,36 +178,38 @@ def _missing(seen: Seen) -> list[Lack]:
     return found
 
 
-def _dates(seen: Seen) -> list[Lack]:
+def _dates(seen: Seen) -> list[MissingData]:
     found = []
     if seen.undated:
         found.append(
-            Lack(
+            MissingData(
                 f"timer:hrtimer_start of {format_count(seen.undated)} timers",
                 "due counts from the interrupt: how late that came is not known",
             )
         )
     elif not seen.wakers[Waker.TIMER] and not seen.traced:
         found.append(
-            Lack(
+            MissingData(
                 "timer:hrtimer_*",
                 "no wakeup is dated by its timer: how late an interrupt came is not known",
             )
         )
     if seen.wakers[Waker.UNKNOWN]:
         found.append(
-            Lack(
+            MissingData(
                 f"the interrupt of {format_count(seen.wakers[Waker.UNKNOWN])} wakeups",
                 "due is when they were woken: what came before is not in the latency",
             )
         )
     if not seen.any_of("timer_latency", "sample_threshold"):
         found.append(
-            Lack("the return to user space", "a wakeup ends when the CPU is given to the thread")
+            MissingData(
+                "the return to user space", "a wakeup ends when the CPU is given to the thread"
+            )
         )
     if seen.rounded:
         found.append(
-            Lack(
+            MissingData(
                 "nanoseconds",
                 "times are rounded down to microseconds (trace-cmd report -t and "
                 "perf script --ns print them)",

@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from whylate.causes.needs import NEEDS, Sees, Sight, sights
-from whylate.causes.piece import Cause
+from whylate.causes.observability import NEEDS, Observability, Observable, list_observability
+from whylate.causes.window.piece import Cause
 from whylate.recording.manifest import Fact, RecorderReport, SourceReport, SymbolsReport
-from whylate.report.terminal.causes import not_told_apart
+from whylate.report.terminal.causes import not_observable
 
 DATA = Path(__file__).parent / "data"
 RECORDER = Path(__file__).parents[2] / "probe/src/recorder"
@@ -32,8 +32,8 @@ def board(name: str) -> Board:
     return msgspec.json.decode((DATA / f"{name}.json").read_bytes(), type=Board)
 
 
-def seen(one: Board) -> dict[Cause, Sight]:
-    return {sight.cause: sight for sight in sights(one.report, one.facts)}
+def seen(one: Board) -> dict[Cause, Observability]:
+    return {sight.cause: sight for sight in list_observability(one.report, one.facts)}
 
 
 def with_facts(one: Board, **values: object) -> Board:
@@ -65,84 +65,88 @@ def test_every_tracepoint_that_is_needed_is_one_that_both_engines_ask_for() -> N
 
 def test_a_guest_with_bpf_tells_all_apart_but_a_part_of_locks() -> None:
     found = seen(board("pc-guest-bpf"))
-    assert {cause for cause, one in found.items() if one.sees is not Sees.APART} == {Cause.LOCK}
-    assert found[Cause.LOCK].sees is Sees.PARTLY
+    assert {cause for cause, one in found.items() if one.observable is not Observable.YES} == {
+        Cause.LOCK
+    }
+    assert found[Cause.LOCK].observable is Observable.PARTLY
 
 
 def test_arm64_has_no_tracepoint_for_page_faults() -> None:
     found = seen(board("virt-arm64-bpf"))
-    assert found[Cause.PAGE_FAULT].sees is Sees.NOT
+    assert found[Cause.PAGE_FAULT].observable is Observable.NO
     assert "exceptions:page_fault_user" in found[Cause.PAGE_FAULT].missing
     # By the rule a fault that was not seen is the thread's way back to user code.
     assert found[Cause.PAGE_FAULT].counts_as == Cause.RETURN.value
-    assert found[Cause.INTERRUPTS_OFF].sees is Sees.APART
+    assert found[Cause.INTERRUPTS_DISABLED].observable is Observable.YES
 
 
 def test_tracefs_takes_no_stacks_so_that_sections_are_unexplained() -> None:
     found = seen(board("sabrelite-tracefs"))
-    for cause in (Cause.INTERRUPTS_OFF, Cause.PREEMPTION_OFF):
-        assert found[cause].sees is Sees.NOT
+    for cause in (Cause.INTERRUPTS_DISABLED, Cause.PREEMPTION_DISABLED):
+        assert found[cause].observable is Observable.NO
         assert "stacks" in found[cause].missing
         assert found[cause].counts_as == Cause.UNEXPLAINED.value
-    assert found[Cause.NMI].sees is Sees.ABSENT
-    assert found[Cause.INTERRUPT].sees is Sees.APART
+    assert found[Cause.NMI].observable is Observable.ABSENT
+    assert found[Cause.INTERRUPT].observable is Observable.YES
 
 
 def test_under_lockdown_a_program_that_reads_the_kernel_is_refused() -> None:
     found = seen(board("virt-arm64-lockdown"))
-    assert found[Cause.INTERRUPTS_OFF].sees is Sees.NOT
-    assert "refuses" in found[Cause.INTERRUPTS_OFF].missing
-    assert found[Cause.INTERRUPT].sees is Sees.PARTLY
-    assert found[Cause.PREEMPTION_OFF].sees is Sees.APART
+    assert found[Cause.INTERRUPTS_DISABLED].observable is Observable.NO
+    assert "refuses" in found[Cause.INTERRUPTS_DISABLED].missing
+    assert found[Cause.INTERRUPT].observable is Observable.PARTLY
+    assert found[Cause.PREEMPTION_DISABLED].observable is Observable.YES
 
 
 def test_where_nothing_can_be_recorded_no_cause_is_told_apart_and_the_reason_is_given() -> None:
     for sight in seen(board("sabrelite-lockdown")).values():
-        assert sight.sees is Sees.NOT
+        assert sight.observable is Observable.NO
         assert "BTF" in sight.missing
         assert "lockdown" in sight.missing
-    assert all(sight.sees is Sees.NOT for sight in sights(None, []))
+    assert all(sight.observable is Observable.NO for sight in list_observability(None, []))
 
 
 @pytest.mark.parametrize(
     ("cause", "tracepoint"),
     [(cause, name) for cause, need in NEEDS.items() for name in need.tracepoints],
 )
-def test_a_cause_is_not_told_apart_without_one_of_its_tracepoints(
+def test_a_cause_is_not_observable_without_one_of_its_tracepoints(
     cause: Cause, tracepoint: str
 ) -> None:
     lacking = seen(without(board("pc-guest-bpf"), tracepoint, 2))[cause]
-    assert lacking.sees is Sees.NOT
+    assert lacking.observable is Observable.NO
     assert tracepoint in lacking.missing
 
 
 def test_an_interrupt_that_is_no_device_s_is_missed_without_its_vector() -> None:
     one = seen(without(board("pc-guest-bpf"), "irq_vectors:local_timer_entry", 2))
-    assert one[Cause.INTERRUPT].sees is Sees.PARTLY
+    assert one[Cause.INTERRUPT].observable is Observable.PARTLY
     # A vector that this machine lacks for want of the hardware is no loss.
     assert board("pc-guest-bpf").report.sources[-1].error == 0
     other = seen(without(board("pc-guest-bpf"), "irq_vectors:thermal_apic_entry", 2))
-    assert other[Cause.INTERRUPT].sees is Sees.APART
+    assert other[Cause.INTERRUPT].observable is Observable.YES
 
 
 def test_steal_takes_a_host_that_says_so_and_a_kernel_that_listens() -> None:
     guest = board("pc-guest-bpf")
-    assert seen(with_facts(guest, steal_since_boot_s=0.0))[Cause.STEAL].sees is Sees.PARTLY
-    assert seen(with_facts(guest, kernel_config=["SMP=y"]))[Cause.STEAL].sees is Sees.NOT
-    assert seen(with_facts(guest, hypervisor=None))[Cause.STEAL].sees is Sees.ABSENT
+    assert (
+        seen(with_facts(guest, steal_since_boot_s=0.0))[Cause.STEAL].observable is Observable.PARTLY
+    )
+    assert seen(with_facts(guest, kernel_config=["SMP=y"]))[Cause.STEAL].observable is Observable.NO
+    assert seen(with_facts(guest, hypervisor=None))[Cause.STEAL].observable is Observable.ABSENT
 
 
 def test_without_symbols_sections_have_no_place() -> None:
     guest = board("pc-guest-bpf")
     hidden = SymbolsReport(False, 2, False, 10, 0, [])
     one = Board(msgspec.structs.replace(guest.report, symbols=hidden), guest.facts)
-    assert seen(one)[Cause.INTERRUPTS_OFF].sees is Sees.PARTLY
-    assert "symbols" in seen(one)[Cause.INTERRUPTS_OFF].missing
+    assert seen(one)[Cause.INTERRUPTS_DISABLED].observable is Observable.PARTLY
+    assert "symbols" in seen(one)[Cause.INTERRUPTS_DISABLED].missing
 
 
 def test_throttling_that_is_switched_off_is_not_there() -> None:
     found = seen(with_facts(board("pc-guest-bpf"), rt_runtime_us=-1))
-    assert found[Cause.THROTTLING].sees is Sees.ABSENT
+    assert found[Cause.THROTTLING].observable is Observable.ABSENT
 
 
 def test_what_a_board_says_may_be_of_any_type() -> None:
@@ -152,11 +156,13 @@ def test_what_a_board_says_may_be_of_any_type() -> None:
     assert len(seen(strange)) == len(NEEDS)
 
 
-def test_explain_says_in_a_line_what_was_not_told_apart() -> None:
+def test_explain_says_in_a_line_what_was_not_observable() -> None:
     tracefs = board("sabrelite-tracefs")
-    line = not_told_apart(sights(tracefs.report, tracefs.facts))
-    assert line.startswith("not told apart on this board: interrupts off, preemption off (stacks,")
+    line = not_observable(list_observability(tracefs.report, tracefs.facts))
+    assert line.startswith(
+        "not observable on this board: interrupts disabled, preemption disabled (stacks,"
+    )
     guest = board("pc-guest-bpf")
-    assert not not_told_apart(sights(guest.report, guest.facts))
+    assert not not_observable(list_observability(guest.report, guest.facts))
     evil = msgspec.structs.replace(tracefs.report, engine=None, refused="\x1b[2Jevil")
-    assert "\x1b" not in not_told_apart(sights(evil, []))
+    assert "\x1b" not in not_observable(list_observability(evil, []))

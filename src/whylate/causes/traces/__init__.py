@@ -1,0 +1,1 @@
+"""Why activations in the traces of other tools were late."""

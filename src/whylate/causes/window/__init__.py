@@ -1,0 +1,1 @@
+"""One window of events: cut into pieces, each with one cause."""
