@@ -27,13 +27,13 @@ import recorder_rivals
 from ratios import paired_ratio
 from result_book import ResultBook, Row
 from whylate.boards.local import LocalBoard
-from whylate.cli.parameter_types import Load
 from whylate.recording.manifest import Manifest
 from whylate.recording.plan import LoadPlan, RunPlan, Setting
 from whylate.recording.reader import Recording, open_recording
 from whylate.recording.recorder.windows import read_windows
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
+from whylate.run.loads import parse_load
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
 
@@ -50,7 +50,7 @@ EVENT_LOADS = ("", "switch", "net")
 
 def loads_of(text: str) -> tuple[LoadPlan, ...]:
     """Return the loads of a list with commas."""
-    return tuple(Load().convert(one, None, None) for one in text.split(",") if one)
+    return tuple(parse_load(one) for one in text.split(",") if one)
 
 
 def run(

@@ -77,7 +77,7 @@ def whylate(*words: str) -> list[dict[str, Any]]:
     """Measure and return the points."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "whylate", "measure", "--json", "-o", f"{folder}/r", *words],
+            [sys.executable, "-m", "whylate", "bench", *words, "--json", "-o", f"{folder}/r"],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
     points: list[dict[str, Any]] = json.loads(done.stdout)["points"]
@@ -87,7 +87,7 @@ def whylate(*words: str) -> list[dict[str, Any]]:
 def ours_of_memory(what: str, size: str, source: str = "random") -> float:
     """Return GB/s of one run of ours."""
     of = [] if what == "set" else ["--source", source]
-    (point,) = whylate("--workload", "memory", "--ops", what, "--sizes", size, *of, "--cpus",
+    (point,) = whylate("memory", "--ops", what, "--sizes", size, *of, "--cpus",
                        str(CPU), "--rounds", "1", "--repetitions", "3", "--block",
                        "300ms")  # fmt: skip
     found: float = point["gb_per_s"]["value"]
@@ -151,7 +151,7 @@ def switch(pairs: int) -> None:
     """Compare a hop with half an operation."""
 
     def ours() -> float:
-        (point,) = whylate("--workload", "switch", "--tasks", "2", "--cpus", str(CPU), "--rounds",
+        (point,) = whylate("switch", "--tasks", "2", "--cpus", str(CPU), "--rounds",
                            "1", "--repetitions", "5", "--block", "100ms")  # fmt: skip
         found: float = point["ns_per_hop"]["value"]
         return found
@@ -173,7 +173,7 @@ def clock(pairs: int, folder: Path) -> None:
     subprocess.run(["cc", "-O2", "-o", str(program), str(source)], check=True)
 
     def ours() -> float:
-        (point,) = whylate("--workload", "clock", "--clocks", "monotonic", "--cpus", str(CPU),
+        (point,) = whylate("clock", "--clocks", "monotonic", "--cpus", str(CPU),
                            "--rounds", "1", "--repetitions", "3", "--block", "60ms")  # fmt: skip
         found: float = point["ns_per_call"]["value"]
         return found
@@ -186,7 +186,7 @@ def model() -> None:
     """Fit the emulated device at as many threads as there are CPUs, and predict more."""
     cpus = os.cpu_count() or 1
     threads = sorted({1, cpus, 2 * cpus, 4 * cpus})
-    points = whylate("--workload", "clock", "--via", "device", "--service", f"{SERVICE_US}us",
+    points = whylate("clock", "--via", "device", "--service", f"{SERVICE_US}us",
                      "--think", f"{THINK_US}us", "--threads", ",".join(map(str, threads)),
                      "--rounds", "40", "--repetitions", "2", "--block", "1s")  # fmt: skip
     found = {one["parameters"]["threads"]: one["calls_per_us"]["value"] for one in points}

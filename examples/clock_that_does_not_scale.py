@@ -30,8 +30,8 @@ def measured(source: str, out: Path, quick: bool) -> dict[str, Any]:
     """Measure the clock with one source."""
     rounds = ["--rounds", "6", "--repetitions", "1"] if quick else ["--rounds", "8"]
     return whylate(
-        "measure", "pc", "--smp", "4", "--kernel-arg", "tsc=reliable",
-        "--workload", "clock", "--clocks", "monotonic",
+        "bench", "clock", "pc", "--smp", "4", "--kernel-arg", "tsc=reliable",
+        "--clocks", "monotonic",
         "--threads", "1,2,3,4", "--predict", "72,240", "--set", f"{SOURCE}={source}",
         "-o", out / source, *rounds,
     )  # fmt: skip

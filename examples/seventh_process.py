@@ -63,7 +63,7 @@ def main() -> None:
     with telling(__doc__.splitlines()[0]) as (out, quick):
         less = ["--rounds", "6", "--repetitions", "2", "--block", "20ms"] if quick else []
         found = points(
-            whylate("measure", "--workload", "switch", "--tasks", ",".join(map(str, TASKS)),
+            whylate("bench", "switch", "--tasks", ",".join(map(str, TASKS)),
                     "-o", out / "ring", *less)
         )  # fmt: skip
     for name, one in found.items():

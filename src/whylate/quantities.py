@@ -19,7 +19,9 @@ _SIZES_NS = {
     "ms": 1_000_000,
     "s": 1_000_000_000,
     "min": 60_000_000_000,
+    "m": 60_000_000_000,
     "h": 3_600_000_000_000,
+    "d": 86_400_000_000_000,
 }
 _LATENCY_UNITS = ("ns", "us", "µs", "μs", "ms", "s")
 _DURATION = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([A-Za-zµμ]+)", re.ASCII)
@@ -145,7 +147,8 @@ def format_rate(per_second: float | None, unit: str) -> str:
 def parse_ns(text: str, *, latency: bool) -> int | None:
     """Parse "100us" or "1.5 ms" as whole ns; None where the text is invalid or not above zero.
 
-    latency: only the units ns to s; otherwise also min and h. Parts of a nanosecond are invalid.
+    latency: only the units ns to s; otherwise also min or m, h and d. Parts of a nanosecond are
+    invalid.
     """
     match = _DURATION.fullmatch(text.strip())
     if match is None:

@@ -1,4 +1,4 @@
-"""`whylate measure --workload app` on this machine, with programs that know when they were due."""
+"""`whylate measure` of programs on this machine, with programs that know when they were due."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ thread.join()
 def measured(directory: Path, *arguments: str) -> tuple[dict[str, Any], Recording]:
     """Measure, and return the JSON that was printed and the recording."""
     done = subprocess.run(
-        [sys.executable, "-m", "whylate", "measure", "--workload", "app", "--json",
+        [sys.executable, "-m", "whylate", "measure", "--json",
          "-o", str(directory), *arguments],
         capture_output=True, text=True, timeout=150, check=False,
     )  # fmt: skip
@@ -205,7 +205,7 @@ def test_a_run_without_a_thread_of_that_name_has_no_verdict(tmp_path: Path) -> N
 
 def test_a_program_that_is_not_there_leaves_no_recording(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "whylate", "measure", "--workload", "app", "-o",
+        [sys.executable, "-m", "whylate", "measure", "-o",
          str(tmp_path / "r"), "--", "/nowhere/prog"],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip

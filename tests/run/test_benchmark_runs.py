@@ -25,14 +25,14 @@ THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 SHORT = ["--rounds", "2", "--repetitions", "2"]
 
 
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "whylate", "measure", *words]
+def command(directory: Path, benchmark: str, *words: str) -> list[str]:
+    return [sys.executable, "-m", "whylate", "bench", benchmark, "-o", str(directory), *words]
 
 
-def measured(directory: Path, *words: str, status: int = 0) -> dict[str, Any]:
+def measured(directory: Path, benchmark: str, *words: str, status: int = 0) -> dict[str, Any]:
     """Measure, and return the JSON that was printed."""
     done = subprocess.run(
-        command("--json", "-o", str(directory), *words),
+        command(directory, benchmark, "--json", *words),
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == status, done.stderr
@@ -49,7 +49,7 @@ def test_page_frames_are_one_of_the_zero_page_and_as_many_as_pages_once_written(
     tmp_path: Path,
 ) -> None:
     found = points(
-        measured(tmp_path / "r", "--workload", "memory", "--ops", "copy", "--sizes", "4M",
+        measured(tmp_path / "r", "memory", "--ops", "copy", "--sizes", "4M",
                  "--source", "untouched,zeros,random", "--block", "2ms", *SHORT)
     )  # fmt: skip
     frames = {name: (one["frames"], one["backing"]) for name, one in found.items()}
@@ -69,7 +69,7 @@ def test_page_frames_are_one_of_the_zero_page_and_as_many_as_pages_once_written(
 def test_huge_pages_are_proved_and_the_system_is_left_as_it_was(tmp_path: Path) -> None:
     before = {path: path.read_text() for path in THP.parent.glob("*") if path.is_file()}
     found = points(
-        measured(tmp_path / "r", "--workload", "memory", "--ops", "copy,set,latency", "--sizes",
+        measured(tmp_path / "r", "memory", "--ops", "copy,set,latency", "--sizes",
                  "4M", "--source", "untouched,random", "--pages", "thp", "--block", "2ms", *SHORT)
     )  # fmt: skip
     assert found["copy 4 MiB, untouched source"]["frames"] == 512
@@ -82,7 +82,7 @@ def test_huge_pages_are_proved_and_the_system_is_left_as_it_was(tmp_path: Path) 
 
 def test_every_way_of_reading_and_writing_gives_a_rate(tmp_path: Path) -> None:
     found = points(
-        measured(tmp_path / "r", "--workload", "memory", "--ops", "copy,set,read", "--routine",
+        measured(tmp_path / "r", "memory", "--ops", "copy,set,read", "--routine",
                  "libc,plain", "--sizes", "64k", "--block", "1ms", *SHORT)
     )  # fmt: skip
     assert len(found) == 6
@@ -93,7 +93,7 @@ def test_every_way_of_reading_and_writing_gives_a_rate(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["process", "thread"])
 def test_a_pinned_ring_switches_at_every_hop(tmp_path: Path, over: str, kind: str) -> None:
     found = points(
-        measured(tmp_path / "r", "--workload", "switch", "--tasks", "1,3", "--over", over,
+        measured(tmp_path / "r", "switch", "--tasks", "1,3", "--over", over,
                  "--kind", kind, "--block", "5ms", *SHORT)
     )  # fmt: skip
     ring, alone = found["3 tasks"], found["1 task"]
@@ -108,14 +108,14 @@ def test_a_pinned_ring_switches_at_every_hop(tmp_path: Path, over: str, kind: st
 @X86
 def test_the_seventh_process_has_no_identifier_left(tmp_path: Path) -> None:
     found = points(
-        measured(tmp_path / "r", "--workload", "switch", "--tasks", "4,7", "--block", "20ms",
+        measured(tmp_path / "r", "switch", "--tasks", "4,7", "--block", "20ms",
                  "--rounds", "3", "--repetitions", "1")
     )  # fmt: skip
     # Beside other work a task is switched away from and back to, which flushes nothing.
     assert found["4 tasks"]["flushes_per_switch"] < 0.2
     assert found["7 tasks"]["flushes_per_switch"] > 0.4
     threads = points(
-        measured(tmp_path / "t", "--workload", "switch", "--tasks", "7", "--kind", "thread",
+        measured(tmp_path / "t", "switch", "--tasks", "7", "--kind", "thread",
                  "--block", "20ms", "--rounds", "3", "--repetitions", "1")
     )  # fmt: skip
     # One address space needs one identifier.
@@ -124,7 +124,7 @@ def test_the_seventh_process_has_no_identifier_left(tmp_path: Path) -> None:
 
 def test_a_clock_is_read_and_never_goes_backwards(tmp_path: Path) -> None:
     document = measured(
-        tmp_path / "r", "--workload", "clock", "--clocks", "monotonic,process-cputime", "--via",
+        tmp_path / "r", "clock", "--clocks", "monotonic,process-cputime", "--via",
         "libc,syscall", "--threads", "1,2", "--block", "5ms", *SHORT,
     )  # fmt: skip
     found = points(document)
@@ -141,7 +141,7 @@ def test_a_clock_is_read_and_never_goes_backwards(tmp_path: Path) -> None:
 def test_the_times_of_an_emulated_device_are_drawn_anew_in_each_trial(tmp_path: Path) -> None:
     """What 30 services of exponential times take spreads; the same 30 always take the same."""
     measured(
-        tmp_path / "r", "--workload", "clock", "--via", "device", "--service", "1ms", "--think",
+        tmp_path / "r", "clock", "--via", "device", "--service", "1ms", "--think",
         "1us", "--threads", "1", "--rounds", "30", "--repetitions", "1", "--block", "30ms",
     )  # fmt: skip
     rows = open_recording(tmp_path / "r").repetitions
@@ -154,7 +154,7 @@ def test_the_times_of_an_emulated_device_are_drawn_anew_in_each_trial(tmp_path: 
 def test_a_command_is_timed_and_its_number_found(tmp_path: Path) -> None:
     script = "sleep 0.05; echo took 12.5 ms >&2"
     found = points(
-        measured(tmp_path / "r", "--workload", "cmd", "--rounds", "6", "--value",
+        measured(tmp_path / "r", "cmd", "--rounds", "6", "--value",
                  r"took ([\d.]+)", "--unit", "ms", "--", "sh", "-c", script)
     )  # fmt: skip
     (one,) = found.values()
@@ -167,9 +167,7 @@ def test_what_a_command_leaves_running_is_ended_with_it(tmp_path: Path) -> None:
     marker = "31.4159"
     script = f"setsid sleep {marker} & echo done"
     began = time.monotonic()
-    measured(
-        tmp_path / "r", "--workload", "cmd", "--rounds", "2", "--", "sh", "-c", script, status=0
-    )
+    measured(tmp_path / "r", "cmd", "--rounds", "2", "--", "sh", "-c", script, status=0)
     assert time.monotonic() - began < 25
     ran = subprocess.run(["pgrep", "-f", f"sleep {marker}"], capture_output=True, check=False)
     assert not ran.stdout
@@ -177,9 +175,7 @@ def test_what_a_command_leaves_running_is_ended_with_it(tmp_path: Path) -> None:
 
 def test_a_command_has_an_end_though_what_it_started_writes_for_ever(tmp_path: Path) -> None:
     script = "yes & sleep 0.1; echo over"
-    document = measured(
-        tmp_path / "r", "--workload", "cmd", "--rounds", "2", "--", "sh", "-c", script
-    )
+    document = measured(tmp_path / "r", "cmd", "--rounds", "2", "--", "sh", "-c", script)
     assert points(document)["wall time"]["wall_s"]["value"] >= 0.1
     assert not _pids("yes")
 
@@ -189,7 +185,7 @@ def test_a_command_has_an_end_though_what_it_started_writes_for_ever(tmp_path: P
 def test_who_is_shown_no_frames_is_told_so_however_large_the_buffer(tmp_path: Path) -> None:
     done = subprocess.run(
         ["setpriv", "--bounding-set", "-sys_admin",
-         *command("--json", "-o", str(tmp_path / "r"), "--workload", "memory", "--ops", "copy",
+         *command(tmp_path / "r", "memory", "--json", "--ops", "copy",
                   "--sizes", "32M", "--source", "random,untouched", "--block", "2ms", *SHORT)],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
@@ -202,7 +198,7 @@ def test_who_is_shown_no_frames_is_told_so_however_large_the_buffer(tmp_path: Pa
 
 def test_a_command_that_fails_has_no_verdict_and_keeps_what_there_is(tmp_path: Path) -> None:
     document = measured(
-        tmp_path / "r", "--workload", "cmd", "--rounds", "9", "--", "sh", "-c",
+        tmp_path / "r", "cmd", "--rounds", "9", "--", "sh", "-c",
         f"test -e {tmp_path}/once && exit 7; touch {tmp_path}/once", status=3,
     )  # fmt: skip
     assert document["verdict"] == "no verdict"
@@ -213,12 +209,12 @@ def test_a_command_that_fails_has_no_verdict_and_keeps_what_there_is(tmp_path: P
 
 
 REFUSED = [
-    (["--workload", "memory", "--ops", "copy", "--sizes", "4T"], "memory that are free"),
-    (["--workload", "memory", "--sizes", "2G", "--pages", "hugetlb"], "not reserved"),
-    (["--workload", "cmd", "--", "/no/such/program"], "cannot run /no/such/program"),
-    (["--workload", "switch", "--tasks", "4000", "--set-size", "1G"], "memory that are free"),
-    (["--workload", "memory", "--counters", "r1ffff:u"], "r1ffff:u cannot be counted"),
-    (["--workload", "clock", "--via", "hpet"], "/dev/hpet"),
+    (["memory", "--ops", "copy", "--sizes", "4T"], "memory that are free"),
+    (["memory", "--sizes", "2G", "--pages", "hugetlb"], "not reserved"),
+    (["cmd", "--", "/no/such/program"], "cannot run /no/such/program"),
+    (["switch", "--tasks", "4000", "--set-size", "1G"], "memory that are free"),
+    (["memory", "--counters", "r1ffff:u"], "r1ffff:u cannot be counted"),
+    (["clock", "--via", "hpet"], "/dev/hpet"),
 ]  # fmt: skip
 
 
@@ -230,7 +226,7 @@ def _has_pid_limits_of_its_own() -> bool:
 
 @pytest.mark.skipif(not _has_pid_limits_of_its_own(), reason="no limit on processes of our own")
 def test_more_tasks_than_processes_are_allowed_cost_the_others_nothing(tmp_path: Path) -> None:
-    words = command("--json", "-o", str(tmp_path / "r"), "--workload", "switch", "--tasks",
+    words = command(tmp_path / "r", "switch", "--json", "--tasks",
                     "2,1000", "--block", "2ms", *SHORT)  # fmt: skip
     limited = f"echo 600 > /proc/sys/kernel/pid_max; {shlex.join(words)}; echo; pgrep -c ."
     before = Path("/proc/sys/kernel/pid_max").read_text()
@@ -255,7 +251,7 @@ def test_what_a_board_cannot_do_is_one_line_and_leaves_nothing(
     if "hpet" in words and Path("/dev/hpet").exists():
         pytest.skip("this machine has one")
     done = subprocess.run(
-        command("-o", str(tmp_path / "r"), *words),
+        command(tmp_path / "r", *words),
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode in (2, 3)
@@ -266,7 +262,7 @@ def test_what_a_board_cannot_do_is_one_line_and_leaves_nothing(
 
 def test_a_point_that_cannot_be_had_costs_the_others_nothing(tmp_path: Path) -> None:
     document = measured(
-        tmp_path / "r", "--workload", "memory", "--ops", "set", "--sizes", "64k,4T", "--block",
+        tmp_path / "r", "memory", "--ops", "set", "--sizes", "64k,4T", "--block",
         "1ms", *SHORT, status=3,
     )  # fmt: skip
     found = points(document)
@@ -277,7 +273,7 @@ def test_a_point_that_cannot_be_had_costs_the_others_nothing(tmp_path: Path) -> 
 
 def test_software_events_are_counted_beside_the_time(tmp_path: Path) -> None:
     found = points(
-        measured(tmp_path / "r", "--workload", "cmd", "--rounds", "2", "--counters",
+        measured(tmp_path / "r", "cmd", "--rounds", "2", "--counters",
                  "page-faults,task-clock", "--", "true")
     )["wall time"]  # fmt: skip
     assert found["counts"]["page-faults"]["value"] > 10
@@ -286,7 +282,7 @@ def test_software_events_are_counted_beside_the_time(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_a_trial_at_once_and_keeps_those_before(tmp_path: Path) -> None:
     with subprocess.Popen(
-        command("-o", str(tmp_path / "r"), "--workload", "cmd", "--rounds", "50", "--", "sh", "-c",
+        command(tmp_path / "r", "cmd", "--rounds", "50", "--", "sh", "-c",
                 "sleep 0.2; test -e /no || sleep 0.1"),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
@@ -303,7 +299,7 @@ def test_ctrl_c_ends_a_trial_at_once_and_keeps_those_before(tmp_path: Path) -> N
 
 def test_a_probe_that_is_killed_takes_its_trial_along(tmp_path: Path) -> None:
     with subprocess.Popen(
-        command("-o", str(tmp_path / "r"), "--workload", "cmd", "--rounds", "3", "--", "sh", "-c",
+        command(tmp_path / "r", "cmd", "--rounds", "3", "--", "sh", "-c",
                 "sleep 27.1828"),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
@@ -330,7 +326,7 @@ def _pids(line: str) -> list[str]:
 
 def test_a_copy_of_a_run_of_a_command_is_no_second_run(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        measured(tmp_path / name, "--workload", "cmd", "--rounds", "2", "--", "true")
+        measured(tmp_path / name, "cmd", "--rounds", "2", "--", "true")
     shutil.copytree(tmp_path / "a", tmp_path / "c")
 
     def compared(first: str, second: str) -> tuple[int, str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from whylate.boards.board import Board, BoardError
 from whylate.boards.local import LocalBoard
-from whylate.cli.report.latencies import show_one, show_several
+from whylate.cli.report.latencies import show, show_several
+from whylate.cli.report.outcomes import show_single
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
 from whylate.recording.workloads.wakeup import Wakeup
@@ -74,7 +76,7 @@ def test_a_recording_is_kept_and_shown_though_leaving_the_board_failed(
 ) -> None:
     (outcome,) = carry_out_rounds([[job("a", Sticking, tmp_path)]], lambda: False)
     assert outcome.recorded
-    assert show_one(outcome, [], as_json=False) == 3
+    assert show_single(outcome, partial(show, requirements=[], as_json=False)) == 3
     shown = capsys.readouterr()
     assert "200 expected" in shown.out
     assert "the relay sticks" in shown.err

@@ -40,7 +40,7 @@ def test_each_measuring_thread_is_counted_by_itself(tmp_path: Path) -> None:
     [
         (["--counters", "nope"], "no event 'nope'"),
         (["--counters", "icache-stall"], "of Cortex-A9"),
-        (["--workload", "app", "--comm", "x", "--counters", "cycles"], "perf stat"),
+        (["--comm", "x", "--counters", "cycles"], "perf stat"),
         (["--counters", ",".join(f"r{n}" for n in range(17))], "up to 16"),
     ],
 )

@@ -17,20 +17,26 @@ from whylate.cli.lazy_verbs import LazyVerbs
 #: Verb, the module that has it, and the line that `whylate --help` shows of it.
 VERBS = {
     "measure": ("measure", "How late is a board? Measure it and write a report."),
+    "explain": ("explain.explain", "Why was it late? Break the late activations down by cause."),
+    "compare": ("compare.compare", "Is B better than A? Compare medians, tails, maxima by run."),
+    "study": ("study", "Measure variants in interleaved runs until there is a verdict."),
+    "bench": ("bench", "Benchmark context switches, memory, clocks or a command."),
+    "bound": ("compare.bound", "Bound how often a latency is exceeded."),
     "report": ("report.report", "Show a recording again; recover one whose run was killed."),
     "import": ("import_files", "Make recordings of other tools' files: cyclictest, rtla, …"),
-    "explain": ("explain.explain", "Why was it late? Where the late activations spent their time."),
-    "compare": ("compare.compare", "Is B better than A? Medians, tails and maxima, run by run."),
-    "bound": ("compare.bound", "How rare is it that something is later than so much?"),
-    "baseline": ("compare.baseline", "Keep runs under a name, to compare later ones with."),
-    "study": ("study", "Make runs of several variants in turns, until it is decided."),
-    "diff": ("compare.diff", "Show where two repeatable runs part."),
-    "lab": ("lab", "Make the virtual boards, and try injected faults of latency."),
-    "board": ("board", "List boards, switch them, use their consoles, soak them."),
+    "baseline": ("compare.baseline", "Save runs under a name, for later comparisons."),
+    "diff": ("compare.diff", "Find the first difference between two repeatable runs."),
+    "doctor": ("board.doctor", "Check what can be measured on a board, and what adds latency."),
     "facts": ("board.facts", "Show what can be read of a board."),
-    "doctor": ("board.doctor", "What can be measured here, and what spoils its latency."),
+    "board": ("board", "List boards, switch, flash and soak them, use their consoles."),
+    "lab": ("lab", "Build virtual boards, and inject faults into them."),
     "completion": ("completion", "Print the completion script for bash, zsh or fish."),
 }
+#: What `whylate` alone prints.
+FIRST_STEPS = """\
+whylate measure --for 20s    measure how late this machine is; the report names the next step
+whylate doctor               check what can be measured here, and what adds latency
+whylate --help               list all verbs"""
 
 
 class _Verbs(LazyVerbs):
@@ -42,19 +48,29 @@ class _Verbs(LazyVerbs):
             sys.exit(128 + signal.SIGINT)
 
 
-@click.group(cls=_Verbs, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Verbs,
+    verbs=VERBS,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="whylate")
-def whylate() -> None:
+@click.pass_context
+def whylate(ctx: click.Context) -> None:
     """How late is a Linux board, and why?
 
-    whylate measures the wakeup latency of real-time threads and accounts for every activation:
-    expected = seen + overrun + dropped.
+    whylate measures the wakeup latency of real-time threads and accounts for
+    every activation: expected = seen + overrun + dropped.
 
     \b
-      whylate measure --for 20s --load memory --load net --require 'p99.9<100us'
+      whylate measure --for 20s --load memory --require 'p99.9<100us'
 
     Exit status: 0 done, 1 failed, 2 wrong use, 3 no verdict, 128 + n: signal n.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
+    if ctx.invoked_subcommand is None:
+        # A script whose verb is missing must not pass.
+        click.echo(FIRST_STEPS, err=True)
+        ctx.exit(2)
 
 
 def main() -> None:

@@ -9,20 +9,28 @@ from typing import Any
 
 import click
 
-kernel_arg_option = click.option(
+from whylate.cli.option_groups import Heading, option_under
+
+_where = option_under(Heading.WHERE)
+
+environment_option = _where(
+    "--env", "environment", type=click.Path(path_type=Path, exists=True),
+    help="labgrid's environment file.  [default: LG_ENV]")  # fmt: skip
+smp_option = _where(
+    "--smp", type=click.IntRange(1, 64), metavar="N", help="CPUs of a virtual board."
+)
+kernel_arg_option = _where(
     "--kernel-arg", "kernel_args", multiple=True, metavar="WORD",
     help="A word for a virtual board's kernel command line. May be repeated.")  # fmt: skip
-smp_option = click.option("--smp", type=click.IntRange(1, 64), help="CPUs of a virtual board.")
 
 _OPTIONS = (
-    click.option("--env", "environment", type=click.Path(path_type=Path, exists=True),
-                 help="labgrid's environment file.  [default: LG_ENV]"),
+    environment_option,
     smp_option,
     kernel_arg_option,
-    click.option("--ssh-port", type=click.IntRange(1024, 65535),
-                 help="A port of this machine that leads to a virtual board's SSH server."),
-    click.option("--ssh-key", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-                 help="The public key that may log in there as root."),
+    _where("--ssh-port", type=click.IntRange(1024, 65535),
+           help="A port of this machine that leads to a virtual board's SSH server."),
+    _where("--ssh-key", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+           help="The public key that may log in there as root."),
 )  # fmt: skip
 
 
@@ -36,14 +44,14 @@ def board_options(verb: Callable[..., None]) -> Callable[..., None]:
         kernel_args: tuple[str, ...],
         ssh_port: int | None,
         ssh_key: Path | None,
-        **others: Any,
+        **own: Any,
     ) -> None:
         from whylate.boards.open import BoardOptions
 
         if (ssh_port is None) != (ssh_key is None):
             raise click.UsageError("--ssh-port and --ssh-key go together")
         options = BoardOptions(smp, kernel_args, environment, ssh_port, ssh_key)
-        verb(options=options, **others)
+        verb(options=options, **own)
 
     wrapped: Callable[..., None] = with_options
     for option in reversed(_OPTIONS):

@@ -37,11 +37,11 @@ def command(
     says it, whylate compare takes the recordings as it takes the files, and what would need more
     is refused.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
-    from whylate.cli.measure import new_directory
+    from whylate.cli.run_options import new_directory
     from whylate.recording.imported.write import read_importable, write_imported
 
     runs = [run for file in files for run in read_importable(file, column, unit)]
-    directory = output if output is not None else new_directory(files[0].name)
+    directory = output if output is not None else new_directory("recordings", files[0].name)
     made = write_imported(directory, runs)
     if as_json:
         _print_json(made, runs)

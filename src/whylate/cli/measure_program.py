@@ -1,72 +1,46 @@
-"""What `whylate measure --workload app` is told of the program that it watches."""
+"""What `whylate measure` needs beside its options: the program to watch, and former spellings."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
+from whylate.cli.bench import VERBS as BENCHMARKS
+from whylate.cli.bench import bench
+from whylate.cli.option_groups import CommandWords
+from whylate.run.errors import RequestError
+
 if TYPE_CHECKING:
     from whylate.recording.workloads.app import Target
 
-#: Options that say how the probe's own threads are measured: a program has its own.
-_OF_WAKEUP = {
-    "interval_ns": "--interval",
-    "cpus": "--cpus",
-    "priority": "--priority",
-    "allow_idle_states": "--allow-idle-states",
-    "phases": "--phases",
+_OWN_THREADS = "is for the probe's own threads: a program's threads have their own"
+#: Options that mean nothing for a program, by their parameters, and why.
+_NOT_FOR_PROGRAMS = {
+    "interval_ns": f"--interval {_OWN_THREADS}",
+    "cpus": f"--cpus {_OWN_THREADS}",
+    "priority": f"--priority {_OWN_THREADS}",
+    "allow_idle_states": f"--allow-idle-states {_OWN_THREADS}",
+    "phases": f"--phases {_OWN_THREADS}",
+    "counters": "--counters is for the probe's own threads: perf stat counts a program",
+    "until": "--until looks at samples while they come: not with --spool, --virtual-time or a "
+    "program",
 }
 
 
-class WithCommand(click.Command):
-    """A command that takes whatever follows `--` as the words of a command: parameter `argv`.
-
-    click alone makes no difference between an argument before `--` and one behind it.
-    """
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what stands before `--`, and keep what stands behind it."""
-        own = list(args)
-        argv: tuple[str, ...] | None = None
-        if "--" in own:
-            at = own.index("--")
-            own, argv = own[:at], tuple(own[at + 1 :])
-        ctx.params["argv"] = argv
-        return super().parse_args(ctx, own)
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Return the usage with the command at its end."""
-        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
-
-
-def app_of(
+def program_to_watch(
     ctx: click.Context,
-    workload: str,
     comm: str | None,
     pid: int | None,
     argv: tuple[str, ...] | None,
     boards: Sequence[str],
 ) -> Target | None:
-    """Return the program to watch; None of another workload. Raises RequestError."""
+    """Return the program to watch; None: the probe's own threads. Raises RequestError."""
     from whylate.recording.workloads.app import CommandTarget, CommTarget, PidTarget
-    from whylate.run.errors import RequestError
 
-    if workload != "app":
-        if comm is not None or pid is not None or argv is not None:
-            raise RequestError(
-                "--comm, --pid and -- COMMAND say which program is watched: say --workload app too"
-            )
-        return None
-    for name, option in _OF_WAKEUP.items():
-        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise RequestError(
-                f"{option} is of the wakeup workload: a program's threads wake as they do"
-            )
-    if pid is not None and len(boards) > 1:
-        raise RequestError("--pid is of a program on one board: for several say --comm NAME")
     targets: list[Target] = []
     if comm is not None:
         targets.append(CommTarget(comm))
@@ -74,8 +48,53 @@ def app_of(
         targets.append(PidTarget(pid))
     if argv is not None:
         targets.append(CommandTarget(list(argv)))
-    if len(targets) != 1:
-        raise RequestError(
-            "--workload app watches one program: say --comm NAME, --pid N or -- COMMAND"
-        )
+    if not targets:
+        return None
+    if len(targets) > 1:
+        raise RequestError("one program is watched: use --comm NAME, --pid N or -- COMMAND")
+    if pid is not None and len(boards) > 1:
+        raise RequestError("--pid is a process of one board: for several use --comm NAME")
+    for name, reason in _NOT_FOR_PROGRAMS.items():
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise RequestError(reason)
     return targets[0]
+
+
+class MeasureCommand(CommandWords):
+    """`whylate measure`, which answers the former spelling of benchmarks with the present one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; raises RequestError for a former spelling."""
+        own = args[: args.index("--")] if "--" in args else args
+        at = next((at for at, word in enumerate(own) if word.split("=")[0] == "--workload"), None)
+        if at is not None:
+            raise RequestError(f"measure has no --workload: write {_present_spelling(args, at)}")
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            option = error.option_name
+            if verbs := "|".join(_benchmarks_with(option)):
+                message = f"measure has no {option}: write whylate bench {verbs} {option} …"
+                raise RequestError(message) from None
+            raise
+
+
+def _present_spelling(args: Sequence[str], at: int) -> str:
+    """Return a command line as it is written now; at: where --workload is."""
+    _, equals, workload = args[at].partition("=")
+    rest = list(args[at + 1 :])
+    if not equals and rest:
+        workload = rest.pop(0)
+    verb = ["bench", workload] if workload in BENCHMARKS else ["measure"]
+    return shlex.join(["whylate", *verb, *args[:at], *rest])
+
+
+def _benchmarks_with(option: str) -> list[str]:
+    """Return the benchmarks that have an option."""
+    context = click.Context(bench)
+    commands = {name: bench.get_command(context, name) for name in BENCHMARKS}
+    return [
+        name
+        for name, command in commands.items()
+        if command is not None and any(option in parameter.opts for parameter in command.params)
+    ]

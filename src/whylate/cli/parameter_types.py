@@ -1,150 +1,132 @@
-"""Types of the command line: durations, CPU lists, loads, settings, requirements."""
+"""Types of the command line: durations, CPU lists, loads, settings, requirements, lists."""
 
 from __future__ import annotations
 
 import re
-from decimal import Decimal
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from whylate.recording.plan import LoadPlan, Setting
+from whylate.quantities import parse_ns
+from whylate.recording.plan import Setting
 from whylate.run.errors import RequestError
 from whylate.run.loads import parse_load
+from whylate.run.workloads.sweeps import parse_count
 
 if TYPE_CHECKING:
     from whylate.summary.requirements import RateLimit
 
-_UNITS = {
-    "ns": 1,
-    "us": 10**3,
-    "µs": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "min": 60 * 10**9,
-    "m": 60 * 10**9,
-    "h": 3600 * 10**9,
-    "d": 86400 * 10**9,
-}
-_DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*([a-zµ]+)")
+_T = TypeVar("_T")
 _CPUS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
-MAX_CPU = 65535
+_MAX_CPU = 65535
+_SETTING_ROOTS = ("/proc/sys/", "/proc/irq/", "/sys/")
+#: The model is evaluated thread by thread.
+_MAX_PREDICTED = 10_000
 
 
-class Duration(click.ParamType[int]):
-    """A time with its unit, as whole nanoseconds: 30s, 1ms, 250us, 1.5h."""
+class Parsed(click.ParamType[_T]):
+    """A type that a function parses; the function raises ValueError or RequestError."""
 
-    name = "time"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        """Return nanoseconds."""
-        if isinstance(value, int):
-            return value
-        match = _DURATION.fullmatch(str(value).strip())
-        if match is None or match[2] not in _UNITS:
-            self.fail(f"{value!r} is no time: write it like 30s, 1ms, 250us or 8h", param, ctx)
-        ns = Decimal(match[1]) * _UNITS[match[2]]
-        if ns <= 0 or ns != int(ns):
-            self.fail(f"{value!r} must be above zero, in whole nanoseconds", param, ctx)
-        return int(ns)
-
-
-class Cpus(click.ParamType[tuple[int, ...]]):
-    """A list of CPUs: 0,1 or 0-3,8."""
-
-    name = "cpus"
+    def __init__(self, name: str, parse: Callable[[str], _T]) -> None:
+        self.name = name
+        self._parse = parse
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        """Return the CPUs' numbers in the order given."""
-        if isinstance(value, tuple):
-            return value
-        cpus: list[int] = []
-        for part in str(value).split(","):
-            match = _CPUS.fullmatch(part.strip())
-            first = int(match[1]) if match else 0
-            last = int(match[2]) if match and match[2] else first
-            if match is None or last < first or last > MAX_CPU:
-                self.fail(f"{value!r} is no list of CPUs: write it like 0,1 or 0-3,8", param, ctx)
-            cpus.extend(range(first, last + 1))
-        return tuple(cpus)
-
-
-class Load(click.ParamType[LoadPlan]):
-    """A load: memory, net:2, or cmd:COMMAND."""
-
-    name = "load"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> LoadPlan:
-        """Return the load's plan."""
-        if isinstance(value, LoadPlan):
-            return value
+    ) -> _T:
+        """Return what the text means; a default that is no text is returned as it is."""
+        if not isinstance(value, str):
+            return value  # type: ignore[return-value]
         try:
-            return parse_load(str(value))
-        except RequestError as error:
+            return self._parse(value)
+        except (ValueError, RequestError) as error:
             self.fail(str(error), param, ctx)
 
 
-class SettingType(click.ParamType[Setting]):
-    """A kernel setting for the run: PATH=VALUE under /proc/sys, /proc/irq or /sys."""
+class CommaList(Parsed[tuple[_T, ...]]):
+    """A list with commas between its words, each kept once; `word` returns None for an invalid one.
 
-    name = "path=value"
+    example: a valid list, for the message.
+    """
 
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Setting:
-        """Return the setting."""
-        if isinstance(value, Setting):
-            return value
-        path, equals, wanted = str(value).partition("=")
-        roots = ("/proc/sys/", "/proc/irq/", "/sys/")
-        if not equals or not wanted or not path.startswith(roots) or "/../" in path:
-            self.fail(
-                f"{value!r}: write PATH=VALUE with a path under {', '.join(roots)}", param, ctx
-            )
-        return Setting(path, wanted)
+    def __init__(self, name: str, word: Callable[[str], _T | None], example: str) -> None:
+        super().__init__(name, self._parse_words)
+        self._word = word
+        self._example = example
 
-
-class RequirementType(click.ParamType[str]):
-    """A limit that the run must keep; only checked here, kept as it was written."""
-
-    name = "limit"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
-        """Return the requirement's text."""
-        from whylate.summary.requirements import RequirementError, parse_requirement
-
-        try:
-            parse_requirement(str(value))
-        except RequirementError as error:
-            self.fail(str(error), param, ctx)
-        return str(value)
+    def _parse_words(self, text: str) -> tuple[_T, ...]:
+        values: dict[_T, None] = {}
+        for word in text.split(","):
+            value = self._word(word.strip())
+            if value is None:
+                raise ValueError(f"{word[:40]!r}: write it like {self._example}")
+            values[value] = None
+        return tuple(values)
 
 
-class ClaimType(click.ParamType["RateLimit"]):
-    """A claim that something is rare: over(200us)<1/1h."""
+def _parse_duration(text: str) -> int:
+    ns = parse_ns(text, latency=False)
+    if ns is None:
+        raise ValueError(
+            f"{text[:40]!r} is no time above zero in whole nanoseconds: write it like 30s, 1ms, "
+            "250us or 8h"
+        )
+    return ns
 
-    name = "over(time)<1/time"
 
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> RateLimit:
-        """Return the claim."""
-        from whylate.summary.requirements import RateLimit, RequirementError, parse_requirement
+def _parse_cpus(text: str) -> tuple[int, ...]:
+    cpus: list[int] = []
+    for part in text.split(","):
+        match = _CPUS.fullmatch(part.strip())
+        first = int(match[1]) if match else 0
+        last = int(match[2]) if match and match[2] else first
+        if match is None or last < first or last > _MAX_CPU:
+            raise ValueError(f"{text!r} is no list of CPUs: write it like 0,1 or 0-3,8")
+        cpus.extend(range(first, last + 1))
+    return tuple(cpus)
 
-        if isinstance(value, RateLimit):
-            return value
-        try:
-            found = parse_requirement(str(value))
-        except RequirementError as error:
-            self.fail(str(error), param, ctx)
-        if not isinstance(found, RateLimit):
-            self.fail(f"{value!r} is no rate: write it like over(200us)<1/1h", param, ctx)
-        return found
+
+def _parse_setting(text: str) -> Setting:
+    path, equals, value = text.partition("=")
+    if not equals or not value or not path.startswith(_SETTING_ROOTS) or "/../" in path:
+        raise ValueError(
+            f"{text!r}: write PATH=VALUE with a path under {', '.join(_SETTING_ROOTS)}"
+        )
+    return Setting(path, value)
+
+
+def _check_requirement(text: str) -> str:
+    from whylate.summary.requirements import parse_requirement
+
+    parse_requirement(text)
+    return text
+
+
+def _parse_claim(text: str) -> RateLimit:
+    from whylate.summary.requirements import RateLimit, parse_requirement
+
+    claim = parse_requirement(text)
+    if not isinstance(claim, RateLimit):
+        raise ValueError(f"{text!r} is no rate: write it like over(200us)<1/1h")
+    return claim
+
+
+def _parse_predicted(text: str) -> int | None:
+    number = parse_count(text)
+    return number if number is not None and 1 <= number <= _MAX_PREDICTED else None
+
+
+#: In whole nanoseconds.
+DURATION = Parsed("time", _parse_duration)
+#: Their numbers, in the order given.
+CPUS = Parsed("cpus", _parse_cpus)
+LOAD = Parsed("load", parse_load)
+#: A file under /proc/sys, /proc/irq or /sys, and its value for the run.
+SETTING = Parsed("path=value", _parse_setting)
+#: Checked here, and kept as it was written.
+REQUIREMENT = Parsed("limit", _check_requirement)
+#: A rate: over(200us)<1/1h.
+CLAIM = Parsed("over(time)<1/time", _parse_claim)
+#: Numbers of threads.
+PREDICTED = CommaList("numbers", _parse_predicted, f"72,240, up to {_MAX_PREDICTED}")

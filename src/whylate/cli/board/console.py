@@ -19,7 +19,7 @@ import click
 
 from whylate.cli.board.terminal_filter import TerminalFilter
 from whylate.cli.board_options import board_options
-from whylate.cli.parameter_types import Duration
+from whylate.cli.parameter_types import DURATION
 
 if TYPE_CHECKING:
     from whylate.boards.board import Board, Console
@@ -38,7 +38,7 @@ _TURN_S = 0.2
 @click.argument("board")
 @click.option("--cycle", is_flag=True,
               help="Switch it off and on first, and see it boot. It stays on.")  # fmt: skip
-@click.option("--for", "for_ns", type=Duration(),
+@click.option("--for", "for_ns", type=DURATION,
               help="Leave after this.  [default with --until: 5min]")  # fmt: skip
 @click.option("--until", metavar="TEXT",
               help="Leave when this was printed; exit status 1 where it was not.")  # fmt: skip

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from whylate.cli.board_options import board_options
-from whylate.cli.parameter_types import Duration
+from whylate.cli.parameter_types import DURATION
 
 if TYPE_CHECKING:
     from whylate.boards.board import Board, Power, Tell
@@ -56,7 +56,7 @@ def off(boards: tuple[str, ...], options: BoardOptions) -> None:
 
 @click.command(name="cycle")
 @_BOARDS
-@click.option("--off-for", "off_ns", type=Duration(), default="1s", show_default=True,
+@click.option("--off-for", "off_ns", type=DURATION, default="1s", show_default=True,
               help="Time between off and on.")  # fmt: skip
 @_NO_WAIT
 @board_options

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from whylate.cli.board_options import board_options
-from whylate.cli.parameter_types import Duration
+from whylate.cli.parameter_types import DURATION
 
 if TYPE_CHECKING:
     from whylate.boards.board import Finished
@@ -23,7 +23,7 @@ MAX_INPUT = 64 << 20
 @click.argument("argv", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
 @click.option("--stdin", "with_input", is_flag=True,
               help="Send whylate's own input to the command.")  # fmt: skip
-@click.option("--timeout", "timeout_ns", type=Duration(), default="60s", show_default=True,
+@click.option("--timeout", "timeout_ns", type=DURATION, default="60s", show_default=True,
               help="End the command after this.")  # fmt: skip
 @board_options
 def run(

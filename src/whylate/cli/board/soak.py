@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from whylate.cli.board_options import board_options
-from whylate.cli.parameter_types import Duration, Load
+from whylate.cli.parameter_types import DURATION, LOAD
 from whylate.cli.print_json import print_json
 from whylate.recording.plan import LoadPlan
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 @click.argument("board", required=False)
 @click.option("--cycles", type=click.IntRange(1, 1_000_000), metavar="N",
               help="End after so many cycles.")  # fmt: skip
-@click.option("--for", "for_ns", type=Duration(), help="End after this time, like 8h.")
-@click.option("--run-for", "run_for_ns", type=Duration(), default="5s", show_default=True,
+@click.option("--for", "for_ns", type=DURATION, help="End after this time, like 8h.")
+@click.option("--run-for", "run_for_ns", type=DURATION, default="5s", show_default=True,
               help="How long each cycle measures.")  # fmt: skip
-@click.option("--interval", "interval_ns", type=Duration(), default="1ms", show_default=True,
+@click.option("--interval", "interval_ns", type=DURATION, default="1ms", show_default=True,
               help="Time between activations of a CPU.")  # fmt: skip
-@click.option("--load", "loads", type=Load(), multiple=True, metavar="KIND[:N]",
+@click.option("--load", "loads", type=LOAD, multiple=True, metavar="KIND[:N]",
               help="Disturb, as in `whylate measure`. May be repeated.")  # fmt: skip
 @click.option("--keep", type=click.Choice(["all", "failures"]), default="all", show_default=True,
               help="Which recordings to keep; console logs are kept in any case.")  # fmt: skip
-@click.option("--boot-timeout", "boot_ns", type=Duration(), default="3min", show_default=True,
+@click.option("--boot-timeout", "boot_ns", type=DURATION, default="3min", show_default=True,
               help="A board that is not up after this has its power cut.")  # fmt: skip
-@click.option("--off-for", "off_ns", type=Duration(),
+@click.option("--off-for", "off_ns", type=DURATION,
               help="Time between off and on.  [default: 2s; none for virtual boards]",
               )  # fmt: skip
 @click.option("--give-up", type=click.IntRange(1), default=20, show_default=True, metavar="N",

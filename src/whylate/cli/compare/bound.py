@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.parameter_types import ClaimType, Duration
+from whylate.cli.parameter_types import CLAIM, DURATION
 from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ STATUS = {"pass": 0, "fail": 1, "inconclusive": 3, "no verdict": 3}
 
 @click.command(name="bound")
 @click.argument("recordings", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--above", "above_ns", type=Duration(), metavar="TIME",
+@click.option("--above", "above_ns", type=DURATION, metavar="TIME",
               help="How rare is what is later than this?  [default: the largest latency seen]",
               )  # fmt: skip
-@click.option("--claim", type=ClaimType(),
+@click.option("--claim", type=CLAIM,
               help="Do the runs bear it out? Without RECORDINGS: how long they must be.",
               )  # fmt: skip
-@click.option("--once-in", "once_in_ns", type=Duration(), metavar="TIME",
+@click.option("--once-in", "once_in_ns", type=DURATION, metavar="TIME",
               help="Extrapolate: which latency is exceeded about once in TIME? At most ten times "
               "what the runs are worth, and only where they can bear it.",
               )  # fmt: skip

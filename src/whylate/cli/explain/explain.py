@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.parameter_types import Duration
+from whylate.cli.parameter_types import DURATION
 from whylate.cli.print_json import print_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--pid", "pids", type=click.IntRange(min=1), multiple=True, metavar="N",
               help="With --import: whose wakeups, by thread number. May be repeated.",
               )  # fmt: skip
-@click.option("--threshold", "threshold_ns", type=Duration(), metavar="TIME",
+@click.option("--threshold", "threshold_ns", type=DURATION, metavar="TIME",
               help="What counts as late.  [default: as recorded, or the 99.9th percentile]",
               )  # fmt: skip
 @click.option("--worst", "stories", type=click.IntRange(0, 100), default=0, metavar="N",
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @click.option("--target", metavar="CAUSE", help="With --experiment: whose time must fall.")
 @click.option("--rounds", type=int, metavar="N",
               help="With --experiment: so many runs each.  [default: 10]")  # fmt: skip
-@click.option("--for", "duration_ns", type=Duration(), metavar="TIME",
+@click.option("--for", "duration_ns", type=DURATION, metavar="TIME",
               help="With --experiment: how long a run is.  [default: as recorded]")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
               help="With --experiment: where its runs go; the same again goes on with it.",

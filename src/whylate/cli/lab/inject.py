@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.parameter_types import Duration
+from whylate.cli.parameter_types import DURATION
 
 if TYPE_CHECKING:
     from whylate.lab.faults.catalogue import Fault
@@ -53,7 +53,7 @@ def _describe(fault: Fault) -> None:
 @click.command(name="inject")
 @click.argument("words", metavar="NAME [PARAMETER=VALUE]...", nargs=-1, required=True)
 @click.option("--board", default="pc", show_default=True, help="Where it acts.")
-@click.option("--for", "duration_ns", type=Duration(), default="10s", show_default=True,
+@click.option("--for", "duration_ns", type=DURATION, default="10s", show_default=True,
               help="How long it acts.")  # fmt: skip
 @click.option("--smp", type=click.IntRange(1, 64), help="CPUs of a virtual board that is off.")
 def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None) -> None:

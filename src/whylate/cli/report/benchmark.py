@@ -1,24 +1,33 @@
-"""Printing a recording that has trials: the same for `measure` and for `report`."""
+"""Printing recordings of benchmarks: the same for `bench`, when it is done, and for `report`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whylate.cli.print_json import print_json
+from whylate.cli.report.outcomes import STATUS, show_single
 
 if TYPE_CHECKING:
     from whylate.report.exports.trackers import Exported
     from whylate.run.several import Outcome
 
 
-def show_boards(outcomes: Sequence[Outcome], *, as_json: bool, predict: Sequence[int] = ()) -> int:
-    """Print the runs of several boards; return the worst exit status."""
+def show_benchmarks(
+    outcomes: Sequence[Outcome], *, as_json: bool, predict: Sequence[int] = ()
+) -> int:
+    """Print the runs of one or several boards; return the worst exit status.
+
+    Raises the error of a single run that has no recording.
+    """
     import click
 
     from whylate.text import plain
 
+    if len(outcomes) == 1:
+        return show_single(outcomes[0], partial(show_benchmark, as_json=as_json, predict=predict))
     worst = 0
     documents: list[dict[str, object]] = []
     for number, outcome in enumerate(outcomes):
@@ -40,7 +49,7 @@ def show_boards(outcomes: Sequence[Outcome], *, as_json: bool, predict: Sequence
     return worst
 
 
-def show_trials(
+def show_benchmark(
     directory: Path,
     *,
     as_json: bool,
@@ -67,7 +76,6 @@ def _shown(
     also: Callable[[Exported], None] | None = None,
 ) -> tuple[dict[str, object], int]:
     """Write the page of a recording, print it unless as JSON; return that and the exit status."""
-    from whylate.cli.report.latencies import STATUS
     from whylate.recording.errors import RecordingError
     from whylate.recording.reader import open_recording
     from whylate.report.exports.trackers import of_benchmark

@@ -1,4 +1,4 @@
-"""Printing a recording: the same for `measure`, when it is done, and for `report`."""
+"""Printing recordings of latencies: the same for `measure`, when it is done, and for `report`."""
 
 from __future__ import annotations
 
@@ -7,51 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whylate.cli.print_json import print_json
+from whylate.cli.report.outcomes import STATUS, worst_status
 
 if TYPE_CHECKING:
     from whylate.causes.answer import Answer
     from whylate.report.exports.trackers import Exported
     from whylate.run.several import Outcome
     from whylate.summary.model import Summary
-
-#: Exit status for what became of the requirements, or of the run without any.
-STATUS = {"pass": 0, "fail": 1, "inconclusive": 3, "no verdict": 3}
-#: A requirement that failed has failed, whatever is not known besides.
-_FROM_BEST_TO_WORST = (0, 3, 1)
-
-
-def show_one(
-    outcome: Outcome,
-    requirements: Sequence[str],
-    *,
-    as_json: bool,
-    predict: Sequence[int] = (),
-) -> int:
-    """Print a run that was just made, and what went wrong in leaving the board.
-
-    predict: of a clock, for how many threads. Returns the exit status; raises what went wrong
-    where there is no recording.
-    """
-    import click
-
-    from whylate.text import plain
-
-    if not outcome.recorded and outcome.error is not None:
-        raise outcome.error
-    if outcome.job.plan.benchmark is not None:
-        from whylate.cli.report.benchmark import show_trials
-
-        status = show_trials(outcome.job.directory, as_json=as_json, predict=predict)
-    else:
-        status = show(outcome.job.directory, requirements, as_json=as_json)
-    if outcome.error is not None:
-        click.echo(f"whylate: {plain(str(outcome.error), 1000)}", err=True)
-        status = _worse(status, STATUS["no verdict"])
-    return status
-
-
-def _worse(one: int, other: int) -> int:
-    return max(one, other, key=_FROM_BEST_TO_WORST.index)
 
 
 def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as_json: bool) -> int:
@@ -74,7 +36,7 @@ def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as
         summaries = []
         for outcome in mine:
             summary, document, status = _outcome(outcome, requirements)
-            worst = _worse(worst, status)
+            worst = worst_status(worst, status)
             summaries += [summary] if summary is not None else []
             documents.append(document)
         together = pool(summaries)
@@ -108,7 +70,7 @@ def _outcome(
         document = {**to_json(summary), "report": str(page)}
     if outcome.error is not None:
         document["error"] = str(outcome.error)
-        status = _worse(status, STATUS["no verdict"])
+        status = worst_status(status, STATUS["no verdict"])
     return summary, document, status
 
 

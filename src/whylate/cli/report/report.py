@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.parameter_types import RequirementType
-from whylate.cli.trial_options import PREDICTED
+from whylate.cli.parameter_types import PREDICTED, REQUIREMENT
 
 if TYPE_CHECKING:
     from whylate.recording.reader import Recording
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(name="report")
 @click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--require", "requirements", type=RequirementType(), multiple=True,
+@click.option("--require", "requirements", type=REQUIREMENT, multiple=True,
               metavar="LIMIT",
               help="Judge it: p99.9<100us, max<1ms, over(100us)<1/10s. May be repeated.",
               )  # fmt: skip
@@ -51,7 +50,7 @@ def command(
     A recording whose run was killed is first recovered from its journal. Of an imported one there
     is what the other tool told, and no page.
     """
-    from whylate.cli.report.benchmark import show_trials
+    from whylate.cli.report.benchmark import show_benchmark
     from whylate.cli.report.latencies import show
     from whylate.recording.imported.recording import is_imported
     from whylate.recording.reader import open_recording
@@ -76,7 +75,9 @@ def command(
     if as_lava:
         _print_lava(recording, requirements, exported)
     elif recording.manifest.plan.benchmark is not None:
-        sys.exit(show_trials(directory, as_json=as_json, page=page, predict=predict, also=exported))
+        sys.exit(
+            show_benchmark(directory, as_json=as_json, page=page, predict=predict, also=exported)
+        )
     else:
         sys.exit(show(directory, requirements, as_json=as_json, page=page, also=exported))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whylate.cli.compare.fail_on import UNKNOWN, fail_on_option
-from whylate.cli.parameter_types import Duration, Load
+from whylate.cli.parameter_types import DURATION, LOAD
 from whylate.cli.study.lost_boards import say_lost
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ class VariantType(click.ParamType[tuple[str, dict[str, str]]]):
               "more: ordinary, and then performance:governor=performance,thp=never. Factors, "
               "several sets of loads and knobs of your own take a PLAN.")  # fmt: skip
 @click.option("--board", "boards", multiple=True, help="A board. May be repeated.")
-@click.option("--for", "duration_ns", type=Duration(), metavar="TIME", help="How long a run is.")
-@click.option("--interval", "interval_ns", type=Duration(), metavar="TIME",
+@click.option("--for", "duration_ns", type=DURATION, metavar="TIME", help="How long a run is.")
+@click.option("--interval", "interval_ns", type=DURATION, metavar="TIME",
               help="Time between activations of a CPU.")  # fmt: skip
-@click.option("--load", "loads", type=Load(), multiple=True,
+@click.option("--load", "loads", type=LOAD, multiple=True,
               help="A load of every run. May be repeated.")  # fmt: skip
 @click.option("--looks", metavar="N,N,…",
               help="Rounds after which it is looked at; it ends where it is decided, and errs in "
@@ -69,10 +69,10 @@ class VariantType(click.ParamType[tuple[str, dict[str, str]]]):
 @click.option("--runs", type=int, metavar="N", help="Look at it once, after N rounds.")
 @click.option("--same", "margins", multiple=True, metavar="STATISTIC:MARGIN",
               help="Call two variants the same where they are within so much: p50:5%.")  # fmt: skip
-@click.option("--warm-up", "warm_up_ns", type=Duration(), metavar="TIME",
+@click.option("--warm-up", "warm_up_ns", type=DURATION, metavar="TIME",
               help="Run so long before the first run, and keep nothing of it.  [default: 2s, or "
               "as long as a run]")  # fmt: skip
-@click.option("--budget", "budget_ns", type=Duration(), metavar="TIME",
+@click.option("--budget", "budget_ns", type=DURATION, metavar="TIME",
               help="Begin no run after so long.")  # fmt: skip
 @click.option("--virtual-time", is_flag=True, help="Virtual boards: count time in instructions.")
 @click.option("--smp", type=click.IntRange(1, 64), help="CPUs of a virtual board.")

@@ -27,9 +27,7 @@ class AppRules(ActivationRules):
         workload: Any = plan.workload
         target = workload.target
         if workload.recorder is None:
-            raise RequestError(
-                "--workload app is measured by the recorder: say it without --no-recorder"
-            )
+            raise RequestError("a program is measured by the recorder: not with --no-recorder")
         if plan.virtual_time and isinstance(target, PidTarget):
             raise RequestError(
                 "--pid is of a program that runs already, and in virtual time the board boots "

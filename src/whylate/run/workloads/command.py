@@ -51,7 +51,7 @@ class CommandRules(BenchmarkRules):
         words = [*point.env, *point.argv]
         size = sum(len(word.encode(errors="surrogateescape")) + 1 for word in words)
         if not point.argv or not point.argv[0]:
-            raise RequestError("--workload cmd runs a command: write it behind --")
+            raise RequestError("no command to run: write it behind --")
         if len(words) >= MOST_WORDS or size > MOST_COMMAND_BYTES:
             raise RequestError(
                 f"the command has more than {MOST_WORDS} words or {MOST_COMMAND_BYTES} bytes: put "
@@ -65,7 +65,7 @@ class CommandRules(BenchmarkRules):
     def check_cpus(self, cpus: Sequence[int]) -> None:
         """Raise RequestError: the command is not pinned from here."""
         del cpus
-        raise RequestError("--cpus is not of the workload cmd: put taskset -c before the command")
+        raise RequestError("a command is not pinned: write taskset -c CPUS before it")
 
     def check_block(self, block_ns: int) -> None:
         """Accept any: a command takes the time that it takes."""

@@ -1,15 +1,12 @@
-"""What the workloads that have trials are told, and what they refuse, before any board is asked."""
+"""Plans of benchmarks, before any board is asked: points, order, pinning, parameters, counters."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from benchmark_plans import benchmark
-from whylate.cli import whylate
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads import Benchmark
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload, CounterPlan
@@ -24,50 +21,6 @@ from whylate.run.workloads.counters import CounterError, check_counters, counter
 from whylate.run.workloads.memory import memory_points
 from whylate.run.workloads.sweeps import parse_size
 from whylate.run.workloads.switch import switch_points
-
-WRONG = [
-    (["--workload", "memory", "--tasks", "2"], "--tasks is of the workload switch"),
-    (["--workload", "wakeup", "--sizes", "4k"], "--sizes is of the workload memory"),
-    (["--rounds", "3"], "--rounds is of the workload switch, memory, clock, cmd"),
-    (["--workload", "switch", "--for", "5s"], "--for is not of the workload switch"),
-    (["--workload", "clock", "--require", "max<1ms"], "--require is not of the workload clock"),
-    (["--workload", "memory", "--", "true"], "-- COMMAND is of the workloads app and cmd"),
-    (["--workload", "cmd"], "write it behind --"),
-    (["--workload", "cmd", "--value", "(", "--", "true"], "no regular expression"),
-    (["--workload", "cmd", "--value", "(a)(b)", "--", "true"], "one group"),
-    (["--workload", "switch", "--tasks", "0"], "--tasks must lie between"),
-    (["--workload", "switch", "--tasks", "5000"], "--tasks must lie between"),
-    (["--workload", "switch", "--tasks", "two"], "write it like 2,4,8"),
-    (["--workload", "memory", "--sizes", "4q"], "write it like 0,4k,64M"),
-    (["--workload", "memory", "--sizes", "1000"], "--sizes must lie between"),
-    (["--workload", "memory", "--sizes", "5000"], "whole lines of 64"),
-    (["--workload", "memory", "--pages", "large"], "write it like small,thp,hugetlb,as-set"),
-    (["--workload", "clock", "--via", "device"], "needs --service"),
-    (["--workload", "switch", "--counters", "cycels"], "no event 'cycels'"),
-    (["--workload", "switch", "--block", "1ns"], "--block must lie between"),
-    (["--workload", "cmd", "--cpus", "0", "--", "true"], "put taskset -c before the command"),
-    (["--workload", "cmd", "--block", "1s", "--", "true"], "--block would change nothing"),
-    (["--workload", "cmd", "--unit", "s", "--", "true"], "--unit would change nothing"),
-    (["--workload", "memory", "--priority", "80"], "--priority: nothing of the workload memory"),
-    (["--workload", "memory", "--cpus", "0,1"], "name one"),
-    (["--workload", "switch", "--cpus", "0", "--free"], "say one"),
-    (["--workload", "memory", "--ops", "set", "--source", "zeros"], "nothing that --ops set does"),
-    (["--workload", "memory", "--ops", "latency", "--routine", "plain"], "has a routine"),
-    (["--workload", "clock", "--service", "1ms"], "it is of --via device"),
-    (["--workload", "clock", "--via", "hpet", "--clocks", "tai"], "of --via libc and syscall"),
-    (["--workload", "clock", "--predict", "0"], "write it like 72,240, up to 10000"),
-    (["--workload", "memory", "--ops", "copy", "--sizes",
-      ",".join(f"{n}M" for n in range(1, 202))], "201 points are more than"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("words", "why"), WRONG, ids=[why[:30] for _, why in WRONG])
-def test_wrong_use_is_refused_in_words(tmp_path: Path, words: list[str], why: str) -> None:
-    told = ["measure", "-o", str(tmp_path / "r"), *words]
-    found = CliRunner().invoke(whylate, told)
-    assert found.exit_code != 0
-    assert why in f"{found.output} {found.exception}"
-    assert not (tmp_path / "r").exists()
 
 
 @pytest.mark.parametrize(
@@ -107,11 +60,11 @@ def test_a_round_has_every_point_once_in_an_order_of_its_own() -> None:
     request = benchmark(switch_points((2, 3, 4, 5, 6)), rounds=20)
     plan = resolved(request, None, (3, 4), 1)
     rounds = [plan.order[at : at + 5] for at in range(0, 100, 5)]
-    assert all(sorted(one) == [0, 1, 2, 3, 4] for one in rounds)
-    assert len({tuple(one) for one in rounds}) > 10
+    assert all(sorted(points) == [0, 1, 2, 3, 4] for points in rounds)
+    assert len({tuple(points) for points in rounds}) > 10
     assert plan.order == resolved(request, None, (3, 4), 1).order
     assert plan.order != resolved(request, None, (3, 4), 2).order
-    # On one CPU, unless told otherwise.
+    # On one CPU by default.
     assert plan.points[0] == SwitchPoint(2, cpus=(3,))
 
 
@@ -127,7 +80,7 @@ def test_where_points_run() -> None:
 def test_a_knob_changes_a_parameter_of_all_points() -> None:
     request = benchmark(memory_points(("copy", "set"), (4096, 8192)))
     changed = with_parameter(request, "pages", "thp")
-    assert {one.pages for one in changed.points if isinstance(one, MemoryPoint)} == {"thp"}
+    assert {point.pages for point in changed.points if isinstance(point, MemoryPoint)} == {"thp"}
     assert len(changed.points) == 4
     # Two points that it makes the same are one.
     assert len(with_parameter(request, "sizes", "4k").points) == 2
@@ -150,7 +103,7 @@ def test_a_knob_changes_a_parameter_of_all_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "code"),
     [
         ("cycles", (0, 0, 0)),
         ("instructions:u", (0, 1, 5)),
@@ -162,8 +115,8 @@ def test_a_knob_changes_a_parameter_of_all_points() -> None:
         ("cycles:uk", (0, 0, 4)),
     ],
 )
-def test_events_by_the_names_that_perf_has(name: str, found: tuple[int, int, int]) -> None:
-    assert counters_named([name, name], None) == (CounterPlan(name, *found),)
+def test_events_by_the_names_that_perf_has(name: str, code: tuple[int, int, int]) -> None:
+    assert counters_named([name, name], None) == (CounterPlan(name, *code),)
 
 
 @pytest.mark.parametrize(
@@ -177,8 +130,8 @@ def test_events_by_the_names_that_perf_has(name: str, found: tuple[int, int, int
     ],
 )
 def test_events_that_only_some_cpus_have_by_their_model(name: str, model: str, code: int) -> None:
-    (found,) = counters_named([name], model)
-    assert (found.type, found.config) == (4, code)
+    (counter,) = counters_named([name], model)
+    assert (counter.type, counter.config) == (4, code)
     check_counters([name])
     # A raw code means something else on the other cores of a board that has two kinds.
     two = "Cortex-A53 r0p4 + Cortex-A72 r0p2"

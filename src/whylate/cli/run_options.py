@@ -1,0 +1,184 @@
+"""Options that all verbs that measure have: boards, loads, settings, output."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from whylate.cli.board_options import environment_option, kernel_arg_option, smp_option
+from whylate.cli.option_groups import Heading, option_under
+from whylate.cli.parameter_types import CPUS, LOAD, SETTING, CommaList
+from whylate.recording.path_part import path_part
+from whylate.recording.plan import LoadPlan, Setting
+
+if TYPE_CHECKING:
+    from whylate.boards.open import BoardOptions
+    from whylate.recording.workloads import Workload
+    from whylate.run.several import Outcome
+
+#: A function that becomes a verb.
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+_where = option_under(Heading.WHERE)
+_load = option_under(Heading.LOAD)
+_output = option_under(Heading.OUTPUT)
+
+
+def cpus_option(default: str) -> Callable[[Verb], Verb]:
+    """Return --cpus; default: in words, what is measured without it."""
+    return _where("--cpus", type=CPUS, help=f"CPUs to use, like 0-3,8.  [default: {default}]")
+
+
+counters_option = option_under(Heading.RECORDING)(
+    "--counters", metavar="EVENTS", default=(), type=CommaList("events", lambda text: text or None,
+                                                   "cycles,instructions"),
+    help="Count these events too, by perf's names: cycles:u,r60.")  # fmt: skip
+_OPTIONS = (
+    click.argument("boards", default="local", metavar="[BOARD[,BOARD...]]"),
+    _where("--all", "every", is_flag=True,
+           help="Measure every known board except this machine, side by side."),
+    environment_option,
+    smp_option,
+    kernel_arg_option,
+    _where("--virtual-time", is_flag=True,
+           help="Virtual boards: count time in instructions, so that the run repeats to the "
+           "nanosecond. Says nothing about hardware."),
+    _where("--seed", type=click.IntRange(0, 2**31), metavar="N", default=1, show_default=True,
+           help="Seed of random orders; in virtual time also of the board's random numbers and "
+           "start."),
+    _load("--load", "loads", type=LOAD, multiple=True, metavar="KIND[:N]",
+          help="Run a background load: memory, switch, net, fork, mmap, timer, disk, or "
+          "cmd:COMMAND. May be repeated."),
+    _load("--set", "settings", type=SETTING, multiple=True,
+          help="Change a file under /proc/sys or /sys for the run. May be repeated."),
+    _load("--fault", "faults", multiple=True, metavar="'NAME [PARAMETER=VALUE]...'",
+          help="In virtual time: inject a fault (see whylate lab faults). May be repeated."),
+    _output("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
+           help="The recording's directory.  [default: recordings/TIME-BOARD]"),
+    _output("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The options of run_options(). cpus None: the workload's default."""
+
+    names: Sequence[str]
+    board: BoardOptions
+    cpus: tuple[int, ...] | None
+    loads: Sequence[LoadPlan]
+    settings: Sequence[Setting]
+    faults: Sequence[str]
+    virtual_time: bool
+    seed: int
+    output: Path | None
+    as_json: bool
+
+
+def run_options(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options, as its argument `options`: a RunOptions."""
+
+    @functools.wraps(verb)
+    def with_options(
+        boards: str,
+        every: bool,
+        environment: Path | None,
+        smp: int | None,
+        kernel_args: tuple[str, ...],
+        virtual_time: bool,
+        seed: int,
+        loads: tuple[LoadPlan, ...],
+        settings: tuple[Setting, ...],
+        faults: tuple[str, ...],
+        output: Path | None,
+        as_json: bool,
+        cpus: tuple[int, ...] | None = None,
+        **own: Any,
+    ) -> None:
+        from whylate.boards.open import BoardOptions
+
+        board = BoardOptions(cpus=smp, kernel_args=kernel_args, environment=environment)
+        options = RunOptions(
+            names=_board_names(boards, board, every=every),
+            board=board,
+            cpus=cpus,
+            loads=loads,
+            settings=settings,
+            faults=faults,
+            virtual_time=virtual_time,
+            seed=seed,
+            output=output,
+            as_json=as_json,
+        )
+        verb(options=options, **own)
+
+    wrapped: Callable[..., None] = with_options
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def _board_names(boards: str, options: BoardOptions, *, every: bool) -> list[str]:
+    """Return the boards to measure; raises RequestError."""
+    from whylate.boards.open import all_boards
+    from whylate.lab.description import names as virtual_boards
+    from whylate.run.errors import RequestError
+
+    names = all_boards(options) if every else [name for name in boards.split(",") if name]
+    if not names or len(set(names)) != len(names):
+        raise RequestError("name each board once, with commas between them")
+    if options.kernel_args and (real := [name for name in names if name not in virtual_boards()]):
+        raise RequestError(f"--kernel-arg is for virtual boards: {real[0][:80]} is none")
+    return names
+
+
+def make_runs(workload: Workload, options: RunOptions, phases: int | None = None) -> list[Outcome]:
+    """Measure a workload on each board, side by side; phases: so many times, in virtual time."""
+    from whylate.boards.open import open_board
+    from whylate.cli.interrupt import Interrupt
+    from whylate.cli.live import BoardsView
+    from whylate.recording.plan import RunPlan
+    from whylate.report.plain_console import plain_console
+    from whylate.run.loads import parse_faults
+    from whylate.run.several import Job, carry_out, carry_out_rounds
+    from whylate.run.several import phases as phases_of
+
+    plan = RunPlan(
+        workload=workload,
+        cpus=None if options.cpus is None else list(options.cpus),
+        loads=list(options.loads),
+        settings=list(options.settings),
+        virtual_time=options.virtual_time,
+        seed=options.seed,
+        faults=[fault for text in options.faults for fault in parse_faults(text)],
+    )
+    names = options.names
+    directory = options.output or new_directory("recordings", "+".join(names))
+    interrupt = Interrupt()
+    with BoardsView(plain_console(stderr=True), names) as view:
+        jobs = [
+            Job(
+                name,
+                functools.partial(open_board, name, options.board),
+                plan,
+                directory if len(names) == 1 else directory / path_part(name),
+                view.of(name),
+            )
+            for name in names
+        ]
+        if len(jobs) == 1 and not phases:
+            return [carry_out(jobs[0], interrupt.wanted)]
+        rounds = [phases_of(job, phases) if phases else [job] for job in jobs]
+        return carry_out_rounds(rounds, interrupt.wanted)
+
+
+def new_directory(parent: str, name: str = "") -> Path:
+    """Return where results lie that were given no place: PARENT/TIME or PARENT/TIME-NAME."""
+    stamp = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
+    return Path(parent) / (f"{stamp}-{path_part(name)}" if name else stamp)
