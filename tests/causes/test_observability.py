@@ -15,7 +15,7 @@ import pytest
 from whylate.causes.observability import NEEDS, Observability, Observable, list_observability
 from whylate.causes.window.piece import Cause
 from whylate.recording.manifest import Fact, RecorderReport, SourceReport, SymbolsReport
-from whylate.report.terminal.causes import not_observable
+from whylate.report.causes import unobservable_text
 
 DATA = Path(__file__).parent / "data"
 RECORDER = Path(__file__).parents[2] / "probe/src/recorder"
@@ -156,13 +156,13 @@ def test_what_a_board_says_may_be_of_any_type() -> None:
     assert len(seen(strange)) == len(NEEDS)
 
 
-def test_explain_says_in_a_line_what_was_not_observable() -> None:
+def test_explain_names_the_unobservable_causes_in_one_line() -> None:
     tracefs = board("sabrelite-tracefs")
-    line = not_observable(list_observability(tracefs.report, tracefs.facts))
+    line = unobservable_text(list_observability(tracefs.report, tracefs.facts))
     assert line.startswith(
         "not observable on this board: interrupts disabled, preemption disabled (stacks,"
     )
     guest = board("pc-guest-bpf")
-    assert not not_observable(list_observability(guest.report, guest.facts))
+    assert not unobservable_text(list_observability(guest.report, guest.facts))
     evil = msgspec.structs.replace(tracefs.report, engine=None, refused="\x1b[2Jevil")
-    assert "\x1b" not in not_observable(list_observability(evil, []))
+    assert "\x1b" not in unobservable_text(list_observability(evil, []))

@@ -128,11 +128,11 @@ def test_the_stages_plots_hold_every_activation_whose_stage_was_seen() -> None:
     assert data_of(render_html(*run_of(n=5_000)))["stages"] == {}
 
 
-def test_shares_in_the_table_of_causes_sum_to_all_with_the_others() -> None:
+def test_shares_in_the_table_of_causes_sum_to_all_with_the_rest() -> None:
     page = render_html(*recorded_run())
-    shares = re.findall(r'data-label="located share">(−?[\d.]+)%', page)
+    shares = re.findall(r'data-label="located share">(−?[\d.]+) %', page)
     assert sum(float(share.replace("−", "-")) for share in shares) == pytest.approx(100, abs=0.5)
-    assert re.search(r"\d+ others", page)
+    assert re.search(r"\d+ more", page)
 
 
 def test_the_plots_hold_every_sample() -> None:

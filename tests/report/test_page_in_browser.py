@@ -118,7 +118,7 @@ def test_hostile_text_is_shown_and_runs_nothing(browser: Browser, reports: dict[
     assert shown.startswith('</script><img src=x onerror="window.hit=1">')
     assert "\\x1b[2J" in shown
     # The names of what ran, in the drawings.
-    assert watched.page.locator("figure.story svg svg text").first.text_content() is not None
+    assert watched.page.locator("figure.drawing svg svg text").first.text_content() is not None
     watched.page.close()
 
 
@@ -127,7 +127,7 @@ def test_the_worst_are_drawn_with_their_names_in_their_rows(
     browser: Browser, reports: dict[str, Path], size: tuple[int, int]
 ) -> None:
     watched = opened(browser, reports["recorded"], size)
-    figures = watched.page.locator("figure.story")
+    figures = watched.page.locator("figure.drawing")
     assert figures.count() == 5
     first = figures.first
     assert "family" in first.locator("figcaption").inner_text()

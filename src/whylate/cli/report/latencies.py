@@ -108,9 +108,9 @@ def show(
 
     also: what else its summary is written to.
     """
+    from whylate.report.causes import answer_line
     from whylate.report.exports.trackers import of_latencies
     from whylate.report.plain_console import plain_console
-    from whylate.report.terminal.causes import in_a_line
     from whylate.report.terminal.latency import print_summary
     from whylate.summary.as_json import to_json
 
@@ -121,6 +121,6 @@ def show(
         document = {**to_json(summary), "report": str(page)}
         print_json(document)
     else:
-        why = in_a_line(answer, str(directory)) if answer.population is not None else None
+        why = answer_line(answer, str(directory)) if answer.population is not None else None
         print_summary(summary, plain_console(), str(page), why)
     return status

@@ -19,7 +19,7 @@ from whylate.causes.window.piece import Cause
 from whylate.causes.window.tracks import SpanKind, Track, began_ns, cpus_of, cut_spans
 from whylate.quantities import format_count, format_ns
 from whylate.recording.events import Event, Kind, Window
-from whylate.report.terminal.causes import cause_name
+from whylate.report.causes import cause_name
 from whylate.report.whole import whole_file
 from whylate.text import plain
 

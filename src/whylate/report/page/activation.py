@@ -14,7 +14,7 @@ from whylate.causes.window.piece import Cause, Piece
 from whylate.causes.window.tracks import Span, SpanKind, Track, began_ns, cpus_of, cut_spans
 from whylate.quantities import format_ns
 from whylate.recording.events import Kind, Window
-from whylate.report.terminal.causes import cause_name
+from whylate.report.causes import cause_name
 from whylate.text import plain
 
 #: What is shown before it was due and after it ran, as a part of its latency.

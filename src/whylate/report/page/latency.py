@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from whylate.causes.answer import Answer
-from whylate.quantities import format_count
+from whylate.quantities import format_count, format_percent
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import CpuSamples
 from whylate.report import sentences
@@ -47,6 +47,7 @@ def render_html(
         data=Markup(_json_block(data)),  # noqa: S704 (escaped by _json_block)
         why=why(answer) if answer is not None else None,
         bar_width=WIDTH,
+        percent=format_percent,
         head=drawing.HEAD,
         axis=drawing.AXIS,
         block_height=drawing.BLOCK,
