@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from whylate.recording.parquet import NAME
 from whylate.recording.reader import open_recording
+from whylate.recording.store.samples import NAME
 
 
 def main() -> None:

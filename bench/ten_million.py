@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from whylate.boards.local import LocalBoard
 from whylate.recording.finish import MANIFEST
 from whylate.recording.manifest import Manifest
-from whylate.recording.parquet import NAME, SamplesWriter
 from whylate.recording.plan import RunPlan
+from whylate.recording.store.samples import NAME, samples_writer
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
@@ -63,25 +63,24 @@ def real_run(directory: Path) -> Manifest:
 def make_recording(directory: Path, rows: int, manifest: Manifest, seed: int = 1) -> None:
     """Make the recording."""
     directory.mkdir(parents=True, exist_ok=True)
-    writer = SamplesWriter(directory)
     chance = np.random.default_rng(seed)
     each = rows // len(manifest.cpus)
     accounts = []
-    for account in manifest.cpus:
-        made = made_up(chance, each)
-        writer.rows(account.cpu, made, stages_of(made))
-        overruns = int(made.overrun.sum())
-        accounts.append(
-            msgspec.structs.replace(
-                account,
-                end_ns=account.start_ns + each * INTERVAL_NS,
-                expected=each,
-                seen=each - overruns,
-                overrun=overruns,
-                dropped=0,
+    with samples_writer(directory) as writer:
+        for account in manifest.cpus:
+            made = made_up(chance, each)
+            writer.rows(account.cpu, made, stages_of(made))
+            overruns = int(made.overrun.sum())
+            accounts.append(
+                msgspec.structs.replace(
+                    account,
+                    end_ns=account.start_ns + each * INTERVAL_NS,
+                    expected=each,
+                    seen=each - overruns,
+                    overrun=overruns,
+                    dropped=0,
+                )
             )
-        )
-    writer.close()
     plan = msgspec.structs.replace(manifest.plan, duration_ns=each * INTERVAL_NS)
     # The digest is of the real run's samples: by it all that are made of one would be one run.
     manifest = msgspec.structs.replace(manifest, cpus=accounts, plan=plan, samples_sha256=None)

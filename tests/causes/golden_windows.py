@@ -14,7 +14,7 @@ from pathlib import Path
 
 from whylate.causes.window.pieces import cut_window
 from whylate.recording.events import Window
-from whylate.recording.recorder.windows import WindowsWriter, read_windows
+from whylate.recording.recorder.windows import read_windows, windows_writer
 
 FOLDER = Path(__file__).parent / "golden"
 #: Names of threads that may be shown; empty in events that have none.
@@ -43,13 +43,12 @@ def main() -> None:
     """Make a golden recording."""
     source, target = Path(sys.argv[1]), FOLDER / sys.argv[2]
     target.mkdir(parents=True)
-    writer = WindowsWriter(target)
-    for window in read_windows(source):
-        names = {event.name for event in window.events if event.kind.value == SWITCH}
-        shown = "guest" not in target.name or all(OURS.fullmatch(name) for name in names)
-        if writer.count < MOST and shown:
-            writer.add(window, ())
-    writer.close()
+    with windows_writer(target) as writer:
+        for window in read_windows(source):
+            names = {event.name for event in window.events if event.kind.value == SWITCH}
+            shown = "guest" not in target.name or all(OURS.fullmatch(name) for name in names)
+            if writer.count < MOST and shown:
+                writer.add(window, ())
     guest = "guest" in target.name
     (target / "pieces.txt").write_text(told(read_windows(target), guest=guest))
 

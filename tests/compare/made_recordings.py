@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.manifest import CpuAccount, Fact, Manifest, ProbeReport
-from whylate.recording.parquet import SamplesWriter
 from whylate.recording.plan import RunPlan
+from whylate.recording.store.samples import samples_writer
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.wire.samples import Rows
 
@@ -29,9 +29,8 @@ def recording(
     """Write a recording of one CPU, in order unless it is told otherwise."""
     n = len(latency_ns)
     directory.mkdir(parents=True)
-    writer = SamplesWriter(directory)
-    writer.rows(0, Rows(np.arange(n), latency_ns, np.zeros(n, bool)))
-    writer.close()
+    with samples_writer(directory) as writer:
+        writer.rows(0, Rows(np.arange(n), latency_ns, np.zeros(n, bool)))
     manifest = Manifest(
         format="whylate-recording", schema_version=6, state="complete", created=created,
         whylate="0", board="b", clock="CLOCK_MONOTONIC",

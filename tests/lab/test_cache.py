@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from whylate.boards.board import tell_nobody
+from whylate.files import write_whole
 from whylate.lab import cache
-from whylate.lab.cache import building, cache_directory, write_whole
+from whylate.lab.cache import building, cache_directory
 from whylate.lab.description import virtual_board
 from whylate.lab.errors import LabError
 from whylate.lab.faults import place as place_module

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 
 from leb128 import leb128, zigzag
-from whylate.recording.journal import CLOSING, NAME, OPENING, Closing, Opening
 from whylate.recording.manifest import SCHEMA_VERSION
 from whylate.recording.plan import RunPlan
+from whylate.recording.store.journal import CLOSING, NAME, OPENING, Closing, Opening
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.wire.frame import encode_frame

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.reader import open_recording
-from whylate.recording.repetitions import NAME
+from whylate.recording.store.repetitions import NAME
 from whylate.recording.workloads import Benchmark, repetition_assembler
 from whylate.recording.workloads.benchmarks import CounterPlan, with_counter_name
 from whylate.recording.workloads.clock import ClockPoint
@@ -255,7 +255,7 @@ def test_a_damaged_file_of_repetitions_is_refused(tmp_path: Path) -> None:
     directory = benchmark_journal(tmp_path / "r", RINGS, *rows_of(RINGS))
     open_recording(directory)
     (directory / NAME).write_bytes(b"PAR1 no")
-    with pytest.raises(RecordingError, match="no file of repetitions"):
+    with pytest.raises(RecordingError, match="is not a file of repetitions"):
         open_recording(directory).repetitions  # noqa: B018
     (directory / NAME).unlink()
     with pytest.raises(RecordingError, match="incomplete"):

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from whylate.boards.board import Board
-from whylate.recording import console as console_file
-from whylate.recording.console import (
+from whylate.recording.console import log as console_file
+from whylate.recording.console.log import (
     ACCOUNT,
     CUT,
     END,
@@ -26,10 +26,10 @@ from whylate.recording.console import (
 )
 from whylate.recording.errors import DiskError
 from whylate.recording.finish import finish
-from whylate.recording.journal import NAME as JOURNAL
-from whylate.recording.journal import OPENING, Opening
 from whylate.recording.manifest import SCHEMA_VERSION, Manifest
 from whylate.recording.plan import RunPlan
+from whylate.recording.store.journal import NAME as JOURNAL
+from whylate.recording.store.journal import OPENING, Opening
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.console import copy_console
 from whylate.wire.frame import encode_frame

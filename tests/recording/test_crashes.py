@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whylate.recording.crashes import (
+from whylate.recording.console.crashes import (
     FATAL,
     MAX_CRASHES,
     MAX_FRAME,

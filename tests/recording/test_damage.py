@@ -18,10 +18,10 @@ import pytest
 from whylate.boards.local import LocalBoard
 from whylate.recording.errors import RecordingError
 from whylate.recording.finish import MANIFEST, finish
-from whylate.recording.journal import CLOSING, OPENING, locked, read_journal
 from whylate.recording.manifest import SCHEMA_VERSION
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
+from whylate.recording.store.journal import CLOSING, OPENING, locked, read_journal
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet

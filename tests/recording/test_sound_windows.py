@@ -38,10 +38,10 @@ def _changed(path: Path, column: str, values: Any, kind: Any = None) -> None:
     [
         (WINDOWS, "due_ns", None, None, "column due_ns lacks a value"),
         (WINDOWS, "due_ns", "now", pa.string(), "column due_ns is string, not int64"),
-        (WINDOWS, "run_ns", 1 << 62, None, "column run_ns has a time that there cannot be"),
-        (WINDOWS, "waking_ns", -(1 << 62), None, "column waking_ns has a time"),
+        (WINDOWS, "run_ns", 1 << 62, None, "column run_ns has an impossible time"),
+        (WINDOWS, "waking_ns", -(1 << 62), None, "column waking_ns has an impossible time"),
         (WINDOWS, "cpu", 77, None, "a window of CPU 77, which was not measured"),
-        (EVENTS, "time_ns", 1 << 62, None, "column time_ns has a time that there cannot be"),
+        (EVENTS, "time_ns", 1 << 62, None, "column time_ns has an impossible time"),
         (EVENTS, "stack", [None], None, "column stack lacks a value"),
         (EVENTS, "name", None, None, "column name lacks a value"),
     ],

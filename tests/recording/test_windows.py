@@ -188,7 +188,7 @@ def test_a_window_that_lost_events_on_the_way_was_not_observed(tmp_path: Path) -
     manifest = finish(journal(tmp_path / "r", STARTED, samples(), WINDOW, events(ROWS[:3])))
     (window,) = read_windows(tmp_path / "r")
     assert window.observed_ns == window.run_ns
-    assert any("lost a part" in problem.text for problem in manifest.problems)
+    assert any("lost events" in problem.text for problem in manifest.problems)
 
 
 def test_names_that_no_kernel_gives_are_made_harmless(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from whylate.recording.errors import RecordingError
-from whylate.recording.journal import read_journal
 from whylate.recording.reader import open_recording
+from whylate.recording.store.journal import read_journal
 from whylate.wire.messages import CpuStarted, Samples
 from whylate.wire.samples import decode_samples
 

@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 
 from whylate.probe.client import Stream
-from whylate.recording.console import CUT, read_console
-from whylate.recording.crashes import find_crashes
+from whylate.recording.console.crashes import find_crashes
+from whylate.recording.console.log import CUT, read_console
 from whylate.run.console import copy_console
 from whylate.soak.board import CycleBoard
 from whylate.soak.console import TEXT, ConsoleTail, TailedConsole, begins_with_the_boot

@@ -5,7 +5,6 @@ A board draws most in its first moment, and a bench's supply is sized for boards
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from whylate.boards.board import BoardError
 from whylate.boards.state import state_directory
+from whylate.files import try_lock
 
 #: Between two boards that are switched on.
 SETTLE_S = 1.0
@@ -62,15 +62,12 @@ class PowerSequencer:
         except OSError as error:
             raise BoardError(f"{directory} cannot be written: {error.strerror}") from None
         while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                if time.monotonic() > deadline:
-                    os.close(fd)
-                    raise BoardError(_stuck(patience_s)) from None
-                time.sleep(_LOOK_S)
-            else:
+            if try_lock(fd):
                 return fd
+            if time.monotonic() > deadline:
+                os.close(fd)
+                raise BoardError(_stuck(patience_s))
+            time.sleep(_LOOK_S)
 
     def _rest(self, fd: int) -> float:
         """Return the seconds that the supply still needs."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import os
 import re
 import stat
@@ -14,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from whylate.boards.board import BoardBusyError, BoardError
+from whylate.files import try_lock
 
 #: A Unix socket's path must fit 108 bytes, so this stays short.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}")
@@ -68,15 +67,16 @@ class BoardLock:
         except OSError as error:
             raise BoardError(f"{self._path} cannot be written: {error.strerror}") from None
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            locked = try_lock(fd)
         except OSError as error:
+            os.close(fd)
+            raise BoardError(f"{self._path} cannot be locked: {error.strerror}") from None
+        if not locked:
             owner = _owner(fd)
             os.close(fd)
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise BoardError(f"{self._path} cannot be locked: {error.strerror}") from None
             raise BoardBusyError(
                 f"the board {self._board} is taken: {owner or 'another process'} has it"
-            ) from None
+            )
         self._fd = fd
         # Whom others are told of. On a disk that is full the lock is ours all the same: it may be
         # what the board to be switched off has filled.
@@ -100,11 +100,9 @@ class BoardLock:
         except OSError:
             return None
         try:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return None if try_lock(fd, shared=True) else _owner(fd) or "another process"
         except OSError:
-            return _owner(fd) or "another process"
-        else:
-            return None
+            return "another process"
         finally:
             os.close(fd)
 

@@ -18,7 +18,7 @@ import msgspec
 
 from whylate.compare.runs import Arm, Run
 from whylate.recording.errors import RecordingError
-from whylate.recording.lines import read_plan, write_plan
+from whylate.recording.store.lines import read_plan, write_plan
 from whylate.stats.run_statistics import STATISTICS, Statistic, Value
 
 SCHEMA_VERSION = 1

@@ -17,7 +17,7 @@ from whylate.recording.imported.model import ImportedRun
 from whylate.recording.imported.read import read_runs
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import Recording, open_recording
-from whylate.recording.repetitions import repetitions_path
+from whylate.recording.store.repetitions import repetitions_path
 from whylate.recording.workloads.point_names import used_cpus
 from whylate.stats.octaves import octaves
 from whylate.stats.ordered import merge, order

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import hashlib
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from whylate.files import try_lock
 from whylate.lab.errors import LabError
 
 #: Far beyond what fetching and making all images takes on a slow line.
@@ -80,7 +77,7 @@ def _locked(directory: Path, deadline: float, waits: Callable[[], None]) -> Iter
     fd = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         told = False
-        while not _flock(fd):
+        while not try_lock(fd):
             if not told:
                 waits()
                 told = True
@@ -92,42 +89,11 @@ def _locked(directory: Path, deadline: float, waits: Callable[[], None]) -> Iter
         os.close(fd)
 
 
-def _flock(fd: int) -> bool:
-    """Take a lock if it is free; raises OSError."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in (errno.EAGAIN, errno.EACCES):
-            raise
-        return False
-    return True
-
-
 def _too_long(directory: Path) -> LabError:
     return LabError(
         f"another whylate has been building in {directory} for {PATIENCE_S / 60:.0f} minutes: end "
         "it, or name another place with WHYLATE_LAB"
     )
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that others see whole or not at all, whoever writes it too; raises OSError."""
-    fd, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
-    fresh = Path(name)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-        fresh.chmod(0o644)
-        fresh.replace(path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
-
-
-def sha256_of(path: Path) -> str:
-    """Return a file's SHA-256 in hexadecimal; raises OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def recorded_hash(path: Path) -> str | None:

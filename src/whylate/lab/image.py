@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from whylate.lab.cache import building, cache_directory, sha256_of
+from whylate.files import sha256_of
+from whylate.lab.cache import building, cache_directory
 from whylate.lab.description import FILES, Description, VirtualBoard
 from whylate.lab.device_tree import with_property
 from whylate.lab.errors import LabError

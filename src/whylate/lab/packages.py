@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from whylate.lab.cache import recorded_hash, sha256_of, write_whole
+from whylate.files import sha256_of, write_whole
+from whylate.lab.cache import recorded_hash
 from whylate.lab.errors import LabError
 
 #: Long enough for a slow mirror, short enough that nobody thinks we hang.

@@ -6,11 +6,11 @@ from functools import singledispatchmethod
 
 import msgspec
 
-from whylate.recording.journal import CLOSING, OPENING, Closing, Opening
 from whylate.recording.load_rates import LoadAccounting
 from whylate.recording.manifest import AppEnd, Problem
 from whylate.recording.recorder.assembler import WindowAssembler
 from whylate.recording.shown import shown
+from whylate.recording.store.journal import CLOSING, OPENING, Closing, Opening
 from whylate.recording.workloads import BENCHMARK_MESSAGES, repetition_assembler
 from whylate.recording.workloads.activations.assembler import Sink
 from whylate.recording.workloads.activations.registry import activation_assembler
@@ -43,11 +43,13 @@ FATAL_NOTES = {"late-start", "moved", "hides-idle", "gaps"}
 class JournalDecoder:
     """Collects what a journal that begins with `opening` holds."""
 
-    def __init__(self, sink: Sink, opening: Opening) -> None:
+    def __init__(
+        self, opening: Opening, sink: Sink | None, recorder: WindowAssembler | None
+    ) -> None:
         plan = opening.plan
         self.opening = opening
         self.closing: Closing | None = None
-        self.recorder: WindowAssembler | None = None
+        self.recorder = recorder
         self.result: Result | None = None
         self.loads = [LoadAccounting(load) for load in plan.loads]
         self.notes: list[Problem] = []
@@ -55,11 +57,9 @@ class JournalDecoder:
         self.malformed = 0
         self.app_end: AppEnd | None = None
         self.activations = (
-            activation_assembler(plan.activations, sink) if plan.activations is not None else None
+            activation_assembler(plan.activations, sink) if plan.activations and sink else None
         )
-        self.repetitions = (
-            repetition_assembler(plan.benchmark) if plan.benchmark is not None else None
-        )
+        self.repetitions = repetition_assembler(plan.benchmark) if plan.benchmark else None
 
     @property
     def started(self) -> bool:
@@ -89,7 +89,7 @@ class JournalDecoder:
         if self.activations is not None:
             self.activations.close()
         if self.recorder is not None:
-            self.recorder.close()
+            self.recorder.flush()
 
     @singledispatchmethod
     def _message(self, message: Message) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
 import msgspec
 
+from whylate.files import sync_directory, write_whole
 from whylate.recording import former_schema
-from whylate.recording import journal as journal_file
-from whylate.recording.console import ConsoleAccount, read_account, read_console
-from whylate.recording.crashes import find_crashes
+from whylate.recording.console.crashes import find_crashes
+from whylate.recording.console.log import ConsoleAccount, read_account, read_console
 from whylate.recording.decoder import JournalDecoder
 from whylate.recording.errors import DiskError, RecordingError
-from whylate.recording.journal import OPENING, Closing, Opening, read_journal, sync_directory
 from whylate.recording.manifest import (
     SCHEMA_VERSION,
     AppEnd,
@@ -24,10 +24,13 @@ from whylate.recording.manifest import (
     State,
     ThreadName,
 )
-from whylate.recording.parquet import SamplesWriter, create_afresh
 from whylate.recording.plan import RunPlan
 from whylate.recording.recorder.assembler import WindowAssembler, read_names
-from whylate.recording.repetitions import write_repetitions
+from whylate.recording.recorder.windows import windows_writer
+from whylate.recording.store import journal as journal_file
+from whylate.recording.store.journal import OPENING, Closing, Opening, read_journal
+from whylate.recording.store.repetitions import write_repetitions
+from whylate.recording.store.samples import samples_writer
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.wire.frame import FrameCounts
 
@@ -41,7 +44,7 @@ REACHED = "reached"
 def finish(directory: Path) -> Manifest:
     """Make samples.parquet, or repetitions.parquet, and manifest.json of a journal, and remove it.
 
-    Nothing is removed before both files are safely on the disk, so that it can be done again
+    Nothing is removed before all files are safely on the disk, so that it can be done again
     after any interruption. The caller holds the journal's lock. Raises RecordingError when the
     journal is not one, DiskError when the disk is full.
     """
@@ -49,31 +52,40 @@ def finish(directory: Path) -> Manifest:
     opening = _opening(directory)
     frames, counts = read_journal(journal)
     try:
-        writer = SamplesWriter(directory, app=opening.plan.target is not None)
-    except OSError as error:
-        raise _unwritable(directory, error) from None
-    decoder = JournalDecoder(writer.rows, opening)
-    try:
-        decoder.recorder = _window_assembler(directory, opening)
-        for frame in frames:
-            decoder.add(frame)
-        decoder.close()
-        manifest = _manifest(directory, decoder, counts)
-        if decoder.repetitions is None:
-            writer.close()
-        else:
-            writer.abandon()
+        with contextlib.ExitStack() as files:
+            decoder = _decoder(directory, opening, files)
+            for frame in frames:
+                decoder.add(frame)
+            decoder.close()
+        if decoder.repetitions is not None:
             assembler = decoder.repetitions
             write_repetitions(directory, assembler.workload, assembler.repetitions())
-        _write_manifest(directory, manifest)
+        manifest = _manifest(directory, decoder, counts)
+        text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+        write_whole(directory / MANIFEST, text + b"\n")
+        sync_directory(directory)
     except OSError as error:
-        _abandon(writer, decoder)
-        raise _unwritable(directory, error) from None
-    except RecordingError:
-        _abandon(writer, decoder)
-        raise
+        raise DiskError(
+            f"{directory} cannot be written ({os.strerror(error.errno or 0)}): the journal in it "
+            f"is kept; make room and run `whylate report {directory}`"
+        ) from None
     journal.unlink()
     return manifest
+
+
+def _decoder(directory: Path, opening: Opening, files: contextlib.ExitStack) -> JournalDecoder:
+    """Return the decoder of a journal; files: get their names when the stack is closed."""
+    plan = opening.plan
+    sink, recorder = None, None
+    if plan.activations is not None:
+        app = plan.target is not None
+        sink = files.enter_context(samples_writer(directory, app=app)).rows
+    if plan.recorder is not None:
+        windows = files.enter_context(windows_writer(directory))
+        machine = {"armv7": "armv7l"}.get(opening.probe_arch, opening.probe_arch)
+        names = read_names(directory / journal_file.NAME)
+        recorder = WindowAssembler(windows, names, machine)
+    return JournalDecoder(opening, sink, recorder)
 
 
 def _opening(directory: Path) -> Opening:
@@ -95,37 +107,6 @@ def _opening(directory: Path) -> Opening:
         f"{journal} is not a journal of whylate, or it was cut before the run began: there is "
         "nothing in it to recover"
     )
-
-
-def _window_assembler(directory: Path, opening: Opening) -> WindowAssembler | None:
-    if opening.plan.recorder is None:
-        return None
-    machine = {"armv7": "armv7l"}.get(opening.probe_arch, opening.probe_arch)
-    return WindowAssembler(directory, read_names(directory / journal_file.NAME), machine)
-
-
-def _abandon(writer: SamplesWriter, decoder: JournalDecoder) -> None:
-    writer.abandon()
-    if decoder.recorder is not None:
-        decoder.recorder.abandon()
-
-
-def _unwritable(directory: Path, error: OSError) -> DiskError:
-    return DiskError(
-        f"{directory} cannot be written ({os.strerror(error.errno or 0)}): the journal in it is "
-        f"kept; make room and run `whylate report {directory}`"
-    )
-
-
-def _write_manifest(directory: Path, manifest: Manifest) -> None:
-    partial = directory / (MANIFEST + ".partial")
-    with create_afresh(partial) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
-        file.write(b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(directory / MANIFEST)
-    sync_directory(directory)
 
 
 def _manifest(directory: Path, decoder: JournalDecoder, counts: FrameCounts) -> Manifest:

@@ -177,7 +177,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CrashReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something that went wrong on the board, as its console told it (recording/crashes.py)."""
+    """A crash or warning on the console of the board (recording/console/crashes.py)."""
 
     kind: str
     headline: str

@@ -11,13 +11,15 @@ from typing import Any
 
 import msgspec
 
-from whylate.recording import former_schema, journal, parquet
+from whylate.recording import former_schema
 from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.finish import MANIFEST, finish, newer_schema
 from whylate.recording.imported.recording import is_imported
 from whylate.recording.manifest import SCHEMA_VERSION, Manifest
-from whylate.recording.repetitions import Repetitions, read_repetitions
+from whylate.recording.repetitions import Repetitions
 from whylate.recording.samples import CpuSamples
+from whylate.recording.store import journal, samples
+from whylate.recording.store.repetitions import read_repetitions
 
 #: A manifest is text about one run; nothing that large is one.
 MAX_MANIFEST = 64 << 20
@@ -47,11 +49,11 @@ class Recording:
                 f"{self.directory} is of the benchmark {self.manifest.plan.workload.kind}, which "
                 "has no latencies: use whylate report or whylate compare"
             )
-        path = self.directory / parquet.NAME
+        path = self.directory / samples.NAME
         if not path.exists():
-            raise RecordingError(f"{self.directory} has no {parquet.NAME}: it is incomplete")
+            raise RecordingError(f"{self.directory} has no {samples.NAME}: it is incomplete")
         app = activations.target is not None
-        return parquet.read_samples(path, self.manifest.cpus, activations.interval_ns, app=app)
+        return samples.read_samples(path, self.manifest.cpus, activations.interval_ns, app=app)
 
 
 def open_recording(directory: Path) -> Recording:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from whylate.boards.board import Board
 from whylate.boards.console.sieve import FrameSieve
-from whylate.recording.console import ConsoleWriter
+from whylate.recording.console.log import ConsoleWriter
 
 #: How often the log is looked at.
 LOOK_S = 0.2

@@ -15,9 +15,9 @@ from whylate.boards.facts import WANTED, WANTED_AFTER, changes, cpu_model, for_r
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.recording.finish import REACHED, finish
-from whylate.recording.journal import Closing, JournalWriter
 from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import LoadPlan, RunPlan
+from whylate.recording.store.journal import Closing, JournalWriter
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.run.benchmark import ask_counters, run_benchmark
 from whylate.run.console import copy_console

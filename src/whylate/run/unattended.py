@@ -29,9 +29,9 @@ from whylate.lab.faults.place import PlacedFault, logs, place, services
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.probe.link import Link
 from whylate.recording.finish import finish
-from whylate.recording.journal import JournalWriter
 from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import RunPlan
+from whylate.recording.store.journal import JournalWriter
 from whylate.run.benchmark import counters_command
 from whylate.run.console import copy_console
 from whylate.run.measure import load_command, recorder_command, refuse_dead_loads

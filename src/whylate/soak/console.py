@@ -11,7 +11,7 @@ from typing import IO
 from whylate.boards.board import Console
 from whylate.boards.console.sieve import FrameSieve
 from whylate.probe.client import Stream
-from whylate.recording.console import CUT, MAX_BYTES
+from whylate.recording.console.log import CUT, MAX_BYTES
 from whylate.recording.errors import DiskError
 from whylate.run.console import NO_END
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from whylate.boards.board import Board, BoardError, Power
 from whylate.probe.client import ProbeError, ProbeRefusedError
-from whylate.recording.crashes import find_crashes
+from whylate.recording.console.crashes import find_crashes
 from whylate.recording.errors import RecordingError
 from whylate.recording.manifest import Manifest
 from whylate.recording.plan import RunPlan

@@ -16,9 +16,9 @@ import msgspec
 
 from whylate import __version__
 from whylate.boards.console.sieve import FrameSieve
-from whylate.recording.crashes import find_crashes
+from whylate.recording.console.crashes import find_crashes
 from whylate.recording.errors import DiskError
-from whylate.recording.lines import Layout, LineDirectory, read_plan, write_plan
+from whylate.recording.store.lines import Layout, LineDirectory, read_plan, write_plan
 from whylate.run.console import NO_END
 from whylate.run.errors import RequestError
 from whylate.soak.model import SCHEMA_VERSION, Begun, Cycle, SoakPlan

@@ -23,7 +23,7 @@ from whylate.boards.console.shell import ConsoleShell
 from whylate.boards.local import LocalBoard
 from whylate.probe.binaries import probe_binary
 from whylate.probe.client import Client, ProbeGoneError
-from whylate.recording.crashes import find_crashes
+from whylate.recording.console.crashes import find_crashes
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
 from whylate.recording.workloads.wakeup import Wakeup

@@ -29,7 +29,8 @@ from whylate.boards.qemu.turns import fixed_turns
 from whylate.boards.state import BoardLock, state_directory
 from whylate.boards.streams.file import FileStream
 from whylate.boards.streams.sockets import SocketStream
-from whylate.lab.cache import building, cache_directory, write_whole
+from whylate.files import write_whole
+from whylate.lab.cache import building, cache_directory
 from whylate.lab.description import VirtualBoard
 from whylate.lab.errors import LabError
 from whylate.lab.image import ON_PORT, PLAN, PROBE, Image, build, is_fetched

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from whylate.boards.board import BoardError
 from whylate.boards.facts.reading import clean
-from whylate.lab.cache import write_whole
-from whylate.recording.crashes import Crash, find_crashes
+from whylate.files import write_whole
+from whylate.recording.console.crashes import Crash, find_crashes
 
 #: How long QEMU may take to end when it is asked to.
 END_S = 10.0

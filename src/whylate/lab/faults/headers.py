@@ -10,7 +10,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from whylate.lab.cache import building, cache_directory, sha256_of
+from whylate.files import sha256_of
+from whylate.lab.cache import building, cache_directory
 from whylate.lab.description import VirtualBoard
 from whylate.lab.errors import LabError
 from whylate.lab.packages import Packages

@@ -9,7 +9,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from whylate.lab.cache import cache_directory, disk_errors, write_whole
+from whylate.files import write_whole
+from whylate.lab.cache import cache_directory, disk_errors
 from whylate.lab.errors import LabError
 from whylate.lab.faults.alias import alias
 from whylate.lab.faults.catalogue import SHARED, Fault

@@ -317,7 +317,7 @@ def read_json(path: Path, document: dict[str, Any]) -> ImportedRun | None:
     tool = command[0].rpartition("/")[2] if command else ""
     if tool != "cyclictest":
         raise InputError(f"{path} is of {tool[:_SHOWN] or 'an unknown tool'!r}: of rt-tests only "
-                           "cyclictest is read")  # fmt: skip
+                         "cyclictest is read")  # fmt: skip
     bins: dict[int, int] = {}
     cycles, sums, largest = 0, 0.0, 0
     scale = 1 if document.get("resolution_in_ns") == 1 else _US

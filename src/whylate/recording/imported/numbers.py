@@ -139,7 +139,7 @@ def _lat_ctx(path: Path, rows: Sequence[_Row]) -> list[tuple[int, str, str]]:
             found.append((line, f"{cells[0]} size={size}", cells[1]))
         else:
             raise InputError(f"{path}, line {line}: {_short(' '.join(cells))} is no row of "
-                               "lat_ctx, which has processes and µs: take it out")  # fmt: skip
+                             "lat_ctx, which has processes and µs: take it out")  # fmt: skip
     if not found:
         raise InputError(f"{path} has no numbers below the size of lat_ctx")
     return found
@@ -153,7 +153,7 @@ def _perf_stat(path: Path, rows: Sequence[_Row]) -> list[tuple[int, str, str]]:
         return []
     if all(_float(cells[0]) is not None and _is_event(cells[1:]) for _, cells in events):
         raise InputError(f"{path} is of perf stat -I, which counts parts of one run: count each "
-                           "run as a whole, without -I")  # fmt: skip
+                         "run as a whole, without -I")  # fmt: skip
     if not all(_is_event(cells) for _, cells in events):
         return []
     return [(line, cells[2], cells[0]) for line, cells in events]
@@ -209,13 +209,13 @@ def read_boxes(path: Path) -> list[Box]:
             continue
         if match[1] in found:
             raise InputError(f"{path}, line {number} is a second row {match[1]}: put each of "
-                               "ministat's boxes in a file of its own")  # fmt: skip
+                             "ministat's boxes in a file of its own")  # fmt: skip
         # So many digits, for int() refuses thousands of them.
         n = int(match[2]) if len(match[2]) < 12 else 0
         mean, sd = _float(match[4]), _float(match[5])
         if not 2 <= n <= _MOST_N or mean is None or sd is None or sd < 0:
             raise InputError(f"{path}, line {number} cannot be compared: it takes 2 to "
-                               f"{_MOST_N:,} values, their mean and deviation")  # fmt: skip
+                             f"{_MOST_N:,} values, their mean and deviation")  # fmt: skip
         found[match[1]] = Box(n, mean, sd)
     return list(found.values()) if len(found) > 1 else []
 
@@ -277,7 +277,7 @@ def _check_widths(path: Path, rows: Sequence[_Row], between: str | None) -> None
             way = ("write a decimal point, and other commas in quotes" if between == "," else
                    "each row takes as many")  # fmt: skip
             raise InputError(f"{path}, line {line} has {_count(cells)}, line {above} has "
-                               f"{len(first)}: {way}")  # fmt: skip
+                             f"{len(first)}: {way}")  # fmt: skip
 
 
 def _place(
@@ -305,7 +305,7 @@ def _place(
     if headed and column in first:
         if first.count(column) > 1:
             raise InputError(f"{path}, line {line}: {first.count(column)} columns are called "
-                               f"{_short(column)}: choose one by its number")  # fmt: skip
+                             f"{_short(column)}: choose one by its number")  # fmt: skip
         at = first.index(column)
     return at, headed
 
@@ -333,7 +333,7 @@ def _is_headed(path: Path, rows: Sequence[_Row], between: str | None, at: int) -
     # Between blanks, as for ministat, there are no headings that could be taken for values.
     if others and between is not None:
         raise InputError(f"{path}, line {line} may be a heading or values: give each column a "
-                           "name, and say that of the one with --column")  # fmt: skip
+                         "name, and say that of the one with --column")  # fmt: skip
     return False
 
 
@@ -344,7 +344,7 @@ def _check_no_heading(path: Path, rows: Sequence[_Row], at: int) -> None:
         return
     if len(rows) > 1 and at in _words(first) and _float(rows[1][1][at]) is not None:
         raise InputError(f"{path}, line {line}: {_short(first[at])} is no number: if it is the "
-                           f"heading, say --column {_short(first[at])}")  # fmt: skip
+                         f"heading, say --column {_short(first[at])}")  # fmt: skip
     raise _no_number(path, line, first[at] if len(rows) > 1 else " ".join(first))
 
 

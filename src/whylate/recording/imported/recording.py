@@ -21,7 +21,8 @@ from whylate.recording.errors import RecordingError
 from whylate.recording.imported.lines import MOST_ACTIVATIONS
 from whylate.recording.imported.model import ImportedRun
 from whylate.recording.imported.numbers import MOST_VALUES, Table
-from whylate.recording.lines import read_plan
+from whylate.recording.store.lines import read_plan
+from whylate.recording.store.parquet import parquet_errors
 
 NAME = "import.json"
 SAMPLES = "samples.parquet"
@@ -145,24 +146,22 @@ def _values(path: Path, about: About) -> NDArray[np.float64]:
 
 def _table(path: Path, about: About, types: dict[str, str], most: int) -> Any:
     """Return the rows of samples.parquet; raises RecordingError where they are not as expected."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path) as file:
-            found = {one.name: str(one.type) for one in file.schema_arrow}
-            if found != types:
-                raise RecordingError(f"{path} is damaged: it has the columns {sorted(found)[:4]}")
-            # Before memory is asked for.
-            if file.metadata.num_rows != about.rows or file.metadata.num_rows > most:
-                raise RecordingError(
-                    f"{path} has {file.metadata.num_rows} rows, {NAME} says {about.rows}: they "
-                    "are not of one import"
-                )
-            table = file.read()
-    except (pa.ArrowException, OSError) as error:
-        line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise RecordingError(f"{path} is not a Parquet file that can be read: {line}") from None
+    with (
+        parquet_errors(f"{path} is not a Parquet file that can be read"),
+        pq.ParquetFile(path) as file,
+    ):
+        columns = {field.name: str(field.type) for field in file.schema_arrow}
+        if columns != types:
+            raise RecordingError(f"{path} is damaged: it has the columns {sorted(columns)[:4]}")
+        # Before memory is asked for.
+        if file.metadata.num_rows != about.rows or file.metadata.num_rows > most:
+            raise RecordingError(
+                f"{path} has {file.metadata.num_rows} rows, {NAME} says {about.rows}: they "
+                "are not of one import"
+            )
+        table = file.read()
     if any(table[name].null_count for name in types):
         raise RecordingError(f"{path} is damaged: it has rows without a number")
     return table

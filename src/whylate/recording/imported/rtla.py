@@ -114,7 +114,7 @@ def _ends(path: Path, table: _Table, wanted: list[int]) -> tuple[dict[int, int],
     width = math.gcd(*starts.values()) or 1 + max(known, default=-1)
     if starts and not width:
         raise InputError(f"{path} does not say how wide its buckets are: rtla prints the largest "
-                           "latency without --no-summary")  # fmt: skip
+                         "latency without --no-summary")  # fmt: skip
     bins: dict[int, int] = {}
     exact = True
     for name, start in starts.items():
@@ -124,7 +124,7 @@ def _ends(path: Path, table: _Table, wanted: list[int]) -> tuple[dict[int, int],
             end = start + width - 1 if largest is None else min(start + width - 1, largest)
             if end < start:
                 raise InputError(f"{path}: the histogram goes up to {start} and says {end}: it "
-                                   "is not whole")  # fmt: skip
+                                 "is not whole")  # fmt: skip
             bins[end] = bins.get(end, 0) + count
             exact = exact and end == start
     return bins, 1 if exact else width
@@ -173,7 +173,7 @@ def _read(path: Path) -> _Table:
                 raise _several(path)
             if match[1] is None:
                 raise InputError(f"{path} does not say which latency a row is of: rtla prints it "
-                                   "without --no-index")  # fmt: skip
+                                 "without --no-index")  # fmt: skip
             table.columns = match[2].split()
             if len(table.columns) > _MOST_COLUMNS:
                 raise InputError(f"{path} has more than {_MOST_COLUMNS:,} columns")
@@ -191,7 +191,7 @@ def _take(path: Path, table: _Table, name: str, cells: list[str]) -> None:
     if not table.columns:
         if name == "over:":
             raise InputError(f"{path} says neither its unit nor its columns: rtla prints them "
-                               "without --no-header")  # fmt: skip
+                             "without --no-header")  # fmt: skip
         return
     if name == "over:" and name in table.rows:
         raise _several(path)
@@ -201,7 +201,7 @@ def _take(path: Path, table: _Table, name: str, cells: list[str]) -> None:
         raise _several(path)
     if len(cells) != len(table.columns):
         raise InputError(f"{path}: a row of the histogram has {len(cells)} of "
-                           f"{len(table.columns)} columns: it is not whole")  # fmt: skip
+                         f"{len(table.columns)} columns: it is not whole")  # fmt: skip
     table.rows[name] = cells
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,14 +13,14 @@ import msgspec
 import numpy as np
 
 from whylate import __version__
+from whylate.files import sha256_of, sync_directory, whole_directory, write_whole
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.imported.model import ImportedRun, InputError
 from whylate.recording.imported.numbers import Table, read_boxes, read_table
 from whylate.recording.imported.read import read_runs
 from whylate.recording.imported.recording import NAME, SAMPLES, SCHEMA_VERSION, About
-from whylate.recording.journal import sync_directory
-from whylate.recording.parquet import WholeFile
 from whylate.recording.shown import shown
+from whylate.recording.store.parquet import parquet_writer
 
 #: What a file may be of, in the words of an error.
 _TOOLS = "cyclictest, jitterdebugger, rtla timerlat, Xenomai's latency, lat_ctx and perf stat"
@@ -78,8 +75,7 @@ def _numbers(path: Path, column: str | None) -> Table:
 
 def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256_of(path)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {os.strerror(error.errno or 0)}") from None
 
@@ -94,28 +90,16 @@ def write_imported(directory: Path, runs: Sequence[Importable]) -> list[Path]:
         raise RecordingError(f"more than {_MOST_RUNS} runs are not imported at a time")
     digits = len(str(len(runs)))
     names = [f"{number:0{digits}}" for number in range(1, len(runs) + 1)] if runs[1:] else [""]
-    fresh: Path | None = None
+    if directory.exists():
+        raise RecordingError(
+            f"{directory} exists: a recording is never overwritten, choose another name with -o"
+        )
     try:
-        if directory.exists():
-            raise RecordingError(
-                f"{directory} exists: a recording is never overwritten, choose another name with -o"
-            )
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
-        fresh.chmod(0o755)
-        for name, run in zip(names, runs, strict=True):
-            _write(fresh / name, run)
-        sync_directory(fresh)
-        fresh.rename(directory)
-        sync_directory(directory.parent)
+        with whole_directory(directory) as fresh:
+            for name, run in zip(names, runs, strict=True):
+                _write(fresh / name, run)
     except OSError as error:
-        if fresh is not None:
-            shutil.rmtree(fresh, ignore_errors=True)
         raise DiskError(f"{directory} cannot be made: {os.strerror(error.errno or 0)}") from None
-    except BaseException:
-        if fresh is not None:
-            shutil.rmtree(fresh, ignore_errors=True)
-        raise
     return [directory / name for name in names]
 
 
@@ -123,11 +107,8 @@ def _write(directory: Path, run: Importable) -> None:
     """Write one recording; raises OSError."""
     directory.mkdir(exist_ok=True)
     rows = _write_samples(directory, run.data)
-    with (directory / NAME).open("wb") as file:
-        text = msgspec.json.format(msgspec.json.encode(_about(run, rows)), indent=2)
-        file.write(text + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+    text = msgspec.json.format(msgspec.json.encode(_about(run, rows)), indent=2)
+    write_whole(directory / NAME, text + b"\n")
     sync_directory(directory)
 
 
@@ -179,13 +160,8 @@ def _write_samples(directory: Path, found: ImportedRun | Table) -> int | None:
     schema = pa.schema([pa.field(name, pa.from_numpy_dtype(column.dtype), nullable=False)
                         for name, column in columns.items()])  # fmt: skip
     rows = len(next(iter(columns.values())))
-    file = WholeFile(directory, SAMPLES, schema)
-    try:
+    with parquet_writer(directory / SAMPLES, schema) as file:
         for begin in range(0, max(rows, 1), _GROUP_ROWS):
-            part = [pa.array(one[begin : begin + _GROUP_ROWS]) for one in columns.values()]
-            file.write(pa.table(part, schema=schema))
-        file.close()
-    except BaseException:
-        file.abandon()
-        raise
+            part = [pa.array(column[begin : begin + _GROUP_ROWS]) for column in columns.values()]
+            file.write_table(pa.table(part, schema=schema))
     return rows

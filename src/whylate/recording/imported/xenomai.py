@@ -95,7 +95,7 @@ def _unwrapped(path: Path) -> Iterator[str]:
         elif _RTAI.match(line):
             if not _SWITCHES.fullmatch(line):
                 raise InputError(f"{path}: {line[:_SHOWN]!r} is RTAI's, which is not read: only "
-                                   "Xenomai's times, in µs with three decimals, are")  # fmt: skip
+                                 "Xenomai's times, in µs with three decimals, are")  # fmt: skip
         elif len(line) > _MOST_LINE:
             raise _cut(path, line)
         else:

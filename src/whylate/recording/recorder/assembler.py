@@ -1,4 +1,4 @@
-"""What the flight recorder sent, while a journal is read: windows put together and named."""
+"""Building windows from the messages of the flight recorder, while a journal is read."""
 
 from __future__ import annotations
 
@@ -6,18 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from whylate.recording.events import Window
-from whylate.recording.journal import read_journal
 from whylate.recording.manifest import Problem, RecorderReport
 from whylate.recording.recorder.accounting import RecorderAccounting
 from whylate.recording.recorder.raw_events import Names, events_of
 from whylate.recording.recorder.windows import REASONS, WindowsWriter
+from whylate.recording.store.journal import read_journal
 from whylate.wire.codec import WireError
 from whylate.wire.events import RawEvent, decode_events
-from whylate.wire.messages import (
-    Events,
-    Name,
-    RecorderResult,
-)
+from whylate.wire.messages import Events, Name, RecorderResult
 from whylate.wire.messages import Window as WindowMessage
 
 INT64_MAX = (1 << 63) - 1
@@ -40,14 +36,14 @@ def read_names(journal: Path) -> Names:
 class WindowAssembler:
     """Builds windows from messages in their order, and writes them; raises OSError."""
 
-    def __init__(self, directory: Path, names: Names, machine: str) -> None:
-        self._writer = WindowsWriter(directory)
+    def __init__(self, writer: WindowsWriter, names: Names, machine: str) -> None:
+        self._writer = writer
         self._names = names
         self._machine = machine
         self.accounting = RecorderAccounting()
         self._window: WindowMessage | None = None
         self._raw: dict[int, list[RawEvent]] = {}
-        #: Windows of which events are missing on the way.
+        #: Windows of which events were lost on the way.
         self.torn = 0
 
     def begin(self, message: WindowMessage) -> None:
@@ -99,11 +95,11 @@ class WindowAssembler:
                 waking_ns=message.waking_ns or None,
                 switched_ns=message.switched_ns or None,
                 waking_cpu=message.waking_cpu if message.waking_ns else None,
-                # What lost a part on the way tells nothing that can be relied on.
+                # Of a window with lost events nothing counts as observed.
                 observed_ns=message.observed_ns if whole and message.events else message.run_ns,
                 events=tuple(events),
             ),
-            # A difference of sums is modulo 2^64: what another place has counted may be missing.
+            # A difference of sums is modulo 2^64: a negative one is a sum that was not recorded.
             [ns if ns <= INT64_MAX else 0 for ns in message.sums],
         )
 
@@ -111,33 +107,22 @@ class WindowAssembler:
         """Return the names of those threads of a watched program that have one."""
         return {pid: name for pid in pids if (name := self._names.process(pid)) is not None}
 
-    def close(self) -> None:
-        """Write what waits and give the files their names."""
-        self.flush()
-        self._writer.close()
-
-    def abandon(self) -> None:
-        """Leave no partial files behind."""
-        self._writer.abandon()
-
     def report(self) -> RecorderReport:
         """Return what the recorder did."""
         return self.accounting.report(self._writer.count)
 
     def problems(self) -> list[Problem]:
-        """Return what the user should know of it."""
+        """Return the warnings about the recorder."""
         if not self.accounting.has_begun:
-            why = self.accounting.refused or "the probe did not say why"
-            return [Problem("recorder", f"nothing was recorded beside the samples: {why}",
-                            fatal=False)]  # fmt: skip
-        if self.torn:
-            text = (
-                f"{self.torn} recorded windows lost a part on the way: they count as not observed"
-            )
-            return [Problem("recorder", text, fatal=False)]
-        return []
+            reason = self.accounting.refused or "the probe gave no reason"
+            text = f"nothing was recorded beside the samples: {reason}"
+        elif self.torn:
+            text = f"{self.torn} recorded windows lost events: they count as not observed"
+        else:
+            return []
+        return [Problem("recorder", text, fatal=False)]
 
 
 def _possible(raw: Iterable[RawEvent]) -> list[RawEvent]:
-    """Leave out events at times that no file could hold."""
-    return [one for one in raw if 0 <= one.time_ns <= INT64_MAX and one.e <= INT64_MAX]
+    """Leave out events at times that do not fit int64."""
+    return [event for event in raw if 0 <= event.time_ns <= INT64_MAX and event.e <= INT64_MAX]

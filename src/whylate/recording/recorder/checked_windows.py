@@ -1,4 +1,4 @@
-"""Windows of a recording that somebody may have changed: looked at whole before any is used."""
+"""Windows of a recording that may have been changed: all are checked before any is used."""
 
 from __future__ import annotations
 
@@ -21,14 +21,9 @@ def checked_windows(directory: Path, manifest: Manifest) -> Iterator[Window]:
     All types are what whylate writes, nothing is missing that has a value in every row, times are
     possible, and every window is of a CPU that was measured.
     """
-    import pyarrow as pa
-
-    try:
+    with windows.window_errors(directory):
         _check(directory / windows.WINDOWS, windows.window_schema(), manifest)
         _check(directory / windows.EVENTS, windows.event_schema(), None)
-    except (pa.ArrowException, OSError) as error:
-        line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise RecordingError(f"{directory}: its windows cannot be read: {line}") from None
     yield from windows.read_windows(directory)
 
 
@@ -36,14 +31,15 @@ def _check(path: Path, schema: Any, manifest: Manifest | None) -> None:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
-        found = [one for one in schema if one.name in file.schema_arrow.names]
-        for one in found:
-            kind = file.schema_arrow.field(one.name).type
-            if kind != one.type:
-                raise RecordingError(f"{path}: column {one.name} is {kind}, not {one.type}")
-        for batch in file.iter_batches(batch_size=1 << 14, columns=[one.name for one in found]):
-            for one in found:
-                _check_column(path, one, batch.column(one.name))
+        fields = [field for field in schema if field.name in file.schema_arrow.names]
+        for field in fields:
+            kind = file.schema_arrow.field(field.name).type
+            if kind != field.type:
+                raise RecordingError(f"{path}: column {field.name} is {kind}, not {field.type}")
+        names = [field.name for field in fields]
+        for batch in file.iter_batches(batch_size=1 << 14, columns=names):
+            for field in fields:
+                _check_column(path, field, batch.column(field.name))
             if manifest is not None:
                 _check_cpus(path, batch.column("cpu"), manifest)
 
@@ -53,13 +49,13 @@ def _check_column(path: Path, field: Any, column: Any) -> None:
     import pyarrow.compute as pc
 
     parts = [column, column.flatten()] if pa.types.is_list(field.type) else [column]
-    if not field.nullable and any(one.null_count for one in parts):
+    if not field.nullable and any(part.null_count for part in parts):
         raise RecordingError(f"{path}: column {field.name} lacks a value")
     is_time = field.name.endswith("_ns") and field.name not in windows.SUMS
     if is_time and column.null_count < len(column):
         ends = pc.min_max(column).as_py()
         if not -MOST_NS < ends["min"] <= ends["max"] < MOST_NS:
-            raise RecordingError(f"{path}: column {field.name} has a time that there cannot be")
+            raise RecordingError(f"{path}: column {field.name} has an impossible time")
 
 
 def _check_cpus(path: Path, column: Any, manifest: Manifest) -> None:

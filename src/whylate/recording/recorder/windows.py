@@ -7,14 +7,14 @@ events.parquet the events of all of them, in the same order (recording.md has th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.events import Event, Kind, Reason, Window
 from whylate.recording.former_schema import FORMER_WINDOWS, convert_window
-from whylate.recording.manifest import SCHEMA_VERSION
-from whylate.recording.parquet import WholeFile
+from whylate.recording.store.parquet import make_schema, parquet_errors, parquet_writer
 
 WINDOWS = "windows.parquet"
 EVENTS = "events.parquet"
@@ -41,7 +41,7 @@ REASONS: tuple[Reason, ...] = ("control", "tail", "stop")
 SUMS = ("irq_ns", "softirq_ns", "nmi_ns", "idle_ns", "thread_ns", "steal_ns")
 #: Columns that the first recordings with windows had not.
 _LATER = {"waking_cpu"}
-_NULLABLE = {"timer_ns", "waking_ns", "switched_ns", "waking_cpu", "enabled"}
+_NULLABLE = frozenset({"timer_ns", "waking_ns", "switched_ns", "waking_cpu", "enabled"})
 
 
 def window_schema() -> Any:
@@ -59,76 +59,66 @@ def _schema(types: dict[str, str]) -> Any:
 
     kinds = {"string": pa.dictionary(pa.int32(), pa.string()), "list": pa.list_(pa.string()),
              "bool": pa.bool_()}  # fmt: skip
-    return pa.schema(
-        [
-            pa.field(name, kinds.get(kind) or getattr(pa, kind)(), nullable=name in _NULLABLE)
-            for name, kind in types.items()
-        ],
-        metadata={b"whylate": str(SCHEMA_VERSION).encode()},
-    )
+    columns = {name: kinds.get(kind) or getattr(pa, kind)() for name, kind in types.items()}
+    return make_schema(columns, nullable=_NULLABLE)
 
 
 class _Table:
     """Appends rows to one Parquet file, a group at a time."""
 
-    def __init__(self, directory: Path, name: str, types: dict[str, str]) -> None:
-        self._schema = _schema(types)
-        self._columns: dict[str, list[Any]] = {column: [] for column in types}
-        self._file = WholeFile(directory, name, self._schema)
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._columns: dict[str, list[Any]] = {name: [] for name in file.schema.names}
 
-    def row(self, values: dict[str, Any]) -> None:
+    def add(self, values: dict[str, Any]) -> None:
         for name, column in self._columns.items():
             column.append(values[name])
         if len(column) >= GROUP_ROWS:
-            self._flush()
+            self.flush()
 
-    def close(self) -> None:
-        self._flush()
-        self._file.close()
-
-    def abandon(self) -> None:
-        self._file.abandon()
-
-    def _flush(self) -> None:
+    def flush(self) -> None:
         import pyarrow as pa
 
-        arrays = [
-            pa.array(column, self._schema.field(name).type)
-            for name, column in self._columns.items()
-        ]
-        self._file.write(pa.Table.from_arrays(arrays, schema=self._schema))
+        self._file.write_table(pa.table(self._columns, schema=self._file.schema))
         for column in self._columns.values():
             column.clear()
 
 
-class WindowsWriter:
-    """Writes windows as they come; raises OSError when the disk is full."""
+@contextmanager
+def windows_writer(directory: Path) -> Iterator[WindowsWriter]:
+    """Yield what writes both files, which appear when they are whole; raises OSError."""
+    with (
+        parquet_writer(directory / WINDOWS, window_schema()) as windows,
+        parquet_writer(directory / EVENTS, event_schema()) as events,
+    ):
+        writer = WindowsWriter(_Table(windows), _Table(events))
+        yield writer
+        writer.flush()
 
-    def __init__(self, directory: Path) -> None:
-        self._windows = _Table(directory, WINDOWS, _WINDOW_TYPES)
-        self._events = _Table(directory, EVENTS, _EVENT_TYPES)
+
+class WindowsWriter:
+    """Writes windows as they come."""
+
+    def __init__(self, windows: _Table, events: _Table) -> None:
+        self._windows = windows
+        self._events = events
         self.count = 0
 
     def add(self, window: Window, sums: Sequence[int]) -> None:
         """Add a window. sums: ns by SUMS, since the thread was switched away from before."""
         fields = {name: getattr(window, name, None) for name in _WINDOW_TYPES}
         spent = dict(zip(SUMS, (*sums, 0, 0, 0, 0, 0, 0), strict=False))
-        self._windows.row({**fields, **spent, "window": self.count})
+        self._windows.add({**fields, **spent, "window": self.count})
         for event in window.events:
             fields = {name: getattr(event, name, None) for name in _EVENT_TYPES}
-            self._events.row({**fields, "window": self.count, "kind": event.kind.value,
+            self._events.add({**fields, "window": self.count, "kind": event.kind.value,
                               "stack": list(event.stack)})  # fmt: skip
         self.count += 1
 
-    def close(self) -> None:
-        """Give the files their names."""
-        self._events.close()
-        self._windows.close()
-
-    def abandon(self) -> None:
-        """Leave no partial files behind."""
-        self._windows.abandon()
-        self._events.abandon()
+    def flush(self) -> None:
+        """Write what waits."""
+        self._windows.flush()
+        self._events.flush()
 
 
 def read_windows(directory: Path) -> Iterator[Window]:
@@ -136,15 +126,15 @@ def read_windows(directory: Path) -> Iterator[Window]:
 
     Memory is bounded by a row group of each file.
     """
-    import pyarrow as pa
-
-    try:
+    with window_errors(directory):
         events = _Rows(directory / EVENTS, _EVENT_TYPES)
         for row in _rows(directory / WINDOWS, _WINDOW_TYPES):
-            yield _window(row, events.of(row["window"], directory / EVENTS))
-    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-        line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise RecordingError(f"{directory}: its windows cannot be read: {line}") from None
+            yield _window(row, events.of_window(row["window"]))
+
+
+def window_errors(directory: Path) -> AbstractContextManager[None]:
+    """Raise RecordingError for what reading the windows raises."""
+    return parquet_errors(f"{directory}: its windows cannot be read")
 
 
 def _rows(path: Path, types: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -164,38 +154,31 @@ class _Rows:
     """The rows of events.parquet, handed out window by window."""
 
     def __init__(self, path: Path, types: dict[str, str]) -> None:
+        self._path = path
         self._rows = _rows(path, types)
         self._next = next(self._rows, None)
 
-    def of(self, window: int, path: Path) -> list[dict[str, Any]]:
-        found = []
+    def of_window(self, window: int) -> list[dict[str, Any]]:
+        events: list[dict[str, Any]] = []
         while self._next is not None and self._next["window"] <= window:
             if self._next["window"] == window:
-                found.append(self._next)
-            if len(found) > MOST_EVENTS:
-                raise RecordingError(f"{path}: window {window} has more events than there can be")
+                events.append(self._next)
+            if len(events) > MOST_EVENTS:
+                raise RecordingError(f"{self._path}: window {window} has too many events")
             self._next = next(self._rows, None)
-        return found
+        return events
 
 
 def _window(row: dict[str, Any], events: list[dict[str, Any]]) -> Window:
     reason = row["reason"]
     if reason not in REASONS:
         raise ValueError(f"a window for {reason!r}")
+    fields: dict[str, Any] = {
+        name: row.get(name) for name in _WINDOW_TYPES if name not in {"window", *SUMS}
+    }
     return Window(
-        cpu=row["cpu"],
-        activation=row["activation"],
-        pid=row["pid"],
-        prio=row["prio"],
-        due_ns=row["due_ns"],
-        run_ns=row["run_ns"],
-        reason=reason,
-        timer_ns=row["timer_ns"],
-        waking_ns=row["waking_ns"],
-        switched_ns=row["switched_ns"],
-        waking_cpu=row.get("waking_cpu"),
-        observed_ns=row["observed_ns"],
-        events=tuple(_event(one) for one in events),
+        **fields,
+        events=tuple(_event(event) for event in events),
         sums=tuple(row[name] for name in SUMS),
     )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
+import numpy as np
 
+from whylate.recording.repetitions import PLACE, Repetitions
 from whylate.recording.shown import shown
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.benchmarks import (
@@ -16,9 +18,6 @@ from whylate.recording.workloads.benchmarks import (
 )
 from whylate.wire.codec import WireError
 from whylate.wire.messages import BenchFailed, Message, RepetitionCounts
-
-if TYPE_CHECKING:
-    from whylate.recording.repetitions import Repetitions
 
 #: No measured figure is larger; beyond it a figure has no int64.
 _MAX_FIGURE = 1 << 62
@@ -110,10 +109,6 @@ class RepetitionAssembler:
 
     def repetitions(self) -> Repetitions:
         """Return the repetitions of all turns, in the order of the plan."""
-        import numpy as np
-
-        from whylate.recording.repetitions import PLACE, Repetitions
-
         places = sorted(self._rows)
         names = self.workload.columns
         table = np.array([self._rows[place] for place in places], np.int64)

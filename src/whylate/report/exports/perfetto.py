@@ -17,10 +17,10 @@ from typing import IO, Any
 from whylate.causes.answer import TracedActivation
 from whylate.causes.window.piece import Cause
 from whylate.causes.window.tracks import SpanKind, Track, began_ns, cpus_of, cut_spans
+from whylate.files import whole_file
 from whylate.quantities import format_count, format_ns
 from whylate.recording.events import Event, Kind, Window
 from whylate.report.causes import cause_name
-from whylate.report.whole import whole_file
 from whylate.text import plain
 
 #: Events that are written, the worst windows first: some 20 s of work, 40 MB for the UI to load.
@@ -50,7 +50,7 @@ def write_perfetto(path: Path, stories: Callable[[], Iterable[TracedActivation]]
     """
     chosen, left_out, others = _chosen(stories())
     if chosen:
-        with whole_file(path) as unfinished, unfinished.open("wb") as file:
+        with whole_file(path, concurrent=True) as file:
             trace = _Trace(file)
             for index, story in enumerate(stories()):
                 if index in chosen:

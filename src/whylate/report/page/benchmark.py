@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from whylate import __version__
+from whylate.files import write_whole
 from whylate.recording.manifest import Manifest
 from whylate.report.page import rows as page
 from whylate.report.page.latency import asset, content_policy, template
@@ -18,7 +19,6 @@ from whylate.report.terminal.benchmark import (
     format_measured,
     subject,
 )
-from whylate.report.whole import whole_file
 from whylate.summary.benchmarks.model import BenchmarkSummary
 from whylate.text import plain
 
@@ -62,8 +62,7 @@ def render_benchmark(summary: BenchmarkSummary, manifest: Manifest) -> str:
 def write_benchmark(path: Path, summary: BenchmarkSummary, manifest: Manifest) -> None:
     """Write the page whole or not at all; raises OSError."""
     text = render_benchmark(summary, manifest)
-    with whole_file(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+    write_whole(path, text.encode("utf-8", "replace"))
 
 
 def _table(summary: BenchmarkSummary) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from whylate import __version__
 from whylate.compare.model import Comparison
 from whylate.compare.runs import Arm
+from whylate.files import write_whole
 from whylate.report.page import rows as page
 from whylate.report.page.latency import asset, content_policy, template
 from whylate.report.plots import chart
@@ -17,7 +18,6 @@ from whylate.report.plots.arms import colour, overlaid, run_by_run
 from whylate.report.plots.forest import Forest, of_comparison
 from whylate.report.plots.sweeps import sides_of, sweep_charts
 from whylate.report.terminal.comparison import arm_text, headline, many_text
-from whylate.report.whole import whole_file
 from whylate.text import plain
 
 #: Statistics of which every run is shown.
@@ -76,8 +76,7 @@ def render(title: str, subject: Sequence[str], when: str, groups: Sequence[Group
 
 def write(path: Path, text: str) -> None:
     """Write a page whole or not at all; raises OSError."""
-    with whole_file(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+    write_whole(path, text.encode("utf-8", "replace"))
 
 
 def _group(group: Group) -> dict[str, Any]:

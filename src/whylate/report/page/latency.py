@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from whylate.causes.answer import Answer
+from whylate.files import write_whole
 from whylate.quantities import format_count, format_percent
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import CpuSamples
@@ -19,7 +20,6 @@ from whylate.report.page import activation as drawing
 from whylate.report.page import rows as page
 from whylate.report.page.causes import WIDTH, why
 from whylate.report.plots.payload import plot_data
-from whylate.report.whole import whole_file
 from whylate.summary.model import Summary
 from whylate.text import plain
 
@@ -68,9 +68,8 @@ def write_report(
     The file appears whole or not at all: a browser that reloads never sees half a page.
     """
     text = render_html(summary, manifest, samples, answer)
-    with whole_file(path) as unfinished:
-        # A lone surrogate, which some file name of the board may hold, has no UTF-8.
-        unfinished.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+    # A lone surrogate, which some file name of the board may hold, has no UTF-8.
+    write_whole(path, text.encode("utf-8", "replace"))
     return path
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from whylate.boards.board import Board, BoardError, Tell, tell_nobody
 from whylate.boards.flash import card_of, flash
 from whylate.boards.ready import Boot, boot, held
-from whylate.lab.cache import sha256_of
+from whylate.files import sha256_of
 from whylate.lab.errors import LabError
 from whylate.recording.errors import DiskError
 from whylate.recording.path_part import path_part

@@ -10,11 +10,8 @@ most what came since.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
-import shutil
 import stat
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from whylate.files import try_lock, whole_directory, write_all
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.manifest import Change, Fact, Problem, State
 from whylate.recording.plan import RunPlan
@@ -82,27 +80,19 @@ class JournalWriter:
                 f"{directory} exists: a recording is never overwritten, choose another name"
             )
         self._fd = -1
-        fresh: Path | None = None
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         try:
-            directory.parent.mkdir(parents=True, exist_ok=True)
-            fresh = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
-            fresh.chmod(0o755)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-            self._fd = os.open(fresh / NAME, flags, 0o644)
-            # Held while the run lives: whoever opens the recording can tell a run from a wreck.
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._write(encode_frame(OPENING, 0, msgspec.json.encode(opening)))
-            os.fsync(self._fd)
-            sync_directory(fresh)
-            fresh.rename(directory)
-            sync_directory(directory.parent)
+            with whole_directory(directory) as fresh:
+                self._fd = os.open(fresh / NAME, flags, 0o644)
+                # Held while the run lives: who opens the recording can see that it goes on.
+                try_lock(self._fd)
+                self._write(encode_frame(OPENING, 0, msgspec.json.encode(opening)))
+                os.fsync(self._fd)
         except (OSError, RecordingError) as error:
-            if fresh is not None:
-                shutil.rmtree(fresh, ignore_errors=True)
             if self._fd >= 0:
                 os.close(self._fd)
-            why = os.strerror(error.errno or 0) if isinstance(error, OSError) else "disk full"
-            raise RecordingError(f"{directory} cannot be made: {why}") from None
+            reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "disk full"
+            raise RecordingError(f"{directory} cannot be made: {reason}") from None
         self._stop = threading.Event()
         self._syncing = threading.Thread(target=self._sync, name="journal-sync", daemon=True)
         self._syncing.start()
@@ -137,9 +127,7 @@ class JournalWriter:
         if self._sync_error is not None:
             raise self._failed(self._sync_error)
         try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(self._fd, view) :]
+            write_all(self._fd, data)
         except OSError as error:
             raise self._failed(error) from None
 
@@ -199,23 +187,12 @@ def locked(directory: Path) -> Iterator[bool]:
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise RecordingError(f"{path} is not a file: this is not a recording of whylate")
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not try_lock(fd):
             raise RecordingError(
                 f"the run that makes {directory} still goes on, or it is being recovered: "
                 "wait for it"
-            ) from None
+            )
         # Another process may have finished it between our open and our lock.
         yield path.exists()
-    finally:
-        os.close(fd)
-
-
-def sync_directory(directory: Path) -> None:
-    """Make what was created or renamed in a directory survive a power cut; raises OSError."""
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
     finally:
         os.close(fd)

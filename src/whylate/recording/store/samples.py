@@ -9,19 +9,19 @@ other in time; within one the rows are sorted by CPU and activation.
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
-from whylate.recording.manifest import SCHEMA_VERSION, CpuAccount
+from whylate.recording.manifest import CpuAccount
 from whylate.recording.samples import CpuSamples, CpuStages, Int64s, Woken
+from whylate.recording.store.parquet import make_schema, parquet_errors, parquet_writer
 from whylate.wire.app_samples import ORIGINS, Threads
 from whylate.wire.constants import NOT_SEEN
 from whylate.wire.samples import Rows
@@ -44,65 +44,39 @@ OWN_COLUMNS = ["due_ns", "pid", "origin"]
 def _schema(*, app: bool = False) -> Any:
     import pyarrow as pa
 
-    own = [
-        pa.field("due_ns", pa.int64(), nullable=False),
-        pa.field("pid", pa.int32(), nullable=False),
-        pa.field("origin", pa.dictionary(pa.int8(), pa.string()), nullable=False),
-    ]
-    return pa.schema(
-        [
-            pa.field("cpu", pa.uint16(), nullable=False),
-            pa.field("activation", pa.int64(), nullable=False),
-            pa.field("latency_ns", pa.int64(), nullable=False),
-            pa.field("overrun", pa.bool_(), nullable=False),
-            *(pa.field(name, pa.int32()) for name in STAGES),
-            *(own if app else []),
-        ],
-        metadata={b"whylate": str(SCHEMA_VERSION).encode()},
-    )
+    types: dict[str, Any] = {
+        "cpu": pa.uint16(),
+        "activation": pa.int64(),
+        "latency_ns": pa.int64(),
+        "overrun": pa.bool_(),
+        **{name: pa.int32() for name in STAGES},
+    }
+    if app:
+        types |= {
+            "due_ns": pa.int64(),
+            "pid": pa.int32(),
+            "origin": pa.dictionary(pa.int8(), pa.string()),
+        }
+    return make_schema(types, nullable=frozenset(STAGES))
 
 
-def create_afresh(path: Path) -> IO[bytes]:
-    """Create a file that is ours alone; raises OSError.
+@contextmanager
+def samples_writer(directory: Path, *, app: bool = False) -> Iterator[SamplesWriter]:
+    """Yield what writes samples.parquet, which appears when it is whole; raises OSError.
 
-    What lies there from an earlier try goes first, and a link is never followed: the directory
-    may have come from anywhere.
+    app: the rows are of a program's threads, and each has its own due time.
     """
-    path.unlink(missing_ok=True)
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.fdopen(os.open(path, flags, 0o644), "wb")
-
-
-class WholeFile:
-    """A Parquet file that appears under its name only when it is whole; raises OSError."""
-
-    def __init__(self, directory: Path, name: str, schema: Any, **options: Any) -> None:
-        import pyarrow.parquet as pq
-
-        self._path = directory / name
-        self._partial = directory / (name + ".partial")
-        self._file = create_afresh(self._partial)
-        self._writer = pq.ParquetWriter(self._file, schema, compression="zstd", **options)
-
-    def write(self, table: Any) -> None:
-        """Append a table."""
-        self._writer.write_table(table)
-
-    def close(self) -> None:
-        """Give the file its name."""
-        self._writer.close()
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        self._partial.replace(self._path)
-
-    def abandon(self) -> None:
-        """Leave no partial file behind."""
-        with contextlib.suppress(OSError):
-            self._writer.close()
-        with contextlib.suppress(OSError):
-            self._file.close()
-        self._partial.unlink(missing_ok=True)
+    encoding = {"cpu": "PLAIN", "activation": "DELTA_BINARY_PACKED", "latency_ns": "PLAIN"}
+    options = {
+        "compression_level": 3,
+        # Consecutive indices and slowly changing latencies: differences are small numbers.
+        "column_encoding": encoding | ({"due_ns": "DELTA_BINARY_PACKED"} if app else {}),
+        "use_dictionary": ["overrun", *(["pid", "origin"] if app else [])],
+    }
+    with parquet_writer(directory / NAME, _schema(app=app), **options) as file:
+        writer = SamplesWriter(file, app=app)
+        yield writer
+        writer.flush()
 
 
 @dataclass(frozen=True)
@@ -115,25 +89,13 @@ class _Part:
 
 
 class SamplesWriter:
-    """Writes rows as they come; the file appears under its name only when it is whole.
+    """Writes rows as they come, a group at a time."""
 
-    app: the rows are of a program's threads, and each says when it was due.
-    """
-
-    def __init__(self, directory: Path, *, app: bool = False) -> None:
+    def __init__(self, file: Any, *, app: bool) -> None:
         self._waiting: dict[int, list[_Part]] = {}
         self._rows = 0
         self._app = app
-        encoding = {"cpu": "PLAIN", "activation": "DELTA_BINARY_PACKED", "latency_ns": "PLAIN"}
-        self._file = WholeFile(
-            directory,
-            NAME,
-            _schema(app=app),
-            compression_level=3,
-            # Consecutive indices and slowly changing latencies: differences are small numbers.
-            column_encoding=encoding | ({"due_ns": "DELTA_BINARY_PACKED"} if app else {}),
-            use_dictionary=["overrun", *(["pid", "origin"] if app else [])],
-        )
+        self._file = file
 
     def rows(
         self,
@@ -150,18 +112,10 @@ class SamplesWriter:
         self._waiting.setdefault(cpu, []).append(_Part(rows, stages, threads))
         self._rows += rows.activation.size
         if self._rows >= GROUP_ROWS:
-            self._flush()
+            self.flush()
 
-    def close(self) -> None:
-        """Write what waits and give the file its name; raises OSError when the disk is full."""
-        self._flush()
-        self._file.close()
-
-    def abandon(self) -> None:
-        """Leave no partial file behind."""
-        self._file.abandon()
-
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what waits."""
         if not self._rows:
             return
         import pyarrow as pa
@@ -180,7 +134,7 @@ class SamplesWriter:
             ],
             schema=_schema(app=self._app),
         )
-        self._file.write(table)
+        self._file.write_table(table)
         self._waiting.clear()
         self._rows = 0
 
@@ -229,25 +183,23 @@ def read_samples(
     put in that order. Raises for a file that is not Parquet, that whylate did not write, or that
     does not hold the rows that the manifest counts.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     filling: dict[int, _Filling] = {}
     columns = [*COLUMNS, *(OWN_COLUMNS if app else [])]
-    try:
-        with pq.ParquetFile(path) as file:
-            columns = _check_columns(path, file.schema_arrow, columns, app=app)
-            _check_size(path, file.metadata.num_rows, accounts)
-            # Of a program's activations the switch is the end, and not each had an interrupt.
-            staged = not app and set(READ_STAGES) <= set(columns) and _any_stage(file.metadata)
-            columns = [name for name in columns if staged or name not in READ_STAGES]
-            filling = {account.cpu: _Filling(account, columns) for account in accounts}
-            # A group at a time: the file's own copy of ten million rows is never held whole.
-            for group in range(file.num_row_groups):
-                _fill(path, filling, file.read_row_group(group, columns=columns), columns)
-    except (pa.ArrowException, OSError) as error:
-        line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise RecordingError(f"{path} is not a Parquet file that can be read: {line}") from None
+    with (
+        parquet_errors(f"{path} is not a Parquet file that can be read"),
+        pq.ParquetFile(path) as file,
+    ):
+        columns = _check_columns(path, file.schema_arrow, columns, app=app)
+        _check_size(path, file.metadata.num_rows, accounts)
+        # Of a program's activations the switch is the end, and not each had an interrupt.
+        staged = not app and set(READ_STAGES) <= set(columns) and _any_stage(file.metadata)
+        columns = [name for name in columns if staged or name not in READ_STAGES]
+        filling = {account.cpu: _Filling(account, columns) for account in accounts}
+        # A group at a time: the file's own copy of ten million rows is never held whole.
+        for group in range(file.num_row_groups):
+            _fill(path, filling, file.read_row_group(group, columns=columns), columns)
     for one in filling.values():
         one.check(path)
     return [filling[account.cpu].samples(interval_ns) for account in accounts]

@@ -15,7 +15,8 @@ from typing import IO
 
 import msgspec
 
-from whylate.recording.crashes import Crash, CrashFinder
+from whylate.files import write_whole
+from whylate.recording.console.crashes import Crash, CrashFinder
 from whylate.recording.errors import DiskError
 from whylate.recording.manifest import CrashReport
 
@@ -224,12 +225,8 @@ class _Rest:
         )
         if account == self._told:
             return True
-        partial = self._directory / (ACCOUNT + ".partial")
         try:
-            partial.unlink(missing_ok=True)
-            with partial.open("xb") as file:
-                file.write(msgspec.json.encode(account))
-            partial.replace(self._directory / ACCOUNT)
+            write_whole(self._directory / ACCOUNT, msgspec.json.encode(account))
         except OSError:
             return False
         self._told = account

@@ -6,7 +6,6 @@ while it was written, and is cut off then.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
+from whylate.files import try_lock, write_all, write_whole
 from whylate.recording.errors import DiskError, RecordingError
 
 #: Nothing larger is a plan, or one line.
@@ -71,13 +71,8 @@ def read_plan(
 
 def write_plan(path: Path, plan: object) -> None:
     """Write one object, whole or not at all; raises DiskError."""
-    fresh = path.with_suffix(".new")
     try:
-        with fresh.open("wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
+        write_whole(path, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
     except OSError as error:
         raise DiskError(f"{path} cannot be written: {error.strerror}") from None
 
@@ -120,11 +115,9 @@ class LineWriter:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise DiskError(f"{path} cannot be written: {error.strerror}") from None
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not try_lock(self._fd):
             os.close(self._fd)
-            raise
+            raise BlockingIOError
 
     def cut(self, good: int) -> None:
         """Cut off a torn line behind so many good bytes."""
@@ -134,9 +127,7 @@ class LineWriter:
     def append(self, item: object) -> None:
         """Write a line; it is on the disk when this returns. Raises DiskError."""
         try:
-            view = memoryview(msgspec.json.encode(item) + b"\n")
-            while view:
-                view = view[os.write(self._fd, view) :]
+            write_all(self._fd, msgspec.json.encode(item) + b"\n")
             os.fsync(self._fd)
         except OSError as error:
             raise DiskError(f"{self._path} cannot be written: {error.strerror}") from None

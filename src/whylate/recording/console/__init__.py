@@ -1,0 +1,1 @@
+"""What the console of a board printed: the log that is kept, and the crashes in it."""
