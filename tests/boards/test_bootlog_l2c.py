@@ -7,7 +7,7 @@ import re
 import pytest
 from test_bootlog import decoded, lines_of
 
-from whylate.boards.facts.bootlog.l2c import fields, release
+from whylate.boards.facts.bootlog.l2c import decode_aux_ctrl, decode_cache_id
 
 
 def blocks() -> dict[str, list[str]]:
@@ -116,7 +116,7 @@ def test_what_booting_changed_in_the_register_is_listed() -> None:
 
 def test_the_two_settings_of_one_board_differ_in_one_fact() -> None:
     off, on = decoded(BLOCKS["sabresd, WA=0"]), decoded(BLOCKS["sabresd, WA=1"])
-    registers = set(fields("L2C-310", 0))
+    registers = set(decode_aux_ctrl("L2C-310", 0))
     assert {n for n in registers if off[n].value != on[n].value} == {"l2_write_allocate"}
 
 
@@ -139,9 +139,9 @@ def test_the_two_settings_of_one_board_differ_in_one_fact() -> None:
     ],
 )
 def test_a_bit_of_the_register_is_one_fact_and_no_other(bit: int, name: str) -> None:
-    zero, one = fields("L2C-310", 0), fields("L2C-310", 1 << bit)
-    assert {n for n in zero if zero[n] != one[n]} == {name}
-    assert one[name] is True
+    clear, with_bit = decode_aux_ctrl("L2C-310", 0), decode_aux_ctrl("L2C-310", 1 << bit)
+    assert {n for n in clear if clear[n] != with_bit[n]} == {name}
+    assert with_bit[name] is True
 
 
 @pytest.mark.parametrize(
@@ -149,22 +149,22 @@ def test_a_bit_of_the_register_is_one_fact_and_no_other(bit: int, name: str) -> 
     [(0, BY_PAGE), (1, NEVER), (2, "override: always"), (3, BY_PAGE)],
 )
 def test_write_allocate_has_two_bits(code: int, text: str) -> None:
-    assert fields("L2C-310", code << 23)["l2_write_allocate"] == text
+    assert decode_aux_ctrl("L2C-310", code << 23)["l2_write_allocate"] == text
 
 
 @pytest.mark.parametrize(
     ("code", "kib"), [(0, None), (1, 16), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, None)]
 )
 def test_the_way_size_has_two_reserved_codes(code: int, kib: int | None) -> None:
-    assert fields("L2C-310", code << 17)["l2_way_size_kib"] == kib
+    assert decode_aux_ctrl("L2C-310", code << 17)["l2_way_size_kib"] == kib
 
 
 def test_an_older_controller_has_other_fields() -> None:
-    older = fields("L2C-220", 8 << 13 | 1 << 23)
+    older = decode_aux_ctrl("L2C-220", 8 << 13 | 1 << 23)
     assert older["l2_associativity"] == 8
     assert older["l2_write_allocate"] == NEVER
     assert "l2_early_bresp" not in older
-    assert "l2_write_allocate" not in fields("L2C-210", 1 << 23)
+    assert "l2_write_allocate" not in decode_aux_ctrl("L2C-210", 1 << 23)
 
 
 @pytest.mark.parametrize(
@@ -181,6 +181,6 @@ def test_an_older_controller_has_other_fields() -> None:
     ],
 )
 def test_a_cache_id_names_part_and_release_or_says_why_not(cache_id: int, name: str | None) -> None:
-    found, why = release(cache_id)
+    found, why = decode_cache_id(cache_id)
     assert found == name
     assert bool(why) == (name is None)

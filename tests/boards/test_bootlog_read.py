@@ -14,7 +14,6 @@ from captured import GUEST, typed
 from whylate.boards.board import tell_nobody
 from whylate.boards.facts import bootlog, facts
 from whylate.boards.facts.bootlog import KERNEL_LOG, read_facts
-from whylate.boards.facts.pmu import count_facts
 from whylate.boards.facts.reading import Files
 from whylate.boards.facts.snapshot import (
     CpuCounts,
@@ -23,6 +22,7 @@ from whylate.boards.facts.snapshot import (
     FileRequest,
     ProbeFacts,
 )
+from whylate.boards.facts.tracing import make_count_facts
 from whylate.boards.files import measure_frequencies, read_files
 from whylate.boards.local import LocalBoard
 from whylate.boards.streams.process import ProcessStream
@@ -103,7 +103,7 @@ def test_a_log_that_was_cut_says_where() -> None:
 
 
 def test_the_log_is_asked_for_by_its_own_name_alone() -> None:
-    assert [request.pattern for request in bootlog.WANTED] == [KERNEL_LOG]
+    assert [request.pattern for request in bootlog.BOOT_LOG[0].requests] == [KERNEL_LOG]
 
 
 # ------------------------------------------------------------------ counters
@@ -121,7 +121,10 @@ SABRELITE_1 = CpuCounts(100_000, 0, "ENOENT", 0, "ENOENT")
 
 
 def values(probe: ProbeFacts) -> dict[str, object]:
-    return {fact.name.removeprefix("pmu_"): fact.value for fact in count_facts(probe)}
+    return {
+        fact.name.removeprefix("pmu_"): fact.value
+        for fact in make_count_facts(Files(typed({}), probe))
+    }
 
 
 def test_counters_that_count_are_shown_with_their_ratio() -> None:

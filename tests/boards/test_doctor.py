@@ -23,7 +23,7 @@ CPU = "/sys/devices/system/cpu"
 USER = replace(GUEST, effective_uid=1000, capabilities=0)
 
 
-def found(snapshot: Snapshot, probe: ProbeFacts = GUEST) -> dict[str, Check]:
+def examined(snapshot: Snapshot, probe: ProbeFacts = GUEST) -> dict[str, Check]:
     checks = examine(snapshot, probe)
     names = {check.name: check for check in checks}
     assert len(names) == len(checks)
@@ -31,11 +31,11 @@ def found(snapshot: Snapshot, probe: ProbeFacts = GUEST) -> dict[str, Check]:
 
 
 def state(name: str, files: dict[str, str | bytes | FileContent], probe: ProbeFacts = GUEST) -> str:
-    return found(changed(before(), files), probe)[name].state
+    return examined(changed(before(), files), probe)[name].state
 
 
 def test_the_captured_guest_s_troubles_are_named() -> None:
-    states = {name: check.state for name, check in found(before()).items()}
+    states = {name: check.state for name, check in examined(before()).items()}
     assert states["real-time priority"] == "good"
     assert states["high-resolution timers"] == "good"
     assert states["hypervisor"] == "poor"
@@ -53,8 +53,8 @@ def test_every_check_that_is_not_good_says_what_is_wanted() -> None:
 
 
 def test_a_user_without_rights_lacks_real_time_priority() -> None:
-    assert found(before(), USER)["real-time priority"].state == "missing"
-    granted = found(before(), replace(USER, rlimit_rtprio=80))["real-time priority"]
+    assert examined(before(), USER)["real-time priority"].state == "missing"
+    granted = examined(before(), replace(USER, rlimit_rtprio=80))["real-time priority"]
     assert granted.state == "good"
     assert "up to 80" in granted.now
 
@@ -68,13 +68,13 @@ def test_a_control_group_without_real_time_budget_outweighs_the_capability() -> 
 
 
 def test_little_lockable_memory_is_poor_and_unlimited_is_good() -> None:
-    assert found(before(), USER)["memory lock"].state == "poor"
-    assert found(before(), replace(USER, rlimit_memlock_bytes=-1))["memory lock"].state == "good"
+    assert examined(before(), USER)["memory lock"].state == "poor"
+    assert examined(before(), replace(USER, rlimit_memlock_bytes=-1))["memory lock"].state == "good"
 
 
 def test_a_clock_that_steps_in_ticks_means_no_high_resolution_timers() -> None:
     coarse = replace(GUEST, clock_resolution_ns=4_000_000)
-    assert found(before(), coarse)["high-resolution timers"].state == "missing"
+    assert examined(before(), coarse)["high-resolution timers"].state == "missing"
 
 
 def test_hidden_symbols_are_told_from_symbols_at_address_zero() -> None:
@@ -150,13 +150,15 @@ def test_an_interrupt_on_an_isolated_cpu_is_poor() -> None:
 
 def test_a_foreign_thread_at_priority_99_is_a_rival_and_the_kernel_s_own_is_not() -> None:
     tail = "S 1 " + "0 " * 35 + "99 1 0 0 0\n"
-    assert state("other urgent threads", {}) == "good"
-    assert state("other urgent threads", {"/proc/7/task/7/stat": f"7 (hog) {tail}"}) == "poor"
+    assert state("other high-priority threads", {}) == "good"
+    assert (
+        state("other high-priority threads", {"/proc/7/task/7/stat": f"7 (hog) {tail}"}) == "poor"
+    )
 
 
 def test_a_real_time_kernel_needs_no_threadirqs() -> None:
     rt = replace(GUEST, version="#1 SMP PREEMPT_RT Debian")
-    checks = found(before(), rt)
+    checks = examined(before(), rt)
     assert checks["preemption model"].state == "good"
     assert checks["threaded interrupts"].state == "good"
 
@@ -171,7 +173,7 @@ def test_a_board_of_which_nothing_is_known_is_not_called_good_where_it_matters()
         rlimit_memlock_bytes=None,
         clock_resolution_ns=None,
     )
-    checks = found(typed({}), nothing)
+    checks = examined(typed({}), nothing)
     for name in ("real-time priority", "memory lock", "high-resolution timers", "clock source"):
         assert checks[name].state == "unknown", name
 
@@ -180,7 +182,7 @@ def test_a_board_s_words_are_cleaned_and_cut_in_every_check() -> None:
     hostile: dict[str, str | bytes | FileContent] = {
         "/dev/cpu_dma_latency": FileContent(b"", error="\x1b[2J" * 100)
     }
-    now = found(changed(before(), hostile))["/dev/cpu_dma_latency"].now
+    now = examined(changed(before(), hostile))["/dev/cpu_dma_latency"].now
     assert "\x1b" not in now
     assert len(now) <= 160
 
@@ -201,7 +203,7 @@ def test_the_recorder_that_was_tried_is_good_with_bpf_poor_with_tracefs_missing_
     assert "no BTF" in tried("tracefs").now
     assert tried(None).state == "missing"
     assert "no BTF" in tried(None).now
-    assert "flight recorder" not in found(before())
+    assert "flight recorder" not in examined(before())
 
 
 @pytest.fixture

@@ -64,26 +64,30 @@ Err:          3
 
 
 def test_arm_processors_are_named_by_their_identification() -> None:
-    assert cpu.model(Files(typed({"/proc/cpuinfo": ARM64_CPUINFO}))) == (
+    assert cpu.read_model(Files(typed({"/proc/cpuinfo": ARM64_CPUINFO}))) == (
         "Cortex-A53 r0p4 + Cortex-A72 r1p2"
     )
-    assert cpu.model(Files(typed({"/proc/cpuinfo": ARM_CPUINFO}))) == "Cortex-A9 r2p10"
+    assert cpu.read_model(Files(typed({"/proc/cpuinfo": ARM_CPUINFO}))) == "Cortex-A9 r2p10"
 
 
 def test_an_unknown_arm_part_keeps_its_numbers() -> None:
     text = ARM64_CPUINFO.replace("0xd03", "0xfff").split("\n\n")[0]
-    assert cpu.model(Files(typed({"/proc/cpuinfo": text}))) == "implementer 0x41 part 0xfff r0p4"
+    assert (
+        cpu.read_model(Files(typed({"/proc/cpuinfo": text}))) == "implementer 0x41 part 0xfff r0p4"
+    )
 
 
 def test_a_board_s_serial_number_is_not_recorded() -> None:
     found = facts(typed({"/proc/cpuinfo": ARM_CPUINFO}), GUEST)
     assert "deadbeef" not in repr(found)
     assert "i.MX6" in repr(found)
-    assert "Serial" not in cpu.processors(Files(typed({"/proc/cpuinfo": ARM_CPUINFO})))[-1]
+    assert "Serial" not in cpu.read_processors(Files(typed({"/proc/cpuinfo": ARM_CPUINFO})))[-1]
 
 
 def test_interrupt_rows_keep_label_device_and_counts() -> None:
-    rows = {r.label: r for r in interrupts.rows(Files(typed({"/proc/interrupts": ARM_INTERRUPTS})))}
+    rows = {
+        r.label: r for r in interrupts.read_rows(Files(typed({"/proc/interrupts": ARM_INTERRUPTS})))
+    }
     assert rows["16"].name == "twd"
     assert rows["16"].counts == {0: 1234, 1: 5678}
     assert rows["55"].name == "2020000.serial"
@@ -93,13 +97,13 @@ def test_interrupt_rows_keep_label_device_and_counts() -> None:
 
 def test_a_cut_table_of_interrupts_loses_its_last_row_instead_of_reading_it_short() -> None:
     cut = FileContent(ARM_INTERRUPTS[: ARM_INTERRUPTS.index("5678") + 2].encode(), truncated=True)
-    assert list(interrupts.rows(Files(typed({"/proc/interrupts": cut})))) == []
+    assert list(interrupts.read_rows(Files(typed({"/proc/interrupts": cut})))) == []
 
 
 def test_a_thread_s_name_may_hold_blanks_and_parentheses() -> None:
     tail = "S 1 " + "0 " * 35 + "77 1 0 0 0\n"
     path = "/proc/9/task/10/stat"
-    found = tasks.realtime_tasks(Files(typed({path: f"10 (a) b (c) {tail}"})))
+    found = tasks.read_realtime_tasks(Files(typed({path: f"10 (a) b (c) {tail}"})))
     assert found == [tasks.RealTimeTask(10, "a) b (c", "fifo", 77)]
 
 
@@ -114,7 +118,7 @@ def test_a_deadline_thread_stands_first() -> None:
             "/proc/3/task/3/stat": stat(3, 50, 2),
         }
     )
-    shown = [tasks.described(task) for task in tasks.realtime_tasks(Files(snapshot))]
+    shown = [tasks.format_task(task) for task in tasks.read_realtime_tasks(Files(snapshot))]
     assert shown == ["t2 deadline pid 2", "t1 fifo 99 pid 1", "t3 rr 50 pid 3"]
 
 
@@ -141,7 +145,7 @@ def test_a_deadline_thread_stands_first() -> None:
 def test_the_preemption_model_is_the_one_in_force(
     version: str, files: dict[str, str], model: str | None
 ) -> None:
-    found, _ = kernel.preemption(Files(typed(files)), replace(GUEST, version=version))
+    found, _ = kernel.find_preemption(Files(typed(files), replace(GUEST, version=version)))
     assert found == model
 
 
@@ -156,9 +160,9 @@ def test_a_configuration_is_reduced_to_what_bears_on_latency() -> None:
 
 def test_a_bomb_in_place_of_a_configuration_is_unpacked_no_further_than_the_limit() -> None:
     bomb = gzip.compress(b"CONFIG_HZ=100\n" + b"\n" * (64 * 2**20) + b"CONFIG_SMP=y\n")
-    assert len(bomb) < config.WANTED[0].limit
-    assert len(config.unpacked(bomb)) == config.UNPACKED_LIMIT
-    assert config.options(Files(typed({"/proc/config.gz": bomb})), GUEST) == {"HZ": "100"}
+    assert len(bomb) < config.CONFIGURATION[0].requests[0].limit
+    assert len(config.unpack(bomb)) == config.UNPACKED_LIMIT
+    assert config.read_options(Files(typed({"/proc/config.gz": bomb}), GUEST)) == {"HZ": "100"}
 
 
 #: Without the time it was made at, so that all workers know the test by one name.

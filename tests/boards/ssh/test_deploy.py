@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from whylate.boards import deploy, process
+from whylate.boards import deploy
 from whylate.boards.board import BoardError, Finished, tell_nobody
 from whylate.boards.deploy import PLACES, Deployment
+from whylate.boards.streams import process
 from whylate.boards.streams.process import ProcessStream
 
 

@@ -1,18 +1,22 @@
-"""The doctor: what this board lets us see, how to get the rest, and what spoils its latency."""
+"""The doctor: what can be seen on a board, how to get the rest, and what spoils its latency."""
 
 from __future__ import annotations
 
-from whylate.boards.doctor.check import Check, Known
-from whylate.boards.doctor.flight import recorder_check
-from whylate.boards.doctor.placement import placement_checks
-from whylate.boards.doctor.settings import setting_checks
-from whylate.boards.doctor.sight import explaining_checks, measuring_checks
-from whylate.boards.facts import facts
+from whylate.boards.doctor.check import Check, Examined, Group, Rule
+from whylate.boards.doctor.processors import PROCESSORS
+from whylate.boards.doctor.settings import KERNEL_AND_MEMORY
+from whylate.boards.doctor.visibility import EXPLAINING, MEASURING
 from whylate.boards.facts.reading import Files
 from whylate.boards.facts.snapshot import ProbeFacts, Snapshot
 from whylate.recording.manifest import RecorderReport
 
 __all__ = ["Check", "examine"]
+
+_RULES: dict[Group, tuple[Rule, ...]] = {
+    "measuring": MEASURING,
+    "explaining": EXPLAINING,
+    "settings": (*KERNEL_AND_MEMORY, *PROCESSORS),
+}
 
 
 def examine(
@@ -21,15 +25,13 @@ def examine(
     """Return every check, by group: measuring, explaining, settings.
 
     recorder: what the flight recorder reported when it was tried; None: it was not.
-    The wanted values are the usual ones, not a verdict: what a setting costs on this board is
-    for a comparison of runs to say. Never raises on what was read.
+    The wanted values are the usual ones, not a verdict: only a comparison of runs shows what a
+    setting costs on this board. Never raises on what was read.
     """
-    files = Files(snapshot)
-    known = Known(facts(snapshot, probe_facts))
+    board = Examined(Files(snapshot, probe_facts), recorder)
     return [
-        *measuring_checks(files, probe_facts, known),
-        *([recorder_check(recorder)] if recorder is not None else []),
-        *explaining_checks(files, probe_facts, recorder),
-        *setting_checks(known),
-        *placement_checks(files, known),
+        check
+        for group, rules in _RULES.items()
+        for rule in rules
+        if (check := rule.check(group, board)) is not None
     ]

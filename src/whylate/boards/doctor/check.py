@@ -1,14 +1,18 @@
-"""One thing that the doctor looked at, and the facts that it looked with."""
+"""What the doctor checks: rows of a table, what they look at, and what comes out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from whylate.boards.facts.reading import clean
-from whylate.recording.manifest import Fact
+from whylate.boards.facts import facts
+from whylate.boards.facts.reading import Files, clean
+from whylate.boards.facts.snapshot import ProbeFacts
+from whylate.recording.manifest import Fact, RecorderReport
 
 State = Literal["good", "poor", "missing", "unknown"]
 #: What a measurement needs; what finding causes needs; settings that spoil latency.
@@ -16,10 +20,10 @@ Group = Literal["measuring", "explaining", "settings"]
 
 
 class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was found, what is usually wanted and why, and how to get it.
+    """The present state, the usual recommendation and its reason, and how to get there.
 
     good: nothing to do. poor: it is known to cost latency. missing: something cannot be measured
-    here. unknown: it cannot be told, or it is the reader's to weigh. `how` is "" where there is
+    here. unknown: it is not readable, or the user has to weigh it. `how` is "" where there is
     nothing to do.
     """
 
@@ -31,16 +35,39 @@ class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     how: str = ""
 
 
-def check(group: Group, name: str, state: State, now: str, wanted: str, *, how: str = "") -> Check:
-    """Make a Check; `now` may hold a board's words and is cleaned and bounded."""
-    return Check(group, name, state, clean(now, 160), wanted, "" if state == "good" else how)
+class Finding(NamedTuple):
+    """The state of one thing on one board; `now` may contain text of the board.
+
+    how: None: as the rule has it.
+    """
+
+    state: State
+    now: str
+    how: str | None = None
 
 
-class Known:
-    """Facts by name, with the type that a check needs."""
+@dataclass(frozen=True)
+class Examined:
+    """All that is known of a board."""
 
-    def __init__(self, facts: Iterable[Fact]) -> None:
-        self._facts = {fact.name: fact for fact in facts}
+    files: Files
+    #: What the flight recorder reported when it was tried; None: it was not.
+    recorder: RecorderReport | None = None
+
+    @property
+    def probe(self) -> ProbeFacts:
+        """What the probe knows besides the files."""
+        return self.files.probe
+
+    @cached_property
+    def facts(self) -> dict[str, Fact]:
+        """The board's facts by name."""
+        return {fact.name: fact for fact in facts(self.files.snapshot, self.probe)}
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether the board shows a hypervisor."""
+        return self.text("hypervisor") is not None
 
     def text(self, name: str) -> str | None:
         """Return a fact that is a string, else None."""
@@ -58,21 +85,39 @@ class Known:
         return value if isinstance(value, bool) else None
 
     def items(self, name: str) -> list[str] | None:
-        """Return a list as it is and a string as a list of one (grouped facts are either)."""
+        """Return a list as it is and a string as a list with it (grouped facts are either)."""
         value = self._value(name)
         if isinstance(value, str):
             return [value]
         return value if isinstance(value, list) else None
 
-    def is_there(self, name: str) -> bool:
-        """Return whether the board has the thing, readable or not."""
-        return name in self._facts
-
-    def why_not(self, name: str) -> str:
-        """Return what to show in place of a value: "not there", or why it could not be read."""
-        fact = self._facts.get(name)
-        return "not there" if fact is None else fact.source
+    def unreadable(self, name: str, how: str | None = "") -> Finding:
+        """Return the finding for a fact without a value: "not there", or the reason."""
+        fact = self.facts.get(name)
+        return Finding("unknown", "not there" if fact is None else fact.source, how)
 
     def _value(self, name: str) -> object:
-        fact = self._facts.get(name)
+        fact = self.facts.get(name)
         return None if fact is None else fact.value
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One row of the doctor's table.
+
+    `examine` returns None where the row does not apply to the board.
+    """
+
+    name: str
+    wanted: str
+    how: str
+    examine: Callable[[Examined], Finding | None]
+
+    def check(self, group: Group, board: Examined) -> Check | None:
+        """Return the row's check of a board, clean and bounded."""
+        finding = self.examine(board)
+        if finding is None:
+            return None
+        how = self.how if finding.how is None else finding.how
+        how = "" if finding.state == "good" else how
+        return Check(group, self.name, finding.state, clean(finding.now, 160), self.wanted, how)

@@ -1,184 +1,199 @@
-"""Settings of kernel and memory that are known to spoil latency: now, wanted, and how."""
+"""Settings of kernel and memory that are known to spoil latency, the costliest first."""
 
 from __future__ import annotations
 
-from whylate.boards.doctor.check import Check, Known, State, check
+from collections.abc import Callable
+
+from whylate.boards.doctor.check import Examined, Finding, Rule
 
 
-def setting_checks(known: Known) -> list[Check]:
-    """Return the kernel's and memory's settings, the costliest first."""
-    return [
-        _preemption(known),
-        _threaded_handlers(known),
-        _debug_options(known),
-        _tracing(known),
-        _console(known),
-        _throttling(known),
-        _watchdogs(known),
-        _huge_pages(known),
-        *_page_scanners(known),
-        _swap(known),
-        _mitigations(known),
-    ]
-
-
-def _preemption(known: Known) -> Check:
-    name = "preemption model"
-    wanted = "PREEMPT_RT: else spinlocked sections and interrupt handlers hold a wakeup up"
-    how = "a kernel with CONFIG_PREEMPT_RT=y"
-    model = known.text("preemption")
+def _preemption(board: Examined) -> Finding:
+    model = board.text("preemption")
     if model is None:
-        return check("settings", name, "unknown", known.why_not("preemption"), wanted, how=how)
-    if model not in {"rt", "full", "lazy"}:
-        how += "; until then preempt=full, where the kernel is PREEMPT_DYNAMIC"
-    return check("settings", name, "good" if model == "rt" else "poor", model, wanted, how=how)
+        return board.unreadable("preemption", None)
+    if model in {"rt", "full", "lazy"}:
+        return Finding("good" if model == "rt" else "poor", model)
+    how = (
+        "a kernel with CONFIG_PREEMPT_RT=y; until then preempt=full, where the kernel is "
+        "PREEMPT_DYNAMIC"
+    )
+    return Finding("poor", model, how)
 
 
-def _threaded_handlers(known: Known) -> Check:
-    name = "threaded interrupts"
-    wanted = "on: a real-time thread can then preempt device handlers"
-    if known.text("preemption") == "rt":
-        return check("settings", name, "good", "always, with PREEMPT_RT", wanted)
-    how = "threadirqs on the kernel command line (CONFIG_IRQ_FORCED_THREADING=y)"
-    on = known.flag("threadirqs")
-    if on is None:
-        return check("settings", name, "unknown", "command line not readable", wanted, how=how)
-    state: State = "good" if on else "poor"
-    return check("settings", name, state, "threadirqs" if on else "off", wanted, how=how)
+def _threaded_handlers(board: Examined) -> Finding:
+    if board.text("preemption") == "rt":
+        return Finding("good", "always, with PREEMPT_RT")
+    threaded = board.flag("threadirqs")
+    if threaded is None:
+        return Finding("unknown", "command line not readable")
+    return Finding("good", "threadirqs") if threaded else Finding("poor", "off")
 
 
-def _debug_options(known: Known) -> Check:
-    name, wanted = "debug options", "none built in: they lengthen every lock or allocation"
-    how = "a kernel without them"
-    options = known.items("kernel_debug_options")
-    if options is None:
-        return check("settings", name, "unknown", "configuration not readable", wanted, how=how)
-    state: State = "poor" if options else "good"
-    return check("settings", name, state, ", ".join(options) or "none", wanted, how=how)
+def _none_of(fact: str, unreadable: str) -> Callable[[Examined], Finding]:
+    """Return the examination of a list that should be empty."""
+
+    def examine(board: Examined) -> Finding:
+        items = board.items(fact)
+        if items is None:
+            return Finding("unknown", unreadable)
+        return Finding("poor" if items else "good", ", ".join(items) or "none")
+
+    return examine
 
 
-def _tracing(known: Known) -> Check:
-    name, wanted = "active tracing", "none: every event or traced function adds time"
-    how = "echo nop > current_tracer and echo > set_event in /sys/kernel/tracing"
-    running = known.items("tracing_active")
-    if running is None:
-        return check("settings", name, "unknown", "tracefs is not readable", wanted, how=how)
-    state: State = "poor" if running else "good"
-    return check("settings", name, state, ", ".join(running) or "none", wanted, how=how)
-
-
-def _console(known: Known) -> Check:
-    name = "printk console"
-    wanted = "level 4 or less on a serial console: a line at 115200 baud takes some 7 ms"
-    level, consoles = known.number("printk_console_level"), known.items("consoles") or []
+def _console(board: Examined) -> Finding:
+    level, consoles = board.number("printk_console_level"), board.items("consoles") or []
     if level is None:
-        why = known.why_not("printk_console_level")
-        return check("settings", name, "unknown", why, wanted)
-    # ttyS, ttyAMA, ttymxc, ttyPS, ...: all that is tty with more than a number behind it.
+        return board.unreadable("printk_console_level")
+    # ttyS, ttyAMA, ttymxc, ttyPS, ...: tty and more than a number.
     serial = [c for c in consoles if c.startswith("tty") and not c.removeprefix("tty").isdigit()]
-    state: State = "poor" if serial and level > 4 else "good"
     now = f"level {level}, {'on ' + ', '.join(consoles) if consoles else 'no console listed'}"
-    return check("settings", name, state, now, wanted, how="dmesg -n 4, or quiet at boot")
+    return Finding("poor" if serial and level > 4 else "good", now)
 
 
-def _throttling(known: Known) -> Check:
-    name = "RT throttling"
-    wanted = "-1 only if real-time work may take over 95 %; else keep it, it saves a hung board"
-    how = "sysctl kernel.sched_rt_runtime_us=950000"
-    runtime_us, period_us = known.number("rt_runtime_us"), known.number("rt_period_us")
+def _throttling(board: Examined) -> Finding:
+    runtime_us, period_us = board.number("rt_runtime_us"), board.number("rt_period_us")
     if runtime_us is None:
-        return check("settings", name, "unknown", known.why_not("rt_runtime_us"), wanted)
+        return board.unreadable("rt_runtime_us")
     if runtime_us < 0:
-        return check("settings", name, "good", "off (-1)", wanted)
+        return Finding("good", "off (-1)")
     if not period_us or period_us < 0:
-        return check("settings", name, "unknown", known.why_not("rt_period_us"), wanted)
+        return board.unreadable("rt_period_us")
     share = runtime_us / period_us
-    state: State = "good" if share >= 0.95 else "poor"
     now = f"{runtime_us} of {period_us} µs ({100 * share:.0f} %)"
-    return check("settings", name, state, now, wanted, how=how)
+    return Finding("good" if share >= 0.95 else "poor", now)
 
 
-def _watchdogs(known: Known) -> Check:
-    name = "lockup watchdogs"
-    wanted = "off for the last µs: they run above every thread each few seconds"
-    how = "sysctl kernel.watchdog=0 (keep it while you hunt for hangs)"
-    both = {n: known.number(n) for n in ("nmi_watchdog", "soft_watchdog")}
-    found = {n: v for n, v in both.items() if v is not None}
-    if not found:
-        built = known.is_there("soft_watchdog") or known.is_there("nmi_watchdog")
-        state: State = "unknown" if built else "good"
-        now = known.why_not("soft_watchdog") if built else "not built in"
-        return check("settings", name, state, now, wanted, how=how)
-    master = known.number("watchdog")
-    on = [n.partition("_")[0] for n, v in found.items() if v and master != 0]
-    now = f"on: {', '.join(on)}" if on else "off"
-    return check("settings", name, "poor" if on else "good", now, wanted, how=how)
+def _watchdogs(board: Examined) -> Finding:
+    names = ("nmi_watchdog", "soft_watchdog")
+    values = {name: board.number(name) for name in names}
+    if all(value is None for value in values.values()):
+        if any(name in board.facts for name in names):
+            return board.unreadable("soft_watchdog", None)
+        return Finding("good", "not built in")
+    enabled = board.number("watchdog") != 0
+    on = [name.partition("_")[0] for name, value in values.items() if value and enabled]
+    return Finding("poor", f"on: {', '.join(on)}") if on else Finding("good", "off")
 
 
-def _huge_pages(known: Known) -> Check:
-    name = "transparent huge pages"
-    wanted = "madvise or never: khugepaged moves pages under running threads"
-    how = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
-    mode = known.text("transparent_hugepage")
+def _huge_pages(board: Examined) -> Finding:
+    mode = board.text("transparent_hugepage")
     if mode is None:
-        state: State = "unknown" if known.is_there("transparent_hugepage") else "good"
-        now = "not built in" if state == "good" else known.why_not("transparent_hugepage")
-        return check("settings", name, state, now, wanted, how=how)
-    return check("settings", name, "poor" if mode == "always" else "good", mode, wanted, how=how)
+        return _not_built_in(board, "transparent_hugepage")
+    return Finding("poor" if mode == "always" else "good", mode)
 
 
-def _page_scanners(known: Known) -> list[Check]:
-    nodes = known.items("numa_nodes") or []
-    found = []
-    for name, fact, wanted, how in (
-        (
-            "NUMA balancing",
-            "numa_balancing",
-            "off: it unmaps pages to see who touches them",
-            "sysctl kernel.numa_balancing=0",
-        ),
-        (
-            "same-page merging (KSM)",
-            "ksm",
-            "off: it scans memory, and a write to a merged page faults",
-            "echo 2 > /sys/kernel/mm/ksm/run (2 also unmerges)",
-        ),
-    ):
-        value = known.number(fact)
-        if value is None:
-            closed = known.is_there(fact)
-            now = known.why_not(fact) if closed else "not built in"
-            found.append(
-                check("settings", name, "unknown" if closed else "good", now, wanted, how=how)
-            )
-            continue
-        on = value != 0 if fact == "numa_balancing" else value == 1
-        idle = on and fact == "numa_balancing" and len(nodes) == 1
-        state: State = "poor" if on and not idle else "good"
-        now = "on, without effect on one node" if idle else "on" if on else "off"
-        found.append(check("settings", name, state, now, wanted, how=how))
-    return found
+def _numa_balancing(board: Examined) -> Finding:
+    value = board.number("numa_balancing")
+    if value is None:
+        return _not_built_in(board, "numa_balancing")
+    if value and len(board.items("numa_nodes") or []) == 1:
+        return Finding("good", "on, without effect on one node")
+    return Finding("poor", "on") if value else Finding("good", "off")
 
 
-def _swap(known: Known) -> Check:
-    name = "swap"
-    wanted = "none, or all memory of the real-time program locked: a page in takes ms"
-    areas = known.items("swap_areas")
+def _page_merging(board: Examined) -> Finding:
+    value = board.number("ksm")
+    if value is None:
+        return _not_built_in(board, "ksm")
+    return Finding("poor", "on") if value == 1 else Finding("good", "off")
+
+
+def _not_built_in(board: Examined, fact: str) -> Finding:
+    if fact in board.facts:
+        return board.unreadable(fact, None)
+    return Finding("good", "not built in")
+
+
+def _swap(board: Examined) -> Finding:
+    areas = board.items("swap_areas")
     if areas is None:
-        return check("settings", name, "unknown", known.why_not("swap_areas"), wanted)
-    state: State = "poor" if areas else "good"
-    return check("settings", name, state, ", ".join(areas) or "none", wanted, how="swapoff -a")
+        return board.unreadable("swap_areas")
+    return Finding("poor" if areas else "good", ", ".join(areas) or "none")
 
 
-def _mitigations(known: Known) -> Check:
-    name = "CPU mitigations"
-    wanted = "as your threats demand: each kernel entry pays for them, some 0.1 to 2 µs"
-    how = "mitigations=off, only where every program on the board is trusted"
-    listed = known.items("mitigations")
-    if listed is None:
-        return check("settings", name, "unknown", "not listed by this kernel", wanted)
-    at_work = [line.partition(":")[0] for line in listed if ": Mitigation" in line]
-    if not at_work:
-        return check("settings", name, "good", "none at work", wanted)
-    # Not poor: whether to give up protection is not for a latency tool to say.
-    return check("settings", name, "unknown", f"at work: {', '.join(at_work)}", wanted, how=how)
+def _mitigations(board: Examined) -> Finding:
+    lines = board.items("mitigations")
+    if lines is None:
+        return Finding("unknown", "not listed by this kernel", "")
+    active = [line.partition(":")[0] for line in lines if ": Mitigation" in line]
+    if not active:
+        return Finding("good", "none at work")
+    # Not poor: whether to give up protection is not for a latency tool to decide.
+    return Finding("unknown", f"at work: {', '.join(active)}")
+
+
+KERNEL_AND_MEMORY = (
+    Rule(
+        "preemption model",
+        "PREEMPT_RT: otherwise spinlocked sections and interrupt handlers delay a wakeup",
+        "a kernel with CONFIG_PREEMPT_RT=y",
+        _preemption,
+    ),
+    Rule(
+        "threaded interrupts",
+        "on: a real-time thread can then preempt device handlers",
+        "threadirqs on the kernel command line (CONFIG_IRQ_FORCED_THREADING=y)",
+        _threaded_handlers,
+    ),
+    Rule(
+        "debug options",
+        "none built in: they lengthen every lock or allocation",
+        "a kernel without them",
+        _none_of("kernel_debug_options", "configuration not readable"),
+    ),
+    Rule(
+        "active tracing",
+        "none: every event or traced function adds time",
+        "echo nop > current_tracer and echo > set_event in /sys/kernel/tracing",
+        _none_of("tracing_active", "tracefs is not readable"),
+    ),
+    Rule(
+        "printk console",
+        "level 4 or less on a serial console: a line at 115200 baud takes some 7 ms",
+        "dmesg -n 4, or quiet at boot",
+        _console,
+    ),
+    Rule(
+        "RT throttling",
+        "-1 only if real-time work may take over 95 %; else keep it, it saves a hung board",
+        "sysctl kernel.sched_rt_runtime_us=950000",
+        _throttling,
+    ),
+    Rule(
+        "lockup watchdogs",
+        "off for the last µs: they run above every thread each few seconds",
+        "sysctl kernel.watchdog=0 (keep it while you hunt for hangs)",
+        _watchdogs,
+    ),
+    Rule(
+        "transparent huge pages",
+        "madvise or never: khugepaged moves pages under running threads",
+        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+        _huge_pages,
+    ),
+    Rule(
+        "NUMA balancing",
+        "off: it unmaps pages to see who touches them",
+        "sysctl kernel.numa_balancing=0",
+        _numa_balancing,
+    ),
+    Rule(
+        "same-page merging (KSM)",
+        "off: it scans memory, and a write to a merged page faults",
+        "echo 2 > /sys/kernel/mm/ksm/run (2 also unmerges)",
+        _page_merging,
+    ),
+    Rule(
+        "swap",
+        "none, or all memory of the real-time program locked: a page in takes ms",
+        "swapoff -a",
+        _swap,
+    ),
+    Rule(
+        "CPU mitigations",
+        "as your threats demand: each kernel entry pays for them, some 0.1 to 2 µs",
+        "mitigations=off, only where every program on the board is trusted",
+        _mitigations,
+    ),
+)

@@ -1,8 +1,7 @@
 """The kernel's command line, without the secrets that people put on it.
 
-Redaction errs on the side of too much: from the first word that names a secret to the end of
-that parameter, and everything in a URL before its last @. It happens before anything is cut or
-recorded.
+Redaction prefers to hide too much: from the first word that names a secret to the end of that
+parameter, and everything in a URL before its last @. It precedes any cutting and recording.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from whylate.boards.facts.reading import Files, clean, decode
 PATH = "/proc/cmdline"
 REDACTED = "<redacted>"
 
-#: Words that name a secret wherever they stand, and short ones that do as a word of their own
-#: ("bypass", "passthrough" and "keymap" name none).
-_NAMES_ONE = (
+#: Words that name a secret anywhere in a name, and short ones that do so as separate words
+#: ("bypass", "passthrough" and "keymap" do not).
+_SENSITIVE = (
     r"(?:passw(?:or)?d|passphrase|secret|token|credential"
     r"|(?<![a-z])(?:pass|pwd|psk|auth|keys)(?![a-z])|[a-z]*key(?![a-z]))"
 )
-_SECRET_VALUE = re.compile(rf"{_NAMES_ONE}[^=:\s]*[=:]", re.IGNORECASE)
-_SECRET_OPTION = re.compile(rf"-+[^=\s]*{_NAMES_ONE}[^=\s]*", re.IGNORECASE)
+_SECRET_VALUE = re.compile(rf"{_SENSITIVE}[^=:\s]*[=:]", re.IGNORECASE)
+_SECRET_OPTION = re.compile(rf"-+[^=\s]*{_SENSITIVE}[^=\s]*", re.IGNORECASE)
 _URL_USER = re.compile(r"://\S*@")
-# A parameter ends at a blank outside double quotes, as the kernel's next_arg() has it.
+# A parameter ends at a blank outside double quotes, as in the kernel's next_arg().
 _PARAMETER = re.compile(r'(?:"[^"]*(?:"|$)|[^\s"])+')
 
 
@@ -37,7 +36,7 @@ def parameters(text: str) -> list[str]:
             shown.append(REDACTED)
             hide_next = False
             continue
-        # `--token abc`: init's arguments may keep name and value apart.
+        # `--token abc`: init's arguments may separate name and value by a blank.
         hide_next = _SECRET_OPTION.fullmatch(parameter) is not None
         shown.append(_redacted(parameter))
     return shown
@@ -50,24 +49,24 @@ def _redacted(parameter: str) -> str:
     return _URL_USER.sub(f"://{REDACTED}@", parameter)
 
 
-def of_board(files: Files) -> list[str] | None:
+def read_command_line(files: Files) -> list[str] | None:
     """Return the board's command line, redacted, or None where it could not be read."""
     data = files.data(PATH)
     return None if data is None else parameters(clean(decode(data), limit=16384))
 
 
 def value_of(command_line: list[str] | None, name: str) -> str | None:
-    """Return the value of the last `name=value`; "" for a bare `name`; None where it is not there.
+    """Return the value of the last `name=value`; "" for a bare `name`; None without either.
 
-    The kernel takes the last of several, and - and _ for the same in a name. What follows "--"
-    is for init and is not looked at.
+    The kernel uses the last of several, and treats - and _ in a name alike. What follows "--" is
+    for init and is ignored.
     """
-    found = None
+    result = None
     wanted = name.replace("-", "_")
     for parameter in command_line or []:
         if parameter == "--":
             break
         key, _, value = parameter.strip('"').partition("=")
         if key.replace("-", "_") == wanted:
-            found = value.strip('"')
-    return found
+            result = value.strip('"')
+    return result

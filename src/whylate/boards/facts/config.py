@@ -1,19 +1,15 @@
-"""The kernel's build configuration, reduced to what bears on latency or on seeing it."""
+"""The kernel's build configuration, reduced to what affects latency or its measurement."""
 
 from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 
 from whylate.boards.facts.reading import Files, decode, make_fact
-from whylate.boards.facts.snapshot import FileRequest, ProbeFacts
+from whylate.boards.facts.snapshot import FileRequest
+from whylate.boards.facts.sources import Derived, Source
 from whylate.recording.manifest import Fact
-
-#: {release} is filled in by `wanted.for_release`: a wildcard would fetch every installed kernel's.
-WANTED = (
-    FileRequest("/proc/config.gz", 256 * 1024),
-    FileRequest("/boot/config-{release}", 320 * 1024),
-)
 
 #: A whole kernel configuration is about 0.3 MiB; more than this is a bomb.
 UNPACKED_LIMIT = 2 * 1024 * 1024
@@ -30,7 +26,7 @@ TRACE_BRANCH_PROFILING CSD_LOCK_WAIT_DEBUG RCU_TORTURE_TEST
 COSTLY = frozenset(_COSTLY.split())
 
 #: The other options worth keeping.
-_TELLING = """
+_KEPT = """
 SMP NR_CPUS HZ HZ_PERIODIC NO_HZ_IDLE NO_HZ_FULL HIGH_RES_TIMERS PREEMPT_NONE PREEMPT_VOLUNTARY
 PREEMPT PREEMPT_LAZY PREEMPT_DYNAMIC PREEMPT_RT PREEMPT_RT_FULL PREEMPT__LL CPU_ISOLATION
 RCU_NOCB_CPU RCU_NOCB_CPU_DEFAULT_ALL RCU_BOOST RCU_LAZY IRQ_FORCED_THREADING
@@ -46,64 +42,76 @@ MITIGATION_PAGE_TABLE_ISOLATION RETPOLINE MITIGATION_RETPOLINE CPU_MITIGATIONS
 SPECULATION_MITIGATIONS HYPERVISOR_GUEST KVM_GUEST ACPI_PROCESSOR_IDLE HPET_TIMER CACHE_L2X0
 ARM_PSCI_CPUIDLE ARM_GIC_V3 STRICT_KERNEL_RWX PRINTK_CALLER LOCALVERSION
 """
-TELLING = frozenset(_TELLING.split())
+KEPT = frozenset(_KEPT.split())
 _FAMILIES = ("CPU_FREQ_DEFAULT_GOV_", "CPU_IDLE_GOV_", "HZ_", "PL310_ERRATA_", "PREEMPT_")
 
 _OPTION = re.compile(rb"^CONFIG_([A-Z0-9_]{1,80})=([^\n]{1,200})$", re.MULTILINE)
 
 
-def path_of(files: Files, probe: ProbeFacts) -> str | None:
-    """Return where the configuration is read from; the running kernel's own word comes first."""
-    for path in ("/proc/config.gz", f"/boot/config-{probe.release}"):
+def find_configuration(files: Files) -> str | None:
+    """Return the configuration's path; the running kernel's own file comes first."""
+    for path in ("/proc/config.gz", f"/boot/config-{files.probe.release}"):
         if files.data(path) is not None:
             return path
     return None
 
 
-def options(files: Files, probe: ProbeFacts) -> dict[str, str]:
-    """Return the options that are set and known here, without CONFIG_; {} where none could be read.
+def read_options(files: Files) -> dict[str, str]:
+    """Return the options that are set and listed above, without CONFIG_; {} if none is readable.
 
     A damaged or oversized archive gives what could be unpacked of it.
     """
-    path = path_of(files, probe)
+    path = find_configuration(files)
     data = files.data(path) if path is not None else None
     if data is None:
         return {}
     if path == "/proc/config.gz":
-        data = unpacked(data)
-    found = {}
+        data = unpack(data)
+    options = {}
     for match in _OPTION.finditer(data[:UNPACKED_LIMIT]):
         name = match.group(1).decode("ascii")
-        if name in COSTLY or name in TELLING or name.startswith(_FAMILIES):
-            found[name] = decode(match.group(2)).strip('"')
-    return found
+        if name in COSTLY or name in KEPT or name.startswith(_FAMILIES):
+            options[name] = decode(match.group(2)).strip('"')
+    return options
 
 
-def unpacked(data: bytes) -> bytes:
-    """Return at most UNPACKED_LIMIT bytes of a gzip stream; b"" where it is none."""
+def unpack(data: bytes) -> bytes:
+    """Return at most UNPACKED_LIMIT bytes of a gzip stream; b"" where it is not one."""
     try:
         return zlib.decompressobj(wbits=31).decompress(data, UNPACKED_LIMIT)
     except zlib.error:
         return b""
 
 
-def config_facts(files: Files, probe: ProbeFacts) -> list[Fact]:
-    """kernel_config, kernel_debug_options and kernel_hz."""
-    path = path_of(files, probe)
+def _configuration(files: Files) -> Iterator[Fact]:
+    path = find_configuration(files)
     if path is None:
-        closed = files.closed("/proc/config.gz") or files.closed(f"/boot/config-{probe.release}")
+        closed = files.closed("/proc/config.gz") or files.closed(
+            f"/boot/config-{files.probe.release}"
+        )
         source = "neither /proc/config.gz nor /boot/config-RELEASE could be read"
-        return [make_fact("kernel_config", None, f"{source} ({closed or 'ENOENT'})")]
-    found = options(files, probe)
-    if not found:
-        return [make_fact("kernel_config", None, f"{path}: not understood")]
-    shown = [f"{name}={value}" for name, value in sorted(found.items())]
-    costly = sorted(name for name in found if name in COSTLY and found[name] == "y")
-    facts = [
-        make_fact("kernel_config", shown, path, limit=256),
-        make_fact("kernel_debug_options", costly, path),
-    ]
-    hz = found.get("HZ", "")
+        yield make_fact("kernel_config", None, f"{source} ({closed or 'ENOENT'})")
+        return
+    options = read_options(files)
+    if not options:
+        yield make_fact("kernel_config", None, f"{path}: not understood")
+        return
+    shown = [f"{name}={value}" for name, value in sorted(options.items())]
+    costly = sorted(name for name in options if name in COSTLY and options[name] == "y")
+    yield make_fact("kernel_config", shown, path, limit=256)
+    yield make_fact("kernel_debug_options", costly, path)
+    hz = options.get("HZ", "")
     if hz.isascii() and hz.isdigit() and len(hz) < 6:
-        facts.append(make_fact("kernel_hz", int(hz), path))
-    return facts
+        yield make_fact("kernel_hz", int(hz), path)
+
+
+CONFIGURATION: tuple[Source, ...] = (
+    Derived(
+        _configuration,
+        (
+            FileRequest("/proc/config.gz", 256 * 1024),
+            # `for_release` fills it in: a wildcard would fetch that of every installed kernel.
+            FileRequest("/boot/config-{release}", 320 * 1024),
+        ),
+    ),
+)

@@ -1,19 +1,17 @@
-"""The processors: model, features, microcode, mitigations."""
+"""The processors: model, features, mitigations, and what they share (cores, caches, nodes)."""
 
 from __future__ import annotations
 
-from whylate.boards.facts.reading import Files, clean, integer, make_fact
-from whylate.boards.facts.snapshot import FileRequest, ProbeFacts
+from collections.abc import Iterator
+
+from whylate.boards.facts.reading import CPUS, Files, clean, cpu_list, integer, make_fact
+from whylate.boards.facts.snapshot import FileRequest
+from whylate.boards.facts.sources import Derived, FromCpus, FromFile, Source
 from whylate.recording.manifest import Fact
 
 CPUINFO = "/proc/cpuinfo"
-VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities/*"
-
-WANTED = (
-    # x86 says about 1.3 KiB per CPU, nearly all of it the same.
-    FileRequest(CPUINFO, 64 * 1024),
-    FileRequest(VULNERABILITIES, 256),
-)
+_VULNERABILITIES = f"{CPUS}/vulnerabilities/*"
+_NODES = "/sys/devices/system/node/node*/cpulist"
 
 #: MIDR implementer and part numbers, Arm's "Main ID Register" as /proc/cpuinfo prints them.
 _ARM_PARTS = {
@@ -50,29 +48,41 @@ _ARM_PARTS = {
 _ARM_LIMITED = 0x41
 
 
-def processors(files: Files) -> list[dict[str, str]]:
-    """One mapping per "processor" paragraph of /proc/cpuinfo, keys and values clean.
+#: Keys of /proc/cpuinfo, and the facts that have their values.
+_CPUINFO_FACTS = {
+    "microcode": "cpu_microcode",
+    "cpu family": "cpu_family",
+    "model": "cpu_model_number",
+    "stepping": "cpu_stepping",
+    "address sizes": "cpu_address_sizes",
+    "bugs": "cpu_bugs",
+    "Hardware": "cpu_hardware",
+}
 
-    ARM's closing paragraph (Hardware, Revision) is one without the key "processor". Its Serial
-    is dropped: it names a specimen, and nothing here depends on it.
+
+def read_processors(files: Files) -> list[dict[str, str]]:
+    """Return the paragraphs of /proc/cpuinfo as mappings, keys and values clean.
+
+    ARM's closing paragraph (Hardware, Revision) has no key "processor". Its Serial is dropped: it
+    identifies a specimen, and nothing here depends on it.
     """
-    found: list[dict[str, str]] = []
+    processors: list[dict[str, str]] = []
     entry: dict[str, str] = {}
     for line in files.lines(CPUINFO):
         key_text, colon, value_text = line.partition(":")
         key = clean(key_text, 40)
         if (not key or key == "processor") and entry:
-            found.append(entry)
+            processors.append(entry)
             entry = {}
         if colon and key and key != "Serial":
             # A flags line has some 2,000 characters.
             entry[key] = clean(value_text, 8000)
-    return [*found, entry] if entry else found
+    return [*processors, entry] if entry else processors
 
 
-def features(files: Files) -> list[str]:
+def read_features(files: Files) -> list[str]:
     """Return the first processor's feature flags, as x86, ARM or RISC-V name them."""
-    for processor in processors(files):
+    for processor in read_processors(files):
         for key in ("flags", "Features", "isa"):
             if key in processor:
                 return processor[key].split(" ")
@@ -102,10 +112,10 @@ def _hex(processor: dict[str, str], key: str) -> int | None:
         return None
 
 
-def model(files: Files) -> str | None:
-    """Return the processors' model; several different ones are joined with " + " (big.LITTLE)."""
+def read_model(files: Files) -> str | None:
+    """Return the processors' model; different models are joined with " + " (big.LITTLE)."""
     names: list[str] = []
-    for processor in processors(files):
+    for processor in read_processors(files):
         if "processor" not in processor:
             continue
         name = arm_name(processor) or processor.get("model name") or processor.get("uarch")
@@ -114,42 +124,121 @@ def model(files: Files) -> str | None:
     return " + ".join(names[:8]) or None
 
 
-def mitigations(files: Files) -> list[str]:
-    """Each CPU weakness that is not "Not affected", with what the kernel does about it."""
-    return [
-        f"{name}: {text}"
-        for (name,), path in files.match(VULNERABILITIES)
-        if (text := files.text(path)) is not None and text != "Not affected"
-    ]
-
-
-def cpu_facts(files: Files, probe: ProbeFacts) -> list[Fact]:
-    """Model, features, microcode, mitigations, and the frequency that the probe measured."""
-    facts: list[Fact] = []
-    if files.closed(CPUINFO) is not None:
-        source = f"{CPUINFO}: not readable ({files.closed(CPUINFO)})"
-        facts.append(make_fact("cpu_model", None, source))
+def _cpuinfo(files: Files) -> Iterator[Fact]:
+    if (error := files.closed(CPUINFO)) is not None:
+        yield make_fact("cpu_model", None, f"{CPUINFO}: not readable ({error})")
     else:
-        facts.append(make_fact("cpu_model", model(files), CPUINFO))
-    flags = features(files)
-    if flags:
-        facts.append(make_fact("cpu_features", flags, CPUINFO, limit=256))
-    found = processors(files)
-    for key, name in (
-        ("microcode", "cpu_microcode"),
-        ("cpu family", "cpu_family"),
-        ("model", "cpu_model_number"),
-        ("stepping", "cpu_stepping"),
-        ("address sizes", "cpu_address_sizes"),
-        ("bugs", "cpu_bugs"),
-        ("Hardware", "cpu_hardware"),
-    ):
-        values = dict.fromkeys(entry[key] for entry in found if entry.get(key))
+        yield make_fact("cpu_model", read_model(files), CPUINFO)
+    if features := read_features(files):
+        yield make_fact("cpu_features", features, CPUINFO, limit=256)
+    processors = read_processors(files)
+    for key, name in _CPUINFO_FACTS.items():
+        values = dict.fromkeys(entry[key] for entry in processors if entry.get(key))
         if values:
-            facts.append(make_fact(name, " + ".join(list(values)[:8]), CPUINFO))
-    if next(files.match(VULNERABILITIES), None) is not None:
-        facts.append(make_fact("mitigations", mitigations(files), VULNERABILITIES))
-    if probe.cpu_frequencies:
-        measured = [f"cpu {f.cpu}: {f.hz / 1e6:.0f} MHz" for f in probe.cpu_frequencies]
-        facts.append(make_fact("cpu_frequency_measured", measured, "timed by the probe"))
-    return facts
+            yield make_fact(name, " + ".join(list(values)[:8]), CPUINFO)
+
+
+def _mitigations(files: Files) -> Iterator[Fact]:
+    """Each CPU weakness that is not "Not affected", with what the kernel does about it."""
+    texts = {name: files.text(path) for (name,), path in files.match(_VULNERABILITIES)}
+    if texts:
+        harmless = {None, "Not affected"}
+        lines = [f"{name}: {text}" for name, text in texts.items() if text not in harmless]
+        yield make_fact("mitigations", lines, _VULNERABILITIES)
+
+
+def _frequency(files: Files) -> Iterator[Fact]:
+    if files.probe.cpu_frequencies:
+        measured = [f"cpu {f.cpu}: {f.hz / 1e6:.0f} MHz" for f in files.probe.cpu_frequencies]
+        yield make_fact("cpu_frequency_measured", measured, "timed by the probe")
+
+
+PROCESSORS: tuple[Source, ...] = (
+    # x86 prints about 1.3 KiB per CPU, nearly all of it the same.
+    Derived(_cpuinfo, (FileRequest(CPUINFO, 64 * 1024),)),
+    Derived(_mitigations, (FileRequest(_VULNERABILITIES, 256),)),
+    Derived(_frequency),
+)
+
+
+def read_cpus(files: Files, name: str) -> list[int] | None:
+    """Return the CPUs that are "online", "isolated", ...; None where that is not readable."""
+    text = files.text(f"{CPUS}/{name}", 4096)
+    # nohz_full prints "(null)" on some kernels where it is built in and not used.
+    return None if text is None else [] if text == "(null)" else cpu_list(text)
+
+
+def _cores(files: Files) -> Iterator[Fact]:
+    source = f"{CPUS}/cpu*/topology"
+    packages = files.by_cpu("topology/physical_package_id")
+    cores = files.by_cpu("topology/core_id")
+    if packages:
+        yield make_fact("cpu_packages", len(set(packages.values())), source)
+        pairs = {(packages.get(cpu), core) for cpu, core in cores.items()}
+        yield make_fact("cpu_cores", len(pairs), source)
+    if siblings := files.by_cpu("topology/thread_siblings_list"):
+        groups = sorted({text for text in siblings.values() if len(cpu_list(text) or []) > 1})
+        yield make_fact("smt_siblings", groups, f"{source}/thread_siblings_list")
+
+
+def _caches(files: Files) -> Iterator[Fact]:
+    """Each distinct cache: level, type, size, how many CPUs share one, and their number."""
+    groups: dict[tuple[str, str, str, int], set[str]] = {}
+    for _, path in files.match(f"{CPUS}/cpu*/cache/index*/level"):
+        directory = path.removesuffix("/level")
+        shared = files.text(f"{directory}/shared_cpu_list") or "?"
+        key = (
+            files.text(path) or "?",
+            files.text(f"{directory}/type") or "?",
+            files.text(f"{directory}/size") or "size ?",
+            len(cpu_list(shared) or []),
+        )
+        groups.setdefault(key, set()).add(shared)
+    if groups:
+        lines = [
+            f"L{level} {kind} {size}, one per {sharers or '?'} CPU(s), {len(lists)} in all"
+            for (level, kind, size, sharers), lists in sorted(groups.items())
+        ]
+        yield make_fact("caches", lines, f"{CPUS}/cpu*/cache")
+
+
+def _nodes(files: Files) -> Iterator[Fact]:
+    nodes = [
+        f"node {number}: {files.text(path) or 'no CPUs'}" for (number,), path in files.match(_NODES)
+    ]
+    if nodes:
+        yield make_fact("numa_nodes", nodes, _NODES)
+
+
+def _cpu_requests(*files: tuple[str, int]) -> tuple[FileRequest, ...]:
+    return tuple(FileRequest(f"{CPUS}/cpu[0-9]*/{file}", limit) for file, limit in files)
+
+
+TOPOLOGY: tuple[Source, ...] = (
+    *(
+        FromFile(f"cpus_{name}", f"{CPUS}/{name}", 256)
+        for name in ("online", "possible", "present", "isolated", "nohz_full")
+    ),
+    Derived(
+        _cores,
+        _cpu_requests(
+            ("topology/physical_package_id", 16),
+            ("topology/core_id", 16),
+            ("topology/thread_siblings_list", 64),
+        ),
+    ),
+    FromFile("smt_control", f"{CPUS}/smt/control", 32),
+    FromFile("smt_active", f"{CPUS}/smt/active", 16, integer),
+    FromCpus("cpu_capacity", "cpu_capacity", 16),
+    Derived(
+        _caches,
+        _cpu_requests(
+            ("cache/index[0-9]*/level", 8),
+            ("cache/index[0-9]*/type", 16),
+            ("cache/index[0-9]*/size", 16),
+            ("cache/index[0-9]*/shared_cpu_list", 256),
+        ),
+    ),
+    Derived(_nodes, (FileRequest("/sys/devices/system/node/node[0-9]*/cpulist", 256),)),
+    FromFile("workqueue_cpus", "/sys/devices/virtual/workqueue/cpumask", 256),
+)

@@ -7,37 +7,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whylate.boards.facts import cmdline
-from whylate.boards.facts.reading import (
-    CPU_LIMIT,
-    Files,
-    clean,
-    cpu_list,
-    file_fact,
-    integer,
-    make_fact,
-)
+from whylate.boards.facts.reading import CPU_LIMIT, Files, clean, cpu_list, integer, make_fact
 from whylate.boards.facts.snapshot import FileRequest
+from whylate.boards.facts.sources import Derived, FromFile, Source
 from whylate.recording.manifest import Fact
 
 INTERRUPTS = "/proc/interrupts"
-DEFAULT_AFFINITY = "/proc/irq/default_smp_affinity"
 _AFFINITY = "/proc/irq/*/smp_affinity_list"
 _EFFECTIVE = "/proc/irq/*/effective_affinity_list"
-
-WANTED = (
-    FileRequest(DEFAULT_AFFINITY, 256),
-    FileRequest("/proc/irq/[0-9]*/smp_affinity_list", 128),
-    FileRequest("/proc/irq/[0-9]*/effective_affinity_list", 128),
-)
-
 _COLUMN = re.compile(r"CPU([0-9]{1,4})")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of /proc/interrupts: counts by CPU, {None: n} where it has only one for all.
+    """One line of /proc/interrupts: counts by CPU, {None: n} where it has one for all CPUs.
 
-    `label` is "24" or "LOC"; `name` the device's or the kernel's own words for it.
+    `label` is "24" or "LOC"; `name` is the device's name or the kernel's description.
     """
 
     label: str
@@ -45,8 +30,8 @@ class Row:
     counts: dict[int | None, int]
 
 
-def rows(files: Files, path: str = INTERRUPTS) -> Iterator[Row]:
-    """Return the lines of /proc/interrupts or /proc/softirqs that can be understood."""
+def read_rows(files: Files, path: str = INTERRUPTS) -> Iterator[Row]:
+    """Yield the lines of /proc/interrupts or /proc/softirqs that can be parsed."""
     lines = files.lines(path)
     columns = [int(cpu) for cpu in _COLUMN.findall(lines[0])] if lines else []
     content = files.content(path)
@@ -79,41 +64,53 @@ def rows(files: Files, path: str = INTERRUPTS) -> Iterator[Row]:
 
 
 def _name(label: str, text: str) -> str:
-    """Without the chip, its line and trigger, which stand before two blanks on numbered rows."""
+    """Return the name without chip, line and trigger, which precede it on numbered rows."""
     text = text.strip()
     if not label.isdigit():
         return clean(text, 80)
-    # A row without a handler ends with its trigger; that is then all the name there is.
+    # A row without a handler ends with its trigger, which then serves as the name.
     return clean(re.split(r"\s{2,}", text)[-1], 80)
 
 
-def placements(files: Files) -> dict[int, str]:
-    """Where each interrupt goes, as a CPU list: the effective affinity, else the allowed one."""
-    found: dict[int, str] = {}
+def read_affinities(files: Files) -> dict[int, str]:
+    """Return the CPU list of each interrupt: the effective affinity, else the allowed one."""
+    affinities: dict[int, str] = {}
     for pattern in (_AFFINITY, _EFFECTIVE):
         for (irq_text,), path in files.match(pattern):
             irq, text = integer(irq_text), files.text(path, 128)
             # An interrupt that is shut down has an empty effective affinity.
             if irq is not None and irq >= 0 and text and cpu_list(text) is not None:
-                found[irq] = text
-    return found
+                affinities[irq] = text
+    return affinities
 
 
-def interrupt_facts(files: Files) -> list[Fact]:
-    """Names and places of the device interrupts, the default place, threaded handlers."""
-    facts = file_fact(files, "irq_default_affinity", DEFAULT_AFFINITY)
-    names = {row.label: row.name for row in rows(files)}
-    placed = placements(files)
-    # Numbers without a handler (no row in /proc/interrupts) cannot disturb anyone.
+def _affinities(files: Files) -> Iterator[Fact]:
+    names = {row.label: row.name for row in read_rows(files)}
+    # Interrupts without a handler have no row in /proc/interrupts, and cause no latency.
     lines = [
         f"{irq} {names[str(irq)]}: cpu {cpus}"
-        for irq, cpus in sorted(placed.items())
+        for irq, cpus in sorted(read_affinities(files).items())
         if str(irq) in names
     ]
     if lines:
-        facts.append(make_fact("irq_affinities", lines, _EFFECTIVE, limit=128))
-    command_line = cmdline.of_board(files)
+        yield make_fact("irq_affinities", lines, _EFFECTIVE, limit=128)
+
+
+def _threaded(files: Files) -> Iterator[Fact]:
+    command_line = cmdline.read_command_line(files)
     if command_line is not None:
         threaded = cmdline.value_of(command_line, "threadirqs") is not None
-        facts.append(make_fact("threadirqs", threaded, cmdline.PATH))
-    return facts
+        yield make_fact("threadirqs", threaded, cmdline.PATH)
+
+
+IRQS: tuple[Source, ...] = (
+    FromFile("irq_default_affinity", "/proc/irq/default_smp_affinity", 256),
+    Derived(
+        _affinities,
+        (
+            FileRequest("/proc/irq/[0-9]*/smp_affinity_list", 128),
+            FileRequest("/proc/irq/[0-9]*/effective_affinity_list", 128),
+        ),
+    ),
+    Derived(_threaded),
+)

@@ -1,37 +1,21 @@
-"""The kernel: which one, how preemptible, started how, and in what state."""
+"""The kernel: which one, how preemptible, how it was started, and in what state it is."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from whylate.boards.facts import cmdline, config
-from whylate.boards.facts.reading import Files, chosen, file_fact, integer, make_fact
-from whylate.boards.facts.snapshot import FileRequest, ProbeFacts
+from whylate.boards.facts.reading import Files, chosen, integer, make_fact
+from whylate.boards.facts.snapshot import FileRequest
+from whylate.boards.facts.sources import Derived, FromFile, FromProbe, Source
 from whylate.recording.manifest import Fact
 
 _PREEMPT = "/sys/kernel/debug/sched/preempt"
-
-WANTED = (
-    FileRequest(cmdline.PATH, 4096),
-    FileRequest("/sys/kernel/realtime", 16),
-    FileRequest(_PREEMPT, 128),
-    FileRequest("/proc/uptime", 64),
-    FileRequest("/proc/sys/kernel/random/boot_id", 64),
-    FileRequest("/proc/sys/kernel/tainted", 32),
-    FileRequest("/proc/sys/kernel/printk", 64),
-    FileRequest("/proc/consoles", 1024),
-    FileRequest("/proc/sys/kernel/watchdog", 16),
-    FileRequest("/proc/sys/kernel/nmi_watchdog", 16),
-    FileRequest("/proc/sys/kernel/soft_watchdog", 16),
-    FileRequest("/proc/sys/kernel/watchdog_thresh", 16),
-    FileRequest("/proc/sys/kernel/watchdog_cpumask", 256),
-    FileRequest("/sys/kernel/rcu_expedited", 16),
-    FileRequest("/sys/kernel/rcu_normal", 16),
-    FileRequest("/sys/kernel/security/lockdown", 64),
-)
-
-#: Documentation/admin-guide/tainted-kernels.rst: the letters by bit number.
-TAINT_LETTERS = "PFSRMBUDAWCIOELKXTNJ"
+_REALTIME = "/sys/kernel/realtime"
+_SYSCTL = "/proc/sys/kernel"
+#: Documentation/admin-guide/tainted-kernels.rst: the taint flags by bit number.
+TAINT_FLAGS = "PFSRMBUDAWCIOELKXTNJ"
 
 #: Configuration options in the order in which they decide, where nothing else does.
 _DEFAULTS = (
@@ -42,25 +26,26 @@ _DEFAULTS = (
     ("PREEMPT__LL", "full"),
 )
 _MODELS = frozenset({"none", "voluntary", "full", "lazy"})
+_BUILT = {"PREEMPT": "full", "LAZY": "lazy"}
 _BUILT_AS = re.compile(r"\bPREEMPT(?:[_ ](RT|DYNAMIC|LAZY))?\b")
 
 
-def preemption(files: Files, probe: ProbeFacts) -> tuple[str | None, str]:
+def find_preemption(files: Files) -> tuple[str | None, str]:
     """Return the preemption model in force and how it is known.
 
-    One of "rt", "full", "lazy", "voluntary", "none", "none or voluntary"; None when it cannot be
-    told. The scheduler's own word comes first, then what the kernel was started and built with.
+    One of "rt", "full", "lazy", "voluntary", "none", "none or voluntary"; None where that is
+    unknown. The scheduler's own statement comes first, then how the kernel was started and built.
     """
-    match = _BUILT_AS.search(probe.version)
+    match = _BUILT_AS.search(files.probe.version)
     built = (match.group(1) or "PREEMPT") if match else None
-    if files.text("/sys/kernel/realtime") == "1":
-        return "rt", "/sys/kernel/realtime"
+    if files.text(_REALTIME) == "1":
+        return "rt", _REALTIME
     if built == "RT":
         return "rt", "uname version"
     now = chosen(files.text(_PREEMPT) or "")
     if now in _MODELS:
         return now, _PREEMPT
-    return _preemption_by_build(files, config.options(files, probe), built)
+    return _preemption_by_build(files, config.read_options(files), built)
 
 
 def _preemption_by_build(
@@ -69,7 +54,7 @@ def _preemption_by_build(
     if "y" in {options.get("PREEMPT_RT_FULL"), options.get("PREEMPT_RT")}:
         return "rt", "kernel configuration"
     dynamic = built == "DYNAMIC" or options.get("PREEMPT_DYNAMIC") == "y"
-    asked = cmdline.value_of(cmdline.of_board(files), "preempt")
+    asked = cmdline.value_of(cmdline.read_command_line(files), "preempt")
     if dynamic and asked in _MODELS:
         return asked, f"{cmdline.PATH} (preempt=)"
     for name, model in _DEFAULTS:
@@ -77,60 +62,64 @@ def _preemption_by_build(
             return model, "kernel configuration"
     if dynamic:
         return None, f"uname version says PREEMPT_DYNAMIC; {_PREEMPT} and config are not readable"
-    named = {"PREEMPT": "full", "LAZY": "lazy"}.get(built or "")
-    return (
-        (named, "uname version")
-        if named
-        else (
-            "none or voluntary",
-            "uname version names no PREEMPT",
-        )
-    )
+    if built in _BUILT:
+        return _BUILT[built], "uname version"
+    return "none or voluntary", "uname version names no PREEMPT"
 
 
-def taint(text: str) -> str | None:
-    """Return "no" for 0, otherwise the number and its letters."""
+def parse_taint(text: str) -> str | None:
+    """Return "no" for 0, otherwise the number and its flags."""
     value = integer(text)
     if value is None or value < 0:
         return None
-    letters = "".join(letter for bit, letter in enumerate(TAINT_LETTERS) if value >> bit & 1)
-    return "no" if value == 0 else f"{value} ({letters})"
+    flags = "".join(flag for bit, flag in enumerate(TAINT_FLAGS) if value >> bit & 1)
+    return "no" if value == 0 else f"{value} ({flags})"
 
 
-def console_level(text: str) -> int | None:
+def parse_console_level(text: str) -> int | None:
     """Return the first of the four numbers of /proc/sys/kernel/printk."""
     return integer(text.split(" ", maxsplit=1)[0])
 
 
-def kernel_facts(files: Files, probe: ProbeFacts) -> list[Fact]:
-    """Release, preemption, command line, configuration, taint, console and watchdogs."""
-    model, source = preemption(files, probe)
-    facts = [
-        make_fact("hostname", probe.nodename, "uname nodename"),
-        make_fact("kernel_name", probe.sysname, "uname sysname"),
-        make_fact("kernel_release", probe.release, "uname release"),
-        make_fact("kernel_version", probe.version, "uname version"),
-        make_fact("machine", probe.machine, "uname machine"),
-        make_fact("preemption", model, source),
-    ]
-    line = cmdline.of_board(files)
-    if line is None:
-        facts += file_fact(files, "kernel_command_line", cmdline.PATH, lambda _: None)
-    else:
-        facts.append(make_fact("kernel_command_line", line, cmdline.PATH, limit=256))
-    facts += config.config_facts(files, probe)
-    facts += file_fact(files, "kernel_taint", "/proc/sys/kernel/tainted", taint)
-    facts += file_fact(files, "uptime_s", "/proc/uptime", lambda t: integer(t.partition(".")[0]))
-    # Which boot: runs of several of them say more than as many of one.
-    facts += file_fact(files, "boot_id", "/proc/sys/kernel/random/boot_id")
-    facts += file_fact(files, "printk_console_level", "/proc/sys/kernel/printk", console_level)
+def _preemption(files: Files) -> Iterator[Fact]:
+    yield make_fact("preemption", *find_preemption(files))
+
+
+def _command_line(files: Files) -> Iterator[Fact]:
+    parameters = cmdline.read_command_line(files)
+    if parameters is not None:
+        yield make_fact("kernel_command_line", parameters, cmdline.PATH, limit=256)
+    elif (error := files.closed(cmdline.PATH)) is not None:
+        yield make_fact("kernel_command_line", None, f"{cmdline.PATH}: not readable ({error})")
+
+
+def _consoles(files: Files) -> Iterator[Fact]:
     consoles = [words[0] for line in files.lines("/proc/consoles") if (words := line.split())]
     if consoles:
-        facts.append(make_fact("consoles", consoles, "/proc/consoles"))
-    for name in ("watchdog", "nmi_watchdog", "soft_watchdog", "watchdog_thresh"):
-        facts += file_fact(files, name, f"/proc/sys/kernel/{name}", integer)
-    facts += file_fact(files, "watchdog_cpus", "/proc/sys/kernel/watchdog_cpumask")
-    for name in ("rcu_expedited", "rcu_normal"):
-        facts += file_fact(files, name, f"/sys/kernel/{name}", integer)
-    facts += file_fact(files, "lockdown", "/sys/kernel/security/lockdown", chosen)
-    return facts
+        yield make_fact("consoles", consoles, "/proc/consoles")
+
+
+KERNEL: tuple[Source, ...] = (
+    FromProbe("hostname", lambda p: p.nodename, "uname nodename"),
+    FromProbe("kernel_name", lambda p: p.sysname, "uname sysname"),
+    FromProbe("kernel_release", lambda p: p.release, "uname release"),
+    FromProbe("kernel_version", lambda p: p.version, "uname version"),
+    FromProbe("machine", lambda p: p.machine, "uname machine"),
+    Derived(_preemption, (FileRequest(_REALTIME, 16), FileRequest(_PREEMPT, 128))),
+    Derived(_command_line, (FileRequest(cmdline.PATH, 4096),)),
+    *config.CONFIGURATION,
+    FromFile("kernel_taint", f"{_SYSCTL}/tainted", 32, parse_taint),
+    FromFile("uptime_s", "/proc/uptime", 64, lambda text: integer(text.partition(".")[0])),
+    # Which boot: runs of several boots are stronger evidence than as many of one.
+    FromFile("boot_id", f"{_SYSCTL}/random/boot_id", 64),
+    FromFile("printk_console_level", f"{_SYSCTL}/printk", 64, parse_console_level),
+    Derived(_consoles, (FileRequest("/proc/consoles", 1024),)),
+    *(
+        FromFile(name, f"{_SYSCTL}/{name}", 16, integer)
+        for name in ("watchdog", "nmi_watchdog", "soft_watchdog", "watchdog_thresh")
+    ),
+    FromFile("watchdog_cpus", f"{_SYSCTL}/watchdog_cpumask", 256),
+    FromFile("rcu_expedited", "/sys/kernel/rcu_expedited", 16, integer),
+    FromFile("rcu_normal", "/sys/kernel/rcu_normal", 16, integer),
+    FromFile("lockdown", "/sys/kernel/security/lockdown", 64, chosen),
+)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from whylate.boards.facts import counters, cpu
-from whylate.boards.facts.reading import Files, clean, decode, file_fact, make_fact
+from whylate.boards.facts.reading import Files, clean, decode, make_fact
 from whylate.boards.facts.snapshot import FileRequest
+from whylate.boards.facts.sources import Derived, FromFile, Source
 from whylate.recording.manifest import Fact
 
 _DMI = "/sys/class/dmi/id"
 _TREE = "/proc/device-tree"
-_HYPERVISOR = "/sys/hypervisor/type"
+_COMPATIBLE = f"{_TREE}/compatible"
+#: Files that name the hypervisor.
+_HYPERVISORS = ("/sys/hypervisor/type", f"{_TREE}/hypervisor/compatible")
 _CLOCKS = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
-#: No serial numbers and no UUIDs: they name a specimen, and nothing here depends on them.
+#: No serial numbers and no UUIDs: they identify a specimen, and nothing here depends on them.
 _DMI_FILES = (
     "sys_vendor",
     "product_name",
@@ -24,16 +29,8 @@ _DMI_FILES = (
     "bios_date",
 )
 
-WANTED = (
-    *(FileRequest(f"{_DMI}/{name}", 128) for name in _DMI_FILES),
-    FileRequest(f"{_TREE}/model", 256),
-    FileRequest(f"{_TREE}/compatible", 512),
-    FileRequest(f"{_TREE}/hypervisor/compatible", 256),
-    FileRequest(_HYPERVISOR, 64),
-)
-
-#: Words of the firmware's own tables that only virtual machines have ("Amazon EC2" stands on
-#: their bare metal too).
+#: Words of the firmware's own tables that only virtual machines have ("Amazon EC2" is also in
+#: those of its bare-metal machines).
 _MAKERS = {
     "qemu": "QEMU",
     "kvm": "KVM",
@@ -49,40 +46,41 @@ _MAKERS = {
 _GUEST_CLOCKS = {"kvm-clock": "KVM", "xen": "Xen", "hyperv_clocksource": "Hyper-V"}
 
 
-def hypervisor(files: Files) -> tuple[str | None, str]:
-    """Whose guest this is and how it shows; None where nothing shows one (it may still be)."""
-    declared = files.text(_HYPERVISOR, 64)
-    if declared:
-        return declared, _HYPERVISOR
-    declared = files.text(f"{_TREE}/hypervisor/compatible", 64)
-    if declared:
-        return declared, f"{_TREE}/hypervisor/compatible"
+def find_hypervisor(files: Files) -> tuple[str | None, str]:
+    """Return the hypervisor and its evidence; None where nothing shows one (it may still be)."""
+    for path in _HYPERVISORS:
+        if declared := files.text(path, 64):
+            return declared, path
     for clock in (files.text(_CLOCKS) or "").split(" "):
         base = clock.partition("_tsc_page")[0]
         if base in _GUEST_CLOCKS:
             return _GUEST_CLOCKS[base], f"{_CLOCKS} ({clock})"
-    for path in (f"{_DMI}/sys_vendor", f"{_DMI}/product_name", f"{_TREE}/compatible"):
+    for path in (f"{_DMI}/sys_vendor", f"{_DMI}/product_name", _COMPATIBLE):
         text = (files.text(path) or "").lower()
         for word, maker in _MAKERS.items():
             if word in text:
                 return maker, path
-    if "hypervisor" in cpu.features(files):
+    if "hypervisor" in cpu.read_features(files):
         return "of unknown make", f"{cpu.CPUINFO} (flag hypervisor)"
     return None, f"no sign of one in {cpu.CPUINFO}, DMI, device tree or clock sources"
 
 
-def machine_facts(files: Files) -> list[Fact]:
-    """Maker, board, firmware or device tree, and the hypervisor."""
-    facts: list[Fact] = []
-    for name in _DMI_FILES:
-        facts += file_fact(files, f"dmi_{name}", f"{_DMI}/{name}")
-    facts += file_fact(files, "device_tree_model", f"{_TREE}/model")
-    data = files.data(f"{_TREE}/compatible")
-    if data:
+def _compatible(files: Files) -> Iterator[Fact]:
+    if data := files.data(_COMPATIBLE):
         names = [clean(decode(name)) for name in data.split(b"\0") if name]
-        facts.append(make_fact("device_tree_compatible", names, f"{_TREE}/compatible"))
-    guest_of, source = hypervisor(files)
-    facts.append(make_fact("hypervisor", guest_of, source))
-    if guest_of is not None and (stolen_s := counters.stolen_s(files)) is not None:
-        facts.append(make_fact("steal_since_boot_s", stolen_s, counters.STAT))
-    return facts
+        yield make_fact("device_tree_compatible", names, _COMPATIBLE)
+
+
+def _hypervisor(files: Files) -> Iterator[Fact]:
+    hypervisor, source = find_hypervisor(files)
+    yield make_fact("hypervisor", hypervisor, source)
+    if hypervisor is not None and (steal_s := counters.read_steal_s(files)) is not None:
+        yield make_fact("steal_since_boot_s", steal_s, counters.STAT)
+
+
+MACHINE: tuple[Source, ...] = (
+    *(FromFile(f"dmi_{name}", f"{_DMI}/{name}", 128) for name in _DMI_FILES),
+    FromFile("device_tree_model", f"{_TREE}/model", 256),
+    Derived(_compatible, (FileRequest(_COMPATIBLE, 512),)),
+    Derived(_hypervisor, (FileRequest(_HYPERVISORS[0], 64), FileRequest(_HYPERVISORS[1], 256))),
+)

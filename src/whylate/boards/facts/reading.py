@@ -1,8 +1,7 @@
-"""Reading a snapshot safely: decode, strip, bound, and never raise on what a board says.
+"""Reading a snapshot safely: decode, strip, bound, and never raise on what a board sends.
 
 One rule for what is not there: a file that does not exist gives no fact; a file that exists and
-could not be read, or says what is not understood, gives a fact whose value is None and whose
-source tells why.
+could not be read or parsed gives a fact whose value is None and whose source has the reason.
 """
 
 from __future__ import annotations
@@ -10,19 +9,22 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from whylate.boards.facts.snapshot import FileContent, Snapshot
+from whylate.boards.facts.snapshot import NO_PROBE_FACTS, FileContent, ProbeFacts, Snapshot
 from whylate.recording.manifest import Fact, FactValue
+
+#: The directory with a subdirectory for each CPU.
+CPUS = "/sys/devices/system/cpu"
 
 VALUE_LIMIT = 400
 LIST_LIMIT = 64
-#: No board has more CPUs; a number above this is nonsense, not a CPU.
+#: No board has more CPUs: a number above this is not a CPU's.
 CPU_LIMIT = 8192
-#: What fits a signed 64-bit integer, the widest that every reader of JSON and Parquet takes.
+#: Signed 64-bit integers are the widest that every reader of JSON and Parquet accepts.
 INTEGER_LIMIT = 2**63
 
-#: The thing is not on this board, as opposed to being there and closed to us.
+#: Errors of files that the board does not have, as opposed to those that are closed to us.
 ABSENT = frozenset({"ENOENT", "ENOTDIR", "ENODEV", "ENXIO"})
 
 _ASCII_CONTROL = re.compile(r"[\x00-\x20\x7f]+")
@@ -61,8 +63,14 @@ def integer(text: str) -> int | None:
     return value if -INTEGER_LIMIT <= value < INTEGER_LIMIT else None
 
 
+def cpu_number(text: str) -> int | None:
+    """Return a CPU's number, or None."""
+    number = integer(text)
+    return number if number is not None and 0 <= number < CPU_LIMIT else None
+
+
 def cpu_list(text: str) -> list[int] | None:
-    """Return the CPUs of a kernel list such as "0-3,8"; [] for an empty one, None for nonsense."""
+    """Return the CPUs of a kernel list such as "0-3,8"; [] for an empty one, None if invalid."""
     cpus: set[int] = set()
     for part in text.split(","):
         first_text, dash, last_text = part.strip().partition("-")
@@ -77,7 +85,7 @@ def cpu_list(text: str) -> list[int] | None:
 
 
 def cpu_ranges(cpus: Iterable[int]) -> str:
-    """Return the kernel's list format of some CPUs: [0, 1, 2, 8] is "0-2,8"."""
+    """Return CPUs in the kernel's list format: [0, 1, 2, 8] is "0-2,8"."""
     parts: list[tuple[int, int]] = []
     for cpu in sorted(set(cpus)):
         if parts and parts[-1][1] == cpu - 1:
@@ -122,9 +130,14 @@ def make_fact(name: str, value: FactValue, source: str, limit: int = LIST_LIMIT)
 
 
 class Files:
-    """A snapshot's files, found by path or by pattern. Every text it returns is clean."""
+    """A snapshot's files, found by path or by pattern. Every text it returns is clean.
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    `probe`: what the probe knows besides the files.
+    """
+
+    def __init__(self, snapshot: Snapshot, probe: ProbeFacts = NO_PROBE_FACTS) -> None:
+        self.snapshot = snapshot
+        self.probe = probe
         self._files = snapshot.files
         self._paths = sorted(snapshot.files)
 
@@ -174,42 +187,15 @@ class Files:
             path = self._paths[position]
             if not path.startswith(prefix):
                 return
-            found = regex.fullmatch(path)
-            if found is not None and self.content(path) is not None:
-                yield found.groups(), path
+            match = regex.fullmatch(path)
+            if match is not None and self.content(path) is not None:
+                yield match.groups(), path
 
     def by_cpu(self, suffix: str) -> dict[int, str]:
-        """Texts of /sys/devices/system/cpu/cpuN/`suffix`, by CPU."""
+        """Texts of the file `suffix` of each CPU, by CPU."""
         values = {}
-        for (cpu_text, *_), path in self.match(f"/sys/devices/system/cpu/cpu*/{suffix}"):
-            cpu, text = integer(cpu_text), self.text(path)
-            if cpu is not None and 0 <= cpu < CPU_LIMIT and text is not None:
+        for (cpu_text, *_), path in self.match(f"{CPUS}/cpu*/{suffix}"):
+            cpu, text = cpu_number(cpu_text), self.text(path)
+            if cpu is not None and text is not None:
                 values[cpu] = text
         return values
-
-
-def file_fact(
-    files: Files,
-    name: str,
-    path: str,
-    parse: Callable[[str], FactValue] = lambda text: text,
-) -> list[Fact]:
-    """Return the fact that one file holds; see the module's rule for what is absent or closed."""
-    content = files.content(path)
-    if content is None:
-        return []
-    if content.error is not None:
-        return [make_fact(name, None, f"{path}: not readable ({content.error})")]
-    value = parse(files.text(path, 4096) or "")
-    return [make_fact(name, value, path if value is not None else f"{path}: not understood")]
-
-
-def cpu_fact(files: Files, name: str, suffix: str) -> list[Fact]:
-    """Return the fact that a file of every CPU holds, grouped by value."""
-    source = f"/sys/devices/system/cpu/cpu*/{suffix}"
-    values = files.by_cpu(suffix)
-    if values:
-        return [make_fact(name, by_value(values), source)]
-    for _, path in files.match(source):
-        return [make_fact(name, None, f"{path}: not readable ({files.closed(path)})")]
-    return []

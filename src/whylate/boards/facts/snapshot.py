@@ -9,7 +9,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class FileRequest:
-    """Ask for every path on the board that matches a glob(7) pattern.
+    """A request for every path on the board that matches a glob(7) pattern.
 
     kind "read": the first `limit` bytes of the file from `offset`; "link": the target of a
     symbolic link; "list": the names in a directory, separated by NUL bytes, without "." and "..";
@@ -42,7 +42,7 @@ class FileContent:
 class Snapshot:
     """All answers of one moment, by path. Paths and bytes are the board's: not to be trusted.
 
-    One path asked for in two ways would collide: WANTED never does that.
+    WANTED never requests one path in two ways, which would collide here.
     """
 
     files: Mapping[str, FileContent]
@@ -52,9 +52,8 @@ class Snapshot:
 class CpuCounts:
     """What a CPU's counters counted, in user mode, over a chain of `chain` instructions.
 
-    `instructions` has those of the loop round the chain too. An error is an errno's name, and the
-    count is then worth nothing: "ENOENT" where there is no such counter, "EBUSY" where others
-    held it.
+    `instructions` includes the loop around the chain. An error is an errno's name, and the count is
+    then invalid: "ENOENT" without such a counter, "EBUSY" where others held it.
     """
 
     chain: int
@@ -66,7 +65,7 @@ class CpuCounts:
 
 @dataclass(frozen=True)
 class CpuFrequency:
-    """The frequency at which one CPU really ran, as the probe timed it, in Hz, and its counters."""
+    """The frequency at which one CPU ran, as the probe timed it, in Hz, and its counters."""
 
     cpu: int
     hz: int
@@ -77,7 +76,7 @@ class CpuFrequency:
 class ProbeFacts:
     """What the probe knows of its board by system calls and by measuring, not from files.
 
-    None stands for what could not be had. `arch` is the probe's own ("x86_64", "aarch64", "arm",
+    None: not available. `arch` is the probe's own ("x86_64", "aarch64", "arm",
     "riscv64"). `capabilities` is the effective set as the bit mask of capget(2).
     The rlimits are soft limits; RLIM_INFINITY comes as -1.
     """
@@ -96,3 +95,6 @@ class ProbeFacts:
     clock_resolution_ns: int | None = None
     clock_read_ns: int | None = None
     cpu_frequencies: tuple[CpuFrequency, ...] = field(default=())
+
+
+NO_PROBE_FACTS = ProbeFacts("", "", "", "", "", "", pointer_bits=0)

@@ -1,8 +1,8 @@
 """Clocks while the kernel boots: clock sources and when they took over, TSC, HPET, ARM timers.
 
 Lines: Linux, kernel/time/clocksource.c, kernel/time/sched_clock.c, arch/x86/kernel/tsc.c,
-drivers/char/hpet.c, drivers/clocksource/arm_arch_timer.c; older kernels say some of them without
-the prefix.
+drivers/char/hpet.c, drivers/clocksource/arm_arch_timer.c; older kernels print some of them
+without the prefix.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from whylate.boards.facts.bootlog.log import BootLog, LogLine
+from whylate.boards.facts.bootlog.log import BootLog, Derived, EveryLine, FirstLine, Row
 from whylate.recording.manifest import Fact
 
 _SWITCH = re.compile(r"(?:clocksource: )?Switch(?:ed|ing) to clocksource ([\w.:-]{1,32})")
@@ -45,76 +45,61 @@ _ARCH_TIMER = re.compile(
 )
 
 
-def boot_clock_facts(log: BootLog) -> list[Fact]:
-    """Clock sources as they came and took over, the TSC's calibration, and the timers found."""
-    return [*_switches(log), *_sources(log), *_tsc(log), *_timers(log)]
+def _calibration_window(log: BootLog) -> Iterator[Fact]:
+    """How long another clock source was used until the TSC was calibrated.
 
-
-def _at(line: LogLine) -> str:
-    return "" if line.time_s is None else f" at {line.time_s:.6f} s"
-
-
-def _switches(log: BootLog) -> Iterator[Fact]:
-    switches = [(match[1], line) for match, line in log.all(_SWITCH)]
-    if not switches:
-        return
-    texts = [f"{name}{_at(line)}" for name, line in switches]
-    yield log.fact("clock_source_switches", texts, *(line for _, line in switches[:4]))
-    yield from _calibration_window(log, switches)
-
-
-def _calibration_window(log: BootLog, switches: list[tuple[str, LogLine]]) -> Iterator[Fact]:
-    """How long another clock source stood in until the TSC was calibrated and took over.
-
-    In that time all CPUs read the stand-in, which may be the one HPET.
+    In that time all CPUs read the substitute, which may be the only HPET.
     """
-    for (interim, began), (name, ended) in pairwise(switches):
-        if name == "tsc" and began.time_s is not None and ended.time_s is not None:
-            seconds = round(ended.time_s - began.time_s, 6)
-            yield log.fact("tsc_calibration_window_s", seconds, began, ended)
-            yield log.fact("tsc_calibration_stand_in", interim, began, ended)
+    switches = [(match[1], line) for match, line in log.all(_SWITCH)]
+    for (substitute, start), (name, end) in pairwise(switches):
+        if name == "tsc" and start.time_s is not None and end.time_s is not None:
+            seconds = round(end.time_s - start.time_s, 6)
+            yield log.fact("tsc_calibration_window_s", seconds, start, end)
+            yield log.fact("tsc_calibration_stand_in", substitute, start, end)
             return
 
 
-def _sources(log: BootLog) -> Iterator[Fact]:
-    found: dict[str, tuple[str, LogLine]] = {}
-    for match, line in log.all(_SOURCE):
+def _registered(log: BootLog) -> Iterator[Fact]:
+    sources = {match[1]: (match, line) for match, line in reversed(list(log.all(_SOURCE)))}
+    if not sources:
+        return
+    texts = []
+    for match, _ in reversed(sources.values()):
         text = f"{match[1]}: {int(match[2], 16).bit_length()} bits"
-        if match[3] is not None:
-            text += f", idle at most {int(match[3]) / 1e9:.1f} s"
-        found.setdefault(match[1], (text, line))
-    if found:
-        lines = [line for _, line in found.values()]
-        yield log.fact("clock_sources_registered", [text for text, _ in found.values()], *lines[:4])
-    if (sched := log.first(_SCHED_CLOCK)) is not None:
-        yield log.fact("sched_clock_bits", int(sched[0][1]), sched[1])
-        yield log.fact("sched_clock_resolution_ns", int(sched[0][2]), sched[1])
-    said = list(log.all(_WATCHDOG))
-    if said:
-        texts = [f"{line.text.removeprefix('clocksource: ')}{_at(line)}" for _, line in said]
-        yield log.fact("clock_source_watchdog", texts, said[0][1])
+        idle = "" if match[3] is None else f", idle at most {int(match[3]) / 1e9:.1f} s"
+        texts.append(text + idle)
+    lines = [line for _, line in reversed(sources.values())]
+    yield log.fact("clock_sources_registered", texts, *lines[:4])
 
 
-def _tsc(log: BootLog) -> Iterator[Fact]:
-    how = list(log.all(_TSC_HOW))
-    if how:
-        yield log.fact("tsc_calibration", [match[1] for match, _ in how], how[0][1])
-    for name, pattern in (("tsc_detected_mhz", _TSC_DETECTED), ("tsc_refined_mhz", _TSC_REFINED)):
-        if (found := log.first(pattern)) is not None:
-            yield log.fact(name, float(found[0][1]), found[1])
-    if (found := log.first(_TSC_UNSTABLE)) is not None:
-        match, line = found
+def _unstable(log: BootLog) -> Iterator[Fact]:
+    if (first := log.first(_TSC_UNSTABLE)) is not None:
+        match, line = first
         reason = next(group for group in match.groups() if group is not None)
-        yield log.fact("tsc_unstable", f"{reason}{_at(line)}", line)
+        yield log.fact("tsc_unstable", f"{reason}{line.at}", line)
 
 
-def _timers(log: BootLog) -> Iterator[Fact]:
-    if (found := log.first(_HPET)) is not None:
-        match, line = found
-        yield log.fact("hpet_mhz", float(match[3]), line)
-        yield log.fact("hpet_bits", int(match[2]), line)
-        yield log.fact("hpet_comparators", int(match[1]), line)
-    if (found := log.first(_ARCH_TIMER)) is not None:
-        match, line = found
+def _arch_timer(log: BootLog) -> Iterator[Fact]:
+    if (first := log.first(_ARCH_TIMER)) is not None:
+        match, line = first
         yield log.fact("arch_timer_mhz", float(match[2]), line)
         yield log.fact("arch_timer", f"{match[1]}, {match[3]}", line)
+
+
+CLOCKS: tuple[Row, ...] = (
+    EveryLine("clock_source_switches", _SWITCH, 4, lambda line, match: f"{match[1]}{line.at}"),
+    Derived(_calibration_window),
+    Derived(_registered),
+    FirstLine(_SCHED_CLOCK, (("sched_clock_bits", 1, int), ("sched_clock_resolution_ns", 2, int))),
+    EveryLine(
+        "clock_source_watchdog",
+        _WATCHDOG,
+        text=lambda line, _: f"{line.text.removeprefix('clocksource: ')}{line.at}",
+    ),
+    EveryLine("tsc_calibration", _TSC_HOW),
+    FirstLine(_TSC_DETECTED, (("tsc_detected_mhz", 1, float),)),
+    FirstLine(_TSC_REFINED, (("tsc_refined_mhz", 1, float),)),
+    Derived(_unstable),
+    FirstLine(_HPET, (("hpet_mhz", 3, float), ("hpet_bits", 2, int), ("hpet_comparators", 1, int))),
+    Derived(_arch_timer),
+)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from whylate.boards.facts.bootlog.log import BootLog, LogLine
+from whylate.boards.facts.bootlog.log import BootLog, Derived, EveryLine, FirstLine, LogLine, Row
 from whylate.recording.manifest import Fact, FactValue
 
 _REGISTERS = re.compile(r"(L2C-[23][12]0): CACHE_ID 0x([0-9a-f]{8}), AUX_CTRL 0x([0-9a-f]{8})")
@@ -23,8 +23,6 @@ _PREFETCH = re.compile(r"L2C-310 (I?D?) ?prefetch enabled, offset (\d{1,9}) line
 _POWER = re.compile(
     r"L2C-310 dynamic clock gating (en|dis)abled, standby mode (en|dis)abled",
 )
-_BRESP = re.compile(r"L2C-310 enabling early BRESP")
-_ZEROS = re.compile(r"L2C-310 full line of zeros enabled")
 _IPIPE = re.compile(r"L2C: I-pipe: (.*)")
 
 #: CACHE_ID: implementer in bits 31:24, part in 9:6, release in 5:0.
@@ -72,8 +70,8 @@ WRITE_ALLOCATE = {
 }
 
 
-def release(cache_id: int) -> tuple[str | None, str]:
-    """Return part and release of a CACHE_ID ("L2C-310 r3p2"), or None and why it names none."""
+def decode_cache_id(cache_id: int) -> tuple[str | None, str]:
+    """Return part and release of a CACHE_ID ("L2C-310 r3p2"), or None and the reason."""
     if cache_id >> 24 != _ARM:
         return None, f"implementer {cache_id >> 24:#04x} is not Arm: this is no such id"
     part = _PARTS.get(cache_id >> 6 & 0xF)
@@ -83,45 +81,23 @@ def release(cache_id: int) -> tuple[str | None, str]:
     return f"{part} {known or f'release {cache_id & 0x3F:#04x}'}", ""
 
 
-def fields(controller: str, aux: int) -> dict[str, FactValue]:
+def decode_aux_ctrl(controller: str, aux: int) -> dict[str, FactValue]:
     """Return the fields of an AUX_CTRL by fact name; reserved codes of the way size give None."""
     ways = aux >> 13 & 0xF
     if controller == "L2C-310":
         ways = 16 if aux >> 16 & 1 else 8
     size_code = aux >> 17 & 7
-    found: dict[str, FactValue] = {
+    fields: dict[str, FactValue] = {
         "l2_associativity": ways,
         "l2_way_size_kib": 8 << size_code if 1 <= size_code <= 6 else None,
     }
     bits = _BITS_OF_ALL | (_BITS_OF_310 if controller == "L2C-310" else {})
-    found |= {name: bool(aux >> bit & 1) for name, bit in bits.items()}
+    fields |= {name: bool(aux >> bit & 1) for name, bit in bits.items()}
     if controller != "L2C-210":
-        found["l2_write_allocate"] = WRITE_ALLOCATE[aux >> 23 & 3]
+        fields["l2_write_allocate"] = WRITE_ALLOCATE[aux >> 23 & 3]
     if controller == "L2C-310":
-        found["l2_replacement"] = "round-robin" if aux >> 25 & 1 else "pseudo-random"
-    return found
-
-
-def l2c_facts(log: BootLog) -> list[Fact]:
-    """Which controller, how large, how set up, and by whom; [] where none has spoken."""
-    facts = [*_size(log), *_registers(log)]
-    if (found := log.first(_ERRATA)) is not None:
-        facts.append(log.fact("l2_errata", found[0][1].split(), found[1]))
-    if (found := log.first(_PREFETCH)) is not None:
-        facts.append(log.fact("l2_prefetch_offset_lines", int(found[0][2]), found[1]))
-    if (found := log.first(_POWER)) is not None:
-        facts.append(log.fact("l2_clock_gating", found[0][1] == "en", found[1]))
-        facts.append(log.fact("l2_standby", found[0][2] == "en", found[1]))
-    facts += _asked_of_the_ipipe(log)
-    return facts
-
-
-def _size(log: BootLog) -> Iterator[Fact]:
-    if (found := log.first(_SIZE)) is not None:
-        match, line = found
-        yield log.fact("l2_controller", match[1], line)
-        yield log.fact("l2_ways", int(match[2]), line)
-        yield log.fact("l2_size_kib", int(match[3]), line)
+        fields["l2_replacement"] = "round-robin" if aux >> 25 & 1 else "pseudo-random"
+    return fields
 
 
 def _registers(log: BootLog) -> Iterator[Fact]:
@@ -129,13 +105,13 @@ def _registers(log: BootLog) -> Iterator[Fact]:
     controller = now[0][1] if now is not None else "L2C-310"
     if now is not None:
         match, line = now
-        name, why = release(int(match[2], 16))
+        name, reason = decode_cache_id(int(match[2], 16))
         yield log.fact("l2_cache_id", f"0x{match[2]}", line)
-        yield log.fact("l2_revision", name, line, note=why)
+        yield log.fact("l2_revision", name, line, note=reason)
         yield log.fact("l2_aux_ctrl", f"0x{match[3]}", line)
-        for field, value in fields(controller, int(match[3], 16)).items():
-            why = "" if value is not None else "a reserved code"
-            yield log.fact(field, value, line, note=why)
+        for field, value in decode_aux_ctrl(controller, int(match[3], 16)).items():
+            reason = "" if value is not None else "a reserved code"
+            yield log.fact(field, value, line, note=reason)
     if modified is not None:
         match, line = modified
         yield log.fact("l2_aux_ctrl_before", f"0x{match[1]}", line)
@@ -150,26 +126,35 @@ def _changes(
     modified: tuple[re.Match[str], LogLine],
     now: tuple[re.Match[str], LogLine],
 ) -> Iterator[Fact]:
-    """Say what booting did to AUX_CTRL, and what was asked of it in vain."""
-    before = fields(controller, int(modified[0][1], 16))
-    asked = fields(controller, int(modified[0][2], 16))
-    after = fields(controller, int(now[0][3], 16))
+    """Yield what booting changed in AUX_CTRL, and what was requested without effect."""
+    before = decode_aux_ctrl(controller, int(modified[0][1], 16))
+    requested = decode_aux_ctrl(controller, int(modified[0][2], 16))
+    after = decode_aux_ctrl(controller, int(now[0][3], 16))
     changed = [
         f"{name}: {before[name]} -> {value}"
         for name, value in after.items()
         if value != before[name]
     ]
-    in_vain = [
-        f"{name}: {value}" for name, value in asked.items() if before[name] != value != after[name]
+    ignored = [
+        f"{name}: {value}"
+        for name, value in requested.items()
+        if before[name] != value != after[name]
     ]
     yield log.fact("l2_aux_ctrl_changes", changed, modified[1], now[1])
-    if in_vain:
-        yield log.fact("l2_aux_ctrl_not_taken", in_vain, modified[1], now[1])
+    if ignored:
+        yield log.fact("l2_aux_ctrl_not_taken", ignored, modified[1], now[1])
 
 
-def _asked_of_the_ipipe(log: BootLog) -> Iterator[Fact]:
-    """Say what the I-pipe patch was asked for, and what it made of that."""
-    said = list(log.all(_IPIPE))
-    if said:
-        texts = [match[1] for match, _ in said]
-        yield log.fact("l2_write_allocate_asked", texts, said[0][1])
+def _enabled(text: str) -> bool:
+    return text == "en"
+
+
+L2C: tuple[Row, ...] = (
+    FirstLine(_SIZE, (("l2_controller", 1, str), ("l2_ways", 2, int), ("l2_size_kib", 3, int))),
+    Derived(_registers),
+    FirstLine(_ERRATA, (("l2_errata", 1, str.split),)),
+    FirstLine(_PREFETCH, (("l2_prefetch_offset_lines", 2, int),)),
+    FirstLine(_POWER, (("l2_clock_gating", 1, _enabled), ("l2_standby", 2, _enabled))),
+    # What the I-pipe patch was configured for, and what it made of that.
+    EveryLine("l2_write_allocate_asked", _IPIPE),
+)

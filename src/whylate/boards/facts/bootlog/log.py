@@ -1,25 +1,26 @@
-"""A kernel log as lines with their times, from the last boot in it on.
+"""A kernel log as lines with their times, from its last boot on, and rows for tables of facts.
 
-Two shapes come in: what syslog(2) gives ("<6>[    0.000000] text") and what a console shows (the
-same without the level, after the boot loader's own words, and perhaps boot upon boot).
+Two formats come in: that of syslog(2) ("<6>[    0.000000] text") and that of a console (the same
+without the level, after the boot loader's output, and perhaps with several boots).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from whylate.boards.facts.reading import LIST_LIMIT, clean, make_fact
 from whylate.recording.manifest import Fact, FactValue
 
-#: Lines of one boot that are looked at, and characters of each. A PC of many CPUs says some
+#: Lines of one boot that are examined, and characters of each. A PC with many CPUs prints some
 #: 3,000 lines until its init starts.
 LINE_LIMIT = 16_384
 LENGTH_LIMIT = 2048
 
-# Level, time, and with CONFIG_PRINTK_CALLER the thread or CPU that spoke. Logs out of mails have
-# no-break spaces.
+# Level, time, and with CONFIG_PRINTK_CALLER the thread or CPU that printed. Logs copied from mails
+# have no-break spaces.
 _BLANKS = r"[\s\xa0]{0,80}"
 _LINE = re.compile(
     rf"{_BLANKS}(?:<\d{{1,4}}>)?"
@@ -29,16 +30,21 @@ _LINE = re.compile(
 )
 _BANNER = re.compile(r"Linux version \d")
 _FIRST_WORD = "Booting Linux on "
-#: The banner comes at the very start; a later one is /proc/version read aloud.
+#: The banner comes at the very start; a later one is /proc/version, printed again.
 _BANNER_BEFORE_S = 5.0
 
 
 @dataclass(frozen=True)
 class LogLine:
-    """One line: seconds since boot where the kernel says them, its text, and how to show it."""
+    """One line: seconds since boot where the kernel prints them, and its text."""
 
     time_s: float | None
     text: str
+
+    @property
+    def at(self) -> str:
+        """The time, to follow a text; "" where the kernel prints none."""
+        return "" if self.time_s is None else f" at {self.time_s:.6f} s"
 
     @property
     def shown(self) -> str:
@@ -53,11 +59,11 @@ class BootLog:
 
     lines: Sequence[LogLine]
     source: str
-    #: The kernel's first words are there: nothing has been lost before what follows.
+    #: The kernel's first lines are there: nothing was lost before the rest.
     has_start: bool
 
     def all(self, pattern: re.Pattern[str]) -> Iterator[tuple[re.Match[str], LogLine]]:
-        """Every line whose beginning matches, in order."""
+        """Yield every line whose beginning matches, in order."""
         for line in self.lines:
             match = pattern.match(line.text)
             if match is not None:
@@ -73,7 +79,7 @@ class BootLog:
         """Return a fact whose source is the line, or the lines, that it was read from."""
         shown = " / ".join(line.shown for line in lines)
         note = f" ({note})" if note else ""
-        # What was not understood has to keep its note, whatever the length of the line.
+        # A note is kept, whatever the length of the line.
         return make_fact(name, value, f"{clean(f'{self.source}: {shown}', 300)}{note}", limit)
 
 
@@ -85,9 +91,9 @@ def parse(lines: Iterable[str], source: str) -> BootLog:
     for raw in lines:
         line = _line(raw)
         if _begins_a_boot(line, timed):
-            # Some architectures say one line before the banner.
-            said = previous is not None and previous.text.startswith(_FIRST_WORD)
-            kept = [previous] if previous is not None and said else []
+            # Some architectures print one line before the banner.
+            first = previous is not None and previous.text.startswith(_FIRST_WORD)
+            kept = [previous] if previous is not None and first else []
             has_start, timed = True, line.time_s is not None
         timed = timed or line.time_s is not None
         if len(kept) < LINE_LIMIT:
@@ -108,3 +114,55 @@ def _begins_a_boot(line: LogLine, timed: bool) -> bool:
     if _BANNER.match(line.text) is None:
         return False
     return not timed if line.time_s is None else line.time_s < _BANNER_BEFORE_S
+
+
+class Row(Protocol):
+    """One row of a table of facts."""
+
+    def facts(self, log: BootLog) -> Iterable[Fact]:
+        """Return the facts, [] where no line matches."""
+
+
+@dataclass(frozen=True)
+class FirstLine:
+    """Facts of the first line that matches: of each the name, the group and the group's parser."""
+
+    pattern: re.Pattern[str]
+    fields: tuple[tuple[str, int, Callable[[str], FactValue]], ...]
+
+    def facts(self, log: BootLog) -> Iterator[Fact]:
+        """Yield a fact for each group that took part in the match."""
+        if (first := log.first(self.pattern)) is not None:
+            match, line = first
+            for name, group, parse in self.fields:
+                if match[group] is not None:
+                    yield log.fact(name, parse(match[group]), line)
+
+
+@dataclass(frozen=True)
+class EveryLine:
+    """The fact that lists a text of every line that matches, its first group by default.
+
+    `sources`: how many of the lines are shown as source.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    sources: int = 1
+    text: Callable[[LogLine, re.Match[str]], str] | None = None
+    unique: bool = False
+
+    def facts(self, log: BootLog) -> Iterator[Fact]:
+        """Yield the fact."""
+        if matches := list(log.all(self.pattern)):
+            text = self.text or (lambda _, match: str(match[1]))
+            texts = [text(line, match) for match, line in matches]
+            texts = list(dict.fromkeys(texts)) if self.unique else texts
+            yield log.fact(self.name, texts, *(line for _, line in matches[: self.sources]))
+
+
+@dataclass(frozen=True)
+class Derived:
+    """Facts that a function makes of the log."""
+
+    facts: Callable[[BootLog], Iterable[Fact]]

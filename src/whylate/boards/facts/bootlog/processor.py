@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from whylate.boards.facts.bootlog.log import BootLog
+from whylate.boards.facts.bootlog.log import BootLog, Derived, EveryLine, FirstLine, Row
 from whylate.recording.manifest import Fact
 
 _DETECTED = re.compile(r"CPU features: (?:detected|emulated): (.{1,200})")
@@ -35,84 +35,66 @@ _IDLE = re.compile(r"cpuidle: using governor ([\w-]{1,32})")
 _SOC = re.compile(r"CPU identified as (.{1,80})")
 _POLICY = re.compile(r"Memory policy: (.{1,80})")
 
-#: A word of a weakness of the hardware, as opposed to a feature of it.
+#: A word that marks a weakness of the hardware, as opposed to a feature.
 _WEAKNESS = re.compile(r"errat(?:um|a)\b|spectre|meltdown|workaround|\bSSB|\bKPTI\b", re.IGNORECASE)
 
-#: ASIDs have 8 or 16 bits; with the kernel unmapped in user space a process takes two.
+#: ASIDs have 8 or 16 bits; with the kernel unmapped in user space a process uses two.
 _ASID_BITS = {1 << 16: 16, 1 << 15: 16, 1 << 8: 8, 1 << 7: 8}
 
 
-def boot_processor_facts(log: BootLog) -> list[Fact]:
-    """Errata and features found, ASIDs, interrupt controller, counters, frequency drivers."""
-    return [
-        *_features(log),
-        *_address_spaces(log),
-        *_gic(log),
-        *_counters(log),
-        *_power(log),
-    ]
-
-
 def _features(log: BootLog) -> Iterator[Fact]:
-    detected = list(log.all(_DETECTED))
-    weak = [(match[1], line) for match, line in detected if _WEAKNESS.search(match[1])]
+    detected = [(match[1], line) for match, line in log.all(_DETECTED)]
+    weak = [(name, line) for name, line in detected if _WEAKNESS.search(name)]
     weak += [(match[1], line) for match, line in log.all(_SPECTRE_32)]
-    if weak:
-        names = list(dict.fromkeys(name for name, _ in weak))
-        yield log.fact("cpu_errata_detected", names, *(line for _, line in weak[:3]))
-    able = [(match[1], line) for match, line in detected if not _WEAKNESS.search(match[1])]
-    if able:
-        names = list(dict.fromkeys(name for name, _ in able))
-        yield log.fact("cpu_features_detected", names, able[0][1])
-    patched = list(log.all(_ALTERNATIVES))
-    if patched:
-        texts = list(dict.fromkeys(match[1] for match, _ in patched))
-        yield log.fact("alternatives", texts, patched[0][1])
-    if (found := log.first(_SOC)) is not None:
-        yield log.fact("soc", found[0][1], found[1])
+    able = [(name, line) for name, line in detected if not _WEAKNESS.search(name)]
+    for fact, matches, sources in (
+        ("cpu_errata_detected", weak, 3),
+        ("cpu_features_detected", able, 1),
+    ):
+        if matches:
+            names = list(dict.fromkeys(name for name, _ in matches))
+            yield log.fact(fact, names, *(line for _, line in matches[:sources]))
 
 
 def _address_spaces(log: BootLog) -> Iterator[Fact]:
-    if (found := log.first(_ASIDS)) is not None:
-        entries = int(found[0][1])
+    if (first := log.first(_ASIDS)) is not None:
+        entries = int(first[0][1])
         bits = _ASID_BITS.get(entries)
-        yield log.fact("asid_entries", entries, found[1])
-        why = "" if bits is not None else "no known number of bits has so many"
-        yield log.fact("asid_bits", bits, found[1], note=why)
-    if (found := log.first(_POLICY)) is not None:
-        yield log.fact("memory_policy", found[0][1], found[1])
+        yield log.fact("asid_entries", entries, first[1])
+        note = "" if bits is not None else "no known number of bits has that many"
+        yield log.fact("asid_bits", bits, first[1], note=note)
 
 
 def _gic(log: BootLog) -> Iterator[Fact]:
-    found = list(log.all(_GIC))
-    # A line that names the version says more than one that does not.
-    named = next((one for one in found if one[0][1] != "GIC"), next(iter(found), None))
-    if named is not None:
-        match, line = named
+    matches = list(log.all(_GIC))
+    # A line that names the version has more information than one that does not.
+    for match, line in sorted(matches, key=lambda m: m[0][1] == "GIC")[:1]:
         text = f"{match[1]}, version not said" if match[1] == "GIC" else match[1]
         yield log.fact("gic", text, line)
 
 
 def _counters(log: BootLog) -> Iterator[Fact]:
-    if (found := log.first(_ARM_PMU)) is not None:
-        match, line = found
+    if (first := log.first(_ARM_PMU)) is not None:
+        match, line = first
         yield log.fact("pmu_driver", match[1], line)
         yield log.fact("pmu_counters", int(match[2]), line)
-    elif (found := log.first(_X86_PMU)) is not None:
-        yield log.fact("pmu_driver", found[0][1], found[1])
-        if (found := log.first(_X86_COUNTERS)) is not None:
-            yield log.fact("pmu_counters", int(found[0][1]), found[1])
-    trouble = list(log.all(_ARM_PMU_TROUBLE))
-    if trouble:
-        yield log.fact("pmu_trouble", [match[1] for match, _ in trouble], trouble[0][1])
+    elif (first := log.first(_X86_PMU)) is not None:
+        yield log.fact("pmu_driver", first[0][1], first[1])
+        if (first := log.first(_X86_COUNTERS)) is not None:
+            yield log.fact("pmu_counters", int(first[0][1]), first[1])
 
 
-def _power(log: BootLog) -> Iterator[Fact]:
-    said = list(dict.fromkeys(line.text for _, line in log.all(_FREQUENCY)))
-    if said:
-        first = log.first(_FREQUENCY)
-        yield log.fact("cpu_frequency_drivers_said", said, *([first[1]] if first else []))
-    governors = list(log.all(_IDLE))
-    if governors:
-        names = [match[1] for match, _ in governors]
-        yield log.fact("idle_governors_registered", names, *(line for _, line in governors[:3]))
+PROCESSOR: tuple[Row, ...] = (
+    Derived(_features),
+    EveryLine("alternatives", _ALTERNATIVES, unique=True),
+    FirstLine(_SOC, (("soc", 1, str),)),
+    Derived(_address_spaces),
+    FirstLine(_POLICY, (("memory_policy", 1, str),)),
+    Derived(_gic),
+    Derived(_counters),
+    EveryLine("pmu_trouble", _ARM_PMU_TROUBLE),
+    EveryLine(
+        "cpu_frequency_drivers_said", _FREQUENCY, text=lambda line, _: line.text, unique=True
+    ),
+    EveryLine("idle_governors_registered", _IDLE, 3),
+)
