@@ -184,7 +184,7 @@ class Held:
 def test_a_place_that_cannot_be_given_back_keeps_no_other_one(tmp_path: Path, bad: int) -> None:
     path = environment(tmp_path, board7=target(resources=[PORT], drivers=[POWER]))
     source = EnvironmentSource(path, "board7")
-    source._lock.take()
+    source._lock.acquire()
     leases = [Held(), Held()]
     leases[bad] = Held("the coordinator is stubborn")
     source._leases = list(leases)  # type: ignore[arg-type]

@@ -121,7 +121,7 @@ def run_with(
         board.close()
     collected = CollectedFiles()
     for message in messages:
-        collected.take(message)
+        collected.receive(message)
     files = {path: found.data for path, found in collected.files.items()}
     events = {log.fault.name: log.events for log in logs(placed, files)}
     return _seen(messages, events, files, console)

@@ -1,4 +1,4 @@
-"""What a board is to the rest of whylate: power, a console, files, commands and a probe."""
+"""The interface of a board: power, a console, files, commands and a probe."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from whylate.lab.description import VirtualBoard
 from whylate.probe.binaries import ProbeBinary
 from whylate.probe.client import Stream
 
-#: Told what happens now ("copying the probe to board7"), for whoever waits.
+#: Shows a line of progress to the user ("copying the probe to board7").
 Tell = Callable[[str], None]
 
 
 def tell_nobody(text: str) -> None:
-    """Keep silent: for whoever has nobody to tell."""
+    """Show nothing."""
 
 
 #: Path on the board, content, mode.
@@ -28,17 +28,17 @@ class BoardError(Exception):
 
 
 class BoardBusyError(BoardError):
-    """Somebody else has the board; the text names them."""
+    """Somebody else holds the board; the text names them."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A command that came to its end on a board."""
+    """A command that has ended on a board."""
 
-    #: As a shell gives it: 128 + n for a command that signal n ended.
+    #: As a shell reports it: 128 + n for a command that signal n ended.
     status: int
     output: bytes
-    #: Empty where the way to the board has one stream for both.
+    #: Empty where the connection has one stream for both.
     error: bytes = b""
 
 
@@ -48,11 +48,11 @@ class StartedProbe:
 
     stream: Stream
     binary: ProbeBinary
-    #: The probe ends when it hears nothing for so long; 0 where it sees that we are gone.
+    #: The probe ends after this much silence; 0 where it sees the connection end.
     keepalive_s: float = 0.0
-    #: What whoever reads the results should know of how it was started; empty: nothing.
+    #: A caveat about how it was started, for the reader of the results; empty: none.
     warning: str = ""
-    #: Of a virtual board in real time: the CPUs of this machine, on which its own take turns.
+    #: Of a virtual board in real time: the CPUs of this machine that emulate its own.
     host_cpus: int | None = None
 
 
@@ -60,17 +60,17 @@ class Power(Protocol):
     """A board's supply."""
 
     def on(self) -> None:
-        """Switch it on; on already is no error. Raises BoardError."""
+        """Switch it on; no error if it is on already. Raises BoardError."""
 
     def off(self) -> None:
-        """Cut it off, whatever the board does; off already is no error. Raises BoardError."""
+        """Cut it, whatever the board does; no error if it is off already. Raises BoardError."""
 
     def is_on(self) -> bool | None:
-        """Whether it is on; None where the supply cannot tell. Raises BoardError."""
+        """Return whether it is on; None where the supply does not report it. Raises BoardError."""
 
 
 class Console(Protocol):
-    """A board's serial console. Somebody drains it always, so that the board never waits."""
+    """A board's serial console. It is always drained, so that the board never waits."""
 
     @property
     def log(self) -> Path:
@@ -99,25 +99,25 @@ class Board(Protocol):
         """Its serial console, where we have it. Only while it is held."""
 
     def hold(self, tell: Tell) -> None:
-        """Take the board for us alone; nothing is switched on yet.
+        """Take exclusive hold of the board; nothing is switched on yet.
 
-        Raises BoardBusyError with the name of whoever has it, and BoardError.
+        Raises BoardBusyError with the holder's name, and BoardError.
         """
 
     def boot(self, tell: Tell) -> None:
-        """Switch it on where it is off and we can, and wait until it takes commands.
+        """Switch it on where it is off and has a supply, and wait until it takes commands.
 
-        Raises BoardError, also where it does not come up in its time.
+        Raises BoardError, also after a timeout.
         """
 
     def stay_on(self) -> None:
         """Leave it switched on when it is closed, and when this process ends; before boot()."""
 
     def close(self) -> None:
-        """Leave it as it was found, switched off if it was off, and let others have it."""
+        """Restore its state, switched off if it was off, and release it."""
 
     def start_probe(self, tell: Tell) -> StartedProbe:
-        """Start the probe that fits, bringing it there first where need be; raises BoardError."""
+        """Start the probe for its architecture, uploading it if needed; raises BoardError."""
 
     def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
         """Write a file on the board whole or not at all; raises BoardError."""
@@ -125,7 +125,7 @@ class Board(Protocol):
     def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
         """Run a command to its end with `data` as its input; raises BoardError.
 
-        Also where it takes longer than `timeout_s`: it is then ended, as far as we can.
+        Also where it takes longer than `timeout_s`: it is then ended, as far as possible.
         """
 
     def stream(self, argv: Sequence[str]) -> Stream:
@@ -136,7 +136,7 @@ class Board(Protocol):
 
 
 class PlannedBoard(Board, Protocol):
-    """A virtual board, which can carry a plan out in virtual time with nobody to talk to."""
+    """A virtual board, which can carry out a plan in virtual time without a host."""
 
     @property
     def cpus(self) -> int:
@@ -153,7 +153,7 @@ class PlannedBoard(Board, Protocol):
     def carry_out(
         self, plan: bytes, seed: int, tell: Tell, files: Sequence[ImageFile] = ()
     ) -> StartedProbe:
-        """Boot with a plan for the probe; the stream is what it says. Raises BoardError.
+        """Boot with a plan for the probe; the stream is its output. Raises BoardError.
 
         files: added to the image for this boot.
 

@@ -25,39 +25,39 @@ METHODS = {
     "list": ReadMethod.LIST,
     "kernel log": ReadMethod.KERNEL_LOG,
 }
-#: All that a board may make us keep, whatever it answers.
+#: Bounds on what is kept of a board's answers.
 MAX_BYTES = 32 << 20
 MAX_FILES = 20_000
 UNLIMITED = (1 << 64) - 1
 
 
 def read_files(client: Client, requests: Sequence[FileRequest]) -> Snapshot:
-    """Read what is asked for; raises ProbeError.
+    """Read the requested files; raises ProbeError.
 
-    Of a board that answers more than MAX_BYTES or MAX_FILES the rest is not kept.
+    Anything beyond MAX_BYTES or MAX_FILES is dropped.
     """
     commands = read_commands(requests)
     collected = CollectedFiles()
     if commands:
-        client.call_all(commands, collected.take)
+        client.call_all(commands, collected.receive)
     return Snapshot(collected.files)
 
 
 def read_commands(requests: Sequence[FileRequest]) -> list[Read]:
-    """Return what to say to the probe for these requests."""
-    return [Read(METHODS[one.kind], one.limit, one.offset, one.pattern) for one in requests]
+    """Return the probe's commands for these requests."""
+    return [Read(METHODS[r.kind], r.limit, r.offset, r.pattern) for r in requests]
 
 
 @dataclass
 class CollectedFiles:
-    """Pieces of files as they come, put together within the bounds."""
+    """Assembles files from their pieces, within the bounds."""
 
     files: dict[str, FileContent] = field(default_factory=dict)
     _parts: dict[str, list[bytes]] = field(default_factory=dict)
     _bytes: int = 0
 
-    def take(self, message: messages.Message) -> None:
-        """Keep a piece of a file."""
+    def receive(self, message: messages.Message) -> None:
+        """Add a piece of a file; other messages are ignored."""
         if not isinstance(message, messages.File):
             return
         self._bytes += len(message.data) + len(message.path)
@@ -77,7 +77,7 @@ def _errno_name(error: int) -> str | None:
 
 
 def measure_frequencies(client: Client, cpus: Iterable[int]) -> tuple[CpuFrequency, ...]:
-    """Let the probe time every CPU and read its counters; those it could not run on are left out.
+    """Let the probe time every CPU and read its counters, except CPUs that it cannot run on.
 
     Raises ProbeError.
     """
@@ -85,7 +85,7 @@ def measure_frequencies(client: Client, cpus: Iterable[int]) -> tuple[CpuFrequen
 
 
 def frequencies(answers: Sequence[messages.Message]) -> tuple[CpuFrequency, ...]:
-    """Return what the answers to a frequency command say."""
+    """Return the frequencies in the answers to a frequency command."""
     counts = {m.cpu: _counts(m) for m in answers if isinstance(m, messages.CpuCounts)}
     return tuple(
         CpuFrequency(m.cpu, m.hz, counts.get(m.cpu))
@@ -105,7 +105,7 @@ def _counts(answer: messages.CpuCounts) -> CpuCounts:
 
 
 def probe_facts(welcome: Welcome, frequencies: tuple[CpuFrequency, ...]) -> ProbeFacts:
-    """Return what the probe said of itself and its board."""
+    """Return what the probe reports of itself and its board."""
     return ProbeFacts(
         sysname=welcome.sysname,
         nodename=welcome.nodename,

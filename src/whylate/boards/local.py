@@ -21,23 +21,23 @@ from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
 
 
 class LocalBoard:
-    """This machine as a board: always on, its console not ours."""
+    """This machine as a board: always on, without a console."""
 
     name = "local"
     power = None
     console = None
 
     def hold(self, tell: Tell) -> None:
-        """Nobody else is kept from the machine we run on."""
+        """Do nothing: this machine is not locked."""
 
     def boot(self, tell: Tell) -> None:
-        """Do nothing: we run on it."""
+        """Do nothing: it is on."""
 
     def stay_on(self) -> None:
-        """Do nothing: its supply is not ours."""
+        """Do nothing: it has no supply that can be switched."""
 
     def close(self) -> None:
-        """Nothing was switched."""
+        """Do nothing: nothing was switched."""
 
     @cached_property
     def binary(self) -> ProbeBinary:

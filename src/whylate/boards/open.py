@@ -13,24 +13,24 @@ from whylate.lab.description import names
 
 @dataclass(frozen=True)
 class BoardOptions:
-    """What a user may say about a board besides its name."""
+    """Options of a board besides its name."""
 
-    #: CPUs of a virtual board; None: as many as its description says.
+    #: CPUs of a virtual board; None: as in its description.
     cpus: int | None = None
     #: Words for the kernel's command line of a virtual board.
     kernel_args: tuple[str, ...] = ()
     #: labgrid's environment file; None: LG_ENV, if that is set.
     environment: Path | None = None
-    #: A port of this machine that leads to a virtual board's SSH server, and the public key file
-    #: of whoever may log in there as root; both or none.
+    #: A port of this machine that is forwarded to a virtual board's SSH server, and the file with
+    #: the public key that may log in there as root; both or none.
     ssh_port: int | None = None
     ssh_key: Path | None = None
 
 
 def open_board(name: str, options: BoardOptions | None = None) -> Board:
-    """Return the board of that name, untouched as yet; raises BoardError.
+    """Return the board of that name, not yet held; raises BoardError.
 
-    `local`, `ssh://[user@]host[:port]`, a virtual board, or a target or place of labgrid's.
+    `local`, `ssh://[user@]host[:port]`, a virtual board, or a target or place of labgrid.
     """
     options = options or BoardOptions()
     if name == "local":
@@ -42,35 +42,35 @@ def open_board(name: str, options: BoardOptions | None = None) -> Board:
     if name in names():
         return _virtual(name, options)
     if _has_bench(options.environment):
-        # Imported only here: labgrid takes most of a second.
+        # Imported only here: it takes most of a second.
         from whylate.boards.labgrid.open import labgrid_board
 
         return labgrid_board(name, options.environment)
     raise BoardError(
-        f"there is no board {name[:80]!r}: there are local, ssh://[user@]host, "
+        f"unknown board {name[:80]!r}: expected one of local, ssh://[user@]host, "
         f"{', '.join(names())}, and with --env, LG_ENV or LG_COORDINATOR those of labgrid"
     )
 
 
 def all_boards(options: BoardOptions | None = None) -> list[str]:
-    """Return the names of all boards that can be measured but this machine; raises BoardError.
+    """Return the names of all boards except this machine; raises BoardError.
 
-    The virtual boards whose images are there, and labgrid's targets or places.
+    The virtual boards that have an image, and labgrid's targets or places.
     """
     from whylate.lab.description import virtual_board
     from whylate.lab.image import is_fetched
 
-    found = [name for name in names() if is_fetched(virtual_board(name))]
+    boards = [name for name in names() if is_fetched(virtual_board(name))]
     environment = options.environment if options is not None else None
     if _has_bench(environment):
         from whylate.boards.labgrid.open import bench_names
 
-        found += [name for name in bench_names(environment) if name not in found]
-    return found
+        boards += [name for name in bench_names(environment) if name not in boards]
+    return boards
 
 
 def _has_bench(environment: Path | None) -> bool:
-    """Whether somebody named a labgrid bench."""
+    """Return whether the user has named a labgrid bench."""
     return environment is not None or any(map(os.environ.get, ("LG_ENV", "LG_COORDINATOR")))
 
 

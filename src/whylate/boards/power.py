@@ -1,6 +1,6 @@
-"""Boards that hang on one supply are switched on one after the other, not all at once.
+"""Boards that share a supply are switched on one after the other.
 
-A board draws most in its first moment, and a bench's supply is sized for boards that run.
+A board draws most current at power-on, and a bench's supply is sized for boards that run.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from whylate.boards.board import BoardError
 from whylate.boards.state import state_directory
 from whylate.files import try_lock
 
-#: Between two boards that are switched on.
+#: Time between two boards that are switched on.
 SETTLE_S = 1.0
-#: Whoever holds the lock only switches one board on; longer than this means that it hangs.
+#: The lock is held to switch on one board: longer than this means that its holder hangs.
 PATIENCE_S = 120.0
-_LOOK_S = 0.05
+_POLL_S = 0.05
 
 
 class PowerSequencer:
-    """Lets one board at a time switch on, and the next one only when the supply has settled.
+    """Switches on one board at a time, and the next one when the supply has settled.
 
-    It holds for all threads of this process, and for all processes of this user on this host.
+    Across all threads of this process, and all processes of this user on this host.
     `settle_s`: from the end of one on() to the beginning of the next.
     """
 
@@ -35,7 +35,7 @@ class PowerSequencer:
         self._lock = threading.Lock()
 
     def switch_on(self, on: Callable[[], None], patience_s: float = PATIENCE_S) -> None:
-        """Call `on` when it is our turn; raises BoardError where the turn does not come."""
+        """Call `on` when it is this caller's turn; raises BoardError after patience_s."""
         deadline = time.monotonic() + patience_s
         if not self._lock.acquire(timeout=patience_s):
             raise BoardError(_stuck(patience_s))
@@ -46,7 +46,7 @@ class PowerSequencer:
                 try:
                     on()
                 finally:
-                    # Also where it failed: the relay may have closed all the same.
+                    # Also after a failure: the relay may have closed nevertheless.
                     os.pwrite(fd, f"{_now():020.6f}".encode(), 0)
             finally:
                 os.close(fd)
@@ -67,10 +67,10 @@ class PowerSequencer:
             if time.monotonic() > deadline:
                 os.close(fd)
                 raise BoardError(_stuck(patience_s))
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
 
     def _rest(self, fd: int) -> float:
-        """Return the seconds that the supply still needs."""
+        """Return the seconds that the supply still needs to settle."""
         try:
             passed = _now() - float(os.pread(fd, 20, 0))
         except ValueError:
@@ -80,7 +80,7 @@ class PowerSequencer:
 
 
 def _now() -> float:
-    """Return a time that all processes of this host share and nobody sets."""
+    """Return a time that all processes of this host share and that is never set."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -91,5 +91,5 @@ def _stuck(patience_s: float) -> str:
     )
 
 
-#: The one of this process.
+#: That of this process.
 SEQUENCER = PowerSequencer()

@@ -1,4 +1,4 @@
-"""A board taken, booted, and left again as it was found."""
+"""Boards held and booted for the duration of a context, and restored after it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TypeVar
 from whylate.boards.board import Board, Tell
 
 B = TypeVar("B", bound=Board)
-#: Has a board that is held up and running; raises BoardError.
+#: Boots a board that is held; raises BoardError.
 Boot = Callable[[Board, Tell], None]
 
 
 def boot(board: Board, tell: Tell) -> None:
-    """Boot a board as it is."""
+    """Boot a board."""
     board.boot(tell)
 
 
 @contextmanager
 def held(board: B, tell: Tell) -> Iterator[B]:
-    """Hold a board, on or off as it is, for as long as the context lasts; raises BoardError."""
+    """Hold a board during the context, without switching it; raises BoardError."""
     try:
         board.hold(tell)
         yield board
@@ -30,7 +30,7 @@ def held(board: B, tell: Tell) -> Iterator[B]:
 
 @contextmanager
 def ready(board: B, tell: Tell, boot: Boot = boot) -> Iterator[B]:
-    """Hold and boot a board for as long as the context lasts; raises BoardError."""
+    """Hold and boot a board during the context; raises BoardError."""
     with held(board, tell):
         boot(board, tell)
         yield board

@@ -1,4 +1,4 @@
-"""Where this machine keeps what it knows of boards between two commands, and who has which."""
+"""State of boards that this machine keeps between commands, and the locks on them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}")
 def state_directory(board: str) -> Path:
     """Return the directory of a board, made where it is not; raises BoardError.
 
-    Below WHYLATE_RUN, or the user's runtime directory, or one of our own in the temporary files
-    that nobody else can write.
+    Below WHYLATE_RUN, or the user's runtime directory, or a private directory among the temporary
+    files.
     """
     if not _NAME.fullmatch(board):
-        raise BoardError(f"{board[:80]!r} is not a name of a board")
+        raise BoardError(f"{board[:80]!r} is not a valid name of a board")
     named, runtime = os.environ.get("WHYLATE_RUN"), os.environ.get("XDG_RUNTIME_DIR")
     if named:
         base = Path(named)
@@ -35,8 +35,8 @@ def state_directory(board: str) -> Path:
         base = Path(tempfile.gettempdir()) / f"whylate-{os.getuid()}"
     try:
         base.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = base.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        status = base.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
             raise BoardError(f"{base} is not ours: remove it, or set WHYLATE_RUN to another place")
         directory = base / board
         directory.mkdir(mode=0o700, exist_ok=True)
@@ -46,7 +46,7 @@ def state_directory(board: str) -> Path:
 
 
 class BoardLock:
-    """Keeps a board for this process as long as it is held. The lock dies with its holder."""
+    """Holds a board for this process. The lock ends with its holder."""
 
     def __init__(self, directory: Path, board: str) -> None:
         self._path = directory / "lock"
@@ -55,11 +55,11 @@ class BoardLock:
 
     @property
     def held(self) -> bool:
-        """Whether we have the board."""
+        """Whether this process holds the board."""
         return self._fd >= 0
 
-    def take(self) -> None:
-        """Take the board; raises BoardBusyError with the name of whoever has it, and BoardError."""
+    def acquire(self) -> None:
+        """Lock the board; raises BoardBusyError with the holder's name, and BoardError."""
         if self.held:
             return
         try:
@@ -78,15 +78,15 @@ class BoardLock:
                 f"the board {self._board} is taken: {owner or 'another process'} has it"
             )
         self._fd = fd
-        # Whom others are told of. On a disk that is full the lock is ours all the same: it may be
-        # what the board to be switched off has filled.
+        # For others' error messages. The lock holds even if the disk is full: the board that is to
+        # be switched off may have filled it.
         with contextlib.suppress(OSError):
             os.ftruncate(fd, 0)
             since = time.strftime("%H:%M:%S")
             os.write(fd, f"process {os.getpid()} of user {os.getuid()}, since {since}".encode())
 
     def release(self) -> None:
-        """Let others have the board; not having it is no error."""
+        """Release the board; no error if it is not held."""
         if self.held:
             fd, self._fd = self._fd, -1
             with contextlib.suppress(OSError):
@@ -94,7 +94,7 @@ class BoardLock:
             os.close(fd)
 
     def owner(self) -> str | None:
-        """Return who has the board now, or None."""
+        """Return who holds the board now, or None."""
         try:
             fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
@@ -107,8 +107,8 @@ class BoardLock:
             os.close(fd)
 
     def __enter__(self) -> BoardLock:
-        """Take the board."""
-        self.take()
+        """Acquire it."""
+        self.acquire()
         return self
 
     def __exit__(

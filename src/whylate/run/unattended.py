@@ -337,5 +337,5 @@ def _snapshot(numbers: set[int], answers: Sequence[Message]) -> Snapshot:
     collected = CollectedFiles()
     for message in answers:
         if isinstance(message, File) and message.command in numbers:
-            collected.take(message)
+            collected.receive(message)
     return Snapshot(collected.files)

@@ -121,7 +121,7 @@ def test_a_line_that_takes_nothing_is_an_error_and_not_a_wait(
     monkeypatch.setattr("whylate.boards.console.channel.STUCK_S", 0.2)
     with console_and_board(tmp_path / "log") as (console, _):
         user = console.connect()
-        with pytest.raises(OSError, match="takes nothing"):
+        with pytest.raises(OSError, match="accepts nothing"):
             user.write(bytes(16 << 20))
         user.close()
 

@@ -344,7 +344,7 @@ def test_a_line_that_goes_is_an_error_that_says_what_came_last(one_line: Line) -
     shell = opened(one_line)
     timer = threading.Timer(0.3, one_line.console.detach)
     timer.start()
-    with pytest.raises(BoardError, match="line is gone; the last it said was"):
+    with pytest.raises(BoardError, match="line is gone; its last line is"):
         shell.run(["sleep", "100"])
     timer.join()
     shell.close()
@@ -358,7 +358,7 @@ def test_a_board_that_hangs_is_an_error_in_bounded_time(
     monkeypatch.setattr("whylate.boards.console.prompt.UNKNOWN_SILENCE_S", 0.3)
     with (
         shell_on_a_line(["sh", "-c", "echo hello; sleep 100"], tmp_path / "log") as line,
-        pytest.raises(BoardError, match="no shell in its time; the last it said was"),
+        pytest.raises(BoardError, match="no shell in time; its last line is"),
     ):
         ConsoleShell(line.console.connect()).open(2)
 

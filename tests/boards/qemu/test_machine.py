@@ -193,9 +193,9 @@ def test_a_lock_needs_no_room_on_the_disk(
     lock = BoardLock(tmp_path, "board")
     with monkeypatch.context() as patch:
         patch.setattr(os, refused, full)
-        lock.take()
+        lock.acquire()
     with pytest.raises(BoardBusyError, match="another process has it"):
-        BoardLock(tmp_path, "board").take()
+        BoardLock(tmp_path, "board").acquire()
     with monkeypatch.context() as patch:
         patch.setattr(os, refused, full)
         lock.release()
@@ -205,7 +205,7 @@ def test_a_lock_needs_no_room_on_the_disk(
 
 def test_a_lock_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(BoardError, match="lock cannot be written: No such file"):
-        BoardLock(tmp_path / "gone", "board").take()
+        BoardLock(tmp_path / "gone", "board").acquire()
 
 
 def test_a_lock_that_a_file_system_does_not_have_is_not_taken_for_another_user(
@@ -218,7 +218,7 @@ def test_a_lock_that_a_file_system_does_not_have_is_not_taken_for_another_user(
     before = len(list(DESCRIPTORS.iterdir()))
     monkeypatch.setattr(fcntl, "flock", none)
     with pytest.raises(BoardError, match="cannot be locked: No locks available") as failed:
-        BoardLock(tmp_path, "board").take()
+        BoardLock(tmp_path, "board").acquire()
     assert not isinstance(failed.value, BoardBusyError)
     assert len(list(DESCRIPTORS.iterdir())) == before
 

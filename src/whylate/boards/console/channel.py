@@ -1,4 +1,4 @@
-"""The raw bytes of a serial console, whatever carries them."""
+"""The raw bytes of a serial console over any transport."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import select
 import time
 from typing import Protocol
 
-#: How long a line may take nothing of what is written before it counts as stuck.
+#: A line that accepts nothing for this long is stuck.
 STUCK_S = 10.0
 
 
 class Channel(Protocol):
-    """Bytes of both directions. One thread reads; writing happens in another one, meanwhile."""
+    """Bytes of both directions. One thread reads while another writes."""
 
     def read(self, timeout_s: float) -> bytes:
-        """Return what has arrived, empty where nothing came in that time.
+        """Return what has arrived, empty after timeout_s.
 
         Raises EOFError or OSError once the other end is gone.
         """
 
     def write(self, data: bytes) -> None:
-        """Send all of data; raises OSError where that cannot be done in a bounded time."""
+        """Send all of data; raises OSError where that takes too long."""
 
     def close(self) -> None:
-        """Let go of the line; closed already is no error."""
+        """Close the line; no error if it is closed already."""
 
 
 class HasDescriptor(Protocol):
@@ -39,7 +39,7 @@ class HasDescriptor(Protocol):
 class DescriptorChannel:
     """A channel over a descriptor: a pty, a Unix socket, a serial port.
 
-    The descriptor belongs to the channel from now on; a file object is kept and closed with it.
+    The channel owns the descriptor, or the file object, and closes it.
     """
 
     def __init__(self, source: int | HasDescriptor) -> None:
@@ -60,7 +60,7 @@ class DescriptorChannel:
         return data
 
     def write(self, data: bytes) -> None:
-        """Send all of data; raises OSError, also after STUCK_S in which the line takes nothing."""
+        """Send all of data; raises OSError, also after STUCK_S in which nothing is accepted."""
         view = memoryview(data)
         deadline = time.monotonic() + STUCK_S
         while view:
@@ -74,7 +74,7 @@ class DescriptorChannel:
                 continue
             left = deadline - time.monotonic()
             if left <= 0 or not _ready(self._fd, select.POLLOUT, left):
-                raise TimeoutError(errno.ETIMEDOUT, "the line takes nothing")
+                raise TimeoutError(errno.ETIMEDOUT, "the line accepts nothing")
 
     def close(self) -> None:
         """Close the descriptor."""

@@ -1,4 +1,4 @@
-"""What a console said lately, for whoever waits for an answer in it."""
+"""The recent text of a console, in which an answer is awaited."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from whylate.boards.board import BoardError
 from whylate.boards.console.drain import ConsoleStream
 
-#: More than any answer; what comes before it is forgotten (the log has it).
+#: More than any answer; earlier text is dropped (the log has it).
 KEPT_BYTES = 256 << 10
 _KERNEL_LINE = re.compile(rb"(?:<\d{1,2}>)?\[ {0,10}\d{1,10}\.\d{6}\][^\n]*\n")
 _ANSI = re.compile(rb"\x1b(?:\[[0-9;?]{0,16}[A-Za-z]|[()][AB012]|[=>78])")
@@ -41,33 +41,33 @@ class Listener:
         return True
 
     def wait_until_silent(self, silence_s: float, deadline: float) -> None:
-        """Keep what comes until nothing has come for so long, or the deadline is over."""
+        """Keep what comes until there is silence for that long, or the deadline has passed."""
         while (left := deadline - time.monotonic()) > 0 and self.wait(min(silence_s, left)):
             pass
 
     def clear(self) -> None:
-        """Forget what came so far."""
+        """Drop the text so far."""
         self._before = bytes((self._before + self._kept)[-1000:])
         self._kept.clear()
 
     def raw(self) -> bytes:
-        """Return what came."""
+        """Return the text."""
         return bytes(self._kept)
 
     def without_kernel(self) -> bytes:
-        """Return what came, less the lines with which the kernel broke in."""
+        """Return the text without the kernel's lines."""
         return _KERNEL_LINE.sub(b"", bytes(self._kept))
 
     def last_line(self) -> str:
-        """Return the unfinished last line, where a prompt stands, in plain letters."""
+        """Return the unfinished last line, where a prompt stands, in printable ASCII."""
         text = _ANSI.sub(b"", self.without_kernel()[-2000:])
         return _plain(text[text.rfind(b"\n") + 1 :].split(b"\r")[-1])
 
     def last_words(self) -> str:
-        """Return the last line that came, to end an error message with; empty if none did."""
+        """Return the last line as the end of an error message."""
         text = _ANSI.sub(b"", self._before + bytes(self._kept[-2000:]))
         lines = [plain for line in text.splitlines() if (plain := _plain(line).strip())]
-        return f"; the last it said was {lines[-1][:200]!r}" if lines else "; it said nothing"
+        return f"; its last line is {lines[-1][:200]!r}" if lines else "; it is silent"
 
 
 def _plain(text: bytes) -> str:

@@ -11,24 +11,24 @@ from whylate.boards.board import BoardError
 from whylate.boards.console.drain import ConsoleStream
 from whylate.boards.console.listen import Listener
 
-#: Silence behind what looks like a prompt.
+#: Silence after what looks like a prompt.
 PROMPT_SILENCE_S = 0.3
-#: Silence after which an unknown state may be prodded with Enter. A boot loader's countdown
-#: speaks every second, and any key would stop it.
+#: Silence after which Enter may be typed in an unknown state. A boot loader's countdown prints
+#: every second, and any key would stop it.
 UNKNOWN_SILENCE_S = 1.5
-#: The same where nothing was said at all, on a board that should be up.
+#: The same where nothing was printed at all, on a board that should be up.
 NOTHING_SILENCE_S = 0.6
-#: The same on a board that was switched on just now and has said nothing of Linux yet.
+#: The same on a board that was just switched on and has printed nothing of Linux yet.
 BOOT_SILENCE_S = 20.0
 TRIES_TO_LOG_IN = 3
-#: A board that is parted from may talk on for so long.
+#: How long a board may still print when we log out.
 LEAVE_S = 3.0
 
-#: What is typed into silence, in turn: Enter makes a prompt show itself, and a space before it is
-#: nothing to a shell but a line to which a worker answers (and a user's name to a login).
+#: What is typed into silence, in turn: Enter makes a prompt appear; a line with a space is empty to
+#: a shell, but a worker answers it (and to a login it is a user's name).
 PRODS = (b"\n", b" \n", b"\n")
-#: What a worker (whylate.boards.console.worker) says to a line that is no request.
-FOREIGN = b"whylate-worker"
+#: The answer of a worker (whylate.boards.console.worker) to a line that is not a request.
+STALE_WORKER = b"whylate-worker"
 
 _LOGIN = re.compile(r"\blogin: ?$")
 _PASSWORD = re.compile(r"[Pp]assword(?: for \S{1,40})?: ?$")
@@ -44,14 +44,14 @@ _LINUX = re.compile(rb"Linux version|\[ {0,10}\d{1,10}\.\d{6}\]|login:")
 
 @dataclass(frozen=True)
 class Login:
-    """Who to log in as where a console asks; the password stands in an environment variable."""
+    """The user to log in as on a console; an environment variable has the password."""
 
     user: str = "root"
     #: The variable's name, None where the user has no password.
     password_env: str | None = None
 
     def password(self) -> bytes:
-        """Return the password; raises BoardError where it is not there."""
+        """Return the password; raises BoardError where it is not set."""
         if self.password_env is None:
             raise BoardError(
                 f"the console asks for the password of {self.user}: put it into an environment "
@@ -70,41 +70,43 @@ class Login:
 
 
 class Prompt:
-    """Looks for a shell's prompt, logging in where that is asked for."""
+    """Finds a shell's prompt, and logs in where the console asks for it."""
 
     def __init__(self, stream: ConsoleStream, listener: Listener, login: Login) -> None:
         self._stream = stream
         self._listener = listener
         self._login = login
-        #: Whether it was us who gave the name to log in with.
+        #: Whether we have typed the user's name.
         self.logged_in = False
-        #: Whether it came to what seems to be a prompt since then.
+        #: Whether what seems to be a prompt was seen since then.
         self._reached = False
         self._tries = 0
 
     def reach(self, deadline: float, booting: bool) -> None:
         """Return when the console seems to stand at a prompt; raises BoardError.
 
-        `booting`: the board was switched on just now: nothing is typed that might stop it.
+        `booting`: the board was just switched on: nothing is typed that might stop its boot.
         """
         prods = 0
         while True:
             if time.monotonic() > deadline:
                 raise BoardError(
-                    f"the console came to no shell in its time{self._listener.last_words()}"
+                    f"the console reached no shell in time{self._listener.last_words()}"
                 )
             if not self._silent_for(PROMPT_SILENCE_S, deadline):
                 continue
             line = self._listener.last_line()
             if _LOGIN.search(line):
-                self._give_name()
+                self._type_name()
             elif _PASSWORD.search(line):
-                self._give_password(deadline)
+                self._type_password(deadline)
             elif _BOOT_LOADER.search(line):
                 raise BoardError(
-                    f"the board stands at its boot loader's prompt {line[-40:]!r}: let it boot"
+                    f"the board is at its boot loader's prompt {line[-40:]!r}: let it boot"
                 )
-            elif FOREIGN in self._listener.raw() or _PROMPT.search(line) or prods >= len(PRODS):
+            elif (
+                STALE_WORKER in self._listener.raw() or _PROMPT.search(line) or prods >= len(PRODS)
+            ):
                 self._reached = True
                 return
             elif self._listener.raw() and _PRESS_ENTER.search(line):
@@ -115,9 +117,9 @@ class Prompt:
                 self._listener.wait(1.0)
 
     def log_out(self) -> None:
-        """Log out if it was us who logged in; raises BoardError where the line is gone.
+        """Log out if we have logged in; raises BoardError where the line is gone.
 
-        Also where reach() was broken off; but nothing is typed into a question for a name.
+        Also where reach() was interrupted; but nothing is typed at a login or password prompt.
         """
         if not self.logged_in:
             return
@@ -130,18 +132,18 @@ class Prompt:
             self._listener.wait_until_silent(0.5, time.monotonic() + LEAVE_S)
 
     def _may_prod(self, line: str, booting: bool, deadline: float) -> bool:
-        """Whether the silence is long enough to type Enter into it."""
+        """Return whether the silence is long enough to type Enter."""
         if _COUNTDOWN.search(line):
             return self._silent_for(BOOT_SILENCE_S, deadline)
         if booting and not _LINUX.search(self._listener.raw()):
             return self._silent_for(BOOT_SILENCE_S, deadline)
-        said = self._listener.raw()
-        return self._silent_for(UNKNOWN_SILENCE_S if said else NOTHING_SILENCE_S, deadline)
+        silence_s = UNKNOWN_SILENCE_S if self._listener.raw() else NOTHING_SILENCE_S
+        return self._silent_for(silence_s, deadline)
 
     def _silent_for(self, seconds: float, deadline: float) -> bool:
         return not self._listener.wait(min(seconds, max(deadline - time.monotonic(), 0.01)))
 
-    def _give_name(self) -> None:
+    def _type_name(self) -> None:
         if self.logged_in and _REFUSED.search(self._listener.raw()):
             raise BoardError(
                 f"the console refuses {self._login.user}'s password: set the right one in "
@@ -157,10 +159,10 @@ class Prompt:
         self.logged_in = True
         self._type(self._login.user.encode() + b"\n")
 
-    def _give_password(self, deadline: float) -> None:
-        """Type the password, which neither log nor error message will show if it is echoed."""
+    def _type_password(self, deadline: float) -> None:
+        """Type the password, hidden from log and error messages should it be echoed."""
         if not self.logged_in:
-            # Somebody else's attempt, or one of a name we did not give: let it fail.
+            # Somebody else's login: let it fail.
             self._listener.clear()
             self._type(b"\n")
             return
@@ -184,4 +186,4 @@ def type_in(stream: ConsoleStream, data: bytes) -> None:
     try:
         stream.write(data)
     except OSError as error:
-        raise BoardError(f"the console takes nothing: {error.strerror or error}") from None
+        raise BoardError(f"the console accepts nothing: {error.strerror or error}") from None

@@ -1,15 +1,15 @@
-"""A word that must not be written down, taken out of what a console says."""
+"""A secret removed from a console's output."""
 
 from __future__ import annotations
 
-#: What stands in the log in its place.
+#: What the log has in its place.
 HIDDEN = b"<hidden>"
 
 
 class Redactor:
     """Replaces a secret in a stream of bytes, however the stream is cut.
 
-    What may be the secret's beginning is held back until more comes.
+    What may be the secret's beginning is withheld until more comes.
     """
 
     def __init__(self, secret: bytes) -> None:
@@ -17,7 +17,7 @@ class Redactor:
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
-        """Return what of data, and of what was held back, may be written down."""
+        """Return what may be shown of data and of what was withheld."""
         if not self._secret:
             return data
         data = (self._held + data).replace(self._secret, HIDDEN)
@@ -29,6 +29,6 @@ class Redactor:
         return data
 
     def finish(self) -> bytes:
-        """Return what was held back; if most of it is the secret, only that there was some."""
+        """Return what was withheld; HIDDEN if that is most of the secret."""
         held, self._held = self._held, b""
         return HIDDEN if len(held) * 2 > len(self._secret) else held

@@ -12,24 +12,24 @@ from whylate.boards.board import BoardError, Finished, Tell, tell_nobody
 from whylate.boards.console.drain import ConsoleStream
 from whylate.boards.console.framed import KEEPALIVE_S, FramedConsoleStream
 from whylate.boards.console.listen import Listener
-from whylate.boards.console.prompt import FOREIGN, Login, Prompt, type_in
+from whylate.boards.console.prompt import STALE_WORKER, Login, Prompt, type_in
 from whylate.boards.console.transfer import OutputTooLongError, Progress, Transfer
 from whylate.boards.console.worker import SILENCE_S, Worker
 
 __all__ = ["KEEPALIVE_S", "ConsoleShell", "Login", "Progress"]
 
-#: A command that was told to end may take so long to do so before it is killed.
+#: How long a command may take to end after SIGTERM before it is killed.
 GRACE_S = 2.0
-#: A command's end is asked for so often, should its announcement have been damaged.
+#: How often a command's end is polled, in case its announcement was damaged.
 ASK_S = 2.0
-#: A shell answers its first line in so long, or is none.
+#: How long a shell may take to answer its first line.
 START_S = 5.0
-#: A script that is shorter travels in the request itself.
+#: A shorter script is sent within the request itself.
 SHORT_SCRIPT = 1000
 
 
 class ConsoleShell:
-    """A shell on a console, to which it gives the prompt back when it is closed.
+    """A shell on a console; closing it restores the prompt.
 
     `stream` is what DrainedConsole.connect() returned; it is closed with the shell. Every method
     raises BoardError. One thread uses it at a time, and while a stream() is open nothing else.
@@ -43,12 +43,12 @@ class ConsoleShell:
         self._transfer: Transfer | None = None
         self._commands = 0
         self._framed: FramedConsoleStream | None = None
-        #: Why there is no shell any more behind a stream that was closed.
+        #: Why the shell did not come back after a stream was closed.
         self._lost: str | None = None
 
     @property
     def root(self) -> bool:
-        """Whether its commands are run by root."""
+        """Whether its commands run as root."""
         return self._worker.root
 
     def open(
@@ -56,8 +56,7 @@ class ConsoleShell:
     ) -> None:
         """Find the prompt, logging in where the console asks for it, and start working.
 
-        `booting`: the board was switched on just now, and nothing may be typed into its boot
-        loader.
+        `booting`: the board was just switched on, and nothing may be typed into its boot loader.
         """
         if self._transfer is not None:
             return
@@ -65,29 +64,29 @@ class ConsoleShell:
         deadline = time.monotonic() + timeout_s
         while True:
             self._prompt.reach(deadline, booting)
-            if FOREIGN in self._listener.raw():
-                self._worker.end_foreign()
+            if STALE_WORKER in self._listener.raw():
+                self._worker.end_stale()
                 continue
             if self._worker.start(min(START_S, max(deadline - time.monotonic(), 0.5))):
                 break
-            # Not a prompt after all, or one that went on to something else.
+            # Not a prompt after all, or a prompt followed by something else.
             type_in(self._stream, b"\n")
         self._transfer = Transfer(self._worker)
 
     def close(self) -> None:
-        """Put the terminal back, log out if it was us who logged in, and close the stream.
+        """Restore the terminal, log out if we have logged in, and close the stream.
 
-        However far open() came.
+        Also after an incomplete open().
         """
         try:
             if self._framed is not None:
                 self._framed.close()
             if self._lost is None:
-                # What a worker that is slow to end does not read, the shell behind it does.
+                # The shell reads what a worker that is slow to end does not.
                 self._worker.end()
                 self._prompt.log_out()
         except BoardError:
-            # A board that died, or was switched off, has no prompt to give back.
+            # A board that died, or was switched off, has no prompt to restore.
             pass
         finally:
             self._transfer = None
@@ -109,15 +108,15 @@ class ConsoleShell:
     ) -> None:
         """Write a file on the board whole or not at all.
 
-        `progress` is told how many of the data's bytes are there, of how many.
+        `progress` gets the number of bytes that have arrived, and their total.
         """
         self._ready().put(data, path, mode, progress)
 
     def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
         """Run a command to its end with `data` as its input.
 
-        One that takes longer than `timeout_s`, not counting what is sent before and fetched
-        afterwards, is killed with all that it started.
+        A command that takes longer than `timeout_s`, transfers excluded, is killed with its
+        children.
         """
         transfer, worker = self._ready(), self._worker
         self._commands += 1
@@ -140,7 +139,7 @@ class ConsoleShell:
         answer = worker.ask(f"r $(cat $D/{n}.s) $(wc -c <$D/{n}.o) $(wc -c <$D/{n}.e)")
         words = answer.split()
         if len(words) != 3 or not all(word.isdigit() and len(word) < 12 for word in words):
-            raise BoardError(f"the board does not say how {argv[0]} ended: {answer[:80]!r}")
+            raise BoardError(f"the board does not report how {argv[0]} ended: {answer[:80]!r}")
         status, output, error = (int(word) for word in words)
         try:
             done = Finished(status, transfer.get(f"{n}.o", output), transfer.get(f"{n}.e", error))
@@ -153,17 +152,17 @@ class ConsoleShell:
     def stream(self, argv: Sequence[str]) -> FramedConsoleStream:
         """Start a probe and return the stream to it, over the same line.
 
-        It must be the probe: what a console says is not told apart from frames in any other
-        way, and only a keepalive (KEEPALIVE_S: give it as StartedProbe.keepalive_s) ends it.
+        Only a probe: text and frames are separated by the probe's framing, and only a keepalive
+        (KEEPALIVE_S, as StartedProbe.keepalive_s) ends it.
         """
         self._ready()
         command = " ".join(shlex.quote(word) for word in argv)
         token = secrets.token_hex(5)
         self._listener.clear()
         frames = self._stream.frames(f"<{token}|end|{token}>".encode())
-        # The program opens the terminal anew: it makes its input non-blocking, and the worker's
-        # must stay as it is. Its output goes through cat, for the probe refuses to speak to a
-        # terminal on both sides. What comes in after its end is swallowed until there is silence.
+        # The program opens the terminal again: it makes its input non-blocking, and the worker's
+        # must stay blocking. Its output goes through cat, because the probe refuses a terminal on
+        # both sides. What comes in after its end is discarded until there is silence.
         self._worker.request(
             token,
             f"stty raw -echo <&3; r go; {{ {command} </proc/self/fd/3 3<&-; }} | cat; "
@@ -174,7 +173,7 @@ class ConsoleShell:
             raise BoardError(
                 f"the console does not become a line for the probe{self._listener.last_words()}"
             )
-        self._framed = FramedConsoleStream(self._stream, frames, self._left)
+        self._framed = FramedConsoleStream(self._stream, frames, self._on_stream_closed)
         return self._framed
 
     # -- the steps of the above
@@ -185,11 +184,11 @@ class ConsoleShell:
         if self._lost is not None:
             raise BoardError(f"the shell did not come back after the probe: {self._lost}")
         if self._framed is not None:
-            raise BoardError("the probe speaks over the console: nothing else can, meanwhile")
+            raise BoardError("the probe uses the console: no command can run meanwhile")
         return self._transfer
 
-    def _left(self, framed: FramedConsoleStream) -> None:
-        """Take the shell back from a stream; where it is gone, the next use says so."""
+    def _on_stream_closed(self, framed: FramedConsoleStream) -> None:
+        """Resynchronise the shell after a stream; where it is gone, the next use reports it."""
         if self._framed is not framed:
             return
         self._framed = None
@@ -208,7 +207,7 @@ class ConsoleShell:
             transfer.put_own(script.encode("utf-8", "surrogateescape"), f"{n}.c")
 
     def _wait_for(self, n: str, token: str, timeout_s: float) -> bool:
-        """Wait for a command's end; whether it came in time."""
+        """Wait for a command's end; return whether it came in time."""
         deadline = time.monotonic() + timeout_s
         mark = f"<{token}|done|{token}>".encode()
         while (left := deadline - time.monotonic()) > 0:
@@ -225,7 +224,7 @@ class ConsoleShell:
         return self._worker.ask(f"[ -e $D/{n}.s ] && r yes || r no") == b"yes"
 
     def _kill(self, n: str) -> None:
-        """End a command and what it started; the worker must not be left with it."""
+        """End a command and its children."""
         for signal in ("TERM", "KILL"):
             self._worker.ask(
                 f"p=$(cat $D/{n}.p); kill -{signal} -$p 2>/dev/null || kill -{signal} $p "
@@ -239,9 +238,9 @@ class ConsoleShell:
 
 
 def _script(argv: Sequence[str]) -> str:
-    """Return a script that becomes the command, or runs it where the shell has it built in."""
+    """Return a script that executes the command, or runs it where it is a shell builtin."""
     if not argv:
-        raise BoardError("there is no command to run")
+        raise BoardError("no command to run")
     if any("\0" in word for word in argv):
         raise BoardError("a command cannot hold a zero byte")
     words = " ".join(shlex.quote(word) for word in argv)

@@ -1,16 +1,16 @@
-r"""Frames and text that come over one line, told apart.
+r"""Separates frames and text that come over one line.
 
-While the probe speaks, the line is raw: only the kernel writes to it besides, and it ends its
-lines with "\r\n". Frames are cut apart by zero bytes (whylate.wire.frame), so of what lies
-between two zeros
+While the probe runs, the line is raw: only the kernel writes to it besides, and it ends its
+lines with "\r\n". Frames are delimited by zero bytes (whylate.wire.frame). Of the bytes between
+two zeros
 
-- what decodes is a frame, and goes to the link untouched, whatever text it carries;
+- what decodes is a frame, and goes to the link unchanged, whatever text it carries;
 - what is printable throughout is text;
 - of anything else, the printable end of each piece before "\r\n" is text, from the kernel's
   time stamp on where it has one. The rest goes to the link: it is a damaged frame, which the
   link counts, or a whole one again, now that the kernel's line was taken out of its middle.
 
-Nothing is lost to both sides but what no frame and no line can be made of.
+Only bytes that belong to no frame and no line are lost.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from whylate.wire.frame import OVERHEAD, ProtocolMismatchError, decode_frame
 from whylate.wire.messages import MAX_PAYLOAD
 
 _TEXT = string.printable.encode() + b"\x1b\x08\x07"
-#: What a line of text may consist of; line ends are dealt with apart.
+#: Characters of a line of text; line ends are handled separately.
 _IN_LINE = bytes(sorted(set(_TEXT) - set(b"\r\n\x0b\x0c")))
 _TIME_STAMP = re.compile(rb"(?:<\d{1,2}>)?\[ {0,10}\d{1,10}\.\d{6}\]")
-#: So many random bytes are printable throughout once in five million times.
+#: This many random bytes are all printable once in five million times.
 _SHORTEST = 16
 _MAX_ENCODED = (MAX_PAYLOAD + OVERHEAD) * 255 // 254 + 2
 
 
 class FrameSieve:
-    """Cuts what a line says into bytes for the link and text; feed it any pieces. Never raises.
+    """Separates a line's bytes for the link from text; feed it any pieces. Never raises.
 
-    `end` is the text with which the board says that no more frames follow.
+    `end` is the text by which the board announces that no more frames follow.
     """
 
     def __init__(self, end: bytes) -> None:
@@ -62,9 +62,9 @@ class FrameSieve:
         return bytes(frames), bytes(text)
 
     def idle(self) -> bytes:
-        """Return the text that waits for a zero byte, now that the line is silent.
+        """Return the text that waits for a zero byte, because the line is silent.
 
-        A kernel that has panicked says nothing more.
+        A kernel that has panicked prints nothing more.
         """
         if b"\n" not in self._partial or not _is_text(self._partial):
             return b""
@@ -79,15 +79,15 @@ class FrameSieve:
         self.framed += len(frames)
         return bytes(frames), bytes(text)
 
-    def _find_end(self, others: deque[bytes], frames: bytearray, text: bytearray) -> bool:
-        """Take all from `end` on for text, if it is in the piece that grows."""
+    def _find_end(self, following: deque[bytes], frames: bytearray, text: bytearray) -> bool:
+        """Treat all from `end` on as text, if the unfinished piece has it."""
         at = self._partial.find(self._end)
         if at < 0:
             return False
         rest = bytes(self._partial[at:])
         del self._partial[at:]
         self._close_piece(frames, text)
-        text += b"\0".join([rest, *others])
+        text += b"\0".join([rest, *following])
         self.ended = True
         return True
 
@@ -126,7 +126,7 @@ def lift_lines(piece: bytes) -> tuple[bytes, bytes]:
         stamp = _TIME_STAMP.search(line)
         if stamp:
             line = line[stamp.start() :]
-        # A short line counts only behind another one, and whole.
+        # A short line counts only after another one, and only if it is complete.
         short = len(line) < _SHORTEST and not (among_text and len(line) == len(segment))
         among_text = bool(stamp) or not short
         if among_text:

@@ -1,13 +1,12 @@
-"""Files over a worker: in lines that a terminal takes, out in checked pieces.
+"""Files over a worker: to the board in lines that a terminal accepts, back in checked pieces.
 
-Going in, bytes are compressed, written as base64 (as octal escapes where the board has no
-base64), and typed in lines, at most WINDOW of them unacknowledged: a line that is not yet read
-waits in the terminal's buffers, which hold that much and lose what comes beyond. A line that lost
-characters is not taken (see worker) and sent again. The whole is checked by the board's sha256sum,
-md5sum or cksum.
+To the board, bytes are compressed, written as base64 (as octal escapes where the board has no
+base64), and typed in lines, at most WINDOW of them unacknowledged: unread lines wait in the
+terminal's buffers, which hold that much and lose the rest. A line that lost characters is rejected
+(see worker) and sent again. The board's sha256sum, md5sum or cksum checks the whole.
 
-Coming out, a file is read in pieces of PIECE bytes, each with its checksum. One that the kernel's
-messages have damaged is asked for again, in halves.
+From the board, a file is read in pieces of PIECE bytes, each with its checksum. A piece that the
+kernel's messages have damaged is requested again, in halves.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from collections.abc import Callable
 from whylate.boards.board import BoardError
 from whylate.boards.console.worker import SILENCE_S, Worker, answer_pattern
 
-#: Told how many bytes of how many are there.
+#: Gets how many bytes have arrived, and their total.
 Progress = Callable[[int, int], None]
 
 LINE = 3600
@@ -33,23 +32,23 @@ WINDOW = 2
 PIECE = 8192
 SMALLEST_PIECE = 256
 PIECE_TRIES = 12
-#: What a command may answer; more is not worth the line's time.
+#: The largest output of a command: more would take too long.
 MAX_OUTPUT = 8 << 20
-#: How often lines are typed anew of which none was taken; each time the board has twice as long.
+#: How often lines are typed again if none is accepted; the timeout doubles each time.
 TRIES = 4
 WHOLE_TRIES = 3
-#: What a slow board may take to unpack a file.
+#: How long a slow board may take to unpack a file.
 UNPACK_S = 300.0
-#: Small boards unpack this with a MiB to spare.
+#: Small boards have the memory to unpack with this dictionary.
 DICTIONARY = 1 << 20
-#: A line without compression would take hours for more.
+#: More would take hours without compression.
 MAX_INPUT = 64 << 20
 
 _REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
 def posix_cksum(data: bytes) -> int:
-    """Return what cksum prints: CRC-32 by POSIX, highest bit first, the length behind the data."""
+    """Return POSIX's CRC-32 as cksum prints it: highest bit first, the length after the data."""
     length = len(data)
     tail = length.to_bytes((length.bit_length() + 7) // 8, "little")
     crc = zlib.crc32((data + tail).translate(_REVERSED), 0xFFFFFFFF)
@@ -57,11 +56,11 @@ def posix_cksum(data: bytes) -> int:
 
 
 class OutputTooLongError(BoardError):
-    """A command said more than a console can carry."""
+    """A command printed more than a console can carry."""
 
 
 class Transfer:
-    """Brings bytes to a board and back; raises BoardError throughout."""
+    """Transfers files to and from a board; every method raises BoardError."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
@@ -80,7 +79,7 @@ class Transfer:
             f'printf "\\n<%s|" "$T"; g "$D/k"; {encode} <"$D/k"; printf "|%s>\\n" "$T"; }}; r ok'
         )
 
-    # -- going in
+    # -- to the board
 
     def put(self, data: bytes, path: str, mode: int, progress: Progress | None) -> None:
         """Write a file whole or not at all."""
@@ -97,7 +96,7 @@ class Transfer:
         for _ in range(WHOLE_TRIES):
             self._type(packed, len(data), progress)
             decode = f'base64 -d <"$D/in" | {unpack}' if self._base64 else f'{unpack} <"$D/in"'
-            # Asked again, because it took long, it must not unpack what is no longer there.
+            # If the request is repeated after a timeout, the input is gone and must not be unpacked.
             answer = self._worker.ask(
                 f'[ -e "$D/in" ] && {{ {decode} >{part}; }} 2>"$D/z"; rm -f "$D/in"; '
                 f'r "$(g {part})"',
@@ -106,7 +105,7 @@ class Transfer:
             if answer == self._digest(data):
                 break
             if not answer:
-                # The file itself cannot be made: typing it again would not help.
+                # The file cannot be created: typing it again would not help.
                 raise BoardError(f"{target} cannot be written on the board{self._complaint()}")
         else:
             self._worker.ask(f"rm -f {part}; r ok")
@@ -138,43 +137,45 @@ class Transfer:
         return (data, "cat") if len(packed) >= len(data) else (packed, unpack)
 
     def _type(self, data: bytes, size: int, progress: Progress | None) -> None:
-        """Fill $D/in line by line; every answer says which line is awaited."""
+        """Fill $D/in line by line; every answer has the number of the next line."""
         worker, listener = self._worker, self._worker.listener
         lines = self._lines(data)
         style = "%s\\n" if self._base64 else "%b"
         worker.ask(f": >\"$D/in\"; Q=0; F='{style}'; r ok")
         token = secrets.token_hex(5)
         pattern = answer_pattern(token)
-        taken = sent = 0
+        accepted = sent = 0
         silent = 0
         silence_s = SILENCE_S
         listener.clear()
         heard_at = time.monotonic()
-        while taken < len(lines):
-            # What a busy board has not read yet still takes up room: then one at a time.
-            while sent < min(len(lines), taken + (1 if silent else WINDOW)):
+        while accepted < len(lines):
+            # What a busy board has not read yet still fills its buffers: then send one at a time.
+            while sent < min(len(lines), accepted + (1 if silent else WINDOW)):
                 worker.request(token, f"w {sent} '{lines[sent]}'")
                 sent += 1
             listener.wait(SILENCE_S)
             answers = pattern.findall(listener.without_kernel())
-            next_line = max((int(a) for a in answers if a.isdigit() and len(a) < 9), default=taken)
-            if taken < next_line <= sent:
-                taken, silent, heard_at = next_line, 0, time.monotonic()
+            next_line = max(
+                (int(a) for a in answers if a.isdigit() and len(a) < 9), default=accepted
+            )
+            if accepted < next_line <= sent:
+                accepted, silent, heard_at = next_line, 0, time.monotonic()
                 silence_s = SILENCE_S
                 listener.clear()
                 if progress is not None:
-                    progress(size * taken // len(lines), size)
+                    progress(size * accepted // len(lines), size)
             elif time.monotonic() - heard_at > silence_s:
                 silent, heard_at = silent + 1, time.monotonic()
                 if silent > TRIES:
                     raise BoardError(
-                        "the board takes no more of the file: is its memory full?"
+                        "the board accepts no more of the file: is its memory full?"
                         f"{listener.last_words()}"
                     )
                 silence_s *= 2
                 listener.clear()
                 worker.resynchronise()
-                sent = taken
+                sent = accepted
         # Answers to lines that were sent twice may still be on their way.
         listener.clear()
 
@@ -191,7 +192,7 @@ class Transfer:
             if (piece := data[at : at + raw])
         ]
 
-    # -- coming out
+    # -- from the board
 
     def get(self, path: str, size: int) -> bytes:
         """Return a file of the worker's own directory, whose size is known."""
@@ -210,12 +211,12 @@ class Transfer:
                 if len(out) % (2 * piece) == 0 and piece < PIECE:
                     piece *= 2
                 continue
-            # The kernel speaks too often for a piece of this size to come through.
+            # The kernel prints too often for a piece of this size.
             failed += 1
             piece = max(piece // 2, SMALLEST_PIECE)
             if failed > PIECE_TRIES:
                 raise BoardError(
-                    f"the console damages what the board says, in {failed} attempts"
+                    f"the console damages the board's output, in {failed} attempts"
                     f"{self._worker.listener.last_words()}"
                 )
         if len(out) != size:
@@ -224,7 +225,7 @@ class Transfer:
 
     def _piece(self, path: str, size: int, index: int, silence_s: float) -> bytes:
         """Return one of a file's pieces of that size; empty where it was damaged on the way."""
-        # Asked once: the same size again would often be damaged again.
+        # One attempt: a piece of this size would often be damaged again.
         answer = self._worker.attempt(f'p "$D/{path}" {size} {index}', silence_s, 60.0)
         if answer is None:
             return b""
@@ -248,7 +249,7 @@ class Transfer:
         return str(posix_cksum(data)).encode()
 
     def _complaint(self) -> str:
-        """Return what the board's tools said of the last failure, to end a message with."""
-        said = self._worker.ask('r "$(tail -n 1 "$D/z" | tr -cd "[:alnum:][:space:]/.:,_-" )"')
-        text = said.decode("ascii", "replace")[:200]
+        """Return the error message of the board's tools as the end of a message."""
+        answer = self._worker.ask('r "$(tail -n 1 "$D/z" | tr -cd "[:alnum:][:space:]/.:,_-" )"')
+        text = answer.decode("ascii", "replace")[:200]
         return f": {text}" if text else ""

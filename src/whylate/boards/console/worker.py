@@ -1,15 +1,15 @@
-"""The worker: a loop in the board's own shell that takes guarded lines and answers them.
+"""The worker: a loop in the board's own shell that runs checked lines and answers them.
 
-An interactive prompt echoes, edits and remembers what is typed into it. So the first line that
-is typed there starts a plain `sh` that reads lines and runs them. From then on
+An interactive prompt echoes, edits and remembers what is typed. So the first typed line starts a
+plain `sh` that reads lines and runs them. From then on
 
 - a request is `length:token:command`: a line that lost characters on the way is not run;
-- an answer is `<token|text|token>`, and counts only whole: a kernel's line in its middle is taken
-  out, or else the request is made again. So every command must bear to be run twice;
+- an answer is `<token|text|token>`, and is valid only if complete: a kernel's line in it is
+  removed, or the request is repeated. So every command must be idempotent;
 - the terminal echoes nothing and no character of a line can stop the worker (-isig, no ^D).
 
-The worker keeps its files in a directory of its own. When it is told to exit, or the line hangs
-up, it kills what it still runs, removes them, and puts the terminal back.
+The worker keeps its files in a private directory. When it exits, or the line hangs up, it kills
+what it still runs, removes the files, and restores the terminal.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ import time
 from whylate.boards.board import BoardError
 from whylate.boards.console.drain import ConsoleStream
 from whylate.boards.console.listen import Listener
-from whylate.boards.console.prompt import FOREIGN, type_in
+from whylate.boards.console.prompt import STALE_WORKER, type_in
 
-#: A terminal that gathers lines takes 4095 characters in one.
+#: A terminal in canonical mode accepts lines of up to 4095 characters.
 LONGEST_LINE = 4000
-#: After this much silence a request is made again, then after twice as much ….
+#: After this much silence a request is repeated, then after twice as much ….
 SILENCE_S = 2.0
 TRIES = 4
-#: How long a worker may take to leave.
+#: How long a worker may take to exit.
 END_S = 5.0
-#: How long a board that talks on may leave a request without an answer.
+#: How long a board that keeps printing may leave a request unanswered.
 ANSWER_S = 20.0
 
 TOOLS = ("base64", "xz", "gzip", "setsid", "sha256sum", "md5sum", "cksum", "od", "dd")
 
-#: Short: some line editors take no more than a few hundred characters.
+#: Short: some line editors accept only a few hundred characters.
 _FIRST = (
     ' LC_ALL=C sh -c \'s=$(stty -g);trap "stty $s" 0;stty -echo -isig -ixon eof undef;'
-    'printf %s%s\\\\n {one} {two};IFS= read -r l;eval "$l"\'\n'
+    'printf %s%s\\\\n {first} {second};IFS= read -r l;eval "$l"\'\n'
 )
 
-#: Becomes one line, with NAME, TOOLS, BYE and FOREIGN filled in. fd 3 is the terminal; what the
-#: worker starts reads /dev/null instead. Signals are ignored before it exits: a line that hangs up
-#: is both an end of what is read and a signal, and a shell that finds one pending as it begins its
-#: trap of the exit leaves at once, by the signal's own, with nothing killed and nothing removed.
+#: Becomes one line, with NAME, TOOLS, BYE and STALE filled in. fd 3 is the terminal; what the
+#: worker starts reads /dev/null instead. Signals are ignored before it exits: a hangup is both an
+#: end of file and a signal, and a shell with a pending signal at the start of its exit trap leaves
+#: at once by the signal's own trap, with nothing killed and nothing removed.
 _SECOND = r"""
 exec 3<&0 </dev/null
 w=$(stty -g <&3)
@@ -62,7 +62,7 @@ elif busybox $t --help >/dev/null 2>&1; then eval "$t() { busybox $t \"\$@\"; }"
 done
 while IFS= read -r l <&3; do c=${l#*:}
 if [ "${l%%:*}" = "${#c}" ]; then T=${c%%:*}; eval "${c#*:}"
-elif [ -n "$l" ]; then echo FOREIGN
+elif [ -n "$l" ]; then echo STALE
 fi
 done
 trap "" 1 2 15
@@ -72,27 +72,27 @@ _EXIT = 'trap "" 1 2 15; exit 0'
 
 
 class Worker:
-    """A worker on a board, told what to do over a console; raises BoardError throughout."""
+    """A worker on a board, commanded over a console; every method raises BoardError."""
 
     def __init__(self, stream: ConsoleStream, listener: Listener) -> None:
         self.stream = stream
         self.listener = listener
         #: Which of TOOLS the board has.
         self.tools: frozenset[str] = frozenset()
-        #: Whether the commands are root's.
+        #: Whether the commands run as root.
         self.root = False
-        #: Whether it may have been started, and was not ended yet.
+        #: Whether it may be running.
         self._begun = False
         self._bye = b""
 
     def start(self, timeout_s: float) -> bool:
-        """Start it at a shell's prompt; return whether the prompt was one, in that time."""
-        one, two, name = secrets.token_hex(4), secrets.token_hex(4), secrets.token_hex(6)
+        """Start it; return whether a shell has answered in that time."""
+        halves, name = (secrets.token_hex(4), secrets.token_hex(4)), secrets.token_hex(6)
         self.listener.clear()
         self._bye = b""
         self._begun = True
-        type_in(self.stream, _FIRST.format(one=one, two=two).encode())
-        if not self._see((one + two).encode(), timeout_s):
+        type_in(self.stream, _FIRST.format(first=halves[0], second=halves[1]).encode())
+        if not self._see("".join(halves).encode(), timeout_s):
             self._begun = False
             return False
         bye = secrets.token_hex(4), secrets.token_hex(4)
@@ -102,7 +102,7 @@ class Worker:
             ("NAME", name),
             ("TOOLS", " ".join(TOOLS)),
             ("BYE", " ".join(bye)),
-            ("FOREIGN", FOREIGN.decode()),
+            ("STALE", STALE_WORKER.decode()),
         ):
             second = second.replace(word, filling)
         type_in(self.stream, second.replace("do; ", "do ").encode() + b"\n")
@@ -110,29 +110,29 @@ class Worker:
         if len(words) < 2 or words[1] == b"none":
             raise BoardError(
                 "the board has no directory to write to: none of /run, /dev/shm, /tmp, /var/tmp "
-                "and / takes a file"
+                "and / accepts a file"
             )
         self.root = words[0] == b"0"
         self.tools = frozenset(word.decode("ascii", "replace") for word in words[2:])
         return True
 
-    def end_foreign(self) -> None:
-        """End a worker that a whylate which is gone has left."""
+    def end_stale(self) -> None:
+        """End a stale worker that a killed whylate has left."""
         self.listener.clear()
         self.request(secrets.token_hex(5), _EXIT)
         self.listener.wait(2.0)
 
     def end(self) -> None:
-        """Let it put the terminal back and leave, however far its start came.
+        """Let it restore the terminal and exit, also after an incomplete start.
 
-        It is not waited for beyond a few seconds. Raises BoardError where the line is gone.
+        Waits at most END_S. Raises BoardError where the line is gone.
         """
         if not self._begun:
             return
         self._begun = False
         self.listener.clear()
-        # Whoever was interrupted may have left half a line. It is also what ends a worker that
-        # was not told yet what to do.
+        # An interrupted request may have left half a line. An empty line also ends a worker that
+        # waits for its script.
         self.resynchronise()
         if self._bye:
             self.request(secrets.token_hex(5), _EXIT)
@@ -142,26 +142,26 @@ class Worker:
 
     def request(self, token: str, command: str) -> None:
         """Send a request; its answers carry the token."""
-        # Where the worker is gone, a prompt may get this: there it must not touch the root.
+        # Where the worker is gone, a prompt may get this: an empty $D must not become the root.
         body = f"{token}:{command.replace('$D/', '${D:?}/')}"
         line = f"{len(body)}:{body}\n"
         if len(line) > LONGEST_LINE or not (line[:-1].isascii() and line[:-1].isprintable()):
             raise BoardError(
-                "this cannot be said over a console: it is too long or holds characters that a "
-                "terminal would not let through"
+                "this cannot be sent over a console: it is too long or has characters that a "
+                "terminal does not transmit"
             )
         type_in(self.stream, line.encode())
 
     def resynchronise(self) -> None:
-        """End whatever stands in the line, so that the next request begins a line."""
+        """End an unfinished line, so that the next request begins a line."""
         type_in(self.stream, b"\n")
 
     def ask(self, command: str, answer_s: float = ANSWER_S, *, tries: int | None = None) -> bytes:
-        """Send a request and return its answer, a line, again and again until it is whole."""
+        """Send a request, repeatedly until its answer is complete; return the answer, a line."""
         return self._ask(command, answer_s, tries or TRIES)[1]
 
     def start_job(self, command: str) -> str:
-        """Send a request as ask() does and return its token: more answers to it may follow."""
+        """Send a request like ask() and return its token: more answers to it may follow."""
         return self._ask(command, ANSWER_S, TRIES)[0]
 
     def _ask(self, command: str, answer_s: float, tries: int) -> tuple[str, bytes]:
@@ -176,9 +176,9 @@ class Worker:
         raise BoardError(f"the shell on the console does not answer{self.listener.last_words()}")
 
     def attempt(self, command: str, silence_s: float, within_s: float) -> bytes | None:
-        """Send a request once; return its answer of several lines, or None where none was whole.
+        """Send a request once; return its answer of several lines, or None if it is incomplete.
 
-        The answer must carry its own checksum: a kernel's line in it may show in no other way.
+        The answer must have its own checksum, to detect a kernel's line in it.
         """
         self.listener.clear()
         return self._request_once(secrets.token_hex(5), command, silence_s, within_s, lines=True)
@@ -189,19 +189,19 @@ class Worker:
         self.request(token, command)
         answer = self.answer(token, silence_s, within_s, lines=lines)
         if answer is None:
-            # Whatever stands in the line before the next request must not become part of it.
+            # An unfinished line must not become part of the next request.
             self.resynchronise()
         return answer
 
     def answer(
         self, token: str, silence_s: float, within_s: float, *, lines: bool = False
     ) -> bytes | None:
-        """Return the first answer that came or comes; None after so much silence, or time."""
+        """Return the first answer; None after silence_s of silence, or after within_s."""
         deadline = time.monotonic() + within_s
         pattern = answer_pattern(token, lines=lines)
         while True:
-            if found := pattern.search(self.listener.without_kernel()):
-                return found[1].strip()
+            if answer := pattern.search(self.listener.without_kernel()):
+                return answer[1].strip()
             left = deadline - time.monotonic()
             if left <= 0 or not self.listener.wait(min(silence_s, left)):
                 return None
@@ -217,6 +217,6 @@ class Worker:
 
 
 def answer_pattern(token: str, *, lines: bool = False) -> re.Pattern[bytes]:
-    """Return what the answers to a request look like."""
+    """Return the pattern of the answers to a request."""
     text = rb"[^|<>]*" if lines else rb"[^|<>\r\n]*"
     return re.compile(rb"<%b\|(%b)\|%b>" % (token.encode(), text, token.encode()))

@@ -119,7 +119,7 @@ def _smt(board: Examined) -> Finding:
         return Finding("poor", f"siblings {'; '.join(groups)}")
     # A guest's topology is what its host made up.
     if board.is_guest:
-        return Finding("unknown", "none shown, but a guest cannot tell")
+        return Finding("unknown", "none shown, but a guest cannot tell", "")
     return Finding("good", "off, or not there")
 
 

@@ -101,7 +101,7 @@ class EnvironmentSource:
                 f"{self._path} has no target {self._name[:80]!r}: it has "
                 f"{', '.join(clean(name, 80) for name in targets) or 'none'}"
             )
-        self._lock.take()
+        self._lock.acquire()
         with released_on_failure(self.release, tell):
             for place in _names(targets[self._name], "RemotePlace"):
                 address = config.get_option("coordinator_address", coordinator_address())

@@ -153,7 +153,7 @@ class QemuBoard:
     def hold(self, tell: Tell) -> None:
         """Take the board; raises BoardBusyError and BoardError."""
         self._tell = tell
-        self._lock.take()
+        self._lock.acquire()
         self._bounded.start()
 
     def boot(self, tell: Tell) -> None:

@@ -1,4 +1,4 @@
-"""Commands that are child processes of ours: as a stream, or run to their end within bounds."""
+"""Child processes: as a stream, or run to their end within bounds."""
 
 from __future__ import annotations
 
@@ -13,31 +13,30 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: How long the probe may take to put everything back after the line was hung up.
+#: How long the probe may take to restore the board after the line was hung up.
 LEAVE_S = 30.0
-#: What a command says on its error stream is kept up to so many bytes, the latest ones.
+#: How many of the latest bytes of a command's error stream are kept.
 KEPT_BYTES = 4096
-#: A command that does not end after it was asked to is killed after this long.
+#: A command that ignores SIGTERM is killed after this long.
 GRACE_S = 1.0
-#: What a command may print, output and error stream together.
+#: The most a command may print, output and error stream together.
 MAX_OUTPUT = 16 << 20
-#: A child that takes nothing of its input for this long is stuck.
+#: A child that reads nothing of its input for this long is stuck.
 STUCK_S = 30.0
 _PIECE = 1 << 16
 _TURN_S = 0.1
 
 
 class TooLongError(Exception):
-    """A command took longer than it was given, and was ended."""
+    """A command exceeded its time and was ended. `error`: what its error stream held."""
 
     def __init__(self, error: bytes) -> None:
         super().__init__("the command took too long")
-        #: What it had said on its error stream.
         self.error = error
 
 
 class TooMuchError(Exception):
-    """A command printed more than is kept, and was ended."""
+    """A command exceeded its bytes of output and was ended. `error`: as in TooLongError."""
 
     def __init__(self, error: bytes) -> None:
         super().__init__("the command printed too much")
@@ -46,7 +45,7 @@ class TooMuchError(Exception):
 
 @dataclass(frozen=True)
 class Ended:
-    """A child process that came to its end; status as subprocess gives it."""
+    """A child process that has ended; status as in subprocess."""
 
     status: int
     output: bytes
@@ -56,18 +55,18 @@ class Ended:
 class ProcessStream:
     """The stream to a child process: its input and its output.
 
-    keep_error: what it says on its error stream is not shown but kept for last_words().
+    keep_error: its error stream is not shown but kept for last_words().
     """
 
     def __init__(self, command: Sequence[str], *, keep_error: bool = False) -> None:
         self._error: socket.socket | None = None
-        self._said = b""
+        self._error_text = b""
         theirs: socket.socket | None = None
         if keep_error:
-            # To the child it is as good as a pipe, and we can read it without waiting.
+            # To the child it works like a pipe, and it can be read without waiting.
             self._error, theirs = socket.socketpair()
         try:
-            # A session of its own: Ctrl-C at the terminal is for the host, which then says stop.
+            # In a new session: Ctrl-C at the terminal is for the host, which then stops the child.
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
@@ -86,7 +85,7 @@ class ProcessStream:
         assert self._process.stdin is not None  # noqa: S101 - both are pipes
         assert self._process.stdout is not None  # noqa: S101
         self._in = self._process.stdin
-        # Our end alone: to the child its input is as it always was.
+        # Only this end: the child's input stays blocking.
         os.set_blocking(self._in.fileno(), False)
         self._out = self._process.stdout
 
@@ -100,52 +99,52 @@ class ProcessStream:
         return self._out.fileno()
 
     def read(self, size: int) -> bytes:
-        """Return what the child has said, empty when it is gone."""
-        self._hear()
+        """Return what the child has written, empty when it is gone."""
+        self._read_error()
         return os.read(self._out.fileno(), size)
 
     def write(self, data: bytes, timeout_s: float = STUCK_S) -> None:
-        """Say something to the child; raises OSError when it is gone or does not take it in time.
+        """Send data to the child; raises OSError when it is gone or does not read it in time.
 
-        What it took of it until then is not known.
+        How much it has read by then is unknown.
         """
         deadline = time.monotonic() + timeout_s
         left = memoryview(data)
         while left:
-            # It may wait for us to hear it before it reads on.
-            self._hear()
+            # It may wait for its error stream to be read before it reads on.
+            self._read_error()
             with contextlib.suppress(BlockingIOError):
                 left = left[os.write(self._in.fileno(), left) :]
                 continue
             wait_s = deadline - time.monotonic()
             if wait_s <= 0:
-                raise TimeoutError(f"it took no more of its input for {timeout_s:g} s")
+                raise TimeoutError(f"it read no more of its input for {timeout_s:g} s")
             select.select([], [self._in], [], min(wait_s, _TURN_S))
 
     def last_words(self) -> bytes:
-        """Return the latest of what the child said on its error stream, where that is kept."""
-        self._hear()
-        return self._said
+        """Return the end of the child's error stream, where that is kept."""
+        self._read_error()
+        return self._error_text
 
     def close(self) -> None:
-        """Hang up and wait until the probe has left the board as it was; bounded by LEAVE_S."""
+        """Hang up and wait until the probe has restored the board; bounded by LEAVE_S."""
         if self._out.closed:
             return
         self._in.close()
         deadline = time.monotonic() + LEAVE_S
-        # Its last words must find room, or it waits for us as we wait for it.
+        # Its last output must be read, or it never ends.
         while not _over(self._process, self._out.fileno(), deadline):
-            self._hear()
+            self._read_error()
         if self._process.poll() is None:
             end(self._process)
-        self._hear()
+        self._read_error()
         if self._error is not None:
             self._error.close()
             self._error = None
         self._out.close()
 
-    def _hear(self) -> None:
-        """Take what is on the error stream, so that nobody waits to write there."""
+    def _read_error(self) -> None:
+        """Read what is on the error stream, so that the child never waits to write there."""
         while self._error is not None:
             try:
                 data = self._error.recv(_PIECE, socket.MSG_DONTWAIT)
@@ -153,11 +152,11 @@ class ProcessStream:
                 return
             if not data:
                 return
-            self._said = (self._said + data)[-KEPT_BYTES:]
+            self._error_text = (self._error_text + data)[-KEPT_BYTES:]
 
 
 def _over(process: subprocess.Popen[bytes], output: int, deadline: float) -> bool:
-    """Throw away what it still says; whether it has ended, or the time is up."""
+    """Discard its output; return whether it has ended, or the time is up."""
     if process.poll() is not None or time.monotonic() > deadline:
         return True
     with selectors.DefaultSelector() as selector:
@@ -169,13 +168,13 @@ def _over(process: subprocess.Popen[bytes], output: int, deadline: float) -> boo
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a child that leads a session, and whoever it started there, and reap it."""
+    """End a child that leads a session, and its descendants there, and reap it."""
     deadline = time.monotonic() + GRACE_S
     lives = _signal_group(process.pid, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(GRACE_S)
-    # Whoever it started may take longer than itself, or not hear us. While one of them lives,
-    # nobody else can be given the number of the group.
+    # Its descendants may take longer, or ignore SIGTERM. While one of them lives, the number of the
+    # group cannot be reused.
     while lives and time.monotonic() < deadline:
         time.sleep(0.01)
         lives = _signal_group(process.pid, 0)
@@ -185,7 +184,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _signal_group(group: int, number: int) -> bool:
-    """Send a signal to a process group; whether there is still somebody in it."""
+    """Send a signal to a process group; return whether it still has members."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:
@@ -200,16 +199,16 @@ def run_to_end(
     data: bytes,
     timeout_s: float,
     limit: int,
-    said: bytearray | None = None,
+    error: bytearray | None = None,
 ) -> Ended:
     """Run a command with `data` as its input and return all that it printed.
 
     Raises OSError where it cannot be started, TooLongError after `timeout_s`, and TooMuchError
-    when output and error stream together exceed `limit` bytes; it has been ended then, as it has
-    whatever else ends this. said: is given what it says on its error stream as it comes, for
-    whoever must know that also where an interrupt ends the command.
+    when output and error stream together exceed `limit` bytes. In each case, and at any other
+    exception, it has been ended. error: collects the error stream as it comes, so that the caller
+    has it even after an interrupt.
     """
-    error = bytearray() if said is None else said
+    error = bytearray() if error is None else error
     deadline = time.monotonic() + timeout_s
     process = subprocess.Popen(
         command,
@@ -253,7 +252,7 @@ def _exchange(
                 raise TooLongError(bytes(error))
             ready = selector.select(min(wait_s, GRACE_S))
             if not ready and process.poll() is not None:
-                break  # somebody else still holds its outputs, and has nothing to say
+                break  # a descendant still holds its outputs, and writes nothing
             for key, _ in ready:
                 if key.fileobj is process.stdin:
                     left = _write_some(key.fd, left)
@@ -270,7 +269,7 @@ def _exchange(
 
 
 def _write_some(descriptor: int, left: memoryview) -> memoryview:
-    """Return what is left to write; nothing where nobody reads any more."""
+    """Return what is left to write; nothing where the reader is gone."""
     try:
         return left[os.write(descriptor, left) :]
     except BlockingIOError:
