@@ -96,7 +96,7 @@ class Transfer:
         for _ in range(WHOLE_TRIES):
             self._type(packed, len(data), progress)
             decode = f'base64 -d <"$D/in" | {unpack}' if self._base64 else f'{unpack} <"$D/in"'
-            # If the request is repeated after a timeout, the input is gone and must not be unpacked.
+            # If a timeout repeats the request, the input is gone and must not be unpacked.
             answer = self._worker.ask(
                 f'[ -e "$D/in" ] && {{ {decode} >{part}; }} 2>"$D/z"; rm -f "$D/in"; '
                 f'r "$(g {part})"',
