@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "event_lines.h"
-#include "tracefs/control.h"
+#include "small_file.h"
 #include "recorder/tracefs/gather.h"
 #include "recorder/tracefs/rings.h"
 
@@ -171,7 +171,7 @@ static void change_format(int original, int scratch)
 
 	snprintf(path, sizeof(path), "events/%.*s/%s/format", (int)(event - source->name),
 		 source->name, event + 1);
-	if (control_read(original, path, text, sizeof(text)) != 0)
+	if (small_file_read(original, path, text, sizeof(text)) != 0)
 		return;
 	for (uint32_t i = draw(6); i > 0; i--)
 		text[draw((uint32_t)strlen(text))] =
@@ -183,7 +183,7 @@ static void change_format(int original, int scratch)
 		*slash = '/';
 	}
 	close(openat(scratch, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-	control_write(scratch, path, text);
+	small_file_write(scratch, path, text);
 	changed = gather.formats;
 	changed.layout_count = draw((uint32_t)changed.layout_count + 1);
 	if (formats_add(&changed, scratch, source) == 0 && draw(2))

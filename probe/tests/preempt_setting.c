@@ -19,13 +19,13 @@ static const char *const modes[] = {"none", "voluntary", "full", "lazy"};
 static size_t mode = 2;
 static int choice_fd = -1;
 
-/* opened - open(), but for the file that is played: what it shows now */
-static int opened(const char *path, int flags, ...)
+/* opened - openat(), but for the file that is played: what it shows now */
+static int opened(int directory, const char *path, int flags, ...)
 {
 	int fd;
 
 	if (strcmp(path, CHOICE) != 0)
-		return open(path, flags, 0600);
+		return openat(directory, path, flags, 0600);
 	fd = memfd_create("choice", MFD_CLOEXEC);
 	if (flags & O_WRONLY) {
 		choice_fd = fd;
@@ -54,21 +54,22 @@ static ssize_t written(int fd, const void *data, size_t length)
 	return -1;
 }
 
-#define open  opened
-#define write written
+#define openat opened
+#define write  written
 #include "guardian/settings.c"
+#include "small_file.c"
 
 int main(int argc, char **argv)
 {
 	static struct settings settings;
-	char text[512] = "";
+	char text[FAILURE_TEXT] = "";
 
 	if (argc != 2)
 		return 2;
 	settings_open(&settings);
-	printf("%d ", settings_apply(&settings, CHOICE, argv[1], text, sizeof(text)));
+	printf("%d ", settings_apply(&settings, CHOICE, argv[1], text));
 	printf("%s\n", modes[mode]);
-	printf("%zu ", settings_restore(&settings, text, sizeof(text)));
+	printf("%d ", settings_restore(&settings, text));
 	printf("%s\n%s\n", modes[mode], text);
 	return 0;
 }

@@ -33,7 +33,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "recorder/chunks.h"
+#include "failure.h"
 #include "recorder/window.h"
 
 #define CPUS	    256
@@ -259,7 +259,7 @@ static int run(const struct recorder_engine *engine, struct recorder_plan *plan,
 	static struct snapshot snapshots[CPUS];
 	struct recorder recorder;
 	struct recorder_cost cost;
-	char text[RECORDER_MESSAGE];
+	char text[FAILURE_TEXT];
 	uint64_t began = clock_ns();
 	int error = engine->start(&recorder, plan, text);
 

@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "event_lines.h"
+#include "failure.h"
 #include "guardian/guardian.h"
 #include "recorder/engine.h"
 
@@ -153,7 +154,7 @@ int main(int argc, char **argv)
 	struct recorder recorder = {0};
 	struct recorder_plan plan = {.threads = measured, .ring_bytes = 4 << 20};
 	struct guardian guardian;
-	char text[GUARDIAN_MESSAGE];
+	char text[FAILURE_TEXT];
 	int error;
 
 	if (argc < 2)

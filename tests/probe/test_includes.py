@@ -20,7 +20,8 @@ FLOORS = (
     ("guardian",),
     ("loads", "tracefs"),
     ("wire",),
-    ("clock",),
+    ("failure", "small_file", "thread"),
+    ("clock", "numbers"),
 )
 #: The parts of a room that its sub-rooms share with it.
 SHARED = {"workloads/workload.h", "recorder/engine.h", "recorder/event.h", "recorder/origin.h",

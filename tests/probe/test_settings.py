@@ -22,7 +22,7 @@ LOG = Path("/run/whylate-undo.1999999999")
 
 @pytest.fixture(scope="module")
 def preempt(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_c("cc", "preempt_setting", [], tmp_path_factory.mktemp("preempt"), [])
+    return compile_c("cc", "preempt_setting", ["failure.c"], tmp_path_factory.mktemp("preempt"), [])
 
 
 def test_how_the_kernel_is_preempted_is_set_read_back_and_put_back(preempt: Path) -> None:

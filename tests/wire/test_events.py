@@ -76,7 +76,7 @@ def test_the_probe_packs_names_once_and_leaves_out_what_means_nothing_outside(
     if missing := absent(TARGETS[target]):
         pytest.skip(f"needs {missing}")
     sources = [f"recorder/{name}.c" for name in ("pack_events", "names", "kallsyms")]
-    sources.append("wire/messages.c")
+    sources += ["small_file.c", "wire/messages.c"]
     built = compile_c(
         TARGETS[target].compiler, "pack_events", sources, tmp_path, ["-O2", "-static"]
     )

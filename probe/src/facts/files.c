@@ -11,11 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "wire/send.h"
+
 #define MAX_PATHS 4096
 /* syslog(2) has no names for its actions outside the kernel. */
 #define LOG_READ_ALL	3
 #define LOG_SIZE_BUFFER 10
-/* All that we take of a log: the boot is at its beginning. */
+/* The most of a log that is read: the boot is at its beginning. */
 #define LONGEST_LOG (8 << 20)
 /* Longer ones would leave no room in a message for what is read. */
 #define LONGEST_PATH WIRE_LONGEST_PATH
@@ -23,7 +25,7 @@
 /* read_file - read up to limit + 1 bytes, to know whether there is more */
 static int read_file(const char *path, uint64_t offset, uint8_t *data, size_t limit, size_t *length)
 {
-	/* Not a FIFO that blocks, not a terminal that becomes ours. */
+	/* Neither block on a FIFO nor acquire a controlling terminal. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat status;
 	ssize_t got = 0;
@@ -32,7 +34,7 @@ static int read_file(const char *path, uint64_t offset, uint8_t *data, size_t li
 	if (fd < 0)
 		return errno;
 	*length = 0;
-	/* A device may answer by the size of the question: ask once, for what was asked. */
+	/* What a device returns may depend on the size that is read: read once, and no more. */
 	if (fstat(fd, &status) == 0 && S_ISCHR(status.st_mode)) {
 		got = pread(fd, data, limit, (off_t)offset);
 		error = got < 0 ? errno : 0;
@@ -81,8 +83,8 @@ static int read_names(const char *path, uint8_t *data, size_t limit, size_t *len
 /*
  * read_kernel_log - read the oldest limit bytes, and limit + 1 where there is more
  *
- * Asked for fewer bytes than it has, the kernel gives its newest lines, and the boot is what we
- * want: all is asked for. With its times and levels the text is longer than the kernel's buffer.
+ * Into a smaller buffer the kernel writes its newest lines, and the boot has the oldest: the buffer
+ * holds all. With times and levels the text is longer than the kernel's own buffer.
  */
 static int read_kernel_log(uint8_t *data, size_t limit, size_t *length)
 {
@@ -128,40 +130,44 @@ static int read_path(enum read_method method, const char *path, uint64_t offset,
 	}
 }
 
-int files_read(enum read_method method, const char *pattern, uint64_t offset, size_t limit,
-	       size_t piece_size, bool (*send)(void *context, const struct files_piece *piece),
-	       void *context)
+/* send_contents - send what a path holds in pieces, or its errno; false: the host is gone */
+static bool send_contents(struct sender *sender, uint32_t command, const struct files_request *what,
+			  const char *path, uint8_t *data)
 {
-	uint8_t *data = malloc(limit + 1);
+	size_t piece_size = sender->link.frame_limit < 512 ? 128 : WIRE_MAX_PAYLOAD - 512;
+	size_t length = 0, at = 0;
+	int error = read_path(what->method, path, what->offset, data, what->limit, &length);
+	bool truncated = !error && length > what->limit;
+
+	if (error)
+		length = 0;
+	else if (truncated)
+		length = what->limit;
+	do {
+		size_t piece = length - at < piece_size ? length - at : piece_size;
+
+		SEND(sender, file, FILE, .command = command, .error = error, .truncated = truncated,
+		     .more = at + piece < length, .path = wire_text(path),
+		     .data = {data + at, (uint16_t)piece});
+		at += piece;
+	} while (at < length && !sender_host_gone(sender));
+	return !sender_host_gone(sender);
+}
+
+int files_send(struct sender *sender, uint32_t command, const struct files_request *what)
+{
+	uint8_t *data = malloc(what->limit + 1);
 	glob_t matches = {0};
 	bool go_on = true;
 	int error;
 
 	if (!data)
 		return ENOMEM;
-	/* A path without wildcards is handed out even where it is not there: its error is news. */
-	error = glob(pattern, GLOB_NOSORT | GLOB_NOMAGIC, NULL, &matches);
-	for (size_t i = 0; !error && i < matches.gl_pathc && i < MAX_PATHS && go_on; i++) {
-		struct files_piece piece = {.path = matches.gl_pathv[i]};
-		size_t length = 0, at = 0;
-
-		if (strlen(piece.path) > LONGEST_PATH)
-			continue;
-		piece.error = read_path(method, piece.path, offset, data, limit, &length);
-		if (piece.error)
-			length = 0;
-		if (length > limit) {
-			piece.truncated = true;
-			length = limit;
-		}
-		do {
-			piece.data = data + at;
-			piece.length = length - at < piece_size ? length - at : piece_size;
-			at += piece.length;
-			piece.more = at < length;
-			go_on = send(context, &piece);
-		} while (go_on && piece.more);
-	}
+	/* A path without wildcards is sent even where it is missing: its errno is a fact. */
+	error = glob(what->pattern, GLOB_NOSORT | GLOB_NOMAGIC, NULL, &matches);
+	for (size_t i = 0; !error && i < matches.gl_pathc && i < MAX_PATHS && go_on; i++)
+		if (strlen(matches.gl_pathv[i]) <= LONGEST_PATH)
+			go_on = send_contents(sender, command, what, matches.gl_pathv[i], data);
 	if (error != GLOB_NOMATCH || matches.gl_pathc)
 		globfree(&matches);
 	free(data);

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "frequency.h"
 
+#include <errno.h>
+#include <linux/perf_event.h>
 #include <sched.h>
-#include <stddef.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "clock.h"
+#include "thread.h"
 
 #define ROUNDS 20
 
@@ -58,32 +64,77 @@ static uint64_t best_round(void)
 	return best_ns ? (uint64_t)FREQUENCY_CHAIN * NS_PER_S / best_ns : 0;
 }
 
-/* count_chain - count what a chain costs by the counters of this CPU */
-static void count_chain(uint16_t cpu, struct counts *counts)
+static int open_counter(uint64_t event, uint16_t cpu, bool user_only)
 {
-	struct counting counting;
+	struct perf_event_attr attr = {
+	    .type = PERF_TYPE_HARDWARE,
+	    .size = sizeof(attr),
+	    .config = event,
+	    .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	    .disabled = 1,
+	    .exclude_kernel = user_only,
+	    .exclude_hv = user_only,
+	};
+	/* The CPU chooses the kind of counter on a board with several kinds of CPUs. */
+	long fd = syscall(SYS_perf_event_open, &attr, 0, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
-	counts_start(&counting, cpu);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* open_any - open a counter of user mode alone, or of both modes where the hardware cannot leave
+ * the kernel out: old ARM counters, the Cortex-A9's among them */
+static int open_any(uint64_t event, uint16_t cpu)
+{
+	int fd = open_counter(event, cpu, true);
+	int both = -1;
+
+	if (fd == -EPERM || fd == -EINVAL || fd == -EOPNOTSUPP)
+		both = open_counter(event, cpu, false);
+	return both >= 0 ? both : fd;
+}
+
+static struct count close_counter(int fd)
+{
+	struct {
+		uint64_t value, enabled_ns, running_ns;
+	} reading;
+	struct count count = {0};
+
+	if (fd < 0)
+		return (struct count){.error = -fd};
+	if (read(fd, &reading, sizeof(reading)) != (ssize_t)sizeof(reading))
+		count.error = EIO;
+	else if (reading.running_ns < reading.enabled_ns || !reading.enabled_ns)
+		count.error = EBUSY;
+	else
+		count.value = reading.value;
+	close(fd);
+	return count;
+}
+
+/* count_chain - count a chain; the thread has to stay on the CPU */
+static struct counts count_chain(uint16_t cpu)
+{
+	int cycles = open_any(PERF_COUNT_HW_CPU_CYCLES, cpu);
+	int instructions = open_any(PERF_COUNT_HW_INSTRUCTIONS, cpu);
+
+	ioctl(instructions, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(cycles, PERF_EVENT_IOC_ENABLE, 0);
 	run_chain(1);
-	counts_stop(&counting, counts);
+	ioctl(cycles, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(instructions, PERF_EVENT_IOC_DISABLE, 0);
+	return (struct counts){close_counter(cycles), close_counter(instructions)};
 }
 
 uint64_t frequency_measure(uint16_t cpu, struct counts *counts)
 {
-	size_t size = CPU_ALLOC_SIZE(65536);
-	cpu_set_t *before = CPU_ALLOC(65536), *only = CPU_ALLOC(65536);
-	uint64_t hz = 0;
+	cpu_set_t before[THREAD_CPU_SETS];
+	uint64_t hz;
 
-	if (before && only && sched_getaffinity(0, size, before) == 0) {
-		CPU_ZERO_S(size, only);
-		CPU_SET_S(cpu, size, only);
-		if (sched_setaffinity(0, size, only) == 0) {
-			hz = best_round();
-			count_chain(cpu, counts);
-			sched_setaffinity(0, size, before);
-		}
-	}
-	CPU_FREE(before);
-	CPU_FREE(only);
+	if (sched_getaffinity(0, sizeof(before), before) || thread_pin(cpu))
+		return 0;
+	hz = best_round();
+	*counts = count_chain(cpu);
+	sched_setaffinity(0, sizeof(before), before);
 	return hz;
 }

@@ -5,10 +5,18 @@
 
 #include <stdint.h>
 
-#include "counts.h"
-
 /* Instructions in one chain, without those of its loop. */
 #define FREQUENCY_CHAIN 100000u
+
+/* The value of one counter: 0 without an error is a counter that does not count. */
+struct count {
+	int error; /* errno; EBUSY: other users had the hardware counter for a part of the time */
+	uint64_t value;
+};
+
+struct counts {
+	struct count cycles, instructions;
+};
 
 /* frequency_measure - measure the Hz of a CPU from the best of several short chains of instructions
  * that take a cycle each and wait for one another. 0 where the CPU cannot be run on; `counts` is

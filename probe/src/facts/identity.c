@@ -2,14 +2,16 @@
 #include "identity.h"
 
 #include <linux/capability.h>
-#include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "numbers.h"
+#include "thread.h"
+#include "wire/send.h"
 
 #define CLOCK_ROUNDS 101
 #define CLOCK_READS  32
@@ -24,13 +26,6 @@
 #error "whylate's probe is built for x86_64, aarch64 and armv7"
 #endif
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* median_read_cost - measure what one clock reading costs, in ns */
 static uint64_t median_read_cost(void)
 {
@@ -43,7 +38,7 @@ static uint64_t median_read_cost(void)
 			last_ns = clock_ns();
 		cost[round] = (last_ns - start_ns) / CLOCK_READS;
 	}
-	qsort(cost, CLOCK_ROUNDS, sizeof(*cost), compare);
+	qsort(cost, CLOCK_ROUNDS, sizeof(*cost), compare_u64);
 	return cost[CLOCK_ROUNDS / 2];
 }
 
@@ -57,42 +52,30 @@ static uint64_t effective_capabilities(void)
 	return data[0].effective | (uint64_t)data[1].effective << 32;
 }
 
-static void read_cpus(struct identity *identity, size_t max_cpus)
+static uint64_t soft_limit(int resource)
 {
-	size_t size = CPU_ALLOC_SIZE(65536);
-	cpu_set_t *set = CPU_ALLOC(65536);
+	struct rlimit limit = {0};
 
-	identity->cpus = calloc(max_cpus, sizeof(*identity->cpus));
-	if (set && identity->cpus && sched_getaffinity(0, size, set) == 0)
-		for (size_t cpu = 0; cpu < 65536 && identity->cpu_count < max_cpus; cpu++)
-			if (CPU_ISSET_S(cpu, size, set))
-				identity->cpus[identity->cpu_count++] = (uint16_t)cpu;
-	CPU_FREE(set);
+	getrlimit(resource, &limit);
+	return limit.rlim_cur;
 }
 
-void identity_read(struct identity *identity, size_t max_cpus)
+void identity_send(struct sender *sender)
 {
 	struct timespec resolution = {0};
-	struct rlimit limit;
+	uint16_t cpus[WIRE_MOST_CPUS];
+	uint8_t room[sizeof(cpus)];
+	struct utsname names = {0};
 
-	memset(identity, 0, sizeof(*identity));
-	identity->arch = ARCH;
-	uname(&identity->names);
-	identity->uid = geteuid();
-	identity->capabilities = effective_capabilities();
-	if (getrlimit(RLIMIT_RTPRIO, &limit) == 0)
-		identity->rtprio_limit = limit.rlim_cur;
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0)
-		identity->memlock_limit = limit.rlim_cur;
+	uname(&names);
 	clock_getres(CLOCK_MONOTONIC, &resolution);
-	identity->clock_resolution_ns =
-	    (uint64_t)resolution.tv_sec * NS_PER_S + (uint64_t)resolution.tv_nsec;
-	identity->clock_read_ns = median_read_cost();
-	read_cpus(identity, max_cpus);
-}
-
-void identity_release(struct identity *identity)
-{
-	free(identity->cpus);
-	identity->cpus = NULL;
+	SEND(sender, welcome, WELCOME, .version = wire_text(WHYLATE_VERSION),
+	     .arch = wire_text(ARCH), .sysname = wire_text(names.sysname),
+	     .nodename = wire_text(names.nodename), .release = wire_text(names.release),
+	     .kernel_version = wire_text(names.version), .machine = wire_text(names.machine),
+	     .uid = geteuid(), .capabilities = effective_capabilities(),
+	     .rtprio_limit = soft_limit(RLIMIT_RTPRIO), .memlock_limit = soft_limit(RLIMIT_MEMLOCK),
+	     .clock_resolution_ns = clock_timespec_ns(resolution),
+	     .clock_read_ns = median_read_cost(),
+	     .cpus = wire_list_of_u16(room, cpus, thread_cpus(cpus, WIRE_MOST_CPUS)));
 }

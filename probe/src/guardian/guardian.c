@@ -20,13 +20,15 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "loads/oom.h"
+#include "failure.h"
 #include "loads/tree.h"
+#include "small_file.h"
 #include "tracefs/instance.h"
 #include "settings.h"
 
-/* Processes that cannot be killed are not waited for any longer than this. */
+/* How long to wait for processes that cannot be killed. */
 #define GIVE_UP_NS (20u * (uint64_t)NS_PER_S)
+#define OOM_SCORE  "/proc/self/oom_score_adj"
 
 enum request_kind {
 	REQUEST_LOAD,
@@ -46,7 +48,7 @@ struct request {
 
 struct reply {
 	int error;
-	char text[GUARDIAN_MESSAGE];
+	char text[FAILURE_TEXT];
 };
 
 struct state {
@@ -84,11 +86,11 @@ static _Noreturn void become_load(struct state *state, const struct request *req
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
-	/* The host may itself have been started with a real-time priority: loads never are. */
+	/* The probe may have inherited a real-time priority: a load never has one. */
 	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
 	setpriority(PRIO_PROCESS, 0, 0);
-	/* The guardian must outlive want of memory, its loads are the first that may not. */
-	oom_score("1000");
+	/* Where memory runs out, the loads end first and the guardian last. */
+	small_file_write(AT_FDCWD, OOM_SCORE, "1000");
 	if (state->home >= 0 && fchdir(state->home) == 0)
 		close(state->home);
 	close(state->socket);
@@ -117,14 +119,10 @@ static int start_load(struct state *state, const struct request *request, char *
 	struct load_slot *slot;
 	pid_t guardian = getpid(), child;
 
-	if (!kind) {
-		snprintf(text, GUARDIAN_MESSAGE, "there is no load \"%s\"", request->name);
-		return EINVAL;
-	}
-	if (request->slot >= WIRE_MOST_LOAD_INSTANCES) {
-		snprintf(text, GUARDIAN_MESSAGE, "more than %u loads", WIRE_MOST_LOAD_INSTANCES);
-		return E2BIG;
-	}
+	if (!kind)
+		return fail(text, EINVAL, "unknown load \"%s\"", request->name);
+	if (request->slot >= WIRE_MOST_LOAD_INSTANCES)
+		return fail(text, E2BIG, "more than %u loads", WIRE_MOST_LOAD_INSTANCES);
 	slot = &state->slots[request->slot];
 	memset(slot->message, 0, sizeof(slot->message));
 	atomic_store(&slot->work, 0);
@@ -132,16 +130,14 @@ static int start_load(struct state *state, const struct request *request, char *
 	child = fork();
 	if (child == 0)
 		become_load(state, request, kind, guardian);
-	if (child < 0) {
-		snprintf(text, GUARDIAN_MESSAGE, "cannot start the load: %s", strerror(errno));
-		return errno;
-	}
+	if (child < 0)
+		return fail(text, errno, "cannot start the load: %s", strerror(errno));
 	setpgid(child, child);
 	state->pids[request->slot] = child;
 	return 0;
 }
 
-/* note_death - mark a load that was killed without a reason, so that it does not look alive */
+/* note_death - mark a load that ended without a reason as failed */
 static void note_death(struct state *state, pid_t pid, int status)
 {
 	for (size_t i = 0; i < WIRE_MOST_LOAD_INSTANCES; i++) {
@@ -164,8 +160,7 @@ static void note_death(struct state *state, pid_t pid, int status)
 	}
 }
 
-/* end_descendants - kill all descendants: their subreaper sees each, whatever session it is in.
- * False where some would not end. */
+/* end_descendants - kill all descendants, in whatever session; false where some did not end */
 static bool end_descendants(struct state *state)
 {
 	const struct timespec pause = {.tv_nsec = 5000000};
@@ -181,7 +176,7 @@ static bool end_descendants(struct state *state)
 		for (size_t i = 0; i < WIRE_MOST_LOAD_INSTANCES; i++)
 			if (state->pids[i])
 				kill(-state->pids[i], SIGKILL);
-		/* A process may fork between the look and the kill: look until there is none. */
+		/* A process may fork before it is killed: repeat until there is none. */
 		if (state->tree_open)
 			tree_kill(&state->tree, getpid());
 		nanosleep(&pause, NULL);
@@ -191,15 +186,13 @@ static bool end_descendants(struct state *state)
 
 static int restore(struct state *state, char *text)
 {
-	size_t failed = settings_restore(&state->settings, text, GUARDIAN_MESSAGE);
+	int error = settings_restore(&state->settings, text);
 
-	/* Last, because a load may be in a system call that takes its time to be killed. */
-	if (!end_descendants(state) && !failed) {
-		snprintf(text, GUARDIAN_MESSAGE, "processes of the loads could not be ended");
-		failed = 1;
-	}
+	/* Last: a load may be in a system call that is slow to be killed. */
+	if (!end_descendants(state) && !error)
+		error = fail(text, EIO, "processes of the loads could not be ended");
 	memset(state->pids, 0, sizeof(state->pids));
-	return failed ? EIO : 0;
+	return error;
 }
 
 static void answer(struct state *state, const struct request *request)
@@ -211,12 +204,11 @@ static void answer(struct state *state, const struct request *request)
 		reply.error = start_load(state, request, reply.text);
 		break;
 	case REQUEST_SET:
-		reply.error = settings_apply(&state->settings, request->name, request->text,
-					     reply.text, sizeof(reply.text));
+		reply.error =
+		    settings_apply(&state->settings, request->name, request->text, reply.text);
 		break;
 	case REQUEST_UNDO_LAST:
-		reply.error = settings_undo_last(&state->settings, request->name, reply.text,
-						 sizeof(reply.text));
+		reply.error = settings_undo_last(&state->settings, request->name, reply.text);
 		break;
 	case REQUEST_TRACING:
 		state->tracing = true;
@@ -247,7 +239,6 @@ static void detach(struct state *state)
 				      SIGTSTP, SIGUSR1, SIGUSR2, SIGALRM};
 	sigset_t children;
 	int null = open("/dev/null", O_RDWR);
-	int fd;
 
 	setsid();
 	prctl(PR_SET_NAME, "wl-guardian");
@@ -259,8 +250,8 @@ static void detach(struct state *state)
 	sigprocmask(SIG_BLOCK, &children, NULL);
 	state->signals = signalfd(-1, &children, SFD_NONBLOCK | SFD_CLOEXEC);
 
-	/* The host sees the end of the probe's output only when nobody holds it any more. */
-	for (fd = 0; fd <= 2; fd++)
+	/* The host sees the end of the probe's output only when no process holds it open. */
+	for (int fd = 0; fd <= 2; fd++)
 		dup2(null, fd);
 	if (null > 2)
 		close(null);
@@ -268,13 +259,13 @@ static void detach(struct state *state)
 	if (chdir("/") < 0)
 		(void)0; /* it only keeps a mount busy */
 	setpriority(PRIO_PROCESS, 0, -10);
-	oom_score("-1000");
+	small_file_write(AT_FDCWD, OOM_SCORE, "-1000");
 }
 
 static _Noreturn void guard(struct state *state)
 {
 	struct request request;
-	char text[GUARDIAN_MESSAGE];
+	char text[FAILURE_TEXT];
 
 	for (;;) {
 		struct pollfd fds[2] = {{.fd = state->socket, .events = POLLIN},
@@ -294,7 +285,7 @@ static _Noreturn void guard(struct state *state)
 			break; /* the probe is gone */
 	}
 	restore(state, text);
-	/* The kernel would go on recording into it for nobody. */
+	/* Otherwise the kernel would go on recording into it. */
 	if (state->tracing)
 		instance_sweep(state->probe);
 	_exit(0);
@@ -345,14 +336,13 @@ static int ask(struct guardian *guardian, const struct request *request, char *t
 	} while (got < 0 && errno == EINTR);
 	if (got != (ssize_t)sizeof(reply))
 		goto gone;
-	memcpy(text, reply.text, GUARDIAN_MESSAGE);
+	memcpy(text, reply.text, FAILURE_TEXT);
 	return reply.error;
 
 gone:
-	snprintf(text, GUARDIAN_MESSAGE,
-		 "the guardian process is gone: settings and loads of this "
-		 "run may remain until the next run on this board");
-	return EPIPE;
+	return fail(text, EPIPE,
+		    "the guardian process is gone: settings and loads of this run may remain until "
+		    "the next run on this board");
 }
 
 int guardian_load(struct guardian *guardian, size_t slot, const char *kind, const char *argv,
@@ -360,11 +350,9 @@ int guardian_load(struct guardian *guardian, size_t slot, const char *kind, cons
 {
 	struct request request = {.kind = REQUEST_LOAD, .slot = (uint32_t)slot};
 
-	if (argv_length > sizeof(request.text)) {
-		snprintf(text, GUARDIAN_MESSAGE, "the command is longer than %zu bytes",
-			 sizeof(request.text));
-		return E2BIG;
-	}
+	if (argv_length > sizeof(request.text))
+		return fail(text, E2BIG, "the command is longer than %zu bytes",
+			    sizeof(request.text));
 	snprintf(request.name, sizeof(request.name), "%s", kind);
 	if (argv_length)
 		memcpy(request.text, argv, argv_length);
@@ -376,10 +364,8 @@ int guardian_set(struct guardian *guardian, const char *path, const char *value,
 {
 	struct request request = {.kind = REQUEST_SET};
 
-	if (strlen(path) >= sizeof(request.name) || strlen(value) >= SETTING_VALUE) {
-		snprintf(text, GUARDIAN_MESSAGE, "the setting's path or value is too long");
-		return E2BIG;
-	}
+	if (strlen(path) >= sizeof(request.name) || strlen(value) >= SETTING_VALUE)
+		return fail(text, E2BIG, "the setting's path or value is too long");
 	snprintf(request.name, sizeof(request.name), "%s", path);
 	snprintf(request.text, sizeof(request.text), "%s", value);
 	return ask(guardian, &request, text);

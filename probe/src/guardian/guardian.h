@@ -2,9 +2,9 @@
 /*
  * The guardian: the process that leaves the board as it was found.
  *
- * It is forked before the probe does anything, in a session of its own. Every setting is
- * changed by it and every load is its descendant (it is their subreaper), so that when the
- * probe is gone, for whatever reason, it can put back and end all there is.
+ * The probe forks it first, in a session of its own. It changes every setting and is the subreaper
+ * of every load, so that it can restore and end all of them when the probe is gone, for whatever
+ * reason.
  */
 #ifndef WHYLATE_GUARDIAN_H
 #define WHYLATE_GUARDIAN_H
@@ -15,9 +15,8 @@
 #include "loads/load.h"
 #include "wire/constants.h"
 
-#define GUARDIAN_ARGV	 32
-#define GUARDIAN_TEXT	 3072
-#define GUARDIAN_MESSAGE 512
+#define GUARDIAN_ARGV 32
+#define GUARDIAN_TEXT 3072
 
 struct guardian {
 	int socket;
@@ -30,18 +29,17 @@ struct guardian {
 int guardian_open(struct guardian *guardian);
 
 /* guardian_load - start one instance of a load in a slot. argv: NUL-separated, for "cmd".
- * All these return 0, or an errno with one line in text (GUARDIAN_MESSAGE bytes). */
+ * All these return 0, or an errno with the text. */
 int guardian_load(struct guardian *guardian, size_t slot, const char *kind, const char *argv,
 		  size_t argv_length, char *text);
 
-/* guardian_set - change a setting until the end */
+/* guardian_set - change a setting until the run ends */
 int guardian_set(struct guardian *guardian, const char *path, const char *value, char *text);
 
 /* guardian_undo_last - put back the last setting, which must be that of path */
 int guardian_undo_last(struct guardian *guardian, const char *path, char *text);
 
-/* guardian_tracing - have an instance of tracing removed at the end, which the recorder is about to
- * make */
+/* guardian_tracing - have the instance of tracing removed at the end that the recorder will make */
 int guardian_tracing(struct guardian *guardian, char *text);
 
 /* guardian_restore - end all loads and put back all settings */

@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "failure.h"
+#include "small_file.h"
+
 #define LOG_DIRECTORY "/run"
 #define LOG_PREFIX    "whylate-undo."
 
@@ -46,21 +49,15 @@ static bool in_parentheses(const char *path)
 /* read_setting - read the value that would set the file to what it is now */
 static int read_setting(const char *path, char *value)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got;
+	int error = small_file_read(AT_FDCWD, path, value, SETTING_VALUE);
+	size_t length = strlen(value);
 
-	if (fd < 0)
-		return errno;
-	got = read(fd, value, SETTING_VALUE - 1);
-	close(fd);
-	if (got < 0)
-		return errno;
-	if (got == SETTING_VALUE - 1)
+	if (error)
+		return error;
+	if (length == SETTING_VALUE - 1)
 		return EFBIG;
-	while (got > 0 && value[got - 1] == '\n')
-		got--;
-	value[got] = '\0';
-
+	while (length > 0 && value[length - 1] == '\n')
+		value[--length] = '\0';
 	if (in_parentheses(path))
 		keep_marked(value, '(', ')');
 	else
@@ -68,20 +65,13 @@ static int read_setting(const char *path, char *value)
 	return 0;
 }
 
+/* write_setting - write a value; the end of the line is what sets an empty one */
 static int write_setting(const char *path, const char *value)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	char line[SETTING_VALUE + 1];
-	int length, error = 0;
 
-	if (fd < 0)
-		return errno;
-	/* The end of the line is what sets a value that is empty. */
-	length = snprintf(line, sizeof(line), "%s\n", value);
-	if (write(fd, line, (size_t)length) < 0)
-		error = errno;
-	close(fd);
-	return error;
+	snprintf(line, sizeof(line), "%s\n", value);
+	return small_file_write(AT_FDCWD, path, line);
 }
 
 void settings_open(struct settings *settings)
@@ -90,8 +80,7 @@ void settings_open(struct settings *settings)
 	settings->log_fd = -1;
 }
 
-/* open_log - create a log that is locked before it can be seen, so that nobody takes it for a stale
- * one */
+/* open_log - create a log that is locked before it is visible: no other probe finds it stale */
 static void open_log(struct settings *settings)
 {
 	char hidden[64];
@@ -112,23 +101,23 @@ static void open_log(struct settings *settings)
 	settings->log_fd = fd;
 }
 
-/* log_setting - write to disk what is about to be changed, before it is changed.
- * False where there is a log and it cannot be written; without one the guardian's memory does. */
+/* log_setting - write a setting to disk before it is changed; false where there is a log on disk
+ * and it cannot be written */
 static bool log_setting(struct settings *settings, const struct setting *setting)
 {
 	if (settings->log_fd < 0 && settings->count == 0)
 		open_log(settings);
-	/* A whole record of fixed size in one write: a log is never cut inside one. */
+	/* One write of a record of fixed size: a log is never cut inside a record. */
 	return settings->log_fd < 0 ||
 	       write(settings->log_fd, setting, sizeof(*setting)) == (ssize_t)sizeof(*setting);
 }
 
-/* drop_last - drop the last record: what it would undo is as it was */
+/* drop_last - drop the last record, whose setting has its former value */
 static void drop_last(struct settings *settings)
 {
 	off_t kept = (off_t)(--settings->count * sizeof(settings->undo[0]));
 
-	/* A record that stays, should this fail, puts back what is as it was already. */
+	/* Should this fail, the record that stays restores a value that is there already. */
 	if (settings->log_fd >= 0 && ftruncate(settings->log_fd, kept) == 0)
 		lseek(settings->log_fd, kept, SEEK_SET);
 }
@@ -146,65 +135,56 @@ static bool put_back(const struct setting *setting)
 	return write_setting(setting->path, setting->value) == 0 && reads(setting);
 }
 
-int settings_apply(struct settings *settings, const char *path, const char *value, char *text,
-		   size_t room)
+int settings_apply(struct settings *settings, const char *path, const char *value, char *text)
 {
 	struct setting *undo = &settings->undo[settings->count];
 	char now[SETTING_VALUE];
 	int error;
 
-	if (!is_setting(path)) {
-		snprintf(text, room, "%s is no setting under /proc/sys, /proc/irq or /sys", path);
-		return EINVAL;
-	}
-	if (settings->count == MAX_SETTINGS) {
-		snprintf(text, room, "more than %d settings", MAX_SETTINGS);
-		return E2BIG;
-	}
+	if (!is_setting(path))
+		return fail(text, EINVAL, "%s is no setting under /proc/sys, /proc/irq or /sys",
+			    path);
+	if (settings->count == MAX_SETTINGS)
+		return fail(text, E2BIG, "more than %d settings", MAX_SETTINGS);
 	memset(undo, 0, sizeof(*undo));
 	snprintf(undo->path, sizeof(undo->path), "%s", path);
 	error = read_setting(path, undo->value);
-	if (error) {
-		snprintf(text, room, "%s cannot be read: %s", path, strerror(error));
-		return error;
-	}
-	if (!log_setting(settings, undo)) {
-		snprintf(text, room, "%s cannot be written, so %s was not changed",
-			 settings->log_path, path);
-		return EIO;
-	}
+	if (error)
+		return fail(text, error, "%s cannot be read: %s", path, strerror(error));
+	if (!log_setting(settings, undo))
+		return fail(text, EIO, "%s cannot be written, so %s was not changed",
+			    settings->log_path, path);
 	snprintf(settings->applied[settings->count], SETTING_VALUE, "%s", value);
 	settings->count++;
 
 	error = write_setting(path, value);
 	if (error)
-		snprintf(text, room, "%s does not take \"%s\": %s", path, value, strerror(error));
-	else if ((error = read_setting(path, now)) != 0 || strcmp(now, value) != 0) {
-		snprintf(text, room, "%s was set to \"%s\" and reads \"%s\"", path, value,
-			 error ? strerror(error) : now);
-		error = EINVAL;
-	}
+		fail(text, error, "%s does not take \"%s\": %s", path, value, strerror(error));
+	else if ((error = read_setting(path, now)) != 0 || strcmp(now, value) != 0)
+		error = fail(text, EINVAL, "%s was set to \"%s\" and reads \"%s\"", path, value,
+			     error ? strerror(error) : now);
 	if (error) {
 		write_setting(path, undo->value);
-		/* One that takes no value at all could not be put back either. */
+		/* A setting that takes no value at all cannot be put back either. */
 		if (reads(undo))
 			drop_last(settings);
 	}
 	return error;
 }
 
-int settings_undo_last(struct settings *settings, const char *path, char *text, size_t room)
+static int fail_put_back(const struct setting *setting, char *text)
+{
+	return fail(text, EIO, "%s could not be put back to \"%s\"", setting->path, setting->value);
+}
+
+int settings_undo_last(struct settings *settings, const char *path, char *text)
 {
 	const struct setting *undo = settings->undo + (settings->count ? settings->count - 1 : 0);
 
-	if (settings->count == 0 || strcmp(undo->path, path) != 0) {
-		snprintf(text, room, "%s is not what was changed last", path);
-		return EINVAL;
-	}
-	if (!put_back(undo)) {
-		snprintf(text, room, "%s could not be put back to \"%s\"", path, undo->value);
-		return EIO;
-	}
+	if (settings->count == 0 || strcmp(undo->path, path) != 0)
+		return fail(text, EINVAL, "%s is not what was changed last", path);
+	if (!put_back(undo))
+		return fail_put_back(undo, text);
 	drop_last(settings);
 	return 0;
 }
@@ -218,54 +198,51 @@ static bool changed_again(const struct settings *settings, size_t at)
 	return false;
 }
 
-/* count_undone - count the settings that are no more what they were set to; text names the first.
- * A daemon of the board's, or a load, sets them too: the run was not made with them. */
-static size_t count_undone(const struct settings *settings, char *text, size_t room)
+/* check_applied - whether all settings still have the value they were set to; text names the first
+ * that has not. A daemon of the board, or a load, may set them too. */
+static int check_applied(const struct settings *settings, char *text)
 {
-	char now[SETTING_VALUE];
-	size_t undone = 0;
-
 	for (size_t i = 0; i < settings->count; i++) {
+		char now[SETTING_VALUE];
 		int error = read_setting(settings->undo[i].path, now);
 
-		if (changed_again(settings, i) || (!error && !strcmp(now, settings->applied[i])))
-			continue;
-		if (undone++ == 0)
-			snprintf(text, room,
-				 "%s was set to \"%s\" and reads \"%s\" after the run: something "
-				 "else sets it",
-				 settings->undo[i].path, settings->applied[i],
-				 error ? strerror(error) : now);
+		if (!changed_again(settings, i) && (error || strcmp(now, settings->applied[i])))
+			return fail(
+			    text, EIO,
+			    "%s was set to \"%s\" and reads \"%s\" after the run: something "
+			    "else sets it",
+			    settings->undo[i].path, settings->applied[i],
+			    error ? strerror(error) : now);
 	}
-	return undone;
+	return 0;
 }
 
-size_t settings_restore(struct settings *settings, char *text, size_t room)
+int settings_restore(struct settings *settings, char *text)
 {
-	/* All before any is put back: one may change what another reads. */
-	size_t undone = count_undone(settings, text, room);
-	size_t failed = 0;
+	/* Before any is put back: one may change what another reads. */
+	int error = check_applied(settings, text);
+	bool failed = false;
 
 	while (settings->count > 0) {
 		const struct setting *undo = &settings->undo[--settings->count];
 
 		if (put_back(undo))
 			continue;
-		if (failed++ == 0)
-			snprintf(text, room, "%s could not be put back to \"%s\"", undo->path,
-				 undo->value);
+		if (!failed)
+			error = fail_put_back(undo, text);
+		failed = true;
 	}
 	if (settings->log_fd >= 0) {
-		/* What failed is worth another try by the next probe: the log stays then. */
+		/* The log stays where a setting failed: the next probe tries again. */
 		if (!failed)
 			unlink(settings->log_path);
 		close(settings->log_fd);
 		settings->log_fd = -1;
 	}
-	return undone + failed;
+	return error;
 }
 
-/* recover_log - put back what one log holds, unless its owner lives */
+/* recover_log - put back the settings of a log, unless its owner lives */
 static size_t recover_log(int directory, const char *name)
 {
 	struct setting setting;
@@ -276,7 +253,7 @@ static size_t recover_log(int directory, const char *name)
 
 	if (fd < 0)
 		return 0;
-	/* Only what one of us wrote: anybody may be able to leave a file here. */
+	/* Only a probe's own log: any user may be able to create a file here. */
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
 	    flock(fd, LOCK_EX | LOCK_NB) == 0) {
 		at = lseek(fd, 0, SEEK_END) / (off_t)sizeof(setting);
@@ -286,7 +263,7 @@ static size_t recover_log(int directory, const char *name)
 				continue;
 			setting.path[SETTING_PATH - 1] = '\0';
 			setting.value[SETTING_VALUE - 1] = '\0';
-			/* Older versions noted all choices of this one. */
+			/* Older versions logged all choices of this setting. */
 			if (in_parentheses(setting.path))
 				keep_marked(setting.value, '(', ')');
 			if (is_setting(setting.path) && put_back(&setting))

@@ -2,8 +2,8 @@
 /*
  * cmd - runs a command of the user's own
  *
- * Stresses whatever the command does. It is run as it was given, without a shell, without input,
- * and its output goes nowhere: the probe's own output is the wire.
+ * Stresses whatever the command does. It runs without a shell and without input, and its output is
+ * dropped: the probe's own output is the wire.
  *
  * Its work is the CPU time of all processes below the load: a command that merely sleeps is an
  * idle load, and the run reports it. Processes that leave their session or lose their parent
@@ -16,37 +16,27 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "exec.h"
 #include "kinds.h"
 #include "tree.h"
 
 /* How often the process tree is read: that costs some microseconds for each process there is. */
-#define SAMPLE_MS 200
+#define SAMPLE_NS (200u * NS_PER_MS)
 
 struct command {
 	pid_t pid;
 	bool is_running;
 	int status; /* as of waitpid, once it is not running */
-	struct timespec started;
+	uint64_t started_ns;
 	struct tree tree;
 	bool has_tree;
 	uint64_t counted_ms;
 };
 
-/* ms_since - milliseconds from then to now */
-static uint64_t ms_since(const struct timespec *then)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)((now.tv_sec - then->tv_sec) * 1000ll +
-			  (now.tv_nsec - then->tv_nsec) / 1000000);
-}
-
-/* reap - take in all that ended, adopted ones too, and note how the command itself did */
+/* reap - wait for all children that ended, adopted ones too; keep the status of the command */
 static void reap(struct command *command)
 {
 	int status;
@@ -63,9 +53,9 @@ static void reap(struct command *command)
 /*
  * count_work - add the CPU time used since the last sample
  *
- * Processes that were reaped are in our own account of children, the others are in /proc. A
- * process that ends between the two readings is missing for one sample, which is why the sum may
- * fall; the work only grows. Returns how many processes are still there.
+ * RUSAGE_CHILDREN has the processes that were reaped, /proc the others. A process that ends between
+ * the two readings is missing for one sample: the sum may fall, the work never does. Returns how
+ * many processes are alive.
  */
 static size_t count_work(struct load_context *context, struct command *command)
 {
@@ -84,9 +74,9 @@ static size_t count_work(struct load_context *context, struct command *command)
 		}
 	}
 	getrusage(RUSAGE_CHILDREN, &reaped);
-	uint64_t ms = ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK) +
-		      (uint64_t)(reaped.ru_utime.tv_sec + reaped.ru_stime.tv_sec) * 1000 +
-		      (uint64_t)(reaped.ru_utime.tv_usec + reaped.ru_stime.tv_usec) / 1000;
+	uint64_t ms =
+	    ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK) +
+	    (clock_timeval_ns(reaped.ru_utime) + clock_timeval_ns(reaped.ru_stime)) / NS_PER_MS;
 	if (ms > command->counted_ms) {
 		load_count(context, ms - command->counted_ms);
 		command->counted_ms = ms;
@@ -95,19 +85,20 @@ static size_t count_work(struct load_context *context, struct command *command)
 }
 
 /* wait_for_child - until a child ended or the time is over */
-static void wait_for_child(long ms)
+static void wait_for_child(uint64_t ns)
 {
+	struct timespec time = clock_timespec(ns);
 	sigset_t child;
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	sigtimedwait(&child, NULL, &(struct timespec){.tv_nsec = ms * 1000000});
+	sigtimedwait(&child, NULL, &time);
 }
 
 /* report_end - how the command ended, and after how long */
 static void report_end(struct load_context *context, const struct command *command)
 {
-	uint64_t ms = ms_since(&command->started);
+	uint64_t ms = (clock_ns() - command->started_ns) / NS_PER_MS;
 	bool was_killed = WIFSIGNALED(command->status);
 
 	load_end(context, "%s %d after %llu.%llu s",
@@ -119,18 +110,15 @@ static void report_end(struct load_context *context, const struct command *comma
 /*
  * watch - count the command's work until it has ended
  *
- * A command that went into the background by itself exits with 0 and leaves its work to others:
- * it has ended when they have. Where it failed, what it left is killed, as it will never do what
- * was asked for.
+ * A command that put itself into the background exits with 0: it has ended when the processes it
+ * left have. Where it failed, they are killed.
  */
 static void watch(struct load_context *context, struct command *command)
 {
 	for (;;) {
-		struct timespec begin;
-		clock_gettime(CLOCK_MONOTONIC, &begin);
-		uint64_t waited;
-		while ((waited = ms_since(&begin)) < SAMPLE_MS) {
-			wait_for_child((long)(SAMPLE_MS - waited));
+		uint64_t end_ns = clock_ns() + SAMPLE_NS, now_ns;
+		while ((now_ns = clock_ns()) < end_ns) {
+			wait_for_child(end_ns - now_ns);
 			bool was_running = command->is_running;
 			reap(command);
 			if (was_running && !command->is_running)
@@ -148,7 +136,6 @@ static void watch(struct load_context *context, struct command *command)
 	}
 }
 
-/* load_cmd - start the command and watch it */
 void load_cmd(struct load_context *context)
 {
 	struct command command = {.is_running = false};
@@ -165,7 +152,7 @@ void load_cmd(struct load_context *context)
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
 	command.has_tree = tree_open(&command.tree);
-	clock_gettime(CLOCK_MONOTONIC, &command.started);
+	command.started_ns = clock_ns();
 	int error = exec_start(context->argv, (const int[]){-1, -1}, &command.pid);
 
 	command.is_running = command.pid > 0;

@@ -128,7 +128,6 @@ static int write_through(int fd, const char *block, size_t length, off_t at)
 	return fsync(fd);
 }
 
-/* load_disk - write the file over and over until killed */
 void load_disk(struct load_context *context)
 {
 	struct target target = {.fd = -1};

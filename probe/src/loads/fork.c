@@ -41,7 +41,6 @@ static _Noreturn void child_main(char *pages, size_t page_bytes, pid_t parent)
 	_exit(0);
 }
 
-/* load_fork - fork and reap until killed */
 void load_fork(struct load_context *context)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the files of this folder share among themselves: the loads behind the table in loads.c. */
+/* The loads behind the table in loads.c. */
 #ifndef WHYLATE_LOAD_KINDS_H
 #define WHYLATE_LOAD_KINDS_H
 

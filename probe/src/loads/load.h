@@ -42,7 +42,7 @@ extern const struct load_kind load_kinds[];
 /* load_find - the kind of that name, or NULL */
 const struct load_kind *load_find(const char *name);
 
-/* load_fail - report why this load stopped: printf-style; errno is not added by itself */
+/* load_fail - report why this load stopped, printf-style */
 void load_fail(struct load_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -11,7 +11,6 @@
 
 const struct load_kind load_kinds[] = {WIRE_LOADS(KIND){NULL, NULL, NULL, NULL}};
 
-/* load_find - the kind of that name, or NULL */
 const struct load_kind *load_find(const char *name)
 {
 	for (const struct load_kind *kind = load_kinds; kind->name; kind++) {
@@ -24,17 +23,17 @@ const struct load_kind *load_find(const char *name)
 /*
  * stop - write the message, then the state that makes others read it
  *
- * Several threads of one load may fail of the same cause at once: the first one reports, because
- * a message that was published must not change under its reader. Names of commands and folders
- * come from outside, so no control character of theirs reaches a terminal.
+ * Several threads of one load may fail at once: only the first one reports, because a published
+ * message must not change under its reader. Names of commands and directories come from outside, so
+ * control characters are replaced.
  */
 __attribute__((format(printf, 3, 0))) static void
 stop(struct load_context *context, enum load_state state, const char *format, va_list arguments)
 {
-	static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
+	static pthread_mutex_t stopping = PTHREAD_MUTEX_INITIALIZER;
 	struct load_slot *slot = context->slot;
 
-	pthread_mutex_lock(&telling);
+	pthread_mutex_lock(&stopping);
 	int32_t now = atomic_load_explicit(&slot->state, memory_order_relaxed);
 	if (now != LOAD_FAILED && now != LOAD_ENDED) {
 		vsnprintf(slot->message, sizeof(slot->message), format, arguments);
@@ -44,10 +43,9 @@ stop(struct load_context *context, enum load_state state, const char *format, va
 		}
 		atomic_store_explicit(&slot->state, (int32_t)state, memory_order_release);
 	}
-	pthread_mutex_unlock(&telling);
+	pthread_mutex_unlock(&stopping);
 }
 
-/* load_fail - report why this load stopped: printf-style; errno is not added by itself */
 void load_fail(struct load_context *context, const char *format, ...)
 {
 	va_list arguments;
@@ -57,7 +55,6 @@ void load_fail(struct load_context *context, const char *format, ...)
 	va_end(arguments);
 }
 
-/* load_end - report how a load ended by itself */
 void load_end(struct load_context *context, const char *format, ...)
 {
 	va_list arguments;

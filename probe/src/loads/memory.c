@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 
 #include "kinds.h"
-#include "room.h"
+#include "memory_size.h"
 
 #define MIB	    (1024ull * 1024)
 #define BLOCK_BYTES (256ull * 1024)
@@ -30,8 +30,8 @@
  */
 static uint64_t set_bytes(void)
 {
-	uint64_t bytes = 4 * room_last_cache_bytes();
-	uint64_t most = room_available_bytes() / 8;
+	uint64_t bytes = 4 * memory_last_cache_bytes();
+	uint64_t most = memory_available_bytes() / 8;
 
 	if (bytes < 32 * MIB)
 		bytes = 32 * MIB;
@@ -50,7 +50,6 @@ static void copy_block(struct load_context *context, char *to, const char *from)
 	load_count(context, BLOCK_BYTES);
 }
 
-/* load_memory - copy back and forth until killed */
 void load_memory(struct load_context *context)
 {
 	uint64_t set = set_bytes();

@@ -13,15 +13,16 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "kinds.h"
+#include "thread.h"
 #include "workers.h"
 
 #define THREADS	   2
 #define PAGES	   32
-#define STAY_NS	   (20 * 1000 * 1000)
+#define STAY_NS	   (20 * NS_PER_MS)
 #define OPERATIONS 5 /* of one round */
 
 /* touch - write to every page, so that there is something to shoot down */
@@ -49,15 +50,6 @@ static int round_of_changes(size_t page_bytes)
 	return munmap(area, bytes);
 }
 
-/* current_stay - which stay of STAY_NS this is: both threads see the same without talking */
-static uint64_t current_stay(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec) / STAY_NS;
-}
-
 /* change_mappings - one of the threads, round after round */
 static void change_mappings(const struct worker *worker)
 {
@@ -66,9 +58,10 @@ static void change_mappings(const struct worker *worker)
 	uint64_t last = 0;
 
 	for (;;) {
-		uint64_t stay = current_stay();
+		/* Both threads compute the same stay from the clock. */
+		uint64_t stay = clock_ns() / STAY_NS;
 		if (stay != last && cpus->count)
-			worker_pin(cpus->id[(stay + worker->index) % cpus->count]);
+			thread_pin(cpus->id[(stay + worker->index) % cpus->count]);
 		last = stay;
 		if (round_of_changes(page_bytes)) {
 			load_fail(worker->context, "cannot change mappings: %s", strerror(errno));
@@ -78,12 +71,11 @@ static void change_mappings(const struct worker *worker)
 	}
 }
 
-/* load_mmap - start the threads */
 void load_mmap(struct load_context *context)
 {
 	/* Static, as threads may still read it when this function has returned. */
 	static struct worker_cpus cpus;
 
-	cpus = worker_cpus_read();
+	cpus.count = thread_cpus(cpus.id, WORKERS_MAX_CPUS);
 	workers_run(context, THREADS, change_mappings, &cpus);
 }

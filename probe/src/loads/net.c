@@ -235,7 +235,6 @@ static void send_or_receive(const struct worker *worker)
 		receive_packets(worker);
 }
 
-/* load_net - open three pairs of sockets, then send and receive */
 void load_net(struct load_context *context)
 {
 	/* Static, as threads may still read it when this function has returned. */

@@ -93,7 +93,6 @@ broken:
 	load_fail(worker->context, "the ring of threads broke: %s", strerror(errno));
 }
 
-/* load_switch - make the ring, lay in the tokens, let them go round */
 void load_switch(struct load_context *context)
 {
 	struct link *ring = calloc(RING, sizeof(*ring));

@@ -15,37 +15,27 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "kinds.h"
+#include "thread.h"
 #include "workers.h"
 
 #define TIMERS 8
 /* Expirations a second: of one CPU, and of all together. */
 #define MOST_PER_CPU  10000
 #define MOST_TOGETHER 20000
-#define NS_PER_S      1000000000ll
 
-/* after - a point in time moved on */
-static struct timespec after(struct timespec time, long long ns)
+/* arm - start TIMERS periodic timers, of which one expires every step_ns; 0, or -1 with errno */
+static int arm(int timers[TIMERS], uint64_t step_ns)
 {
-	ns += time.tv_nsec;
-	time.tv_sec += (time_t)(ns / NS_PER_S);
-	time.tv_nsec = (long)(ns % NS_PER_S);
-	return time;
-}
+	uint64_t first_ns = clock_ns() + NS_PER_MS;
 
-/* arm - TIMERS periodic timers, the next due every step_ns; 0, or -1 with errno */
-static int arm(int timers[TIMERS], long long step_ns)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	for (int i = 0; i < TIMERS; i++) {
+	for (uint64_t i = 0; i < TIMERS; i++) {
 		struct itimerspec when = {
-		    .it_value = after(now, NS_PER_S / 1000 + i * step_ns),
-		    .it_interval = after((struct timespec){0}, TIMERS * step_ns),
+		    .it_value = clock_timespec(first_ns + i * step_ns),
+		    .it_interval = clock_timespec(TIMERS * step_ns),
 		};
 		timers[i] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 		if (timers[i] < 0 || timerfd_settime(timers[i], TFD_TIMER_ABSTIME, &when, NULL))
@@ -54,17 +44,16 @@ static int arm(int timers[TIMERS], long long step_ns)
 	return 0;
 }
 
-/* expire - wait for one timer after the other, for ever */
+/* expire - wait for one timer after the other until killed */
 static void expire(const struct worker *worker)
 {
 	const struct worker_cpus *cpus = worker->shared;
-	long long threads = cpus->count ? (long long)cpus->count : 1;
-	long long per_cpu = MOST_TOGETHER / threads;
+	uint64_t per_cpu = MOST_TOGETHER / (cpus->count ? cpus->count : 1);
 	int timers[TIMERS];
 	uint64_t expirations;
 
 	if (cpus->count)
-		worker_pin(cpus->id[worker->index]);
+		thread_pin(cpus->id[worker->index]);
 	if (per_cpu > MOST_PER_CPU)
 		per_cpu = MOST_PER_CPU;
 	if (arm(timers, NS_PER_S / per_cpu)) {
@@ -83,12 +72,11 @@ static void expire(const struct worker *worker)
 	}
 }
 
-/* load_timer - a thread for each CPU that the load is allowed on */
 void load_timer(struct load_context *context)
 {
 	/* Static, as threads may still read it when this function has returned. */
 	static struct worker_cpus cpus;
 
-	cpus = worker_cpus_read();
+	cpus.count = thread_cpus(cpus.id, WORKERS_MAX_CPUS);
 	workers_run(context, cpus.count ? cpus.count : 1, expire, &cpus);
 }

@@ -9,12 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Far above any default pid_max of a board; what is beyond is not seen. */
+#include "small_file.h"
+
+/* Far above any default pid_max of a board; more are ignored. */
 #define MOST_PROCESSES 65536
 /* Processes that fork while they are being killed need several rounds, never this many. */
 #define MOST_ROUNDS 100
 
-/* tree_open - false where /proc is not mounted; release with tree_close() */
 bool tree_open(struct tree *tree)
 {
 	*tree = (struct tree){.proc = opendir("/proc")};
@@ -30,8 +31,8 @@ bool tree_open(struct tree *tree)
 /*
  * parse_stat - parse the fields of /proc/PID/stat
  *
- * The name of a process is in brackets and may hold brackets and spaces itself, which is why the
- * fields are counted from the last bracket.
+ * The name of a process is in parentheses and may itself hold parentheses and spaces: the fields
+ * are counted from the last parenthesis.
  */
 static bool parse_stat(char *text, struct tree_process *process)
 {
@@ -54,7 +55,7 @@ static bool parse_stat(char *text, struct tree_process *process)
 	return true;
 }
 
-/* read_process - read the process that a thread belongs to; 0: there is none */
+/* read_process - read one entry of /proc; false where the process is gone */
 static bool read_process(int proc, const char *pid, struct tree_process *process)
 {
 	char path[32];
@@ -63,15 +64,7 @@ static bool read_process(int proc, const char *pid, struct tree_process *process
 	*process = (struct tree_process){.pid = (pid_t)atoi(pid)};
 	if (snprintf(path, sizeof(path), "%s/stat", pid) >= (int)sizeof(path))
 		return false;
-	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	ssize_t length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (length <= 0)
-		return false;
-	text[length] = '\0';
-	return parse_stat(text, process);
+	return !small_file_read(proc, path, text, sizeof(text)) && parse_stat(text, process);
 }
 
 /* make_room - for one more process; false when there is none */
@@ -101,8 +94,7 @@ static int compare_pids(const void *first, const void *second)
 /*
  * mark_below - mark the children of root, their children, and so on
  *
- * Numbers of processes start again from below at some time, so that a parent may come after its
- * child: go over the list until nothing changes.
+ * Process numbers wrap, so a parent may come after its child: repeat until nothing changes.
  */
 static void mark_below(struct tree *tree, pid_t root)
 {
@@ -127,7 +119,6 @@ static void mark_below(struct tree *tree, pid_t root)
 	}
 }
 
-/* tree_read - list all processes afresh and mark those below root; root itself is not marked */
 void tree_read(struct tree *tree, pid_t root)
 {
 	const struct dirent *entry;
@@ -146,7 +137,6 @@ void tree_read(struct tree *tree, pid_t root)
 	mark_below(tree, root);
 }
 
-/* tree_kill - SIGKILL all below root until only zombies are left; they are not waited for */
 void tree_kill(struct tree *tree, pid_t root)
 {
 	for (int round = 0; round < MOST_ROUNDS; round++) {

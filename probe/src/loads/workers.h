@@ -9,9 +9,9 @@
 
 #define WORKERS_MAX_CPUS 64
 
-/* The CPUs that this process is allowed on: isolated and offline ones are not among them. */
+/* The CPUs that a load may run on. */
 struct worker_cpus {
-	int id[WORKERS_MAX_CPUS];
+	uint16_t id[WORKERS_MAX_CPUS];
 	size_t count; /* 0: the kernel does not report them */
 };
 
@@ -24,17 +24,11 @@ struct worker {
 /* Returns only when the worker can not go on, after load_fail(). */
 typedef void (*worker_body)(const struct worker *worker);
 
-/* worker_cpus_read - the first WORKERS_MAX_CPUS CPUs that this thread may run on */
-struct worker_cpus worker_cpus_read(void);
-
-/* worker_pin - keep the calling thread on one CPU; returns 0, or an errno: to a load a CPU that
- * went away is no error */
-int worker_pin(int cpu);
-
 /*
  * workers_run - run count threads until the first of them returns
  *
- * The others still run then: the caller returns from its load, and the process ends.
+ * The others still run then, and still use `shared`: the caller returns from its load, and the
+ * process ends. For the same reason nothing is freed.
  */
 void workers_run(struct load_context *context, size_t count, worker_body body, void *shared);
 

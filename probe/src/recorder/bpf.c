@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
  * The BPF engine of the flight recorder: programs at tracepoints write into memory that is mapped
- * here. Nothing runs in the probe meanwhile, and nothing is copied.
+ * here. The probe does nothing meanwhile, and copies nothing.
  *
- * All that the kernel holds for it hangs on descriptors: it is gone when the probe is, however the
- * probe ended. It needs the kernel's BTF and what came with 5.18: CO-RE done by the kernel.
+ * The kernel keeps all of it by descriptors, which end with the probe. The engine needs the
+ * kernel's BTF, and CO-RE in the kernel (5.18).
  */
-#include "clock.h"
 #include "bpf_program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/btf.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,39 +21,24 @@
 #include "bpf/layout.h"
 #include "bpf_maps.h"
 #include "bpf_sources.h"
+#include "clock.h"
 #include "engine.h"
+#include "failure.h"
 #include "kernel_btf.h"
+#include "small_file.h"
 
 #define LOG_SIZE (64u << 10)
 
-/* fail - fill in why not; returns the errno */
-__attribute__((format(printf, 3, 4))) static int fail(char *text, int error, const char *format,
-						      ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, RECORDER_MESSAGE, format, arguments);
-	va_end(arguments);
-	return error;
-}
-
-/* refused - explain why the kernel may have refused; returns the errno */
+/* refused - fill in why the kernel may have refused; returns error */
 static int refused(char *text, int error, const char *what)
 {
-	char lockdown[64] = "";
-	FILE *file;
+	char lockdown[64];
 
 	if (error == EPERM && geteuid() != 0)
 		return fail(text, error, "%s: BPF needs root, or CAP_BPF and CAP_PERFMON", what);
 	if (error == EPERM) {
-		file = fopen("/sys/kernel/security/lockdown", "re");
-		if (file) {
-			if (!fgets(lockdown, sizeof(lockdown), file))
-				lockdown[0] = '\0';
-			fclose(file);
-			lockdown[strcspn(lockdown, "\n")] = '\0';
-		}
+		small_file_line(AT_FDCWD, "/sys/kernel/security/lockdown", lockdown,
+				sizeof(lockdown));
 		return fail(text, error, "%s: not permitted%s%s", what,
 			    lockdown[0] ? "; lockdown: " : "", lockdown);
 	}
@@ -73,7 +57,7 @@ static bool cpu_is_there(uint16_t cpu)
 	return !access(path, F_OK);
 }
 
-/* share - publish to the reader where everything lies, and to the programs whom we measure */
+/* share - let the reader find the rings, and the programs the measured threads */
 static int share(struct recorder *recorder, const struct recorder_plan *plan, uint64_t events)
 {
 	struct bpf_engine *engine = recorder->state;
@@ -99,7 +83,7 @@ static int share(struct recorder *recorder, const struct recorder_plan *plan, ui
 	return 0;
 }
 
-/* last_line - find the line of the verifier's log that it does not write for every program */
+/* last_line - find the last line of the verifier's log that is no statistic */
 static const char *last_line(char *log)
 {
 	char *line = log, *last = log;
@@ -110,7 +94,7 @@ static const char *last_line(char *log)
 	return last;
 }
 
-/* find_names - look up the tracepoints in the kernel's BTF, and where registers_at leads */
+/* find_names - look up the tracepoints in the kernel's BTF, and the variables of registers_at */
 static int find_names(struct bpf_engine *engine, struct kernel_name *names, char *text)
 {
 	struct kernel_name *bases = &names[bpf_program_count], *registers = bases + 1;
@@ -131,19 +115,14 @@ static int find_names(struct bpf_engine *engine, struct kernel_name *names, char
 	return 0;
 }
 
-/* load_programs - load each program; errors[] holds which ones the kernel refused */
+/* load_programs - load each program; errors[]: why the kernel refused it, or 0 */
 static void load_programs(struct bpf_engine *engine, const struct kernel_name *names, int *errors,
 			  char *text)
 {
-	struct bpf_surroundings with = {
-	    .btf_fd = engine->btf_fd,
-	    .cpus_fd = engine->cpus_fd,
-	    .woken_fd = engine->woken_fd,
-	    .config_fd = engine->config_fd,
-	    .log = malloc(LOG_SIZE),
-	    .log_size = LOG_SIZE,
-	};
+	char *log = malloc(LOG_SIZE);
 
+	if (log)
+		log[0] = '\0';
 	for (size_t i = 0; i < bpf_program_count; i++) {
 		const struct bpf_program *program = &bpf_programs[i];
 		int *fd = &engine->programs[i];
@@ -152,14 +131,14 @@ static void load_programs(struct bpf_engine *engine, const struct kernel_name *n
 			errors[i] = ENOENT;
 			continue;
 		}
-		*fd = bpf_program_load(program, &with, names[i].id);
+		*fd = bpf_program_load(program, &engine->fds, names[i].id, log, LOG_SIZE);
 		if (*fd >= 0)
 			continue;
 		errors[i] = errno;
-		if (!text[0] && with.log && with.log[0])
-			fail(text, 0, "%s: %s", program->name, last_line(with.log));
+		if (!text[0] && log && log[0])
+			fail(text, 0, "%s: %s", program->name, last_line(log));
 	}
-	free(with.log);
+	free(log);
 }
 
 static int attach(const struct bpf_engine *engine, const struct bpf_source *source)
@@ -168,13 +147,13 @@ static int attach(const struct bpf_engine *engine, const struct bpf_source *sour
 
 	memset(&arguments, 0, sizeof(arguments));
 	arguments.raw_tracepoint.prog_fd = (uint32_t)engine->programs[source->program];
-	/* A typed program knows where it belongs. */
+	/* A typed program has its tracepoint. */
 	if (!bpf_programs[source->program].is_typed)
 		arguments.raw_tracepoint.name = (uintptr_t)(strchr(source->name, ':') + 1);
 	return (int)bpf_call(BPF_RAW_TRACEPOINT_OPEN, &arguments, sizeof(arguments));
 }
 
-/* attach_all - attach what there is; returns the errno of one that we cannot do without */
+/* attach_all - attach all that were loaded; returns the errno of one that is needed */
 static int attach_all(struct recorder *recorder, const int *errors, char *text)
 {
 	struct bpf_engine *engine = recorder->state;
@@ -223,10 +202,10 @@ static void bpf_stop(struct recorder *recorder)
 		if (engine->memory)
 			munmap(engine->memory, engine->memory_size);
 		close_fd(engine->stats_fd);
-		close_fd(engine->config_fd);
-		close_fd(engine->woken_fd);
-		close_fd(engine->cpus_fd);
-		close_fd(engine->btf_fd);
+		close_fd(engine->fds.config_fd);
+		close_fd(engine->fds.woken_fd);
+		close_fd(engine->fds.cpus_fd);
+		close_fd(engine->fds.btf_fd);
 	}
 	free(recorder->cpus);
 	free(recorder->events);
@@ -234,8 +213,7 @@ static void bpf_stop(struct recorder *recorder)
 	memset(recorder, 0, sizeof(*recorder));
 }
 
-/* bpf_measure - have the kernel measure every run of every program for as long as stats_fd is open
- */
+/* bpf_measure - let the kernel measure every run of every program while stats_fd is open */
 static int bpf_measure(struct recorder *recorder, bool on)
 {
 	struct bpf_engine *engine = recorder->state;
@@ -301,8 +279,8 @@ static int bpf_start(struct recorder *recorder, const struct recorder_plan *plan
 	memset(recorder, 0, sizeof(*recorder));
 	if (!engine)
 		return refused(text, ENOMEM, "BPF engine");
-	engine->btf_fd = engine->cpus_fd = engine->woken_fd = engine->config_fd = engine->stats_fd =
-	    -1;
+	memset(&engine->fds, -1, sizeof(engine->fds));
+	engine->stats_fd = -1;
 	memset(engine->programs, -1, sizeof(engine->programs));
 	memset(engine->links, -1, sizeof(engine->links));
 	recorder->state = engine;
@@ -313,7 +291,7 @@ static int bpf_start(struct recorder *recorder, const struct recorder_plan *plan
 	return error;
 }
 
-/* The rings are the kernel's own. */
+/* The programs write to the rings themselves. */
 static void bpf_gather(struct recorder *recorder)
 {
 	recorder->gathered_ns = clock_ns();

@@ -23,8 +23,8 @@ int bpf_load_types(struct bpf_engine *engine)
 	memset(&arguments, 0, sizeof(arguments));
 	arguments.btf = (uintptr_t)bpf_btf;
 	arguments.btf_size = (uint32_t)bpf_btf_size;
-	engine->btf_fd = (int)bpf_call(BPF_BTF_LOAD, &arguments, sizeof(arguments));
-	return engine->btf_fd < 0 ? errno : 0;
+	engine->fds.btf_fd = (int)bpf_call(BPF_BTF_LOAD, &arguments, sizeof(arguments));
+	return engine->fds.btf_fd < 0 ? errno : 0;
 }
 
 static int create_map(enum bpf_map_type type, const char *name, uint64_t value_size, uint32_t count,
@@ -59,16 +59,16 @@ int bpf_create_rings(struct bpf_engine *engine, const struct recorder_plan *plan
 		*events *= 2;
 	for (;; *events /= 2) {
 		engine->element = (size_t)element_size(*events);
-		engine->cpus_fd = create_map(BPF_MAP_TYPE_ARRAY, "wl_cpus", engine->element,
-					     plan->cpu_limit, BPF_F_MMAPABLE);
-		if (engine->cpus_fd >= 0)
+		engine->fds.cpus_fd = create_map(BPF_MAP_TYPE_ARRAY, "wl_cpus", engine->element,
+						 plan->cpu_limit, BPF_F_MMAPABLE);
+		if (engine->fds.cpus_fd >= 0)
 			break;
 		if ((errno != ENOMEM && errno != E2BIG) || *events == LEAST_EVENTS)
 			return errno;
 	}
 	engine->memory_size = engine->element * plan->cpu_limit;
-	engine->memory =
-	    mmap(NULL, engine->memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, engine->cpus_fd, 0);
+	engine->memory = mmap(NULL, engine->memory_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			      engine->fds.cpus_fd, 0);
 	if (engine->memory == MAP_FAILED) {
 		engine->memory = NULL;
 		return errno;
@@ -78,9 +78,9 @@ int bpf_create_rings(struct bpf_engine *engine, const struct recorder_plan *plan
 
 int bpf_create_woken(struct bpf_engine *engine)
 {
-	engine->woken_fd =
+	engine->fds.woken_fd =
 	    create_map(BPF_MAP_TYPE_HASH, "wl_woken", sizeof(struct recorder_woken), WOKEN_MOST, 0);
-	return engine->woken_fd < 0 ? errno : 0;
+	return engine->fds.woken_fd < 0 ? errno : 0;
 }
 
 /* create_config - create constants: the verifier sees their values once the map is frozen */
@@ -89,20 +89,20 @@ int bpf_create_config(struct bpf_engine *engine)
 	uint32_t key = 0;
 	union bpf_attr arguments;
 
-	if (engine->config_fd >= 0)
-		close(engine->config_fd);
-	engine->config_fd = create_map(BPF_MAP_TYPE_ARRAY, "wl_config", sizeof(engine->config), 1,
-				       BPF_F_RDONLY_PROG);
-	if (engine->config_fd < 0)
+	if (engine->fds.config_fd >= 0)
+		close(engine->fds.config_fd);
+	engine->fds.config_fd = create_map(BPF_MAP_TYPE_ARRAY, "wl_config", sizeof(engine->config),
+					   1, BPF_F_RDONLY_PROG);
+	if (engine->fds.config_fd < 0)
 		return errno;
 	memset(&arguments, 0, sizeof(arguments));
-	arguments.map_fd = (uint32_t)engine->config_fd;
+	arguments.map_fd = (uint32_t)engine->fds.config_fd;
 	arguments.key = (uintptr_t)&key;
 	arguments.value = (uintptr_t)&engine->config;
 	if (bpf_call(BPF_MAP_UPDATE_ELEM, &arguments, sizeof(arguments)))
 		return errno;
 	memset(&arguments, 0, sizeof(arguments));
-	arguments.map_fd = (uint32_t)engine->config_fd;
+	arguments.map_fd = (uint32_t)engine->fds.config_fd;
 	return bpf_call(BPF_MAP_FREEZE, &arguments, sizeof(arguments)) ? errno : 0;
 }
 

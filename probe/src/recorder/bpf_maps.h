@@ -7,16 +7,14 @@
 #include <stdint.h>
 
 #include "bpf/layout.h"
+#include "bpf_program.h"
 #include "engine.h"
 
 #define PROGRAMS_MOST 32
 
 /* All descriptors, -1 where there is none. */
 struct bpf_engine {
-	int btf_fd;
-	int cpus_fd;
-	int woken_fd;
-	int config_fd;
+	struct bpf_fds fds;
 	int stats_fd;
 	int programs[PROGRAMS_MOST];
 	int links[RECORDER_SOURCES];
@@ -31,7 +29,7 @@ struct bpf_engine {
 /* bpf_load_types - load the programs' own BTF */
 int bpf_load_types(struct bpf_engine *engine);
 
-/* bpf_create_rings - create the map of all CPUs, with as many events as wanted or as can be had */
+/* bpf_create_rings - create the map of all CPUs, with as many events as planned, or as possible */
 int bpf_create_rings(struct bpf_engine *engine, const struct recorder_plan *plan, uint64_t *events);
 
 /* bpf_create_woken - create the map of the watched threads that were woken */

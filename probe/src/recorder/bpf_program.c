@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loading one BPF program: the kernel fits it to its own structures (CO-RE), we fill in the maps.
+ * Loading one BPF program: the kernel fits it to its own structures (CO-RE), the loader fills in
+ * the maps.
  *
- * That is all that is left of a loader when the object file was taken apart at build time; with
- * it the probe needs no library, and can do without any single program.
+ * The object file was parsed at build time: the probe needs no library, and each program is
+ * optional.
  */
 #include "bpf_program.h"
 
@@ -57,8 +58,8 @@ long bpf_call(int command, void *arguments, size_t size)
 	return syscall(SYS_bpf, command, arguments, size);
 }
 
-/* set_address - set what the double instruction that loads a 64-bit number stands for */
-static void set_address(struct bpf_insn *instruction, const struct bpf_surroundings *with,
+/* set_address - put a map into the double instruction that loads a 64-bit number */
+static void set_address(struct bpf_insn *instruction, const struct bpf_fds *fds,
 			enum bpf_place_kind kind)
 {
 	int32_t value = 0;
@@ -67,25 +68,25 @@ static void set_address(struct bpf_insn *instruction, const struct bpf_surroundi
 	switch (kind) {
 	case PLACE_CPUS:
 		meaning = BPF_PSEUDO_MAP_FD;
-		value = with->cpus_fd;
+		value = fds->cpus_fd;
 		break;
 	case PLACE_WOKEN:
 		meaning = BPF_PSEUDO_MAP_FD;
-		value = with->woken_fd;
+		value = fds->woken_fd;
 		break;
 	case PLACE_CONFIG:
 		/* What the compiler put here is the offset in it. */
 		meaning = BPF_PSEUDO_MAP_VALUE;
 		instruction[1].imm = instruction[0].imm;
-		value = with->config_fd;
+		value = fds->config_fd;
 		break;
 	}
 	instruction[0].src_reg = meaning & 0xf;
 	instruction[0].imm = value;
 }
 
-int bpf_program_load(const struct bpf_program *program, const struct bpf_surroundings *with,
-		     uint32_t tracepoint)
+int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fds,
+		     uint32_t tracepoint, char *log, uint32_t log_size)
 {
 	struct bpf_insn instructions[INSTRUCTIONS];
 	struct load_arguments arguments = {
@@ -93,8 +94,8 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_surroun
 	    .insn_cnt = program->instruction_count,
 	    .insns = (uintptr_t)instructions,
 	    .license = (uintptr_t)licence,
-	    .prog_btf_fd = (uint32_t)with->btf_fd,
-	    /* Without content; but only with it does the kernel look at relocations. */
+	    .prog_btf_fd = (uint32_t)fds->btf_fd,
+	    /* Without content, but the kernel applies relocations only with it. */
 	    .func_info = (uintptr_t)program->functions,
 	    .func_info_cnt = program->function_count,
 	    .func_info_rec_size = sizeof(struct bpf_function),
@@ -112,7 +113,7 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_surroun
 	memcpy(instructions, program->instructions,
 	       program->instruction_count * sizeof(instructions[0]));
 	for (uint32_t i = 0; i < program->place_count; i++)
-		set_address(&instructions[program->places[i].instruction], with,
+		set_address(&instructions[program->places[i].instruction], fds,
 			    program->places[i].kind);
 	if (program->is_typed) {
 		arguments.prog_type = BPF_PROG_TYPE_TRACING;
@@ -121,16 +122,16 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_surroun
 	}
 	snprintf(arguments.prog_name, sizeof(arguments.prog_name), "wl_%.12s", program->name);
 	fd = bpf_call(BPF_PROG_LOAD, &arguments, sizeof(arguments));
-	if (fd >= 0 || errno == EPERM || !with->log)
+	if (fd >= 0 || errno == EPERM || !log)
 		return (int)fd;
-	/* Once more, for the verifier's log. */
-	with->log[0] = '\0';
+	/* Again, for the verifier's log. */
+	log[0] = '\0';
 	arguments.log_level = 1;
-	arguments.log_buf = (uintptr_t)with->log;
-	arguments.log_size = with->log_size;
+	arguments.log_buf = (uintptr_t)log;
+	arguments.log_size = log_size;
 	error = errno;
 	fd = bpf_call(BPF_PROG_LOAD, &arguments, sizeof(arguments));
-	/* A log without room for all of it is an error of its own. */
+	/* A log that is too small is an error of its own. */
 	errno = error;
 	return (int)fd;
 }

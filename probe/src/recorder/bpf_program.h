@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A BPF program as tools/bpfgen.py writes it down, and loading it. */
+/* A BPF program as tools/bpfgen.py writes it, and loading it. */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAM_H
 #define WHYLATE_RECORDER_BPF_PROGRAM_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an address in a program stands for. */
+/* What the loader puts in place of an address in a program. */
 enum bpf_place_kind {
 	PLACE_CPUS,   /* the map of struct recorder_bpf_cpu */
 	PLACE_WOKEN,  /* the map of struct recorder_woken */
@@ -48,19 +48,17 @@ struct bpf_program {
 };
 
 /* What a program is linked with. */
-struct bpf_surroundings {
+struct bpf_fds {
 	int btf_fd; /* the programs' own */
 	int cpus_fd;
 	int woken_fd;
 	int config_fd;
-	char *log; /* the verifier's log of the last program that failed */
-	uint32_t log_size;
 };
 
-/* bpf_program_load - load a program; returns a descriptor, or -1 with errno; tracepoint is its id
- * in the kernel's BTF, and is asked for by typed programs alone */
-int bpf_program_load(const struct bpf_program *program, const struct bpf_surroundings *with,
-		     uint32_t tracepoint);
+/* bpf_program_load - load a program; returns a descriptor, or -1 with errno and the verifier's log.
+ * tracepoint: its id in the kernel's BTF, for typed programs alone. log: may be NULL. */
+int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fds,
+		     uint32_t tracepoint, char *log, uint32_t log_size);
 
 /* bpf_call - make the system call, whose arguments are the beginning of a union bpf_attr */
 long bpf_call(int command, void *arguments, size_t size);

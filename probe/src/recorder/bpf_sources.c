@@ -10,7 +10,7 @@
 		"irq_vectors:" name "_exit", PROGRAM_VECTOR_EXIT, false, false                     \
 	}
 
-/* In this order they are attached: ends first, so that no beginning stays without. */
+/* They are attached in this order: exits first, so that no entry is without its exit. */
 const struct bpf_source bpf_sources[] = {
     {"irq:irq_handler_exit", PROGRAM_IRQ_EXIT, false, false},
     {"irq:irq_handler_entry", PROGRAM_IRQ_ENTRY, false, false},

@@ -16,7 +16,6 @@
 
 #include "event.h"
 
-#define RECORDER_MESSAGE 256
 #define RECORDER_SOURCES 48
 
 /* A measured thread: whose stages are kept, whose late wakeups get their stack. */
@@ -38,10 +37,10 @@ struct recorder_plan {
 	uint16_t cpu_limit;		    /* highest CPU number + 1 */
 	uint64_t ring_bytes;		    /* for the events of one CPU; the engine rounds */
 	uint64_t stack_after_ns; /* a stage that took longer than this gets its stack; 0: none */
-	bool measure_cost;	 /* have the time that recording takes measured, which costs more */
+	bool measure_cost;	 /* measure the time that recording takes, which costs more */
 };
 
-/* Something that is recorded, or would be if the board had it. */
+/* A tracepoint that is recorded, or is missing. */
 struct recorder_source {
 	const char *name; /* as the kernel calls it: "irq:irq_handler_entry" */
 	bool attached;
@@ -67,26 +66,27 @@ struct recorder {
 struct recorder_cost {
 	uint64_t runs;	 /* of programs while they were measured, or of events; since the start */
 	uint64_t run_ns; /* time that so many runs took; 0: not known (see measure) */
-	uint64_t missed; /* events that were not kept because one was just being recorded */
+	uint64_t missed; /* events that came while another was being recorded */
 };
 
 struct recorder_engine {
 	const char *name; /* "bpf", "tracefs" */
-	/* start - begin to record; returns 0, or an errno with one line in text
-	 * (RECORDER_MESSAGE bytes), and then everything is as it was */
+	/* start - begin to record; returns 0, or an errno with the text, and then nothing has
+	 * changed
+	 */
 	int (*start)(struct recorder *recorder, const struct recorder_plan *plan, char *text);
 	/* gather - bring what was recorded until now into the rings; may do nothing */
 	void (*gather)(struct recorder *recorder);
-	/* freeze - let nothing that was recorded be overwritten from now on; of any thread */
+	/* freeze - overwrite no event from now on; any thread may call it */
 	void (*freeze)(struct recorder *recorder);
 	void (*cost)(struct recorder *recorder, struct recorder_cost *cost);
-	/* measure - have the kernel measure what an event takes from now on, which makes it take
-	 * longer, or no more; returns 0 or an errno. NULL: it cannot. */
+	/* measure - let the kernel measure the time of each event from now on, which makes it
+	 * longer, or stop that; returns 0 or an errno. NULL: it cannot. */
 	int (*measure)(struct recorder *recorder, bool on);
-	/* pause - keep no events until it is called again with false; returns 0 or an errno. Of
+	/* pause - keep no events until it is called again with false; returns 0 or an errno. For
 	 * engines that cannot measure. */
 	int (*pause)(struct recorder *recorder, bool paused);
-	/* stop - end recording and give everything back; the rings are gone afterwards */
+	/* stop - end recording and free everything, the rings too */
 	void (*stop)(struct recorder *recorder);
 };
 

@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "failure.h"
 #include "guardian/guardian.h"
-#include "loads/room.h"
+#include "loads/memory_size.h"
 #include "sample_cost.h"
+#include "small_file.h"
 #include "symbols.h"
 #include "wire/send.h"
 
@@ -21,12 +23,12 @@
 /* Memory for the events of one CPU, where the host does not choose. */
 #define RING_LEAST ((uint64_t)256 * 1024)
 #define RING_MOST  ((uint64_t)4 * 1024 * 1024)
-/* Of what is free, all rings together take so much. */
+/* All rings together get 1 / this of the available memory. */
 #define RING_PART 32u
 
-/* How long after one look at the rings the next one comes. */
-#define LOOK_LEAST_NS 4000000u
-#define LOOK_MOST_NS  50000000u
+/* The time between two examinations of the rings. */
+#define LOOK_LEAST_NS (4 * NS_PER_MS)
+#define LOOK_MOST_NS  (50 * NS_PER_MS)
 /* The thread that starts the engine and reads the rings must run beside loads: starting the engine
  * beside four loads took 35 s once. It stays SCHED_OTHER. */
 #define LOOKING_NICE -20
@@ -55,7 +57,7 @@ static void send_name(void *context, enum name_table table, uint64_t id, const c
 
 static uint64_t ring_bytes_for(uint64_t asked, uint16_t cpus)
 {
-	uint64_t part = room_available_bytes() / RING_PART / (cpus ? cpus : 1);
+	uint64_t part = memory_available_bytes() / RING_PART / (cpus ? cpus : 1);
 
 	if (asked)
 		return asked;
@@ -79,62 +81,53 @@ static uint64_t stack_after_ns(uint64_t threshold_ns)
 /*
  * set_nice - set the niceness of this thread
  *
- * Where the scheduler groups by sessions (autogroup, sched(7)), niceness counts within a session
- * alone, and one of its own would starve for seconds beside others. It is given the group of a
- * session that we lead, which is gone when we are; another's is left as it is. Refused, all stays
- * as it was: what is overwritten meanwhile was not observed.
+ * Where the scheduler groups by session (autogroup, sched(7)), niceness counts within a session
+ * alone, and the probe would starve for seconds beside other sessions. So the group gets the
+ * niceness too, where the probe leads the session: it ends with the probe. Where that is refused,
+ * events may be overwritten before they are read, and are then not observed.
  */
 static void set_nice(int nice)
 {
 	char text[8];
-	int length = snprintf(text, sizeof(text), "%d", nice), fd;
-	ssize_t written;
 
 	setpriority(PRIO_PROCESS, 0, nice);
 	if (getsid(0) != getpid())
 		return;
-	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	written = write(fd, text, (size_t)length);
-	(void)written;
-	close(fd);
+	snprintf(text, sizeof(text), "%d", nice);
+	small_file_write(AT_FDCWD, "/proc/self/autogroup", text);
 }
 
 static int start_best(struct flight *flight, unsigned engine, char *text)
 {
-	char why[RECORDER_MESSAGE] = "", guarded[GUARDIAN_MESSAGE];
+	char why[FAILURE_TEXT] = "";
 	int error = 0;
 
 	for (unsigned i = 0; i < ENGINES; i++) {
 		if (engine && engine != i + 1)
 			continue;
-		/* Whatever it makes on the board, the guardian removes when the probe is gone. */
-		error = guardian_tracing(flight->guardian, guarded);
-		if (error)
-			snprintf(why, sizeof(why), "%.200s", guarded);
-		else
+		/* The guardian removes what it makes on the board when the probe is gone. */
+		error = guardian_tracing(flight->guardian, why);
+		if (!error)
 			error = engines[i]->start(&flight->recorder, &flight->plan, why);
 		if (!error) {
 			flight->recorder.engine = engines[i];
 			return 0;
 		}
-		/* All reasons: the remedy may be in that of the other engine. */
-		snprintf(text + strlen(text), RECORDER_MESSAGE - strlen(text), "%s%s: %s",
+		/* All reasons: the remedy may be that of the other engine. */
+		snprintf(text + strlen(text), FAILURE_TEXT - strlen(text), "%s%s: %s",
 			 text[0] ? "; " : "", engines[i]->name, why);
 	}
 	return error ? error : EINVAL;
 }
 
-/* release - free what belongs to one workload; returns error */
-static int release(struct flight *flight, int error)
+/* release - free what belongs to one workload */
+static void release(struct flight *flight)
 {
 	names_release(&flight->names);
 	free(flight->window);
 	free(flight->at_last_look);
 	flight->window = NULL;
 	flight->at_last_look = NULL;
-	return error;
 }
 
 int flight_start(struct flight *flight, const struct recorder_thread *threads, size_t count,
@@ -158,8 +151,8 @@ int flight_start(struct flight *flight, const struct recorder_thread *threads, s
 	flight->at_last_look = calloc(flight->plan.cpu_limit, sizeof(*flight->at_last_look));
 	if (!names_open(&flight->names, send_name, flight->sender) || !flight->window ||
 	    !flight->at_last_look) {
-		snprintf(text, RECORDER_MESSAGE, "no memory for the flight recorder");
-		return release(flight, ENOMEM);
+		release(flight);
+		return fail(text, ENOMEM, "no memory for the flight recorder");
 	}
 	set_nice(LOOKING_NICE);
 	/* One engine looks for the kernel's entry from its timer. */
@@ -168,7 +161,8 @@ int flight_start(struct flight *flight, const struct recorder_thread *threads, s
 	symbols_hide(flight->guardian, &symbols);
 	if (error) {
 		set_nice(0);
-		return release(flight, error);
+		release(flight);
+		return error;
 	}
 	sample_cost(&flight->recorder, &flight->sampled);
 	flight->gather_ns = 0;
@@ -184,9 +178,9 @@ int flight_start(struct flight *flight, const struct recorder_thread *threads, s
 }
 
 /*
- * pace - choose when to look again: before a quarter of a ring was written anew
+ * pace - choose when to examine the rings again: before a quarter of a ring is overwritten
  *
- * Late windows are copied while they are still there, and an idle board is left in peace.
+ * Windows are copied before they are overwritten, and an idle board is rarely interrupted.
  */
 static void pace(struct flight *flight)
 {
@@ -242,7 +236,7 @@ void flight_end(struct flight *flight)
 	}
 	flight->recorder.engine->stop(&flight->recorder);
 	flight->recording = false;
-	/* Measured for a part of the run by somebody else, it is not known for the whole. */
+	/* Another user may have measured it for a part of the run: the whole is then not known. */
 	measured =
 	    cost.run_ns > flight->sampled.run_ns && cost.runs - flight->sampled.runs > events / 2;
 	set_nice(0);
@@ -253,5 +247,5 @@ void flight_end(struct flight *flight)
 	     .rate_limited = flight->rate_limited, .events = events, .missed = missed + cost.missed,
 	     .runs = measured ? cost.runs - flight->sampled.runs : events,
 	     .run_ns = measured ? cost.run_ns - flight->sampled.run_ns : 0);
-	release(flight, 0);
+	release(flight);
 }

@@ -21,7 +21,7 @@
 struct guardian;
 struct sender;
 
-/* Windows that may be copied at once after a quiet time. */
+/* Windows that may be copied in a burst. */
 #define FLIGHT_BURST 400u
 
 struct flight {
@@ -60,34 +60,33 @@ struct flight_subject {
 
 void flight_init(struct flight *flight, struct sender *sender, struct guardian *guardian);
 
-/* flight_request - note what the next workload is to have recorded; returns 0, or an errno */
+/* flight_request - set what is recorded of the next workload; returns 0, or an errno */
 int flight_request(struct flight *flight, const struct wire_recorder *request);
 
-/* flight_start - record what these threads do, which wait for their go, or those of a watched
- * program. Returns 0, or an errno with one line in text (RECORDER_MESSAGE bytes); text holds why an
- * engine was not used even where another one was. */
+/* flight_start - record these threads, which wait for their go, or those of a watched program.
+ * Returns 0, or an errno with the text; text holds why an engine was not used even where another
+ * one was. */
 int flight_start(struct flight *flight, const struct recorder_thread *threads, size_t count,
 		 const struct recorder_watch *watch, char *text);
 
 /* flight_report_started - send what is recorded from now on, and what is not */
 void flight_report_started(const struct flight *flight);
 
-/* flight_gather - bring what was recorded until now into the rings, and choose when to look again
+/* flight_gather - bring all events until now into the rings, and choose when to examine them again
  */
 void flight_gather(struct flight *flight);
 
-/* flight_send_window - send a window, unless there were too many of late, or the host cannot keep
- * up. before: the stage before this one, from which on the running sums count; NULL. */
+/* flight_send_window - send a window, unless the rate limit or a slow host forbids it. before: the
+ * preceding stage, where the sums of this one begin; NULL. */
 void flight_send_window(struct flight *flight, const struct flight_subject *subject,
 			enum window_reason reason, const struct recorder_stage *stage,
 			const struct recorder_stage *before);
 
-/* flight_looked_at - release what was held of a CPU until before_ns, and publish what is late now
- */
+/* flight_looked_at - release what was held of a CPU until before_ns, and publish the threshold */
 void flight_looked_at(struct flight *flight, struct recorder_cpu *recorded, uint64_t held,
 		      uint64_t before_ns);
 
-/* flight_report_stop - note that an activation was too late, and ended the run */
+/* flight_report_stop - note which activation ended the run */
 void flight_report_stop(const struct flight *flight, uint16_t cpu, uint64_t index);
 
 /* flight_end - send the names and what recording cost, and stop recording */

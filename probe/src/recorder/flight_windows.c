@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "clock.h"
-#include "chunks.h"
 #include "flight.h"
 #include "pack_events.h"
 #include "wire/send.h"
@@ -13,8 +12,8 @@
 /* Windows a second that are copied at the most. */
 #define WINDOWS_PER_S 100u
 #define TOKEN_NS      (NS_PER_S / WINDOWS_PER_S)
-/* Room that a window should find before it is copied: it must not keep the samples waiting, which
- * are fewer bytes and count more. */
+/* Room in the link that a window needs: it must not delay the samples, which are smaller and more
+ * important. */
 #define WINDOW_ROOM (64u * 1024)
 
 /* may_copy_window - whether the rate allows one more window now */
@@ -112,7 +111,7 @@ void flight_send_window(struct flight *flight, const struct flight_subject *subj
 	     .observed_ns = window->observed_ns, .events = (uint32_t)window->count,
 	     .sums = wire_list_of_u64(room, sums, RECORDER_SUMS));
 	send_events(flight, subject->cpu);
-	/* The CPU that woke it; or all, where nothing goes on. */
+	/* Also of the CPU that woke it; or of all CPUs, where recording has stopped. */
 	for (uint16_t other = 0; other < flight->recorder.cpu_limit && reason == REASON_STOP;
 	     other++)
 		if (other != subject->cpu)

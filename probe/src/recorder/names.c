@@ -1,26 +1,52 @@
 // SPDX-License-Identifier: MIT
 #include "names.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kallsyms.h"
+#include "numbers.h"
+#include "small_file.h"
 
-#define THREAD_SLOTS  (2u * NAMES_THREADS)
-#define ADDRESS_SLOTS (2u * NAMES_ADDRESSES)
+/* An entry of a table: id 0 is free. */
+struct id_entry {
+	uint64_t key[2];
+	uint32_t id;
+};
+
+static bool open_table(struct id_table *table, uint32_t most)
+{
+	*table = (struct id_table){.most = most};
+	table->entries = calloc(2 * (size_t)most, sizeof(*table->entries));
+	return table->entries;
+}
+
+/* table_id - return the id of a key, which is numbered when it first occurs; 0: the table is full
+ */
+static uint32_t table_id(struct id_table *table, uint64_t low, uint64_t high)
+{
+	uint64_t mixed = (low ^ (high << 7 | high >> 57)) * 0x9E3779B97F4A7C15u;
+	uint32_t slot = (uint32_t)(mixed >> 40) % (2 * table->most);
+	struct id_entry *entry = &table->entries[slot];
+
+	while (entry->id && (entry->key[0] != low || entry->key[1] != high)) {
+		slot = (slot + 1) % (2 * table->most);
+		entry = &table->entries[slot];
+	}
+	if (!entry->id && table->count < table->most)
+		*entry = (struct id_entry){{low, high}, ++table->count};
+	return entry->id;
+}
 
 bool names_open(struct names *names, names_sink sink, void *context)
 {
 	memset(names, 0, sizeof(*names));
 	names->sink = sink;
 	names->context = context;
-	names->threads = calloc(THREAD_SLOTS, sizeof(*names->threads));
-	names->thread_ids = calloc(THREAD_SLOTS, sizeof(*names->thread_ids));
-	names->addresses = calloc(ADDRESS_SLOTS, sizeof(*names->addresses));
-	names->address_ids = calloc(ADDRESS_SLOTS, sizeof(*names->address_ids));
-	if (names->threads && names->thread_ids && names->addresses && names->address_ids)
+	if (open_table(&names->threads, NAMES_THREADS) &&
+	    open_table(&names->addresses, NAMES_ADDRESSES))
 		return true;
 	names_release(names);
 	return false;
@@ -28,55 +54,27 @@ bool names_open(struct names *names, names_sink sink, void *context)
 
 void names_release(struct names *names)
 {
-	free(names->threads);
-	free(names->thread_ids);
-	free(names->addresses);
-	free(names->address_ids);
+	free(names->threads.entries);
+	free(names->addresses.entries);
 	memset(names, 0, sizeof(*names));
-}
-
-static uint32_t hash(uint64_t value)
-{
-	return (uint32_t)((value * 0x9E3779B97F4A7C15u) >> 40);
 }
 
 uint32_t names_thread(struct names *names, uint64_t low, uint64_t high)
 {
-	uint32_t slot = hash(low ^ (high << 7 | high >> 57)) % THREAD_SLOTS;
+	uint32_t known = names->threads.count, id = table_id(&names->threads, low, high);
 	char text[17] = {0};
 
-	while (names->thread_ids[slot]) {
-		if (names->threads[slot][0] == low && names->threads[slot][1] == high)
-			return names->thread_ids[slot];
-		slot = (slot + 1) % THREAD_SLOTS;
+	if (id > known) {
+		memcpy(text, &low, 8);
+		memcpy(text + 8, &high, 8);
+		names->sink(names->context, NAMES_THREAD, id, text);
 	}
-	if (names->thread_count == NAMES_THREADS)
-		return 0;
-	names->threads[slot][0] = low;
-	names->threads[slot][1] = high;
-	names->thread_ids[slot] = ++names->thread_count;
-	memcpy(text, &low, 8);
-	memcpy(text + 8, &high, 8);
-	names->sink(names->context, NAMES_THREAD, names->thread_count, text);
-	return names->thread_count;
+	return id;
 }
 
 uint32_t names_address(struct names *names, uint64_t address)
 {
-	uint32_t slot = hash(address) % ADDRESS_SLOTS;
-
-	if (!address)
-		return 0;
-	while (names->address_ids[slot]) {
-		if (names->addresses[slot] == address)
-			return names->address_ids[slot];
-		slot = (slot + 1) % ADDRESS_SLOTS;
-	}
-	if (names->address_count == NAMES_ADDRESSES)
-		return 0;
-	names->addresses[slot] = address;
-	names->address_ids[slot] = ++names->address_count;
-	return names->address_count;
+	return address ? table_id(&names->addresses, address, 0) : 0;
 }
 
 void names_interrupt(struct names *names, uint32_t interrupt)
@@ -86,14 +84,6 @@ void names_interrupt(struct names *names, uint32_t interrupt)
 			return;
 	if (names->interrupt_count < NAMES_INTERRUPTS)
 		names->interrupts[names->interrupt_count++] = interrupt;
-}
-
-static int compare_addresses(const void *first, const void *second)
-{
-	uint64_t a = ((const struct symbol *)first)->address;
-	uint64_t b = ((const struct symbol *)second)->address;
-
-	return a < b ? -1 : a > b;
 }
 
 /* note_module - note that a function of a module was named */
@@ -108,16 +98,17 @@ static void note_module(struct names_result *result, const char *module)
 
 static void resolve_addresses(struct names *names, struct names_result *result)
 {
-	struct symbol *symbols = calloc(names->address_count + 1u, sizeof(*symbols));
+	const struct id_table *table = &names->addresses;
+	struct symbol *symbols = calloc(table->count + 1u, sizeof(*symbols));
 	size_t count = 0;
 
 	if (!symbols)
 		return;
-	for (size_t slot = 0; slot < ADDRESS_SLOTS; slot++)
-		if (names->address_ids[slot])
-			symbols[count++] = (struct symbol){.address = names->addresses[slot],
-							   .id = names->address_ids[slot]};
-	qsort(symbols, count, sizeof(*symbols), compare_addresses);
+	for (size_t slot = 0; slot < 2 * (size_t)table->most; slot++)
+		if (table->entries[slot].id)
+			symbols[count++] = (struct symbol){.address = table->entries[slot].key[0],
+							   .id = table->entries[slot].id};
+	qsort(symbols, count, sizeof(*symbols), compare_u64);
 	result->shown = kallsyms_resolve(symbols, count);
 	for (size_t i = 0; i < count; i++) {
 		if (!symbols[i].name[0])
@@ -129,31 +120,16 @@ static void resolve_addresses(struct names *names, struct names_result *result)
 	free(symbols);
 }
 
-/* interrupt_name - join the names of an interrupt's handlers with commas */
-static bool interrupt_name(uint32_t interrupt, char *text, size_t room)
-{
-	char path[80];
-	FILE *file;
-	bool any;
-
-	snprintf(path, sizeof(path), "/sys/kernel/irq/%u/actions", interrupt);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	any = fgets(text, (int)room, file) != NULL;
-	fclose(file);
-	if (any)
-		text[strcspn(text, "\n")] = '\0';
-	return any && text[0];
-}
-
 void names_resolve(struct names *names, struct names_result *result)
 {
-	char text[160];
+	char path[80], text[160];
 
-	*result = (struct names_result){.addresses = names->address_count};
-	for (size_t i = 0; i < names->interrupt_count; i++)
-		if (interrupt_name(names->interrupts[i], text, sizeof(text)))
+	*result = (struct names_result){.addresses = names->addresses.count};
+	for (size_t i = 0; i < names->interrupt_count; i++) {
+		/* The names of its handlers, with commas between them. */
+		snprintf(path, sizeof(path), "/sys/kernel/irq/%u/actions", names->interrupts[i]);
+		if (small_file_line(AT_FDCWD, path, text, sizeof(text)))
 			names->sink(names->context, NAMES_INTERRUPT, names->interrupts[i], text);
+	}
 	resolve_addresses(names, result);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names of what is in events: numbered when they are first met, sent once.
+ * Names of what is in events: numbered when they first occur, sent once.
  *
- * Names of threads come with their switches and are sent at once. Addresses are looked up when
- * the run is over, all in one pass over the kernel's symbols; interrupts likewise.
+ * Names of threads come with their switches and are sent at once. The names of addresses and
+ * interrupts are read when the run is over, those of addresses in one pass over the symbols.
  */
 #ifndef WHYLATE_RECORDER_NAMES_H
 #define WHYLATE_RECORDER_NAMES_H
@@ -15,12 +15,11 @@
 #include "kallsyms.h"
 #include "wire/constants.h"
 
-/* Threads are numbered by their names, those of a watched program by their pids as well. */
-/* Beyond that, ids are 0: without a name. */
+/* What exceeds these numbers has the id 0, without a name. */
 #define NAMES_THREADS	 16384u
 #define NAMES_ADDRESSES	 8192u
 #define NAMES_INTERRUPTS 512u
-/* Modules whose functions were named, of which it is reported. */
+/* Modules with named functions that are reported. */
 #define NAMES_MODULES 64u
 
 /* Given each name once; called from within names_thread() and names_resolve(). */
@@ -29,12 +28,10 @@ typedef void (*names_sink)(void *context, enum name_table table, uint64_t id, co
 struct names {
 	names_sink sink;
 	void *context;
-	uint64_t (*threads)[2]; /* open addressing, twice as large as may be used */
-	uint32_t *thread_ids;
-	uint32_t thread_count;
-	uint64_t *addresses;
-	uint32_t *address_ids;
-	uint32_t address_count;
+	struct id_table {
+		struct id_entry *entries; /* open addressing, twice as many as may be used */
+		uint32_t most, count;
+	} threads, addresses;
 	uint32_t interrupts[NAMES_INTERRUPTS];
 	size_t interrupt_count;
 };
@@ -50,7 +47,7 @@ uint32_t names_address(struct names *names, uint64_t address);
 /* names_interrupt - note that an interrupt needs its name */
 void names_interrupt(struct names *names, uint32_t interrupt);
 
-/* What became of the addresses. */
+/* How many of the addresses have names. */
 struct names_result {
 	uint32_t addresses;
 	uint32_t named;
@@ -59,8 +56,8 @@ struct names_result {
 	size_t module_count;
 };
 
-/* names_resolve - send the names of all addresses and interrupts. What is at no symbol, as a lock
- * in the middle of memory, has none. */
+/* names_resolve - send the names of all addresses and interrupts; an address outside of all
+ * symbols, as that of a lock in allocated memory, has none */
 void names_resolve(struct names *names, struct names_result *result);
 
 void names_release(struct names *names);

@@ -8,10 +8,10 @@
 /*
  * sample_cost - measure runs of programs, or events, and the time that they took; 0: not known
  *
- * Where the kernel measures the programs, it does so while this thread sleeps and wakes as the
- * measured ones will. Where it cannot, two threads wake each other, in turn with recording and
- * while it pauses: the CPU time that they take more is that of the events. Both leave out what a
- * tracepoint costs before anything is recorded. Takes a tenth of a second at the most.
+ * Where the kernel can measure the programs, it does so while this thread sleeps and wakes as the
+ * measured threads will. Where it cannot, two threads wake each other, in turn with recording and
+ * without: the additional CPU time is that of the events. Neither includes the cost of a tracepoint
+ * before anything is recorded. Takes at most a tenth of a second.
  */
 void sample_cost(struct recorder *recorder, struct recorder_cost *sampled);
 

@@ -1,47 +1,39 @@
 // SPDX-License-Identifier: MIT
 #include "symbols.h"
 
-#include <stdio.h>
+#include <fcntl.h>
+#include <stdlib.h>
 
 #include "build_id.h"
+#include "failure.h"
 #include "flight.h"
 #include "guardian/guardian.h"
 #include "names.h"
+#include "small_file.h"
 #include "wire/send.h"
 
 #define KPTR_RESTRICT "/proc/sys/kernel/kptr_restrict"
-/* At 2 addresses are 0 for everybody; at 1, and at 0, root is shown them. */
+/* At 2 all addresses are shown as 0, at 1 and 0 root sees them. */
 #define HIDDEN_FROM_ROOT 2
 #define SHOWN_TO_ROOT	 "1"
 
-static int read_kptr_restrict(void)
-{
-	FILE *file = fopen(KPTR_RESTRICT, "re");
-	int value = -1;
-
-	if (!file)
-		return -1;
-	if (fscanf(file, "%d", &value) != 1)
-		value = -1;
-	fclose(file);
-	return value;
-}
-
 void symbols_show(struct guardian *guardian, struct symbols_view *view)
 {
-	char text[GUARDIAN_MESSAGE];
+	char text[FAILURE_TEXT];
 
-	view->kptr_restrict = read_kptr_restrict();
-	/* Where it is refused the addresses stay hidden, which names_resolve() notices. */
+	view->kptr_restrict = -1;
+	if (small_file_line(AT_FDCWD, KPTR_RESTRICT, text, sizeof(text)))
+		view->kptr_restrict = atoi(text);
+	/* Where it is refused the addresses stay hidden, which names_resolve() detects. */
 	view->lowered = view->kptr_restrict >= HIDDEN_FROM_ROOT &&
 			guardian_set(guardian, KPTR_RESTRICT, SHOWN_TO_ROOT, text) == 0;
 }
 
 void symbols_hide(struct guardian *guardian, const struct symbols_view *view)
 {
-	char text[GUARDIAN_MESSAGE];
+	char text[FAILURE_TEXT];
 
-	/* Refused, it is in the guardian's log still, and tried again at the end. */
+	/* Where that fails, the guardian tries again at the end. */
 	if (view->lowered)
 		guardian_undo_last(guardian, KPTR_RESTRICT, text);
 }
@@ -56,15 +48,6 @@ static void send_build_id(struct sender *sender, const char *module)
 		     .id = {id, (uint16_t)length});
 }
 
-/* send_hidden - the note on why functions have no names */
-static void send_hidden(struct sender *sender, const struct symbols_view *view)
-{
-	send_note(sender, "symbols",
-		  "the functions of the kernel have no names: it hides their addresses "
-		  "(kernel.kptr_restrict is %d; it takes 0 or 1, and CAP_SYSLOG)",
-		  view->kptr_restrict);
-}
-
 void symbols_send(struct flight *flight)
 {
 	struct symbols_view view;
@@ -74,7 +57,10 @@ void symbols_send(struct flight *flight)
 	names_resolve(&flight->names, &result);
 	symbols_hide(flight->guardian, &view);
 	if (!result.shown)
-		send_hidden(flight->sender, &view);
+		send_note(flight->sender, "symbols",
+			  "the functions of the kernel have no names: it hides their addresses "
+			  "(kernel.kptr_restrict is %d; expected 0 or 1, and CAP_SYSLOG)",
+			  view.kptr_restrict);
 	KEEP(flight->sender, symbols, SYMBOLS, .shown = result.shown,
 	     .kptr_restrict = view.kptr_restrict, .lowered = view.lowered,
 	     .addresses = result.addresses, .named = result.named);

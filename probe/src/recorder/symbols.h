@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The kernel's symbols in a session: where it hides them from everybody, they are shown briefly. */
+/* The kernel's symbols in a session; where it hides their addresses, they are shown briefly. */
 #ifndef WHYLATE_RECORDER_SYMBOLS_H
 #define WHYLATE_RECORDER_SYMBOLS_H
 
@@ -10,10 +10,10 @@ struct guardian;
 
 struct symbols_view {
 	int kptr_restrict; /* as found; -1 where there is no such setting */
-	bool lowered;	   /* it is 1 now, and the guardian knows what it was */
+	bool lowered;	   /* it is set to 1, and the guardian has its former value */
 };
 
-/* symbols_show - let root see the kernel's addresses until symbols_hide(), where that can be */
+/* symbols_show - let root see the kernel's addresses until symbols_hide(), where possible */
 void symbols_show(struct guardian *guardian, struct symbols_view *view);
 
 /* symbols_hide - leave the setting as it was found; view->lowered stays as it was */

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-/* Times as many as were asked for that the edge's own bin may add to them. */
+/* How many times the requested number the bin at the edge may add. */
 #define EDGE_AT_MOST 3u
 
-/* So many more than the part that was asked for: a stall among the first counts as much. */
+/* As many more than the requested part may be late: a stall may come first. */
 #define EVEN_IF_FEW 16u
 
 /* The doubling at which a step is 1 ns. */

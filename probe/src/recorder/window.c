@@ -1,14 +1,117 @@
 // SPDX-License-Identifier: MIT
 #include "window.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "chunks.h"
+#include "numbers.h"
 
-/* How far behind a window its thread's next switch is looked for. */
+/* Events after a window in which the next switch of its thread is looked for. */
 #define FOLLOWING 64u
-/* Events that may just be written: of interrupts within interrupts. */
+/* Events that may be incomplete: of interrupts within interrupts. */
 #define WRITING 64u
+
+/* ---------------------------------------------------------------- chunks */
+
+void chunks_look(struct chunks *chunks, const struct recorder *recorder, uint16_t cpu)
+{
+	const struct recorder_cpu *state = recorder->cpus[cpu];
+
+	chunks->events = recorder->events[cpu];
+	chunks->end = __atomic_load_n((const uint64_t *)&state->events, __ATOMIC_ACQUIRE);
+	chunks->count = 0;
+	for (uint32_t i = 0; i < recorder->ring_size / CHUNK_EVENTS; i++) {
+		uint64_t number = __atomic_load_n(&state->chunk[i].number, __ATOMIC_ACQUIRE);
+
+		if (!number)
+			continue;
+		chunks->chunk[chunks->count].number = number - 1;
+		chunks->chunk[chunks->count++].index = i;
+	}
+	qsort(chunks->chunk, chunks->count, sizeof(chunks->chunk[0]), compare_u64);
+}
+
+/* find - return the place of the last chunk up to that number; count where all are above it */
+static size_t find(const struct chunks *chunks, uint64_t number)
+{
+	size_t low = 0, high = chunks->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (chunks->chunk[middle].number <= number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? low - 1 : chunks->count;
+}
+
+bool chunks_copy(const struct chunks *chunks, uint64_t number, struct recorder_event *event)
+{
+	size_t at = find(chunks, number / CHUNK_EVENTS);
+	const struct recorder_event *slot;
+	uint32_t seq = (uint32_t)(number + 1);
+
+	if (at == chunks->count || chunks->chunk[at].number != number / CHUNK_EVENTS)
+		return false;
+	slot =
+	    &chunks
+		 ->events[(uint64_t)chunks->chunk[at].index * CHUNK_EVENTS + number % CHUNK_EVENTS];
+	if (__atomic_load_n(&slot->seq, __ATOMIC_ACQUIRE) != seq)
+		return false;
+	*event = *slot;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&slot->seq, __ATOMIC_RELAXED) == seq;
+}
+
+uint64_t chunks_until(const struct chunks *chunks, uint64_t time_ns)
+{
+	size_t low = 0, high = chunks->count;
+	struct recorder_event event;
+	uint64_t first;
+
+	/* A chunk whose first event cannot be read was overwritten: it counts as old. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		first = chunks->chunk[middle].number * CHUNK_EVENTS;
+		if (chunks_copy(chunks, first, &event) && event.time_ns > time_ns)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (!low)
+		return chunks->count ? chunks->chunk[0].number * CHUNK_EVENTS : chunks->end;
+	first = chunks->chunk[low - 1].number * CHUNK_EVENTS;
+	for (uint64_t number = first + CHUNK_EVENTS; number > first; number--)
+		if (chunks_copy(chunks, number - 1, &event) && event.time_ns <= time_ns)
+			return number;
+	return first;
+}
+
+void chunks_release(struct recorder_cpu *cpu, uint64_t holds, uint64_t before_ns)
+{
+	while (cpu->holds_released < holds) {
+		const struct recorder_hold *hold = &cpu->hold[cpu->holds_released % HOLDS];
+		uint64_t count = hold->count;
+		uint32_t index = hold->newest;
+
+		if (hold->upto_ns >= before_ns)
+			return;
+		for (uint64_t i = 0; i < count; i++) {
+			struct recorder_chunk *chunk = &cpu->chunk[index % CHUNKS_MOST];
+
+			/* Read first: a released chunk may change. */
+			index = chunk->before;
+			__atomic_fetch_add(&chunk->released, 1, __ATOMIC_RELEASE);
+		}
+		__atomic_fetch_add(&cpu->chunks_released, count, __ATOMIC_RELEASE);
+		__atomic_fetch_add(&cpu->holds_released, 1, __ATOMIC_RELEASE);
+	}
+}
+
+/* ---------------------------------------------------------------- windows */
 
 /* through_switch - return one beyond the next switch, which reports the time stolen until then */
 static uint64_t through_switch(const struct chunks *chunks, uint64_t from)
@@ -32,12 +135,12 @@ void window_copy(struct window *window, const struct recorder *recorder, uint16_
 	number = chunks_until(&chunks, window->run_ns);
 	window->count = 0;
 	window->observed_ns = window->run_ns;
-	/* Where what followed is gone, what preceded the thread's running may be as well; the very
-	 * last ones may just be written. */
+	/* Where the event that followed is overwritten, the window may be as well; but the very
+	 * last events may be incomplete. */
 	if (number + WRITING < chunks.end && !chunks_copy(&chunks, number, &window->events[0]))
 		return;
 	number = through_switch(&chunks, number);
-	/* Backwards, into the end of the buffer: how many there are shows only at the switch. */
+	/* Backwards, into the end of the buffer: their number is known only at the switch. */
 	while (number > 0 && first > 0 && !switched) {
 		struct recorder_event *event = &window->events[first - 1];
 

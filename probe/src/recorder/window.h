@@ -1,16 +1,43 @@
 // SPDX-License-Identifier: MIT
-/* One activation's window: the events from the switch before it was due until it ran. */
+/* Reading the rings while they are written to: chunks, windows and stages. */
 #ifndef WHYLATE_RECORDER_WINDOW_H
 #define WHYLATE_RECORDER_WINDOW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "engine.h"
 
-/* Events in one window. Of longer ones the last are kept: what came before was not observed. */
+/* The chunks of one CPU that had events when they were read, the oldest first. */
+struct chunks {
+	const struct recorder_event *events;
+	uint64_t end; /* one beyond the number of the last event */
+	size_t count;
+	struct {
+		uint64_t number; /* of the chunk */
+		uint32_t index;
+	} chunk[CHUNKS_MOST];
+};
+
+/* chunks_look - read which chunks have events */
+void chunks_look(struct chunks *chunks, const struct recorder *recorder, uint16_t cpu);
+
+/* chunks_copy - copy the event of that number; false: it is overwritten or incomplete */
+bool chunks_copy(const struct chunks *chunks, uint64_t number, struct recorder_event *event);
+
+/* chunks_until - return one beyond the last event at or before a time, or the oldest where all are
+ * after it; times are nearly in order */
+uint64_t chunks_until(const struct chunks *chunks, uint64_t time_ns);
+
+/* chunks_release - release those of the first `holds` windows of a CPU that ended before that time
+ */
+void chunks_release(struct recorder_cpu *cpu, uint64_t holds, uint64_t before_ns);
+
+/* Events in one window. A longer one keeps its last events: the time before was not observed. */
 #define WINDOW_EVENTS 16384u
 
+/* One activation: the events from the switch before it was due until it ran. */
 struct window {
 	uint64_t due_ns;
 	uint64_t run_ns;

@@ -2,27 +2,17 @@
 #include "load_reports.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
+#include "failure.h"
 
-#define REPORT_NS 500000000u
+#define REPORT_NS (500 * NS_PER_MS)
 
 void load_reports_init(struct load_reports *reports, struct sender *sender,
 		       struct guardian *guardian)
 {
 	*reports = (struct load_reports){.sender = sender, .guardian = guardian};
-}
-
-void load_reports_clear(struct load_reports *reports)
-{
-	load_reports_init(reports, reports->sender, reports->guardian);
-}
-
-bool load_reports_any(const struct load_reports *reports)
-{
-	return reports->slots_used != 0;
 }
 
 int load_reports_start(struct load_reports *reports, const struct wire_load_start *start,
@@ -36,11 +26,8 @@ int load_reports_start(struct load_reports *reports, const struct wire_load_star
 	if (start->load >= WIRE_MOST_LOADS || start->count == 0 || range->count ||
 	    start->count > WIRE_MOST_LOAD_INSTANCES - reports->slots_used ||
 	    !wire_copy_text(start->kind, kind, sizeof(kind)) ||
-	    !wire_copy_argv(start->argv, argv, sizeof(argv), &length)) {
-		snprintf(text, GUARDIAN_MESSAGE,
-			 "invalid load: more loads, or a longer command, than fit");
-		return E2BIG;
-	}
+	    !wire_copy_argv(start->argv, argv, sizeof(argv), &length))
+		return fail(text, E2BIG, "invalid load: more loads, or a longer command, than fit");
 	range->first = reports->slots_used;
 	for (size_t i = 0; i < start->count; i++) {
 		error =

@@ -9,31 +9,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "failure.h"
 #include "wire/xxh64.h"
 
 #define TEMPORARY ".whylate-put"
 
-static int fail(const struct put *put, int error, const char *what, char *text)
+static int fail_file(const struct put *put, int error, const char *what, char *text)
 {
-	snprintf(text, PUT_MESSAGE, "%s: %s: %s", put->path, what, strerror(error));
-	return error;
+	return fail(text, error, "%s: %s: %s", put->path, what, strerror(error));
 }
 
 static int open_file(struct put *put, const struct wire_put *piece, char *text)
 {
 	put_abort(put);
 	if (!wire_copy_text(piece->path, put->path, sizeof(put->path)) || put->path[0] != '/' ||
-	    piece->size > WIRE_LARGEST_PUT) {
-		snprintf(text, PUT_MESSAGE,
-			 "a file must have an absolute path of %d bytes and 1 GiB at most",
-			 (int)WIRE_LONGEST_PATH);
-		return EINVAL;
-	}
+	    piece->size > WIRE_LARGEST_PUT)
+		return fail(text, EINVAL,
+			    "a file must have an absolute path of %d bytes and 1 GiB at most",
+			    (int)WIRE_LONGEST_PATH);
 	snprintf(put->temporary, sizeof(put->temporary), "%s" TEMPORARY, put->path);
 	unlink(put->temporary);
 	put->fd = open(put->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (put->fd < 0)
-		return fail(put, errno, "cannot create a file beside it", text);
+		return fail_file(put, errno, "cannot create a file beside it", text);
 	put->is_open = true;
 	put->size = piece->size;
 	put->written = 0;
@@ -64,7 +62,7 @@ static int write_piece(struct put *put, struct wire_bytes data)
 	return 0;
 }
 
-/* is_intact - whether what is in the file has that checksum */
+/* is_intact - whether the file has that checksum */
 static bool is_intact(const struct put *put, uint64_t checksum)
 {
 	size_t size = (size_t)put->written;
@@ -79,10 +77,10 @@ static bool is_intact(const struct put *put, uint64_t checksum)
 static int finish(struct put *put, const struct wire_put *piece, char *text)
 {
 	if (!is_intact(put, piece->checksum))
-		return fail(put, EBADMSG, "the checksum does not match what arrived", text);
+		return fail_file(put, EBADMSG, "the checksum does not match what arrived", text);
 	if (fchmod(put->fd, piece->mode & 07777) || fsync(put->fd) ||
 	    rename(put->temporary, put->path))
-		return fail(put, errno, "cannot replace it", text);
+		return fail_file(put, errno, "cannot replace it", text);
 	close(put->fd);
 	put->is_open = false;
 	return 0;
@@ -94,14 +92,12 @@ int put_piece(struct put *put, const struct wire_put *piece, char *text)
 
 	if (error)
 		return error;
-	if (!follows(put, piece) || piece->data.length > piece->size - put->written) {
-		snprintf(text, PUT_MESSAGE, "a piece of a file is out of order, or too long");
-		error = EINVAL;
-	} else if ((error = write_piece(put, piece->data)) != 0) {
-		fail(put, error, "cannot write beside it", text);
-	} else if (put->written == piece->size) {
+	if (!follows(put, piece) || piece->data.length > piece->size - put->written)
+		error = fail(text, EINVAL, "a piece of a file is out of order, or too long");
+	else if ((error = write_piece(put, piece->data)) != 0)
+		fail_file(put, error, "cannot write beside it", text);
+	else if (put->written == piece->size)
 		error = finish(put, piece, text);
-	}
 	if (error)
 		put_abort(put);
 	return error;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A file of the host's that is written piece by piece, and replaces the old one when it is whole.
- */
+/* A file from the host, written in pieces; it replaces the old one when it is complete. */
 #ifndef WHYLATE_PUT_H
 #define WHYLATE_PUT_H
 
@@ -9,8 +8,7 @@
 
 #include "wire/messages.h"
 
-#define PUT_PATH    (WIRE_LONGEST_PATH + 1)
-#define PUT_MESSAGE 512
+#define PUT_PATH (WIRE_LONGEST_PATH + 1)
 
 struct put {
 	bool is_open;
@@ -21,11 +19,11 @@ struct put {
 	uint64_t written;
 };
 
-/* put_piece - write a piece, and rename the file with the last one. Returns 0, or an errno with one
- * line in text (PUT_MESSAGE bytes); then nothing is left of the file. */
+/* put_piece - write a piece, and rename the file with the last one. Returns 0, or an errno with the
+ * text; then nothing is left of the file. */
 int put_piece(struct put *put, const struct wire_put *piece, char *text);
 
-/* put_abort - remove a file that is not whole */
+/* put_abort - remove an incomplete file */
 void put_abort(struct put *put);
 
 #endif

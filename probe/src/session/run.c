@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "run.h"
-
+/* run - a command for the host, which gets its output while it runs: nothing of it is measured */
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -10,7 +9,7 @@
 #include "workloads/benchmark/process.h"
 
 #define PIECE 2048u
-/* Reads of an output before the command's own end is looked for. */
+/* Reads of an output before the end of the command is checked. */
 #define READS 16
 
 struct run_plan {
@@ -25,7 +24,7 @@ struct run {
 	uint64_t omitted; /* bytes that were not */
 };
 
-/* send_output - send the end of the output in the order in which it was written */
+/* send_output - send what the command has written until now; false: nothing */
 static bool send_output(struct run *run, struct child_context *context)
 {
 	uint8_t piece[PIECE];
@@ -63,7 +62,7 @@ static int run_command(struct child_context *context, const void *asked)
 	if (error)
 		return error;
 	if (plan->timeout_ms)
-		until_ns = run.process.start_ns + plan->timeout_ms * (uint64_t)1000000;
+		until_ns = run.process.start_ns + plan->timeout_ms * (uint64_t)NS_PER_MS;
 	while (!process_ended(&run.process, until_ns, &status, &usage)) {
 		send_output(&run, context);
 		if (clock_ns() < until_ns)
@@ -90,9 +89,10 @@ static int start(struct workload *workload, const union wire_command *command)
 				.output_limit = command->run.output_limit};
 
 	if (!command_line_copy(&plan.line, command->run.argv))
-		return workload_fail(workload, E2BIG, COMMAND_TOO_LONG);
+		return fail(workload->text, E2BIG, COMMAND_TOO_LONG);
 	return child_workload_start(workload, 0, run_command, &plan, &nothing);
 }
 
+/* Run like a workload, so that nothing else runs beside it. */
 const struct workload_ops run_ops = {
     .command = WIRE_RUN, .start = start, .poll = child_workload_poll, CHILD_WORKLOAD_OPS};

@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "control.h"
+#include "failure.h"
 #include "mount.h"
+#include "small_file.h"
 
 #define DIRECTORY (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 /* A reader of the instance, or a probe that dies, holds it for a moment. */
@@ -60,7 +61,7 @@ static bool remove_orphan(int all, const char *name, uint64_t until_ns)
 	if (fd < 0)
 		return errno == ENOENT;
 	if (lock(fd, until_ns)) {
-		control_write(fd, "tracing_on", "0");
+		small_file_write(fd, "tracing_on", "0");
 		removed = remove_directory(all, name) == 0;
 	}
 	close(fd);
@@ -104,7 +105,7 @@ static size_t remove_orphans(int all, pid_t owner)
 
 size_t instance_sweep(pid_t owner)
 {
-	char text[TRACEFS_MESSAGE];
+	char text[FAILURE_TEXT];
 	size_t left = 0;
 	int root, all;
 
@@ -152,20 +153,17 @@ int instance_make(struct instance *instance, int root, char *text)
 	instance->all = openat(root, "instances", DIRECTORY);
 	if (instance->all < 0) {
 		error = errno;
-		/* Locked down, tracefs can be mounted still, and is empty. */
+		/* A locked-down kernel still mounts tracefs, but empty. */
 		if (error == ENOENT)
-			snprintf(text, TRACEFS_MESSAGE,
-				 "this kernel has no instances of tracing, or is locked down "
-				 "(lockdown=confidentiality)");
-		else
-			snprintf(text, TRACEFS_MESSAGE,
-				 "the instances of tracing cannot be opened: %s", strerror(error));
-		return error;
+			return fail(text, error,
+				    "this kernel has no instances of tracing, or is locked down "
+				    "(lockdown=confidentiality)");
+		return fail(text, error, "the instances of tracing cannot be opened: %s",
+			    strerror(error));
 	}
 	if (!lock(instance->all, clock_ns() + PATIENCE_NS)) {
-		snprintf(text, TRACEFS_MESSAGE, "another probe keeps the instances locked");
 		close(instance->all);
-		return EBUSY;
+		return fail(text, EBUSY, "another probe keeps the instances locked");
 	}
 	remove_orphans(instance->all, 0);
 	error = make_directory(instance);
@@ -173,19 +171,16 @@ int instance_make(struct instance *instance, int root, char *text)
 	if (!error)
 		return 0;
 	close(instance->all);
-	snprintf(text, TRACEFS_MESSAGE,
-		 error == EPERM || error == EACCES ? "an instance of tracing is refused: %s (not "
-						     "root, or the kernel is locked down)"
-						   : "an instance of tracing cannot be made: %s",
-		 strerror(error));
-	return error;
+	return fail(text, error, "an instance of tracing cannot be made: %s%s", strerror(error),
+		    error == EPERM || error == EACCES ? " (not root, or the kernel is locked down)"
+						      : "");
 }
 
 int instance_remove(struct instance *instance)
 {
 	int error;
 
-	control_write(instance->directory, "tracing_on", "0");
+	small_file_write(instance->directory, "tracing_on", "0");
 	error = remove_directory(instance->all, instance->name);
 	close(instance->directory);
 	close(instance->all);

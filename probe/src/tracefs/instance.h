@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An instance of tracing: buffers and switches of our own, beside which others who trace on
- * the board keeps theirs.
+ * An instance of tracing: buffers and switches of the probe's own, apart from other users of
+ * tracing on the board.
  *
- * Its directory is locked (flock) by the process that made it. The kernel drops that lock with
- * the process, so an instance of our name that nobody has locked is one that a killed probe left.
+ * The process that makes an instance locks its directory (flock), and the kernel drops that lock
+ * with the process: an unlocked instance with the probe's prefix is a killed probe's.
  */
 #ifndef WHYLATE_TRACEFS_INSTANCE_H
 #define WHYLATE_TRACEFS_INSTANCE_H
@@ -21,16 +21,15 @@ struct instance {
 	char name[INSTANCE_NAME];
 };
 
-/* instance_make - remove what killed probes left, then make one. root: the top of tracefs.
- * Returns 0, or an errno with one line in text (TRACEFS_MESSAGE bytes). */
+/* instance_make - remove the instances of killed probes, then make one. root: the top of tracefs.
+ * Returns 0, or an errno with the text. */
 int instance_make(struct instance *instance, int root, char *text);
 
-/* instance_remove - remove an instance with all that was switched on in it; returns 0 or an errno
- */
+/* instance_remove - remove an instance with all that is enabled in it; returns 0 or an errno */
 int instance_remove(struct instance *instance);
 
-/* instance_sweep - remove the instances of killed probes. The one of `owner`, which may be dying
- * just now, is waited for. Returns how many could not be removed. */
+/* instance_sweep - remove the instances of killed probes, and wait for the process `owner` to let
+ * go of its own. Returns how many could not be removed. */
 size_t instance_sweep(pid_t owner);
 
 #endif

@@ -4,12 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "failure.h"
 
 #define STANDARD_PLACE "/sys/kernel/tracing"
 
@@ -70,7 +71,7 @@ int mount_open(int *root, char *text)
 {
 	int error;
 
-	/* First what is there: a second mount would give all of them its own permissions. */
+	/* An existing mount first: a second mount would give all of them its own permissions. */
 	*root = open_place(STANDARD_PLACE);
 	if (*root < 0)
 		*root = open_place("/sys/kernel/debug/tracing");
@@ -80,10 +81,10 @@ int mount_open(int *root, char *text)
 	if (error == ENOSYS)
 		error = mount_briefly(root);
 	if (error == ENODEV)
-		snprintf(text, TRACEFS_MESSAGE, "this kernel has no tracefs");
-	else if (error == EPERM || error == EACCES)
-		snprintf(text, TRACEFS_MESSAGE, "tracefs may be opened by root only");
-	else if (error)
-		snprintf(text, TRACEFS_MESSAGE, "tracefs cannot be mounted: %s", strerror(error));
-	return error;
+		return fail(text, error, "this kernel has no tracefs");
+	if (error == EPERM || error == EACCES)
+		return fail(text, error, "tracefs may be opened by root only");
+	if (error)
+		return fail(text, error, "tracefs cannot be mounted: %s", strerror(error));
+	return 0;
 }

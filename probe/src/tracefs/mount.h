@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the kernel's tracing files are: mounted already, or mounted for us alone. */
+/* The kernel's tracing files: mounted already, or mounted for the probe alone. */
 #ifndef WHYLATE_TRACEFS_MOUNT_H
 #define WHYLATE_TRACEFS_MOUNT_H
 
-#define TRACEFS_MESSAGE 256
-
-/* mount_open - open the top directory of tracefs. Returns 0, or an errno with one line in text
- * (TRACEFS_MESSAGE bytes). A mount of our own ends with the last file opened in it: nothing
- * has to be undone, however the probe ends. */
+/* mount_open - open the top directory of tracefs; returns 0, or an errno with the text
+ *
+ * A mount of our own ends with the last file opened in it: nothing has to be undone, however the
+ * probe ends.
+ */
 int mount_open(int *root, char *text);
 
 #endif

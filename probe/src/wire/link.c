@@ -39,17 +39,12 @@ bool link_open(struct link *link, int input, int output, size_t store_size)
 	return link->store && link->out && set_nonblocking(input) && set_nonblocking(output);
 }
 
-void link_open_plan(struct link *link)
-{
-	link->one_way = true;
-}
-
 static struct link_sent *sent_at(struct link *link, uint32_t number)
 {
 	return &link->sent[number % LINK_WINDOW];
 }
 
-/* place - where in the store `length` bytes go: a message is never split over its end */
+/* place - position in the store for `length` bytes: a message is never split over its end */
 static uint64_t place(const struct link *link, size_t length)
 {
 	size_t offset = (size_t)(link->store_end % link->store_size);
@@ -81,7 +76,7 @@ bool link_idle(const struct link *link)
 	return link->next_number == link->acknowledged;
 }
 
-/* queue - encode a frame into the output; dropped without room, as a bad line might */
+/* queue - encode a frame into the output; without room it is dropped, as on a bad line */
 static void queue(struct link *link, uint8_t kind, uint32_t number, const uint8_t *payload,
 		  size_t length)
 {
@@ -113,47 +108,27 @@ uint32_t link_send(struct link *link, uint8_t kind, const uint8_t *payload, size
 	return number;
 }
 
-static void queue_ack(struct link *link)
+/* queue_control - queue a control frame, which has no number and is never sent again */
+static void queue_control(struct link *link, uint8_t kind, const void *message)
 {
-	uint8_t payload[8];
+	uint8_t payload[WIRE_FRAGMENT_SIZE + 16];
 	struct wire_writer writer = {payload, sizeof(payload), 0, false};
 
-	wire_pack(&writer, WIRE_ACK, &(struct wire_ack){link->expected});
-	queue(link, WIRE_ACK, 0, payload, writer.length);
-	link->owes_ack = false;
+	wire_pack(&writer, kind, message);
+	queue(link, kind, 0, payload, writer.length);
 }
+_Static_assert(sizeof(((struct link *)0)->have) <= WIRE_FRAGMENT_SIZE, "a resend fits too");
 
+/* queue_resend - ask for the expected frame, or for the fragments of it that are missing */
 static void queue_resend(struct link *link)
 {
-	uint8_t payload[16 + sizeof(link->have)];
-	struct wire_writer writer = {payload, sizeof(payload), 0, false};
 	struct wire_resend resend = {.first = link->expected, .count = 1};
 
 	if (link->pieces_total) {
 		resend.have.data = link->have;
 		resend.have.length = (uint16_t)((link->pieces_total + 7) / 8);
 	}
-	wire_pack(&writer, WIRE_RESEND, &resend);
-	queue(link, WIRE_RESEND, 0, payload, writer.length);
-}
-
-static void queue_tail(struct link *link)
-{
-	uint8_t payload[8];
-	struct wire_writer writer = {payload, sizeof(payload), 0, false};
-
-	wire_pack(&writer, WIRE_TAIL, &(struct wire_tail){link->next_number - 1});
-	queue(link, WIRE_TAIL, 0, payload, writer.length);
-}
-
-/* queue_marked - behind the answers to all that was asked for before */
-static void queue_marked(struct link *link, uint32_t token)
-{
-	uint8_t payload[8];
-	struct wire_writer writer = {payload, sizeof(payload), 0, false};
-
-	wire_pack(&writer, WIRE_MARKED, &(struct wire_marked){token});
-	queue(link, WIRE_MARKED, 0, payload, writer.length);
+	queue_control(link, WIRE_RESEND, &resend);
 }
 
 static void queue_fragment(struct link *link, uint32_t number, uint16_t index)
@@ -161,8 +136,6 @@ static void queue_fragment(struct link *link, uint32_t number, uint16_t index)
 	const struct link_sent *sent = sent_at(link, number);
 	size_t from = (size_t)index * WIRE_FRAGMENT_SIZE;
 	size_t length = sent->length - from;
-	uint8_t payload[WIRE_FRAGMENT_SIZE + 16];
-	struct wire_writer writer = {payload, sizeof(payload), 0, false};
 	struct wire_fragment fragment = {
 	    .number = number,
 	    .kind = sent->kind,
@@ -172,11 +145,10 @@ static void queue_fragment(struct link *link, uint32_t number, uint16_t index)
 		     (uint16_t)(length < WIRE_FRAGMENT_SIZE ? length : WIRE_FRAGMENT_SIZE)},
 	};
 
-	wire_pack(&writer, WIRE_FRAGMENT, &fragment);
-	queue(link, WIRE_FRAGMENT, 0, payload, writer.length);
+	queue_control(link, WIRE_FRAGMENT, &fragment);
 }
 
-/* send_again - a short frame as it was, a long one in the fragments that are not there yet */
+/* send_again - send a short frame as it was, a long one in the fragments that the host lacks */
 static void send_again(struct link *link, uint32_t number, struct wire_bytes have)
 {
 	const struct link_sent *sent = sent_at(link, number);
@@ -264,7 +236,7 @@ static bool store_fragment(struct link *link, const struct wire_fragment *piece)
 	return --link->pieces_left == 0;
 }
 
-/* answer_control - deal with a control frame; true when it completed the expected frame */
+/* answer_control - process a control frame; true when it completed the expected frame */
 static bool answer_control(struct link *link, struct frame *frame)
 {
 	union {
@@ -275,39 +247,35 @@ static bool answer_control(struct link *link, struct frame *frame)
 		struct wire_fragment fragment;
 	} u;
 
+	if (frame->kind != WIRE_ACK && frame->kind != WIRE_RESEND && frame->kind != WIRE_TAIL &&
+	    frame->kind != WIRE_MARK && frame->kind != WIRE_FRAGMENT)
+		return false;
+	if (!wire_unpack(frame->kind, frame->payload, frame->length, &u))
+		return false;
 	switch (frame->kind) {
 	case WIRE_ACK:
-		if (wire_unpack(WIRE_ACK, frame->payload, frame->length, &u.ack))
-			note_ack(link, u.ack.next);
+		note_ack(link, u.ack.next);
 		return false;
 	case WIRE_RESEND:
-		if (wire_unpack(WIRE_RESEND, frame->payload, frame->length, &u.resend))
-			answer_resend(link, &u.resend);
+		answer_resend(link, &u.resend);
 		return false;
 	case WIRE_TAIL:
-		if (wire_unpack(WIRE_TAIL, frame->payload, frame->length, &u.tail)) {
-			if (u.tail.last > link->highest)
-				link->highest = u.tail.last;
-			if (u.tail.last < link->expected)
-				link->owes_ack = true;
-		}
+		if (u.tail.last > link->highest)
+			link->highest = u.tail.last;
+		if (u.tail.last < link->expected)
+			link->owes_ack = true;
 		return false;
-	case WIRE_MARK:
-		if (wire_unpack(WIRE_MARK, frame->payload, frame->length, &u.mark))
-			queue_marked(link, u.mark.token);
-		return false;
-	case WIRE_FRAGMENT:
-		if (!wire_unpack(WIRE_FRAGMENT, frame->payload, frame->length, &u.fragment) ||
-		    !store_fragment(link, &u.fragment))
-			return false;
-		frame->kind = u.fragment.kind;
-		frame->number = u.fragment.number;
-		frame->payload = link->pieces;
-		frame->length = link->pieces_length;
-		return true;
-	default:
+	case WIRE_MARK: /* its answer follows those to all commands before it */
+		queue_control(link, WIRE_MARKED, &(struct wire_marked){u.mark.token});
 		return false;
 	}
+	if (!store_fragment(link, &u.fragment))
+		return false;
+	frame->kind = u.fragment.kind;
+	frame->number = u.fragment.number;
+	frame->payload = link->pieces;
+	frame->length = link->pieces_length;
+	return true;
 }
 
 bool link_drained(const struct link *link)
@@ -344,7 +312,7 @@ bool link_next(struct link *link, struct frame *frame, bool hold)
 			if (!answer_control(link, frame))
 				continue;
 		} else if (frame->number < link->expected) {
-			link->owes_ack = true; /* the host did not hear that it is here */
+			link->owes_ack = true; /* the host has lost the acknowledgement */
 			continue;
 		} else if (frame->number > link->expected) {
 			if (frame->number > link->highest)
@@ -352,7 +320,7 @@ bool link_next(struct link *link, struct frame *frame, bool hold)
 			continue;
 		}
 		if (hold) {
-			/* Not taken: the host sends it again when it is asked. */
+			/* Left: the host sends it again on request. */
 			if (frame->number > link->highest)
 				link->highest = frame->number;
 			drop_pieces(link);
@@ -372,18 +340,20 @@ void link_tick(struct link *link, uint64_t now_ns)
 		link->asked_at_ns = now_ns;
 		queue_resend(link);
 	}
-	/* A host of another protocol learns from any frame of ours what we speak. */
+	/* A host of another protocol learns ours from any frame. */
 	if (link->answered != link->decoder.counts.other_protocol) {
 		link->answered = link->decoder.counts.other_protocol;
 		link->owes_ack = true;
 	}
-	if (link->owes_ack)
-		queue_ack(link);
+	if (link->owes_ack) {
+		queue_control(link, WIRE_ACK, &(struct wire_ack){link->expected});
+		link->owes_ack = false;
+	}
 	if (!link->sent_at_ns)
 		link->sent_at_ns = now_ns;
 	if (!link_idle(link) && now_ns - link->sent_at_ns >= TAIL_NS) {
 		link->sent_at_ns = now_ns;
-		queue_tail(link);
+		queue_control(link, WIRE_TAIL, &(struct wire_tail){link->next_number - 1});
 	}
 }
 

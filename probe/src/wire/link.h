@@ -2,9 +2,9 @@
 /*
  * The link: numbered messages, in order, over a stream that may lose and damage bytes.
  *
- * What was sent is kept until the host acknowledges it and goes out again, in fragments, when
- * the host asks. The frame size follows the line: a request for a resend halves it, frames
- * that arrive at once double it. One SCHED_OTHER thread does all of it.
+ * A message is kept until the host acknowledges it, and sent again, in fragments, on request. The
+ * frame size follows the line: a request for a resend halves it, frames that arrive at once double
+ * it. One SCHED_OTHER thread does all of it.
  */
 #ifndef WHYLATE_WIRE_LINK_H
 #define WHYLATE_WIRE_LINK_H
@@ -29,7 +29,8 @@ struct link {
 	int output;
 	bool input_ended;
 	bool output_broken;
-	/* The input is a plan: nobody acknowledges, and nothing is kept. */
+	/* The input is a plan, a file with all commands: nothing is acknowledged, and nothing kept.
+	 */
 	bool one_way;
 
 	/* sending: numbers acknowledged … next_number - 1 are kept in store */
@@ -47,7 +48,7 @@ struct link {
 	size_t frame_limit;
 	uint32_t clean_since; /* first number sent since the limit last changed */
 
-	/* receiving: only the next number is accepted, what comes too early is asked for again */
+	/* receiving: only the next number is accepted, a later one is requested again */
 	struct frame_decoder decoder;
 	uint8_t received[65536];
 	size_t received_start;
@@ -67,9 +68,6 @@ struct link {
 /* link_open - make a link over two descriptors; both become non-blocking. False: no memory. */
 bool link_open(struct link *link, int input, int output, size_t store_size);
 
-/* link_open_plan - read the input as a file with all that the host will ever send */
-void link_open_plan(struct link *link);
-
 /* link_has_room - whether a message of that length can be sent now */
 bool link_has_room(const struct link *link, size_t length);
 
@@ -86,10 +84,10 @@ void link_read(struct link *link);
 bool link_drained(const struct link *link);
 
 /* link_next - return the next command in order, if there is one; valid until the next call.
- * Control frames are dealt with on the way; with `hold` commands are left for later. */
+ * Control frames are processed on the way; with `hold` commands are left for later. */
 bool link_next(struct link *link, struct frame *frame, bool hold);
 
-/* link_tick - do what is due: acknowledge, ask again, send the last number again */
+/* link_tick - do what is due: acknowledge, request a resend, repeat the last number */
 void link_tick(struct link *link, uint64_t now_ns);
 
 /* link_write - write as much as the stream accepts */

@@ -2,8 +2,8 @@
 /*
  * Sending to the host: at once, or when the run is over.
  *
- * Whoever has something to report gets a struct sender. Messages that are kept stay on the board
- * while a workload spools, and go out at its end.
+ * Messages of SEND() go out at once. Those of KEEP() stay on the board while a workload spools, and
+ * go out at its end.
  */
 #ifndef WHYLATE_WIRE_SEND_H
 #define WHYLATE_WIRE_SEND_H
@@ -15,12 +15,17 @@
 #include "link.h"
 #include "messages.h"
 #include "pack.h"
-#include "spool.h"
+
+/* Messages that stay on the board until the run is over. */
+struct spool {
+	struct spool_chunk *first, *last; /* NULL: nothing is kept */
+	size_t size;
+	size_t limit;
+};
 
 struct sender {
 	struct link link;
 	struct spool spool;
-	bool spooling;
 	uint64_t host_timeout_ns; /* 0: a silent host is waited for */
 	uint64_t host_heard_ns;
 	uint64_t frames_heard;
@@ -36,14 +41,14 @@ struct sender {
 /* sender_open - a sender over two descriptors. False: no memory. */
 bool sender_open(struct sender *sender, int input, int output);
 
-/* sender_turn - read and write once what is possible, and wait for it at most timeout_ms, or until
+/* sender_turn - read and write once what is possible; wait for that at most timeout_ms, or until
  * `other`, a descriptor or -1, can be read. hold: nothing is read. */
 void sender_turn(struct sender *sender, int other, bool hold, int timeout_ms);
 
-/* sender_host_gone - whether nobody is left to send to */
+/* sender_host_gone - whether the host is gone */
 bool sender_host_gone(const struct sender *sender);
 
-/* sender_host_silent - whether the host has sent nothing for longer than it promised */
+/* sender_host_silent - whether the host has sent nothing for longer than host_timeout_ns */
 bool sender_host_silent(struct sender *sender, uint64_t now_ns);
 
 /* sender_has_room - whether so many bytes can be sent, or spooled, without waiting */
@@ -52,10 +57,17 @@ bool sender_has_room(const struct sender *sender, size_t length);
 /* sender_block_limit - bytes of samples or events that one message should hold */
 size_t sender_block_limit(const struct sender *sender);
 
-/* sender_spool - keep what is to be kept on the board from now on. False: no memory. */
+/* sender_is_spooling - whether messages of KEEP() stay on the board */
+static inline bool sender_is_spooling(const struct sender *sender)
+{
+	return sender->spool.first;
+}
+
+/* sender_spool - keep messages of KEEP() on the board from now on, at most `limit` bytes of them.
+ * False: no memory. */
 bool sender_spool(struct sender *sender, size_t limit);
 
-/* sender_unspool - send what was kept on the board, and keep no more */
+/* sender_unspool - send the messages that were kept, and keep no more */
 void sender_unspool(struct sender *sender);
 
 void send_message(struct sender *sender, uint8_t kind, const void *message);

@@ -6,6 +6,7 @@
  * thread reads these activations, sends them, and copies the windows of the late ones.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,19 +15,19 @@
 
 #include "activations/app_target.h"
 #include "clock.h"
-#include "recorder/chunks.h"
 #include "recorder/flight.h"
+#include "small_file.h"
 #include "wire/block.h"
 #include "wire/send.h"
 #include "workload.h"
 
 /* Stages that may be written to while they are read. */
 #define STAGES_GUARD 64u
-/* Room that the blocks of a look should find in the link. */
+/* Room that the blocks of one examination should find in the link. */
 #define BLOCKS_ROOM (8u * WIRE_MAX_PAYLOAD)
 
-/* What was due before the end is waited for so long. */
-#define LAST_NS 100000000u
+/* How long activations that were due before the end are awaited. */
+#define LAST_NS (100 * NS_PER_MS)
 /* Threads of which names are sent. */
 #define NAMED_THREADS 4096u
 /* Activations in a block. */
@@ -48,7 +49,7 @@ struct app_cpu {
 struct app {
 	struct sender *sender;
 	struct flight *flight;
-	bool ending; /* an activation that was too late has ended it */
+	bool ending; /* an activation above the limit has ended it */
 	struct app_target target;
 	struct app_cpu *cpus; /* by CPU number */
 	uint64_t start_ns;
@@ -109,12 +110,11 @@ static void put(struct app *app, uint16_t number, uint64_t index,
 
 /* ---------------------------------------------------------------- names */
 
-/* name_thread - send a thread's name when it is met first */
+/* name_thread - send a thread's name when it first occurs */
 static void name_thread(struct app *app, uint32_t pid)
 {
 	uint32_t slot = pid * 0x9E3779B1u % (2 * NAMED_THREADS);
-	char path[64], text[64] = "";
-	FILE *file;
+	char path[64], text[64];
 
 	while (app->named[slot] && app->named[slot] != pid)
 		slot = (slot + 1) % (2 * NAMED_THREADS);
@@ -123,15 +123,9 @@ static void name_thread(struct app *app, uint32_t pid)
 	app->named[slot] = pid;
 	app->named_count++;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	if (fgets(text, sizeof(text), file)) {
-		text[strcspn(text, "\n")] = '\0';
+	if (small_file_line(AT_FDCWD, path, text, sizeof(text)))
 		KEEP(app->sender, name, NAME, .table = NAMES_PID, .id = pid,
 		     .text = wire_text(text));
-	}
-	fclose(file);
 }
 
 /* ---------------------------------------------------------------- activations */
@@ -144,7 +138,7 @@ static void end_now(struct app *app)
 		app->end_ns = now_ns;
 }
 
-/* end_at - end the workload at an activation that is too late */
+/* end_at - end the workload at an activation above the limit */
 static void end_at(struct app *app, uint16_t number, uint64_t index)
 {
 	struct flight *flight = app->flight;
@@ -188,14 +182,13 @@ static void examine(struct app *app, uint16_t number, uint64_t index,
 		flight_send_window(flight, &subject, reason, stage, NULL);
 }
 
-/* examine_cpu - look at the activations of a CPU, as far as all is recorded of them; true: that was
- * all */
+/* examine_cpu - examine the activations of a CPU that are completely recorded; true: all of them */
 static bool examine_cpu(struct app *app, uint16_t number)
 {
 	struct recorder *recorder = &app->flight->recorder;
 	struct recorder_cpu *recorded = recorder->cpus[number];
 	struct app_cpu *cpu = &app->cpus[number];
-	/* First what is held: the stages for which that was done are there by then. */
+	/* In this order: the stages whose windows are held are there by then. */
 	uint64_t held = __atomic_load_n(&recorded->holds, __ATOMIC_ACQUIRE);
 	uint64_t written = __atomic_load_n(&recorded->stages, __ATOMIC_ACQUIRE);
 	uint64_t waiting_ns = UINT64_MAX;
@@ -215,7 +208,7 @@ static bool examine_cpu(struct app *app, uint16_t number)
 		if (waiting_ns > app->flight->recorder.gathered_ns || !room)
 			break;
 		waiting_ns = UINT64_MAX;
-		/* It may be on its way already when the end is set. */
+		/* Its timer may have been armed when the end was set. */
 		if (stage.due_ns < app->start_ns || stage.due_ns >= app->end_ns) {
 			cpu->base++;
 			continue;
@@ -229,7 +222,7 @@ static bool examine_cpu(struct app *app, uint16_t number)
 
 /* ---------------------------------------------------------------- start and end */
 
-/* watch_from_now - start, on all CPUs that are recorded */
+/* watch_from_now - start on all CPUs that are recorded */
 static void watch_from_now(struct app *app, uint64_t duration_ns)
 {
 	struct recorder *recorder = &app->flight->recorder;
@@ -252,15 +245,15 @@ static void watch_from_now(struct app *app, uint64_t duration_ns)
 static int open_target(struct workload *workload, const struct wire_app *asked)
 {
 	struct app *app = workload->state;
-	char text[RECORDER_MESSAGE];
-	int error = target_open(&app->target, asked, text, sizeof(text));
+	char text[FAILURE_TEXT];
+	int error = target_open(&app->target, asked, text);
 
 	if (error)
-		return workload_fail(workload, error, "%s", text);
+		return fail(workload->text, error, "%s", text);
 	error = flight_start(app->flight, NULL, 0, &app->target.watch, text);
 	if (error) {
 		target_close(&app->target);
-		return workload_fail(workload, error, "%s", text);
+		return fail(workload->text, error, "%s", text);
 	}
 	app->cpus = calloc(app->flight->recorder.cpu_limit, sizeof(*app->cpus));
 	error = app->cpus ? target_go(&app->target) : ENOMEM;
@@ -269,7 +262,7 @@ static int open_target(struct workload *workload, const struct wire_app *asked)
 	flight_end(app->flight);
 	target_close(&app->target);
 	free(app->cpus);
-	return workload_fail(workload, error, "the program cannot be run: %s", strerror(error));
+	return fail(workload->text, error, "the program cannot be run: %s", strerror(error));
 }
 
 static int start(struct workload *workload, const union wire_command *command)
@@ -281,12 +274,12 @@ static int start(struct workload *workload, const union wire_command *command)
 
 	if (!workload->context.flight->wanted || !asked->duration_ns ||
 	    asked->duration_ns > INT64_MAX / 2)
-		return workload_fail(workload, EINVAL,
-				     "a program can be watched only with the recorder");
+		return fail(workload->text, EINVAL,
+			    "a program can be watched only with the recorder");
 	workload->context.flight->wanted = false;
 	app = calloc(1, sizeof(*app));
 	if (!app)
-		return workload_fail(workload, ENOMEM, "no memory to watch a program");
+		return fail(workload->text, ENOMEM, "no memory to watch a program");
 	*app = (struct app){.sender = sender, .flight = workload->context.flight};
 	workload->state = app;
 	error = asked->spool ? workload_spool(workload) : 0;
@@ -301,7 +294,7 @@ static int start(struct workload *workload, const union wire_command *command)
 	return 0;
 }
 
-/* send_losses - note how wakings were lost that nobody could count */
+/* send_losses - note losses of wakeups whose number is not known */
 static void send_losses(const struct app *app)
 {
 	const struct recorder *recorder = &app->flight->recorder;
@@ -312,8 +305,8 @@ static void send_losses(const struct app *app)
 			  "wakeups on an idle CPU are missing, use --recorder bpf");
 	if (recorder->gaps)
 		send_note(app->sender, "gaps",
-			  "events were lost %" PRIu64 " times, and with them wakeups that nobody "
-			  "counted: measure again",
+			  "events were lost %" PRIu64 " times, and with them an unknown number of "
+			  "wakeups: measure again",
 			  recorder->gaps);
 }
 
@@ -358,7 +351,7 @@ static bool poll(struct workload *workload, uint64_t now_ns)
 
 	if (target_is_over(&app->target))
 		end_now(app);
-	/* Asked before gathering: what ran until then is in the rings. */
+	/* Before gathering: what ran until then is in the rings. */
 	over = now_ns >= app->end_ns + LAST_NS;
 	flight_gather(flight);
 	for (uint16_t i = 0; i < flight->recorder.cpu_limit; i++) {
@@ -392,5 +385,4 @@ const struct workload_ops workload_app = {.command = WIRE_APP,
 					  .poll = poll,
 					  .stop = stop,
 					  .abandon = abandon,
-					  .wait_ms = workload_look_ms,
-					  .input = workload_no_input};
+					  .wait_ms = workload_look_ms};

@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: MIT
-/* clock - what it costs to read a clock, in several threads at once, and whether it ever goes
- * backwards */
+/* clock - the cost of reading a clock in several threads at once, and whether it goes backwards */
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "benchmark/benchmark.h"
 #include "benchmark/clock_source.h"
 #include "benchmark/serial_device.h"
 #include "clock.h"
-#include "loads/workers.h"
+#include "thread.h"
 
-/* Readings between two looks at whether it is time to stop. */
+/* Readings between two checks for the end of a block. */
 #define BATCH 64
 /* The part of a block in which readings are compared: 1 / this. */
-#define CHECKS_PART  4
-#define THREAD_STACK (64 * 1024)
-/* Where sleeps of the emulated device end late by the least that the kernel has. */
+#define CHECKS_PART 4
+/* The least timer slack, for the sleeps of the emulated device. */
 #define LEAST_SLACK_NS 1ul
 
 struct clock_plan {
@@ -44,11 +39,11 @@ struct clock_thread {
 	pthread_t thread;
 	uint64_t random;
 	uint64_t ns, calls, checks, backward, most_backward;
-	/* Threads write here in a loop: no line of the cache is of two of them. */
+	/* Each thread writes to its own cache lines. */
 	_Alignas(64) uint8_t end[64];
 };
 
-/* What all threads share. What is written while they measure has lines of its own. */
+/* What all threads share. What is written while they measure has its own cache lines. */
 struct clock_run {
 	const struct clock_plan *plan;
 	struct clock_source source;
@@ -63,7 +58,7 @@ struct clock_run {
 	_Alignas(64) _Atomic size_t running;
 };
 
-static void read_for_a_while(struct clock_thread *thread)
+static void read_until_stopped(struct clock_thread *thread)
 {
 	struct clock_run *run = thread->run;
 	bool is_device = run->source.method == CLOCK_BY_DEVICE;
@@ -87,8 +82,7 @@ static void read_for_a_while(struct clock_thread *thread)
 /*
  * compare - count how often this thread reads something earlier than another had read before
  *
- * The latest reading is fetched before the clock is read: that this order holds is what the
- * barrier is for.
+ * The barrier keeps the order: the latest reading is fetched before the clock is read.
  */
 static void compare(struct clock_thread *thread)
 {
@@ -120,35 +114,31 @@ static void *thread_main(void *argument)
 	const struct clock_plan *plan = run->plan;
 
 	if (plan->cpu_count) {
-		int error = worker_pin(plan->cpus[thread->index % plan->cpu_count]);
+		int error = thread_pin(plan->cpus[thread->index % plan->cpu_count]);
 
 		if (error)
 			atomic_store(&run->pin_error, error);
 	}
 	prctl(PR_SET_TIMERSLACK, LEAST_SLACK_NS);
 	do {
-		/* All wait for the phase, then all for each other: none begins before the last. */
+		/* All threads begin a phase together. */
 		pthread_barrier_wait(&run->barrier);
 		if (run->phase == READ_CLOCK)
-			read_for_a_while(thread);
+			read_until_stopped(thread);
 		else
 			compare(thread);
 		pthread_barrier_wait(&run->barrier);
-	} while (true); /* it goes with the process */
+	} while (true); /* it ends with the process */
 	return NULL;
 }
 
-/* let - let all threads do something for so long */
-static void let(struct clock_run *run, enum phase phase, uint64_t ns)
+/* run_phase - let all threads measure for this long */
+static void run_phase(struct clock_run *run, enum phase phase, uint64_t ns)
 {
-	struct timespec until;
-
 	run->phase = phase;
 	atomic_store(&run->stop, false);
 	pthread_barrier_wait(&run->barrier);
-	until = clock_timespec(clock_ns() + ns);
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-		;
+	clock_sleep_until(clock_ns() + ns);
 	atomic_store(&run->stop, true);
 	pthread_barrier_wait(&run->barrier);
 }
@@ -172,14 +162,14 @@ static int repeat(struct clock_run *run, struct child_context *context, uint16_t
 	}
 	atomic_store(&run->device.free_ns, 0);
 	counters_begin(&context->counters);
-	let(run, READ_CLOCK, plan->block_ns);
+	run_phase(run, READ_CLOCK, plan->block_ns);
 	counters_end(&context->counters);
 	if (run->pin_error)
-		return child_fail(context, run->pin_error, "a CPU cannot be had: %s",
-				  strerror(run->pin_error));
+		return fail(context->text, run->pin_error, "a CPU cannot be used: %s",
+			    strerror(run->pin_error));
 	if (is_common(&run->source)) {
 		atomic_store(&run->last, clock_read(&run->source));
-		let(run, COMPARE, plan->block_ns / CHECKS_PART);
+		run_phase(run, COMPARE, plan->block_ns / CHECKS_PART);
 	}
 	for (size_t i = 0; i < plan->threads; i++) {
 		const struct clock_thread *thread = &run->threads[i];
@@ -196,9 +186,8 @@ static int repeat(struct clock_run *run, struct child_context *context, uint16_t
 }
 
 /*
- * seed - return a seed, never zero and another in each turn: with the same times again, more
- * turns would show no more of the device than one. The mixing is splitmix64's (Steele, Lea, Flood
- * 2014).
+ * seed - return a seed that is not zero and differs in each turn: with equal seeds all turns would
+ * draw the same times. The mixing is splitmix64's (Steele, Lea, Flood 2014).
  */
 static uint64_t seed(uint64_t turn, size_t thread)
 {
@@ -211,35 +200,30 @@ static uint64_t seed(uint64_t turn, size_t thread)
 
 static int start_threads(struct clock_run *run, struct child_context *context)
 {
-	long least = sysconf(_SC_THREAD_STACK_MIN);
-	pthread_attr_t attributes;
 	int error = 0;
 
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes,
-				  least > THREAD_STACK ? (size_t)least : (size_t)THREAD_STACK);
 	for (; run->started < run->plan->threads && !error; run->started += !error) {
 		struct clock_thread *thread = &run->threads[run->started];
 
 		thread->run = run;
 		thread->index = run->started;
 		thread->random = seed(context->turn, run->started);
-		error = pthread_create(&thread->thread, &attributes, thread_main, thread);
+		error = thread_start(&thread->thread, THREAD_ANY_CPU, thread_main, thread);
 	}
-	pthread_attr_destroy(&attributes);
 	if (error)
-		return child_fail(context, error, "only %zu of %zu threads could be started: %s",
-				  run->started, run->plan->threads, strerror(error));
+		return fail(context->text, error, "only %zu of %zu threads could be started: %s",
+			    run->started, run->plan->threads, strerror(error));
 	return 0;
 }
 
 /* count_cpus - count the different CPUs of the threads */
 static size_t count_cpus(const struct clock_plan *plan)
 {
+	uint16_t allowed[WIRE_MOST_CLOCK_THREADS];
 	size_t different = 0;
 
 	if (!plan->cpu_count)
-		return worker_cpus_read().count;
+		return thread_cpus(allowed, WIRE_MOST_CLOCK_THREADS);
 	for (size_t i = 0; i < plan->cpu_count; i++) {
 		size_t before = 0;
 
@@ -258,7 +242,7 @@ static int run_plan(struct child_context *context, const void *asked)
 	int error;
 
 	if (!run || !threads)
-		return child_fail(context, ENOMEM, "no memory for %zu threads", plan->threads);
+		return fail(context->text, ENOMEM, "no memory for %zu threads", plan->threads);
 	memset(run, 0, sizeof(*run));
 	memset(threads, 0, plan->threads * sizeof(*threads));
 	run->plan = plan;
@@ -274,7 +258,7 @@ static int run_plan(struct child_context *context, const void *asked)
 	       .resolution_ns = run->source.resolution_ns);
 	pthread_barrier_init(&run->barrier, NULL, (unsigned)plan->threads + 1);
 	error = start_threads(run, context);
-	/* Threads that wait at a barrier for others that there are not go with the process. */
+	/* Threads that still wait at a barrier end with the process. */
 	for (uint16_t i = 0; i < plan->repetitions && !error; i++)
 		error = repeat(run, context, i);
 	return error;

@@ -8,18 +8,13 @@
 #include "clock.h"
 
 #define PIECE 2048u
-/* Reads before the command's own end is looked for: one that never stops writing has an end too. */
+/* Reads before the end of the command is checked: a command may write without a pause. */
 #define READS 16
 
 struct output {
 	uint8_t bytes[WIRE_KEPT_OUTPUT];
 	uint64_t length; /* of all that was written */
 };
-
-static uint64_t time_ns(struct timeval time)
-{
-	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * 1000u;
-}
 
 /* keep_output - read some of the output; more than 0: there may be more */
 static ssize_t keep_output(struct process *process, struct output *output)
@@ -75,8 +70,8 @@ static int run(struct child_context *context, const void *plan)
 		;
 	send_output(context, &output);
 	REPORT(context, command_repetition, COMMAND_REPETITION, .turn = context->turn,
-	       .wall_ns = wall_ns, .user_ns = time_ns(usage.ru_utime),
-	       .system_ns = time_ns(usage.ru_stime),
+	       .wall_ns = wall_ns, .user_ns = clock_timeval_ns(usage.ru_utime),
+	       .system_ns = clock_timeval_ns(usage.ru_stime),
 	       .peak_memory = (uint64_t)usage.ru_maxrss * 1024u,
 	       .status = WIFEXITED(status) ? (uint8_t)WEXITSTATUS(status) : 0,
 	       .signal = WIFSIGNALED(status) ? (uint8_t)WTERMSIG(status) : 0);
@@ -88,7 +83,7 @@ static int start(struct workload *workload, const union wire_command *command)
 	struct command_line line;
 
 	if (!command_line_copy(&line, command->bench_command.argv))
-		return workload_fail(workload, E2BIG, COMMAND_TOO_LONG);
+		return fail(workload->text, E2BIG, COMMAND_TOO_LONG);
 	return benchmark_start(workload, command->bench_command.turn, run, &line);
 }
 

@@ -7,15 +7,16 @@
 #include "benchmark/benchmark.h"
 #include "benchmark/buffer.h"
 #include "clock.h"
-#include "loads/room.h"
-#include "loads/workers.h"
+#include "loads/memory_size.h"
+#include "numbers.h"
+#include "thread.h"
 
 /* From one read of a chain to the next: a line of the cache, or more. */
 #define LINE 64
-/* What is left to the board beside the buffers. */
+/* Memory that the board keeps beside the buffers. */
 #define LEFT_FREE ((uint64_t)16 << 20)
-/* What goes with buffers, as a part of them: tables of pages, and their frames twice where they are
- * counted. */
+/* The overhead of buffers, as 1 / this: page tables, and their frames twice where they are counted.
+ */
 #define BESIDE 128u
 /* Reads of a chain in a first try. */
 #define FIRST_READS 4096u
@@ -40,12 +41,9 @@ struct memory_run {
 	const uint8_t *chain; /* the next read of it */
 };
 
-/*
- * What the compiler is kept from: making a call of the library of a plain loop, or several words
- * at a time of one.
- */
+/* The compiler must neither replace a plain loop by a library call nor vectorize it. */
 #define KEEP_PLAIN(word) __asm__ volatile("" : "+r"(word))
-/* keep - make the compiler keep what was written or read */
+/* keep - keep the compiler from dropping what was written or read */
 static inline void keep(const void *memory)
 {
 	__asm__ volatile("" : : "r"(memory) : "memory");
@@ -82,10 +80,9 @@ static unsigned long read_plain(const unsigned long *from, size_t words)
 	return sum;
 }
 
-/* make_chain - link the lines: each holds the address of another, so that all are read before one
- * is again
+/* make_chain - let each line hold the address of another, in one cycle over all of them
  *
- * Sattolo (1986): a permutation that is one cycle, drawn at random.
+ * Sattolo (1986): a random permutation that is one cycle.
  */
 static void make_chain(struct buffer *buffer)
 {
@@ -98,10 +95,7 @@ static void make_chain(struct buffer *buffer)
 		uint8_t **line = (uint8_t **)(buffer->bytes + i * LINE);
 		uint8_t **other, *swapped;
 
-		state ^= state << 13;
-		state ^= state >> 7;
-		state ^= state << 17;
-		other = (uint8_t **)(buffer->bytes + (size_t)(state % i) * LINE);
+		other = (uint8_t **)(buffer->bytes + (size_t)(draw_u64(&state) % i) * LINE);
 		swapped = *line;
 		*line = *other;
 		*other = swapped;
@@ -118,7 +112,7 @@ static void follow_chain(struct memory_run *run, uint64_t reads)
 	run->chain = at;
 }
 
-/* pass - go over all bytes once */
+/* pass - copy, set or read all bytes once */
 static void pass(struct memory_run *run)
 {
 	const struct memory_plan *plan = run->plan;
@@ -144,8 +138,8 @@ static void pass(struct memory_run *run)
 		keep(to);
 		break;
 	default:
-		/* The library has nothing that only reads; what looks for a byte reads all of them
-		 * where there is none. */
+		/* The library has no function that only reads: a search for an absent byte reads
+		 * all bytes. */
 		sum = plain ? read_plain(from, words)
 			    : (unsigned long)(uintptr_t)memchr(from, ABSENT_BYTE, plan->bytes);
 		KEEP_PLAIN(sum);
@@ -204,15 +198,15 @@ static void report_backings(struct child_context *context, const struct memory_r
 static int open_buffers(struct memory_run *run, struct child_context *context)
 {
 	const struct memory_plan *plan = run->plan;
-	uint64_t there = room_available_bytes();
+	uint64_t there = memory_available_bytes();
 	uint64_t wanted = (run->has_source + run->has_target) * (uint64_t)plan->bytes;
 	int error = 0;
 
 	/* Pages of hugetlbfs are not among the free memory. */
 	if (plan->pages != PAGES_HUGETLB && wanted + wanted / BESIDE + LEFT_FREE > there)
-		return child_fail(
-		    context, ENOMEM, "%llu MiB are more than the %llu MiB of memory that are free",
-		    (unsigned long long)(wanted >> 20), (unsigned long long)(there >> 20));
+		return fail(context->text, ENOMEM,
+			    "%llu MiB are more than the %llu MiB of free memory",
+			    (unsigned long long)(wanted >> 20), (unsigned long long)(there >> 20));
 	if (run->has_source)
 		error = buffer_open(&run->source, context, plan->bytes, plan->pages, plan->source);
 	if (!error && run->has_target)
@@ -235,10 +229,10 @@ static int run_plan(struct child_context *context, const void *asked)
 	uint64_t passes;
 	int error;
 
-	error = plan->cpu == ANY_CPU ? 0 : worker_pin(plan->cpu);
+	error = plan->cpu == ANY_CPU ? 0 : thread_pin(plan->cpu);
 	if (error)
-		return child_fail(context, error, "CPU %u cannot be had: %s", plan->cpu,
-				  strerror(error));
+		return fail(context->text, error, "CPU %u cannot be used: %s", plan->cpu,
+			    strerror(error));
 	error = open_buffers(&run, context);
 	if (error)
 		return error;

@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * switch - what does it cost to switch to another task?
+ * switch - the cost of a context switch
  *
- * A token goes round a ring of tasks, each of which reads its working set when it has it. What a
- * task takes that passes the token to itself as often, reading its working set each time, is
- * measured in blocks between those of the ring, so that what the machine does meanwhile happens to
- * both. How often a CPU went from one task to another the kernel is asked: a hop need not be a
- * switch, nor one alone. Flushes of the translation buffer are counted in a block of their own, for
- * a tracepoint costs time.
+ * A token goes round a ring of tasks; the task that has it reads its working set. In alternating
+ * blocks one task passes the token to itself as often, and also reads its working set: both kinds
+ * of blocks meet the same interference. The kernel counts the switches, because a hop may be no
+ * switch or several. TLB flushes are counted in a block of their own, as a tracepoint costs time.
  */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
 #include "benchmark/benchmark.h"
 #include "benchmark/flushes.h"
 #include "benchmark/token_ring.h"
 
-/* Of large rings: in one round of a block each task also reads how often it was switched to. */
+/* Even of large rings: each block has one round in which each task also reads its switches. */
 #define LEAST_ROUNDS 16u
 #define MOST_ROUNDS  (1ull << 32)
-/* Tasks of real-time priority rest for this part of a block: the kernel stops those that take more
- * than 95 % of a second, and on a single CPU nobody else would ever run. */
+/* Real-time tasks sleep for 1 / this of a block: the kernel throttles those that run for more than
+ * 95 % of a second, and on a single CPU no other task would run. */
 #define REST_PART 4
 
 /* rounds_for - return how many rounds take about that long; 0: the ring is broken */
@@ -42,14 +39,6 @@ static uint64_t rounds_for(struct token_ring *ring, uint64_t block_ns)
 	return MOST_ROUNDS;
 }
 
-static void rest(uint64_t ns)
-{
-	struct timespec until = clock_timespec(clock_ns() + ns);
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-		;
-}
-
 static bool repeat(struct token_ring *ring, struct child_context *context, uint16_t number,
 		   uint64_t rounds, int priority)
 {
@@ -66,11 +55,11 @@ static bool repeat(struct token_ring *ring, struct child_context *context, uint1
 	       .repetition = number, .ring_ns = round.ns, .own_ns = alone.ns, .hops = round.hops,
 	       .switches = round.switches);
 	if (priority)
-		rest((round.ns + alone.ns) / REST_PART);
+		clock_sleep_until(clock_ns() + (round.ns + alone.ns) / REST_PART);
 	return true;
 }
 
-/* count_flushes - count them in a block of its own; where they cannot be counted that is reported
+/* count_flushes - count TLB flushes in a block of their own, or report why they cannot be counted
  */
 static bool count_flushes(struct token_ring *ring, struct child_context *context,
 			  const struct ring_plan *plan, uint64_t rounds)
@@ -79,7 +68,7 @@ static bool count_flushes(struct token_ring *ring, struct child_context *context
 	struct ring_block block = {0};
 	struct counters none = {.count = 0};
 	uint64_t flushes = 0;
-	/* Of CPUs alone that its tasks run on: who else runs there is counted too. */
+	/* On the CPUs of the tasks alone; other threads there are counted too. */
 	size_t cpus = plan->tasks < plan->cpu_count ? plan->tasks : plan->cpu_count;
 	int error = flushes_open(&counter, plan->cpus, cpus);
 	bool went = true;
@@ -111,7 +100,7 @@ static int run_ring(struct token_ring *ring, struct child_context *context,
 	if (error)
 		return error;
 	if (!rounds || !count_flushes(ring, context, plan, rounds))
-		return child_fail(context, EPIPE, "a task of the ring has ended");
+		return fail(context->text, EPIPE, "a task of the ring has ended");
 	return 0;
 }
 
@@ -124,7 +113,7 @@ static int run(struct child_context *context, const void *plan)
 		error = run_ring(ring, context, plan);
 	if (ring && !error)
 		ring_end(ring);
-	/* Else the tasks go with this process. */
+	/* Otherwise the tasks end with this process. */
 	return error;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * wakeup - how late is a periodic real-time thread?
+ * wakeup - the wakeup latency of periodic real-time threads
  *
  * The measuring threads are in activations/wakeup_threads.c. This file runs in the
  * SCHED_OTHER thread that starts them, sends what they measured, and detects their end.
@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "activations/samples.h"
-#include "activations/thread_counters.h"
 #include "activations/wakeup_threads.h"
 #include "activations/wakeup_windows.h"
+#include "benchmark/counters.h"
 #include "clock.h"
 #include "wire/send.h"
 #include "workload.h"
@@ -42,6 +42,62 @@ static void send_started(struct workload *workload)
 			  strerror(wakeup->threads.idle_error));
 }
 
+/* ---------------------------------------------------------------- counters of the threads */
+
+static void free_counters(struct wakeup *wakeup)
+{
+	for (size_t i = 0; wakeup->counters && i < wakeup->threads.count; i++)
+		counters_close(&wakeup->counters[i]);
+	free(wakeup->counters);
+	wakeup->counters = NULL;
+}
+
+/* start_counters - count what the threads do, which wait for their go, or note why not */
+static void start_counters(struct workload *workload)
+{
+	const struct counter_set *set = workload->context.counters;
+	struct wakeup *wakeup = workload->state;
+	size_t bad;
+
+	if (set->count)
+		wakeup->counters = calloc(wakeup->threads.count, sizeof(*wakeup->counters));
+	for (size_t i = 0; wakeup->counters && i < wakeup->threads.count; i++) {
+		if (!counters_open(&wakeup->counters[i], set, (pid_t)wakeup->threads.cpus[i].tid,
+				   &bad))
+			continue;
+		send_note(workload->context.sender, "counters",
+			  "nothing was counted: the counters that the probe can open cannot be "
+			  "opened for its threads");
+		free_counters(wakeup);
+	}
+	for (size_t i = 0; wakeup->counters && i < wakeup->threads.count; i++)
+		counters_begin(&wakeup->counters[i]);
+}
+
+/* send_counters - send what was counted, and count no more */
+static void send_counters(struct wakeup *wakeup, struct sender *sender)
+{
+	uint64_t values[WIRE_MOST_COUNTERS];
+	uint8_t room[sizeof(values)];
+	size_t bad;
+
+	for (size_t i = 0; wakeup->counters && i < wakeup->threads.count; i++) {
+		struct counters *counters = &wakeup->counters[i];
+		uint16_t cpu = wakeup->threads.cpus[i].cpu;
+
+		counters_end(counters);
+		if (counters_read(counters, values, &bad))
+			SEND(sender, cpu_events, CPU_EVENTS, .cpu = cpu,
+			     .values = wire_list_of_u64(room, values, counters->count));
+		else
+			send_note(sender, "counters", "counter %zu of CPU %u " COUNTERS_SHARED,
+				  bad + 1, cpu);
+	}
+	free_counters(wakeup);
+}
+
+/* ---------------------------------------------------------------- start */
+
 /* start_threads - prepare the threads; returns 0, or an errno with the text */
 static int start_threads(struct workload *workload, const struct wire_wakeup *asked)
 {
@@ -58,10 +114,9 @@ static int start_threads(struct workload *workload, const struct wire_wakeup *as
 	if (asked->cpus.count == 0 || asked->cpus.count > WIRE_MOST_CPUS ||
 	    plan.interval_ns < WIRE_LEAST_INTERVAL_NS || plan.phase_ns > WIRE_LONGEST_PHASE_NS ||
 	    plan.interval_ns > plan.duration_ns || plan.priority < 1 || plan.priority > 99)
-		return workload_fail(
-		    workload, EINVAL,
-		    "invalid wakeup workload: expected 1 to 1024 CPUs, an interval of "
-		    "50 us or more within the duration, priority 1 to 99");
+		return fail(workload->text, EINVAL,
+			    "invalid wakeup workload: expected 1 to 1024 CPUs, an interval of "
+			    "50 us or more within the duration, priority 1 to 99");
 	for (size_t i = 0; i < asked->cpus.count; i++)
 		cpus[i] = wire_list_u16(asked->cpus, i);
 	error = asked->spool ? workload_spool(workload) : 0;
@@ -71,18 +126,17 @@ static int start_threads(struct workload *workload, const struct wire_wakeup *as
 	if (!error)
 		return 0;
 	sender_unspool(workload->context.sender);
-	return workload_fail(workload, error, "cannot %s: %s", step, strerror(error));
+	return fail(workload->text, error, "cannot %s: %s", step, strerror(error));
 }
 
 static int start(struct workload *workload, const union wire_command *command)
 {
-	/* The rings' counters lie in lines of the cache of their own. */
+	/* The counters of the rings lie in cache lines of their own. */
 	struct wakeup *wakeup = aligned_alloc(64, (sizeof(*wakeup) + 63) / 64 * 64);
-	struct sender *sender = workload->context.sender;
 	int error;
 
 	if (!wakeup)
-		return workload_fail(workload, ENOMEM, "no memory for a wakeup workload");
+		return fail(workload->text, ENOMEM, "no memory for a wakeup workload");
 	memset(wakeup, 0, sizeof(*wakeup));
 	workload->state = wakeup;
 	error = start_threads(workload, &command->wakeup);
@@ -91,13 +145,14 @@ static int start(struct workload *workload, const union wire_command *command)
 		return error;
 	}
 	windows_start(&wakeup->windows, workload->context.flight, &wakeup->threads);
-	wakeup->counters =
-	    thread_counters_start(&wakeup->threads, workload->context.counters, sender);
+	start_counters(workload);
 	wakeup_threads_go(&wakeup->threads);
 	wakeup->shipped_ns = clock_ns();
 	send_started(workload);
 	return 0;
 }
+
+/* ---------------------------------------------------------------- activations */
 
 /* ship_block - send or spool one block; false where there is no room now */
 static bool ship_block(struct workload *workload, struct wakeup_cpu *cpu)
@@ -120,7 +175,7 @@ static bool ship_block(struct workload *workload, struct wakeup_cpu *cpu)
 	return true;
 }
 
-/* ship - send what is in the rings, and then how far the threads had come before */
+/* ship - send what is in the rings, and then how far the threads had come before that */
 static void ship(struct workload *workload, uint64_t now_ns, bool ended)
 {
 	struct wakeup *wakeup = workload->state;
@@ -136,7 +191,7 @@ static void ship(struct workload *workload, uint64_t now_ns, bool ended)
 	for (size_t i = 0; i < count; i++)
 		while (ship_block(workload, &cpus[i]))
 			;
-	if (!sender->spooling && 8 * count + 16 <= WIRE_MAX_PAYLOAD &&
+	if (!sender_is_spooling(sender) && 8 * count + 16 <= WIRE_MAX_PAYLOAD &&
 	    sender_has_room(sender, WIRE_MAX_PAYLOAD))
 		SEND(sender, progress, PROGRESS, .now_ns = now_ns,
 		     .next = wire_list_of_u64(room, next, count));
@@ -164,8 +219,8 @@ static void send_results(struct workload *workload)
 		     .end_ns = atomic_load(cpu->end_ns), .seen = cpu->count.seen,
 		     .overrun = cpu->count.overrun, .dropped = cpu->count.dropped);
 	}
-	thread_counters_send(wakeup->counters, &wakeup->threads, sender);
-	/* What makes the samples of a CPU worthless. */
+	send_counters(wakeup, sender);
+	/* What invalidates the samples of a CPU. */
 	for (size_t i = 0; i < wakeup->threads.count; i++) {
 		const struct wakeup_cpu *cpu = &wakeup->threads.cpus[i];
 
@@ -184,7 +239,7 @@ static void send_results(struct workload *workload)
 static bool poll(struct workload *workload, uint64_t now_ns)
 {
 	struct wakeup *wakeup = workload->state;
-	/* Asked before shipping: what a thread put last is in its ring when it has ended. */
+	/* Before shipping: when a thread has ended, its last activation is in its ring. */
 	bool ended = wakeup_threads_ended(&wakeup->threads);
 
 	if (!ended && now_ns - wakeup->shipped_ns < SHIP_NS) {
@@ -209,16 +264,8 @@ static void stop(struct workload *workload)
 	wakeup_threads_stop(&((struct wakeup *)workload->state)->threads);
 }
 
-/* abandon - do nothing: the measuring threads end with the process */
-static void abandon(struct workload *workload)
-{
-	(void)workload;
-}
-
 const struct workload_ops workload_wakeup = {.command = WIRE_WAKEUP,
 					     .start = start,
 					     .poll = poll,
 					     .stop = stop,
-					     .abandon = abandon,
-					     .wait_ms = workload_look_ms,
-					     .input = workload_no_input};
+					     .wait_ms = workload_look_ms};

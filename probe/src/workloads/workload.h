@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the session knows of a workload: how to start it, how to go on with it, how to end it.
+ * What the session knows of a workload: how to start, continue and end it.
  *
  * A new workload is a file that defines a struct workload_ops, and a line in workloads.c.
  */
@@ -10,20 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "clock.h"
+#include "failure.h"
 #include "wire/messages.h"
-
-#define WORKLOAD_MESSAGE 256
 
 struct counter_set;
 struct flight;
 struct sender;
 
-/* What a workload is given by the session. It stays valid as long as the workload. */
+/* What the session gives a workload; valid as long as the workload. */
 struct workload_context {
 	struct sender *sender;
 	struct flight *flight; /* the recorder, as the host asked for it */
 	const struct counter_set *counters;
-	uint64_t phase_ns; /* the workload begins so much later than it else would */
+	uint64_t phase_ns; /* the workload begins this much later */
 };
 
 /* A workload that runs. The other fields are its own. */
@@ -32,7 +32,7 @@ struct workload {
 	struct workload_context context;
 	uint32_t command; /* the number of the command that started it */
 	int error;	  /* why it failed, once it is over; with a text */
-	char text[WORKLOAD_MESSAGE];
+	char text[FAILURE_TEXT];
 	void *state;
 };
 
@@ -50,11 +50,11 @@ struct workload_ops {
 	bool (*poll)(struct workload *workload, uint64_t now_ns);
 	/* stop - let it end now; what was measured is sent as at a planned end */
 	void (*stop)(struct workload *workload);
-	/* abandon - end what it has started: the session is over, and nobody polls any more */
+	/* abandon - end the processes that it has started: the session is over. NULL: none */
 	void (*abandon)(struct workload *workload);
-	/* wait_ms - how long it needs no poll */
+	/* wait_ms - how long it needs no poll; -1: until its input can be read */
 	int (*wait_ms)(const struct workload *workload);
-	/* input - a descriptor that ends the wait when it can be read; -1: none */
+	/* input - a descriptor that ends the wait when it can be read. NULL: none */
 	int (*input)(const struct workload *workload);
 };
 
@@ -64,22 +64,18 @@ extern const struct workload_ops workload_wakeup, workload_app, workload_switch,
 /* workload_of - the workload that a command starts, or NULL */
 const struct workload_ops *workload_of(uint8_t command);
 
-/* workload_fail - fill in the text; returns the errno */
-int workload_fail(struct workload *workload, int error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Samples are sent this often. */
+#define SHIP_NS (100 * NS_PER_MS)
 
-/* Samples are shipped this often. */
-#define SHIP_NS 100000000u
-
-/* Functions of a workload with activations. */
+/* workload_look_ms - the time until activations are examined again, for a workload with them */
 int workload_look_ms(const struct workload *workload);
-int workload_no_input(const struct workload *workload);
 
-/* workload_spool - keep samples on the board until the end: no more of them than half of the memory
- * that is free. Returns 0, or an errno with the text. */
+/* workload_spool - keep samples on the board until the end, in at most half of the available
+ * memory; returns 0, or an errno with the text */
 int workload_spool(struct workload *workload);
 
-/* workload_send_result - send the last message of a workload: what the probe took of the board */
+/* workload_send_result - send the last message of a workload: the CPU time and memory of the probe
+ */
 void workload_send_result(struct sender *sender);
 
 #endif

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* The table of workloads, and what several of them need. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <sys/resource.h>
 
 #include "clock.h"
-#include "loads/room.h"
+#include "loads/memory_size.h"
 #include "recorder/flight.h"
 #include "wire/send.h"
 #include "workload.h"
@@ -28,43 +26,20 @@ const struct workload_ops *workload_of(uint8_t command)
 	return NULL;
 }
 
-int workload_fail(struct workload *workload, int error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(workload->text, sizeof(workload->text), format, arguments);
-	va_end(arguments);
-	return error;
-}
-
 int workload_spool(struct workload *workload)
 {
-	uint64_t half = room_available_bytes() / 2;
+	uint64_t half = memory_available_bytes() / 2;
 
 	if (sender_spool(workload->context.sender, (size_t)(half < SPOOL_MOST ? half : SPOOL_MOST)))
 		return 0;
-	return workload_fail(workload, ENOMEM, "no memory to spool samples in");
+	return fail(workload->text, ENOMEM, "no memory to spool samples in");
 }
 
-/* workload_look_ms - the time until the recorder, or the shipping of samples, looks again */
 int workload_look_ms(const struct workload *workload)
 {
 	const struct flight *flight = workload->context.flight;
 
-	return (int)((flight->recording ? flight->look_ns : SHIP_NS) / 1000000u);
-}
-
-/* workload_no_input - none: time alone makes it go on */
-int workload_no_input(const struct workload *workload)
-{
-	(void)workload;
-	return -1;
-}
-
-static uint64_t time_ns(struct timeval time)
-{
-	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * 1000u;
+	return (int)((flight->recording ? flight->look_ns : SHIP_NS) / NS_PER_MS);
 }
 
 void workload_send_result(struct sender *sender)
@@ -73,6 +48,6 @@ void workload_send_result(struct sender *sender)
 
 	getrusage(RUSAGE_SELF, &usage);
 	SEND(sender, result, RESULT,
-	     .cpu_time_ns = time_ns(usage.ru_utime) + time_ns(usage.ru_stime),
+	     .cpu_time_ns = clock_timeval_ns(usage.ru_utime) + clock_timeval_ns(usage.ru_stime),
 	     .peak_memory = (uint64_t)usage.ru_maxrss * 1024u);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 cfe648b71b67361397e935394bb68f33d1db652d2f5a183637b55045dd69019e */
+/* sources: sha256 d0660f7738b2e5623c7f9376b1e8416abebe2733f3e8a90becd569d084295e77 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracefs/control.h"
 #include "recorder/event.h"
+#include "small_file.h"
 
 /* The longest seen is 3 KiB: sched:sched_switch, for the text that prints its states. */
 #define LONGEST_FORMAT 16384
@@ -63,7 +63,7 @@ int formats_open(struct formats *formats, int directory)
 	char text[LONGEST_FORMAT], *rest = text, *line;
 	struct described field;
 	uint32_t data_size = 0;
-	int error = control_read(directory, "events/header_page", text, sizeof(text));
+	int error = small_file_read(directory, "events/header_page", text, sizeof(text));
 
 	memset(formats, 0, sizeof(*formats));
 	if (error)
@@ -172,7 +172,7 @@ int formats_add(struct formats *formats, int directory, const struct source *sou
 		return E2BIG;
 	snprintf(path, sizeof(path), "events/%.*s/%s/format", (int)(event - source->name),
 		 source->name, event + 1);
-	error = control_read(directory, path, text, sizeof(text));
+	error = small_file_read(directory, path, text, sizeof(text));
 	if (error)
 		return error;
 	*layout = (struct layout){.source = source};
@@ -210,7 +210,7 @@ int formats_add_reasons(struct formats *formats, int directory)
 {
 	char *texts = malloc(LONGEST_TEXTS), *rest = texts, *line;
 	int error =
-	    texts ? control_read(directory, "printk_formats", texts, LONGEST_TEXTS) : ENOMEM;
+	    texts ? small_file_read(directory, "printk_formats", texts, LONGEST_TEXTS) : ENOMEM;
 
 	while (!error && formats->reason_count < REASONS && (line = next_line(&rest)) != NULL) {
 		struct reason *reason = &formats->reasons[formats->reason_count];

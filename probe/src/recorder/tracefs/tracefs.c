@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The engine for kernels without BTF or without BPF: trace events in an instance of our own.
+ * The engine for kernels without BTF or BPF: trace events in an instance of the probe's own.
  *
- * It keeps no stacks: a trigger can record one at an event, but whether a wakeup was late is known
- * only from two events, and the histograms that could compare them cost every wakeup a search in
- * a map and need a synthetic event, which all instances would see.
+ * It records no stacks: a trigger records one at an event, but only two events show that a wakeup
+ * was late. Histogram triggers could compare two events, but cost every wakeup a map lookup and
+ * need a synthetic event, which all instances would see.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +15,13 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "tracefs/control.h"
+#include "failure.h"
 #include "gather.h"
 #include "tracefs/instance.h"
 #include "tracefs/mount.h"
 #include "recorder/engine.h"
 #include "rings.h"
+#include "small_file.h"
 #include "sources.h"
 
 /* The kernel's buffer of one CPU bridges the time between two calls of gather. */
@@ -36,7 +37,7 @@ struct tracefs {
 	int *raw; /* trace_pipe_raw, by CPU number; -1 where there is none */
 	uint16_t cpu_limit;
 	uint8_t *page;
-	uint64_t pages_at_once; /* of one CPU in one call: a flood must not keep us for ever */
+	uint64_t pages_at_once; /* of one CPU in one call, which must end under a flood of events */
 };
 
 /* ---------------------------------------------------------------- CPUs */
@@ -45,7 +46,7 @@ struct tracefs {
 static int read_online(bool *present, uint16_t cpu_limit)
 {
 	char text[4096], *rest = text;
-	int error = control_read(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof(text));
+	int error = small_file_read(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof(text));
 
 	while (!error && *rest >= '0' && *rest <= '9') {
 		unsigned long first = strtoul(rest, &rest, 10), last = first;
@@ -74,7 +75,7 @@ static int write_filter(int instance, const char *path, const struct recorder_pl
 		if (length >= sizeof(filter))
 			return E2BIG;
 	}
-	return plan->thread_count ? control_write(instance, path, filter) : ENODATA;
+	return plan->thread_count ? small_file_write(instance, path, filter) : ENODATA;
 }
 
 /* enable - read the format of a source's events, then switch it on */
@@ -91,7 +92,7 @@ static int enable(struct tracefs *state, const struct source *source,
 		error = write_filter(instance, path, plan);
 	}
 	snprintf(path, sizeof(path), "events/%.*s/%s/enable", system, source->name, event);
-	return error ? error : control_write(instance, path, "1");
+	return error ? error : small_file_write(instance, path, "1");
 }
 
 /* enable_all - enable all sources; returns an errno where the first, which all depends on, is
@@ -110,11 +111,9 @@ static int enable_all(struct recorder *recorder, const struct recorder_plan *pla
 		error = enable(state, &sources[i], plan);
 		recorder->sources[recorder->source_count++] = (struct recorder_source){
 		    .name = sources[i].name, .attached = !error, .error = error};
-		if (i == 0 && error) {
-			snprintf(text, RECORDER_MESSAGE, "the trace event %s cannot be had: %s",
-				 sources[i].name, strerror(error));
-			return error;
-		}
+		if (i == 0 && error)
+			return fail(text, error, "the trace event %s cannot be enabled: %s",
+				    sources[i].name, strerror(error));
 	}
 	return 0;
 }
@@ -133,24 +132,22 @@ static int set_up(struct tracefs *state, const struct recorder_plan *plan, char 
 	bytes = bytes < LEAST_KERNEL_BYTES ? LEAST_KERNEL_BYTES : bytes;
 	bytes = bytes > MOST_KERNEL_BYTES ? MOST_KERNEL_BYTES : bytes;
 	snprintf(size, sizeof(size), "%" PRIu64, bytes >> 10);
-	control_write(instance, "tracing_on", "0");
+	small_file_write(instance, "tracing_on", "0");
 	/* Names of threads come with each switch: nothing else needs to remember them. */
-	control_write(instance, "options/record-cmd", "0");
-	control_write(instance, "options/overwrite", "1");
-	error = control_write(instance, what, "mono");
+	small_file_write(instance, "options/record-cmd", "0");
+	small_file_write(instance, "options/overwrite", "1");
+	error = small_file_write(instance, what, "mono");
 	if (!error) {
 		what = "buffer_size_kb";
-		error = control_write(instance, what, size);
+		error = small_file_write(instance, what, size);
 	}
 	if (!error) {
 		what = "events/header_page";
 		error = formats_open(&state->gather.formats, instance);
 	}
-	if (error) {
-		snprintf(text, RECORDER_MESSAGE, "%s of the instance of tracing: %s", what,
-			 strerror(error));
-		return error;
-	}
+	if (error)
+		return fail(text, error, "%s of the instance of tracing: %s", what,
+			    strerror(error));
 	state->pages_at_once = 2 * bytes / state->gather.formats.page_size + 8;
 	return 0;
 }
@@ -242,11 +239,14 @@ static int start(struct recorder *recorder, const struct recorder_plan *plan, ch
 {
 	struct tracefs *state = calloc(1, sizeof(*state));
 	bool *present = calloc(plan->cpu_limit, sizeof(*present));
-	int error = state && present ? 0 : ENOMEM;
+	int error;
 
 	*text = '\0';
-	if (error)
-		goto failed;
+	if (!state || !present) {
+		free(state);
+		free(present);
+		return fail(text, ENOMEM, "no memory for the recorder");
+	}
 	recorder->engine = &recorder_tracefs;
 	recorder->state = state;
 	error = make_instance(state, plan, text);
@@ -259,24 +259,18 @@ static int start(struct recorder *recorder, const struct recorder_plan *plan, ch
 	if (!error)
 		error = open_raw(state, present);
 	if (!error)
-		error = control_write(state->instance.directory, "tracing_on", "1");
+		error = small_file_write(state->instance.directory, "tracing_on", "1");
 	if (error)
 		free_all(recorder);
 	free(present);
 	if (error && !*text)
-		snprintf(text, RECORDER_MESSAGE, "tracing cannot be started: %s", strerror(error));
-	return error;
-
-failed:
-	free(state);
-	free(present);
-	snprintf(text, RECORDER_MESSAGE, "no memory for the recorder");
+		fail(text, error, "tracing cannot be started: %s", strerror(error));
 	return error;
 }
 
 /* ---------------------------------------------------------------- gather */
 
-/* read_pages - read all that a CPU has recorded; false: it goes on and on */
+/* read_pages - read all that a CPU has recorded; false: there is more than in one call */
 static bool read_pages(struct tracefs *state, uint16_t cpu)
 {
 	for (uint64_t i = 0; i < state->pages_at_once; i++) {
@@ -314,7 +308,7 @@ static void freeze(struct recorder *recorder)
 {
 	const struct tracefs *state = recorder->state;
 
-	control_write(state->instance.directory, "tracing_on", "0");
+	small_file_write(state->instance.directory, "tracing_on", "0");
 }
 
 /* cost - nothing: the kernel does not report how long an event took (see sample_cost.h) */
@@ -333,12 +327,7 @@ static int pause_tracing(struct recorder *recorder, bool paused)
 {
 	const struct tracefs *state = recorder->state;
 
-	return control_write(state->instance.directory, "tracing_on", paused ? "0" : "1");
-}
-
-static void stop(struct recorder *recorder)
-{
-	free_all(recorder);
+	return small_file_write(state->instance.directory, "tracing_on", paused ? "0" : "1");
 }
 
 const struct recorder_engine recorder_tracefs = {
@@ -348,5 +337,5 @@ const struct recorder_engine recorder_tracefs = {
     .freeze = freeze,
     .cost = cost,
     .pause = pause_tracing,
-    .stop = stop,
+    .stop = free_all,
 };

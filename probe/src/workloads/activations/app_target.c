@@ -6,52 +6,33 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "failure.h"
 #include "loads/exec.h"
+#include "small_file.h"
 #include "wire/pack.h"
 
-/* From the polite end to the other one. */
+/* From SIGTERM to SIGKILL. */
 #define PATIENCE_MS 2000
 
-/* read_process - read the process that a thread belongs to; 0: there is none */
-static uint32_t read_process(uint32_t pid)
+static int open_process(struct app_target *target, uint32_t pid, char *text)
 {
-	char path[64], line[256];
-	uint32_t process = 0;
-	FILE *file;
+	char path[64];
+	uint32_t process;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	while (!process && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Tgid: %" SCNu32, &process) != 1)
-			process = 0;
-	fclose(file);
-	return process;
-}
-
-static int open_process(struct app_target *target, uint32_t pid, char *text, size_t room)
-{
-	uint32_t process = read_process(pid);
-
-	if (!process) {
-		snprintf(text, room, "there is no process %" PRIu32, pid);
-		return ESRCH;
-	}
-	if (process != pid) {
-		snprintf(text, room,
-			 "%" PRIu32 " is a thread of the process %" PRIu32 ": name that", pid,
-			 process);
-		return EINVAL;
-	}
+	process = (uint32_t)small_file_number(AT_FDCWD, path, "Tgid:");
+	if (!process)
+		return fail(text, ESRCH, "there is no process %" PRIu32, pid);
+	if (process != pid)
+		return fail(text, EINVAL,
+			    "%" PRIu32 " is a thread of the process %" PRIu32 ": name that", pid,
+			    process);
 	target->watch.pid = pid;
 	return 0;
 }
@@ -63,7 +44,7 @@ static _Noreturn void child_main(char *const *argv, int go, int failure, pid_t p
 	ssize_t got;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* A group of its own for the signals at its end, and for the scheduler. */
+	/* A session of its own: it is ended as a group, and scheduled as one (autogroup). */
 	setsid();
 	do
 		got = read(go, &byte, 1);
@@ -105,7 +86,7 @@ static int fork_command(struct app_target *target, char *const *argv)
 	return error;
 }
 
-static int open_command(struct app_target *target, struct wire_list words, char *text, size_t room)
+static int open_command(struct app_target *target, struct wire_list words, char *text)
 {
 	char *argv[WIRE_MOST_WORDS + 1] = {NULL}, words_text[WIRE_MOST_COMMAND_BYTES];
 	size_t used = 0, count = 0;
@@ -115,36 +96,31 @@ static int open_command(struct app_target *target, struct wire_list words, char 
 		struct wire_bytes word = wire_list_next_str(&words);
 
 		if (count == WIRE_MOST_WORDS ||
-		    !wire_copy_text(word, words_text + used, sizeof(words_text) - used)) {
-			snprintf(text, room,
-				 "a command must have 1 to 64 words of 4000 bytes together");
-			return E2BIG;
-		}
+		    !wire_copy_text(word, words_text + used, sizeof(words_text) - used))
+			return fail(text, E2BIG,
+				    "a command must have 1 to 64 words of 4000 bytes together");
 		argv[count++] = words_text + used;
 		used += word.length + 1u;
 	}
-	/* The child has a copy of all of it. */
+	/* The child has its own copy of the words. */
 	error = fork_command(target, argv);
 	if (error)
-		snprintf(text, room, "cannot start %.80s: %s", argv[0], strerror(error));
-	return error;
+		return fail(text, error, "cannot start %.80s: %s", argv[0], strerror(error));
+	return 0;
 }
 
-int target_open(struct app_target *target, const struct wire_app *app, char *text, size_t room)
+int target_open(struct app_target *target, const struct wire_app *app, char *text)
 {
 	*target = (struct app_target){.go = -1, .failure = -1};
-	if ((app->pid != 0) + (app->comm.length != 0) + (app->argv.count != 0) != 1) {
-		snprintf(text, room, "one program to watch: a process, a name or a command");
-		return EINVAL;
-	}
+	if ((app->pid != 0) + (app->comm.length != 0) + (app->argv.count != 0) != 1)
+		return fail(text, EINVAL,
+			    "expected one program to watch: a process, a name or a command");
 	if (app->pid)
-		return open_process(target, app->pid, text, room);
+		return open_process(target, app->pid, text);
 	if (app->argv.count)
-		return open_command(target, app->argv, text, room);
-	if (!wire_copy_text(app->comm, target->watch.comm, sizeof(target->watch.comm))) {
-		snprintf(text, room, "a thread's name has 15 bytes at most");
-		return EINVAL;
-	}
+		return open_command(target, app->argv, text);
+	if (!wire_copy_text(app->comm, target->watch.comm, sizeof(target->watch.comm)))
+		return fail(text, EINVAL, "a thread's name has 15 bytes at most");
 	return 0;
 }
 
@@ -179,7 +155,7 @@ void target_close(struct app_target *target)
 	target->go = target->failure = -1;
 	if (!target->child)
 		return;
-	/* Its children too; one that was never let go has become no leader of a group yet. */
+	/* With its children; a child that waits for its go may not lead a group yet. */
 	if (kill(-target->child, SIGTERM))
 		kill(target->child, SIGKILL);
 	for (int ms = 0; ms < PATIENCE_MS && !target_is_over(target); ms += 10)

@@ -12,24 +12,24 @@
 
 struct app_target {
 	struct recorder_watch watch;
-	pid_t child; /* that we started; 0: none */
-	int go;	     /* written to, it becomes the command; -1 */
-	int failure; /* to be read from; -1 */
+	pid_t child; /* the program, where it was started here; 0 */
+	int go;	     /* a byte lets the child become the command; -1 */
+	int failure; /* where the child reports an errno; -1 */
 	bool is_over;
 	int status; /* of a child that is over, as of waitpid */
 };
 
-/* target_open - find the program, or fork it: then it waits for its go. Returns 0, or an errno with
- * one line in text. */
-int target_open(struct app_target *target, const struct wire_app *app, char *text, size_t room);
+/* target_open - find the program, or fork it: it then waits for its go. Returns 0, or an errno with
+ * the text. */
+int target_open(struct app_target *target, const struct wire_app *app, char *text);
 
 /* target_go - let a forked program become its command; returns 0, or an errno */
 int target_go(struct app_target *target);
 
-/* target_is_over - whether nothing is left to watch; by name there always may be something */
+/* target_is_over - whether the program has ended; never true of a name */
 bool target_is_over(struct app_target *target);
 
-/* target_close - end what we started, with all of its process group */
+/* target_close - end a program that was started here, with its process group */
 void target_close(struct app_target *target);
 
 #endif

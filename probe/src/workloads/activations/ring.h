@@ -2,8 +2,8 @@
 /*
  * A ring of activations: one measuring thread writes, the sending thread reads.
  *
- * Neither ever waits for the other. Where the ring is full the activation is dropped, and the
- * gap in the indices of what follows shows it.
+ * Neither ever waits for the other. Where the ring is full the activation is dropped, which leaves
+ * a gap in the indices.
  */
 #ifndef WHYLATE_RING_H
 #define WHYLATE_RING_H
@@ -18,16 +18,16 @@ struct activation {
 	uint64_t index;	    /* due at start + index * interval */
 	int64_t latency_ns; /* may be negative */
 	uint32_t overruns;  /* activations after it that came due before it had woken */
-	/* Since it was due: its interrupt, its waking, its switching in; WIRE_NOT_SEEN.
-	 * Filled in by the reading thread. */
+	/* From due to its interrupt, its waking and its switch; WIRE_NOT_SEEN. Filled in by the
+	 * sending thread. */
 	int32_t stages_ns[STAGE_COUNT];
 };
 
 struct ring {
-	/* Each side's counter has a cache line of its own: taking does not slow writing. */
+	/* Each side's counter has a cache line of its own: reading does not slow writing. */
 	_Alignas(64) _Atomic uint64_t written;
 	_Alignas(64) _Atomic uint64_t taken;
-	uint64_t offered; /* of those written; the taking side's own */
+	uint64_t offered; /* of those written; the reading side's own */
 	_Alignas(64) struct activation *slots;
 	uint64_t size; /* a power of two */
 };

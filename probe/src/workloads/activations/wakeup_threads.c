@@ -3,51 +3,41 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "clock.h"
-#include "recorder/want.h"
+#include "recorder/threshold.h"
+#include "thread.h"
 
 /* How long a ring lasts while the sending thread gets no CPU time. */
-#define RING_NS	     (10u * (uint64_t)NS_PER_S)
-#define RING_MIN     1024u
-#define RING_MAX     (1u << 19)
-#define THREAD_STACK (64 * 1024)
+#define RING_NS	 (10u * (uint64_t)NS_PER_S)
+#define RING_MIN 1024u
+#define RING_MAX (1u << 19)
 /* From the go to the first deadline: long enough for every thread to be asleep by then. */
-#define HEAD_START_NS 20000000u
-/* A stop takes effect that much later: see wakeup_threads_stop(). */
-#define STOP_AHEAD_NS 50000000u
-
-static void sleep_until(uint64_t due_ns)
-{
-	struct timespec due = clock_timespec(due_ns);
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
-		;
-}
+#define HEAD_START_NS (20 * NS_PER_MS)
+/* A stop takes effect this much later: see wakeup_threads_stop(). */
+#define STOP_AHEAD_NS (50 * NS_PER_MS)
 
 /*
  * came_due - count the activations after that of due_ns that came due before now_ns
  *
- * Strictly before: one that is due at the very reading is slept for, and seen. Those due at
- * end_ns or later are not expected and so are not overruns either.
+ * Strictly before: one that is due at now_ns is slept for, and seen. Those due at end_ns or later
+ * are not expected, and so no overruns.
  */
 static uint64_t came_due(uint64_t due_ns, uint64_t now_ns, uint64_t end_ns, uint64_t interval_ns)
 {
 	uint64_t before = now_ns < end_ns ? now_ns : end_ns;
-
 	uint64_t count = before > due_ns ? (before - due_ns - 1) / interval_ns : 0;
 
-	/* After a stall of days the rest is counted as another one. */
+	/* The rest of a stall of days counts as another stall. */
 	return count < UINT32_MAX ? count : UINT32_MAX;
 }
 
-/* measure - the measuring loop: nothing in it but the sleep, the clock and stores to locked memory;
- * and one call more when all of it is to end */
+/* measure - the measuring loop: it sleeps, reads the clock and stores to locked memory, and calls
+ * too_late() once where that ends the workload */
 static void measure(struct wakeup_cpu *cpu)
 {
 	uint64_t due_ns = cpu->start_ns;
@@ -56,7 +46,7 @@ static void measure(struct wakeup_cpu *cpu)
 	while (due_ns < atomic_load_explicit(cpu->end_ns, memory_order_relaxed)) {
 		uint64_t now_ns, end_ns, overruns;
 
-		sleep_until(due_ns);
+		clock_sleep_until(due_ns);
 		now_ns = clock_ns();
 		end_ns = atomic_load_explicit(cpu->end_ns, memory_order_relaxed);
 		if (due_ns >= end_ns)
@@ -65,8 +55,8 @@ static void measure(struct wakeup_cpu *cpu)
 		if (cpu->stop_above_ns && (int64_t)(now_ns - due_ns) > (int64_t)cpu->stop_above_ns)
 			cpu->too_late(cpu->too_late_context, cpu, index);
 		if (cpu->want)
-			want(cpu->want, cpu->late, cpu->cpu, index, due_ns,
-			     (int64_t)(now_ns - due_ns));
+			threshold_want(cpu->want, cpu->late, cpu->cpu, index, due_ns,
+				       (int64_t)(now_ns - due_ns));
 		overruns = came_due(due_ns, now_ns, end_ns, cpu->interval_ns);
 		if (ring_put(&cpu->ring,
 			     (struct activation){.index = index,
@@ -83,16 +73,14 @@ static void measure(struct wakeup_cpu *cpu)
 	}
 }
 
-/* is_bound_to - whether this thread may run on that CPU alone: a CPU taken offline lets it go */
+/* is_bound_to - whether this thread may run on that CPU alone: an offline CPU lets its threads go
+ */
 static bool is_bound_to(uint16_t cpu)
 {
-	size_t size = CPU_ALLOC_SIZE(65536);
-	cpu_set_t *set = CPU_ALLOC(65536);
-	bool bound = !set || sched_getaffinity(0, size, set) != 0 ||
-		     (CPU_COUNT_S(size, set) == 1 && CPU_ISSET_S(cpu, size, set));
+	uint16_t cpus[2];
+	size_t count = thread_cpus(cpus, 2);
 
-	CPU_FREE(set);
-	return bound;
+	return count == 0 || (count == 1 && cpus[0] == cpu);
 }
 
 /* set_priority - set SCHED_FIFO, so that no load preempts this thread; 0: set SCHED_OTHER */
@@ -109,7 +97,7 @@ static void *thread_main(void *argument)
 	struct wakeup_cpu *cpu = argument;
 	struct sched_param param = {.sched_priority = cpu->asked_priority};
 
-	/* Where the priority is refused the run goes on and reports the one that it has. */
+	/* Where the priority is refused, the run continues and reports the actual one. */
 	pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
 	pthread_getschedparam(pthread_self(), &cpu->policy, &param);
 	cpu->priority = param.sched_priority;
@@ -118,7 +106,7 @@ static void *thread_main(void *argument)
 	sem_post(cpu->ready);
 	while (sem_wait(cpu->go) == -1)
 		;
-	/* A thread that is let go too late would measure how long that took. */
+	/* A thread that is let go too late would measure its own start. */
 	cpu->began_late = atomic_load(cpu->end_ns) && clock_ns() >= cpu->start_ns;
 	measure(cpu);
 	cpu->was_moved = !is_bound_to(cpu->cpu);
@@ -136,31 +124,6 @@ static uint64_t ring_slots(const struct wakeup_plan *plan)
 	while (slots < wanted && slots < RING_MAX)
 		slots *= 2;
 	return slots;
-}
-
-static int start_thread(struct wakeup_cpu *cpu)
-{
-	pthread_attr_t attributes;
-	cpu_set_t *set;
-	size_t set_size = CPU_ALLOC_SIZE(cpu->cpu + 1);
-	long least = sysconf(_SC_THREAD_STACK_MIN);
-	int error;
-
-	set = CPU_ALLOC(cpu->cpu + 1);
-	if (!set)
-		return ENOMEM;
-	CPU_ZERO_S(set_size, set);
-	CPU_SET_S(cpu->cpu, set_size, set);
-	pthread_attr_init(&attributes);
-	/* The least that the system takes is locked in memory whole: no more than is needed. */
-	pthread_attr_setstacksize(&attributes,
-				  least > THREAD_STACK ? (size_t)least : (size_t)THREAD_STACK);
-	error = pthread_attr_setaffinity_np(&attributes, set_size, set);
-	if (!error)
-		error = pthread_create(&cpu->thread, &attributes, thread_main, cpu);
-	pthread_attr_destroy(&attributes);
-	CPU_FREE(set);
-	return error;
 }
 
 /* hold_idle - keep CPUs out of idle states that take long to leave, until the fd is closed */
@@ -194,7 +157,7 @@ static int prepare_cpu(struct wakeup_threads *threads, size_t i, uint16_t number
 	cpu->ring.slots = malloc(cpu->ring.size * sizeof(*cpu->ring.slots));
 	if (!cpu->ring.slots)
 		return ENOMEM;
-	/* Touch every page now: the first deadline must not be the one that faults it in. */
+	/* Touch every page now: no page may fault after the first deadline. */
 	memset(cpu->ring.slots, 0xA5, cpu->ring.size * sizeof(*cpu->ring.slots));
 	return 0;
 }
@@ -227,7 +190,9 @@ int wakeup_threads_start(struct wakeup_threads *threads, const struct wakeup_pla
 
 	*step = "start a thread on the CPU";
 	for (; threads->started < count; threads->started++) {
-		error = start_thread(&threads->cpus[threads->started]);
+		struct wakeup_cpu *cpu = &threads->cpus[threads->started];
+
+		error = thread_start(&cpu->thread, cpu->cpu, thread_main, cpu);
 		if (error)
 			goto failed;
 	}
@@ -237,7 +202,7 @@ int wakeup_threads_start(struct wakeup_threads *threads, const struct wakeup_pla
 	return 0;
 
 failed:
-	/* end_ns is still 0: threads that wait for the go will end at once. */
+	/* end_ns is still 0: threads that wait for the go end at once. */
 	for (size_t i = 0; i < threads->started; i++)
 		sem_post(&threads->go);
 	for (size_t i = 0; i < threads->started; i++)
@@ -256,7 +221,7 @@ void wakeup_threads_go(struct wakeup_threads *threads)
 	first_ns = clock_ns() + HEAD_START_NS + plan->phase_ns;
 	for (size_t i = 0; i < threads->count; i++)
 		threads->cpus[i].start_ns = first_ns + i * plan->interval_ns / threads->count;
-	/* The end lies after every first deadline, so that no thread ends before it began. */
+	/* After every first deadline: no thread ends before it began. */
 	atomic_store(&threads->end_ns, first_ns + plan->duration_ns);
 	for (size_t i = 0; i < threads->count; i++)
 		sem_post(&threads->go);
@@ -265,16 +230,14 @@ void wakeup_threads_go(struct wakeup_threads *threads)
 
 void wakeup_threads_stop(struct wakeup_threads *threads)
 {
-	/*
-	 * Ahead of every clock reading that a thread makes before it sees the new end, so that
-	 * no overrun already counted lies beyond it.
-	 */
-	uint64_t now_ns;
+	uint64_t stop_ns;
 
 	set_priority(threads->plan.priority);
-	now_ns = clock_ns() + STOP_AHEAD_NS;
-	if (now_ns < atomic_load(&threads->end_ns))
-		atomic_store(&threads->end_ns, now_ns);
+	/* Later than any clock reading of a thread that does not see the new end yet: no overrun
+	 * that is already counted lies beyond it. */
+	stop_ns = clock_ns() + STOP_AHEAD_NS;
+	if (stop_ns < atomic_load(&threads->end_ns))
+		atomic_store(&threads->end_ns, stop_ns);
 	set_priority(0);
 }
 

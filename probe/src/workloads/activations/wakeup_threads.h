@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The wakeup workload: how late is a periodic real-time thread?
+ * The threads of the wakeup workload: one per CPU sleeps until absolute deadlines and reads the
+ * clock when it runs.
  *
- * One thread per CPU sleeps until absolute deadlines and reads the clock when it runs. An
- * activation that came due before the preceding one had woken is an overrun: it is not run
- * after the fact, it is counted with the bound that is known of it.
+ * An activation that came due before the preceding one had woken is an overrun: it is not run
+ * later, but counted at its lower bound.
  */
 #ifndef WHYLATE_WAKEUP_THREADS_H
 #define WHYLATE_WAKEUP_THREADS_H
@@ -33,7 +33,7 @@ struct wakeup_plan {
 struct wakeup_count {
 	uint64_t seen;
 	uint64_t overrun;
-	uint64_t dropped; /* found no room in the ring; included in neither of the others */
+	uint64_t dropped; /* without room in the ring; in neither of the others */
 };
 
 struct wakeup_cpu {
@@ -44,11 +44,11 @@ struct wakeup_cpu {
 	_Atomic bool ended;
 	_Alignas(64) uint64_t start_ns;
 	uint64_t interval_ns;
-	struct recorder_want *want; /* NULL where nothing is recorded */
-	struct threshold *late;	    /* the same */
-	/* The first activation of all that is later than this ends the workload; 0: none does. */
+	struct recorder_want *want; /* NULL: nothing is recorded */
+	struct threshold *late;	    /* likewise */
+	/* The first activation with a larger latency ends the workload; 0: none does. */
 	uint64_t stop_above_ns;
-	/* Called by the measuring thread at once when it is. */
+	/* Called by the measuring thread at once then. */
 	void (*too_late)(void *context, const struct wakeup_cpu *cpu, uint64_t index);
 	void *too_late_context;
 	_Atomic uint64_t *end_ns;

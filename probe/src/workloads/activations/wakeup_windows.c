@@ -4,13 +4,13 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "recorder/want.h"
+#include "failure.h"
 #include "wire/send.h"
 
-/* Nothing runs so much earlier than it is due. */
+/* No activation runs this much before it is due. */
 #define EARLY_NS 1000000u
 
-/* ask_threads - tell the measuring threads which activations' windows are to be held */
+/* ask_threads - let the measuring threads ask for windows to be held */
 static void ask_threads(struct wakeup_windows *windows)
 {
 	const struct wire_recorder *request = &windows->flight->request;
@@ -29,13 +29,13 @@ static void ask_threads(struct wakeup_windows *windows)
 	}
 }
 
-/* start_recorder - record what the threads do from here on, or note why not */
+/* start_recorder - record the threads from now on, or note why not */
 static void start_recorder(struct wakeup_windows *windows)
 {
 	struct wakeup_threads *threads = windows->threads;
 	struct flight *flight = windows->flight;
 	struct recorder_thread *recorded = calloc(threads->count, sizeof(*recorded));
-	char text[RECORDER_MESSAGE] = "no memory for the flight recorder";
+	char text[FAILURE_TEXT] = "no memory for the flight recorder";
 	int error = -1;
 
 	windows->cpus = calloc(threads->count, sizeof(*windows->cpus));
@@ -55,7 +55,7 @@ static void start_recorder(struct wakeup_windows *windows)
 	flight_report_started(flight);
 }
 
-/* too_late - called by a measuring thread that is later than the workload may go on after */
+/* too_late - called by a measuring thread whose latency ends the workload */
 static void too_late(void *context, const struct wakeup_cpu *cpu, uint64_t index)
 {
 	struct wakeup_windows *windows = context;
@@ -112,13 +112,13 @@ static enum window_reason reason_for(struct wakeup_windows *windows, size_t i,
 {
 	const struct wakeup_cpu *cpu = &windows->threads->cpus[i];
 	struct flight *flight = windows->flight;
-	/* Asked in any case: the threshold learns from every latency. */
+	/* In any case: the threshold counts every latency. */
 	bool late = threshold_is_late(&flight->threshold, activation->latency_ns);
 	uint32_t stopped = atomic_load(&windows->stopped);
 
 	if (stopped == i + 1 && activation->index == windows->stopped_index)
 		return REASON_STOP;
-	/* What is not recorded any more did not happen without events. */
+	/* Recording has stopped: no events does not mean that nothing happened. */
 	if (stopped && run_ns_of(cpu, activation) > windows->stopped_ns)
 		return REASON_NONE;
 	if (late)
@@ -140,14 +140,12 @@ static void examine(struct wakeup_windows *windows, size_t i, struct activation 
 	struct recorder_stage before = {0}, stage;
 	enum window_reason reason = reason_for(windows, i, activation);
 
-	/* What woke the thread to begin with is nobody's stage; a timer may be early by a little.
-	 */
+	/* The wakeup before the first activation is no stage; a timer may be slightly early. */
 	if (!at->run_ns)
 		at->run_ns = cpu->start_ns - EARLY_NS;
 	stage = stage_find(recorded, &at->stage, at->run_ns, run_ns);
 	if (stage.switched_ns && at->stage)
 		before = recorded->stage[(at->stage - 1) & (STAGES - 1)];
-	/* A waking before it was due is of another time. */
 	activation->stages_ns[0] = stage_since(stage.timer_ns, due_ns);
 	activation->stages_ns[1] = stage_since(stage.waking_ns, due_ns);
 	activation->stages_ns[2] = stage_since(stage.switched_ns, due_ns);
@@ -166,7 +164,7 @@ static void examine(struct wakeup_windows *windows, size_t i, struct activation 
 			   reason, &stage, &before);
 }
 
-/* examine_cpu - look at the activations of a CPU until what was recorded does not reach */
+/* examine_cpu - examine the activations of a CPU that are completely recorded */
 static void examine_cpu(struct wakeup_windows *windows, size_t i, bool ended)
 {
 	struct flight *flight = windows->flight;
@@ -176,7 +174,7 @@ static void examine_cpu(struct wakeup_windows *windows, size_t i, bool ended)
 
 	if (cpu->cpu < flight->recorder.cpu_limit)
 		recorded = flight->recorder.cpus[cpu->cpu];
-	/* First what is held: the activations for which that was done are written by then. */
+	/* In this order: the activations whose windows are held are written by then. */
 	if (recorded)
 		held = __atomic_load_n(&recorded->holds, __ATOMIC_ACQUIRE);
 	written = ring_written(&cpu->ring);

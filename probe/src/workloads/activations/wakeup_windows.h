@@ -33,8 +33,8 @@ struct wakeup_windows {
 void windows_start(struct wakeup_windows *windows, struct flight *flight,
 		   struct wakeup_threads *threads);
 
-/* windows_examine - look at what the threads have put into their rings, and offer it; at the end of
- * all that there is */
+/* windows_examine - examine the activations in the rings that are completely recorded, and offer
+ * them for sending; ended: all of them */
 void windows_examine(struct wakeup_windows *windows, bool ended);
 
 /* windows_end - stop the recorder */

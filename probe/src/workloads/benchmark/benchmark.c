@@ -19,34 +19,26 @@ int child_workload_start(struct workload *workload, uint32_t turn, child_body bo
 
 	if (error) {
 		free(state);
-		return workload_fail(workload, error, "no process to run it in");
+		return fail(workload->text, error, "no process to run it in");
 	}
 	state->turn = turn;
 	workload->state = state;
 	return 0;
 }
 
-/* pass_on - send what the child has reported; true: it has ended, and error and text are set */
-static bool pass_on(struct workload *workload)
+bool child_workload_poll(struct workload *workload, uint64_t now_ns)
 {
 	struct state *state = workload->state;
 	uint8_t kind, *payload;
 	size_t length;
 
+	(void)now_ns;
 	while (child_next(&state->child, &kind, &payload, &length))
 		send_packed(workload->context.sender, kind, payload, length);
 	if (!child_is_over(&state->child))
 		return false;
-	workload->error = workload_fail(workload, state->child.error, "%s", state->child.text);
-	return true;
-}
-
-bool child_workload_poll(struct workload *workload, uint64_t now_ns)
-{
-	(void)now_ns;
-	if (!pass_on(workload))
-		return false;
-	free(workload->state);
+	workload->error = fail(workload->text, state->child.error, "%s", state->child.text);
+	free(state);
 	return true;
 }
 
@@ -86,16 +78,15 @@ int benchmark_start(struct workload *workload, uint32_t turn, child_body body, c
 
 int benchmark_refuse(struct workload *workload)
 {
-	return workload_fail(workload, EINVAL, "invalid benchmark: a value is out of its range");
+	return fail(workload->text, EINVAL, "invalid benchmark: a value is out of its range");
 }
 
 int benchmark_refuse_size(struct workload *workload, uint64_t size)
 {
-	return workload_fail(workload, ENOMEM,
-			     "%llu MiB at a time are more than the %llu MiB that this board has "
-			     "addresses for",
-			     (unsigned long long)(size >> 20),
-			     (unsigned long long)(SIZE_MAX / 8 >> 20));
+	return fail(workload->text, ENOMEM,
+		    "%llu MiB at a time are more than the %llu MiB that this board has "
+		    "addresses for",
+		    (unsigned long long)(size >> 20), (unsigned long long)(SIZE_MAX / 8 >> 20));
 }
 
 bool benchmark_is_valid(uint64_t block_ns, uint16_t repetitions)

@@ -9,11 +9,10 @@
 /* benchmark_start - start a turn; returns 0, or an errno with the workload's text */
 int benchmark_start(struct workload *workload, uint32_t turn, child_body body, const void *plan);
 
-/* benchmark_refuse - fill in the text for a turn that this probe cannot make; returns the errno */
+/* benchmark_refuse - fill in the text for a turn with an invalid value; returns the errno */
 int benchmark_refuse(struct workload *workload);
 
-/* benchmark_refuse_size - the same for more bytes than there are addresses: with 32 bits, 512 MiB
- */
+/* benchmark_refuse_size - the same for more bytes than the address space: 512 MiB with 32 bits */
 int benchmark_refuse_size(struct workload *workload, uint64_t size);
 
 /* benchmark_is_valid - whether repetitions of a block can be made */

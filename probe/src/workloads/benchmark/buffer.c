@@ -11,6 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "numbers.h"
+#include "small_file.h"
+
 /* Of a word of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst). */
 #define PRESENT	   (1ull << 63)
 #define FRAME_MASK ((1ull << 55) - 1)
@@ -31,15 +34,10 @@ static size_t rounded_up(size_t size, size_t to)
 static size_t huge_page(enum buffer_pages pages)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), transparent = page / 8 * page;
-	FILE *file = pages == PAGES_HUGETLB ? fopen("/proc/meminfo", "re") : NULL;
-	unsigned long kib = 0;
-	char line[128];
+	uint64_t kib = pages == PAGES_HUGETLB
+			   ? small_file_number(AT_FDCWD, "/proc/meminfo", "Hugepagesize:")
+			   : 0;
 
-	while (file && !kib && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Hugepagesize: %lu kB", &kib) != 1)
-			kib = 0;
-	if (file)
-		fclose(file);
 	return kib && kib <= SIZE_MAX >> 14 ? (size_t)kib << 10 : transparent;
 }
 
@@ -61,10 +59,10 @@ static int advise(const struct buffer *buffer, struct child_context *context)
 	if (buffer->pages == PAGES_HUGETLB || buffer->pages == PAGES_AS_SET ||
 	    madvise(buffer->bytes, buffer->mapped, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0)
 		return 0;
-	/* A kernel without them has nothing to keep away. */
+	/* A kernel without huge pages refuses the advice to avoid them. */
 	if (!huge && errno == EINVAL)
 		return 0;
-	return child_fail(context, errno, "this kernel has no transparent huge pages");
+	return fail(context->text, errno, "this kernel has no transparent huge pages");
 }
 
 static void fill_random(uint8_t *bytes, size_t size)
@@ -72,13 +70,9 @@ static void fill_random(uint8_t *bytes, size_t size)
 	uint64_t state = 0x9E3779B97F4A7C15ull;
 
 	for (size_t i = 0; i + sizeof(state) <= size; i += sizeof(state)) {
-		uint64_t word;
+		/* Bytes below 0x80: ABSENT_BYTE is not among them. */
+		uint64_t word = draw_u64(&state) & 0x7F7F7F7F7F7F7F7Full;
 
-		state ^= state << 13;
-		state ^= state >> 7;
-		state ^= state << 17;
-		/* Below 0x80 each: ABSENT_BYTE is not among them. */
-		word = state & 0x7F7F7F7F7F7F7F7Full;
 		memcpy(bytes + i, &word, sizeof(word));
 	}
 }
@@ -93,19 +87,19 @@ int buffer_open(struct buffer *buffer, struct child_context *context, size_t siz
 	*buffer = (struct buffer){.size = size, .pages = pages, .mapped = rounded_up(size, huge)};
 	buffer->bytes = reserve(buffer->mapped, huge);
 	if (!buffer->bytes)
-		return child_fail(context, errno, "no addresses for %zu bytes", size);
+		return fail(context->text, errno, "no addresses for %zu bytes", size);
 	if (pages == PAGES_HUGETLB)
 		flags |= MAP_HUGETLB;
 	if (mmap(buffer->bytes, buffer->mapped, PROT_READ | PROT_WRITE, flags, -1, 0) ==
 	    MAP_FAILED) {
 		error = errno;
 		if (pages == PAGES_HUGETLB)
-			return child_fail(context, error,
-					  "huge pages for %zu MiB are not reserved (%s): "
-					  "see vm.nr_hugepages",
-					  buffer->mapped >> 20, strerror(error));
-		return child_fail(context, error, "no memory for %zu bytes: %s", size,
-				  strerror(error));
+			return fail(context->text, error,
+				    "huge pages for %zu MiB are not reserved (%s): "
+				    "see vm.nr_hugepages",
+				    buffer->mapped >> 20, strerror(error));
+		return fail(context->text, error, "no memory for %zu bytes: %s", size,
+			    strerror(error));
 	}
 	error = advise(buffer, context);
 	if (error)
@@ -117,16 +111,8 @@ int buffer_open(struct buffer *buffer, struct child_context *context, size_t siz
 	return 0;
 }
 
-static int compare_frames(const void *first, const void *second)
-{
-	uint64_t a = *(const uint64_t *)first, b = *(const uint64_t *)second;
-
-	return (a > b) - (a < b);
-}
-
-/* read_frames - read the frames of the pages that are in memory; frames: room for all, NULL where
- * there is none. Returns 0, or the errno for which they are not known; then the pages are counted
- * all the same. */
+/* read_frames - read the frames of the pages that are in memory, and count these pages. frames:
+ * room for all, or NULL. Returns 0, or an errno where the frames are not known. */
 static int read_frames(const struct buffer *buffer, size_t page, uint64_t *frames,
 		       struct backing *backing)
 {
@@ -152,7 +138,7 @@ static int read_frames(const struct buffer *buffer, size_t page, uint64_t *frame
 			if (frames)
 				frames[backing->present] = words[i] & FRAME_MASK;
 			backing->present++;
-			/* The kernel shows the number 0 to whom it does not show them. */
+			/* Without CAP_SYS_ADMIN the kernel shows the number 0. */
 			if (!(words[i] & FRAME_MASK))
 				error = EPERM;
 		}
@@ -171,13 +157,13 @@ static void count_frames(const struct buffer *buffer, struct backing *backing)
 	frames = malloc(backing->pages * sizeof(*frames));
 	backing->error = read_frames(buffer, page, frames, backing);
 	if (!backing->error)
-		qsort(frames, backing->present, sizeof(*frames), compare_frames);
+		qsort(frames, backing->present, sizeof(*frames), compare_u64);
 	for (uint64_t i = 0; !backing->error && i < backing->present; i++)
 		backing->frames += i == 0 || frames[i] != frames[i - 1];
 	free(frames);
 }
 
-/* sum_huge - add up what smaps reports of the mapping */
+/* sum_huge - sum the huge pages of the mapping in smaps */
 static void sum_huge(const struct buffer *buffer, struct backing *backing)
 {
 	FILE *file = fopen("/proc/self/smaps", "re");

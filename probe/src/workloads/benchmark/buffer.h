@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory of a stated size, behind which stands what was asked for, and the proof of it.
+ * Memory of a stated size and kind of pages, and the evidence that it is backed so.
  *
- * What is written of a mapping tells nothing of what backs it: pages that were only read are all
- * the one page of zeros, which stays in the nearest cache however large the mapping is. So the
- * frames are counted. The mapping alone is advised; no setting of the system is changed.
+ * The size of a mapping does not show what backs it: pages that were only read are all the one page
+ * of zeros, which stays in the nearest cache however large the mapping is. So the frames are
+ * counted. Only the mapping is advised; no setting of the system is changed.
  */
 #ifndef WHYLATE_BENCHMARK_BUFFER_H
 #define WHYLATE_BENCHMARK_BUFFER_H
@@ -14,7 +14,7 @@
 
 #include "child.h"
 
-/* No byte of random content has this value, nor has one of the others. */
+/* No byte of any content has this value. */
 #define ABSENT_BYTE 0xFF
 
 struct buffer {
@@ -29,16 +29,16 @@ struct buffer {
 int buffer_open(struct buffer *buffer, struct child_context *context, size_t size,
 		enum buffer_pages pages, enum buffer_content content);
 
-/* What stands behind the first `size` bytes of a buffer. */
+/* What backs the first `size` bytes of a buffer. */
 struct backing {
 	uint64_t pages;	  /* of the board's base size */
 	uint64_t present; /* of them in memory */
 	uint64_t frames;  /* different ones behind them */
 	uint64_t huge_bytes, hugetlb_bytes;
-	int error; /* why frames is not known; 0 */
+	int error; /* why frames is not known, or 0 */
 };
 
-/* buffer_backing - read what stands behind a buffer from /proc/self/pagemap and smaps */
+/* buffer_backing - read what backs a buffer from /proc/self/pagemap and smaps */
 void buffer_backing(const struct buffer *buffer, struct backing *backing);
 
 #endif

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Boards of 32 bits with 64 bits of time have no call of the old name. */
+/* With 64-bit time, 32-bit boards have no call of the old name. */
 #ifndef SYS_futex
 #define SYS_futex SYS_futex_time64
 #endif
@@ -46,7 +46,7 @@ void channel_close(struct channel *channel)
 	channel->in = channel->out = -1;
 }
 
-/* Never marked as of one process: the tasks may be of several. */
+/* Never FUTEX_PRIVATE: the tasks may be processes. */
 static long futex(_Atomic uint32_t *word, int what, uint32_t value)
 {
 	return syscall(SYS_futex, word, what, value, NULL, NULL, 0);
@@ -56,7 +56,7 @@ static uint8_t wait_word(_Atomic uint32_t *word)
 {
 	uint32_t token;
 
-	/* Asked first: the system call is then the same one whether the token is there or not. */
+	/* Call first: there is one system call whether the token is there or not. */
 	do
 		futex(word, FUTEX_WAIT, 0);
 	while (!(token = atomic_exchange_explicit(word, 0, memory_order_acquire)));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Channels that pass a token from one task to another, and make the one that waits for it sleep.
+ * Channels that pass a token from one task to another, which sleeps until then.
  *
- * Of every kind passing is one system call, and so is waiting, whether it sleeps or not: what a
- * task that passes the token to itself takes is what passing alone costs.
+ * With every kind passing is one system call, and so is waiting, asleep or not: a task that passes
+ * the token to itself measures the cost of passing alone.
  */
 #ifndef WHYLATE_BENCHMARK_CHANNEL_H
 #define WHYLATE_BENCHMARK_CHANNEL_H

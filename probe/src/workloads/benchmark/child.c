@@ -4,17 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "loads/oom.h"
 #include "loads/tree.h"
+#include "small_file.h"
 
-/* On the pipe: kind, length, payload. No message has this kind: why a body ended. */
+/* On the pipe: kind, length, payload. The kind of no message: why a body ended. */
 #define REASON 0
 #define HEADER 3u
 /* Descriptors that may have come down from the probe; it opens far fewer. */
@@ -40,7 +39,7 @@ static void write_message(int fd, uint8_t kind, const uint8_t *payload, size_t l
 {
 	uint8_t message[HEADER + WIRE_MAX_PAYLOAD] = {kind};
 
-	/* In one piece: a handler of signals that reports a failure must not come between. */
+	/* One write: a signal handler that reports a failure must not come in between. */
 	wire_store(message + 1, (uint16_t)length, 2);
 	memcpy(message + HEADER, payload, length);
 	write_all(fd, message, HEADER + length);
@@ -56,23 +55,13 @@ void child_report(struct child_context *context, uint8_t kind, const void *messa
 		write_message(context->out, kind, payload, writer.length);
 }
 
-int child_fail(struct child_context *context, int error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(context->text, sizeof(context->text), format, arguments);
-	va_end(arguments);
-	return error ? error : EIO;
-}
-
 void child_report_failure(const struct child_context *context, int error)
 {
-	uint8_t word[4 + CHILD_MESSAGE];
+	uint8_t word[4 + FAILURE_TEXT];
 
 	wire_store(word, (uint32_t)error, 4);
-	memcpy(word + 4, context->text, CHILD_MESSAGE);
-	write_message(context->out, REASON, word, 4 + strnlen(context->text, CHILD_MESSAGE - 1));
+	memcpy(word + 4, context->text, FAILURE_TEXT);
+	write_message(context->out, REASON, word, 4 + strnlen(context->text, FAILURE_TEXT - 1));
 }
 
 int child_report_counts(struct child_context *context, uint16_t repetition)
@@ -84,15 +73,15 @@ int child_report_counts(struct child_context *context, uint16_t repetition)
 	if (!context->counters.count)
 		return 0;
 	if (!counters_read(&context->counters, values, &bad))
-		return child_fail(context, EBUSY, "counter %zu " COUNTERS_SHARED, bad + 1);
+		return fail(context->text, EBUSY, "counter %zu " COUNTERS_SHARED, bad + 1);
 	REPORT(context, repetition_counts, REPETITION_COUNTS, .turn = context->turn,
 	       .repetition = repetition,
 	       .values = wire_list_of_u64(room, values, context->counters.count));
 	return 0;
 }
 
-/* close_inherited - close what the probe has open: a child that held the wire open would keep the
- * host from seeing that the probe is gone */
+/* close_inherited - close the probe's descriptors: a child that held the wire open would hide the
+ * end of the probe from the host */
 static void close_inherited(int out)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -114,16 +103,16 @@ static _Noreturn void child_main(int out, pid_t parent, uint32_t turn, child_bod
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	/* A group of its own, by which all that it starts can be ended. */
+	/* A group of its own, by which all that it starts can be killed. */
 	setpgid(0, 0);
 	close_inherited(out);
-	/* Should memory run out, this and what it starts goes, and nothing of the board's. */
-	oom_score("1000");
+	/* Where memory runs out, this process and its children end first. */
+	small_file_write(AT_FDCWD, "/proc/self/oom_score_adj", "1000");
 	signal(SIGCHLD, SIG_DFL);
-	error = counters_open(&context.counters, counters, &bad);
+	error = counters_open(&context.counters, counters, 0, &bad);
 	if (error)
-		child_fail(&context, error, "counter %zu cannot be counted here: %s", bad + 1,
-			   strerror(error));
+		fail(context.text, error, "counter %zu cannot be counted here: %s", bad + 1,
+		     strerror(error));
 	else
 		error = body(&context, plan);
 	child_report_failure(&context, error);
@@ -162,7 +151,7 @@ static bool read_reason(struct child *child, const uint8_t *payload, size_t leng
 {
 	if (child->received[0] != REASON)
 		return false;
-	/* A task that reports why it ends is followed by a report that it did. */
+	/* A task that reports why it ends is followed by a report that it ended. */
 	if (child->has_reason)
 		return true;
 	child->has_reason = true;
@@ -170,14 +159,6 @@ static bool read_reason(struct child *child, const uint8_t *payload, size_t leng
 	snprintf(child->text, sizeof(child->text), "%.*s", length > 4 ? (int)(length - 4) : 0,
 		 (const char *)payload + 4);
 	return true;
-}
-
-static void drop_first(struct child *child)
-{
-	size_t size = HEADER + (child->received[1] | (size_t)child->received[2] << 8);
-
-	child->length -= size;
-	memmove(child->received, child->received + size, child->length);
 }
 
 /* has_message - whether all of the first message is there */
@@ -191,8 +172,9 @@ bool child_next(struct child *child, uint8_t *kind, uint8_t **payload, size_t *l
 {
 	ssize_t got;
 
-	if (child->handed_out) {
-		drop_first(child);
+	if (child->handed_out && has_message(child, length)) {
+		child->length -= HEADER + *length;
+		memmove(child->received, child->received + HEADER + *length, child->length);
 		child->handed_out = false;
 	}
 	if (!has_message(child, length)) {
@@ -238,7 +220,7 @@ bool child_is_over(struct child *child)
 
 	if (!child->at_end)
 		return false;
-	/* Whatever it started and left goes too; the group is there until it is waited for. */
+	/* With all that it started: the group exists until the process is reaped. */
 	kill(-pid, SIGKILL);
 	kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -256,7 +238,7 @@ void child_stop(struct child *child)
 	if (!child->pid)
 		return;
 	child->stopped = true;
-	/* A command may have left the group; while its parent is there it is found below that. */
+	/* A command may have left the group, but is found below its parent while that lives. */
 	if (tree_open(&tree)) {
 		tree_kill(&tree, child->pid);
 		tree_close(&tree);

@@ -2,9 +2,8 @@
 /*
  * A process in which a benchmark, or a command of the host's, is carried out.
  *
- * Whatever it maps, opens and starts is gone with it, and the probe can end it at any moment. What
- * it has to report it packs as messages of the wire and writes to a pipe, from which the probe
- * passes them on.
+ * What it maps, opens and starts ends with it, and the probe can end it at any moment. It writes
+ * its reports as messages of the wire to a pipe, from which the probe forwards them.
  */
 #ifndef WHYLATE_BENCHMARK_CHILD_H
 #define WHYLATE_BENCHMARK_CHILD_H
@@ -15,17 +14,15 @@
 #include <sys/types.h>
 
 #include "counters.h"
+#include "failure.h"
 #include "wire/messages.h"
 
-#define CHILD_MESSAGE 240
-
-/* What a body has: where it reports, and what is counted meanwhile. */
+/* What a body is given. */
 struct child_context {
 	int out;
 	uint32_t turn; /* the number that the host gave this point in this round */
 	struct counters counters;
-	/* Why it failed, in words: one line. */
-	char text[CHILD_MESSAGE];
+	char text[FAILURE_TEXT];
 };
 
 /* Returns 0, or an errno with the text filled in. */
@@ -41,21 +38,21 @@ struct child {
 	bool has_reason; /* it reported its errno and its text */
 	bool stopped;
 	int error;
-	char text[CHILD_MESSAGE];
+	char text[FAILURE_TEXT];
 };
 
 /* child_start - fork the process that carries out the body; returns 0, or an errno */
 int child_start(struct child *child, uint32_t turn, child_body body, const void *plan,
 		const struct counter_set *counters);
 
-/* child_next - read the next message that it sent, if there is one; valid until the next call */
+/* child_next - read the next message from the child; valid until the next call */
 bool child_next(struct child *child, uint8_t *kind, uint8_t **payload, size_t *length);
 
-/* child_is_over - whether it has ended, and all of its messages were read; then error and text are
- * set, and the process is waited for */
+/* child_is_over - whether it has ended and all of its messages were read; then it is reaped, and
+ * error and text are set */
 bool child_is_over(struct child *child);
 
-/* child_stop - end it and all that it started, now */
+/* child_stop - kill it and all that it started */
 void child_stop(struct child *child);
 
 /* REPORT - send a message from within a body */
@@ -64,16 +61,11 @@ void child_stop(struct child *child);
 
 void child_report(struct child_context *context, uint8_t kind, const void *message);
 
-/* child_fail - fill in the text; returns the errno */
-int child_fail(struct child_context *context, int error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* child_report_failure - report the errno and the text, from where a body cannot return; may be
- * called by a handler of signals */
+/* child_report_failure - report an errno and the text where a body cannot return; async-signal-safe
+ */
 void child_report_failure(const struct child_context *context, int error);
 
-/* child_report_counts - report what was counted in a repetition; returns 0, or an errno as a body
- * does */
+/* child_report_counts - report what was counted in a repetition; returns as a body does */
 int child_report_counts(struct child_context *context, uint16_t repetition);
 
 #endif

@@ -59,21 +59,21 @@ static int open_hpet(struct clock_source *source, struct child_context *context)
 	int error;
 
 	if (fd < 0)
-		return child_fail(context, errno, "/dev/hpet cannot be opened: %s",
-				  strerror(errno));
+		return fail(context->text, errno, "/dev/hpet cannot be opened: %s",
+			    strerror(errno));
 	registers = mmap(NULL, HPET_BYTES, PROT_READ, MAP_SHARED, fd, 0);
 	error = errno;
 	close(fd);
 	if (registers == MAP_FAILED)
-		return child_fail(context, error,
-				  "/dev/hpet cannot be mapped: %s (the kernel has hpet_mmap=1 for "
-				  "that)",
-				  strerror(error));
+		return fail(context->text, error,
+			    "/dev/hpet cannot be mapped: %s (the kernel has hpet_mmap=1 for "
+			    "that)",
+			    strerror(error));
 	source->registers = registers;
 	source->is_wide = (hpet_register(source, HPET_CAPABILITIES) & HPET_IS_WIDE) != 0;
 	period = hpet_register(source, HPET_PERIOD);
 	if (!period || period > HPET_LONGEST_PERIOD)
-		return child_fail(context, EIO, "the HPET reports a tick of %u fs", period);
+		return fail(context->text, EIO, "the HPET reports a tick of %u fs", period);
 	source->ns_per_tick = period / 1e6;
 	source->resolution_ns = (period + 999999u) / 1000000u;
 	return 0;
@@ -92,26 +92,23 @@ int clock_open(struct clock_source *source, struct child_context *context, enum 
 	if (method == CLOCK_BY_DEVICE)
 		return 0;
 	if (clock_getres(id, &resolution))
-		return child_fail(context, errno, "this kernel has no clock %d: %s", (int)id,
-				  strerror(errno));
-	/* The call with 64 bits of seconds is of kernels from 5.1 on. */
+		return fail(context->text, errno, "this kernel has no clock %d: %s", (int)id,
+			    strerror(errno));
+	/* The call with 64-bit seconds exists since Linux 5.1. */
 	if (method == CLOCK_BY_SYSCALL && syscall(KERNEL_CLOCK_GETTIME, id, &time))
-		return child_fail(context, errno, "this kernel does not have the system call: %s",
-				  strerror(errno));
-	source->resolution_ns =
-	    (uint64_t)resolution.tv_sec * NS_PER_S + (uint64_t)resolution.tv_nsec;
+		return fail(context->text, errno, "this kernel does not have the system call: %s",
+			    strerror(errno));
+	source->resolution_ns = clock_timespec_ns(resolution);
 	return 0;
 }
 
 uint64_t clock_read(const struct clock_source *source)
 {
-	struct timespec now;
 	struct kernel_time time;
 
 	switch (source->method) {
 	case CLOCK_BY_LIBC:
-		clock_gettime(source->id, &now);
-		return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+		return clock_id_ns(source->id);
 	case CLOCK_BY_SYSCALL:
 		syscall(KERNEL_CLOCK_GETTIME, source->id, &time);
 		return (uint64_t)time.seconds * NS_PER_S + (uint64_t)time.ns;
@@ -124,13 +121,13 @@ uint64_t clock_read(const struct clock_source *source)
 
 int64_t clock_later(const struct clock_source *source, uint64_t first, uint64_t second)
 {
-	/* A counter of 32 bits begins anew after some minutes. */
+	/* A 32-bit counter wraps after some minutes. */
 	if (!source->is_wide)
 		return (int32_t)(uint32_t)(second - first);
 	return (int64_t)(second - first);
 }
 
-/* forbid - make that system call fail in this process */
+/* forbid - make clock_gettime(2) fail in this process */
 static bool forbid(void)
 {
 	struct sock_filter filter[] = {

@@ -29,8 +29,7 @@ uint64_t clock_read(const struct clock_source *source);
 /* clock_later - subtract two readings; negative: the second is earlier */
 int64_t clock_later(const struct clock_source *source, uint64_t first, uint64_t second);
 
-/* clock_makes_call - whether reading it is a system call; tried in a child that forbids itself the
- * call
+/* clock_makes_call - whether reading it is a system call: a child forbids itself the call and tries
  */
 enum clock_calls clock_makes_call(const struct clock_source *source);
 

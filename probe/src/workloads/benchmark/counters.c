@@ -3,10 +3,11 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "failure.h"
 
 static int open_event(const struct counter_event *event, pid_t thread)
 {
@@ -25,13 +26,8 @@ static int open_event(const struct counter_event *event, pid_t thread)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-int counters_open(struct counters *counters, const struct counter_set *set, size_t *bad)
-{
-	return counters_open_thread(counters, set, 0, bad);
-}
-
-int counters_open_thread(struct counters *counters, const struct counter_set *set, pid_t thread,
-			 size_t *bad)
+int counters_open(struct counters *counters, const struct counter_set *set, pid_t thread,
+		  size_t *bad)
 {
 	counters->count = 0;
 	for (size_t i = 0; i < set->count; i++) {
@@ -61,11 +57,9 @@ int counters_choose(struct counter_set *set, const struct wire_counters *wanted,
 
 	if (wanted->types.count > WIRE_MOST_COUNTERS ||
 	    wanted->configs.count != wanted->types.count ||
-	    wanted->modes.count != wanted->types.count) {
-		snprintf(text, COUNTERS_MESSAGE, "at most %u events can be counted at a time",
-			 WIRE_MOST_COUNTERS);
-		return E2BIG;
-	}
+	    wanted->modes.count != wanted->types.count)
+		return fail(text, E2BIG, "at most %u events can be counted at a time",
+			    WIRE_MOST_COUNTERS);
 	set->count = wanted->types.count;
 	for (size_t i = 0; i < set->count; i++)
 		set->events[i] = (struct counter_event){
@@ -73,20 +67,19 @@ int counters_choose(struct counter_set *set, const struct wire_counters *wanted,
 		    .config = wire_list_u64(wanted->configs, i),
 		    .mode = wire_list_u16(wanted->modes, i),
 		};
-	/* Refused now, before it fails in every repetition. */
-	error = counters_open(&counters, set, &bad);
+	/* Refuse it now, not in every repetition. */
+	error = counters_open(&counters, set, 0, &bad);
 	counters_close(&counters);
-	snprintf(text, COUNTERS_MESSAGE, "%zu", bad);
 	if (error)
 		set->count = 0;
-	return error;
+	return fail(text, error, "%zu", bad);
 }
 
 static struct counter_reading read_counter(int fd)
 {
 	struct counter_reading reading;
 
-	/* One that cannot be read was enabled and never ran. */
+	/* A counter that cannot be read counts as one that never ran. */
 	if (read(fd, &reading, sizeof(reading)) != (ssize_t)sizeof(reading))
 		reading = (struct counter_reading){.enabled_ns = 1};
 	return reading;

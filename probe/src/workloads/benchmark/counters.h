@@ -2,8 +2,8 @@
 /*
  * Counters of the hardware and of the kernel, beside the time of a benchmark's repetitions.
  *
- * They count the calling process and all that it starts from then on. A count that was scaled up
- * from a part of the time, because others wanted the same hardware, is none: it is refused.
+ * A count that the kernel scaled up from a part of the time, because other users wanted the same
+ * hardware counter, is refused.
  */
 #ifndef WHYLATE_BENCHMARK_COUNTERS_H
 #define WHYLATE_BENCHMARK_COUNTERS_H
@@ -15,8 +15,7 @@
 
 #include "wire/messages.h"
 
-#define COUNTERS_MESSAGE 80
-/* What follows the number of a counter that others had for a part of the time. */
+/* Follows the number of a counter that other users had for a part of the time. */
 #define COUNTERS_SHARED                                                                            \
 	"was not counted all the time: others use the hardware's counters, or there are too few "  \
 	"for so many events"
@@ -39,17 +38,14 @@ struct counters {
 	} began[WIRE_MOST_COUNTERS];
 };
 
-/* counters_choose - check which events the host wants counted. Returns 0, or an errno with a text
- * (COUNTERS_MESSAGE bytes): the index of the event that cannot be counted, or why none is. */
+/* counters_choose - check which events the host wants counted. Returns 0, or an errno with the
+ * text: the index of the event that cannot be counted, or why none is. */
 int counters_choose(struct counter_set *set, const struct wire_counters *wanted, char *text);
 
-/* counters_open - open counters of the calling process and those that it will start; returns 0, or
- * an errno with the index of the event that cannot be counted */
-int counters_open(struct counters *counters, const struct counter_set *set, size_t *bad);
-
-/* counters_open_thread - open the counters of one thread alone; returns likewise */
-int counters_open_thread(struct counters *counters, const struct counter_set *set, pid_t thread,
-			 size_t *bad);
+/* counters_open - open counters of one thread; 0: of the calling process and those that it will
+ * start. Returns 0, or an errno with the index of the event that cannot be counted. */
+int counters_open(struct counters *counters, const struct counter_set *set, pid_t thread,
+		  size_t *bad);
 
 /* counters_close - stop counting */
 void counters_close(struct counters *counters);

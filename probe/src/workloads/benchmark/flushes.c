@@ -2,47 +2,38 @@
 #include "flushes.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "recorder/engine.h"
+#include "failure.h"
+#include "small_file.h"
 #include "tracefs/mount.h"
 
-/* TLB_FLUSH_ON_TASK_SWITCH is the first of enum tlb_flush_reason in linux/mm_types.h. A change to
- * an address space whose identifier is still good is reported too, as a flush of no pages. */
+/* TLB_FLUSH_ON_TASK_SWITCH is the first of enum tlb_flush_reason in linux/mm_types.h. A switch to
+ * an address space whose identifier is still valid is reported too, as a flush of no pages. */
 #define ON_TASK_SWITCH "reason == 0 && pages != 0"
 
 #if defined(__x86_64__)
-#define IS_TOLD true
+#define IS_REPORTED true
 #else
-/* The tracepoint is there, and no switch comes by it: rather no count than one of 0. */
-#define IS_TOLD false
+/* The tracepoint exists, but no switch passes it: report no count rather than 0. */
+#define IS_REPORTED false
 #endif
 
 /* tracepoint_id - read the id that perf_event_open(2) takes; negative: an errno */
 static long tracepoint_id(void)
 {
-	char message[RECORDER_MESSAGE], text[24];
-	int root, fd, error = mount_open(&root, message);
-	ssize_t length;
+	char text[FAILURE_TEXT];
+	int root, error = mount_open(&root, text);
 
 	if (error)
 		return -error;
-	fd = openat(root, "events/tlb/tlb_flush/id", O_RDONLY | O_CLOEXEC);
-	error = errno;
+	error = small_file_read(root, "events/tlb/tlb_flush/id", text, sizeof(text));
 	close(root);
-	if (fd < 0)
-		return -error;
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (length <= 0)
-		return -EIO;
-	text[length] = '\0';
-	return strtol(text, NULL, 10);
+	return error ? -error : strtol(text, NULL, 10);
 }
 
 static int open_on(long id, int cpu)
@@ -66,7 +57,7 @@ static int open_on(long id, int cpu)
 
 int flushes_open(struct flush_counter *counter, const uint16_t *cpus, size_t count)
 {
-	long id = IS_TOLD ? tracepoint_id() : -ENOENT;
+	long id = IS_REPORTED ? tracepoint_id() : -ENOENT;
 
 	counter->count = 0;
 	if (id < 0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * How often CPUs flush their translation buffers to change to another address space.
+ * How often CPUs flush their TLB to switch to another address space.
  *
- * A CPU that has run out of identifiers for address spaces has to. The kernel's tracepoint
- * tlb:tlb_flush reports it on x86; no other architecture has it.
+ * A CPU does that when it has run out of identifiers for address spaces. The kernel's tracepoint
+ * tlb:tlb_flush reports it on x86 alone.
  */
 #ifndef WHYLATE_BENCHMARK_FLUSHES_H
 #define WHYLATE_BENCHMARK_FLUSHES_H
@@ -18,8 +18,8 @@ struct flush_counter {
 	int fds[WIRE_MOST_CPUS];
 };
 
-/* flushes_open - count the flushes of these CPUs; returns 0, or an errno: ENOENT where there is no
- * such tracepoint, EDOM where no CPU is named, for all that run anywhere would be counted */
+/* flushes_open - count the flushes of these CPUs; returns 0, or an errno: ENOENT without such a
+ * tracepoint, EDOM without CPUs */
 int flushes_open(struct flush_counter *counter, const uint16_t *cpus, size_t count);
 
 /* flushes_read - read how many there were since it was opened */

@@ -15,7 +15,7 @@
 #include "loads/exec.h"
 #include "loads/tree.h"
 
-/* Kernels before 5.3 cannot poll for the end of a process: it is then looked for so often. */
+/* How often the end of a process is checked on kernels before 5.3, which cannot poll for it. */
 #define LOOK_NS 10000000u
 
 static volatile sig_atomic_t probe_is_gone;
@@ -26,8 +26,8 @@ static void note_signal(int number)
 	probe_is_gone = 1;
 }
 
-/* adopt - what the command starts and leaves becomes a child of this process, and the end of the
- * probe comes as SIGTERM, which is let through in process_ended() alone */
+/* adopt - become the subreaper of the command, and receive the end of the probe as SIGTERM, which
+ * is unblocked in process_ended() alone */
 static void adopt(void)
 {
 	sigset_t ends;
@@ -50,7 +50,7 @@ bool command_line_copy(struct command_line *line, struct wire_list words)
 }
 
 int process_start(struct process *process, struct child_context *context,
-		  const struct command_line *line, bool apart)
+		  const struct command_line *line, bool separate)
 {
 	int pipes[2][2] = {{-1, -1}, {-1, -1}}, error;
 	char text[WIRE_MOST_COMMAND_BYTES], *argv[WIRE_MOST_WORDS + 1] = {NULL}, *at = text;
@@ -59,11 +59,11 @@ int process_start(struct process *process, struct child_context *context,
 	for (size_t i = 0; i < line->words; i++, at += strlen(at) + 1)
 		argv[i] = at;
 	adopt();
-	if (pipe2(pipes[0], O_CLOEXEC) || (apart && pipe2(pipes[1], O_CLOEXEC)))
-		return child_fail(context, errno, "no pipe for the command: %s", strerror(errno));
+	if (pipe2(pipes[0], O_CLOEXEC) || (separate && pipe2(pipes[1], O_CLOEXEC)))
+		return fail(context->text, errno, "no pipe for the command: %s", strerror(errno));
 	counters_begin(&context->counters);
 	process->start_ns = clock_ns();
-	error = exec_start(argv, (const int[]){pipes[0][1], pipes[apart][1]}, &process->pid);
+	error = exec_start(argv, (const int[]){pipes[0][1], pipes[separate][1]}, &process->pid);
 	for (int i = 0; i < 2; i++) {
 		process->outputs[i] = pipes[i][0];
 		if (pipes[i][0] < 0)
@@ -72,7 +72,7 @@ int process_start(struct process *process, struct child_context *context,
 		fcntl(pipes[i][0], F_SETFL, O_NONBLOCK);
 	}
 	if (error)
-		return child_fail(context, error, "cannot run %.80s: %s", argv[0], strerror(error));
+		return fail(context->text, error, "cannot run %.80s: %s", argv[0], strerror(error));
 	process->end = (int)syscall(SYS_pidfd_open, process->pid, 0);
 	return 0;
 }

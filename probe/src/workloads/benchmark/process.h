@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A command as the child of a benchmark's process, which ends with it whatever it starts. */
+/* A command as the child of a benchmark's process; it ends with all that it starts. */
 #ifndef WHYLATE_BENCHMARK_PROCESS_H
 #define WHYLATE_BENCHMARK_PROCESS_H
 
@@ -24,17 +24,17 @@ struct process {
 
 #define COMMAND_TOO_LONG "a command must have 1 to 64 words of 4000 bytes together"
 
-/* command_line_copy - copy a command of the host's; false: COMMAND_TOO_LONG, or without a word */
+/* command_line_copy - copy a command from the host; false: COMMAND_TOO_LONG, or without a word */
 bool command_line_copy(struct command_line *line, struct wire_list words);
 
-/* process_start - start a command as a child of this process, with its counters counting from here
- * on; `apart`: standard error has a pipe of its own, else it goes to that of standard output.
- * Returns 0, or an errno with the context's text. */
+/* process_start - start a command as a child of this process, and its counters. separate: standard
+ * error has a pipe of its own; else it goes to that of standard output. Returns 0, or an errno with
+ * the text. */
 int process_start(struct process *process, struct child_context *context,
-		  const struct command_line *line, bool apart);
+		  const struct command_line *line, bool separate);
 
-/* process_ended - whether the process has ended; waits for output, its end or until_ns first. Exits
- * when the probe is gone. */
+/* process_ended - wait for output, for the end of the process or until until_ns; return whether it
+ * has ended. Exits when the probe is gone. */
 bool process_ended(const struct process *process, uint64_t until_ns, int *status,
 		   struct rusage *usage);
 

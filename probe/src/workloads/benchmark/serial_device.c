@@ -1,40 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "serial_device.h"
 
-#include <errno.h>
 #include <math.h>
 #include <sched.h>
-#include <time.h>
 
 #include "clock.h"
+#include "numbers.h"
 
-/* So long is slept; for less, waking up would take a part of it that counts. */
+/* A shorter mean wait is not slept: the wakeup would be a significant part of it. */
 #define SLEEP_FROM_NS 200000u
-/* The last of a wait is not slept, for who sleeps wakes late by up to about this. */
+/* The end of a wait is not slept: a sleep ends late by up to about this. */
 #define AWAKE_NS 100000u
 
-/* exponential - draw from the distribution of that mean (xorshift64 by Marsaglia, 2003) */
+/* exponential - draw from the exponential distribution of that mean */
 static uint64_t exponential(uint64_t mean_ns, uint64_t *random)
 {
-	*random ^= *random << 13;
-	*random ^= *random >> 7;
-	*random ^= *random << 17;
-	return (uint64_t)(-log(((double)(*random >> 11) + 0.5) / 9007199254740992.0) *
-			  (double)mean_ns);
+	double uniform = ((double)(draw_u64(random) >> 11) + 0.5) / 9007199254740992.0;
+
+	return (uint64_t)(-log(uniform) * (double)mean_ns);
 }
 
 /* wait_until - wait; mean_ns: how long such waits are on average */
 static void wait_until(const struct serial_device *device, uint64_t until_ns, uint64_t mean_ns)
 {
-	uint64_t now_ns;
-
-	if (mean_ns >= SLEEP_FROM_NS) {
-		struct timespec until = clock_timespec(until_ns - AWAKE_NS);
-
-		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-			;
-	}
-	while ((now_ns = clock_ns()) < until_ns)
+	if (mean_ns >= SLEEP_FROM_NS)
+		clock_sleep_until(until_ns - AWAKE_NS);
+	while (clock_ns() < until_ns)
 		if (device->crowded)
 			sched_yield();
 }

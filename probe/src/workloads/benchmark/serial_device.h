@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * An emulated device that serves one after the other, in the order in which they came.
+ * An emulated device that serves one request at a time, in order of arrival.
  *
- * Its service takes so long on average, as does what its users do between two calls; both vary as
- * an exponential distribution does, so that a closed network of one queue (whylate.stats.
- * closed_network) describes it exactly, and what is fitted to measurements of it can be marked
- * right or wrong.
+ * Service times and think times, which its users spend between two requests, are exponentially
+ * distributed: a closed network of one queue (whylate.stats.closed_network) describes the device
+ * exactly, and a fit to its measurements can be marked right or wrong.
  */
 #ifndef WHYLATE_BENCHMARK_SERIAL_DEVICE_H
 #define WHYLATE_BENCHMARK_SERIAL_DEVICE_H
@@ -15,7 +14,7 @@
 #include <stdint.h>
 
 struct serial_device {
-	_Alignas(64) _Atomic uint64_t free_ns; /* when it is done with those that have come */
+	_Alignas(64) _Atomic uint64_t free_ns; /* when all requests until now are served */
 	uint64_t service_ns, think_ns;	       /* on average */
 	bool crowded;			       /* more threads wait than there are CPUs */
 };

@@ -2,8 +2,6 @@
 #include "token_ring.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,24 +13,23 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "loads/room.h"
-#include "loads/workers.h"
+#include "loads/memory_size.h"
+#include "thread.h"
 
 /* Tokens. A task that gets one of the first two counts its switches in one place or the other. */
 enum { COUNT_BEFORE = 1, COUNT_AFTER, GO, END };
 
-/* From one word that a task reads to the next: each is in a line of the cache of its own. */
-#define STRIDE	     64
-#define THREAD_STACK (64 * 1024)
+/* Between two words that a task reads: each is in its own cache line. */
+#define STRIDE 64
 /* Descriptors of the process besides those of the channels. */
 #define OTHER_FILES 64
-/* More than any CPU keeps identifiers for that gives them in turn: six on x86. */
+/* More than any CPU that assigns identifiers in turn has of them: six on x86. */
 #define OTHER_SPACES 16
-/* What a task takes beside its set: its stack in the kernel, tables of pages, pages of its own. */
+/* What a task needs beside its set: its kernel stack, page tables, its own pages. */
 #define TASK_BYTES ((uint64_t)96 << 10)
-/* What is left to the board. */
+/* Memory that the board keeps. */
 #define LEFT_FREE ((uint64_t)16 << 20)
-#define CANNOT	  "a task cannot have the CPU, the priority or the memory that was asked for: %s"
+#define CANNOT	  "a task is refused its CPU, its priority or its memory: %s"
 
 struct task {
 	struct token_ring *ring;
@@ -58,7 +55,7 @@ struct token_ring {
 	struct child_context *context;
 };
 
-/* own_switches - count how often this thread has left a CPU, by itself or not */
+/* own_switches - count how often this thread has left a CPU, voluntarily or not */
 static uint64_t own_switches(void)
 {
 	struct rusage usage;
@@ -93,7 +90,7 @@ static const uint8_t *new_set(uint64_t bytes)
 static int settle(const struct ring_plan *plan, size_t index)
 {
 	struct sched_param param = {.sched_priority = plan->priority};
-	int error = plan->cpu_count ? worker_pin(plan->cpus[index % plan->cpu_count]) : 0;
+	int error = plan->cpu_count ? thread_pin(plan->cpus[index % plan->cpu_count]) : 0;
 
 	if (error)
 		return error;
@@ -117,7 +114,7 @@ static void run_task(struct task *task)
 
 	error = plan->set_bytes && !set ? ENOMEM : settle(plan, task->index);
 	if (error) {
-		child_fail(ring->context, error, CANNOT, strerror(error));
+		fail(ring->context->text, error, CANNOT, strerror(error));
 		child_report_failure(ring->context, error);
 		_exit(1); /* a process that ends is noticed: task_ended() */
 	}
@@ -137,17 +134,10 @@ static void *thread_main(void *task)
 
 static int start_thread(struct task *task)
 {
-	pthread_attr_t attributes;
-	int error;
-
 	task->set = new_set(task->ring->plan.set_bytes);
 	if (task->ring->plan.set_bytes && !task->set)
 		return ENOMEM;
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, THREAD_STACK);
-	error = pthread_create(&task->thread, &attributes, thread_main, task);
-	pthread_attr_destroy(&attributes);
-	return error;
+	return thread_start(&task->thread, THREAD_ANY_CPU, thread_main, task);
 }
 
 static int start_process(struct task *task)
@@ -179,7 +169,7 @@ static void allow_files(size_t tasks)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Whoever waits for a token that a dead task had would wait for ever. */
+/* The others would wait for ever for the token of a dead task. */
 static struct child_context *ring_context;
 
 static void task_ended(int number)
@@ -189,17 +179,17 @@ static void task_ended(int number)
 	_exit(1);
 }
 
-/* notice_deaths - notice the death of a process; a thread takes all others along */
+/* notice_deaths - end the benchmark when a process dies; a thread ends with all others anyway */
 static void notice_deaths(struct child_context *context)
 {
 	struct sigaction action = {.sa_handler = task_ended, .sa_flags = SA_NOCLDSTOP};
 
 	ring_context = context;
-	child_fail(context, ECHILD, "a task of the ring was killed: is there memory enough?");
+	fail(context->text, ECHILD, "a task of the ring was killed: is there memory enough?");
 	sigaction(SIGCHLD, &action, NULL);
 }
 
-/* end_processes - wait for all that were started, so that the next turn finds their places free */
+/* end_processes - reap all processes that were started */
 static void end_processes(struct token_ring *ring, bool by_force)
 {
 	signal(SIGCHLD, SIG_DFL);
@@ -227,15 +217,15 @@ static int start_tasks(struct token_ring *ring, struct child_context *context)
 		error = plan->threads ? start_thread(task) : start_process(task);
 		if (error) {
 			end_processes(ring, true);
-			return child_fail(context, error,
-					  "only %zu of %zu tasks could be started: %s (a limit on "
-					  "processes, or memory)",
-					  ring->started, plan->tasks, strerror(error));
+			return fail(context->text, error,
+				    "only %zu of %zu tasks could be started: %s (a limit on "
+				    "processes, or memory)",
+				    ring->started, plan->tasks, strerror(error));
 		}
 	}
 	error = settle(plan, 0);
 	if (error)
-		return child_fail(context, error, CANNOT, strerror(error));
+		return fail(context->text, error, CANNOT, strerror(error));
 	return 0;
 }
 
@@ -249,15 +239,14 @@ static int open_channels(struct token_ring *ring, struct child_context *context)
 					 &ring->words[ring->opened].token);
 
 		if (error)
-			return child_fail(context, error,
-					  "only %zu channels for %zu tasks could be opened: %s",
-					  ring->opened, plan->tasks, strerror(error));
+			return fail(context->text, error,
+				    "only %zu channels for %zu tasks could be opened: %s",
+				    ring->opened, plan->tasks, strerror(error));
 	}
 	return 0;
 }
 
-/* estimate_bytes - estimate what the tasks take; each process has a table of the descriptors of all
- */
+/* estimate_bytes - estimate the memory of the tasks; each process has a table of all descriptors */
 static uint64_t estimate_bytes(const struct ring_plan *plan)
 {
 	uint64_t files = OTHER_FILES;
@@ -273,18 +262,17 @@ int ring_open(struct token_ring **opened, struct child_context *context,
 {
 	struct token_ring *ring = calloc(1, sizeof(*ring));
 	size_t bytes = (plan->tasks + 1) * sizeof(*ring->words);
-	uint64_t there = room_available_bytes();
+	uint64_t there = memory_available_bytes();
 	int error;
 
 	if (plan->set_bytes > there / plan->tasks || estimate_bytes(plan) + LEFT_FREE > there)
-		return child_fail(
-		    context, ENOMEM,
-		    "%zu tasks with sets of %llu bytes are more than the %llu MiB of memory that "
-		    "are free",
+		return fail(
+		    context->text, ENOMEM,
+		    "%zu tasks with sets of %llu bytes are more than the %llu MiB of free memory",
 		    plan->tasks, (unsigned long long)plan->set_bytes,
 		    (unsigned long long)(there >> 20));
 	if (!ring)
-		return child_fail(context, ENOMEM, "no memory for a ring of tasks");
+		return fail(context->text, ENOMEM, "no memory for a ring of tasks");
 	*opened = ring;
 	ring->plan = *plan;
 	ring->context = context;
@@ -294,23 +282,22 @@ int ring_open(struct token_ring **opened, struct child_context *context,
 	ring->set = new_set(plan->set_bytes);
 	if (!ring->channels || !ring->tasks || ring->words == MAP_FAILED ||
 	    (plan->set_bytes && !ring->set))
-		return child_fail(context, ENOMEM, "no memory for a ring of %zu tasks",
-				  plan->tasks);
+		return fail(context->text, ENOMEM, "no memory for a ring of %zu tasks",
+			    plan->tasks);
 	error = open_channels(ring, context);
 	return error ? error : start_tasks(ring, context);
 }
 
 /*
- * forget - make other address spaces use up all identifiers of this CPU
+ * drop_identifiers - let other address spaces use up all identifiers (ASID, PCID) of this CPU
  *
- * Identifiers are given in turn. Which tasks of a ring that is one too large still have theirs when
- * they are next switched to, all of them never or half of them always, depends on the order in
- * which they had their first: so all begin without.
+ * Identifiers are assigned in turn. In a ring that is one too large, the order of the first
+ * assignments decides whether no task or half of the tasks keep theirs: so all begin without.
  */
-static void forget(const struct token_ring *ring)
+static void drop_identifiers(const struct token_ring *ring)
 {
 	for (int i = 0; i < OTHER_SPACES && ring->plan.cpu_count == 1; i++) {
-		/* A child whose end sends no signal: it is no task of the ring. */
+		/* Its end sends no signal: it is no task of the ring. */
 		pid_t child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 
 		if (child == 0)
@@ -320,7 +307,7 @@ static void forget(const struct token_ring *ring)
 	}
 }
 
-/* pass_round - pass a token round once, from ourselves to ourselves */
+/* pass_round - pass a token round once, from the first task to itself */
 static bool pass_round(struct token_ring *ring, uint8_t token)
 {
 	const struct channel *next = &ring->channels[1 % ring->plan.tasks];
@@ -331,10 +318,10 @@ static bool pass_round(struct token_ring *ring, uint8_t token)
 
 bool ring_begin(struct token_ring *ring)
 {
-	/* All have come to where they wait once the token has been with each. */
+	/* When the token has been with each task, all of them wait. */
 	if (!pass_round(ring, GO))
 		return false;
-	forget(ring);
+	drop_identifiers(ring);
 	return true;
 }
 
@@ -345,8 +332,8 @@ bool ring_round(struct token_ring *ring, uint64_t rounds, struct ring_block *blo
 	uint64_t start_ns;
 
 	/*
-	 * Each task counts when the first token comes by and when the last one does: between the
-	 * two it was switched to as often as there are rounds, and the same holds of the time.
+	 * Each task reads its switches when the first token passes and when the last one does: the
+	 * switches between the two are those of `rounds` rounds, as is the time.
 	 */
 	own->switches[0] = own_switches();
 	counters_begin(counters);
@@ -393,5 +380,5 @@ void ring_end(struct token_ring *ring)
 	for (size_t i = 1; i < ring->started && ring->plan.threads; i++)
 		pthread_join(ring->tasks[i].thread, NULL);
 	end_processes(ring, false);
-	/* All the rest goes with the process. */
+	/* Memory and channels end with the process. */
 }
