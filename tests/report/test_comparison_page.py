@@ -48,7 +48,7 @@ def test_the_forest_has_a_row_for_each_ratio(arms: list[Arm]) -> None:
     found = of_comparison(compare(arms[0], arms[1], Question()))
     assert found is not None
     assert [row.name for row in found.rows] == [one.name for one in STATISTICS]
-    assert all(row.clear and row.low is not None and row.low > found.one for row in found.rows)
+    assert all(row.clear and row.low is not None and row.low > found.unity for row in found.rows)
 
 
 def test_runs_stand_in_the_order_in_which_they_were_made(arms: list[Arm]) -> None:

@@ -79,10 +79,11 @@ def workload(summary: Summary) -> str:
 
 def events_said(summary: Summary) -> list[str]:
     """Say what was counted of the measuring threads, an activation; nothing where nothing was."""
-    told = ", ".join(
-        f"{plain(one.name, 60)} {format_count(round(one.per_activation))}" for one in summary.events
+    counts = ", ".join(
+        f"{plain(event.name, 60)} {format_count(round(event.per_activation))}"
+        for event in summary.events
     )
-    return [f"counted an activation: {told}"] if told else []
+    return [f"counted an activation: {counts}"] if counts else []
 
 
 def not_seen(exceedance: Exceedance) -> str:

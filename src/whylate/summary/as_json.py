@@ -36,18 +36,18 @@ def to_json(summary: Summary) -> dict[str, Any]:
         "trust": summary.trust.verdict,
         "trust_reasons": list(summary.trust.reasons),
         **_figures(summary.together),
-        "per_cpu": [{"cpu": one.cpu, **_figures(one)} for one in summary.per_cpu],
+        "per_cpu": [{"cpu": cpu.cpu, **_figures(cpu)} for cpu in summary.per_cpu],
         "app": summary.app
         and {"comm": summary.app.comm, "pid": summary.app.pid, "command": summary.app.argv},
         "threads": summary.threads,
-        "per_thread": [_thread(one) for one in summary.per_thread],
+        "per_thread": [_thread(thread) for thread in summary.per_thread],
         "events": [
             {
-                "name": one.name,
-                "per_activation": one.per_activation,
-                "per_cpu": {str(cpu): count for cpu, count in one.per_cpu.items()},
+                "name": event.name,
+                "per_activation": event.per_activation,
+                "per_cpu": {str(cpu): count for cpu, count in event.per_cpu.items()},
             }
-            for one in summary.events
+            for event in summary.events
         ],
         "exceedance": msgspec.to_builtins(summary.exceedance),
         "loads": msgspec.to_builtins(summary.loads),
@@ -63,13 +63,13 @@ def to_json(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _thread(one: ThreadFigures) -> dict[str, Any]:
+def _thread(thread: ThreadFigures) -> dict[str, Any]:
     return {
-        "pid": one.pid,
-        "name": one.name,
-        "seen": one.seen,
-        "min_ns": one.min_ns,
-        "latency_ns": {name: _estimate(found) for name, found in one.latency_ns.items()},
+        "pid": thread.pid,
+        "name": thread.name,
+        "seen": thread.seen,
+        "min_ns": thread.min_ns,
+        "latency_ns": {name: _estimate(estimate) for name, estimate in thread.latency_ns.items()},
     }
 
 
@@ -80,8 +80,8 @@ def _figures(figures: Figures) -> dict[str, Any]:
         "overrun": figures.overrun,
         "dropped": figures.dropped,
         "min_ns": figures.min_ns,
-        "latency_ns": {name: _estimate(one) for name, one in figures.latency_ns.items()},
-        **{f"{name}_latency": _stage(one) for name, one in figures.stages.items()},
+        "latency_ns": {name: _estimate(estimate) for name, estimate in figures.latency_ns.items()},
+        **{f"{name}_latency": _stage(stage) for name, stage in figures.stages.items()},
     }
 
 
@@ -89,20 +89,20 @@ def _stage(stage: StageFigures) -> dict[str, Any]:
     return {
         "seen": stage.seen,
         "not_seen": stage.not_seen,
-        "latency_ns": {name: _estimate(one) for name, one in stage.latency_ns.items()},
+        "latency_ns": {name: _estimate(estimate) for name, estimate in stage.latency_ns.items()},
     }
 
 
 def _estimate(estimate: Estimate) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "value": estimate.value,
         "low": estimate.low,
         "high": estimate.high,
     }
     if estimate.at_least:
-        found["at_least"] = True
+        document["at_least"] = True
     if estimate.effective_n is not None:
-        found["effective_n"] = round(estimate.effective_n, 1)
+        document["effective_n"] = round(estimate.effective_n, 1)
     if estimate.reason is not None:
-        found["reason"] = estimate.reason
-    return found
+        document["reason"] = estimate.reason
+    return document

@@ -40,7 +40,9 @@ def cautions(manifest: Manifest, trends: Sequence[Trend], cpus: Sequence[int]) -
 
 def noticed(manifest: Manifest) -> list[Caution]:
     """Return what the run itself noticed and does not void it."""
-    return [Caution(one.code, one.text) for one in manifest.problems if not one.fatal]
+    return [
+        Caution(problem.code, problem.text) for problem in manifest.problems if not problem.fatal
+    ]
 
 
 def drift(trends: Sequence[Trend], cpus: Sequence[int]) -> list[Caution]:
@@ -54,7 +56,7 @@ def drift(trends: Sequence[Trend], cpus: Sequence[int]) -> list[Caution]:
         if trend.p_value < DRIFT_ALARM / len(trends)
         and abs(trend.change) > DRIFT_SIZE * abs(trend.level)
     ]
-    found: list[Caution] = []
+    warnings: list[Caution] = []
     for statistic in dict.fromkeys(trend.statistic for trend in certain):
         alike = [trend for trend in certain if trend.statistic == statistic]
         most = max(alike, key=_relative)
@@ -63,16 +65,16 @@ def drift(trends: Sequence[Trend], cpus: Sequence[int]) -> list[Caution]:
         if most.series is None:
             text = f"Late activations {direction} in number by {part} of their mean"
         else:
-            others = f" (so did {len(alike) - 1} other CPUs)" if len(alike) > 1 else ""
+            more = f" (so did {len(alike) - 1} other CPUs)" if len(alike) > 1 else ""
             text = (
                 f"The {statistic} of CPU {cpus[most.series]} {direction} by "
-                f"{format_short_ns(round(abs(most.change)))}, {part} of its level{others}"
+                f"{format_short_ns(round(abs(most.change)))}, {part} of its level{more}"
             )
         advice = "let the board warm up first, or measure longer"
-        found.append(
+        warnings.append(
             Caution("drift", f"{text} from the first fifth of the run to its last: {advice}.")
         )
-    return found
+    return warnings
 
 
 def _relative(trend: Trend) -> float:
@@ -121,7 +123,7 @@ def _host(manifest: Manifest) -> list[Caution]:
     measured = {cpu: size for cpu, size in seconds.items() if cpu in manifest.plan.measured_cpus}
     stolen = sum(measured.values()) if measured else seconds.get(None, 0.0)
     if stolen:
-        watched_s = sum((one.end_ns - one.start_ns) / 1e9 for one in manifest.cpus)
+        watched_s = sum((account.end_ns - account.start_ns) / 1e9 for account in manifest.cpus)
         part = f", {stolen / watched_s:.2g} of their time" if watched_s > 0 else ""
         worst = max(measured, key=lambda cpu: measured[cpu], default=None)
         where = f" Most of it on CPU {worst}." if len(measured) > 1 else ""
@@ -146,10 +148,12 @@ def _host(manifest: Manifest) -> list[Caution]:
 
 def firmware(manifest: Manifest) -> list[Caution]:
     """Warn of what the firmware or heat did to the CPUs during the run."""
-    found: list[Caution] = []
-    interrupts = max((one.delta for one in manifest.changes if one.name == "smi"), default=0.0)
+    warnings: list[Caution] = []
+    interrupts = max(
+        (change.delta for change in manifest.changes if change.name == "smi"), default=0.0
+    )
     if interrupts > 0:
-        found.append(
+        warnings.append(
             Caution(
                 "smi",
                 f"{interrupts:.0f} system management interrupts came during the run: the firmware "
@@ -157,17 +161,19 @@ def firmware(manifest: Manifest) -> list[Caution]:
             )
         )
     throttled = sum(
-        one.delta for one in manifest.changes if one.name.split("/")[0] == "thermal_throttle"
+        change.delta
+        for change in manifest.changes
+        if change.name.split("/")[0] == "thermal_throttle"
     )
     if throttled > 0:
-        found.append(
+        warnings.append(
             Caution(
                 "thermal-throttle",
                 f"The CPUs were slowed down by heat {throttled:.0f} times during the run: cool "
                 "the board, or lower its frequency, and measure again.",
             )
         )
-    return found
+    return warnings
 
 
 def _rivals(manifest: Manifest) -> list[Caution]:

@@ -50,42 +50,42 @@ def estimates(
         nothing = Estimate(None, None, None, reason="no activation was recorded")
         return dict.fromkeys((*QUANTILES, "max"), nothing)
     blocks = time_blocks(series, block_count(max(len(cpu.latency_ns) for cpu in series)))
-    found = {
+    by_name = {
         name: _estimate(name, quantile(ordered, series, blocks, q, most=most), ordered, series)
         for name, q in QUANTILES.items()
     }
     longest_ns = ordered.at_least(ordered.n - 1)
     exact = ordered.at_most(ordered.n - 1) == longest_ns
-    found["max"] = Estimate(longest_ns, None, None, at_least=not exact)
-    return found
+    by_name["max"] = Estimate(longest_ns, None, None, at_least=not exact)
+    return by_name
 
 
 def _estimate(
-    name: str, found: Quantile, ordered: Ordered, series: Sequence[CpuSeries]
+    name: str, quantile: Quantile, ordered: Ordered, series: Sequence[CpuSeries]
 ) -> Estimate:
     reason = None
-    if found.lacking == "few" and found.needed_n is not None:
+    if quantile.lacking == "few" and quantile.needed_n is not None:
         reason = (
             f"{name} needs {EXCEEDANCES} activations beyond it, that is "
-            f"{format_count(found.needed_n)} activations ({_long(found.needed_n, series)}); "
+            f"{format_count(quantile.needed_n)} activations ({_long(quantile.needed_n, series)}); "
             f"there are {format_count(ordered.n)}"
         )
-    elif found.lacking == "dependent" and found.needed_n is not None:
+    elif quantile.lacking == "dependent" and quantile.needed_n is not None:
         reason = (
             f"what was later than {name} came in too few separate episodes for an upper limit; "
-            f"about {_long(_rounded_up(found.needed_n), series)} would do"
+            f"about {_long(_rounded_up(quantile.needed_n), series)} would do"
         )
-    elif found.lacking == "overruns":
+    elif quantile.lacking == "overruns":
         reason = (
             f"{format_count(ordered.overruns)} overruns are known only by a lower bound, and an "
             f"upper limit for {name} falls among them; a longer --interval has fewer"
         )
     return Estimate(
-        value=found.value_ns,
-        low=found.low_ns,
-        high=found.high_ns,
-        at_least=found.at_least,
-        effective_n=found.effective_n,
+        value=quantile.value_ns,
+        low=quantile.low_ns,
+        high=quantile.high_ns,
+        at_least=quantile.at_least,
+        effective_n=quantile.effective_n,
         reason=reason,
     )
 
@@ -102,22 +102,22 @@ def _rounded_up(count: int) -> int:
     return -(-count // step) * step
 
 
-def exceedance(found: NoExceedance) -> Exceedance:
+def exceedance(bound: NoExceedance) -> Exceedance:
     """Put the bound for what was not seen into the words of the summary."""
     reasons = {
         "none": "no activation was recorded",
         "clusters": "the latest activations came in too few separate episodes; measure longer",
         "overrun": (
             "the latest activation is an overrun, known only to be later than "
-            f"{format_short_ns(found.above_ns or 0)}; a longer --interval measures it in full"
+            f"{format_short_ns(bound.above_ns or 0)}; a longer --interval measures it in full"
         ),
     }
     return Exceedance(
-        above_ns=found.above_ns,
-        once_in_s=found.once_in_s,
-        episode_index=found.episode_theta,
-        fraction=found.fraction,
-        extremal_index=found.theta,
-        effective_n=found.effective_n,
-        reason=reasons[found.lacking] if found.lacking else None,
+        above_ns=bound.above_ns,
+        once_in_s=bound.once_in_s,
+        episode_index=bound.episode_theta,
+        fraction=bound.fraction,
+        extremal_index=bound.theta,
+        effective_n=bound.effective_n,
+        reason=reasons[bound.lacking] if bound.lacking else None,
     )

@@ -55,24 +55,24 @@ def summarize_imported(
     imported: ImportedRecording, requirements: Sequence[str] = ()
 ) -> ImportedSummary | NumbersSummary:
     """Return what is known; limits are of latencies, and of numbers none is judged."""
-    found = imported.data
-    if not isinstance(found, ImportedRun):
-        values = np.array(found.values)
+    data = imported.data
+    if not isinstance(data, ImportedRun):
+        values = np.array(data.values)
         return NumbersSummary(
             str(imported.directory), imported.about, values.size, float(values.min()),
             float(np.median(values)), float(values.mean()), float(values.max()),
             float(values.std(ddof=1)) if values.size > 1 else None,
         )  # fmt: skip
-    ordered = ordered_of(found)
-    estimates = _estimates(found, ordered)
+    ordered = ordered_of(data)
+    estimates = _estimates(data, ordered)
     return ImportedSummary(
         recording=str(imported.directory),
         about=imported.about,
         activations=ordered.n if ordered is not None else None,
         latency_ns=estimates,
-        mean_ns=found.average_ns,
-        no_intervals=_no_intervals(found),
-        requirements=[_judge(text, found, ordered, estimates) for text in requirements],
+        mean_ns=data.average_ns,
+        no_intervals=_no_intervals(data),
+        requirements=[_judge(text, data, ordered, estimates) for text in requirements],
     )
 
 
@@ -99,11 +99,11 @@ def ordered_of(run: ImportedRun) -> Ordered | None:
 
 def _estimates(run: ImportedRun, ordered: Ordered | None) -> dict[str, Estimate]:
     """Return the quantiles that there are enough activations for, and the maximum."""
-    found = {}
+    by_name = {}
     for name, q in QUANTILES.items():
         if ordered is None:
             reason = f"{run.tool} kept no latency but the largest"
-            found[name] = Estimate(None, None, None, reason=reason)
+            by_name[name] = Estimate(None, None, None, reason=reason)
             continue
         needed_n = math.ceil(EXCEEDANCES / min(q, 1 - q))
         if ordered.n < needed_n:
@@ -111,13 +111,13 @@ def _estimates(run: ImportedRun, ordered: Ordered | None) -> dict[str, Estimate]
                 f"{name} needs {EXCEEDANCES} activations beyond it, that is "
                 f"{format_count(needed_n)} activations; there are {format_count(ordered.n)}"
             )
-            found[name] = Estimate(None, None, None, reason=reason)
+            by_name[name] = Estimate(None, None, None, reason=reason)
             continue
         index = math.ceil(q * ordered.n) - 1
         at_least = ordered.at_most(index) is None
-        found[name] = Estimate(ordered.at_least(index), None, None, at_least=at_least)
-    found["max"] = _maximum(run, ordered)
-    return found
+        by_name[name] = Estimate(ordered.at_least(index), None, None, at_least=at_least)
+    by_name["max"] = _maximum(run, ordered)
+    return by_name
 
 
 def _maximum(run: ImportedRun, ordered: Ordered | None) -> Estimate:
@@ -178,5 +178,5 @@ def _too_many(ordered: Ordered, limit: LatencyLimit) -> bool:
 
 def verdict_of(requirements: Sequence[Requirement]) -> str:
     """Join what became of the limits: "fail", "no verdict", or "pass" where none was asked."""
-    verdicts = {one.verdict for one in requirements}
+    verdicts = {requirement.verdict for requirement in requirements}
     return "fail" if "fail" in verdicts else "no verdict" if verdicts else "pass"

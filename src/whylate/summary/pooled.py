@@ -52,13 +52,13 @@ def pool(summaries: Sequence[Summary]) -> Pooled:
     runs, [x(k), x(n+1-k)] for the largest k that keeps 95 %; below six runs there is none. It
     speaks of runs like these: other phases and seeds of the same virtual board.
     """
-    trusted = [one for one in summaries if one.trust.verdict == "ok"]
+    trusted = [summary for summary in summaries if summary.trust.verdict == "ok"]
     figures = []
     for name in NAMES:
         known = [
             (int(estimate.value), estimate.at_least)
-            for one in trusted
-            if (estimate := one.together.latency_ns.get(name)) is not None
+            for summary in trusted
+            if (estimate := summary.together.latency_ns.get(name)) is not None
             and estimate.value is not None
         ]
         if known:

@@ -90,26 +90,26 @@ def stage_figures(series: Sequence[CpuSamples]) -> dict[int | None, dict[str, St
     One stage after the other, for each takes as much memory as the latencies. Empty where no
     stage was recorded.
     """
-    found: dict[int | None, dict[str, StageFigures]] = {}
+    by_cpu: dict[int | None, dict[str, StageFigures]] = {}
     for name in STAGES if any(cpu.stages is not None for cpu in series) else ():
         parts = {cpu.cpu: _part(cpu, name) for cpu in series}
         for cpu, part in parts.items():
-            found.setdefault(cpu, {})[name] = _figures([part])
-        found.setdefault(None, {})[name] = _figures(list(parts.values()))
-    return found
+            by_cpu.setdefault(cpu, {})[name] = _figures([part])
+        by_cpu.setdefault(None, {})[name] = _figures(list(parts.values()))
+    return by_cpu
 
 
 def _part(samples: CpuSamples, name: str) -> _Part:
     """Return a stage of one CPU's activations; those without any stages were not seen."""
     stages = samples.stages
     unseen = np.full(samples.latency_ns.size if stages is None else 0, NOT_SEEN, np.int32)
-    found = unseen if stages is None else stage_ns(stages, name)
+    times_ns = unseen if stages is None else stage_ns(stages, name)
     least, most = (
-        _StageSeries(samples, found, _at_the_least),
-        _StageSeries(samples, found, _at_the_most),
+        _StageSeries(samples, times_ns, _at_the_least),
+        _StageSeries(samples, times_ns, _at_the_most),
     )
-    seen = int(np.count_nonzero(found != NOT_SEEN))
-    ordered = order(least) if seen == found.size else order(least, most)
+    seen = int(np.count_nonzero(times_ns != NOT_SEEN))
+    ordered = order(least) if seen == times_ns.size else order(least, most)
     return _Part(least, most, ordered, seen)
 
 

@@ -99,12 +99,16 @@ def summarize(
 
 def _events(manifest: Manifest) -> list[EventFigures]:
     seen = sum(account.seen for account in manifest.cpus)
-    names = list(dict.fromkeys(name for one in manifest.events for name in one.counts))
-    found = []
+    names = list(dict.fromkeys(name for counter in manifest.events for name in counter.counts))
+    figures = []
     for name in names if seen else []:
-        per_cpu = {one.cpu: one.counts[name] for one in manifest.events if name in one.counts}
-        found.append(EventFigures(name, sum(per_cpu.values()) / seen, per_cpu))
-    return found
+        per_cpu = {
+            counter.cpu: counter.counts[name]
+            for counter in manifest.events
+            if name in counter.counts
+        }
+        figures.append(EventFigures(name, sum(per_cpu.values()) / seen, per_cpu))
+    return figures
 
 
 def _elapsed_ns(manifest: Manifest) -> int:

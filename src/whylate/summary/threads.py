@@ -26,7 +26,7 @@ def slowest_threads(manifest: Manifest, series: Sequence[CpuSamples]) -> list[Th
     """Return the figures of the threads with the longest latencies, the longest first."""
     pids, worst_ns = _worst(series)
     slowest = np.lexsort((pids, -worst_ns))[:MOST_THREADS]
-    names = {one.pid: one.name for one in manifest.threads}
+    names = {thread.pid: thread.name for thread in manifest.threads}
     return [_figures(pid, names.get(pid), series) for pid in pids[slowest].tolist()]
 
 
@@ -35,7 +35,7 @@ def _worst(series: Sequence[CpuSamples]) -> tuple[NDArray[np.int32], NDArray[np.
     woken = [(cpu.woken.pid, cpu.latency_ns) for cpu in series if cpu.woken is not None]
     if not woken:
         return np.empty(0, np.int32), np.empty(0, np.int64)
-    pid = np.concatenate([one for one, _ in woken])
+    pid = np.concatenate([pids_of_cpu for pids_of_cpu, _ in woken])
     pids, thread = np.unique(pid, return_inverse=True)
     worst_ns = np.full(pids.size, np.iinfo(np.int64).min)
     np.maximum.at(worst_ns, thread, np.concatenate([latency_ns for _, latency_ns in woken]))

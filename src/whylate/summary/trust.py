@@ -51,13 +51,15 @@ def _measuring(manifest: Manifest) -> list[str]:
     reasons: list[str] = []
     accounts = manifest.cpus
     planned = manifest.plan.workload.priority
-    ordinary = [account for account in accounts if account.policy != "fifo"]
-    if ordinary:
+    not_fifo = [account for account in accounts if account.policy != "fifo"]
+    if not_fifo:
         reasons.append(
-            f"{_on(ordinary)} the probe ran with policy {_word(ordinary[0].policy)} instead of "
+            f"{_on(not_fifo)} the probe ran with policy {_word(not_fifo[0].policy)} instead of "
             "fifo: run it as root or grant CAP_SYS_NICE."
         )
-    lower = [one for one in accounts if one.policy == "fifo" and one.priority < planned]
+    lower = [
+        account for account in accounts if account.policy == "fifo" and account.priority < planned
+    ]
     if lower:
         reasons.append(
             f"{_on(lower)} the probe ran at priority {lower[0].priority} instead of {planned}: "

@@ -73,22 +73,28 @@ def overall(requirements: Sequence[Requirement], trust: Trust) -> Verdict:
     return "inconclusive" if "inconclusive" in verdicts else "pass"
 
 
-def _quantile(demand: LatencyLimit, found: Estimate) -> tuple[Verdict, str]:
+def _quantile(demand: LatencyLimit, estimate: Estimate) -> tuple[Verdict, str]:
     name, limit_ns = demand.statistic, demand.limit_ns
-    if found.value is None or found.low is None:
-        reason = found.reason or "it was refused"
+    if estimate.value is None or estimate.low is None:
+        reason = estimate.reason or "it was refused"
         return "inconclusive", f"{name} is not known: {reason}."
-    sign = "at least " if found.at_least else ""
-    value = f"{name} is {sign}{format_short_ns(found.value)}"
-    if found.high is not None and _within(found.high, limit_ns, demand.inclusive):
-        return "pass", f"{value}, and with 95 % confidence at most {format_short_ns(found.high)}."
-    if not _within(found.low, limit_ns, demand.inclusive):
-        return "fail", f"{value}, and with 95 % confidence at least {format_short_ns(found.low)}."
-    if found.high is None:
-        return "inconclusive", f"{value} with no upper limit: {found.reason or 'overruns'}."
+    sign = "at least " if estimate.at_least else ""
+    value = f"{name} is {sign}{format_short_ns(estimate.value)}"
+    if estimate.high is not None and _within(estimate.high, limit_ns, demand.inclusive):
+        return (
+            "pass",
+            f"{value}, and with 95 % confidence at most {format_short_ns(estimate.high)}.",
+        )
+    if not _within(estimate.low, limit_ns, demand.inclusive):
+        return (
+            "fail",
+            f"{value}, and with 95 % confidence at least {format_short_ns(estimate.low)}.",
+        )
+    if estimate.high is None:
+        return "inconclusive", f"{value} with no upper limit: {estimate.reason or 'overruns'}."
     return "inconclusive", (
-        f"{value}, and with 95 % confidence between {format_short_ns(found.low)} and "
-        f"{format_short_ns(found.high)}: measure longer."
+        f"{value}, and with 95 % confidence between {format_short_ns(estimate.low)} and "
+        f"{format_short_ns(estimate.high)}: measure longer."
     )
 
 

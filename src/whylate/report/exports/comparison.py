@@ -28,20 +28,20 @@ from whylate.text import plain
 _ACTING = "\\`*_{}[]<>()#+!|~$&"
 
 
-def markdown(found: Sequence[Comparison]) -> str:
+def markdown(comparisons: Sequence[Comparison]) -> str:
     """Return comparisons as Markdown; names are escaped, so that nothing in them acts."""
     parts = []
-    for one in found:
+    for comparison in comparisons:
         lines = [
-            f"**{headline(one)}**: {_escaped(one.why)}.",
+            f"**{headline(comparison)}**: {_escaped(comparison.why)}.",
             "",
-            f"A: {_escaped(arm_text(one.first))}  ",
-            f"B: {_escaped(arm_text(one.second))}",
+            f"A: {_escaped(arm_text(comparison.first))}  ",
+            f"B: {_escaped(arm_text(comparison.second))}",
             "",
             "| | A | B | change [95 %] | p |",
             "|---|---:|---:|---:|---:|",
         ]
-        for row in one.statistics:
+        for row in comparison.statistics:
             if row.ratio is None:
                 lines.append(f"| {_escaped(row.name)} | | | {_escaped(row.refused or '–')} | |")
                 continue
@@ -54,55 +54,57 @@ def markdown(found: Sequence[Comparison]) -> str:
                 "" if row.p is None else p_text(row.p),
             ]
             lines.append(f"| {' | '.join(cells)} |")
-        if not one.statistics:
+        if not comparison.statistics:
             # A table without a row is none.
             del lines[-2:]
-        lines += ["", *(f"- {_escaped(text)}" for text in beside_of(one))]
+        lines += ["", *(f"- {_escaped(text)}" for text in beside_of(comparison))]
         parts.append("\n".join(lines).rstrip())
-    if len(found) > 1:
-        parts.append(many_text(len(found)))
+    if len(comparisons) > 1:
+        parts.append(many_text(len(comparisons)))
     return "\n\n".join(parts) + "\n"
 
 
-def beside_of(one: Comparison) -> list[str]:
+def beside_of(comparison: Comparison) -> list[str]:
     """Return what else is to be said of a comparison, a line each."""
     pairs = [
-        f"{pair}: {amount_text(ours, one.unit)} → {amount_text(theirs, one.unit)}"
-        for pair, ours, theirs in one.pairs[:PAIRS_SHOWN]
+        f"{pair}: {amount_text(ours, comparison.unit)} → {amount_text(theirs, comparison.unit)}"
+        for pair, ours, theirs in comparison.pairs[:PAIRS_SHOWN]
     ]
-    more = len(one.pairs) - len(pairs)
+    more = len(comparison.pairs) - len(pairs)
     return [
         *pairs,
         *([f"and {more} more pairs"] if more else []),
-        *student_lines(one),
-        *one.cautions,
-        *([more_runs_text(one.more_runs)] if one.more_runs is not None else []),
+        *student_lines(comparison),
+        *comparison.cautions,
+        *([more_runs_text(comparison.more_runs)] if comparison.more_runs is not None else []),
     ]
 
 
-def junit(found: Sequence[Comparison], failing: Collection[str]) -> bytes:
+def junit(comparisons: Sequence[Comparison], failing: Collection[str]) -> bytes:
     """Return comparisons as JUnit's XML, one test case each.
 
     failing: verdicts that are failures. What has no verdict is an error, and what is inconclusive
     is skipped, unless it fails: neither has passed.
     """
-    suite = Xml.Element("testsuite", name="whylate compare", tests=str(len(found)))
+    suite = Xml.Element("testsuite", name="whylate compare", tests=str(len(comparisons)))
     counts = {"failure": 0, "error": 0, "skipped": 0}
-    for one in found:
-        name = f"{plain(one.second.name, 200)} against {plain(one.first.name, 200)}"
+    for comparison in comparisons:
+        name = f"{plain(comparison.second.name, 200)} against {plain(comparison.first.name, 200)}"
         case = Xml.SubElement(suite, "testcase", classname="whylate.compare", name=name)
-        kind = _kind(one, failing)
+        kind = _kind(comparison, failing)
         if kind is not None:
             counts[kind] += 1
-            Xml.SubElement(case, kind, message=f"{one.verdict}: {plain(one.why, 600)}")
+            Xml.SubElement(
+                case, kind, message=f"{comparison.verdict}: {plain(comparison.why, 600)}"
+            )
         out = Xml.SubElement(case, "system-out")
         out.text = "\n".join(
             f"{plain(row.name, 60)}: "
             + (plain(row.refused or "", 300) if row.ratio is None else
                f"{row.ratio:.6g}{interval_text(row)}")
-            for row in one.statistics
+            for row in comparison.statistics
         )  # fmt: skip
-        out.text += "".join(f"\n{plain(text, 600)}" for text in beside_of(one))
+        out.text += "".join(f"\n{plain(text, 600)}" for text in beside_of(comparison))
     suite.set("failures", str(counts["failure"]))
     suite.set("errors", str(counts["error"]))
     suite.set("skipped", str(counts["skipped"]))
@@ -110,10 +112,10 @@ def junit(found: Sequence[Comparison], failing: Collection[str]) -> bytes:
     return document
 
 
-def _kind(one: Comparison, failing: Collection[str]) -> str | None:
-    if one.verdict in failing:
+def _kind(comparison: Comparison, failing: Collection[str]) -> str | None:
+    if comparison.verdict in failing:
         return "failure"
-    return {"no verdict": "error", "inconclusive": "skipped"}.get(one.verdict)
+    return {"no verdict": "error", "inconclusive": "skipped"}.get(comparison.verdict)
 
 
 def _escaped(text: str) -> str:

@@ -42,40 +42,40 @@ class Written:
     left_out: int
 
 
-def write_perfetto(path: Path, stories: Callable[[], Iterable[TracedActivation]]) -> Written:
-    """Write windows to a file; raises OSError where that fails, and what stories() raises.
+def write_perfetto(path: Path, activations: Callable[[], Iterable[TracedActivation]]) -> Written:
+    """Write windows to a file; raises OSError where that fails, and what activations() raises.
 
-    stories: called two or three times, so that only what is known of one window is in memory.
+    activations: called two or three times, so that only what is known of one window is in memory.
     The file appears whole or not at all, and not where there is no window.
     """
-    chosen, left_out, others = _chosen(stories())
+    chosen, left_out, other_cpus = _chosen(activations())
     if chosen:
         with whole_file(path, concurrent=True) as file:
             trace = _Trace(file)
-            for index, story in enumerate(stories()):
+            for index, traced in enumerate(activations()):
                 if index in chosen:
-                    trace.add(story)
-            # What a CPU's own windows say of it comes before what others do.
-            for index, story in enumerate(stories() if others else ()):
+                    trace.add(traced)
+            # A CPU's own windows come first: they cover its tracks.
+            for index, traced in enumerate(activations() if other_cpus else ()):
                 if index in chosen:
-                    trace.add_others(story)
+                    trace.add_others(traced)
     return Written(len(chosen), left_out)
 
 
-def _chosen(stories: Iterable[TracedActivation]) -> tuple[set[int], int, bool]:
+def _chosen(activations: Iterable[TracedActivation]) -> tuple[set[int], int, bool]:
     """Return which windows fit, the worst first, how many do not, and if any has other CPUs."""
     sizes = []
-    others = False
-    for index, story in enumerate(stories):
-        sizes.append((-story.breakdown.latency_ns, index, len(story.window.events)))
-        others = others or len(cpus_of(story.window)) > 1
+    other_cpus = False
+    for index, traced in enumerate(activations):
+        sizes.append((-traced.breakdown.latency_ns, index, len(traced.window.events)))
+        other_cpus = other_cpus or len(cpus_of(traced.window)) > 1
     chosen: set[int] = set()
     room = MOST_EVENTS
     for _, index, size in sorted(sizes):
         if size <= room:
             room -= size
             chosen.add(index)
-    return chosen, len(sizes) - len(chosen), others
+    return chosen, len(sizes) - len(chosen), other_cpus
 
 
 @dataclass
@@ -95,8 +95,8 @@ class _Covered:
         if at < end_ns:
             yield at, end_ns
 
-    def take(self, start_ns: int, end_ns: int) -> None:
-        """Take a stretch that is free."""
+    def add(self, start_ns: int, end_ns: int) -> None:
+        """Cover a free stretch."""
         insort(self.starts, start_ns)
         insort(self.ends, end_ns)
 
@@ -114,16 +114,16 @@ class _Trace:
         self._covered: dict[int, _Covered] = {}
         self._flow = 0
 
-    def add(self, story: TracedActivation) -> None:
+    def add(self, traced: TracedActivation) -> None:
         """Write an activation, its moments, and what ran on its CPU."""
-        self._ran(story.window, story.window.cpu)
-        self._activation(story)
-        self._moments(story)
+        self._ran(traced.window, traced.window.cpu)
+        self._activation(traced)
+        self._moments(traced)
 
-    def add_others(self, story: TracedActivation) -> None:
+    def add_others(self, traced: TracedActivation) -> None:
         """Write what ran on the other CPUs of an activation's window."""
-        for cpu in cpus_of(story.window)[1:]:
-            self._ran(story.window, cpu)
+        for cpu in cpus_of(traced.window)[1:]:
+            self._ran(traced.window, cpu)
 
     def _ran(self, window: Window, cpu: int) -> None:
         covered = self._covered.setdefault(self._track(cpu, ""), _Covered())
@@ -133,10 +133,10 @@ class _Trace:
                     continue
                 track = self._track(cpu, span.track)
                 self._slice(track, span.start_ns, span.end_ns, plain(span.name, 80), span.what)
-            covered.take(start_ns, end_ns)
+            covered.add(start_ns, end_ns)
 
-    def _activation(self, story: TracedActivation) -> None:
-        one, window = story.breakdown, story.window
+    def _activation(self, traced: TracedActivation) -> None:
+        breakdown, window = traced.breakdown, traced.window
         if window.run_ns <= window.due_ns:
             return
         for number in range(_PARALLEL_TRACKS):
@@ -147,25 +147,29 @@ class _Trace:
                 break
         else:
             return
-        covered.take(window.due_ns, window.run_ns)
-        kind = "late" if window.reason == "tail" else "ordinary"
-        name = f"{kind}, {format_ns(one.latency_ns)}"
+        covered.add(window.due_ns, window.run_ns)
+        kind = "late" if window.reason == "tail" else "control"
+        name = f"{kind}, {format_ns(breakdown.latency_ns)}"
         begin = self._event(track, window.due_ns, "TYPE_SLICE_BEGIN", name, "activation")
-        for key, value in (("activation", one.activation), ("latency_ns", one.latency_ns),
-                           ("cpu", one.cpu), ("pid", window.pid)):  # fmt: skip
+        for key, value in (
+            ("activation", breakdown.activation),
+            ("latency_ns", breakdown.latency_ns),
+            ("cpu", breakdown.cpu),
+            ("pid", window.pid),
+        ):
             note = begin.track_event.debug_annotations.add()
             note.name, note.int_value = key, value
         self._write(begin)
-        for piece in one.pieces or ():
+        for piece in breakdown.pieces or ():
             self._slice(track, piece.start_ns, piece.end_ns,
                         cause_name(piece.cause, piece.detail), "piece")  # fmt: skip
-        if one.pieces is None:
+        if breakdown.pieces is None:
             self._slice(track, window.due_ns, window.run_ns, Cause.NOT_OBSERVED.value, "piece")
         self._write(self._event(track, window.run_ns, "TYPE_SLICE_END"))
 
-    def _moments(self, story: TracedActivation) -> None:
+    def _moments(self, traced: TracedActivation) -> None:
         """Write the instants of an activation, and the arrow from its waking to its switch."""
-        window = story.window
+        window = traced.window
         self._flow += 1
         moments = [
             (window.due_ns, "due"),
@@ -175,7 +179,7 @@ class _Trace:
             (window.run_ns, "run"),
         ]
         track = self._track(window.cpu, "moments")
-        waker = _waker(story)
+        waker = _waker(traced)
         for at_ns, name in moments:
             if at_ns is None:
                 continue
@@ -235,9 +239,9 @@ class _Trace:
         self._builder.write_packet(packet)
 
 
-def _waker(story: TracedActivation) -> Event | None:
+def _waker(traced: TracedActivation) -> Event | None:
     """Return the waking of the activation, where another CPU did it."""
-    window = story.window
+    window = traced.window
     return next(
         (
             event

@@ -1,8 +1,8 @@
 """A summary for test farms and trackers: KCIDB, LAVA, Bencher.
 
 What cannot be trusted has not passed anywhere: it is an error in KCIDB, unknown in LAVA, and not
-in Bencher's file at all, which has values only. A lower bound is no measurement: KCIDB is told that
-it is one, LAVA has the name without a value, and Bencher nothing.
+in Bencher's file at all, which has values only. A lower bound is not a measurement: KCIDB
+marks it, LAVA has the name without a value, and Bencher omits it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONGEST = 80
 #: Names within whylate's own namespace: a summary that is sent again is the same test.
 _NAMESPACE = uuid.UUID("6b0d7f0c-58f5-5c0e-9a55-2f6f3c0d9a11")
 _KCIDB_STATUS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "DONE", "no verdict": "ERROR"}
-#: Names that can be told apart once their dots, commas and spaces are "_".
+#: Names that stay distinct once their dots, commas and spaces are "_".
 _EASY = re.compile(r"[A-Za-z0-9-]+(?:(?:(?<=[0-9])\.(?=[0-9])|,? )[A-Za-z0-9-]+)*")
 _LAVA_RESULT = {"pass": "pass", "fail": "fail", "inconclusive": "unknown", "no verdict": "unknown"}
 
@@ -58,7 +58,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Exported:
-    """What goes to other systems of a recording. key: what makes it this one and no other."""
+    """What other systems get of a recording. key: identifies the recording."""
 
     board: str
     workload: str
@@ -73,10 +73,12 @@ class Exported:
 def of_latencies(summary: Summary) -> Exported:
     """Return what there is of a recording of latencies."""
     metrics = [
-        Metric(name, one.value, one.low, one.high, "ns", (one.value / 1e9, "s"), "latency",
-               one.at_least)
-        for name, one in summary.together.latency_ns.items()
-        if one.value is not None
+        Metric(
+            name, estimate.value, estimate.low, estimate.high, "ns",
+            (estimate.value / 1e9, "s"), "latency", estimate.at_least,
+        )
+        for name, estimate in summary.together.latency_ns.items()
+        if estimate.value is not None
     ]  # fmt: skip
     return Exported(
         summary.board,
@@ -106,7 +108,7 @@ def of_benchmark(summary: BenchmarkSummary) -> Exported:
         if main is None:
             continue
         size, unit, measure = _UNITS.get(main.unit, (1, main.unit, "value"))
-        # What is no copy is not called one anywhere.
+        # The name of a copy that reads the zero page says so.
         name = f"{point.name}: {point.note}" if point.note else point.name
         whole = (main.value * size, unit)
         metrics.append(Metric(name, main.value, main.low, main.high, main.unit, whole, measure))
@@ -121,73 +123,83 @@ def of_benchmark(summary: BenchmarkSummary) -> Exported:
     )
 
 
-def kcidb(found: Exported, kernel: Kernel) -> dict[str, Any]:
+def kcidb(exported: Exported, kernel: Kernel) -> dict[str, Any]:
     """Return KCIDB I/O data of version 5.3 (kcidb-io): one test for each statistic and limit."""
 
-    def test(name: str, status: str, **others: Any) -> dict[str, Any]:
-        path = f"whylate.{_word(found.workload)}.{_word(name)}"
+    def test(name: str, status: str, **fields: Any) -> dict[str, Any]:
+        path = f"whylate.{_word(exported.workload)}.{_word(name)}"
         # The key may have a path in it, which need not be UTF-8.
-        names = plain(f"{kernel.build_id} {found.key} {path}", 5000)
+        names = plain(f"{kernel.build_id} {exported.key} {path}", 5000)
         return {
             "id": f"{kernel.origin}:{uuid.uuid5(_NAMESPACE, names)}",
             "origin": kernel.origin,
             "build_id": kernel.build_id,
             "path": path,
             "status": status,
-            "start_time": found.created,
-            **({} if found.duration_s is None else {"duration": found.duration_s}),
-            "environment": {"comment": plain(found.board, 200)},
-            **others,
+            "start_time": exported.created,
+            **({} if exported.duration_s is None else {"duration": exported.duration_s}),
+            "environment": {"comment": plain(exported.board, 200)},
+            **fields,
         }
 
     tests = []
-    for one in found.metrics:
-        suffix = f"_{one.unit}" if one.unit == "ns" else ""
-        misc = {"at_least": one.at_least, f"low{suffix}": one.low, f"high{suffix}": one.high}
-        value, unit = one.whole
+    for metric in exported.metrics:
+        suffix = f"_{metric.unit}" if metric.unit == "ns" else ""
+        misc = {
+            "at_least": metric.at_least,
+            f"low{suffix}": metric.low,
+            f"high{suffix}": metric.high,
+        }
+        value, unit = metric.whole
         number = {"value": value, "unit": plain(unit, 20) or "1", "prefix": "metric"}
         kept = {key: value for key, value in misc.items() if value is not None}
-        tests.append(test(one.name, "DONE" if found.trusted else "ERROR", number=number, misc=kept))
+        tests.append(
+            test(metric.name, "DONE" if exported.trusted else "ERROR", number=number, misc=kept)
+        )
     tests += [
-        test(f"require.{one.text}", _KCIDB_STATUS[one.verdict], comment=plain(one.why, 500))
-        for one in found.requirements
+        test(
+            f"require.{requirement.text}",
+            _KCIDB_STATUS[requirement.verdict],
+            comment=plain(requirement.why, 500),
+        )
+        for requirement in exported.requirements
     ]
     return {"version": {"major": 5, "minor": 3}, "tests": tests}
 
 
-def bencher(found: Exported) -> dict[str, Any]:
+def bencher(exported: Exported) -> dict[str, Any]:
     """Return Bencher's metric format: figures with their intervals, latencies in ns.
 
     Empty where the run has no verdict, and without figures that are lower bounds: a value there has
     nothing beside it that could say so.
     """
-    if not found.trusted:
+    if not exported.trusted:
         return {}
-    name = f"{_shortened(found.board, 100)} {_shortened(found.workload, 40)}"
+    name = f"{_shortened(exported.board, 100)} {_shortened(exported.workload, 40)}"
     document = {}
-    for one in found.metrics:
-        if one.at_least:
+    for metric in exported.metrics:
+        if metric.at_least:
             continue
         # Its measure "latency" is in ns.
-        by = 1e9 if one.unit == "s" else 1.0
-        value: dict[str, float] = {"value": by * float(one.value)}
-        if one.low is not None and one.high is not None:
-            value |= {"lower_value": by * float(one.low), "upper_value": by * float(one.high)}
-        document[f"{name} {_shortened(one.name, 100)}"] = {one.measure: value}
+        by = 1e9 if metric.unit == "s" else 1.0
+        value: dict[str, float] = {"value": by * float(metric.value)}
+        if metric.low is not None and metric.high is not None:
+            value |= {"lower_value": by * float(metric.low), "upper_value": by * float(metric.high)}
+        document[f"{name} {_shortened(metric.name, 100)}"] = {metric.measure: value}
     return document
 
 
-def lava(found: Exported) -> Iterator[str]:
+def lava(exported: Exported) -> Iterator[str]:
     """Give a line for each statistic and limit, as LAVA reads them from a test's output.
 
-    A figure that is only a lower bound is unknown and has no measurement: LAVA has no word for it.
+    A lower bound is unknown and has no measurement: LAVA cannot mark it.
     """
-    for one in found.metrics:
-        result = "pass" if found.trusted and not one.at_least else "unknown"
-        measured = f" MEASUREMENT={one.value:.10g} UNITS={_unit(one.unit)}"
-        measured = "" if one.at_least else measured
-        yield _signal(f"{_word(found.workload)}-{_word(one.name)}", result, measured)
-    for requirement in found.requirements:
+    for metric in exported.metrics:
+        result = "pass" if exported.trusted and not metric.at_least else "unknown"
+        measured = f" MEASUREMENT={metric.value:.10g} UNITS={_unit(metric.unit)}"
+        measured = "" if metric.at_least else measured
+        yield _signal(f"{_word(exported.workload)}-{_word(metric.name)}", result, measured)
+    for requirement in exported.requirements:
         name = f"require-{_word(requirement.text)}"
         yield _signal(name, _LAVA_RESULT[requirement.verdict], "")
 
@@ -202,7 +214,7 @@ def _unit(text: str) -> str:
 
 
 def _word(text: str) -> str:
-    """Return a name as a part of a path: letters, digits, _ and -.
+    """Return a name as a part of a path: characters A-Z, a-z, 0-9, _ and -.
 
     Where other names could come out the same (`p99<50us` and `p99<=50us`; what is cut off), it ends
     in a hash of the whole name. It is the name's alone: the same in every run.

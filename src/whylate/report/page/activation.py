@@ -27,7 +27,7 @@ MOST_OTHERS = 2
 _TOGETHER, _NAMED, _NAMED_ON_A_PHONE = 0.0015, 0.045, 0.2
 #: Blocks of a row: a page stays a page, whatever a window holds.
 MOST_BLOCKS = 250
-#: Names that are told of blocks that are drawn together.
+#: Names that are shown for blocks that are drawn together.
 _MOST_NAMES = 4
 
 #: What a person calls what the rows hold.
@@ -50,7 +50,7 @@ Colour = Callable[[Cause, str], str]
 class Block:
     """A stretch of a row: x and width in parts of 100, y in pixels, the class of its colour.
 
-    name: what stands in it; fits: "" on every page, "roomy" on wide ones alone, or no name.
+    name: stands in it; fits: "" on every page, "roomy" on wide pages only, "none" on none.
     """
 
     x: float
@@ -125,21 +125,21 @@ class _Scale:
         return length_ns / max(self.end_ns - self.start_ns, 1)
 
 
-def drawing(story: TracedActivation, head: str, colour: Colour) -> Drawing:
+def drawing(traced: TracedActivation, head: str, colour: Colour) -> Drawing:
     """Draw a story. head: its heading."""
-    window = story.window
+    window = traced.window
     scale = _Scale(window)
     rows = [Row("pieces")]
-    blocks = _blocks([_of_piece(piece, colour) for piece in _pieces(story)], scale, HEAD)
+    blocks = _blocks([_of_piece(piece, colour) for piece in _pieces(traced)], scale, HEAD)
     waker = _waker(window)
-    others = sorted(cpus_of(window)[1:], key=lambda cpu: (cpu != waker, cpu))[:MOST_OTHERS]
-    for cpu in (window.cpu, *others):
+    other_cpus = sorted(cpus_of(window)[1:], key=lambda cpu: (cpu != waker, cpu))[:MOST_OTHERS]
+    for cpu in (window.cpu, *other_cpus):
         start = max(scale.start_ns, began_ns(window, cpu))
-        found = cut_spans(window, cpu, start, max(window.run_ns, start))
+        cpu_spans = cut_spans(window, cpu, start, max(window.run_ns, start))
         woke = ", which woke it" if cpu == waker and cpu != window.cpu else ""
         rows.append(Row(f"CPU {cpu}{woke}", heading=True))
         for track in Track:
-            own = [_of_span(span) for span in found if span.track is track]
+            own = [_of_span(span) for span in cpu_spans if span.track is track]
             if own:
                 blocks += _blocks(own, scale, HEAD + ROW * len(rows))
                 rows.append(Row(track.value))
@@ -165,9 +165,11 @@ class _Stretch:
     name: str
 
 
-def _pieces(story: TracedActivation) -> Sequence[Piece]:
-    one = story.breakdown
-    return one.pieces or (Piece(one.due_ns, one.due_ns + one.latency_ns, Cause.NOT_OBSERVED),)
+def _pieces(traced: TracedActivation) -> Sequence[Piece]:
+    breakdown = traced.breakdown
+    return breakdown.pieces or (
+        Piece(breakdown.due_ns, breakdown.due_ns + breakdown.latency_ns, Cause.NOT_OBSERVED),
+    )
 
 
 def _of_piece(piece: Piece, colour: Colour) -> _Stretch:
@@ -194,37 +196,37 @@ def _grouped(stretches: Iterable[_Stretch], scale: _Scale, shortest: float) -> l
     """Put stretches shorter than a part of the width with their neighbours of that kind."""
     groups: list[list[_Stretch]] = []
     last_is_short = False
-    for one in stretches:
-        short = scale.part(one.end_ns - one.start_ns) < shortest
+    for stretch in stretches:
+        short = scale.part(stretch.end_ns - stretch.start_ns) < shortest
         if short and last_is_short and (
-            scale.part(one.start_ns - groups[-1][-1].end_ns) <= shortest
+            scale.part(stretch.start_ns - groups[-1][-1].end_ns) <= shortest
         ):  # fmt: skip
-            groups[-1].append(one)
+            groups[-1].append(stretch)
         else:
-            groups.append([one])
+            groups.append([stretch])
         last_is_short = short
     return groups
 
 
-def _block(one: _Stretch, title: str, scale: _Scale, y: int) -> Block:
-    part = scale.part(one.end_ns - one.start_ns)
+def _block(stretch: _Stretch, title: str, scale: _Scale, y: int) -> Block:
+    part = scale.part(stretch.end_ns - stretch.start_ns)
     fits = "none" if part < _NAMED else "roomy" if part < _NAMED_ON_A_PHONE else ""
-    x = scale.x(one.start_ns)
+    x = scale.x(stretch.start_ns)
     # What is too short to be seen is drawn as wide as can be.
-    width = max(scale.x(one.end_ns) - x, 100 * _TOGETHER)
-    title = f"{title}: {format_ns(one.end_ns - one.start_ns)}"
-    return Block(x, round(width, 3), y, one.colour, one.name, fits, title)
+    width = max(scale.x(stretch.end_ns) - x, 100 * _TOGETHER)
+    title = f"{title}: {format_ns(stretch.end_ns - stretch.start_ns)}"
+    return Block(x, round(width, 3), y, stretch.colour, stretch.name, fits, title)
 
 
 def _together(short: Sequence[_Stretch], scale: _Scale, y: int) -> Block:
     """Place stretches as one block, which says how many they are."""
     if len(short) == 1:
         return _block(short[0], short[0].name, scale, y)
-    names = list(dict.fromkeys(one.name for one in short))
-    told = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
-    longest = max(short, key=lambda one: one.end_ns - one.start_ns)
+    names = list(dict.fromkeys(stretch.name for stretch in short))
+    listed = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
+    longest = max(short, key=lambda stretch: stretch.end_ns - stretch.start_ns)
     whole = _Stretch(short[0].start_ns, short[-1].end_ns, longest.colour, longest.name)
-    return _block(whole, f"{len(short)} short ones ({told})", scale, y)
+    return _block(whole, f"{len(short)} short ones ({listed})", scale, y)
 
 
 def _moments(window: Window) -> list[tuple[str, int]]:

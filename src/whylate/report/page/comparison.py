@@ -57,18 +57,18 @@ def render(title: str, subject: Sequence[str], when: str, groups: Sequence[Group
     """Return the page; whatever is shown is escaped, and it asks for nothing from anywhere."""
     from markupsafe import Markup
 
-    compared = sum(len(one.comparisons) for one in groups)
-    said = [many_text(compared)] if compared > 1 else []
+    compared = sum(len(group.comparisons) for group in groups)
+    notes = [many_text(compared)] if compared > 1 else []
     style = asset("report.css") + "\n" + asset("comparison.css")
     text: str = template("comparison.html.j2").render(
         policy=content_policy([], style),
         style=Markup(style),  # noqa: S704 (files of this package, no data)
         title=plain(title, 120),
-        subject=[plain(one, 200) for one in (*subject, *said)],
+        subject=[plain(one, 200) for one in (*subject, *notes)],
         when=page.when(when),
         box={"width": chart.WIDTH, "height": chart.HEIGHT, "left": chart.LEFT,
              "right": chart.RIGHT, "top": chart.TOP, "bottom": chart.BOTTOM},
-        groups=[_group(one) for one in groups],
+        groups=[_group(group) for group in groups],
         whylate=f"whylate {__version__}",
     )  # fmt: skip
     return text
@@ -82,16 +82,15 @@ def write(path: Path, text: str) -> None:
 def _group(group: Group) -> dict[str, Any]:
     charts = overlaid(group.arms)
     sweeps = sweep_charts(sides_of(group.arms))
-    dots = [one for name, unit in _run_by_run(group.arms)
-            if (one := run_by_run(group.arms, name, unit)) is not None]  # fmt: skip
+    dots = [run_by_run(group.arms, name, unit) for name, unit in _run_by_run(group.arms)]
     return {
         "title": plain(group.title, 160),
         "arms": [
             {"colour": colour(number), "text": plain(arm.name, 80)}
             for number, arm in enumerate(group.arms)
         ],
-        "comparisons": [_comparison(one) for one in group.comparisons],
-        "charts": [*charts, *dots],
+        "comparisons": [_comparison(comparison) for comparison in group.comparisons],
+        "charts": [*charts, *filter(None, dots)],
         "sweeps": sweeps,
         "effects": None if group.effects is None else _effects(group.effects),
     }
@@ -99,34 +98,35 @@ def _group(group: Group) -> dict[str, Any]:
 
 def _run_by_run(arms: Sequence[Arm]) -> list[tuple[str, str]]:
     """Return the statistics of which every run is shown, with their units."""
-    found = arms[0].runs[0].statistics if arms and arms[0].runs else ()
-    names = {one.name: one.unit or "ns" for one in found}
-    shown = [one for one in _RUN_BY_RUN if one in names] or list(names)[: len(_RUN_BY_RUN)]
+    statistics = arms[0].runs[0].statistics if arms and arms[0].runs else ()
+    names = {statistic.name: statistic.unit or "ns" for statistic in statistics}
+    shown = [name for name in _RUN_BY_RUN if name in names] or list(names)[: len(_RUN_BY_RUN)]
     return [(name, names[name]) for name in shown]
 
 
 def _effects(effects: Effects) -> dict[str, Any]:
     return {
         "lines": [
-            {"name": plain(one.name, 30), "knobs": plain(one.knobs, 300), "p": one.p,
-             "differs": one.clear}
-            for one in effects.lines
+            {"name": plain(line.name, 30), "knobs": plain(line.knobs, 300), "p": line.p,
+             "differs": line.clear}
+            for line in effects.lines
         ],
         "plots": effects.plots,
         "why_not": plain(effects.why_not or "", 400),
     }  # fmt: skip
 
 
-def _comparison(found: Comparison) -> dict[str, Any]:
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    sides = f"A: {arm_text(comparison.first)}; B: {arm_text(comparison.second)}"
     return {
-        "headline": headline(found),
-        "style": found.verdict.replace(" ", "-"),
-        "why": f"{plain(found.why, 600)}. A: {arm_text(found.first)}; B: {arm_text(found.second)}.",
-        "cautions": [plain(text, 500) for text in found.cautions],
-        "forest": of_comparison(found),
+        "headline": headline(comparison),
+        "style": comparison.verdict.replace(" ", "-"),
+        "why": f"{plain(comparison.why, 600)}. {sides}.",
+        "cautions": [plain(text, 500) for text in comparison.cautions],
+        "forest": of_comparison(comparison),
         "refused": [
             plain(row.refused, 300)
-            for row in found.statistics
+            for row in comparison.statistics
             if row.ratio is None and row.refused is not None
         ],
     }

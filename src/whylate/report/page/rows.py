@@ -91,7 +91,7 @@ def row_of(figures: Figures, *, overruns: bool = True) -> Row:
     return Row(
         label="all" if figures.cpu is None else f"CPU {figures.cpu}",
         together=figures.cpu is None,
-        counts=tuple(one for one in counts if overruns or one[0] != "overrun"),
+        counts=tuple(count for count in counts if overruns or count[0] != "overrun"),
         lowest="–" if figures.min_ns is None else format_ns(figures.min_ns),
         cells=tuple(_cell(name, figures.latency_ns.get(name)) for name in QUANTILES),
     )
@@ -122,9 +122,9 @@ def figures_table(summary: Summary) -> FiguresTable:
     """Choose what stands in the tables: CPUs, or the threads of a program and then CPUs."""
     rows = [row_of(f, overruns=summary.app is None) for f in summary.per_cpu]
     if summary.app is not None:
-        threads = [thread_row(one) for one in summary.per_thread]
-        said = threads_shown(summary, len(threads))
-        return FiguresTable("thread", f"All threads together, and {said}" if said else "",
+        threads = [thread_row(thread) for thread in summary.per_thread]
+        shown = threads_shown(summary, len(threads))
+        return FiguresTable("thread", f"All threads together, and {shown}" if shown else "",
                             [] if summary.threads == 1 else threads, rows)  # fmt: skip
     if len(rows) <= _OPEN_ROWS:
         return FiguresTable("CPU", "", [] if len(rows) == 1 else rows, [])
@@ -137,8 +137,8 @@ def stage_rows(figures: Sequence[Figures]) -> list[Row]:
     """Write a line for each stage of each of these figures; none where no stage was recorded."""
     return [
         Row(
-            label=f"{name} latency" if one.cpu is None else f"{name}, CPU {one.cpu}",
-            together=one.cpu is None,
+            label=f"{name} latency" if row.cpu is None else f"{name}, CPU {row.cpu}",
+            together=row.cpu is None,
             counts=(
                 ("seen", format_count(stage.seen)),
                 ("not seen", format_count(stage.not_seen)),
@@ -146,8 +146,8 @@ def stage_rows(figures: Sequence[Figures]) -> list[Row]:
             lowest="",
             cells=tuple(_cell(quantile, stage.latency_ns.get(quantile)) for quantile in QUANTILES),
         )
-        for one in figures
-        for name, stage in one.stages.items()
+        for row in figures
+        for name, stage in row.stages.items()
     ]
 
 
@@ -220,13 +220,13 @@ def load_rows(loads: Iterable[LoadReport]) -> list[dict[str, str]]:
 
 
 def crash_rows(crashes: Sequence[CrashReport]) -> list[dict[str, str]]:
-    """Write what the console told of crashes: kind, first line, where in its log, the calls."""
+    """Write what the console shows of crashes: kind, first line, where in its log, the calls."""
     return [
         {
             "kind": plain(crash.kind, 60),
             "headline": plain(crash.headline, 300),
             "line": format_count(crash.line),
-            "backtrace": "\n".join(plain(one, 200) for one in crash.backtrace[:_MOST_FRAMES]),
+            "backtrace": "\n".join(plain(frame, 200) for frame in crash.backtrace[:_MOST_FRAMES]),
         }
         for crash in crashes[:_MOST_CRASHES]
     ]
@@ -252,14 +252,14 @@ def facts_of(facts: list[Fact]) -> Facts:
     )
 
 
-def _fact_value(found: FactValue) -> str:
-    if found is None:
+def _fact_value(value: FactValue) -> str:
+    if value is None:
         return "–"
-    if isinstance(found, bool):
-        return "yes" if found else "no"
-    if isinstance(found, list):
-        return plain_lines("\n".join(plain(item, 400) for item in found[:500]))
-    return plain_lines(found) if isinstance(found, str) else str(found)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return plain_lines("\n".join(plain(item, 400) for item in value[:500]))
+    return plain_lines(value) if isinstance(value, str) else str(value)
 
 
 def change_rows(changes: list[Change]) -> tuple[list[tuple[str, str, str, str]], int]:
@@ -307,10 +307,10 @@ def probe_rows(probe: ProbeReport, manifest: Manifest, elapsed_ns: int) -> list[
 
 
 def event_rows(events: Sequence[EventFigures]) -> list[tuple[str, str]]:
-    """Say what was counted of the measuring threads."""
+    """Return what was counted of the measuring threads."""
     return [
-        (plain(one.name, 60), f"{format_count(round(one.per_activation))} an activation")
-        for one in events
+        (plain(event.name, 60), f"{format_count(round(event.per_activation))} an activation")
+        for event in events
     ]
 
 

@@ -83,7 +83,7 @@ def run_by_run(arms: Sequence[Arm], statistic: str, unit: str = "ns") -> Chart |
     ]  # fmt: skip
     if len(runs) < 2:
         return None
-    runs.sort(key=lambda one: one[0])
+    runs.sort(key=lambda run: run[0])
     values = [math.exp(run.values[statistic].compared) for _, _, run in runs]
     y = upwards(min(values) / 1.02, max(values) * 1.02, log=max(values) > 3 * min(values))
     x = across(0, len(runs) + 1)

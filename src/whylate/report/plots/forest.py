@@ -19,14 +19,14 @@ _ROUND = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 4, 9, 19, 49, 99, 999)
 _LABEL = 90
 #: Room for the ratios in figures, right of the plot.
 _VALUES = 270
-#: Of names, left of it: of a letter about, and beside them; and so many letters are shown.
-_LETTER, _BESIDE = 9.6, 16
-_MOST_LETTERS = 44
+#: Of names, left of it: of a character, and beside them; and the most characters.
+_CHARACTER, _BESIDE = 9.6, 16
+_MOST_CHARACTERS = 44
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """What is plotted. clear: that it surely differs from one."""
+    """What is plotted. clear: its interval excludes 1."""
 
     name: str
     ratio: float
@@ -51,26 +51,26 @@ class Whisker:
 
 @dataclass(frozen=True)
 class Forest:
-    """Ratios below each other; one: where no difference is. left: where names end.
+    """Ratios below each other; unity: the place of ratio 1. left: where names end.
 
-    caption: for who does not see it.
+    caption: the accessible description.
     """
 
     caption: str
     rows: list[Whisker]
     x_ticks: list[Tick]
-    one: float
+    unity: float
     left: float
     height: int
 
 
-def of_comparison(found: Comparison, alpha: float = 0.05) -> Forest | None:
+def of_comparison(comparison: Comparison, alpha: float = 0.05) -> Forest | None:
     """Return the ratios of a comparison; None where there is none."""
     return forest(
         "Ratios with 95 % intervals",
         [
             Ratio(row.name, row.ratio, row.low, row.high, row.p is not None and row.p <= alpha)
-            for row in found.statistics
+            for row in comparison.statistics
             if row.ratio is not None and not row.linear
         ],
     )
@@ -82,8 +82,8 @@ def forest(caption: str, rows: Sequence[Ratio]) -> Forest | None:
         return None
     ends = [value for row in rows for value in (row.ratio, row.low, row.high) if value is not None]
     span = max(1.02, *(max(value, 1 / value) for value in ends)) ** 1.05
-    longest = max(len(plain(row.name, _MOST_LETTERS)) for row in rows)
-    left = max(LEFT, longest * _LETTER + _BESIDE)
+    longest = max(len(plain(row.name, _MOST_CHARACTERS)) for row in rows)
+    left = max(LEFT, longest * _CHARACTER + _BESIDE)
     x = across(1 / span, span, log=True, left=left, right=_VALUES)
     round_ones = [value for part in _ROUND for value in (1 / (1 + part), 1 + part)]
     shown = sorted(value for value in round_ones if 1 / span < value < span)
@@ -100,7 +100,7 @@ def forest(caption: str, rows: Sequence[Ratio]) -> Forest | None:
 def _apart(values: Sequence[float], x: Scale) -> list[float]:
     """Return one, and values far enough apart for their labels, from the outermost inwards."""
     kept = [1.0]
-    for value in sorted(values, key=lambda one: -abs(math.log(one))):
+    for value in sorted(values, key=lambda ratio: -abs(math.log(ratio))):
         if all(abs(x(value) - x(other)) > _LABEL for other in kept):
             kept.append(value)
     return kept
@@ -111,7 +111,7 @@ def _whisker(row: Ratio, number: int, x: Scale) -> Whisker:
     if row.low is not None and row.high is not None:
         text += f" [{percent_text(row.low)}, {percent_text(row.high)}]"
     return Whisker(
-        plain(row.name, _MOST_LETTERS),
+        plain(row.name, _MOST_CHARACTERS),
         plain(row.name, 200),
         text,
         _ABOVE + ROW * number + ROW / 2,

@@ -84,16 +84,16 @@ def _histogram(
 
 def _seen(samples: Sequence[CpuSamples], stage: str) -> list[CpuSamples]:
     """Return the times to a stage as if they were latencies, of those activations that have one."""
-    found = []
-    for one in samples:
-        times = None if one.stages is None else stage_ns(one.stages, stage)
+    seen = []
+    for cpu in samples:
+        times = None if cpu.stages is None else stage_ns(cpu.stages, stage)
         rows = np.zeros(0, np.int64) if times is None else np.flatnonzero(times != NOT_SEEN)
         latency_ns = np.zeros(0, np.int64) if times is None else times[rows].astype(np.int64)
-        found.append(
-            replace(one, activation=one.activation[rows], latency_ns=latency_ns,
+        seen.append(
+            replace(cpu, activation=cpu.activation[rows], latency_ns=latency_ns,
                     overrun=np.zeros(rows.size, np.bool_), stages=None)
         )  # fmt: skip
-    return found
+    return seen
 
 
 def _bins_each(most: int, together: int, cpus: int) -> int:

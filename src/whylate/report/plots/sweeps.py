@@ -23,7 +23,7 @@ from whylate.summary.benchmarks.model import (
 )
 from whylate.text import plain
 
-#: Series of one chart, as many as can be told apart, and charts of one figure.
+#: Series of one chart, as many as have distinct colours, and charts of one figure.
 MOST_SERIES, MOST_CHARTS = 16, 12
 
 
@@ -52,7 +52,7 @@ class _Dot:
 
 @dataclass(frozen=True)
 class _Series:
-    """side: its number. setting: what tells it from others of that side."""
+    """side: its number. setting: what distinguishes it from others of that side."""
 
     side: int
     setting: str
@@ -75,7 +75,7 @@ def sweep_charts(sides: Sequence[Side], curves: Sequence[Curve] = ()) -> list[Sw
 
 
 def _charts(caption: str, series: Sequence[_Series], curves: Sequence[Curve]) -> list[SweepChart]:
-    """Return one chart of all series, or as many as it takes to tell them apart.
+    """Return one chart of all series, or as many as it takes to distinguish them.
 
     Of several sides each of these has one setting, so that sides are laid over each other.
     """
@@ -156,7 +156,7 @@ def _rest(point: PointFigures) -> BenchmarkPoint:
 
 
 def _rest_names(rests: Sequence[BenchmarkPoint]) -> list[str]:
-    """Return what tells settings apart that are all swept at the same places."""
+    """Return what distinguishes settings that are all swept at the same places."""
     different = list(dict.fromkeys(rests))
     if len(different) == 1:
         return [""] * len(rests)

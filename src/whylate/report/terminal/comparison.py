@@ -28,45 +28,50 @@ STYLES = {
 }
 
 
-def print_comparison(found: Comparison, console: Console) -> None:
-    """Print a comparison; names of files and boards are printed as they are, never as markup."""
-    console.print(Text(f"A  {arm_text(found.first)}"))
-    console.print(Text(f"B  {arm_text(found.second)}"))
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Print a comparison; names are plain text, never markup."""
+    console.print(Text(f"A  {arm_text(comparison.first)}"))
+    console.print(Text(f"B  {arm_text(comparison.second)}"))
     console.print()
-    if found.statistics:
-        console.print(_table(found))
-    for pair, ours, theirs in found.pairs[:PAIRS_SHOWN]:
+    if comparison.statistics:
+        console.print(_table(comparison))
+    for pair, ours, theirs in comparison.pairs[:PAIRS_SHOWN]:
         change = percent_text(theirs / ours) if ours > 0 and theirs > 0 else ""
-        numbers = f"{_amount(ours, found.unit)} → {_amount(theirs, found.unit)}"
+        numbers = f"{_amount(ours, comparison.unit)} → {_amount(theirs, comparison.unit)}"
         console.print(Text(f"  {plain(pair, 80)}: {numbers}  {change}"))
-    if len(found.pairs) > PAIRS_SHOWN:
-        console.print(Text(f"  … and {len(found.pairs) - PAIRS_SHOWN} more pairs", style="dim"))
-    for row in found.statistics:
+    if len(comparison.pairs) > PAIRS_SHOWN:
+        console.print(
+            Text(f"  … and {len(comparison.pairs) - PAIRS_SHOWN} more pairs", style="dim")
+        )
+    for row in comparison.statistics:
         if row.refused is not None and row.ratio is None:
             console.print(Text(f"– {plain(row.refused, 300)}", style="dim"))
-    if any(row.ratio is not None and row.low is None for row in found.statistics):
+    if any(row.ratio is not None and row.low is None for row in comparison.statistics):
         console.print(Text("– too few runs for intervals", style="dim"))
-    for text in (*_footnotes(found), *student_lines(found)):
+    for text in (*_footnotes(comparison), *student_lines(comparison)):
         console.print(Text(text, style="dim"))
     console.print()
-    for text in found.cautions:
+    for text in comparison.cautions:
         console.print(Text.assemble(("caution  ", "yellow"), plain(text, 400)))
     console.print(
-        Text.assemble((f"{headline(found)}  ", STYLES[found.verdict]), plain(f"{found.why}.", 600))
+        Text.assemble(
+            (f"{headline(comparison)}  ", STYLES[comparison.verdict]),
+            plain(f"{comparison.why}.", 600),
+        )
     )
-    if found.more_runs is not None:
-        console.print(Text(more_runs_text(found.more_runs)))
+    if comparison.more_runs is not None:
+        console.print(Text(more_runs_text(comparison.more_runs)))
 
 
-def headline(found: Comparison) -> str:
+def headline(comparison: Comparison) -> str:
     """Return the verdict as a few words."""
-    if found.verdict in ("better", "worse"):
-        return f"B is {found.verdict}"
-    return found.verdict
+    if comparison.verdict in ("better", "worse"):
+        return f"B is {comparison.verdict}"
+    return comparison.verdict
 
 
 def many_text(count: int) -> str:
-    """Say what several comparisons beside each other mean: no verdict allows for the others."""
+    """Say that no verdict is adjusted for the other comparisons."""
     return (
         f"{count} comparisons, each at {Question().alpha * 100:.0f} % by itself: of equal sides "
         "about one in twenty is called better or worse."
@@ -74,7 +79,7 @@ def many_text(count: int) -> str:
 
 
 def many(count: int) -> dict[str, object]:
-    """Return the same for JSON; nothing where there is one alone."""
+    """Return the same for JSON; nothing for one comparison."""
     return {"together": {"comparisons": count, "each_at": Question().alpha}} if count > 1 else {}
 
 
@@ -86,13 +91,13 @@ def arm_text(arm: ArmFigures) -> str:
     return f"{plain(arm.name, 100)}: {runs}"
 
 
-def _table(found: Comparison) -> Table:
+def _table(comparison: Comparison) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    linear = any(row.linear for row in found.statistics)
+    linear = any(row.linear for row in comparison.statistics)
     table.add_column("")
     for heading in ("A", "B", "B − A" if linear else "B / A", "95 % interval", "p"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for row in found.statistics:
+    for row in comparison.statistics:
         if row.ratio is None:
             table.add_row(Text(plain(row.name, 80)), *["–"] * 5)
             continue
@@ -128,24 +133,26 @@ def p_text(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.2g}"
 
 
-def _footnotes(found: Comparison) -> list[str]:
-    if found.p is None:
+def _footnotes(comparison: Comparison) -> list[str]:
+    if comparison.p is None:
         return []
-    how = "within pairs of runs" if found.paired else "of runs"
-    together = sum(row.p is not None for row in found.statistics)
+    how = "within pairs of runs" if comparison.paired else "of runs"
+    together = sum(row.p is not None for row in comparison.statistics)
     tests = f"permutations {how}"
     if together > 1:
-        tests += f", adjusted for all {together} statistics; that any differs: {p_text(found.p)}"
-    return [f"Typical runs; intervals {scope_text(found.scope)}. p: {tests}"]
+        tests += (
+            f", adjusted for all {together} statistics; that any differs: {p_text(comparison.p)}"
+        )
+    return [f"Typical runs; intervals {scope_text(comparison.scope)}. p: {tests}"]
 
 
-def student_lines(found: Comparison) -> list[str]:
-    """Say what Student's t says, in a line; nothing where there is none."""
-    if found.student is None:
+def student_lines(comparison: Comparison) -> list[str]:
+    """Return the line of Student's t; none where it was not computed."""
+    if comparison.student is None:
         return []
-    one = found.student
-    said = f"Student's t: {signed_text(one.difference)} ± {one.half_width:.4g}"
-    if one.relative is not None and one.relative_half_width is not None:
-        sign = "−" if one.relative < 0 else "+"
-        said += f" ({sign}{abs(one.relative) * 100:.4g} % ± {one.relative_half_width * 100:.2g} %)"
-    return [f"{said}, if the values are independent, normal, and of one variance"]
+    student = comparison.student
+    text = f"Student's t: {signed_text(student.difference)} ± {student.half_width:.4g}"
+    if student.relative is not None and student.relative_half_width is not None:
+        relative = signed_text(100 * student.relative)
+        text += f" ({relative} % ± {student.relative_half_width * 100:.2g} %)"
+    return [f"{text}, if the values are independent, normal, and of one variance"]

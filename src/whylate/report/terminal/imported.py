@@ -1,4 +1,4 @@
-"""One screen that says what another tool told of a run, and what it did not."""
+"""Print an imported run: what another tool recorded, and what is missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from rich.text import Text
 from whylate.quantities import format_count, format_short_ns
 from whylate.recording.imported.recording import About
 from whylate.summary.imported import ImportedSummary, NumbersSummary
-from whylate.summary.model import Requirement
 from whylate.text import plain
 
 #: So much of the source's SHA-256 is printed.
@@ -18,7 +17,7 @@ _STYLES = {"fail": "bold red", "no verdict": "bold red"}
 
 
 def print_imported(summary: ImportedSummary | NumbersSummary, console: Console) -> None:
-    """Print an imported recording; whatever its file says is plain text, never markup."""
+    """Print an imported recording; texts of the file are plain text, never markup."""
     about = summary.about
     console.print(Text.assemble((plain(about.tool, 60), "bold"), f" · {plain(about.source, 200)}"))
     console.print(Text(_origin(about), style="dim"))
@@ -33,7 +32,10 @@ def print_imported(summary: ImportedSummary | NumbersSummary, console: Console) 
     console.print(Text(f"No intervals: {summary.no_intervals}", style="dim"))
     console.print()
     lines = [("lacks", "yellow", text) for text in about.lacks]
-    lines += [(one.verdict, _STYLES[one.verdict], _said(one)) for one in summary.requirements]
+    lines += [
+        (limit.verdict, _STYLES[limit.verdict], f"{limit.text}: {limit.why}")
+        for limit in summary.requirements
+    ]
     for label, style, text in lines:
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(no_wrap=True)
@@ -65,9 +67,9 @@ def _figures(summary: ImportedSummary) -> Table:
     """Lay out the figures that there are, a column for each."""
     # Most tools count whole microseconds: no more digits are known.
     known = {
-        name: f"{'≥ ' if one.at_least else ''}{format_short_ns(one.value)}"
-        for name, one in summary.latency_ns.items()
-        if one.value is not None
+        name: f"{'≥ ' if estimate.at_least else ''}{format_short_ns(estimate.value)}"
+        for name, estimate in summary.latency_ns.items()
+        if estimate.value is not None
     }
     if summary.mean_ns is not None:
         known["mean"] = format_short_ns(round(summary.mean_ns))
@@ -79,13 +81,9 @@ def _figures(summary: ImportedSummary) -> Table:
 
 
 def _reasons(summary: ImportedSummary) -> list[str]:
-    """Say why figures are missing: a reason that several have in common is said once."""
-    reasons = [one.reason for one in summary.latency_ns.values() if one.reason]
+    """Say why figures are missing: a reason that several share appears once."""
+    reasons = [estimate.reason for estimate in summary.latency_ns.values() if estimate.reason]
     return [plain(f"– {reason}", 200) for reason in dict.fromkeys(reasons)][:1]
-
-
-def _said(requirement: Requirement) -> str:
-    return f"{requirement.text}: {requirement.why}"
 
 
 def _print_numbers(summary: NumbersSummary, console: Console) -> None:
@@ -102,9 +100,9 @@ def _print_numbers(summary: NumbersSummary, console: Console) -> None:
         "sd": summary.sd,
     }
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
-    for label, found in figures.items():
-        if found is not None:
+    for label, value in figures.items():
+        if value is not None:
             table.add_column(label, justify="right", overflow="fold")
-    table.add_row(*(f"{found:.6g}" for found in figures.values() if found is not None))
+    table.add_row(*(f"{value:.6g}" for value in figures.values() if value is not None))
     console.print(table)
-    console.print(Text("Neither when nor in which boot they came about is known.", style="dim"))
+    console.print(Text("Their times and boots are not known.", style="dim"))

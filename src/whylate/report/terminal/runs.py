@@ -27,25 +27,27 @@ def print_runs(board: str, summaries: Sequence[Summary], console: Console) -> No
         table.add_column(heading, justify="right")
     if first.virtual_time:
         table.add_column("samples")
-    for one in summaries:
-        figures = one.together.latency_ns
+    for summary in summaries:
+        figures = summary.together.latency_ns
         cells = [
             _value(figures[name].value, at_least=figures[name].at_least) if name in figures else ""
             for name in NAMES
         ]
-        row = [_name(one), *(f"{getattr(one.together, name):,}" for name in counts)]
+        row = [_name(summary), *(f"{getattr(summary.together, name):,}" for name in counts)]
         row += cells
         if first.virtual_time:
-            row.append((one.samples_sha256 or "")[:12])
+            row.append((summary.samples_sha256 or "")[:12])
         table.add_row(*row)
     console.print(table)
-    for one in summaries:
-        for reason in one.trust.reasons[:2]:
-            console.print(Text(f"no verdict on {_name(one)}: {plain(reason, 300)}", style="red"))
-    for one in summaries:
-        for requirement in one.requirements:
+    for summary in summaries:
+        for reason in summary.trust.reasons[:2]:
             console.print(
-                Text(f"{_name(one)}: {requirement.verdict}: {plain(requirement.text, 80)}")
+                Text(f"no verdict on {_name(summary)}: {plain(reason, 300)}", style="red")
+            )
+    for summary in summaries:
+        for requirement in summary.requirements:
+            console.print(
+                Text(f"{_name(summary)}: {requirement.verdict}: {plain(requirement.text, 80)}")
             )
 
 
@@ -54,17 +56,17 @@ def print_pooled(pooled: Pooled, console: Console) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("over the runs", "median", "95 % interval", "lowest", "highest", "runs"):
         table.add_column(heading, justify="left" if heading == "over the runs" else "right")
-    for one in pooled.figures:
+    for figure in pooled.figures:
         interval = "too few runs"
-        if one.low_ns is not None and one.high_ns is not None:
-            interval = f"{_bounded(one, one.low_ns)} … {_bounded(one, one.high_ns)}"
-        known = len(one.values_ns)
+        if figure.low_ns is not None and figure.high_ns is not None:
+            interval = f"{_bounded(figure, figure.low_ns)} … {_bounded(figure, figure.high_ns)}"
+        known = len(figure.values_ns)
         table.add_row(
-            one.name,
-            _bounded(one, one.median_ns),
+            figure.name,
+            _bounded(figure, figure.median_ns),
             interval,
-            _bounded(one, one.values_ns[0]),
-            _bounded(one, one.values_ns[-1]),
+            _bounded(figure, figure.values_ns[0]),
+            _bounded(figure, figure.values_ns[-1]),
             str(known) if known == pooled.runs else f"{known} of {pooled.runs}",
         )
     if pooled.figures:

@@ -1,4 +1,4 @@
-"""Which causes can be told apart on a board, as a table."""
+"""Which causes are observable on a board, as a table."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _STYLES = {
 
 
 def sights_table(observability: Sequence[Observability]) -> Table:
-    """Return a line for each cause; what a board says is shown as plain text."""
+    """Return a line for each cause; texts of the board are plain text."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True, width=max(len(observable.value) for observable in Observable))
     table.add_column(
-        no_wrap=True, width=max([len(one.cause.value) for one in observability], default=1)
+        no_wrap=True, width=max([len(cause.cause.value) for cause in observability], default=1)
     )
     table.add_column(overflow="fold")
-    for one in observability:
+    for cause in observability:
         table.add_row(
-            Text(one.observable.value, style=_STYLES[one.observable]),
-            Text(one.cause.value),
-            Text(_why(one)),
+            Text(cause.observable.value, style=_STYLES[cause.observable]),
+            Text(cause.cause.value),
+            Text(_why(cause)),
         )
     return table
 
 
-def _why(one: Observability) -> str:
-    missing = plain(one.missing, 300)
-    if one.observable in (Observable.YES, Observable.ABSENT):
+def _why(cause: Observability) -> str:
+    missing = plain(cause.missing, 300)
+    if cause.observable in (Observable.YES, Observable.ABSENT):
         return missing
-    return f"missing: {missing}\ncounts as: {one.counts_as}"
+    return f"missing: {missing}\ncounts as: {cause.counts_as}"

@@ -36,14 +36,14 @@ def print_read(read: TraceRead, threads: Sequence[tuple[str, int, int]], console
         console.print(Text(_wakers(read), style="dim"))
 
 
-def print_lacks(found: Sequence[MissingData], console: Console) -> None:
+def print_lacks(missing: Sequence[MissingData], console: Console) -> None:
     """Print what the trace lacks, each with its consequence."""
-    if not found:
+    if not missing:
         return
     console.print()
     console.print(Text("not in this trace", style="bold"))
-    for one in found:
-        console.print(Text.assemble("  ", plain(one.what), (f": {plain(one.so)}", "dim")))
+    for lack in missing:
+        console.print(Text.assemble("  ", plain(lack.what), (f": {plain(lack.so)}", "dim")))
 
 
 def what_was_read(read: TraceRead) -> str:
@@ -75,7 +75,7 @@ def _wakers(read: TraceRead) -> str:
 
 
 def read_as_json(
-    read: TraceRead, threads: Sequence[tuple[str, int, int]], found: Sequence[MissingData]
+    read: TraceRead, threads: Sequence[tuple[str, int, int]], missing: Sequence[MissingData]
 ) -> dict[str, Any]:
     """Return the same as an object of JSON."""
     seen = read.seen
@@ -94,15 +94,15 @@ def read_as_json(
         "left_out": seen.unfinished,
         "episodes": [
             {
-                "tracer": one.tracer,
-                "kernel": one.kernel,
-                "cpu": one.cpu,
-                "task": one.task,
-                "latency_ns": one.latency_ns,
-                "started_at": one.started,
-                "ended_at": one.ended,
+                "tracer": episode.tracer,
+                "kernel": episode.kernel,
+                "cpu": episode.cpu,
+                "task": episode.task,
+                "latency_ns": episode.latency_ns,
+                "started_at": episode.started,
+                "ended_at": episode.ended,
             }
-            for one in read.latency
+            for episode in read.latency
         ],
-        "lacks": [{"what": one.what, "so": one.so} for one in found],
+        "lacks": [{"what": lack.what, "so": lack.so} for lack in missing],
     }

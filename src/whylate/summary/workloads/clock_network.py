@@ -84,9 +84,9 @@ def _network(
     counts = [threads[at] for at in fitted]
     rounds = min(len(per_round[at]) for at in fitted)
     by_round = [fit(counts, [per_round[at][turn] for at in fitted]) for turn in range(rounds)]
-    others = [at for at in threads if at not in fitted and per_round[at]]
+    beyond = [at for at in threads if at not in fitted and per_round[at]]
     wanted = sorted(set(predict)) or [max(threads.values()) * by for by in _BEYOND]
-    off = {at: _off(by_round, threads[at], per_round[at]) for at in (*fitted, *others)}
+    off = {at: _off(by_round, threads[at], per_round[at]) for at in (*fitted, *beyond)}
     return NetworkFigures(
         name=name,
         threads=sorted(counts),
@@ -99,7 +99,7 @@ def _network(
             if n not in threads.values()
         ],
         misfit=max(off[at] for at in fitted) if len(set(counts)) > 2 else None,
-        off=max((off[at] for at in others), default=None),
+        off=max((off[at] for at in beyond), default=None),
     )
 
 

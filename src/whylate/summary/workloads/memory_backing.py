@@ -46,7 +46,7 @@ def prove(point: MemoryPoint, report: TurnReport) -> Proof:
 
 
 def _both(proof: Proof) -> str:
-    return " and ".join(one for one in (proof.source, proof.target) if one)
+    return " and ".join(pages for pages in (proof.source, proof.target) if pages)
 
 
 def _at(point: MemoryPoint, buffers: Buffers) -> Proof:

@@ -175,7 +175,7 @@
 				row, text: row.textContent.toLowerCase() })) }));
 		field.addEventListener("input", () => {
 			const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-			let found = 0;
+			let matches = 0;
 			for (const { group, rows } of groups) {
 				let here = 0;
 				for (const { row, text } of rows) {
@@ -184,9 +184,9 @@
 				}
 				group.hidden = !here;
 				group.open = words.length > 0 && here > 0;
-				found += here;
+				matches += here;
 			}
-			count.textContent = words.length ? `${grouped(found, 0)} found` : "";
+			count.textContent = words.length ? `${grouped(matches, 0)} found` : "";
 		});
 	}
 
