@@ -232,7 +232,7 @@ def test_what_is_not_a_block_device_is_never_written(
 
 def test_an_image_that_is_not_there_leaves_the_board_on(bench: Bench, tmp_path: Path) -> None:
     bench.board.boot(bench.told.append)
-    with pytest.raises(BoardError, match="absent is not there"):
+    with pytest.raises(BoardError, match="absent does not exist"):
         bench.flash(tmp_path / "absent")
     assert bench.power.outlets[1].state
 

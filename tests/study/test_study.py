@@ -74,7 +74,7 @@ def test_a_board_that_is_none_is_told_before_anything_is_made(tmp_path: Path) ->
     words = ["--variant", "other:priority=20", "--board", "nosuch"]
     done = run(study(tmp_path / "s", *words))
     assert done.returncode not in (0, 1)
-    assert "there is no board 'nosuch'" in done.stderr
+    assert "unknown board 'nosuch'" in done.stderr
     assert not (tmp_path / "s").exists()
 
 

@@ -1,8 +1,8 @@
-"""Bringing the probe onto a board that takes commands and files, and away again.
+"""Deploying the probe to a board that takes commands and files, and removing it.
 
-The board needs a POSIX shell (busybox ash will do) with `uname`, `id`, `ls`, `mkdir`, `chmod`
-and `rm`. Nothing of it needs a clock that was set, an SFTP server, bash or GNU options. All
-scripts are single lines: some ways to a shell go through a terminal.
+The board needs a POSIX shell (busybox ash suffices) with `uname`, `id`, `ls`, `mkdir`, `chmod`
+and `rm`, but no correct clock, SFTP server, bash or GNU options. All scripts are single lines,
+because some shells are reached through a terminal.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
 from whylate.probe.client import Stream
 from whylate.wire.messages import PROTOCOL
 
-#: Where a probe may live. What is gone after a reboot comes before what wears out, and what
-#: is the system's before what goes when the user's last session ends.
+#: Where a probe may be put: memory before storage that wears out, and the system's directories
+#: before those that end with the user's last session.
 PLACES = ("/run", "/tmp", "/dev/shm", "$XDG_RUNTIME_DIR", "/var/tmp", "$HOME")  # noqa: S108
-#: What the probe answers to --version.
+#: The probe's answer to --version.
 VERSION = f"whylate-probe {__version__} protocol {PROTOCOL}"
-#: A word of the scripts; whatever else a board prints there is not ours.
-SAID = "whylate: "
-#: How long a board may take for one of the scripts.
+#: Begins the scripts' lines of output; all others are ignored.
+MARK = "whylate: "
+#: How long a script may take.
 SCRIPT_S = 30.0
-#: How long it may take to start the probe, and how much it may print before.
+#: How long the probe may take to start, and how much may be printed before.
 START_S = 60.0
 START_BYTES = 1 << 16
-#: The slowest line on which a probe or a file is still waited for.
+#: Transfers on slower lines time out.
 SLOWEST_BYTES_PER_S = 16_384
-#: Removing what we brought is not worth a longer wait: the board may be off.
+#: How long removal may take: the board may be off.
 REMOVE_S = 15.0
 _PATH = re.compile(r"(/[A-Za-z0-9._+-]+)+")
 
-#: `own D`: the directory D is the user's, and nobody else can look into it.
+#: `own D`: the directory D is the user's, and closed to everybody else.
 _OWN = (
     'w() { set -- $(ls -ldn "$1" 2>/dev/null); p=$1; o=$3; };'
     ' own() { [ -d "$1" ] && [ ! -h "$1" ] || return 1; w "$1"; [ "$o" = "$u" ] || return 1;'
@@ -49,11 +49,11 @@ _OWN = (
     " umask 077; u=$(id -u); "
 )
 
-#: Finds the first place that is safe and lets programs run, and says why the others do not.
-#: A directory that others may write to, and so put their own probe in the place of ours, is
-#: safe only where its sticky bit keeps them from moving ours away.
+#: Finds the first place that is safe and executable, and prints why the others are not. Others who
+#: may write to a directory could replace our probe there: it is safe only if its sticky bit keeps
+#: them from moving ours away.
 LOOK = _OWN + (
-    'say() { echo "' + SAID + '$*"; };'
+    'say() { echo "' + MARK + '$*"; };'
     " say machine $(uname -m); say user $u;"
     " for t in python3 perl unshare; do command -v $t >/dev/null 2>&1 && say tool $t; done;"
     ' for n in "$@"; do d=$n;'
@@ -80,14 +80,14 @@ REMOVE = _OWN + 'for h in "$@"; do own $h && rm -f $h/whylate-probe.* && rmdir $
 
 
 class FedStream(Stream, Protocol):
-    """A stream whose writer can say how long writing may take."""
+    """A stream whose write() has a timeout."""
 
     def write(self, data: bytes, timeout_s: float = ...) -> None:
-        """Send all of data; raises OSError when the other end is gone or does not take it."""
+        """Send all of data; raises OSError when the other end is gone or does not read it."""
 
 
 class Commands(Protocol):
-    """What is needed of a board to look at it: as the Board protocol has it."""
+    """What is needed of a board to examine it, as in the Board protocol."""
 
     @property
     def name(self) -> str:
@@ -98,7 +98,7 @@ class Commands(Protocol):
 
 
 class Shell(Commands, Protocol):
-    """What is needed of a board to bring it a probe."""
+    """What is needed of a board to deploy a probe."""
 
     def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
         """Write a file whole or not at all; raises BoardError."""
@@ -108,42 +108,42 @@ class Shell(Commands, Protocol):
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a board said of itself, and of where a probe can live."""
+class Survey:
+    """What a board is, and where a probe can be put."""
 
     machine: str
     root: bool
     tools: frozenset[str]
-    #: The private directory, None where there is no place for one.
+    #: The private directory for the probe, None where none can be made.
     directory: str | None
-    #: Probes that lie there already, by their paths.
+    #: Paths of probes that are there already.
     files: frozenset[str]
-    #: Places that do not do, each with the reason.
+    #: Unsuitable places, each with the reason.
     refused: tuple[str, ...]
 
 
 class UnfitError(Exception):
-    """The probe does not run from where it was brought; the text says what was seen."""
+    """The probe does not run from a place; the text has what was seen."""
 
 
 @dataclass
 class Deployment:
-    """The probe on one board, from the first look to its removal."""
+    """The probe on one board, from the survey to its removal."""
 
     board: Shell
     _directories: set[str] = field(default_factory=set)
 
     def start(self, tell: Tell) -> tuple[Stream, ProbeBinary]:
-        """Bring the probe to the board where it is not there yet, and start it.
+        """Upload the probe to the board unless it is there, and start it.
 
-        Raises BoardError where no way leads there. The stream is at the probe's first byte.
+        Raises BoardError if that is impossible. The stream is at the probe's first byte.
         """
         refused: list[str] = []
         places = list(PLACES)
         while True:
-            seen = look(self.board, places)
+            seen = survey(self.board, places)
             refused += seen.refused
-            # A board that was asked of no place any more can name none, whatever it says.
+            # With no place left, a directory that the board names is invalid.
             directory = seen.directory if places else None
             if directory is not None:
                 self._directories.add(directory)
@@ -154,11 +154,11 @@ class Deployment:
                 return self._start_from(seen, directory, binary, tell), binary
             except UnfitError as error:
                 refused.append(f"{directory}: {error}")
-            # Each place named after this one is still to be tried.
-            places = places[_tried(seen, places) :]
+            # Drop the places that this survey examined: those refused, and the one chosen.
+            places = places[len(seen.refused) + 1 :]
 
     def remove(self) -> None:
-        """Remove what was brought; raises BoardError."""
+        """Remove what was uploaded; raises BoardError."""
         if self._directories:
             self.board.run(_sh(REMOVE, *sorted(self._directories)), timeout_s=REMOVE_S)
             self._directories.clear()
@@ -169,13 +169,13 @@ class Deployment:
         except NoProbeError as error:
             raise BoardError(f"{self.board.name}: {error}") from None
 
-    def _start_from(self, seen: Look, directory: str, binary: ProbeBinary, tell: Tell) -> Stream:
+    def _start_from(self, seen: Survey, directory: str, binary: ProbeBinary, tell: Tell) -> Stream:
         """Start the probe from a private directory; raises UnfitError and BoardError."""
         path = f"{directory}/whylate-probe.{binary.sha256}"
         data = binary.path.read_bytes()
         launch = from_file(path, len(data), binary.sha256)
         if path in seen.files:
-            # One that was cut off or changed does not start; then it is brought anew.
+            # A truncated or changed probe does not start, and is uploaded again.
             with contextlib.suppress(UnfitError):
                 return self._launch(launch, data)
         tell(f"copying the probe to {self.board.name}")
@@ -186,9 +186,9 @@ class Deployment:
         return self._launch(launch, data)
 
     def _start_without_a_place(
-        self, seen: Look, binary: ProbeBinary, refused: list[str], tell: Tell
+        self, seen: Survey, binary: ProbeBinary, refused: list[str], tell: Tell
     ) -> Stream:
-        """Start it where only memory is left to hold it; raises BoardError."""
+        """Start it from memory; raises BoardError."""
         data = binary.path.read_bytes()
         for make in FED_LAUNCHES:
             launch = make(binary.arch, len(data), binary.sha256)
@@ -200,12 +200,12 @@ class Deployment:
             except UnfitError as error:
                 refused.append(f"memory, by {launch.tool}: {error}")
         raise BoardError(
-            f"{self.board.name}: the probe can be run from nowhere ({'; '.join(refused)}): "
+            f"{self.board.name}: the probe cannot run from any place ({'; '.join(refused)}): "
             "mount one of them without noexec, or install python3"
         )
 
     def _launch(self, launch: Launch, data: bytes) -> Stream:
-        """Start a launch and wait for its word; raises UnfitError and BoardError."""
+        """Start a launch and wait until it is ready; raises UnfitError and BoardError."""
         stream = self.board.stream(launch.argv)
         try:
             if launch.fed:
@@ -213,73 +213,65 @@ class Deployment:
             _wait_until_ready(stream)
         except (UnfitError, OSError) as error:
             stream.close()
-            raise UnfitError(_why(error, stream)) from None
+            raise UnfitError(_describe(error, stream)) from None
         except BaseException:
             stream.close()
             raise
         return stream
 
 
-def look(board: Commands, places: Sequence[str]) -> Look:
-    """Ask a board in one command what it is and where a probe can live; raises BoardError."""
+def survey(board: Commands, places: Sequence[str]) -> Survey:
+    """Find out in one command what a board is and where a probe can be; raises BoardError."""
     done = board.run(_sh(LOOK, *places), timeout_s=SCRIPT_S)
-    said = [line[len(SAID) :].split() for line in _lines(done.output) if line.startswith(SAID)]
-    words = [one for one in said if one]
-    if ["end"] not in words:
+    rows = [line[len(MARK) :].split() for line in _lines(done.output) if line.startswith(MARK)]
+    if ["end"] not in rows:
         shown = clean((done.error or done.output).decode("utf-8", "replace"), 200)
         raise BoardError(
-            f"{board.name}: its shell did not do what was asked ({shown or 'no answer'}): "
+            f"{board.name}: its shell did not run the script ({shown or 'no answer'}): "
             "a POSIX shell with uname, id, ls, mkdir, chmod and rm is needed"
         )
-    place = _first(words, "place")
-    return Look(
-        machine=_first(words, "machine") or "",
-        root=_first(words, "user") == "0",
-        tools=frozenset(one[1] for one in words if one[0] == "tool" and len(one) == 2),
-        directory=place if place is not None and _PATH.fullmatch(place) else None,
-        files=frozenset(one[1] for one in words if one[0] == "file" and len(one) == 2),
-        # No more of them than it was asked of.
-        refused=tuple(clean(" ".join(one[1:]), 200) for one in words if one[0] == "not")[
-            : len(places)
-        ],
+
+    def values(key: str) -> list[str]:
+        return [row[1] for row in rows if len(row) == 2 and row[0] == key]
+
+    directory = next(iter(values("place")), None)
+    refused = [clean(" ".join(row[1:]), 200) for row in rows if row[:1] == ["not"]]
+    return Survey(
+        machine=next(iter(values("machine")), ""),
+        root=values("user")[:1] == ["0"],
+        tools=frozenset(values("tool")),
+        directory=directory if directory is not None and _PATH.fullmatch(directory) else None,
+        files=frozenset(values("file")),
+        refused=tuple(refused[: len(places)]),
     )
 
 
-def _tried(seen: Look, places: Sequence[str]) -> int:
-    """Return how many of the places the look came to: those refused, and the one it took."""
-    return min(len(seen.refused) + 1, len(places))
-
-
 def _wait_until_ready(stream: Stream) -> None:
-    """Read up to the word that the probe is started next; raises UnfitError with what came."""
+    """Read up to the line that precedes the probe's start; raises UnfitError with what came."""
     deadline = time.monotonic() + START_S
-    said = b""
-    ready = f"{SAID}ready\n".encode()
-    while not said.endswith(ready):
+    output = b""
+    ready = f"{MARK}ready\n".encode()
+    while not output.endswith(ready):
         left = deadline - time.monotonic()
-        if left <= 0 or len(said) > START_BYTES:
+        if left <= 0 or len(output) > START_BYTES:
             raise UnfitError(f"it did not start within {START_S:g} s")
         if not select.select([stream.fileno()], [], [], left)[0]:
             continue
-        # The probe says nothing before it is spoken to: nothing comes behind the word.
+        # The probe is silent until the host sends: nothing follows that line.
         data = stream.read(4096)
         if not data:
-            raise UnfitError(clean(" ".join(_lines(said)), 200))
-        said += data
-    if VERSION not in _lines(said):
-        shown = clean(" ".join(_lines(said[: -len(ready)])), 200)
-        raise UnfitError(f"it says {shown!r} of itself, not {VERSION!r}")
+            raise UnfitError(clean(" ".join(_lines(output)), 200))
+        output += data
+    if VERSION not in _lines(output):
+        shown = clean(" ".join(_lines(output[: -len(ready)])), 200)
+        raise UnfitError(f"its --version is {shown!r}, not {VERSION!r}")
 
 
-def _why(error: Exception, stream: Stream) -> str:
-    """Return what was seen, with the error stream's words where the stream keeps them."""
+def _describe(error: Exception, stream: Stream) -> str:
+    """Return what was seen, with the end of the error stream where the stream keeps it."""
     words = getattr(stream, "last_words", None)
-    heard = " ".join(_lines(words())) if callable(words) else ""
-    return clean(f"{error} {heard}".strip(), 300) or "it ended without a word"
-
-
-def _first(words: Sequence[Sequence[str]], key: str) -> str | None:
-    return next((one[1] for one in words if one[0] == key and len(one) == 2), None)
+    text = " ".join(_lines(words())) if callable(words) else ""
+    return clean(f"{error} {text}".strip(), 300) or "it ended without output"
 
 
 def _lines(data: bytes) -> list[str]:

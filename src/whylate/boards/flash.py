@@ -1,8 +1,8 @@
 """Writing an image to a board's card, through an SD mux.
 
-The order is what keeps cards and boards whole: power off, card to the host, write, sync, wait for
-udev, read back and compare, card to the board, boot. A card that read back other bytes is given
-back to the board, but the board is left off.
+The order protects cards and boards: power off, card to the host, write, sync, wait for udev, read
+back and compare, card to the board, boot. A card with a difference is given back to the board, but
+the board is left off.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import Protocol
 from whylate.boards.board import Board, BoardError, Tell
 from whylate.boards.image_file import PIECE, Image, open_image
 
-#: How long a card reader may take to find the card once the mux has turned to us.
+#: How long a card reader may take to find the card after the mux is switched to the host.
 CARD_S = 30.0
-_LOOK_S = 0.1
-#: Written data is sent to the card this often, so that progress is the card's and not memory's.
+_POLL_S = 0.1
+#: Written data is synced this often, so that progress is that of the card, not of memory.
 _SYNC_BYTES = 16 << 20
 _TELL_S = 1.0
-#: <linux/fs.h>: the size in bytes, and dropping what the kernel still holds of a device.
+#: <linux/fs.h>: return the size in bytes, and drop the kernel's cache of a device.
 _BLKGETSIZE64 = 0x80081272
 _BLKFLSBUF = 0x1261
 _SECTOR = 4096
@@ -47,10 +47,10 @@ def card_of(board: Board) -> CardMux:
 
 
 class CardMux(Protocol):
-    """An SD card that is either the board's or ours."""
+    """An SD card that is connected to either the board or this host."""
 
     def to_host(self) -> Path:
-        """Give the card to this host; return the block device it will be. Raises BoardError."""
+        """Give the card to this host; return its block device. Raises BoardError."""
 
     def to_board(self) -> None:
         """Give the card to the board. Raises BoardError."""
@@ -59,13 +59,13 @@ class CardMux(Protocol):
 def flash(board: Board, card: CardMux, image: Path, tell: Tell) -> None:
     """Write an image (raw, .xz or .gz) to the card of a board that is held, and boot from it.
 
-    Raises BoardError: the board is then off and has its card, as far as that could be done.
+    Raises BoardError: the board is then off and has its card, as far as possible.
     """
     power = board.power
     if power is None:
         raise BoardError(
-            f"{board.name} has no supply that can be switched: a card that is taken from a "
-            "running board is a broken file system"
+            f"{board.name} has no supply that can be switched: removing the card of a running "
+            "board breaks its file system"
         )
     content = open_image(image, tell)
     tell(f"switching {board.name} off")
@@ -84,9 +84,9 @@ def flash(board: Board, card: CardMux, image: Path, tell: Tell) -> None:
 
 def _card(card: CardMux, image: Image, tell: Tell) -> Path:
     """Return the device of a card that is the mux's, is not in use and holds the image."""
-    # A device that keeps its medium while the mux shows it to the board is something else.
+    # A device that keeps its medium while the board has the card is another device.
     card.to_board()
-    time.sleep(_LOOK_S)
+    time.sleep(_POLL_S)
     tell("waiting for the card")
     device = card.to_host()
     card.to_board()
@@ -113,14 +113,13 @@ def _await_medium(device: Path, *, present: bool) -> None:
                 f"{device} keeps its medium when the mux gives the card to the board: it is not "
                 "behind this mux, and nothing was written to it"
             )
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
 
 
 def _size(device: Path) -> int:
-    """Return the bytes that a device holds now, 0 where it is not there or has no medium."""
+    """Return a device's size in bytes, 0 where it does not exist or has no medium."""
     try:
-        found = device.stat()
-        if not stat.S_ISBLK(found.st_mode):
+        if not stat.S_ISBLK(device.stat().st_mode):
             raise BoardError(f"{device} is not a block device: nothing was written to it")
         fd = os.open(device, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
@@ -140,7 +139,7 @@ def _size(device: Path) -> int:
 
 
 def _refuse_used(device: Path) -> None:
-    """Raise BoardError where anything of the device is mounted, or it is only a part of one."""
+    """Raise BoardError where any part of the device is mounted, or it is only a partition."""
     number = device.stat().st_rdev
     system = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
     if (system / "partition").exists():
@@ -162,14 +161,12 @@ def _refuse_used(device: Path) -> None:
 
 @contextlib.contextmanager
 def _claimed(device: Path) -> Iterator[int]:
-    """Open a device for writing, for us alone: the kernel then refuses to mount it."""
+    """Open a device exclusively for writing: the kernel then refuses to mount it."""
     try:
         fd = os.open(device, os.O_WRONLY | os.O_EXCL | os.O_CLOEXEC)
     except OSError as error:
         if error.errno == errno.EBUSY:
-            raise BoardError(
-                f"{device} is in use: somebody mounted or opened it just now"
-            ) from None
+            raise BoardError(f"{device} is in use: it was mounted or opened just now") from None
         raise BoardError(f"{device} cannot be written: {error.strerror}") from None
     try:
         yield fd
@@ -179,7 +176,7 @@ def _claimed(device: Path) -> Iterator[int]:
 
 def _write(fd: int, device: Path, image: Image, tell: Tell) -> None:
     written = unsynced = 0
-    told = 0.0
+    shown_at = 0.0
     try:
         for piece in image.pieces():
             if written + len(piece) > image.size:
@@ -192,11 +189,11 @@ def _write(fd: int, device: Path, image: Image, tell: Tell) -> None:
             if unsynced >= _SYNC_BYTES:
                 os.fdatasync(fd)
                 unsynced = 0
-            told = _progress(tell, "writing the card", written, image.size, told)
+            shown_at = _progress(tell, "writing the card", written, image.size, shown_at)
         if written != image.size:
             raise BoardError(f"{image.path} has shrunk while it was written")
         os.fsync(fd)
-        # So that what is read back comes from the card. Not everybody may: then O_DIRECT does it.
+        # Reads then come from the card. Without the right to that, O_DIRECT does the same.
         with contextlib.suppress(OSError):
             fcntl.ioctl(fd, _BLKFLSBUF)
     except OSError as error:
@@ -208,7 +205,7 @@ def _write(fd: int, device: Path, image: Image, tell: Tell) -> None:
 
 def _compare(device: Path, image: Image, tell: Tell) -> None:
     """Read the card back past the kernel's cache; raises BoardError at the first difference."""
-    done, told = 0, 0.0
+    done, shown_at = 0, 0.0
     with contextlib.closing(_Reader(device)) as card:
         for piece in image.pieces():
             read = card.read(len(piece))
@@ -224,7 +221,7 @@ def _compare(device: Path, image: Image, tell: Tell) -> None:
                     "use another card"
                 )
             done += len(piece)
-            told = _progress(tell, "reading the card back", done, image.size, told)
+            shown_at = _progress(tell, "reading the card back", done, image.size, shown_at)
 
 
 class _Reader:
@@ -264,22 +261,22 @@ class _Reader:
         return bytes(memoryview(self._buffer)[: min(got, size)])
 
     def close(self) -> None:
-        """Let go of the device."""
+        """Close the device."""
         os.close(self._fd)
         self._buffer.close()
 
 
-def _progress(tell: Tell, what: str, done: int, size: int, told: float) -> float:
-    """Tell how far it is, at most once per _TELL_S; return when that was last done."""
+def _progress(tell: Tell, what: str, done: int, size: int, shown_at: float) -> float:
+    """Show the progress, at most once per _TELL_S; return when that was last done."""
     now = time.monotonic()
-    if now - told < _TELL_S and done < size:
-        return told
+    if now - shown_at < _TELL_S and done < size:
+        return shown_at
     tell(f"{what}: {done >> 20} of {-(-size >> 20)} MiB ({100 * done // size} %)")
     return now
 
 
 def _settle() -> None:
-    """Wait until udev has dealt with the new card, where there is a udev."""
+    """Wait until udev has processed the new card, where there is a udev."""
     if shutil.which("udevadm") is None:
         return
     with contextlib.suppress(subprocess.TimeoutExpired):

@@ -13,12 +13,12 @@ from typing import BinaryIO, cast
 
 from whylate.boards.board import BoardError, Tell
 
-#: What is held in memory at a time.
+#: Bytes that are held in memory at a time.
 PIECE = 4 << 20
 _XZ = b"\xfd7zXZ\x00"
 _GZIP = b"\x1f\x8b"
-#: Other compressed files, which would be written as they are and never boot.
-_FOREIGN = {b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
+#: Unsupported compression: such a file would be written as it is and never boot.
+_UNSUPPORTED = {b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,17 @@ class Image:
 def open_image(path: Path, tell: Tell) -> Image:
     """Return an image that was read once to its end; raises BoardError.
 
-    So a compressed file that is damaged is found before anything is written, and its size is
-    known (gzip's own field holds it modulo 2³² only).
+    So a damaged file is found before anything is written, and the unpacked size is known (gzip's
+    own field holds it only modulo 2³²).
     """
     try:
         if not path.is_file():
-            raise BoardError(f"{path} is not a file" if path.exists() else f"{path} is not there")
+            raise BoardError(f"{path} is not a file" if path.exists() else f"{path} does not exist")
         with path.open("rb") as file:
             head = file.read(8)
     except OSError as error:
         raise BoardError(f"{path} cannot be read: {error.strerror}") from None
-    for magic, name in _FOREIGN.items():
+    for magic, name in _UNSUPPORTED.items():
         if head.startswith(magic):
             raise BoardError(f"{path} is a {name} file: unpack it first, or pack it with xz")
     size = path.stat().st_size
@@ -74,7 +74,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _read(path: Path, file: BinaryIO) -> bytes:
-    """Return one piece; decompressors may give less than was asked for."""
+    """Return one piece; decompressors may return less than was requested."""
     parts: list[bytes] = []
     missing = PIECE
     try:

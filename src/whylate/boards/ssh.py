@@ -1,8 +1,7 @@
 """A board that is reached over SSH: `ssh://root@board7`.
 
-The stock OpenSSH client does it, so that ~/.ssh/config, agents and jump hosts hold as they do
-by hand. It never asks for anything: a key, an agent or a connection that is shared (ControlMaster)
-must let us in.
+By the OpenSSH client, so that ~/.ssh/config, agents and jump hosts work as they do by hand. It
+never prompts: a key, an agent or a shared connection (ControlMaster) must authenticate us.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from whylate.boards.streams.process import (
     run_to_end,
 )
 
-#: The probe ends when it hears nothing for so long: TCP alone would not tell it for hours.
+#: The probe ends after this much silence: TCP alone would take hours to notice a dead host.
 KEEPALIVE_S = 4.0
-#: How long making a connection may take, where the user's configuration says nothing.
+#: How long connecting may take, unless the user's configuration sets it.
 CONNECT_S = 10
-#: We take a board for gone that says nothing for so many times so many seconds.
+#: A board that misses this many checks, this many seconds apart, is considered gone.
 ALIVE_INTERVAL_S, ALIVE_COUNT = 10, 3
-#: Ending what runs too long is not worth a longer wait.
+#: How long ending a command that timed out may take.
 KILL_S = 10.0
 
 _URL = re.compile(
@@ -44,16 +43,16 @@ _URL = re.compile(
     r"(?::(?P<port>[0-9]{1,5}))?/?"
 )
 
-#: $0 is a word that nobody can guess. What stands on the error stream between the two lines that
-#: begin with it is the command's, the rest is ssh's: a status of 255 may come from either. The
-#: process ids are what there is to end where the command takes too long.
+#: $0 is a random word. On the error stream, the text between the two lines that begin with it is
+#: the command's, the rest is ssh's: a status of 255 may come from either. The process ids serve to
+#: end a command that takes too long.
 _RUN = 'sh -c \'echo "$0 $PPID $$" >&2; exec "$@"\' "$0" "$@"; s=$?; echo "$0 $s" >&2; exit $s'
 #: With OpenSSH the first is a process group, with dropbear it is not.
 _KILL = (
     "e() { kill -$1 -$2 2>/dev/null || kill -$1 $3 2>/dev/null; };"
     ' e TERM "$@"; sleep 1; e KILL "$@"; :'
 )
-#: Into a file that was not there before, so that nobody's link leads it elsewhere.
+#: Into a new file, so that no existing link redirects it.
 _PUT = (
     '[ ! -d "$1" ] || { echo "is a directory" >&2; exit 1; }; umask 077; set -C; t=$1.$5.part;'
     ' (: >"$t") || exit 1; set +C; if cat >"$t" && [ "$(wc -c <"$t")" -eq $2 ]'
@@ -64,14 +63,14 @@ _PUT = (
 
 @dataclass(frozen=True)
 class SshAddress:
-    """Where a board listens; None: as the user's configuration says."""
+    """Where a board listens; None: as in the user's configuration."""
 
     host: str
     user: str | None = None
     port: int | None = None
 
     def words(self) -> tuple[str, ...]:
-        """Return it as ssh takes it: nothing in it can be read as an option."""
+        """Return ssh's arguments: nothing in them can be read as an option."""
         user = ("-l", self.user) if self.user is not None else ()
         port = ("-p", str(self.port)) if self.port is not None else ()
         return (*user, *port, "--", self.host)
@@ -81,14 +80,14 @@ def parse_url(url: str) -> SshAddress:
     """Return the address in `ssh://[user@]host[:port]`; raises BoardError."""
     if "@" in url and ":" in url.removeprefix("ssh://").rpartition("@")[0]:
         raise BoardError("an ssh:// address holds no password: use a key, or an agent")
-    found = _URL.fullmatch(url)
-    port = int(found["port"]) if found and found["port"] else None
-    if found is None or port == 0 or (port or 0) > 65535 or not _is_ip6(found["ip6"]):
+    match = _URL.fullmatch(url)
+    port = int(match["port"]) if match and match["port"] else None
+    if match is None or port == 0 or (port or 0) > 65535 or not _is_ip6(match["ip6"]):
         raise BoardError(
-            f"{clean(url, 80)!r} is no board: write ssh://[user@]host[:port], an IPv6 address "
-            "in brackets"
+            f"invalid address {clean(url, 80)!r}: expected ssh://[user@]host[:port], an IPv6 "
+            "address in brackets"
         )
-    return SshAddress(found["host"] or found["ip6"], found["user"], port)
+    return SshAddress(match["host"] or match["ip6"], match["user"], port)
 
 
 def _is_ip6(text: str | None) -> bool:
@@ -102,8 +101,7 @@ def _is_ip6(text: str | None) -> bool:
 class SshBoard:
     """A board behind an SSH server; it is on, and stays on.
 
-    `options` are more options for ssh, for whoever knows the board better than its user's
-    configuration does.
+    `options`: additional options for ssh, which override the user's configuration.
     """
 
     power = None
@@ -117,33 +115,33 @@ class SshBoard:
         self._tell: Tell = tell_nobody
 
     def hold(self, tell: Tell) -> None:
-        """See whether the board lets us in; nobody is kept out. Raises BoardError."""
+        """Check that we can log in; the board is not locked. Raises BoardError."""
         self._tell = tell
         tell(f"connecting to {self.name}")
         self.run(["true"])
 
     def boot(self, tell: Tell) -> None:
-        """Do nothing: hold() has seen that it is on, and we could not switch it on."""
+        """Do nothing: hold() has seen that it is on."""
 
     def stay_on(self) -> None:
-        """Do nothing: its supply is not ours."""
+        """Do nothing: it has no supply that can be switched."""
 
     def close(self) -> None:
-        """Remove the probe; a board that does not answer any more is told of."""
+        """Remove the probe; where the board does not answer, show that."""
         try:
             self._probe.remove()
         except BoardError as error:
             self._tell(f"the probe was not removed: {error}")
 
     def start_probe(self, tell: Tell) -> StartedProbe:
-        """Bring the probe that fits to the board and start it; raises BoardError."""
+        """Upload the probe for its architecture and start it; raises BoardError."""
         stream, binary = self._probe.start(tell)
         return StartedProbe(stream, binary, KEEPALIVE_S)
 
     def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
-        """Write a file by way of one beside it; raises BoardError.
+        """Write a file through a temporary one; raises BoardError.
 
-        Its size is compared on the board, and its hash where the board has sha256sum.
+        The board compares its size, and its hash where it has sha256sum.
         """
         target = f"./{path}" if path.startswith("-") else path
         sha256 = hashlib.sha256(data).hexdigest()
@@ -162,9 +160,9 @@ class SshBoard:
         token = f"whylate-{secrets.token_hex(8)}"
         what = f"{self.name}: {clean(argv[0], 80)}"
         command = [*self._ssh, shlex.join(["exec", "sh", "-c", _RUN, token, *argv])]
-        said = bytearray()
+        error_text = bytearray()
         try:
-            ended = run_to_end(command, data, timeout_s, MAX_OUTPUT, said)
+            ended = run_to_end(command, data, timeout_s, MAX_OUTPUT, error_text)
         except TooLongError as error:
             self._kill(token, error.error)
             raise BoardError(f"{what} took longer than {timeout_s:g} s") from None
@@ -174,15 +172,15 @@ class SshBoard:
         except OSError as error:
             raise _no_ssh(error) from None
         except BaseException:
-            # Ctrl-C ended ssh here; the command at the board has not heard of it.
-            self._kill(token, bytes(said))
+            # Ctrl-C ended ssh here, but not the command on the board.
+            self._kill(token, bytes(error_text))
             raise
         return self._finished(what, token, ended)
 
     def stream(self, argv: Sequence[str]) -> ProcessStream:
         """Start a command on the board; raises BoardError where there is no ssh.
 
-        Whether the board could be reached shows at the end of the stream, and in last_words().
+        A board that cannot be reached shows as the end of the stream, and in last_words().
         """
         try:
             return ProcessStream([*self._ssh, shlex.join(["exec", *argv])], keep_error=True)
@@ -207,42 +205,40 @@ class SshBoard:
         return (*fixed, *_patience(asked.output.decode("utf-8", "replace")), *self._address.words())
 
     def _finished(self, what: str, token: str, ended: Ended) -> Finished:
-        """Tell the command's words and status from ssh's; raises BoardError."""
+        """Separate the command's output and status from ssh's; raises BoardError."""
         _, begun, rest = ended.error.partition(token.encode())
         if not begun:
             raise self._unreachable(ended.error)
         own, over, status = rest.partition(b"\n")[2].rpartition(token.encode())
         number = status.partition(b"\n")[0].strip()
-        # A shell's status is below 256; a board may write there what it likes.
+        # A shell's status is below 256; the board may have written anything there.
         if not over or not re.fullmatch(rb"[0-9]{1,3}", number):
-            raise BoardError(
-                f"{what} did not come to its end: the connection broke ({_last_line(rest)})"
-            )
+            raise BoardError(f"{what} did not end: the connection broke ({_last_line(rest)})")
         return Finished(int(number), ended.output, own)
 
     def _unreachable(self, error: bytes) -> BoardError:
-        """Return what ssh said last, and what to do about it."""
-        said = error.decode("utf-8", "replace")
+        """Return the last message of ssh, and what to do about it."""
+        text = error.decode("utf-8", "replace")
         by_hand = " ".join(("ssh", *(w for w in self._address.words() if w != "--")))
-        advice = next((advice for sign, advice in _ADVICE.items() if sign in said), "")
-        line = (_last_line(error) or "ssh said nothing").rstrip(".")
+        advice = next((advice for sign, advice in _ADVICE.items() if sign in text), "")
+        line = (_last_line(error) or "ssh printed nothing").rstrip(".")
         why = f"{line}: {advice.format(by_hand=by_hand)}" if advice else line
         return BoardError(f"{self.name} cannot be used: {why}")
 
     def _kill(self, token: str, error: bytes) -> None:
-        """End a command of ours on the board, as far as we can."""
-        said = error.decode("utf-8", "replace")
-        found = re.search(rf"{token} ([0-9]{{1,10}}) ([0-9]{{1,10}})\n", said)
-        if found is None:
+        """End a command on the board, as far as possible."""
+        text = error.decode("utf-8", "replace")
+        ids = re.search(rf"{token} ([0-9]{{1,10}}) ([0-9]{{1,10}})\n", text)
+        if ids is None:
             return
         with contextlib.suppress(OSError, TooLongError, TooMuchError):
             run_to_end(
-                [*self._ssh, shlex.join(["sh", "-c", _KILL, "whylate", *found.groups()])],
+                [*self._ssh, shlex.join(["sh", "-c", _KILL, "whylate", *ids.groups()])],
                 b"", KILL_S, MAX_OUTPUT,
             )  # fmt: skip
 
 
-#: What stands in ssh's words, and what is to be done then; the first that fits counts.
+#: A part of ssh's message, and what to do about it; the first match counts.
 _ADVICE = {
     "IDENTIFICATION HAS CHANGED": "its host key is not the one that was known; if the board was "
     "set up anew, run `ssh-keygen -R` with its name, and then once `{by_hand}`",
@@ -257,7 +253,7 @@ _ADVICE = {
 
 
 def _patience(configured: str) -> tuple[str, ...]:
-    """Return options that bound every wait, where `ssh -G` shows none that is as strict."""
+    """Return options that bound every wait, unless `ssh -G` shows stricter ones."""
     values = dict(line.split(" ", 1) for line in configured.splitlines() if " " in line)
 
     def number(name: str) -> int:

@@ -225,7 +225,7 @@ def test_a_virtual_boards_shell_that_did_not_open_is_not_kept(
     monkeypatch.setattr(board.console, "connect", lambda: next(silent)[0])
     for _ in pairs:
         # The second time as well: it begins anew.
-        with pytest.raises(BoardError, match="no shell in its time"):
+        with pytest.raises(BoardError, match="no shell in time"):
             board.run(["true"])
     for ours, theirs in pairs:
         assert ours.fileno() == -1, "the line is left"

@@ -98,7 +98,7 @@ def test_what_a_signal_interrupts_here_is_ended_on_the_board(
 @pytest.mark.parametrize("status", [b"9" * 5000, b"1000", b"-1", b"", b"7 7"])
 def test_a_status_that_no_shell_has_is_none(status: bytes) -> None:
     said = b"token 1 2\nwhat it said\ntoken " + status + b"\n"
-    with pytest.raises(BoardError, match="did not come to its end"):
+    with pytest.raises(BoardError, match="did not end"):
         SshBoard("ssh://board7")._finished("board7: true", "token", Ended(0, b"", said))
 
 

@@ -216,5 +216,5 @@ def test_what_fails_on_one_board_does_not_keep_the_others() -> None:
     done = whylate("off", "local", "no-such-board", BOARD)
     assert done.returncode == 3
     assert "local: local has no supply that can be switched" in done.stderr
-    assert "no-such-board: there is no board" in done.stderr
+    assert "no-such-board: unknown board" in done.stderr
     assert done.stdout.startswith(f"{BOARD}: was off (")

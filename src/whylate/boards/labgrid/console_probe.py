@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 from whylate.boards.board import BoardError, Finished, StartedProbe, Tell
 from whylate.boards.console.shell import KEEPALIVE_S, ConsoleShell
-from whylate.boards.deploy import PLACES, REMOVE, REMOVE_S, VERSION, look
+from whylate.boards.deploy import PLACES, REMOVE, REMOVE_S, VERSION, survey
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
 from whylate.probe.client import Stream
 
-#: Bringing it takes a minute at 115200 baud.
+#: That takes a minute at 115200 baud.
 _PUT = "copying the probe to {board} over its console"
 
 
 class ConsoleProbe:
-    """Brings the probe over a console once, starts it there, and removes it.
+    """Uploads the probe over a console once, starts it there, and removes it.
 
-    It does not go through Deployment: that starts the probe behind words which it reads from the
-    same stream, and over a console only frames are read there.
+    Not a Deployment: that reads lines from the probe's stream before the probe starts, and a
+    console's stream has only frames.
     """
 
     def __init__(self, board: str, shell: ConsoleShell) -> None:
@@ -28,14 +28,14 @@ class ConsoleProbe:
 
     def start(self, tell: Tell) -> StartedProbe:
         """Start the probe that fits; raises BoardError."""
-        seen = look(self, list(PLACES))
+        seen = survey(self, list(PLACES))
         try:
             binary = probe_binary(seen.machine)
         except NoProbeError as error:
             raise BoardError(f"{self.name}: {error}") from None
         if seen.directory is None:
             raise BoardError(
-                f"{self.name}: the probe can be put nowhere ({'; '.join(seen.refused)}): mount a "
+                f"{self.name}: no place for the probe ({'; '.join(seen.refused)}): mount a "
                 "tmpfs there without noexec"
             )
         self._directory = seen.directory
@@ -48,7 +48,7 @@ class ConsoleProbe:
         return StartedProbe(self._shell.stream([path]), binary, KEEPALIVE_S)
 
     def remove(self) -> None:
-        """Remove what was brought; raises BoardError."""
+        """Remove what was uploaded; raises BoardError."""
         if self._directory is not None:
             self.run(["sh", "-c", REMOVE, "whylate", self._directory], timeout_s=REMOVE_S)
             self._directory = None
@@ -66,11 +66,11 @@ class ConsoleProbe:
         return self._shell.stream(argv)
 
     def _fits(self, path: str, binary: ProbeBinary) -> bool:
-        """Whether the very probe lies there, and runs: the board may mount it noexec."""
+        """Return whether that probe is there and runs: the board may mount it noexec."""
         script = 'wc -c <"$1"; sha256sum "$1" 2>/dev/null; "$1" --version'
         done = self._shell.run(["sh", "-c", script, "whylate", path])
-        said = done.output.decode("utf-8", "replace")
-        lines = [line.strip() for line in said.splitlines()]
+        text = done.output.decode("utf-8", "replace")
+        lines = [line.strip() for line in text.splitlines()]
         if VERSION not in lines or str(binary.path.stat().st_size) not in lines:
             return False
         hashes = [line.split()[0] for line in lines if line.endswith(path)]
@@ -78,15 +78,15 @@ class ConsoleProbe:
 
 
 class _Percent:
-    """Tells how much of a file is there, in steps worth reading."""
+    """Shows the progress of a transfer in steps of 10 %."""
 
     def __init__(self, tell: Tell, board: str) -> None:
         self._tell = tell
         self._board = board
-        self._told = 0
+        self._shown = 0
 
     def __call__(self, done: int, size: int) -> None:
         percent = 100 * done // max(size, 1)
-        if percent >= self._told + 10:
-            self._told = percent
+        if percent >= self._shown + 10:
+            self._shown = percent
             self._tell(f"{_PUT.format(board=self._board)}: {percent} %")
