@@ -33,10 +33,10 @@ from whylate.compare.judge import compare
 from whylate.compare.model import Comparison
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run
+from whylate.stats.comparison.run_statistics import STATISTICS, exact_value, statistic_of
+from whylate.stats.comparison.stopping import joint_e_value, look_levels
 from whylate.stats.limits import binomial_limits
-from whylate.stats.ordered import Ordered
-from whylate.stats.run_statistics import STATISTICS, exactly, value_of
-from whylate.stats.stopping import joint_e_value, look_levels
+from whylate.stats.run.ordered import Ordered
 
 Floats = NDArray[np.float64]
 
@@ -96,8 +96,8 @@ def whole_ns(latency_us: Floats) -> NDArray[np.int64]:
 
 def compared(latency_ns: NDArray[np.int64]) -> list[float]:
     """Return what is compared of a run with these latencies."""
-    found = [value_of(Ordered(latency_ns, latency_ns), one) for one in STATISTICS]
-    return [one.compared for one in found if one is not None]
+    found = [statistic_of(Ordered(latency_ns, latency_ns), statistic) for statistic in STATISTICS]
+    return [value.compared for value in found if value is not None]
 
 
 def simulate(part: Part, rng: np.random.Generator) -> Row:
@@ -113,7 +113,7 @@ def simulate(part: Part, rng: np.random.Generator) -> Row:
                 extra = extra | STOPPED
             latency = simulate_run(rng, ROWS, drift=part.drift * moment, **extra)
             latency_ns = whole_ns(latency)
-            values[side].append([round(one, 7) for one in compared(latency_ns)])
+            values[side].append([round(value, 7) for value in compared(latency_ns)])
             moments[side].append((float(latency_ns.mean()), float(latency_ns.var())))
             order.append(side)
     return {"values": values, "moments": moments, "order": order}
@@ -130,8 +130,8 @@ def sides(row: Row, pairs: int) -> tuple[Arm, Arm]:
             tuple(
                 Run(
                     f"{name}-{number}",
-                    {one.name: exactly(value)
-                     for one, value in zip(STATISTICS, values, strict=True)},
+                    {statistic.name: exact_value(value)
+                     for statistic, value in zip(STATISTICS, values, strict=True)},
                     ROWS,
                     boot="boot",
                     made=when,
@@ -161,9 +161,9 @@ def pooled_t(row: Row) -> bool:
     """Whether Student's t of all samples together calls a difference, as ministat would."""
     means, squares = [], []
     for side in row["moments"]:
-        mean = float(np.mean([one for one, _ in side]))
+        mean = float(np.mean([mean_of for mean_of, _ in side]))
         means.append(mean)
-        squares.append(float(np.mean([var + (one - mean) ** 2 for one, var in side])))
+        squares.append(float(np.mean([var + (mean_of - mean) ** 2 for mean_of, var in side])))
     n = ROWS * len(row["moments"][0])
     test = ttest_ind_from_stats(means[0], math.sqrt(squares[0]), n,
                                 means[1], math.sqrt(squares[1]), n)  # fmt: skip
@@ -254,7 +254,10 @@ def _looks(book: ResultBook, pool: Executor) -> list[str]:
         cells = []
         for rule in (by_looks, any_time):
             found = list(pool.map(rule, rows, chunksize=10))
-            cells += [rate([one for one, _ in found]), f"{np.mean([n for _, n in found]):.1f}"]
+            cells += [
+                rate([verdict for verdict, _ in found]),
+                f"{np.mean([n for _, n in found]):.1f}",
+            ]
         cells.insert(2, ASKED_OF_LOOKS.get(name, "–"))
         cells = [name.removeprefix("looks: "), str(len(rows)), *cells]
         lines.append(f"| {' | '.join(cells)} |")
@@ -264,7 +267,7 @@ def _looks(book: ResultBook, pool: Executor) -> list[str]:
 def _coverage(book: ResultBook, pool: Executor) -> list[str]:
     """Say how often the printed intervals hold the ratio over all runs of both sides."""
     lines = [
-        f"| situation | {' | '.join(one.name for one in STATISTICS)} |",
+        f"| situation | {' | '.join(statistic.name for statistic in STATISTICS)} |",
         "|---" * (len(STATISTICS) + 1) + "|",
     ]
     for name, part in PARTS.items():
@@ -276,7 +279,7 @@ def _coverage(book: ResultBook, pool: Executor) -> list[str]:
         )
         truth = _typical(first, second) if part.second else np.zeros(len(STATISTICS))
         held = np.array(list(pool.map(partial(_held, truth), rows, chunksize=10)))
-        lines.append(f"| {name} | {' | '.join(f'{one:.3f}' for one in held.mean(axis=0))} |")
+        lines.append(f"| {name} | {' | '.join(f'{part:.3f}' for part in held.mean(axis=0))} |")
     return lines
 
 
@@ -295,8 +298,10 @@ def _typical(first: Floats, second: Floats) -> Floats:
 def _held(truth: Floats, row: Row) -> list[bool]:
     found = judged(row, len(row["values"][0]))
     return [
-        one.low is not None and one.high is not None and one.low <= math.exp(true) <= one.high
-        for one, true in zip(found.statistics, truth.tolist(), strict=True)
+        statistic.low is not None
+        and statistic.high is not None
+        and statistic.low <= math.exp(true) <= statistic.high
+        for statistic, true in zip(found.statistics, truth.tolist(), strict=True)
     ]
 
 

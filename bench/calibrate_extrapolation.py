@@ -26,10 +26,10 @@ from page_tables import write_tables
 from result_book import ResultBook, Row
 from whylate.compare.extrapolation import extrapolate
 from whylate.recording.samples import CpuSamples
-from whylate.stats.extremes import extremal_index
-from whylate.stats.ordered import order
-from whylate.stats.return_level import most_episodes, return_level
-from whylate.stats.run_tail import RunTail, run_tail
+from whylate.stats.run.extremes import estimate_extremal_index
+from whylate.stats.run.ordered import sort_series
+from whylate.stats.tail.return_level import estimate_return_level, most_episodes
+from whylate.stats.tail.run_tail import RunTail, summarize_tail
 
 INTERVAL_NS = 1_000_000
 
@@ -99,7 +99,7 @@ def truth_us(part: Part, every_s: float) -> float:
     each = [part.of_run(number) for number in range(part.runs if part.last else 1)]
     for _ in range(50):
         middle = (low * high) ** 0.5
-        above = np.mean([rate_above(middle, one) for one in each])
+        above = np.mean([rate_above(middle, run) for run in each])
         low, high = (middle, high) if above * rows > 1 else (low, middle)
     return low
 
@@ -113,9 +113,9 @@ def simulated(part: Part, rng: np.random.Generator) -> list[RunTail]:
             0, 0, INTERVAL_NS, np.arange(ROWS), np.round(latency * 1000).astype(np.int64),
             np.zeros(ROWS, bool),
         )  # fmt: skip
-        ordered = order(cpu)
-        index = extremal_index(ordered, [cpu], "episodes")
-        found.append(run_tail(ordered, [cpu], index.cautious if index else None))
+        ordered = sort_series(cpu)
+        index = estimate_extremal_index(ordered, [cpu], "episodes")
+        found.append(summarize_tail(ordered, [cpu], index.cautious if index else None))
     return found
 
 
@@ -125,10 +125,10 @@ def repetition(name: str, number: int) -> Row:
     runs = simulated(part, np.random.default_rng([8, list(PARTS).index(name), number]))
     every_s = 10 * sum(run.seconds * (run.theta or 0.01) for run in runs) * 0.999
     found = extrapolate(runs, every_s)
-    level = return_level(runs, most_episodes(runs), every_s)
+    level = estimate_return_level(runs, most_episodes(runs), every_s)
     return {
         "open": found.level_ns is not None,
-        "closed_by": [one.name for one in found.checks if one.outcome == "failed"],
+        "closed_by": [check.name for check in found.checks if check.outcome == "failed"],
         "every_s": every_s,
         "level": [level.low_ns / 1e3, level.level_ns / 1e3, level.high_ns / 1e3],
         "truth": truth_us(part, every_s),
@@ -156,8 +156,8 @@ def table(book: ResultBook) -> list[str]:
         if not rows:
             continue
         said = [row for row in rows if row["open"]]
-        closed = Counter(one for row in rows for one in row["closed_by"])
-        by = ", ".join(f"{one} {count / len(rows):.2f}" for one, count in closed.most_common(4))
+        closed = Counter(check for row in rows for check in row["closed_by"])
+        by = ", ".join(f"{check} {count / len(rows):.2f}" for check, count in closed.most_common(4))
         cells = [name, rate([row["open"] for row in rows])]
         if said:
             low, high = (np.array([row["level"][end] for row in said]) for end in (0, 2))
@@ -186,7 +186,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write calibration.md")
     options = parser.parse_args()
     book = ResultBook(
-        options.results, {"rows": ROWS, "parts": {name: repr(one) for name, one in PARTS.items()}}
+        options.results, {"rows": ROWS, "parts": {name: repr(item) for name, item in PARTS.items()}}
     )
     for name in PARTS:
         began = time.monotonic()

@@ -16,10 +16,10 @@ import numpy as np
 
 from calibrate_quantiles import CASES, CONDITIONAL, INTERVAL_NS, describe, options
 from latency_model import simulate_run
-from whylate.stats.drift import trends
-from whylate.stats.extremes import extremal_index, no_exceedance
-from whylate.stats.ordered import merge, order
-from whylate.stats.rates import episode_rate
+from whylate.stats.run.drift import trend_tests
+from whylate.stats.run.extremes import estimate_extremal_index, no_exceedance
+from whylate.stats.run.ordered import merge_ordered, sort_series
+from whylate.stats.run.rates import estimate_episode_rate
 
 LIMITS_US = (10, 20, 50, 100, 200)
 ALARM = 0.01
@@ -37,9 +37,11 @@ def main() -> None:
             run(simulate, rng, 2_000_000, **overrides)
             for _part in range(math.ceil(arguments.truth_rows / 2_000_000))
         ]
-        population = np.sort(np.concatenate([one.latency_ns for part in truth for one in part]))
+        population = np.sort(np.concatenate([piece.latency_ns for part in truth for piece in part]))
         rates = {
-            limit: np.mean([episode_rate(part, limit * 1000, None).episodes for part in truth])
+            limit: np.mean(
+                [estimate_episode_rate(part, limit * 1000, None).episodes for part in truth]
+            )
             / (len(truth[0][0].latency_ns) * INTERVAL_NS / 1e9)
             for limit in LIMITS_US
         }
@@ -49,16 +51,16 @@ def main() -> None:
         alarms: Counter[str] = Counter()
         for _run in range(arguments.runs):
             series = run(simulate, rng, arguments.rows, **overrides)
-            ordered = merge([order(one) for one in series])
-            index = extremal_index(ordered, series)
-            of_episodes = extremal_index(ordered, series, "episodes")
+            ordered = merge_ordered([sort_series(cpu) for cpu in series])
+            index = estimate_extremal_index(ordered, series)
+            of_episodes = estimate_extremal_index(ordered, series, "episodes")
             found = no_exceedance(ordered, series, index, of_episodes)
             if found.effective_n is not None and found.above_ns is not None and index is not None:
                 above = len(population) - np.searchsorted(population, found.above_ns, "right")
                 covered = above / len(population) <= -math.log(0.05) / found.effective_n
                 bound.append((bool(covered), index.estimate, index.cautious))
             for limit in LIMITS_US:
-                rate = episode_rate(series, limit * 1000, of_episodes)
+                rate = estimate_episode_rate(series, limit * 1000, of_episodes)
                 given = rate.high_per_s is not None
                 over[limit].append(
                     (
@@ -67,7 +69,7 @@ def main() -> None:
                         bool(rate.low_per_s <= rates[limit]),
                     )
                 )
-            tests = trends(ordered, series)
+            tests = trend_tests(ordered, series)
             hits = [test for test in tests if test.p_value < ALARM / len(tests)]
             alarms.update({test.statistic for test in hits})
             alarms["any"] += bool(hits)

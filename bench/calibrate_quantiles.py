@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from latency_model import simulate_run
 from whylate.recording.samples import CpuSamples
-from whylate.stats.cpu_series import time_blocks
-from whylate.stats.dependence import block_count
-from whylate.stats.ordered import merge, order
-from whylate.stats.quantiles import Quantile, quantile
+from whylate.stats.run.cpu_series import time_blocks
+from whylate.stats.run.dependence import block_count
+from whylate.stats.run.ordered import merge_ordered, sort_series
+from whylate.stats.run.quantiles import Quantile, estimate_quantile
 
 QUANTILES = {
     "p50": Fraction(1, 2),
@@ -94,9 +94,9 @@ CASES: dict[str, tuple[Callable[..., list[CpuSamples]], dict[str, Any]]] = {
 
 def intervals(series: Sequence[CpuSamples]) -> dict[str, Quantile]:
     """Every quantile of one simulated run."""
-    ordered = merge([order(one) for one in series])
-    blocks = time_blocks(series, block_count(max(len(one.latency_ns) for one in series)))
-    return {name: quantile(ordered, series, blocks, q) for name, q in QUANTILES.items()}
+    ordered = merge_ordered([sort_series(cpu) for cpu in series])
+    blocks = time_blocks(series, block_count(max(len(cpu.latency_ns) for cpu in series)))
+    return {name: estimate_quantile(ordered, series, blocks, q) for name, q in QUANTILES.items()}
 
 
 def options(description: str | None) -> argparse.Namespace:
@@ -138,9 +138,9 @@ def _truth(
     overrides: dict[str, Any],
 ) -> dict[str, int]:
     parts = [
-        one.latency_ns
+        cpu.latency_ns
         for _part in range(math.ceil(rows / 2_000_000))
-        for one in run(simulate, rng, min(rows, 2_000_000), **overrides)
+        for cpu in run(simulate, rng, min(rows, 2_000_000), **overrides)
     ]
     together = np.sort(np.concatenate(parts))
     return {name: int(together[math.ceil(q * len(together)) - 1]) for name, q in QUANTILES.items()}

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from calibrate_compare import compared, rate, whole_ns
 from latency_model import simulate_run
 from page_tables import write_tables
-from whylate.stats.factorial import Effects, combinations_of, factorial
-from whylate.stats.prevented import Late, prevented
-from whylate.stats.run_statistics import STATISTICS
+from whylate.stats.comparison.factorial import Effects, combinations_of, fit_effects
+from whylate.stats.comparison.preventable import LateTime, estimate_preventable_share
+from whylate.stats.comparison.run_statistics import STATISTICS
 
 Floats = NDArray[np.float64]
 
@@ -55,10 +55,12 @@ def excess(rng: np.random.Generator, left: float) -> tuple[float, int]:
     return float((latency[late] - latency[~late].mean()).sum()), episodes
 
 
-def side(rng: np.random.Generator, left: float) -> Late:
+def side(rng: np.random.Generator, left: float) -> LateTime:
     """Return one side of an experiment."""
     found = [excess(rng, left) for _ in range(ROUNDS)]
-    return Late(np.array([one for one, _ in found]), np.array([count for _, count in found]))
+    return LateTime(
+        np.array([excess for excess, _ in found]), np.array([count for _, count in found])
+    )
 
 
 def true_excess(left: float, number: int) -> float:
@@ -70,7 +72,7 @@ def true_excess(left: float, number: int) -> float:
 def share(part: float, number: int) -> tuple[float, float] | None:
     """Return the interval of one experiment; None: it has none."""
     rng = np.random.default_rng([18, round(100 * part), number])
-    found = prevented(side(rng, 1.0), side(rng, 1 - part))
+    found = estimate_preventable_share(side(rng, 1.0), side(rng, 1 - part))
     return None if found.low is None or found.high is None else (found.low, found.high)
 
 
@@ -85,7 +87,7 @@ def shares(repetitions: int, pool: Executor) -> list[str]:
         left = np.mean(list(pool.map(partial(true_excess, 1 - part), range(TRUTH_PARTS))))
         truth = float(1 - left / whole)
         found = list(pool.map(partial(share, part), range(repetitions), chunksize=10))
-        given = [one for one in found if one is not None]
+        given = [share for share in found if share is not None]
         held = rate([low <= truth <= high for low, high in given])
         width = np.median([high - low for low, high in given])
         lines.append(f"| {truth:.3f} | {held} | {width:.3f} | {repetitions - len(given)} |")
@@ -107,13 +109,13 @@ def true_values(scale: float, number: int) -> Floats:
 def effect(name: str, number: int) -> Effects:
     """Return what one study of two knobs finds."""
     settings = np.array(combinations_of(2))
-    tails = [WIDE if tuple(one) in EFFECTS[name] else BASE for one in settings.tolist()]
+    tails = [WIDE if tuple(setting) in EFFECTS[name] else BASE for setting in settings.tolist()]
     rng = np.random.default_rng([20, list(EFFECTS).index(name), number])
-    return factorial(
-        np.array([values(rng, one) for one in np.repeat(tails, FACTOR_ROUNDS)]),
+    return fit_effects(
+        np.array([values(rng, tail) for tail in np.repeat(tails, FACTOR_ROUNDS)]),
         np.repeat(settings, FACTOR_ROUNDS, axis=0),
         np.tile(np.arange(FACTOR_ROUNDS), len(settings)),
-        np.array([one.weight for one in STATISTICS]),
+        np.array([statistic.weight for statistic in STATISTICS]),
         rng,
     )
 
@@ -127,23 +129,25 @@ def effects(repetitions: int, pool: Executor) -> list[str]:
     )
     signs = 2.0 * settings - 1
     columns = np.column_stack([signs[:, 0], signs[:, 1], signs.prod(axis=1)]) / 2
-    names = " | ".join(one.name for one in STATISTICS)
+    names = " | ".join(statistic.name for statistic in STATISTICS)
     lines = [
         f"| two knobs | effect | {names} | called |",
         "|---" * (len(STATISTICS) + 3) + "|",
     ]
     for name, where in EFFECTS.items():
-        levels = [wide if tuple(one) in where else base for one in settings.tolist()]
+        levels = [wide if tuple(setting) in where else base for setting in settings.tolist()]
         truth = columns.T @ np.array(levels)
         found = list(pool.map(partial(effect, name), range(repetitions), chunksize=10))
-        held = np.mean([(one.low <= truth) & (truth <= one.high) for one in found], axis=0)
-        called = np.array([one.adjusted <= 0.05 for one in found])
+        held = np.mean(
+            [(effects.low <= truth) & (truth <= effects.high) for effects in found], axis=0
+        )
+        called = np.array([effects.adjusted <= 0.05 for effects in found])
         for row, of in enumerate(("of the first", "of the second", "of both together")):
-            cells = " | ".join(f"{one:.3f}" for one in held[row])
+            cells = " | ".join(f"{share:.3f}" for share in held[row])
             lines.append(f"| {name} | {of} | {cells} | {rate(called[:, row].tolist())} |")
         none = np.abs(truth).max(axis=1) < 1e-9
         if none.any():
-            wrong = rate([bool(one[none].any()) for one in called])
+            wrong = rate([bool(significant[none].any()) for significant in called])
             lines.append(f"| | any that is none |{' |' * len(STATISTICS)} {wrong} |")
     return lines
 

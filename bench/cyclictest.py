@@ -70,7 +70,7 @@ def run_whylate(seconds: float, interval_us: int, cpus: Sequence[int]) -> Side:
         manifest = measure(LocalBoard(), request, Path(folder) / "r", Quiet())
         cpu_s = children_cpu_s() - before
         samples = open_recording(Path(folder) / "r").samples
-    latency = np.concatenate([one.latency_ns for one in samples])
+    latency = np.concatenate([cpu.latency_ns for cpu in samples])
     expected = sum(account.expected for account in manifest.cpus)
     accounted = sum(a.seen + a.overrun + a.dropped for a in manifest.cpus)
     return Side(

@@ -42,9 +42,9 @@ def verdicts(plan: StudyPlan, open_board: Open) -> dict[str, Comparison]:
         if result.lost or result.stopped:
             sys.exit(f"a study is not whole: {result.lost}")
     return {
-        key.variant: one.comparison
-        for key, one in result.standings.items()
-        if one.comparison is not None
+        key.variant: item.comparison
+        for key, item in result.standings.items()
+        if item.comparison is not None
     }
 
 

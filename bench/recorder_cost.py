@@ -72,7 +72,7 @@ def run(
         samples = open_recording(Path(folder) / "r").samples
     if manifest.state != "complete" or (recorded and not engine_of(manifest)):
         sys.exit(f"a run is not whole, or nothing was recorded in it: {manifest.problems}")
-    return manifest, np.concatenate([one.latency_ns for one in samples])
+    return manifest, np.concatenate([cpu.latency_ns for cpu in samples])
 
 
 def engine_of(manifest: Manifest) -> str | None:
@@ -153,7 +153,7 @@ def virtual_run(board: str, engine: str | None) -> tuple[float, Row]:
         if not (Path(folder) / "r").exists():
             sys.exit(f"{board} was not measured: {done.stderr[-300:]}")
         recording = open_recording(Path(folder) / "r")
-        latency_ns = np.concatenate([one.latency_ns for one in recording.samples])
+        latency_ns = np.concatenate([cpu.latency_ns for cpu in recording.samples])
         found = recording.manifest.recorder
         if found is None:
             return float(np.median(latency_ns)), {}
@@ -169,8 +169,8 @@ def events_of(recording: Recording, latency_ns: float) -> float:
     The median of those of which there is a window, within 5 %.
     """
     counts = [
-        sum(one.cpu == window.cpu and window.due_ns <= one.time_ns <= window.run_ns
-            for one in window.events)
+        sum(event.cpu == window.cpu and window.due_ns <= event.time_ns <= window.run_ns
+            for event in window.events)
         for window in read_windows(recording.directory)
         if abs(window.latency_ns - latency_ns) < 0.05 * latency_ns
     ]  # fmt: skip

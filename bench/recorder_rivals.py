@@ -127,7 +127,7 @@ def run(book: ResultBook, rounds: int) -> None:
         book.add("rivals", row)
         for name, times in row.items():
             told = ", ".join(
-                f"{one} {s:.2f} ({cpu_s:.2f} CPU)" for one, (s, cpu_s) in times.items()
+                f"{item} {s:.2f} ({cpu_s:.2f} CPU)" for item, (s, cpu_s) in times.items()
             )
             print(f"round {number + 1:3} {name}, s: {told}", flush=True)
 
@@ -137,11 +137,16 @@ def show(book: ResultBook) -> None:
     rows = book.rows("rivals")
     for name in BENCHMARKS:
         for place, what in enumerate(("time", "CPU time")):
-            times = {one: [row[name][one][place] for row in rows] for one in RECORDERS}
-            ratio = {one: paired_ratio(times[one], times[NOTHING]) for one in RECORDERS[1:]}
+            times = {
+                recorder: [row[name][recorder][place] for row in rows] for recorder in RECORDERS
+            }
+            ratio = {
+                recorder: paired_ratio(times[recorder], times[NOTHING])
+                for recorder in RECORDERS[1:]
+            }
             print(f"{name}: {what} beside that with nothing recording")
-            for one, found in ratio.items():
-                print(f"  {one:22} {found}")
+            for item, found in ratio.items():
+                print(f"  {item:22} {found}")
             print(f"  {'whylate / runqlat':22} {paired_ratio(times[WHYLATE], times[RUNQLAT])}")
             alone = paired_ratio(times[WHYLATE], times[SAMPLES])
             print(f"  {'the recorder alone':22} {alone}, which is whylate / {SAMPLES}")

@@ -32,9 +32,9 @@ def main() -> None:
             sys.exit(done.stderr)
         result = json.loads(done.stdout)
         recording = open_recording(directory)
-        rows = sum(one.activation.size for one in recording.samples)
-        gaps = sum(int((np.diff(one.activation) - 1).sum()) for one in recording.samples)
-        digits = np.concatenate([one.latency_ns % 10 for one in recording.samples])
+        rows = sum(cpu.activation.size for cpu in recording.samples)
+        gaps = sum(int((np.diff(cpu.activation) - 1).sum()) for cpu in recording.samples)
+        digits = np.concatenate([cpu.latency_ns % 10 for cpu in recording.samples])
         size = (directory / NAME).stat().st_size
         print(f"{options.seconds} s at 10 kHz on {len(recording.samples)} CPUs: "
               f"{result['expected']} expected = {result['seen']} seen + {result['overrun']} "

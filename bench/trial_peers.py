@@ -189,7 +189,7 @@ def model() -> None:
     points = whylate("clock", "--via", "device", "--service", f"{SERVICE_US}us",
                      "--think", f"{THINK_US}us", "--threads", ",".join(map(str, threads)),
                      "--rounds", "40", "--repetitions", "2", "--block", "1s")  # fmt: skip
-    found = {one["parameters"]["threads"]: one["calls_per_us"]["value"] for one in points}
+    found = {point["parameters"]["threads"]: point["calls_per_us"]["value"] for point in points}
     counts = [n for n in threads if n <= cpus]
     network = fit(counts, [found[n] for n in counts])
     print(f"service {network.service:.1f} us fitted to {counts} threads, {SERVICE_US} known: "
@@ -206,7 +206,9 @@ def main() -> None:
     parser.add_argument("--only", default="", help="parts with this in their name")
     parser.add_argument("--large", action="store_true", help="1 GiB too")
     options = parser.parse_args()
-    lacking = [one for one in ("perf", "mbw", "taskset", "chrt", "cc") if shutil.which(one) is None]
+    lacking = [
+        tool for tool in ("perf", "mbw", "taskset", "chrt", "cc") if shutil.which(tool) is None
+    ]
     if os.geteuid() != 0 or lacking:
         sys.exit(f"this benchmark needs root, and {', '.join(lacking) or 'nothing else'}")
     with tempfile.TemporaryDirectory() as folder:

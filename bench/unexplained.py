@@ -71,7 +71,7 @@ def tail_of(board: str, load: str, seconds: float) -> Row:
     if found is None:
         sys.exit(f"{board} under {load}: {answer.why_not}")
     share, p95 = unexplained_share(answer)
-    hidden = sum(one.share for one in found.causes if one.cause is Cause.NOT_OBSERVED)
+    hidden = sum(share.share for share in found.causes if share.cause is Cause.NOT_OBSERVED)
     return {"episodes": found.episodes, "recorded": found.recorded, "unexplained": share,
             "p95": p95, "not_observed": hidden}  # fmt: skip
 

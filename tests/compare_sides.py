@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from whylate.compare.runs import Arm, Run
-from whylate.stats.run_statistics import STATISTICS, Value
+from whylate.stats.comparison.run_statistics import STATISTICS, Value
 
 SETS = {"workload": "wakeup", "interval": "1ms", "time": "real"}
 

@@ -32,7 +32,7 @@ class Acts:
         """Return those of a log; what overlaps, or is no further apart, is one stretch."""
         found: list[list[int]] = []
         for event in sorted(
-            (one for one in events if one.cpu == cpu), key=lambda one: one.start_ns
+            (event for event in events if event.cpu == cpu), key=lambda event: event.start_ns
         ):
             end = event.start_ns + event.length_ns
             if found and event.start_ns <= found[-1][1] + together_ns:

@@ -70,9 +70,9 @@ class TrueFault(msgspec.Struct, frozen=True):
     def interval(self, shares: Sequence[Share]) -> tuple[float, float] | None:
         """Return the interval that the answer prints for it, of all lines that name it."""
         lines = [shares[i] for i in self.right]
-        if not lines or any(one.low is None or one.high is None for one in lines):
+        if not lines or any(line.low is None or line.high is None for line in lines):
             return None
-        return sum(one.low or 0.0 for one in lines), sum(one.high or 0.0 for one in lines)
+        return sum(line.low or 0.0 for line in lines), sum(line.high or 0.0 for line in lines)
 
 
 class Marked(msgspec.Struct, frozen=True):
@@ -97,12 +97,12 @@ class Marked(msgspec.Struct, frozen=True):
     @property
     def significant(self) -> list[Share]:
         """What is called that somebody could do away with, the largest share first."""
-        return [one for one in self.shares if is_called(one)]
+        return [share for share in self.shares if is_called(share)]
 
 
-def is_called(one: Share) -> bool:
+def is_called(share: Share) -> bool:
     """Whether a line calls a cause that is more than an activation's own way."""
-    return one.significant and Named(one.cause) not in OWN_WAY
+    return share.significant and Named(share.cause) not in OWN_WAY
 
 
 def mark(case: Case) -> Marked:
@@ -110,7 +110,9 @@ def mark(case: Case) -> Marked:
     recording = open_made(case)
     explained = explain_recording(recording, worst=1 << 30)
     logs = unpack((recording_path(case) / FAULTS).read_bytes()) if case.causes else []
-    shares = [_share(one) for one in explained.population.causes] if explained.population else []
+    shares = (
+        [_share(share) for share in explained.population.causes] if explained.population else []
+    )
     weighted, p95 = unexplained_share(explained)
     found = explained.population
     return Marked(
@@ -132,9 +134,15 @@ def mark(case: Case) -> Marked:
     )
 
 
-def _share(one: CauseShare) -> Share:
+def _share(share: CauseShare) -> Share:
     return Share(
-        one.cause.value, one.detail, one.share, one.low, one.high, one.mean_ns, one.significant
+        share.cause.value,
+        share.detail,
+        share.share,
+        share.low,
+        share.high,
+        share.mean_ns,
+        share.significant,
     )
 
 
@@ -157,28 +165,30 @@ def _true(
 ) -> TrueFault:
     entry = fault(log.fault.name)
     pieces = entry.right_answer(rt=case.rig.rt).pieces
-    significant = [one for one in shares if is_called(one)]
+    significant = [share for share in shares if is_called(share)]
     right = [
-        i for i, one in enumerate(shares) if names_it(pieces, log.alias, one.cause, one.detail)
+        i
+        for i, share in enumerate(shares)
+        if names_it(pieces, log.alias, share.cause, share.detail)
     ]
     place = next(
         (
             i
-            for i, one in enumerate(significant)
-            if names_it(pieces, log.alias, one.cause, one.detail)
+            for i, share in enumerate(significant)
+            if names_it(pieces, log.alias, share.cause, share.detail)
         ),
         None,
     )
-    causes = [i for i, one in enumerate(shares) if Named(one.cause) not in NO_CAUSE]
+    causes = [i for i, share in enumerate(shares) if Named(share.cause) not in NO_CAUSE]
     told = entry.log == "acts" and bool(pieces) and explained.population is not None
     truth = known(log, recording.samples[0], explained.threshold_ns) if told else None
     errors = []
     if truth is not None:
         for story in explained.worst:
-            one = story.breakdown
-            acted = truth.acted_ns.get(one.activation)
-            if acted is not None and _is_whole(one):
-                errors.append((_located(one, pieces, log.alias) - acted, acted))
+            activation = story.breakdown
+            acted = truth.acted_ns.get(activation.activation)
+            if acted is not None and _is_whole(activation):
+                errors.append((_located(activation, pieces, log.alias) - acted, acted))
     wrong = [abs(error) > max(WINDOW_PART * acted, WINDOW_NS) for error, acted in errors]
     return TrueFault(
         name=entry.name,
@@ -195,15 +205,15 @@ def _true(
     )
 
 
-def _is_whole(one: Breakdown) -> bool:
-    return one.pieces is not None and all(
-        piece.cause is not Named.NOT_OBSERVED for piece in one.pieces
+def _is_whole(breakdown: Breakdown) -> bool:
+    return breakdown.pieces is not None and all(
+        piece.cause is not Named.NOT_OBSERVED for piece in breakdown.pieces
     )
 
 
-def _located(one: Breakdown, pieces: Sequence[str], alias: str) -> int:
+def _located(breakdown: Breakdown, pieces: Sequence[str], alias: str) -> int:
     return sum(
         piece.length_ns
-        for piece in one.pieces or ()
+        for piece in breakdown.pieces or ()
         if names_it(pieces, alias, piece.cause, piece.detail)
     )

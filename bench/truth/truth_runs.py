@@ -143,7 +143,7 @@ def _run(case: Case, place: Path) -> None:
         raise RunFailedError(f"{case.name}: {outcome.error}")
     manifest = open_recording(fresh).manifest
     if manifest.state != "complete" or (manifest.recorder and manifest.recorder.engine is None):
-        reasons = [one.text for one in manifest.problems]
+        reasons = [problem.text for problem in manifest.problems]
         shutil.rmtree(fresh, ignore_errors=True)
         raise RunFailedError(
             f"{case.name}: {manifest.state}: {'; '.join(reasons) or 'no recorder'}"

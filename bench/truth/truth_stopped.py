@@ -77,11 +77,13 @@ def main() -> None:
                 found = explained(name, seed, options.seconds, Path(folder) / "r").population
             if found is None:
                 sys.exit(f"{name}: nothing was late")
-            unknown = sum(one.share for one in found.causes if one.cause in RIGHT)
+            unknown = sum(share.share for share in found.causes if share.cause in RIGHT)
             blamed = [
-                f"{one.cause} {one.detail}" for one in found.significant if one.cause not in RIGHT
+                f"{share.cause} {share.detail}"
+                for share in found.significant
+                if share.cause not in RIGHT
             ]
-            threads = any(one.cause is Cause.THREAD for one in found.significant)
+            threads = any(share.cause is Cause.THREAD for share in found.significant)
             wrong += threads
             print(
                 f"{name} seed {seed}: {found.episodes} late, {100 * unknown:.1f} % steal, "

@@ -70,12 +70,14 @@ def tables(marked: Sequence[Marked], planned: int, failed: Sequence[str]) -> str
 def _singles(marked: Sequence[Marked]) -> list[tuple[Marked, TrueFault]]:
     """Return runs with one cause that makes something late."""
     return [
-        (one, one.causes[0]) for one in marked if len(one.causes) == 1 and one.causes[0].expected
+        (mark, mark.causes[0])
+        for mark in marked
+        if len(mark.causes) == 1 and mark.causes[0].expected
     ]
 
 
-def _is_first(one: Marked, cause: TrueFault) -> bool:
-    del one
+def _is_first(mark: Marked, cause: TrueFault) -> bool:
+    del mark
     return cause.place == 0
 
 
@@ -83,22 +85,22 @@ def _bar(marked: Sequence[Marked]) -> str:
     """Return what the test demands, what came out, and whether that is enough."""
     singles = _singles(marked)
     demanded = [(m, c) for m, c in singles if m.size in DEMANDED]
-    pairs = [one for one in marked if len(one.causes) == 2]
-    clean = [one for one in marked if not one.causes]
-    without = [one for one in marked if len(one.causes) == 1 and not one.causes[0].expected]
-    injected = [one for one in marked if one.causes]
+    pairs = [mark for mark in marked if len(mark.causes) == 2]
+    clean = [mark for mark in marked if not mark.causes]
+    without = [mark for mark in marked if len(mark.causes) == 1 and not mark.causes[0].expected]
+    injected = [mark for mark in marked if mark.causes]
     told = [(m, c) for m, c in singles if c.share is not None]
     bounded = _bounded(told)
     first = Count.of_all(_is_first(m, c) for m, c in demanded)
     own = Count.of_all(_is_first(m, c) for m, c in singles if not m.size)
     half = Count.of_all(_is_first(m, c) for m, c in singles if m.size and m.size not in DEMANDED)
     both = Count.of_all(all(c.rank in (0, 1) for c in m.causes) for m in pairs)
-    significant = Count.of_all(calls_something(one) for one in clean)
-    quiet = Count.of_all(not calls_something(one) for one in without)
+    significant = Count.of_all(calls_something(mark) for mark in clean)
+    quiet = Count.of_all(not calls_something(mark) for mark in without)
     width = median([high - low for _, (low, high) in bounded]) if bounded else None
-    digests = len({one.digest for one in injected})
-    explained = Count.of_all(one.unexplained <= UNEXPLAINED for one in injected)
-    p95 = Count.of_all(one.unexplained_p95 <= UNEXPLAINED_P95 for one in injected)
+    digests = len({injection.digest for injection in injected})
+    explained = Count.of_all(injection.unexplained <= UNEXPLAINED for injection in injected)
+    p95 = Count.of_all(injection.unexplained_p95 <= UNEXPLAINED_P95 for injection in injected)
     rows: list[tuple[str, str, str, bool | None]] = [
         ("injected runs, of them with different digests", f"≥ {RUNS}",
          f"{len(injected)}, {digests} different", digests >= RUNS),
@@ -164,7 +166,7 @@ def held_up_by_the_probe(share: Share) -> bool:
     return share.detail.endswith(" in probe") or (share.cause, share.detail) == ("thread", "probe")
 
 
-def calls_something(one: Marked) -> bool:
+def calls_something(mark: Marked) -> bool:
     """Whether a run without a cause calls one of the catalogue's, by whatever name.
 
     Interrupts are left out, and what the probe's own ordinary thread holds up: the board has them,
@@ -178,15 +180,15 @@ def calls_something(one: Marked) -> bool:
     ]
     return any(
         names_it(pieces, "", share.cause, share.detail)
-        for share in one.significant
+        for share in mark.significant
         if not held_up_by_the_probe(share)
     )
 
 
 def _by_cause(marked: Sequence[Marked]) -> str:
     groups: dict[tuple[str, str, float], list[tuple[Marked, TrueFault]]] = {}
-    for one, cause in _singles(marked):
-        groups.setdefault((cause.name, one.rig, one.size), []).append((one, cause))
+    for _single, cause in _singles(marked):
+        groups.setdefault((cause.name, _single.rig, _single.size), []).append((_single, cause))
     columns = ("cause", "board.CPUs.engine", "size", "runs", "episodes", "called and first",
                "windows right", "share inside", "unexplained", "p95")  # fmt: skip
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
@@ -194,8 +196,8 @@ def _by_cause(marked: Sequence[Marked]) -> str:
         causes = [cause for _, cause in some]
         bounded = [
             (cause.share, found)
-            for one, cause in some
-            if cause.share is not None and (found := cause.interval(one.shares)) is not None
+            for mark, cause in some
+            if cause.share is not None and (found := cause.interval(mark.shares)) is not None
         ]
         windows = Count(sum(c.windows_right for c in causes), sum(c.windows for c in causes))
         inside = Count.of_all(low <= share <= high for share, (low, high) in bounded)
@@ -217,21 +219,21 @@ def _of(count: Count) -> str:
 
 
 def _mean(some: Sequence[tuple[Marked, TrueFault]], value: Callable[[Marked], float]) -> float:
-    return sum(value(one) for one, _ in some) / len(some)
+    return sum(value(mark) for mark, _ in some) / len(some)
 
 
 def _confusion(marked: Sequence[Marked]) -> str:
     """Return a row for each injected cause, at the demanded sizes, and a column for each answer."""
     rows: dict[str, Counter[str]] = {}
     right: dict[str, set[str]] = {}
-    for one in marked:
-        if len(one.causes) > 1 or (one.causes and one.size == 0.5):
+    for mark in marked:
+        if len(mark.causes) > 1 or (mark.causes and mark.size == 0.5):
             continue
-        name = one.causes[0].name if one.causes else "(clean)"
-        if one.causes and not one.causes[0].expected:
+        name = mark.causes[0].name if mark.causes else "(clean)"
+        if mark.causes and not mark.causes[0].expected:
             name += " (makes nothing late)"
-        answer = one.significant[0].cause if one.significant else NOTHING
-        if one.causes and one.causes[0].place == 0:
+        answer = mark.significant[0].cause if mark.significant else NOTHING
+        if mark.causes and mark.causes[0].place == 0:
             right.setdefault(name, set()).add(answer)
         rows.setdefault(name, Counter())[answer] += 1
     columns = sorted({answer for row in rows.values() for answer in row})

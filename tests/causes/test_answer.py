@@ -30,7 +30,7 @@ def test_the_slowest_thousandth_is_explained_and_what_is_missing_is_not_observed
     assert found.population is not None
     assert (found.population.episodes, found.population.recorded) == (10, 8)
     assert found.population.control == 50
-    shares = {(one.cause, one.detail): one.share for one in found.population.causes}
+    shares = {(share.cause, share.detail): share.share for share in found.population.causes}
     assert shares[Cause.THREAD, "make"] == pytest.approx(0.8, abs=0.01)
     assert shares[Cause.NOT_OBSERVED, ""] == pytest.approx(0.2, abs=0.01)
     assert sum(shares.values()) == pytest.approx(1)
@@ -121,7 +121,8 @@ def test_the_answer_is_printed_with_its_causes_and_stories_and_nothing_acts() ->
     windows = [window(activation, ns) for activation, ns in late.items()]
     evil = "\x1b[31m[bold]evil"
     windows = [
-        replace(one, events=(replace(one.events[0], name=evil), *one.events[1:])) for one in windows
+        replace(window, events=(replace(window.events[0], name=evil), *window.events[1:]))
+        for window in windows
     ]
     found = of(10_000, late, windows)
     console = Console(width=100, record=True, file=io.StringIO())
@@ -144,7 +145,8 @@ def test_the_page_shows_the_causes_and_runs_nothing_of_what_a_board_says() -> No
     late = {i * 997: 90_000 + i for i in range(1, 11)}
     windows = [window(activation, ns) for activation, ns in late.items()]
     windows = [
-        replace(one, events=(replace(one.events[0], name=EVIL), *one.events[1:])) for one in windows
+        replace(window, events=(replace(window.events[0], name=EVIL), *window.events[1:]))
+        for window in windows
     ]
     found = of(10_000, late, windows)
     page = render_html(*summarised(), found)

@@ -39,7 +39,7 @@ ORDINARY = [activation(1000 + i, (*SWITCHING, 10), (*NET_RX, i % 3)) for i in ra
 
 
 def named(found: Families) -> list[Family]:
-    return [one for one in found.families if one.letter]
+    return [family for family in found.families if family.letter]
 
 
 def test_episodes_of_one_cause_are_a_family_with_what_all_of_them_have_at_the_least() -> None:
@@ -100,13 +100,13 @@ def test_ones_of_a_kind_with_various_details_are_a_family_of_that_kind() -> None
 def test_a_thread_with_a_hostile_name_is_a_detail_like_any_other() -> None:
     late = [thread(i, 100, name) for i, name in enumerate(["various", "various", "a", "b", ""])]
     found = find_families(late, ORDINARY)
-    assert sorted(one.episodes for one in found.families) == [2, 3]
+    assert sorted(family.episodes for family in found.families) == [2, 3]
 
 
 def test_there_are_no_more_than_so_many_and_the_rest_is_one() -> None:
     late = [thread(10 * kind + i, 300 - kind, f"t{kind}") for kind in range(9) for i in range(2)]
     found = find_families(late, ORDINARY)
-    assert [one.letter for one in found.families] == [*"ABCDE", ""]
+    assert [family.letter for family in found.families] == [*"ABCDE", ""]
     assert [one.detail for one in named(found)] == [f"t{kind}" for kind in range(5)]
     assert found.families[-1].episodes == 8
 
@@ -115,7 +115,7 @@ def test_what_was_not_recorded_is_counted_and_in_no_family() -> None:
     lost = [Breakdown(0, 50 + i, 0, 900 * US, None) for i in range(3)]
     found = find_families([*lost, softirq(0, 200), softirq(1, 200)], ORDINARY)
     assert found.unrecorded == 3
-    assert sum(one.episodes for one in found.families) == 2
+    assert sum(family.episodes for family in found.families) == 2
     assert set(found.of) == {(0, 0), (0, 1)}
 
 
@@ -148,7 +148,7 @@ def test_every_episode_is_in_one_family_whose_rule_it_satisfies(
     episodes, ordinary = made(late), made(control)
     found = find_families(episodes, ordinary)
     assert len(found.families) <= MOST_FAMILIES + 1
-    assert sum(one.episodes for one in found.families) == len(episodes)
+    assert sum(family.episodes for family in found.families) == len(episodes)
     letters = Counter(found.of.values())
     for family in named(found):
         assert letters[family.letter] == family.episodes >= 2

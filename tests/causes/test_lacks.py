@@ -18,18 +18,18 @@ def _without(*tracepoints: bytes, name: str = "trace-cmd.txt") -> Imported:
     lines = [
         line
         for line in (DATA / name).read_bytes().splitlines(keepends=True)
-        if not any(b" " + one in line for one in tracepoints)
+        if not any(b" " + tracepoint in line for tracepoint in tracepoints)
     ]
     return explain_import(io.BytesIO(b"".join(lines)), "t", WATCH, threshold_ns=1)
 
 
 def _lacks(found: Imported) -> str:
-    return "\n".join(f"{one.what}: {one.so}" for one in found.list_missing_data)
+    return "\n".join(f"{missing.what}: {missing.so}" for missing in found.list_missing_data)
 
 
 def _causes(found: Imported) -> set[str]:
     assert found.answer.population is not None
-    return {one.cause.value for one in found.answer.population.causes if one.in_late > 0}
+    return {share.cause.value for share in found.answer.population.causes if share.in_late > 0}
 
 
 def test_a_trace_with_all_of_it_lacks_neither_interrupts_nor_softirqs() -> None:

@@ -32,22 +32,22 @@ def board(name: str) -> Board:
     return msgspec.json.decode((DATA / f"{name}.json").read_bytes(), type=Board)
 
 
-def seen(one: Board) -> dict[Cause, Observability]:
-    return {sight.cause: sight for sight in list_observability(one.report, one.facts)}
+def seen(board: Board) -> dict[Cause, Observability]:
+    return {sight.cause: sight for sight in list_observability(board.report, board.facts)}
 
 
-def with_facts(one: Board, **values: object) -> Board:
-    kept = [fact for fact in one.facts if fact.name not in values]
+def with_facts(board: Board, **values: object) -> Board:
+    kept = [fact for fact in board.facts if fact.name not in values]
     added = [Fact(name, value, "test") for name, value in values.items()]  # type: ignore[arg-type]
-    return Board(one.report, kept + added)
+    return Board(board.report, kept + added)
 
 
-def without(one: Board, name: str, error: int) -> Board:
+def without(board: Board, name: str, error: int) -> Board:
     sources = [
         SourceReport(source.name, error) if source.name == name else source
-        for source in one.report.sources
+        for source in board.report.sources
     ]
-    return Board(msgspec.structs.replace(one.report, sources=sources), one.facts)
+    return Board(msgspec.structs.replace(board.report, sources=sources), board.facts)
 
 
 def test_every_cause_has_its_needs() -> None:
@@ -65,7 +65,7 @@ def test_every_tracepoint_that_is_needed_is_one_that_both_engines_ask_for() -> N
 
 def test_a_guest_with_bpf_tells_all_apart_but_a_part_of_locks() -> None:
     found = seen(board("pc-guest-bpf"))
-    assert {cause for cause, one in found.items() if one.observable is not Observable.YES} == {
+    assert {cause for cause, item in found.items() if item.observable is not Observable.YES} == {
         Cause.LOCK
     }
     assert found[Cause.LOCK].observable is Observable.PARTLY

@@ -32,8 +32,8 @@ def stalled(*sums: int) -> Window:
     )  # fmt: skip
 
 
-def lost(one: Window) -> list[tuple[str, str, int]]:
-    return [(piece.cause.value, piece.detail, piece.length_ns) for piece in cut_window(one)
+def lost(window: Window) -> list[tuple[str, str, int]]:
+    return [(piece.cause.value, piece.detail, piece.length_ns) for piece in cut_window(window)
             if piece.end_ns <= DUE + 6 * MS]  # fmt: skip
 
 

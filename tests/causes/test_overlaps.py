@@ -19,8 +19,8 @@ def waited(due_ns: int, run_ns: int, *causes: tuple[Cause, int], cpu: int = 0) -
     return Breakdown(cpu, due_ns, due_ns, run_ns - due_ns, tuple(pieces) or None)
 
 
-def told(one: Breakdown) -> list[tuple[int, int, Cause]]:
-    return [(piece.start_ns, piece.end_ns, piece.cause) for piece in one.pieces or ()]
+def told(breakdown: Breakdown) -> list[tuple[int, int, Cause]]:
+    return [(piece.start_ns, piece.end_ns, piece.cause) for piece in breakdown.pieces or ()]
 
 
 def test_what_overlaps_is_told_by_the_one_that_was_due_first() -> None:
@@ -43,9 +43,8 @@ def test_what_lies_within_another_adds_nothing() -> None:
 
 def test_those_that_do_not_overlap_and_those_of_other_cpus_are_apart() -> None:
     late = [waited(100, 200), waited(200, 300), waited(150, 250, cpu=1)]
-    assert {(one.cpu, one.due_ns, one.latency_ns) for one in merge_episodes(late)} == {
-        (0, 100, 100), (0, 200, 100), (1, 150, 100)
-    }  # fmt: skip
+    merged = {(episode.cpu, episode.due_ns, episode.latency_ns) for episode in merge_episodes(late)}
+    assert merged == {(0, 100, 100), (0, 200, 100), (1, 150, 100)}
 
 
 def test_the_part_of_which_nothing_was_recorded_is_not_observed() -> None:
@@ -93,4 +92,4 @@ def test_the_story_of_an_episode_is_of_what_was_recorded_of_it() -> None:
     found = explain(
         app_manifest([cpu_series], names={}), [cpu_series], windows, threshold_ns=MS, worst=1
     )
-    assert [one.breakdown.activation for one in found.worst] == [1001]
+    assert [example.breakdown.activation for example in found.worst] == [1001]

@@ -367,7 +367,7 @@ def test_a_program_can_hold_its_own_timer_up() -> None:
 def test_who_is_as_urgent_is_waited_for_whenever_the_interrupt_comes() -> None:
     def pending(prio: int, *stacks: Event) -> tuple[str, str, int]:
         late = late_interrupt(*stacks)
-        events = [replace(one, prio=prio) if one.id == 20 else one for one in late.events]
+        events = [replace(event, prio=prio) if event.id == 20 else event for event in late.events]
         return told(cut_window(replace(late, events=tuple(events))))[0]
 
     assert pending(PRIO) == ("thread", "make", 700)
@@ -383,7 +383,7 @@ def test_interrupts_that_come_on_as_a_switch_ends_were_off_for_the_switch() -> N
         symbol = "finish_task_switch.isra.0+0x96/0x2e0"
         stack = event(710, Kind.STACK, name="timer", enabled=True, stack=(symbol,))
         late = late_interrupt(switch(300, 30, "rcu_preempt", 120), stack)
-        events = [replace(one, prio=prio) if one.id == 20 else one for one in late.events]
+        events = [replace(event, prio=prio) if event.id == 20 else event for event in late.events]
         return told(cut_window(replace(late, events=tuple(events))))[:2]
 
     assert pending(PRIO + 1)[0] == ("scheduling", "switch between other threads", 700)
@@ -559,14 +559,14 @@ def test_pieces_fill_the_window_to_the_nanosecond_whatever_was_recorded(
     in_order: bool,
 ) -> None:
     if in_order:
-        events = sorted(events, key=lambda one: one.time_ns)
+        events = sorted(events, key=lambda event: event.time_ns)
     late = window(*events, run=run, timer=timer, waking=waking, switched=switched,
                   observed=observed)  # fmt: skip
     pieces = cut_window(late, {1: 50})
     assert pieces[0].start_ns == late.due_ns
     assert pieces[-1].end_ns == late.run_ns
     assert all(piece.length_ns > 0 for piece in pieces)
-    assert all(one.end_ns == other.start_ns for one, other in pairwise(pieces))
+    assert all(piece.end_ns == other.start_ns for piece, other in pairwise(pieces))
     assert sum(piece.length_ns for piece in pieces) == late.latency_ns
     unseen = min(max(late.observed_ns, late.due_ns), late.run_ns) - late.due_ns
     assert sum(p.length_ns for p in pieces if p.cause is Cause.NOT_OBSERVED) >= unseen
@@ -577,7 +577,7 @@ def test_no_piece_is_named_without_an_event_that_says_so(cause: Cause) -> None:
     late = ordinary()
     kinds = {Cause.THREAD: Kind.SWITCH, Cause.SOFTIRQ: Kind.SOFTIRQ_ENTRY,
              Cause.INTERRUPT: Kind.VECTOR_ENTRY, Cause.NMI: Kind.NMI}  # fmt: skip
-    events = tuple(one for one in late.events if one.kind is not kinds[cause])
+    events = tuple(event for event in late.events if event.kind is not kinds[cause])
     blind = replace(late, events=events)
     assert all(piece.cause is not cause for piece in cut_window(blind))
 

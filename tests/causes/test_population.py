@@ -33,12 +33,12 @@ def test_what_ordinary_activations_spend_too_is_no_excess() -> None:
     late = [activation(i * 100, {TICK: 3_000, SOFTIRQ: 60_000, THREAD: 20_000}) for i in range(100)]
     control = [activation(i * 100 + 50, {TICK: 3_000}) for i in range(100)]
     result = locate_shares(late, control, 0, 10 * SECOND)
-    shares = {(one.cause, one.detail): one for one in result.causes}
+    shares = {(share.cause, share.detail): share for share in result.causes}
     assert shares[SOFTIRQ].share == pytest.approx(0.75)
     assert shares[THREAD].share == pytest.approx(0.25)
     assert shares[TICK].share == pytest.approx(0)
-    assert sum(one.share for one in result.causes) == pytest.approx(1)
-    assert [(one.cause, one.detail) for one in result.significant] == [SOFTIRQ, THREAD]
+    assert sum(share.share for share in result.causes) == pytest.approx(1)
+    assert [(share.cause, share.detail) for share in result.significant] == [SOFTIRQ, THREAD]
     assert shares[TICK].in_late == shares[TICK].in_control == 1
     assert shares[SOFTIRQ].in_control == 0
     assert shares[SOFTIRQ].mean_ns == pytest.approx(60_000)
@@ -52,8 +52,10 @@ def test_each_cpu_has_its_own_ordinary_activations() -> None:
     result = locate_shares(late, control, 0, 5 * SECOND)
     assert result.causes[0].share == pytest.approx(1)
     # A CPU without any ordinary one of its own takes those of all.
-    without = locate_shares(late, [one for one in control if one.cpu == 0], 0, 5 * SECOND)
-    assert sum(one.share for one in without.causes) == pytest.approx(1)
+    without = locate_shares(
+        late, [activation for activation in control if activation.cpu == 0], 0, 5 * SECOND
+    )
+    assert sum(share.share for share in without.causes) == pytest.approx(1)
     assert without.causes[0].share < 0.9
 
 
@@ -62,7 +64,7 @@ def test_what_was_not_recorded_stays_in_the_denominator_whole() -> None:
     late += [activation(i * 100 + 7, None, latency_ns=30_000) for i in range(50)]
     control = [activation(i * 100 + 50, {TICK: 3_000}) for i in range(50)]
     result = locate_shares(late, control, 0, 5 * SECOND)
-    shares = {one.cause: one.share for one in result.causes}
+    shares = {share.cause: share.share for share in result.causes}
     assert shares[Cause.NOT_OBSERVED] == pytest.approx(0.5)
     assert shares[Cause.SOFTIRQ] == pytest.approx(0.5)
     assert shares[Cause.INTERRUPT] == pytest.approx(0)
@@ -84,7 +86,7 @@ def test_an_interval_has_at_least_what_the_events_resolve() -> None:
     late = [activation(i * 100, {TICK: 3_000, SOFTIRQ: 50_000}) for i in range(100)]
     control = [activation(i * 100 + 50, {TICK: 3_000}) for i in range(100)]
     result = locate_shares(late, control, 0, 10 * SECOND)
-    (softirq,) = (one for one in result.causes if one.cause is Cause.SOFTIRQ)
+    (softirq,) = (share for share in result.causes if share.cause is Cause.SOFTIRQ)
     assert softirq.low == pytest.approx(1 - 2_000 / 50_000)
     assert softirq.high == pytest.approx(1 + 2_000 / 50_000)
 
@@ -103,7 +105,7 @@ def test_more_causes_than_anyone_reads_are_summed_up() -> None:
     late = [activation(i * 10, {(Cause.THREAD, f"t{i}"): 1000 + i}) for i in range(500)]
     result = locate_shares(late, [], 0, 5 * SECOND)
     assert len(result.causes) < 250
-    assert sum(one.share for one in result.causes) == pytest.approx(1)
+    assert sum(share.share for share in result.causes) == pytest.approx(1)
 
 
 def test_the_interval_holds_the_true_share_as_often_as_it_says() -> None:
@@ -120,7 +122,7 @@ def test_the_interval_holds_the_true_share_as_often_as_it_says() -> None:
             late.append(activation(int(rng.integers(0, 60_000)), {TICK: 3_000, cause: int(size)}))
         control = [activation(i * 600, {TICK: int(rng.exponential(3_000))}) for i in range(100)]
         result = locate_shares(late, control, 0, 60 * SECOND)
-        share = next(one for one in result.causes if one.cause is Cause.SOFTIRQ)
+        share = next(share for share in result.causes if share.cause is Cause.SOFTIRQ)
         assert share.low is not None
         assert share.high is not None
         held += share.low <= 2 / 3 <= share.high

@@ -17,8 +17,8 @@ def breakdown(*spent: tuple[Cause, int, Stage]) -> Breakdown:
     return Breakdown(0, 1, 0, at, tuple(pieces))
 
 
-def told(one: Breakdown) -> list[tuple[Cause, int]]:
-    return [(piece.cause, piece.length_ns) for piece in one.pieces or ()]
+def told(breakdown: Breakdown) -> list[tuple[Cause, int]]:
+    return [(piece.cause, piece.length_ns) for piece in breakdown.pieces or ()]
 
 
 def test_ordinary_is_the_median_of_what_the_scheduler_took_before_the_switch() -> None:

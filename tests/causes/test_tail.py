@@ -26,21 +26,23 @@ def _activation(due_ns: int, latency_ns: int, cpu: int = 0) -> Activation:
     return Activation(7, "a", 9, woken, due_ns, run, run, (Leg(cpu, due_ns, run),))
 
 
-def _cutter(one: Activation) -> Callable[[Reason, int], CutOut]:
+def _cutter(activation: Activation) -> Callable[[Reason, int], CutOut]:
     def cut(reason: Reason, number: int) -> CutOut:
-        window = Window(one.cpu, number, 7, 9, one.due_ns, one.run_ns, reason, None, one.waking_ns,
-                        one.switched_ns, None, one.due_ns, ())  # fmt: skip
+        window = Window(
+            activation.cpu, number, 7, 9, activation.due_ns, activation.run_ns, reason, None,
+            activation.waking_ns, activation.switched_ns, None, activation.due_ns, (),
+        )  # fmt: skip
         return CutOut(window, (window,))
 
     return cut
 
 
-def _account(one: Activation, found: CutOut) -> tuple[Piece, ...]:
+def _account(activation: Activation, found: CutOut) -> tuple[Piece, ...]:
     """A thousand is the ordinary way, the rest is another thread's."""
     window = found.window
-    own = min(one.latency_ns, 1000)
+    own = min(activation.latency_ns, 1000)
     pieces = [Piece(window.due_ns, window.due_ns + own, Cause.SCHEDULING)]
-    if one.latency_ns > own:
+    if activation.latency_ns > own:
         pieces.append(Piece(window.due_ns + own, window.run_ns, Cause.THREAD, "make"))
     return tuple(pieces)
 
@@ -77,10 +79,10 @@ def test_shares_are_those_of_all_late_ones_and_the_worst_are_told() -> None:
     assert found.population.episodes == 50
     assert 1900 < found.population.control <= 2000
     significant = found.population.significant
-    assert [(one.cause, one.detail) for one in significant] == [(Cause.THREAD, "make")]
-    assert [one.breakdown.latency_ns for one in found.worst] == [139_000, 138_000, 137_000]
-    assert all(one.window.run_ns - one.window.due_ns == one.breakdown.latency_ns
-               for one in found.worst)  # fmt: skip
+    assert [(share.cause, share.detail) for share in significant] == [(Cause.THREAD, "make")]
+    assert [example.breakdown.latency_ns for example in found.worst] == [139_000, 138_000, 137_000]
+    assert all(example.window.run_ns - example.window.due_ns == example.breakdown.latency_ns
+               for example in found.worst)  # fmt: skip
 
 
 def test_more_late_ones_than_can_be_kept_raise_the_threshold_and_say_so(
@@ -116,14 +118,14 @@ def test_late_ones_that_overlap_on_a_cpu_are_one_episode_and_on_two_cpus_two() -
     found = _answer(tail)
     assert found.population is not None
     assert found.population.episodes == 3
-    assert [one.breakdown.latency_ns for one in found.worst] == [90_000, 60_000, 40_000]
+    assert [example.breakdown.latency_ns for example in found.worst] == [90_000, 60_000, 40_000]
 
 
 def test_very_many_pieces_are_summed_up_by_cause() -> None:
-    def many(one: Activation, _: CutOut) -> tuple[Piece, ...]:
+    def many(activation: Activation, _: CutOut) -> tuple[Piece, ...]:
         return tuple(
             Piece(at, at + 10, Cause.SOFTIRQ if at % 20 else Cause.THREAD, "x")
-            for at in range(one.due_ns, one.run_ns, 10)
+            for at in range(activation.due_ns, activation.run_ns, 10)
         )
 
     tail = Tail(many, 100)

@@ -13,10 +13,10 @@ from whylate.causes.window.tracks import Span, SpanKind, Track, began_ns, cpus_o
 from whylate.recording.events import Event, Kind, Window
 
 
-def shown(one: Window, cpu: int = 0, end: int = 1000) -> list[tuple[int, int, str, str]]:
+def shown(window: Window, cpu: int = 0, end: int = 1000) -> list[tuple[int, int, str, str]]:
     return [
         (span.start_ns - DUE, span.end_ns - DUE, span.track.value, span.name)
-        for span in cut_spans(one, cpu, began_ns(one, cpu), DUE + end)
+        for span in cut_spans(window, cpu, began_ns(window, cpu), DUE + end)
     ]
 
 
@@ -38,7 +38,7 @@ def test_softirqs_and_locks_have_tracks_of_their_own() -> None:
         event(500, Kind.SOFTIRQ_EXIT, id=3, name="NET_RX"),
     ))  # fmt: skip
     assert (300, 400, "locks", "queue") in found
-    assert [one[:2] for one in found if one[2] == "softirqs"] == [(210, 500)]
+    assert [span[:2] for span in found if span[2] == "softirqs"] == [(210, 500)]
 
 
 def test_the_measured_thread_and_idle_are_told_from_others() -> None:

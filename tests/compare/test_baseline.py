@@ -18,7 +18,7 @@ from whylate.compare.judge import compare
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run
 from whylate.recording.errors import RecordingError
-from whylate.stats.run_statistics import Statistic, exactly
+from whylate.stats.comparison.run_statistics import Statistic, exact_value
 
 OLD = arm("old", 8)
 NEW = arm("newer", 8, 1.5)
@@ -45,7 +45,7 @@ def test_a_baseline_of_points_is_compared_by_them() -> None:
     def side(name: str, value: float) -> Arm:
         statistics = (Statistic("copy 1 MiB", unit="GB/s", higher_is_better=True, quantity="q"),)
         return Arm(name, tuple(
-            Run(f"{name}-{n}", {"copy 1 MiB": exactly(math.log(value) + 0.001 * n)}, 1, boot="b",
+            Run(f"{name}-{n}", {"copy 1 MiB": exact_value(math.log(value) + n / 1000)}, 1, boot="b",
                 sets={"workload": "memory"}, statistics=statistics, by_points=True)
             for n in range(8)
         ))  # fmt: skip

@@ -10,13 +10,13 @@ import pytest
 from tails import excess_ns, level_ns, tail, tails
 
 from whylate.compare.extrapolation import Extrapolation, extrapolate
-from whylate.stats.run_tail import RunTail
+from whylate.stats.tail.run_tail import RunTail
 
 HOUR = 3600.0
 
 
 def failed(found: Extrapolation) -> list[str]:
-    return [one.name for one in found.checks if one.outcome == "failed"]
+    return [check.name for check in found.checks if check.outcome == "failed"]
 
 
 def test_where_the_gate_is_open_the_interval_holds_the_level() -> None:
@@ -33,7 +33,7 @@ def test_what_is_said_is_labelled_and_lists_all_checks() -> None:
     found = extrapolate(tails(), HOUR)
     assert found.level_ns is not None
     assert "for the mechanisms seen" in found.label
-    assert [one.outcome for one in found.checks] == ["passed"] * 10
+    assert [check.outcome for check in found.checks] == ["passed"] * 10
     assert found.reasons == ()
     assert found.most_s == pytest.approx(9000)
     assert found.episodes == 1000
@@ -47,7 +47,7 @@ def test_more_than_ten_times_what_was_observed_is_refused() -> None:
     assert (found.level_ns, found.low_ns, found.high_ns) == (None, None, None)
     assert "ask for 2.5 h at most" in found.reasons[0]
     # Episodes in clusters are worth less.
-    clustered = [replace(one, theta=0.3) for one in runs]
+    clustered = [replace(run, theta=0.3) for run in runs]
     assert failed(extrapolate(clustered, 3_100)) == ["reach"]
 
 
@@ -61,7 +61,7 @@ def test_nine_runs_are_too_few() -> None:
     found = extrapolate(tails(9), HOUR)
     assert failed(found) == ["runs"]
     assert found.reasons == ("10 runs are the least; there are 9",)
-    outcomes = {one.name: one.outcome for one in found.checks}
+    outcomes = {check.name: check.outcome for check in found.checks}
     assert outcomes["shape"] == "not tried"
     assert extrapolate([], HOUR).level_ns is None
 
@@ -74,7 +74,7 @@ def test_a_recording_named_twice_is_one_run() -> None:
 
 
 def few(runs: Sequence[RunTail]) -> list[RunTail]:
-    return [replace(one, rows=10_000) for one in runs]
+    return [replace(run, rows=10_000) for run in runs]
 
 
 def unclear_clusters(runs: Sequence[RunTail]) -> list[RunTail]:
@@ -82,7 +82,7 @@ def unclear_clusters(runs: Sequence[RunTail]) -> list[RunTail]:
 
 
 def in_clusters(runs: Sequence[RunTail]) -> list[RunTail]:
-    return [replace(one, theta=0.1) for one in runs]
+    return [replace(run, theta=0.1) for run in runs]
 
 
 def overrun(runs: Sequence[RunTail]) -> list[RunTail]:
@@ -96,10 +96,10 @@ def overrun(runs: Sequence[RunTail]) -> list[RunTail]:
 
 
 def coarse(runs: Sequence[RunTail]) -> list[RunTail]:
-    steps = [one.peaks.latency_ns // 5_000 * 5_000 for one in runs]
+    steps = [run.peaks.latency_ns // 5_000 * 5_000 for run in runs]
     return [
-        replace(one, peaks=replace(one.peaks, latency_ns=step))
-        for one, step in zip(runs, steps, strict=True)
+        replace(run, peaks=replace(run.peaks, latency_ns=step))
+        for run, step in zip(runs, steps, strict=True)
     ]
 
 
@@ -108,7 +108,7 @@ def drift_in_one(runs: Sequence[RunTail]) -> list[RunTail]:
 
 
 def a_little_drift_in_all(runs: Sequence[RunTail]) -> list[RunTail]:
-    return [replace(one, drift_p=0.05) for one in runs]
+    return [replace(run, drift_p=0.05) for run in runs]
 
 
 def short(runs: Sequence[RunTail]) -> list[RunTail]:
@@ -116,12 +116,12 @@ def short(runs: Sequence[RunTail]) -> list[RunTail]:
 
 
 def medians_rise(runs: Sequence[RunTail]) -> list[RunTail]:
-    return [replace(one, p50_ns=5_000 + 60 * n) for n, one in enumerate(runs)]
+    return [replace(run, p50_ns=5_000 + 60 * n) for n, run in enumerate(runs)]
 
 
 def two_placements(runs: Sequence[RunTail]) -> list[RunTail]:
-    return [replace(one, p99_ns=one.p99_ns * (2 if n in (1, 4, 6) else 1))
-            for n, one in enumerate(runs)]  # fmt: skip
+    return [replace(run, p99_ns=run.p99_ns * (2 if n in (1, 4, 6) else 1))
+            for n, run in enumerate(runs)]  # fmt: skip
 
 
 def one_is_odd(runs: Sequence[RunTail]) -> list[RunTail]:
@@ -136,9 +136,9 @@ def one_has_all(runs: Sequence[RunTail]) -> list[RunTail]:
 def second_mode(runs: Sequence[RunTail]) -> list[RunTail]:
     rng = np.random.default_rng(4)
     found = []
-    for number, one in enumerate(runs):
+    for number, run in enumerate(runs):
         rare = 900_000 * np.exp(0.1 * rng.standard_normal(1 if number < 6 else 0))
-        peaks = np.concatenate([one.peaks.latency_ns, rare])
+        peaks = np.concatenate([run.peaks.latency_ns, rare])
         found.append(tail(peaks, number))
     return found
 
@@ -172,7 +172,7 @@ def bent(runs: Sequence[RunTail]) -> list[RunTail]:
         (short, "steady", "10,000 activations on a CPU are the least"),
         (medians_rise, "alike", "the median moved from run to run"),
         (two_placements, "alike", "two groups by p99"),
-        (one_is_odd, "alike", "one run is unlike the others"),
+        (one_is_odd, "alike", "one run is an outlier"),
         (one_has_all, "alike", "one run alone has most"),
         (second_mode, "one mechanism", "as if of another mechanism"),
         (end_in_sight, "shape", "ends just beyond what was seen"),

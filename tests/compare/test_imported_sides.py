@@ -169,7 +169,7 @@ def test_a_baseline_takes_them_with_what_they_lack(tmp_path: Path) -> None:
     found = compare("--baseline", kept, imported(tmp_path / "b", *new))
     assert nameless(found) == nameless(compare("--baseline", direct, *new))
     assert found["verdict"] == "worse"
-    assert all("missed during a stall" in one.lacks[-1] for one in load(str(kept)).runs)
+    assert all("missed during a stall" in run.lacks[-1] for run in load(str(kept)).runs)
 
 
 def test_runs_of_which_a_mean_and_a_maximum_were_kept_are_compared_by_these(
@@ -183,7 +183,7 @@ def test_runs_of_which_a_mean_and_a_maximum_were_kept_are_compared_by_these(
 
     old, new = mail("old", 16.5), mail("new", 9.5)
     files = compare(old, new)
-    assert [one["name"] for one in files["statistics"]] == ["average", "largest"]  # type: ignore[attr-defined]
+    assert [file["name"] for file in files["statistics"]] == ["average", "largest"]  # type: ignore[attr-defined]
     assert files["verdict"] == "better"
     again = compare(imported(tmp_path / "a", old), imported(tmp_path / "b", new))
     assert nameless(again) == nameless(files)

@@ -13,7 +13,7 @@ from whylate.compare.cautions import UnequalError, check_equal
 from whylate.compare.judge import compare
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run
-from whylate.stats.run_statistics import Statistic, Value, exactly
+from whylate.stats.comparison.run_statistics import Statistic, Value, exact_value
 
 ASKED = Question()
 
@@ -23,9 +23,9 @@ def made(side: Arm, first: int, step: int) -> Arm:
     return replace(
         side,
         runs=tuple(
-            replace(one, made=f"2026-01-01T00:{(first + step * number) // 60:02d}:"
+            replace(run, made=f"2026-01-01T00:{(first + step * number) // 60:02d}:"
                               f"{(first + step * number) % 60:02d}")
-            for number, one in enumerate(side.runs)
+            for number, run in enumerate(side.runs)
         ),
     )  # fmt: skip
 
@@ -63,8 +63,8 @@ def test_a_better_median_does_not_outweigh_a_worse_maximum() -> None:
     mixed = Arm(
         "newer",
         tuple(
-            replace(one, values={**one.values, "p50": other.values["p50"]})
-            for one, other in zip(new.runs, better.runs, strict=True)
+            replace(run, values={**run.values, "p50": other.values["p50"]})
+            for run, other in zip(new.runs, better.runs, strict=True)
         ),
     )
     found = compare(old, mixed, ASKED)
@@ -175,9 +175,9 @@ def test_each_side_from_one_boot_of_its_own_holds_within_these_runs_alone() -> N
 def test_boots_are_the_unit_where_each_has_runs_of_one_side() -> None:
     def booted(name: str, boots: int, factor: float) -> Arm:
         found = [
-            replace(one, boot=f"{name}{boot}")
+            replace(run, boot=f"{name}{boot}")
             for boot in range(boots)
-            for one in arm(name, 3, factor, seed=boot).runs
+            for run in arm(name, 3, factor, seed=boot).runs
         ]
         return Arm(name, tuple(found))
 
@@ -208,11 +208,11 @@ def test_runs_in_turns_are_compared_in_pairs_where_pairs_differ() -> None:
         return Arm(
             name,
             tuple(
-                replace(one, values={
+                replace(run, values={
                     key: replace(value, compared=value.compared * 1.0 + step)
-                    for key, value in one.values.items()
+                    for key, value in run.values.items()
                 })
-                for one, step in zip(side.runs, drift, strict=True)
+                for run, step in zip(side.runs, drift, strict=True)
             ),
         )  # fmt: skip
 
@@ -228,7 +228,7 @@ def test_runs_in_turns_are_compared_in_pairs_where_pairs_differ() -> None:
 def test_short_runs_have_no_far_quantile_and_longer_ones_no_common_maximum() -> None:
     def of(name: str, activations: int) -> Arm:
         side = arm(name, 6)
-        return Arm(name, tuple(replace(one, activations=activations) for one in side.runs))
+        return Arm(name, tuple(replace(run, activations=activations) for run in side.runs))
 
     short = compare(of("old", 30_000), of("newer", 30_000), ASKED)
     refused = {row.name: row.refused for row in short.statistics if row.refused}
@@ -246,13 +246,13 @@ def points_of(
 ) -> Arm:
     """Return a side of runs whose statistics are points, which spread by 1 %."""
     rng = np.random.default_rng(len(name))
-    statistics = tuple(Statistic(one, unit="ns", quantity=quantity) for one in values)
+    statistics = tuple(Statistic(value, unit="ns", quantity=quantity) for value in values)
     return Arm(
         name,
         tuple(
             Run(f"{name}-{number}",
-                {one: exactly(math.log(value) + 0.01 * rng.standard_normal())
-                 for one, value in values.items() if value > 0},
+                {item: exact_value(math.log(value) + 0.01 * rng.standard_normal())
+                 for item, value in values.items() if value > 0},
                 1, boot="b", sets=SETS, statistics=statistics, by_points=True)
             for number in range(runs)
         ),
@@ -305,7 +305,7 @@ def test_one_boot_in_common_does_not_tell_a_variant_from_its_boots() -> None:
 def test_boots_of_another_time_have_no_verdict_either() -> None:
     def later(name: str, first: int) -> Arm:
         side = arm(name, 6)
-        runs = (replace(one, boot=f"{name}{n}") for n, one in enumerate(side.runs))
+        runs = (replace(run, boot=f"{name}{n}") for n, run in enumerate(side.runs))
         return made(Arm(name, tuple(runs)), first, 20)
 
     found = compare(later("old", 0), later("newer", 1000), ASKED)
@@ -316,7 +316,7 @@ def test_boots_of_another_time_have_no_verdict_either() -> None:
 def test_rows_without_a_partner_are_told_and_leave_no_verdict() -> None:
     def paired(name: str, pairs: list[str], by: float) -> Arm:
         runs = arm(name, len(pairs), by).runs
-        return Arm(name, tuple(replace(one, pair=p) for one, p in zip(runs, pairs, strict=True)))
+        return Arm(name, tuple(replace(run, pair=p) for run, p in zip(runs, pairs, strict=True)))
 
     first = paired("old", [f"p{n}" for n in range(8)], 1.0)
     some = paired("newer", [f"p{n}" for n in range(8)] + ["x"] * 22, 0.5)
@@ -329,7 +329,7 @@ def test_rows_without_a_partner_are_told_and_leave_no_verdict() -> None:
 
 
 def test_a_run_counts_once() -> None:
-    runs = [replace(one, identity=f"sha{n}") for n, one in enumerate(arm("old", 3).runs)]
+    runs = [replace(run, identity=f"sha{n}") for n, run in enumerate(arm("old", 3).runs)]
     check_equal(runs)
     with pytest.raises(UnequalError, match="one and the same run"):
         check_equal([*runs, replace(runs[1], name="copy")])
@@ -355,7 +355,7 @@ def test_a_margin_for_what_was_not_tested_is_never_kept() -> None:
         assert (row.within, row.margin) == (False, 1.1)
         assert row.refused
     first, second = (
-        Arm(name, tuple(replace(one, activations=2_000) for one in arm(name, 8, sd=0.01).runs))
+        Arm(name, tuple(replace(run, activations=2_000) for run in arm(name, 8, sd=0.01).runs))
         for name in ("old", "newer")
     )
     found = compare(first, second, Question(margins={"p50": 1.1, "p99.9": 1.1}))

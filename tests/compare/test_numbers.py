@@ -112,7 +112,7 @@ def test_a_comment_begins_a_line_or_follows_a_blank_and_not_in_quotes(tmp_path: 
     file = write(tmp_path / "f", 'name,lat\n"a # b",1 # late\nc#1,2\n\t# nothing\n"d",3\t#4\n')
     found = read_table(file, "lat")
     assert found.values == (1.0, 2.0, 3.0)
-    assert [one["name"] for one in found.factors] == ["a # b", "c#1", "d"]
+    assert [row["name"] for row in found.factors] == ["a # b", "c#1", "d"]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_table_is_not_taken_for_perf_stat(tmp_path: Path) -> None:
     table = write(tmp_path / "x", "run,board,variant,lat,max\n1,a,old,2,3\n2,a,new,4,5\n")
     found = read_table(table, "lat")
     assert (found.tool, found.name, found.values) == ("numbers", "lat", (2.0, 4.0))
-    assert [one["variant"] for one in found.factors] == ["old", "new"]
+    assert [row["variant"] for row in found.factors] == ["old", "new"]
     empty = write(tmp_path / "z", ",,,1,2\n,,,3,4\n")
     assert read_table(empty, "4").values == (1.0, 3.0)
 

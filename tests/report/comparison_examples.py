@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from whylate.compare.runs import Arm, Run
-from whylate.stats.octaves import octaves
-from whylate.stats.run_statistics import STATISTICS, exactly
+from whylate.stats.comparison.run_statistics import STATISTICS, exact_value
+from whylate.stats.run.histogram import count_by_octave
 
 HOSTILE = '<img src=x onerror=alert(1)>"\u202e&'
 
@@ -19,11 +19,11 @@ def arm(name: str, factor: float) -> Arm:
     for number in range(8):
         latency_ns = np.sort(rng.lognormal(math.log(10_000 * factor), 0.2, 4000).astype(np.int64))
         values = {
-            one.name: exactly(math.log(10_000 * factor * 2**k) + 0.01 * rng.standard_normal())
+            one.name: exact_value(math.log(10_000 * factor * 2**k) + 0.01 * rng.standard_normal())
             for k, one in enumerate(STATISTICS)
         }
         made = f"2026-01-01T00:00:{number:02d}"
         found.append(
-            Run(f"{name}/{number}", values, 200_000, "b", made, octaves=octaves(latency_ns))
+            Run(f"{name}/{number}", values, 200_000, "b", made, octaves=count_by_octave(latency_ns))
         )
     return Arm(name, tuple(found))

@@ -16,8 +16,8 @@ from whylate.report.page.comparison import Group, render
 from whylate.report.plots.arms import overlaid, run_by_run
 from whylate.report.plots.chart import HEIGHT, LEFT, WIDTH, across, ticks, upwards
 from whylate.report.plots.forest import of_comparison
-from whylate.stats.octaves import edges_ns, octaves
-from whylate.stats.run_statistics import STATISTICS
+from whylate.stats.comparison.run_statistics import STATISTICS
+from whylate.stats.run.histogram import count_by_octave, edges_ns
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def arms() -> list[Arm]:
 
 def test_octaves_count_every_latency_once() -> None:
     latency_ns = np.sort(np.random.default_rng(1).integers(-50, 10**9, 5000))
-    counts = octaves(latency_ns)
+    counts = count_by_octave(latency_ns)
     assert counts.sum() == (latency_ns >= 1).sum()
     assert counts.size == edges_ns().size - 1
 

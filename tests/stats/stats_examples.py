@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whylate.recording.samples import CpuSamples
-from whylate.stats.cpu_series import TimeBlocks, time_blocks
-from whylate.stats.dependence import block_count
-from whylate.stats.ordered import Ordered, merge, order
+from whylate.stats.run.cpu_series import TimeBlocks, time_blocks
+from whylate.stats.run.dependence import block_count
+from whylate.stats.run.ordered import Ordered, merge_ordered, sort_series
 
 MS = 1_000_000
 
@@ -31,11 +31,11 @@ def cpu_series(
 
 
 def ordered(*series: CpuSamples) -> Ordered:
-    return merge([order(one) for one in series])
+    return merge_ordered([sort_series(cpu) for cpu in series])
 
 
 def blocks(*series: CpuSamples) -> TimeBlocks:
-    return time_blocks(series, block_count(max(len(one.latency_ns) for one in series)))
+    return time_blocks(series, block_count(max(len(cpu.latency_ns) for cpu in series)))
 
 
 def independent(n: int, seed: int = 1) -> NDArray[np.int64]:

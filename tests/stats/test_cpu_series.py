@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from stats_examples import MS, cpu_series
 
-from whylate.stats.cpu_series import observed_s, positions, time_blocks
+from whylate.stats.run.cpu_series import observed_s, positions, time_blocks
 
 
 def test_positions_are_those_of_a_full_sort_by_due_time_and_series() -> None:
@@ -16,7 +16,7 @@ def test_positions_are_those_of_a_full_sort_by_due_time_and_series() -> None:
         )
         for start, interval in ((0, MS), (250_000, MS), (0, 3 * MS // 2))
     ]
-    events = [one.latency_ns > 70 for one in series]
+    events = [cpu.latency_ns > 70 for cpu in series]
     rows = sorted(
         (one.start_ns + int(number) * one.interval_ns, index, bool(hit))
         for index, (one, mask) in enumerate(zip(series, events, strict=True))

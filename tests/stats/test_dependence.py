@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from stats_examples import autoregressive, blocks, clustered, cpu_series, independent
 
-from whylate.stats.dependence import block_count, dependence
+from whylate.stats.run.dependence import block_count, estimate_dependence
 
 
 def _effect_above(values: Any, quantile: Any) -> Any:
     one = cpu_series(values)
     cut = blocks(one)
     above = one.latency_ns > np.quantile(one.latency_ns, quantile)
-    return dependence(cut.count([above]), cut.totals).design_effect
+    return estimate_dependence(cut.count([above]), cut.totals).design_effect
 
 
 def test_independent_rows_have_a_design_effect_near_one() -> None:
@@ -43,19 +43,19 @@ def test_a_stall_that_hits_two_cpus_counts_as_dependence() -> None:
     for second in (same, other):
         cut = blocks(first, second)
         events = [first.latency_ns > 50_000, second.latency_ns > 50_000]
-        effects.append(dependence(cut.count(events), cut.totals).design_effect)
+        effects.append(estimate_dependence(cut.count(events), cut.totals).design_effect)
     assert effects[0] > 1.6
     assert effects[1] < 1.5
 
 
 @pytest.mark.parametrize("events", [[0, 0, 0], [4, 4, 4]])
 def test_a_constant_tells_nothing_and_counts_as_independent(events: Any) -> None:
-    assert dependence(np.array(events), np.array([4, 4, 4])).deflate(0.95) == 1.0
+    assert estimate_dependence(np.array(events), np.array([4, 4, 4])).deflate(0.95) == 1.0
 
 
 def test_few_blocks_widen_the_interval() -> None:
     events, totals = np.array([3, 5, 4, 6]), np.full(4, 100)
-    assert dependence(events, totals).deflate(0.95) < 0.6
+    assert estimate_dependence(events, totals).deflate(0.95) < 0.6
 
 
 def test_block_counts_grow_with_the_root_of_the_rows() -> None:
@@ -64,5 +64,5 @@ def test_block_counts_grow_with_the_root_of_the_rows() -> None:
 
 
 def test_events_that_are_the_same_part_of_every_block_are_independent() -> None:
-    found = dependence(np.full(256, 8), np.full(256, 16))
+    found = estimate_dependence(np.full(256, 8), np.full(256, 16))
     assert found.design_effect == 1

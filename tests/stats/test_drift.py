@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from stats_examples import autoregressive, cpu_series, ordered
 
-from whylate.stats.drift import kendall_p, trends
+from whylate.stats.run.drift import kendall_p, trend_tests
 
 
 def _alarm(*series: Any) -> Any:
-    found = trends(ordered(*series), series)
+    found = trend_tests(ordered(*series), series)
     return [trend for trend in found if trend.p_value < 0.01 / len(found)]
 
 
@@ -85,4 +85,4 @@ def test_a_gap_is_not_a_drift() -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 500])
 def test_a_short_run_is_not_tested(n: Any) -> None:
-    assert trends(ordered(cpu_series(np.full(n, 5))), [cpu_series(np.full(n, 5))]) == []
+    assert trend_tests(ordered(cpu_series(np.full(n, 5))), [cpu_series(np.full(n, 5))]) == []

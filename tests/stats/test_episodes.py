@@ -5,13 +5,15 @@ import numpy as np
 import pytest
 from stats_examples import clustered, cpu_series, independent, ordered
 
-from whylate.stats.episodes import episode_peaks, episode_starts
-from whylate.stats.extremes import extremal_index
-from whylate.stats.rates import episode_rate
+from whylate.stats.run.episodes import episode_peaks, episode_starts
+from whylate.stats.run.extremes import estimate_extremal_index
+from whylate.stats.run.rates import estimate_episode_rate
 
 
 def _rate(limit_ns: Any, *series: Any) -> Any:
-    return episode_rate(series, limit_ns, extremal_index(ordered(*series), series, "episodes"))
+    return estimate_episode_rate(
+        series, limit_ns, estimate_extremal_index(ordered(*series), series, "episodes")
+    )
 
 
 def test_a_stall_with_its_overruns_is_one_episode() -> None:
@@ -45,9 +47,9 @@ def test_an_activation_as_late_as_the_limit_is_not_above_it() -> None:
 
 def test_no_episode_bounds_the_rate_by_three_in_the_effective_time() -> None:
     one = cpu_series(independent(100_000))
-    index = extremal_index(ordered(one), [one], "episodes")
+    index = estimate_extremal_index(ordered(one), [one], "episodes")
     assert index is not None
-    rate = episode_rate([one], 10**7, index)
+    rate = estimate_episode_rate([one], 10**7, index)
     assert (rate.episodes, rate.low_per_s) == (0, 0.0)
     assert rate.high_per_s == pytest.approx(-math.log(0.05) / index.cautious / 100)
 
@@ -72,14 +74,14 @@ def test_episodes_in_bursts_have_wider_limits_than_as_many_alone() -> None:
 def test_without_an_extremal_index_all_episodes_may_be_one_event() -> None:
     values = np.full(50, 5_000)
     values[[10, 20, 30]] = 200_000
-    rate = episode_rate([cpu_series(values)], 100_000, None)
+    rate = estimate_episode_rate([cpu_series(values)], 100_000, None)
     assert (rate.episodes, rate.high_per_s) == (3, None)
     assert rate.low_per_s == pytest.approx(-3 * math.log(0.95) / 0.05)
 
 
 def test_no_rows_say_nothing() -> None:
-    assert episode_rate([cpu_series([])], 100_000, None).high_per_s is None
-    assert episode_rate([], 100_000, None).episodes == 0
+    assert estimate_episode_rate([cpu_series([])], 100_000, None).high_per_s is None
+    assert estimate_episode_rate([], 100_000, None).episodes == 0
 
 
 def test_the_peak_of_a_stall_is_its_longest_and_is_known() -> None:

@@ -5,21 +5,23 @@ import numpy as np
 import pytest
 from stats_examples import clustered, cpu_series, independent, ordered
 
-from whylate.stats.extremes import (
+from whylate.stats.run.extremes import (
     cluster_sizes,
-    extremal_index,
+    estimate_extremal_index,
     intervals_estimator,
     no_exceedance,
 )
 
 
 def _index(*series: Any) -> Any:
-    return extremal_index(ordered(*series), series)
+    return estimate_extremal_index(ordered(*series), series)
 
 
 def _bound(*series: Any) -> Any:
     together = ordered(*series)
-    of_rows, of_episodes = (extremal_index(together, series, of) for of in ("rows", "episodes"))
+    of_rows, of_episodes = (
+        estimate_extremal_index(together, series, of) for of in ("rows", "episodes")
+    )
     return no_exceedance(together, series, of_rows, of_episodes)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from whylate.stats import factorial as module
-from whylate.stats.factorial import combinations_of, factorial, holm
+from whylate.stats.comparison import factorial as module
+from whylate.stats.comparison.factorial import combinations_of, fit_effects, holm
 
 WEIGHTS = np.array([1.0, 1.0])
 
@@ -28,7 +28,7 @@ def runs(
 
 def test_effects_are_estimated_with_their_intervals() -> None:
     rng = np.random.default_rng(1)
-    found = factorial(*runs(rng, 12, 2, 0.05, a=0.4, ab=-0.2), WEIGHTS, rng)
+    found = fit_effects(*runs(rng, 12, 2, 0.05, a=0.4, ab=-0.2), WEIGHTS, rng)
     assert found.names == ((0,), (1,), (0, 1))
     np.testing.assert_allclose(found.estimate[:, 0], [0.4, 0.0, -0.2], atol=0.06)
     assert found.degrees == 48 - 3 - 12
@@ -53,7 +53,7 @@ def factorial_without_tests(
 ) -> module.Effects:
     before, module.PERMUTATIONS = module.PERMUTATIONS, 2
     try:
-        return factorial(values, settings, number, WEIGHTS, rng)
+        return fit_effects(values, settings, number, WEIGHTS, rng)
     finally:
         module.PERMUTATIONS = before
 
@@ -65,7 +65,7 @@ def test_nothing_is_seldom_taken_for_an_effect(monkeypatch: pytest.MonkeyPatch) 
     trials = 200
     for _ in range(trials):
         # One real main effect, beside which the others are to stay silent.
-        found = factorial(*runs(rng, 4, 2, 0.2, a=0.8), WEIGHTS, rng)
+        found = fit_effects(*runs(rng, 4, 2, 0.2, a=0.8), WEIGHTS, rng)
         wrong += int((found.adjusted[1:] <= 0.05).any())
     assert wrong <= 0.09 * trials
 
@@ -80,8 +80,8 @@ def test_what_cannot_be_told_apart_is_refused() -> None:
     values, settings, number = runs(rng, 4, 2, 0.1)
     confounded = np.column_stack([settings[:, 0], settings[:, 0]])
     with pytest.raises(ValueError, match="not every combination"):
-        factorial(values, confounded, number, WEIGHTS, rng)
+        fit_effects(values, confounded, number, WEIGHTS, rng)
     with pytest.raises(ValueError, match="more rounds"):
-        factorial(values[:4], settings[:4], number[:4], WEIGHTS, rng)
+        fit_effects(values[:4], settings[:4], number[:4], WEIGHTS, rng)
     with pytest.raises(ValueError, match="1 to 4 knobs"):
-        factorial(values, np.zeros((16, 5), int), number, WEIGHTS, rng)
+        fit_effects(values, np.zeros((16, 5), int), number, WEIGHTS, rng)

@@ -12,20 +12,20 @@ from stats_examples import clustered, cpu_series, ordered
 from app_runs import MS, SECOND, woken_cpu_series
 from whylate.recording.samples import CpuSamples
 from whylate.report.plots.timeline import timeline
-from whylate.stats.cpu_series import due_span, observed_s, positions, time_blocks
-from whylate.stats.dependence import block_count
-from whylate.stats.drift import trends
-from whylate.stats.episodes import episode_starts
-from whylate.stats.extremes import extremal_index, no_exceedance
-from whylate.stats.quantiles import quantile
-from whylate.stats.rates import episode_rate
+from whylate.stats.run.cpu_series import due_span, observed_s, positions, time_blocks
+from whylate.stats.run.dependence import block_count
+from whylate.stats.run.drift import trend_tests
+from whylate.stats.run.episodes import episode_starts
+from whylate.stats.run.extremes import estimate_extremal_index, no_exceedance
+from whylate.stats.run.quantiles import estimate_quantile
+from whylate.stats.run.rates import estimate_episode_rate
 
 
-def given(one: CpuSamples) -> CpuSamples:
+def given(cpu: CpuSamples) -> CpuSamples:
     """Return the same activations, with due times of their own instead of a schedule."""
-    end_ns = one.start_ns + one.watched_ns
-    found = woken_cpu_series(one.due_ns, one.latency_ns, end_ns=end_ns)
-    return replace(found, start_ns=one.start_ns, overrun=one.overrun)
+    end_ns = cpu.start_ns + cpu.watched_ns
+    found = woken_cpu_series(cpu.due_ns, cpu.latency_ns, end_ns=end_ns)
+    return replace(found, start_ns=cpu.start_ns, overrun=cpu.overrun)
 
 
 def scheduled() -> list[CpuSamples]:
@@ -37,20 +37,20 @@ def test_what_a_schedule_says_and_what_a_series_says_gives_the_same_statistics()
     series, own = scheduled(), [given(one) for one in scheduled()]
     assert due_span(own) == due_span(series)
     assert observed_s(own) == observed_s(series)
-    events = [one.latency_ns > 50_000 for one in series]
+    events = [cpu.latency_ns > 50_000 for cpu in series]
     assert positions(own, events).tolist() == positions(series, events).tolist()
     blocks, own_blocks = (time_blocks(x, block_count(20_000)) for x in (series, own))
     assert [e.tolist() for e in own_blocks.edges] == [e.tolist() for e in blocks.edges]
     starts, own_starts = episode_starts(series, 50_000), episode_starts(own, 50_000)
     assert [s.tolist() for s in own_starts] == [s.tolist() for s in starts]
-    index = extremal_index(ordered(*series), series, "episodes")
-    assert extremal_index(ordered(*own), own, "episodes") == index
-    assert episode_rate(own, 50_000, index) == episode_rate(series, 50_000, index)
+    index = estimate_extremal_index(ordered(*series), series, "episodes")
+    assert estimate_extremal_index(ordered(*own), own, "episodes") == index
+    assert estimate_episode_rate(own, 50_000, index) == estimate_episode_rate(series, 50_000, index)
     q = Fraction(999, 1000)
-    assert quantile(ordered(*own), own, own_blocks, q) == quantile(
+    assert estimate_quantile(ordered(*own), own, own_blocks, q) == estimate_quantile(
         ordered(*series), series, blocks, q
     )
-    assert trends(ordered(*own), own) == trends(ordered(*series), series)
+    assert trend_tests(ordered(*own), own) == trend_tests(ordered(*series), series)
     assert no_exceedance(ordered(*own), own, index, index) == no_exceedance(
         ordered(*series), series, index, index
     )
@@ -62,9 +62,9 @@ def test_the_page_draws_the_same_timeline() -> None:
     assert (found.start_ns, found.width_ns, found.bins) == (
         wanted.start_ns, wanted.width_ns, wanted.bins
     )  # fmt: skip
-    for one, other in zip(found.cpus, wanted.cpus, strict=True):
-        assert one.count.tolist() == other.count.tolist()
-        assert one.max_ns.tolist() == other.max_ns.tolist()
+    for cpu_figures, other in zip(found.cpus, wanted.cpus, strict=True):
+        assert cpu_figures.count.tolist() == other.count.tolist()
+        assert cpu_figures.max_ns.tolist() == other.max_ns.tolist()
 
 
 def test_threads_of_one_cpu_whose_windows_overlap_are_one_episode() -> None:

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from whylate.stats import joint
-from whylate.stats.joint import (
+from whylate.stats.comparison import joint
+from whylate.stats.comparison.joint import (
     fewest_pairs,
     fewest_runs,
     joint_test,

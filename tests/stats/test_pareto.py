@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from whylate.stats.pareto import Pareto, fit_pareto
+from whylate.stats.tail.pareto import Pareto, fit_pareto
 
 
 def drawn(n: int, shape: float, seed: int = 1) -> NDArray[np.float64]:
@@ -45,14 +45,14 @@ def test_of_the_largest_only_that_they_are_larger_counts() -> None:
 
 def test_with_the_largest_censored_the_tail_is_found_without_bias() -> None:
     fits = [fit_pareto(drawn(500, 0.2, seed), 10) for seed in range(100)]
-    assert np.mean([one.shape for one in fits]) == pytest.approx(0.2, abs=0.025)
+    assert np.mean([fit.shape for fit in fits]) == pytest.approx(0.2, abs=0.025)
 
 
 def test_the_level_and_its_error_are_those_of_many_fits() -> None:
     fits = [fit_pareto(drawn(500, 0.2, seed)) for seed in range(200)]
     known = Pareto(0.2, 12_000)
     assert known.exceeded_once_in(5_000) == pytest.approx(12_000 * (5_000**0.2 - 1) / 0.2)
-    levels = [one.exceeded_once_in(5_000) for one in fits]
+    levels = [fit.exceeded_once_in(5_000) for fit in fits]
     # Without that of the count: 500 of them were drawn each time.
     count = 12_000 * 5_000**0.2 / np.sqrt(500)
     error = np.sqrt(known.level_error(5_000, 500) ** 2 - count**2)

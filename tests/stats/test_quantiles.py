@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 from stats_examples import blocks, clustered, cpu_series, independent, ordered
 
-from whylate.stats.ordered import merge, order
-from whylate.stats.quantiles import quantile
+from whylate.stats.run.ordered import merge_ordered, sort_series
+from whylate.stats.run.quantiles import estimate_quantile
 
 P50, P99, P999 = Fraction(1, 2), Fraction(99, 100), Fraction(999, 1000)
 
 
 def _quantile(q: Any, *series: Any) -> Any:
-    return quantile(ordered(*series), series, blocks(*series), q)
+    return estimate_quantile(ordered(*series), series, blocks(*series), q)
 
 
 def test_the_value_is_the_plain_order_statistic() -> None:
@@ -24,8 +24,8 @@ def test_the_value_is_the_plain_order_statistic() -> None:
 def test_the_interval_holds_the_truth_of_independent_rows() -> None:
     truth = 5_000 + 10_000 * np.log(100)
     found = [_quantile(P99, cpu_series(independent(20_000, seed))) for seed in range(100)]
-    assert sum(one.low_ns <= truth <= one.high_ns for one in found) >= 90
-    width = np.mean([one.high_ns - one.low_ns for one in found])
+    assert sum(result.low_ns <= truth <= result.high_ns for result in found) >= 90
+    width = np.mean([result.high_ns - result.low_ns for result in found])
     # 1.96 sd of an exponential's order statistic, both ways: not much wider than it has to be.
     assert width < 1.25 * 2 * 1.96 * 10_000 * np.sqrt(0.99 / 0.01 / 20_000)
 
@@ -161,8 +161,8 @@ def test_rows_known_by_two_bounds_widen_the_interval_to_hold_both() -> None:
         cpu_series(np.where(vague, 0, values)),
         cpu_series(np.where(vague, 2 * values, values)),
     )
-    both = merge([order(least, most)])
-    found = quantile(both, [least], blocks(least), P50, most=[most])
+    both = merge_ordered([sort_series(least, most)])
+    found = estimate_quantile(both, [least], blocks(least), P50, most=[most])
     alone = [_quantile(P50, one) for one in (least, most)]
     assert found.value_ns == alone[0].value_ns
     assert found.low_ns <= alone[0].low_ns
@@ -172,8 +172,10 @@ def test_rows_known_by_two_bounds_widen_the_interval_to_hold_both() -> None:
 
 def test_bounds_that_are_the_same_make_no_difference() -> None:
     values = cpu_series(independent(20_000))
-    both = order(values, values)
-    assert quantile(both, [values], blocks(values), P99, most=[values]) == _quantile(P99, values)
+    both = sort_series(values, values)
+    assert estimate_quantile(both, [values], blocks(values), P99, most=[values]) == _quantile(
+        P99, values
+    )
 
 
 def test_rows_that_are_vague_in_bursts_leave_a_wider_upper_end_than_scattered_ones() -> None:
@@ -186,8 +188,8 @@ def test_rows_that_are_vague_in_bursts_leave_a_wider_upper_end_than_scattered_on
             cpu_series(np.where(vague, 0, values)),
             cpu_series(np.where(vague, 60_000, values)),
         )
-        both = order(least, most)
-        found.append(quantile(both, [least], blocks(least), Fraction(4, 5), most=[most]))
+        both = sort_series(least, most)
+        found.append(estimate_quantile(both, [least], blocks(least), Fraction(4, 5), most=[most]))
     even, uneven = found
     assert even.value_ns == pytest.approx(uneven.value_ns, rel=0.05)
     assert uneven.high_ns > 1.1 * even.high_ns

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from stats_examples import autoregressive, cpu_series, independent, ordered
 
-from whylate.stats.episodes import Peaks
-from whylate.stats.return_level import Level, excesses, most_episodes, return_level
-from whylate.stats.run_tail import RunTail, run_tail
+from whylate.stats.run.episodes import Peaks
+from whylate.stats.tail.return_level import Level, estimate_return_level, excesses, most_episodes
+from whylate.stats.tail.run_tail import RunTail, summarize_tail
 
 
 def made(peaks_ns: NDArray[np.float64], seconds: float = 100.0) -> RunTail:
@@ -37,21 +37,25 @@ def width(level: Level) -> float:
 def test_the_level_of_a_known_tail_is_in_the_interval() -> None:
     # 10 episodes a second above 20 µs: once in an hour is one of 36,000.
     truth = 20_000 + 10_000 * math.log(36_000)
-    levels = [return_level(runs(seed), 1000, 3600) for seed in range(6)]
-    assert sum(one.low_ns <= truth <= one.high_ns for one in levels) >= 5
-    assert np.mean([one.level_ns for one in levels]) == pytest.approx(truth, rel=0.05)
-    assert np.mean([one.fit.shape for one in levels]) == pytest.approx(0, abs=0.03)
+    levels = [estimate_return_level(runs(seed), 1000, 3600) for seed in range(6)]
+    assert sum(level.low_ns <= truth <= level.high_ns for level in levels) >= 5
+    assert np.mean([level.level_ns for level in levels]) == pytest.approx(truth, rel=0.05)
+    assert np.mean([level.fit.shape for level in levels]) == pytest.approx(0, abs=0.03)
 
 
 def test_episodes_that_come_together_say_less() -> None:
-    alone = np.mean([width(return_level(runs(seed), 1000, 600)) for seed in range(3)])
-    together = np.mean([width(return_level(runs(seed, 8), 1000, 600)) for seed in range(3)])
+    alone = np.mean([width(estimate_return_level(runs(seed), 1000, 600)) for seed in range(3)])
+    together = np.mean(
+        [width(estimate_return_level(runs(seed, 8), 1000, 600)) for seed in range(3)]
+    )
     assert together > 1.5 * alone
 
 
 def test_runs_that_differ_say_less() -> None:
-    alike = np.mean([width(return_level(runs(seed), 1000, 600)) for seed in range(3)])
-    differing = np.mean([width(return_level(runs(seed, 1, 0.4), 1000, 600)) for seed in range(3)])
+    alike = np.mean([width(estimate_return_level(runs(seed), 1000, 600)) for seed in range(3)])
+    differing = np.mean(
+        [width(estimate_return_level(runs(seed, 1, 0.4), 1000, 600)) for seed in range(3)]
+    )
     assert differing > 1.3 * alike
 
 
@@ -61,8 +65,8 @@ def test_a_shape_that_depends_on_the_threshold_shows() -> None:
         made(np.r_[20_000 + 60_000 * rng.random(95), 80_000 + 40_000 * rng.pareto(2, 20)])
         for _ in range(10)
     ]
-    assert return_level(bent, 1000, 600).shape_p < 0.01
-    assert return_level(runs(1), 1000, 600).shape_p > 0.01
+    assert estimate_return_level(bent, 1000, 600).shape_p < 0.01
+    assert estimate_return_level(runs(1), 1000, 600).shape_p > 0.01
 
 
 def test_no_more_than_one_row_in_a_thousand_and_no_lower_than_any_floor() -> None:
@@ -79,7 +83,7 @@ def test_no_more_than_one_row_in_a_thousand_and_no_lower_than_any_floor() -> Non
 
 def test_the_tail_of_a_run_has_its_late_episodes_and_its_drift() -> None:
     steady = cpu_series(independent(100_000))
-    found = run_tail(ordered(steady), [steady], 0.8)
+    found = summarize_tail(ordered(steady), [steady], 0.8)
     assert found.rows == 100_000
     assert found.seconds == pytest.approx(100)
     assert found.theta == 0.8
@@ -88,10 +92,10 @@ def test_the_tail_of_a_run_has_its_late_episodes_and_its_drift() -> None:
     assert found.drift_p is not None
     assert found.drift_p > 0.01
     rising = cpu_series(autoregressive(50_000, 0.5, 1) * np.linspace(1, 1.2, 50_000))
-    moved = run_tail(ordered(rising), [rising], None)
+    moved = summarize_tail(ordered(rising), [rising], None)
     assert moved.drift_p is not None
     assert moved.drift_p < 1e-6
     short = cpu_series(independent(500))
-    assert run_tail(ordered(short), [short], None).drift_p is None
+    assert summarize_tail(ordered(short), [short], None).drift_p is None
     with pytest.raises(ValueError, match="without 20 activations"):
-        run_tail(ordered(cpu_series([1] * 19)), [cpu_series([1] * 19)], None)
+        summarize_tail(ordered(cpu_series([1] * 19)), [cpu_series([1] * 19)], None)

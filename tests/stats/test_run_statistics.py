@@ -9,8 +9,7 @@ import pytest
 from scipy.stats.mstats import hdquantiles
 from stats_examples import cpu_series
 
-from whylate.stats.ordered import Ordered, order
-from whylate.stats.run_statistics import (
+from whylate.stats.comparison.run_statistics import (
     MAX,
     P50,
     P99_9,
@@ -18,8 +17,9 @@ from whylate.stats.run_statistics import (
     STATISTICS,
     TOP_10,
     harrell_davis,
-    value_of,
+    statistic_of,
 )
+from whylate.stats.run.ordered import Ordered, sort_series
 
 
 def ordered(values: np.ndarray, overruns: int = 0) -> Ordered:
@@ -41,15 +41,15 @@ def test_quantiles_are_those_of_harrell_and_davis(q: float, n: int) -> None:
 
 def test_a_run_with_too_few_activations_has_no_far_quantile() -> None:
     short = ordered(np.arange(1, 10_000))
-    assert value_of(short, P99_9) is None
-    assert value_of(short, P99_99) is None
-    assert value_of(short, P50) is not None
-    assert [one.least_n for one in STATISTICS] == [20, 1000, 10_000, 100_000, 20, 20]
+    assert statistic_of(short, P99_9) is None
+    assert statistic_of(short, P99_99) is None
+    assert statistic_of(short, P50) is not None
+    assert [statistic.least_n for statistic in STATISTICS] == [20, 1000, 10_000, 100_000, 20, 20]
 
 
 def test_values_are_logarithms_of_nanoseconds() -> None:
     run = ordered(np.arange(1, 101) * 1000)
-    largest, top = value_of(run, MAX), value_of(run, TOP_10)
+    largest, top = statistic_of(run, MAX), statistic_of(run, TOP_10)
     assert largest is not None
     assert top is not None
     assert largest.compared == pytest.approx(math.log(100_000))
@@ -58,7 +58,7 @@ def test_values_are_logarithms_of_nanoseconds() -> None:
 
 def test_what_overruns_may_raise_is_at_least_so_much() -> None:
     run = ordered(np.arange(1, 1001), overruns=5)
-    values = {one.name: value_of(run, one) for one in STATISTICS}
+    values = {statistic.name: statistic_of(run, statistic) for statistic in STATISTICS}
     largest, median = values["max"], values["p50"]
     assert largest is not None
     assert largest.at_least
@@ -70,16 +70,16 @@ def test_what_overruns_may_raise_is_at_least_so_much() -> None:
 def test_a_quantile_among_bounds_is_known_as_far_as_they_tell() -> None:
     # One of the bounds may lie above the median, which then is the next latency.
     few = cpu_series(np.arange(1, 1001) * 1000, overrun=[0])
-    median = value_of(order(few), P50)
+    median = statistic_of(sort_series(few), P50)
     assert median is not None
     assert median.most - median.compared == pytest.approx(math.log(501 / 500))
     # Of a histogram the lower edges, and the upper ones.
     edges = np.arange(1, 101) * 1000
-    largest = value_of(order(cpu_series(edges), cpu_series(edges + 1000)), MAX)
+    largest = statistic_of(sort_series(cpu_series(edges), cpu_series(edges + 1000)), MAX)
     assert largest is not None
     assert largest.most == pytest.approx(math.log(101_000))
 
 
 def test_what_is_not_above_zero_has_no_logarithm() -> None:
-    assert value_of(ordered(np.arange(-500, 100)), P50) is None
-    assert value_of(ordered(np.zeros(100)), MAX) is None
+    assert statistic_of(ordered(np.arange(-500, 100)), P50) is None
+    assert statistic_of(ordered(np.zeros(100)), MAX) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from whylate.stats.shifts import paired_shift, unpaired_shift
+from whylate.stats.comparison.shifts import paired_shift, unpaired_shift
 
 #: Two-sided critical values at 5 % (Wilcoxon's T, Mann and Whitney's U), as tables have them.
 SIGNED_RANK = {6: 0, 7: 2, 8: 3, 10: 8, 15: 25, 20: 52}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from whylate.stats.stopping import e_value, joint_e_value, look_levels
+from whylate.stats.comparison.stopping import e_value, joint_e_value, look_levels
 
 LOOKS = (10, 20, 30)
 

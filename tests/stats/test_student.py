@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from whylate.stats.student import Moments, moments, student_interval
+from whylate.stats.comparison.student import Moments, moments, student_interval
 
 
 def test_summaries_give_the_interval_that_ministat_printed() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from whylate.stats.worst_case import (
-    Watched,
+from whylate.stats.tail.worst_case import (
+    ObservedRun,
+    estimate_pooled_rate,
     more_seconds_to_claim,
-    pooled_rate,
     rises_in,
     seconds_to_claim,
     seconds_until,
@@ -16,10 +16,10 @@ from whylate.stats.worst_case import (
 
 
 def test_without_an_episode_it_is_the_rule_of_three() -> None:
-    found = pooled_rate([Watched(0, 600, 1.0), Watched(0, 400, 1.0)])
+    found = estimate_pooled_rate([ObservedRun(0, 600, 1.0), ObservedRun(0, 400, 1.0)])
     assert found.high_per_s == pytest.approx(2.9957 / 1000, rel=1e-3)
     assert found.low_per_s == 0
-    half = pooled_rate([Watched(0, 1000, 0.5)])
+    half = estimate_pooled_rate([ObservedRun(0, 1000, 0.5)])
     assert half.high_per_s == pytest.approx(2 * found.high_per_s)
     assert seconds_to_claim(found.high_per_s) == pytest.approx(1000)
 
@@ -31,15 +31,15 @@ def test_limits_hold_the_rate_also_where_episodes_come_in_clusters(sizes: tuple[
     wrong = [0, 0]
     for _ in range(2000):
         counts = [int(rng.choice(sizes, rng.poisson(3 / mean)).sum()) for _ in range(6)]
-        found = pooled_rate([Watched(count, 100, 1 / mean) for count in counts])
+        found = estimate_pooled_rate([ObservedRun(count, 100, 1 / mean) for count in counts])
         wrong[0] += found.low_per_s > 0.03
         wrong[1] += found.high_per_s < 0.03
     assert max(wrong) <= 0.06 * 2000
 
 
 def test_runs_that_differ_among_each_other_make_it_less_sure() -> None:
-    even = pooled_rate([Watched(10, 100, 1.0)] * 6)
-    uneven = pooled_rate([Watched(count, 100, 1.0) for count in (0, 0, 0, 0, 0, 60)])
+    even = estimate_pooled_rate([ObservedRun(10, 100, 1.0)] * 6)
+    uneven = estimate_pooled_rate([ObservedRun(count, 100, 1.0) for count in (0, 0, 0, 0, 0, 60)])
     assert even.scale == 1.0
     assert uneven.scale > 20
     assert uneven.high_per_s > 1.5 * even.high_per_s
@@ -58,7 +58,7 @@ def test_whoever_stops_at_the_first_chance_errs_no_more_often() -> None:
 
 
 def test_how_much_more_would_do() -> None:
-    found = pooled_rate([Watched(2, 1000, 1.0)])
+    found = estimate_pooled_rate([ObservedRun(2, 1000, 1.0)])
     more = more_seconds_to_claim(found, 0.004)
     assert more is not None
     assert 1000 < more < 6000
@@ -74,4 +74,4 @@ def test_a_maximum_that_has_not_risen_says_nothing() -> None:
 
 def test_nothing_watched_is_refused() -> None:
     with pytest.raises(ValueError, match="nothing was watched"):
-        pooled_rate([])
+        estimate_pooled_rate([])

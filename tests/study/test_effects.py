@@ -12,7 +12,7 @@ from compare_sides import arm
 from whylate.compare.runs import Run
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.stats.run_statistics import Value
+from whylate.stats.comparison.run_statistics import Value
 from whylate.study.model import Factor, FinishedRun, LoadSet, Stop, StudyPlan, Variant
 from whylate.study.results import evidence
 from whylate.study.results.effects import estimate_effects

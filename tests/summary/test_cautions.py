@@ -5,7 +5,7 @@ import pytest
 from summary_examples import cpu, latencies, manifest
 
 from whylate.recording.manifest import Change, Fact, Problem
-from whylate.stats.drift import Trend
+from whylate.stats.run.drift import Trend
 from whylate.summary.cautions import cautions, drift
 
 SAMPLES = [cpu(0, latencies(1_000, 1)), cpu(1, latencies(1_000, 2))]

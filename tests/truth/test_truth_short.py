@@ -64,9 +64,9 @@ def test_a_clean_run_calls_no_cause(rig: Rig) -> None:
     assert not calls_something(found), found.significant
     # What is called beside it is there: interrupts, and the probe's own ordinary thread.
     assert [
-        one
-        for one in found.significant
-        if one.cause != "interrupt" and not held_up_by_the_probe(one)
+        share
+        for share in found.significant
+        if share.cause != "interrupt" and not held_up_by_the_probe(share)
     ] == []
 
 

@@ -121,9 +121,9 @@ def explain(
     """
     limit, name = _bounded(samples, *_threshold(manifest, samples, threshold_ns))
     late = {
-        (one.cpu, activation): Breakdown(one.cpu, activation, due_ns, latency_ns, None)
-        for one in samples
-        for activation, due_ns, latency_ns in _late(one, limit)
+        (cpu.cpu, activation): Breakdown(cpu.cpu, activation, due_ns, latency_ns, None)
+        for cpu in samples
+        for activation, due_ns, latency_ns in _late(cpu, limit)
     }
     if (why_not := _why_not(manifest, late)) is not None:
         return Answer(limit, name, None, [], why_not)
@@ -145,7 +145,7 @@ def explain(
             control.append(story.breakdown)
     told = slowest.stories()
     corrected, control = without_switching(
-        [*(one.breakdown for one in told), *late.values()], control
+        [*(activation.breakdown for activation in told), *late.values()], control
     )
     their, each = corrected[: len(told)], corrected[len(told) :]
     found = merge_episodes(each)
@@ -155,7 +155,9 @@ def explain(
     )
     return replace(
         explain_episodes(limit, name, found, control, span),
-        worst=[replace(one, breakdown=its) for one, its in zip(told, their, strict=True)],
+        worst=[
+            replace(activation, breakdown=its) for activation, its in zip(told, their, strict=True)
+        ],
         families=find_families(found, control),
         between=between,
     )
@@ -185,9 +187,9 @@ class _Worst:
     def __init__(self, late: Iterable[Breakdown], most: int) -> None:
         self._most = most
         self._episode = {
-            (one.cpu, one.activation): number
+            (activation.cpu, activation.activation): number
             for number, together in enumerate(group_overlapping(late))
-            for one in together
+            for activation in together
         }
         self._kept: dict[int, TracedActivation] = {}
 
@@ -217,7 +219,7 @@ def _threshold(
     if asked is not None:
         return asked, "as asked for"
     # One stall is one episode, however many activations came due in it.
-    seen = [one.latency_ns[~one.overrun] for one in samples]
+    seen = [cpu.latency_ns[~cpu.overrun] for cpu in samples]
     latency = np.concatenate(seen or [np.empty(0, np.int64)])
     if not latency.size:
         return 0, "the slowest thousandth"
@@ -231,7 +233,7 @@ def _threshold(
 
 def _bounded(samples: Sequence[CpuSamples], limit_ns: int, name: str) -> tuple[int, str]:
     """Return a limit that at most MOST_LATE are above, and what it is called."""
-    above = [one.latency_ns[_are_late(one, limit_ns)] for one in samples]
+    above = [cpu.latency_ns[_are_late(cpu, limit_ns)] for cpu in samples]
     latency = np.concatenate(above or [np.empty(0, np.int64)])
     if latency.size <= MOST_LATE:
         return limit_ns, name
@@ -286,7 +288,7 @@ def _threads(manifest: Manifest) -> Callable[[int], str | None]:
     """Return what names a thread of a watched program by its pid: "jackd/312"."""
     if manifest.plan.target is None:
         return lambda _: None
-    names = {one.pid: one.name for one in manifest.threads}
+    names = {thread.pid: thread.name for thread in manifest.threads}
     return lambda pid: f"{names[pid]}/{pid}" if pid in names else f"pid {pid}"
 
 

@@ -17,7 +17,9 @@ def answer_as_json(answer: Answer, worst: int) -> dict[str, Any]:
         "explained": found is not None,
         "threshold_ns": answer.threshold_ns,
         "threshold": answer.threshold_name,
-        "observability": [observability_as_json(one) for one in answer.observability],
+        "observability": [
+            observability_as_json(observability) for observability in answer.observability
+        ],
     }
     if found is None:
         return {**told, "why_not": answer.why_not}
@@ -28,19 +30,19 @@ def answer_as_json(answer: Answer, worst: int) -> dict[str, Any]:
         "control_recorded": found.control,
         "between": answer.between,
         "excess_ns": found.excess_ns,
-        "causes": [_share(one) for one in found.causes],
+        "causes": [_share(share) for share in found.causes],
         "families": _families(answer.families),
-        "worst": [_story(one, answer.families) for one in answer.worst[:worst]],
+        "worst": [_story(example, answer.families) for example in answer.worst[:worst]],
     }
 
 
-def observability_as_json(one: Observability) -> dict[str, str]:
+def observability_as_json(observability: Observability) -> dict[str, str]:
     """Return whether a cause can be named on the board, as explain and doctor print it."""
     return {
-        "cause": one.cause.value,
-        "observable": one.observable.value,
-        "missing": one.missing,
-        "counts_as": one.counts_as,
+        "cause": observability.cause.value,
+        "observable": observability.observable.value,
+        "missing": observability.missing,
+        "counts_as": observability.counts_as,
     }
 
 
@@ -50,41 +52,47 @@ def _families(found: Families | None) -> list[dict[str, Any]]:
         return []
     return [
         {
-            "family": one.letter or "other",
-            "cause": None if one.cause is None else one.cause.value,
-            "detail": one.detail,
-            "at_least_ns": one.at_least_ns,
-            "median_ns": one.median_ns,
-            "episodes": one.episodes,
-            "in_control": one.ordinary / found.control if found.control and one.cause else None,
-            "excess_ns": one.excess_ns,
-            "worst": {"cpu": one.worst[0], "activation": one.worst[1], "latency_ns": one.worst_ns},
+            "family": family.letter or "other",
+            "cause": None if family.cause is None else family.cause.value,
+            "detail": family.detail,
+            "at_least_ns": family.at_least_ns,
+            "median_ns": family.median_ns,
+            "episodes": family.episodes,
+            "in_control": family.ordinary / found.control
+            if found.control and family.cause
+            else None,
+            "excess_ns": family.excess_ns,
+            "worst": {
+                "cpu": family.worst[0],
+                "activation": family.worst[1],
+                "latency_ns": family.worst_ns,
+            },
         }
-        for one in found.families
+        for family in found.families
     ]
 
 
-def _share(one: CauseShare) -> dict[str, Any]:
+def _share(share: CauseShare) -> dict[str, Any]:
     return {
-        "cause": one.cause.value,
-        "detail": one.detail,
-        "located_share": one.share,
-        "low": one.low,
-        "high": one.high,
-        "mean_excess_ns": one.mean_ns,
-        "in_late": one.in_late,
-        "in_control": one.in_control,
-        "significant": one.significant,
+        "cause": share.cause.value,
+        "detail": share.detail,
+        "located_share": share.share,
+        "low": share.low,
+        "high": share.high,
+        "mean_excess_ns": share.mean_ns,
+        "in_late": share.in_late,
+        "in_control": share.in_control,
+        "significant": share.significant,
     }
 
 
-def _story(one: TracedActivation, families: Families | None) -> dict[str, Any]:
-    breakdown = one.breakdown
+def _story(activation: TracedActivation, families: Families | None) -> dict[str, Any]:
+    breakdown = activation.breakdown
     of = families.of if families is not None else {}
     return {
         "cpu": breakdown.cpu,
         "activation": breakdown.activation,
-        **({"thread": one.thread} if one.thread is not None else {}),
+        **({"thread": activation.thread} if activation.thread is not None else {}),
         "due_ns": breakdown.due_ns,
         "latency_ns": breakdown.latency_ns,
         "family": of.get((breakdown.cpu, breakdown.activation), "other"),

@@ -27,18 +27,20 @@ def merge_episodes(late: Iterable[Breakdown]) -> list[Breakdown]:
 def group_overlapping(late: Iterable[Breakdown]) -> list[list[Breakdown]]:
     """Return what belongs together, each in the order in which it was due."""
     by_cpu: dict[int, list[Breakdown]] = defaultdict(list)
-    for one in late:
-        by_cpu[one.cpu].append(one)
+    for activation in late:
+        by_cpu[activation.cpu].append(activation)
     found: list[list[Breakdown]] = []
     for own in by_cpu.values():
         together: list[Breakdown] = []
         end_ns = 0
-        for one in sorted(own, key=lambda one: (one.due_ns, -one.latency_ns)):
-            if together and one.due_ns >= end_ns:
+        for activation in sorted(
+            own, key=lambda activation: (activation.due_ns, -activation.latency_ns)
+        ):
+            if together and activation.due_ns >= end_ns:
                 found.append(together)
                 together = []
-            together.append(one)
-            run_ns = one.due_ns + one.latency_ns
+            together.append(activation)
+            run_ns = activation.due_ns + activation.latency_ns
             end_ns = max(end_ns, run_ns) if len(together) > 1 else run_ns
         found.append(together)
     return found
@@ -50,14 +52,16 @@ def _joined(together: Sequence[Breakdown]) -> Breakdown:
         return together[0]
     pieces: list[Piece] = []
     start_ns = at = together[0].due_ns
-    for one in together:
-        run_ns = one.due_ns + one.latency_ns
-        own = one.pieces or (Piece(one.due_ns, run_ns, Cause.NOT_OBSERVED),)
+    for activation in together:
+        run_ns = activation.due_ns + activation.latency_ns
+        own = activation.pieces or (Piece(activation.due_ns, run_ns, Cause.NOT_OBSERVED),)
         pieces += [replace(p, start_ns=max(p.start_ns, at)) for p in own if p.end_ns > at]
         at = max(at, run_ns)
-    recorded = any(one.pieces is not None for one in together)
-    latest = max((one for one in together if one.pieces is not None or not recorded),
-                 key=lambda one: one.latency_ns)  # fmt: skip
+    recorded = any(activation.pieces is not None for activation in together)
+    latest = max(
+        (late for late in together if late.pieces is not None or not recorded),
+        key=lambda late: late.latency_ns,
+    )
     return Breakdown(
         latest.cpu, latest.activation, start_ns, at - start_ns, tuple(pieces) if recorded else None
     )

@@ -83,27 +83,29 @@ class _Member:
 
 def find_families(late: Iterable[Breakdown], control: Sequence[Breakdown]) -> Families:
     """Put late episodes into families by the rule above; the order of both does not matter."""
-    ordinary = _Ordinary([one for one in control if one.pieces is not None])
+    ordinary = _Ordinary([activation for activation in control if activation.pieces is not None])
     members, unrecorded = [], 0
     for episode in late:
         if episode.pieces is None:
             unrecorded += 1
         else:
             members.append(ordinary.member(episode))
-    members.sort(key=lambda one: (one.episode.cpu, one.episode.activation))
+    members.sort(key=lambda member: (member.episode.cpu, member.episode.activation))
     groups, rest = _grouped(members)
-    ranked = sorted(groups.items(), key=lambda one: (-_excess(one[1]), one[0][0], one[0][1] or ""))
-    rest += [one for _, group in ranked[MOST_FAMILIES:] for one in group]
+    ranked = sorted(
+        groups.items(), key=lambda item: (-_excess(item[1]), item[0][0], item[0][1] or "")
+    )
+    rest += [member for _, group in ranked[MOST_FAMILIES:] for member in group]
     found: list[Family] = []
     of: dict[Name, str] = {}
     for index, (common, group) in enumerate(ranked[:MOST_FAMILIES]):
         letter = chr(ord("A") + index)
-        took = sorted(_took(one.spent, common) for one in group)
+        took = sorted(_took(member.spent, common) for member in group)
         least, median = _rounded_down(took[0]), took[(len(took) - 1) // 2]
         found.append(
             _family(letter, common, (least, median), group, ordinary.with_as_much(common, least))
         )
-        of |= {(one.episode.cpu, one.episode.activation): letter for one in group}
+        of |= {(member.episode.cpu, member.episode.activation): letter for member in group}
     if rest:
         found.append(_family("", None, (0, 0), rest, 0))
     return Families(tuple(found), unrecorded, ordinary.count, of)
@@ -113,11 +115,11 @@ def _grouped(members: Iterable[_Member]) -> tuple[dict[Common, list[_Member]], l
     """Return the groups by cause and detail, those of various details, and who is in none."""
     by_key: dict[Key, list[_Member]] = defaultdict(list)
     rest = []
-    for one in members:
-        if one.key is None:
-            rest.append(one)
+    for member in members:
+        if member.key is None:
+            rest.append(member)
         else:
-            by_key[one.key].append(one)
+            by_key[member.key].append(member)
     groups: dict[Common, list[_Member]] = {
         key: group for key, group in by_key.items() if len(group) >= FEWEST_MEMBERS
     }
@@ -140,7 +142,7 @@ def _family(
     group: Sequence[_Member],
     ordinary: int,
 ) -> Family:
-    worst = max(group, key=lambda one: one.episode.latency_ns).episode
+    worst = max(group, key=lambda member: member.episode.latency_ns).episode
     cause, detail = common or (None, None)
     return Family(
         letter, cause, detail, *took_ns, len(group), ordinary, _excess(group),
@@ -149,7 +151,7 @@ def _family(
 
 
 def _excess(group: Iterable[_Member]) -> float:
-    return math.fsum(one.excess_ns for one in group)
+    return math.fsum(member.excess_ns for member in group)
 
 
 def _took(spent: Mapping[Key, int], common: Common) -> int:
@@ -171,10 +173,10 @@ class _Ordinary:
 
     def __init__(self, control: Sequence[Breakdown]) -> None:
         self.count = len(control)
-        self._spent = [one.by_cause() for one in control]
+        self._spent = [activation.by_cause() for activation in control]
         by_cpu: dict[int | None, list[Mapping[Key, int]]] = defaultdict(list)
-        for one, spent in zip(control, self._spent, strict=True):
-            by_cpu[one.cpu].append(spent)
+        for activation, spent in zip(control, self._spent, strict=True):
+            by_cpu[activation.cpu].append(spent)
             by_cpu[None].append(spent)
         self._mean = {cpu: _mean(rows) for cpu, rows in by_cpu.items()}
 
@@ -184,7 +186,7 @@ class _Ordinary:
         spent = episode.by_cause()
         excess = {key: ns - mean.get(key, 0.0) for key, ns in spent.items()}
         whole = episode.latency_ns - math.fsum(mean.values())
-        key = min(excess, key=lambda one: (-excess[one], one), default=None)
+        key = min(excess, key=lambda key: (-excess[key], key), default=None)
         if key is not None and not 0 < excess[key] >= PART * whole:
             key = None
         return _Member(episode, spent, whole, key)

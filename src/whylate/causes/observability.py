@@ -110,7 +110,7 @@ class _Board:
 
     def __init__(self, report: RecorderReport, engine: str, facts: Mapping[str, FactValue]) -> None:
         self._engine = engine
-        self._errors = {one.name: one.error for one in report.sources}
+        self._errors = {source.name: source.error for source in report.sources}
         self._has_symbols = report.symbols is None or report.symbols.shown
         self._facts = facts
         self._machine = str(facts.get("machine") or "")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whylate.causes.window.piece import Cause, Piece
-from whylate.stats.shares import Shares, Spent, located_shares
+from whylate.stats.shares import Shares, Spent, estimate_shares
 
 #: A cause is called where at least this share of the excess is surely its.
 SIGNIFICANT_SHARE = 0.10
@@ -62,7 +62,7 @@ class Breakdown:
 
 def recorded(pieces: tuple[Piece, ...]) -> tuple[Piece, ...] | None:
     """Return an activation's pieces, None where nothing of it was recorded."""
-    lost = all(one.cause is Cause.NOT_OBSERVED and not one.detail for one in pieces)
+    lost = all(piece.cause is Cause.NOT_OBSERVED and not piece.detail for piece in pieces)
     return None if pieces and lost else pieces
 
 
@@ -104,7 +104,7 @@ class Population:
     @property
     def significant(self) -> list[CauseShare]:
         """The causes that are called."""
-        return [one for one in self.causes if one.significant]
+        return [share for share in self.causes if share.significant]
 
 
 def locate_shares(
@@ -120,13 +120,13 @@ def locate_shares(
     Raises ValueError without a late episode, and NoExcessError where the late ones took no longer
     than the ordinary: then there is nothing to have shares of.
     """
-    late_spent = [one.by_cause() for one in late]
-    body_spent = [one.by_cause() for one in control]
+    late_spent = [activation.by_cause() for activation in late]
+    body_spent = [activation.by_cause() for activation in control]
     keys = _keys(late_spent, body_spent)
     block_ns = max(1, -(-(end_ns - start_ns) // BLOCKS))
-    shares = located_shares(
+    shares = estimate_shares(
         _spent(late, late_spent, keys, start_ns, block_ns),
-        np.array([one.pieces is None for one in late]),
+        np.array([activation.pieces is None for activation in late]),
         keys[_LOST],
         _spent(control, body_spent, keys, start_ns, block_ns),
         np.random.default_rng(seed),
@@ -140,7 +140,7 @@ def locate_shares(
     return Population(
         causes=causes,
         episodes=len(late),
-        recorded=sum(one.pieces is not None for one in late),
+        recorded=sum(activation.pieces is not None for activation in late),
         control=len(control),
         excess_ns=shares.excess_ns,
     )
@@ -178,17 +178,17 @@ def _spent(
             matrix[row, _column(keys, key)] += ns
     return Spent(
         matrix,
-        np.array([one.cpu for one in rows], np.int64),
+        np.array([row.cpu for row in rows], np.int64),
         np.array(
-            [min(max((one.due_ns - start_ns) // block_ns, 0), BLOCKS) for one in rows], np.int64
+            [min(max((row.due_ns - start_ns) // block_ns, 0), BLOCKS) for row in rows], np.int64
         ),
     )
 
 
 def _prevalence(spent: Sequence[Mapping[Key, int]], keys: Mapping[Key, int]) -> list[float]:
     counts = np.zeros(len(keys))
-    for one in spent:
-        counts[[_column(keys, key) for key in {k for k, ns in one.items() if ns}]] += 1
+    for row in spent:
+        counts[[_column(keys, key) for key in {k for k, ns in row.items() if ns}]] += 1
     return list(counts / max(len(spent), 1))
 
 

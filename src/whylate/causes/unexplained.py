@@ -16,11 +16,17 @@ def unexplained_share(answer: Answer) -> tuple[float, float]:
     """
     if answer.population is None:
         return 0.0, 0.0
-    share = sum(one.share for one in answer.population.causes if one.cause is Cause.UNEXPLAINED)
+    share = sum(
+        share.share for share in answer.population.causes if share.cause is Cause.UNEXPLAINED
+    )
     parts = [
-        sum(piece.length_ns for piece in one.breakdown.pieces if piece.cause is Cause.UNEXPLAINED)
-        / max(one.breakdown.latency_ns, 1)
-        for one in answer.worst
-        if one.breakdown.pieces is not None
+        sum(
+            piece.length_ns
+            for piece in example.breakdown.pieces
+            if piece.cause is Cause.UNEXPLAINED
+        )
+        / max(example.breakdown.latency_ns, 1)
+        for example in answer.worst
+        if example.breakdown.pieces is not None
     ]
     return share, float(np.quantile(parts, 0.95)) if parts else 0.0

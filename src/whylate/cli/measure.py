@@ -143,7 +143,7 @@ def command(
 
 def plan_until(claim: RateLimit) -> UntilPlan:
     """Return when a run has borne out a claim: after how long, by how often it was exceeded."""
-    from whylate.stats.worst_case import seconds_until
+    from whylate.stats.tail.worst_case import seconds_until
 
     per_s = 1e9 / claim.every_ns
     # A little longer: what is judged then is the time of which there are samples.

@@ -19,7 +19,7 @@ import msgspec
 from whylate.compare.runs import Arm, Run
 from whylate.recording.errors import RecordingError
 from whylate.recording.store.lines import read_plan, write_plan
-from whylate.stats.run_statistics import STATISTICS, Statistic, Value
+from whylate.stats.comparison.run_statistics import STATISTICS, Statistic, Value
 
 SCHEMA_VERSION = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,79}")
@@ -36,7 +36,7 @@ class SavedValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SavedPoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A point of a run that has trials; see whylate.stats.run_statistics.Statistic."""
+    """A point of a run that has trials; see whylate.stats.comparison.run_statistics.Statistic."""
 
     name: str
     unit: str
@@ -101,7 +101,7 @@ def load(name: str) -> Arm:
     if not found.runs:
         raise RecordingError(f"{path} has no runs")
     return Arm(
-        f"baseline {path.name.removesuffix('.json')}", tuple(_run(one) for one in found.runs)
+        f"baseline {path.name.removesuffix('.json')}", tuple(_run(run) for run in found.runs)
     )
 
 
@@ -121,31 +121,33 @@ def _saved(run: Run) -> SavedRun:
         repeats=run.repeats,
         lacks=list(run.lacks),
         points=[
-            SavedPoint(one.name, one.unit or "", one.higher_is_better, one.quantity)
-            for one in run.statistics
+            SavedPoint(
+                statistic.name, statistic.unit or "", statistic.higher_is_better, statistic.quantity
+            )
+            for statistic in run.statistics
             if run.by_points
         ],
         identity=run.identity,
     )
 
 
-def _run(one: SavedRun) -> Run:
+def _run(saved: SavedRun) -> Run:
     return Run(
-        name=one.name,
+        name=saved.name,
         values={
             name: Value(value.log, math.inf if value.most is None else value.most)
-            for name, value in one.values.items()
+            for name, value in saved.values.items()
         },
-        activations=one.activations,
-        boot=one.boot,
-        made=one.made,
-        distrust=tuple(one.distrust),
-        sets=one.sets,
-        beside=one.beside,
-        repeats=one.repeats,
-        lacks=tuple(one.lacks),
-        identity=one.identity,
-        by_points=bool(one.points),
+        activations=saved.activations,
+        boot=saved.boot,
+        made=saved.made,
+        distrust=tuple(saved.distrust),
+        sets=saved.sets,
+        beside=saved.beside,
+        repeats=saved.repeats,
+        lacks=tuple(saved.lacks),
+        identity=saved.identity,
+        by_points=bool(saved.points),
         statistics=tuple(
             Statistic(
                 each.name,
@@ -153,7 +155,7 @@ def _run(one: SavedRun) -> Run:
                 higher_is_better=each.higher_is_better,
                 quantity=each.quantity,
             )
-            for each in one.points
+            for each in saved.points
         )
         or STATISTICS,
     )

@@ -21,16 +21,16 @@ from whylate.compare.runs import (
 from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
-from whylate.stats.cpu_series import observed_s
-from whylate.stats.episodes import episode_starts
-from whylate.stats.extremes import extremal_index
-from whylate.stats.ordered import merge, order
-from whylate.stats.run_tail import LEAST_ROWS, RunTail, run_tail
-from whylate.stats.worst_case import (
+from whylate.stats.run.cpu_series import observed_s
+from whylate.stats.run.episodes import episode_starts
+from whylate.stats.run.extremes import estimate_extremal_index
+from whylate.stats.run.ordered import merge_ordered, sort_series
+from whylate.stats.tail.run_tail import LEAST_ROWS, RunTail, summarize_tail
+from whylate.stats.tail.worst_case import (
+    ObservedRun,
     Rate,
-    Watched,
+    estimate_pooled_rate,
     more_seconds_to_claim,
-    pooled_rate,
     seconds_to_claim,
 )
 from whylate.summary.requirements import RateLimit
@@ -99,18 +99,24 @@ def bound(
     """
     if claim is not None:
         above_ns = claim.limit_ns
-    seen = [_seen(one, above_ns, with_tail=once_in_ns is not None) for one in recordings]
-    seconds = sum(one.seconds for one in seen)
-    episodes = sum(one.episodes for one in seen)
-    known = [one for one in seen if one.largest_ns is not None]
-    worst = max(known, key=lambda one: one.largest_ns or 0, default=None)
+    seen = [
+        _seen(recording, above_ns, with_tail=once_in_ns is not None) for recording in recordings
+    ]
+    seconds = sum(run.seconds for run in seen)
+    episodes = sum(run.episodes for run in seen)
+    known = [run for run in seen if run.largest_ns is not None]
+    worst = max(known, key=lambda run: run.largest_ns or 0, default=None)
     if above_ns is None:
         above_ns = (worst.largest_ns if worst else None) or 0
     why_not = _why_not(seen)
     rate = None
     if why_not is None:
-        rate = pooled_rate(
-            [Watched(one.episodes, one.seconds, one.theta or 1.0) for one in seen if one.seconds]
+        rate = estimate_pooled_rate(
+            [
+                ObservedRun(run.episodes, run.seconds, run.theta or 1.0)
+                for run in seen
+                if run.seconds
+            ]
         )
     verdict, why, more_s = _judged(claim, rate, why_not)
     return Bound(
@@ -133,10 +139,10 @@ def bound(
 
 
 def _extrapolated(seen: Sequence[_Seen], every_s: float) -> Extrapolation:
-    in_order = sorted(seen, key=lambda one: one.made)
-    boots = {one.boot for one in seen}
+    in_order = sorted(seen, key=lambda run: run.made)
+    boots = {run.boot for run in seen}
     return extrapolate(
-        [one.tail for one in in_order if one.tail is not None],
+        [run.tail for run in in_order if run.tail is not None],
         every_s,
         distrust=_not_together(seen) or _too_short(seen),
         one_boot=len(boots) == 1 and None not in boots,
@@ -144,7 +150,7 @@ def _extrapolated(seen: Sequence[_Seen], every_s: float) -> Extrapolation:
 
 
 def _too_short(seen: Sequence[_Seen]) -> str | None:
-    empty = sum(one.tail is None for one in seen)
+    empty = sum(run.tail is None for run in seen)
     return (
         f"{empty} of {len(seen)} runs have fewer than {LEAST_ROWS} activations" if empty else None
     )
@@ -154,8 +160,8 @@ def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
     """Look at a run; above_ns None: the largest latency of all runs, above which there is none."""
     recording = open_recording(directory)
     series = recording.samples
-    together = merge([order(one) for one in series])
-    index = extremal_index(together, series, "episodes") if together.n else None
+    together = merge_ordered([sort_series(cpu) for cpu in series])
+    index = estimate_extremal_index(together, series, "episodes") if together.n else None
     largest = together.at_least(together.n - 1) if together.n else None
     exact = together.at_most(together.n - 1) if together.n else None
     return _Seen(
@@ -172,7 +178,7 @@ def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
         name=str(directory),
         identity=identity_of(recording.manifest, directory),
         boot=boot_of(recording.manifest, directory),
-        tail=run_tail(together, series, index.cautious if index else None)
+        tail=summarize_tail(together, series, index.cautious if index else None)
         if with_tail and together.n >= LEAST_ROWS
         else None,
     )
@@ -186,13 +192,13 @@ def _conditions(manifest: Manifest) -> dict[str, str]:
 
 def _not_together(seen: Sequence[_Seen]) -> str | None:
     """Say what keeps runs from being taken together: one that is none, or another workload."""
-    bad = [one for one in seen if one.distrust]
+    bad = [run for run in seen if run.distrust]
     if bad:
         return f"{len(bad)} of {len(seen)} runs must not be judged: {bad[0].distrust[0]}"
-    twice = twice_there([(one.identity, one.name) for one in seen])
+    twice = twice_there([(run.identity, run.name) for run in seen])
     if twice is not None:
         return twice
-    found = differing([one.sets for one in seen])
+    found = differing([run.sets for run in seen])
     if found is None:
         return None
     name, odd = found
@@ -203,9 +209,9 @@ def _why_not(seen: Sequence[_Seen]) -> str | None:
     bad = _not_together(seen)
     if bad is not None:
         return bad
-    if not any(one.seconds for one in seen):
+    if not any(run.seconds for run in seen):
         return "no activation was recorded"
-    if any(one.theta is None for one in seen if one.seconds):
+    if any(run.theta is None for run in seen if run.seconds):
         return (
             "late activations came in too few separate episodes to say how they cluster: measure "
             "longer"

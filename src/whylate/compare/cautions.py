@@ -10,8 +10,8 @@ from whylate.compare.confounded import Units
 from whylate.compare.question import Question
 from whylate.compare.runs import UNKNOWN, Arm, Run, differing, twice_there
 from whylate.compare.words import amount_text
-from whylate.stats.modes import two_modes
-from whylate.stats.run_statistics import STATISTICS, Statistic
+from whylate.stats.comparison.modes import modes_test
+from whylate.stats.comparison.run_statistics import STATISTICS, Statistic
 
 #: Statistics of latencies in which runs are looked at for groups: further out they spread by
 #: themselves. What other runs have is all looked at, and so many of them are told.
@@ -91,9 +91,9 @@ def _notes(runs: Sequence[Run]) -> list[str]:
     """Say of what is no copy, or the like, what it is: on both sides of it too."""
     noted: dict[str, list[str]] = {}
     for run in runs:
-        for one in run.benchmark.points if run.benchmark is not None else ():
-            if one.note and one.name not in noted.setdefault(one.note, []):
-                noted[one.note].append(one.name)
+        for point in run.benchmark.points if run.benchmark is not None else ():
+            if point.note and point.name not in noted.setdefault(point.note, []):
+                noted[point.note].append(point.name)
     return [
         f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: this is {note}"
         for note, names in noted.items()
@@ -103,32 +103,34 @@ def _notes(runs: Sequence[Run]) -> list[str]:
 def _all_groups(arms: Sequence[Arm], question: Question) -> list[str]:
     """Say which sides fall into groups, the first few statistics that show it."""
     statistics = question.statistics
-    by_points = statistics and statistics[0].name not in (one.name for one in STATISTICS)
-    looked = [one for one in statistics if by_points or one.name in _GROUPS_IN]
+    by_points = statistics and statistics[0].name not in (
+        statistic.name for statistic in STATISTICS
+    )
+    looked = [statistic for statistic in statistics if by_points or statistic.name in _GROUPS_IN]
     # At 1 % for each side and statistic, or less where there are many.
     alpha = 0.01 * min(1.0, len(_GROUPS_IN) / max(1, len(looked)))
-    found = [_groups(arm, one, alpha, question.unit) for arm in arms for one in looked]
+    found = [_groups(arm, statistic, alpha, question.unit) for arm in arms for statistic in looked]
     told = [text for text in found if text]
     more = len(told) - _MOST_GROUPS
     return told[:_MOST_GROUPS] + [f"{more} more figures come in two groups"] * (more > 0)
 
 
-def _groups(arm: Arm, one: Statistic, alpha: float, unit: str) -> str | None:
+def _groups(arm: Arm, statistic: Statistic, alpha: float, unit: str) -> str | None:
     """Say that the runs of a side fall into two groups, where they do.
 
     unit: of statistics that have none of their own.
     """
-    name, unit = one.name, unit if one.unit is None else one.unit
+    name, unit = statistic.name, unit if statistic.unit is None else statistic.unit
     if not all(name in run.values for run in arm.runs):
         return None
-    modes = two_modes(arm.compared(name), alpha)
+    modes = modes_test(arm.compared(name), alpha)
     if modes is None or modes.high - modes.low < _APART:
         return None
     few = modes.upper if modes.upper.sum() * 2 <= len(arm.runs) else ~modes.upper
     names = [
         run.name.rstrip("/").rsplit("/", 1)[-1]
-        for run, one in zip(arm.runs, few, strict=True)
-        if one
+        for run, in_few in zip(arm.runs, few, strict=True)
+        if in_few
     ]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return (

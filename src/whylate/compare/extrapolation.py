@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from whylate.quantities import format_count, format_seconds_down, format_short_ns
-from whylate.stats.alike import Unlike, unlike
+from whylate.stats.comparison.heterogeneity import heterogeneity_test
 from whylate.stats.limits import fishers_p
-from whylate.stats.return_level import (
+from whylate.stats.tail.return_level import (
     FEWEST,
     Excesses,
     Level,
+    estimate_return_level,
     excesses,
     most_episodes,
-    return_level,
 )
-from whylate.stats.run_tail import RunTail
-from whylate.stats.second_mode import LARGEST, second_mode_p
+from whylate.stats.tail.run_tail import RunTail
+from whylate.stats.tail.second_mode import LARGEST, second_mode_p
 
 LABEL = "extrapolated, for the mechanisms seen: a rare one that has not come yet defeats every fit"
 
@@ -76,7 +76,7 @@ class Extrapolation:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the gate is closed; empty where it is open."""
-        return tuple(one.why for one in self.checks if one.why is not None)
+        return tuple(check.why for check in self.checks if check.why is not None)
 
 
 _NAMES = (
@@ -118,7 +118,7 @@ def extrapolate(
         if alone is None:
             found["alike"] = _alike(runs, above)
             if found["known"] is None and found["clock"] is None:
-                level = return_level(runs, most_episodes(runs), every_s)
+                level = estimate_return_level(runs, most_episodes(runs), every_s)
                 found |= {"shape": _shape(level), "one mechanism": _one_mechanism(above)}
     checks = tuple(
         Check(name, "failed" if found.get(name) else "passed", found[name])
@@ -126,7 +126,7 @@ def extrapolate(
         else Check(name, "not tried")
         for name in _NAMES
     )
-    said = level if all(one.outcome == "passed" for one in checks) else None
+    said = level if all(check.outcome == "passed" for check in checks) else None
     return Extrapolation(
         every_s=every_s,
         level_ns=round(said.level_ns) if said else None,
@@ -235,7 +235,7 @@ def _steady(runs: Sequence[RunTail]) -> str | None:
 def _one_run_alone(runs: Sequence[RunTail]) -> str | None:
     """Look whether one run has most of what is fitted: without it there would be no tail."""
     for episodes in (FEWEST, most_episodes(runs)):
-        sizes = [one.size for one in excesses(runs, episodes).by_run_ns]
+        sizes = [excess_ns.size for excess_ns in excesses(runs, episodes).by_run_ns]
         if 2 * max(sizes) > sum(sizes):
             return (
                 "one run alone has most of the latest episodes: find out why, or measure so many "
@@ -246,30 +246,28 @@ def _one_run_alone(runs: Sequence[RunTail]) -> str | None:
 
 def _alike(runs: Sequence[RunTail], above: Excesses) -> str | None:
     """Look at the median, p99, the rate of late episodes and how late they are, run by run."""
-    one_more = [max(0.5, float(one.size)) for one in above.by_run_ns]
+    one_more = [max(0.5, float(excess_ns.size)) for excess_ns in above.by_run_ns]
     numbers: dict[str, list[float]] = {
         "the median": [math.log(max(1, run.p50_ns)) for run in runs],
         "p99": [math.log(max(1, run.p99_ns)) for run in runs],
         "the rate of late episodes": [
-            math.log(one / run.seconds) for one, run in zip(one_more, runs, strict=True)
+            math.log(episodes / run.seconds) for episodes, run in zip(one_more, runs, strict=True)
         ],
         "the length of late episodes": [
-            math.log(float(one.mean()) if one.size else float(above.together_ns.min()))
-            for one in above.by_run_ns
+            math.log(float(excess_ns.mean()) if excess_ns.size else float(above.together_ns.min()))
+            for excess_ns in above.by_run_ns
         ],
     }
-    says: dict[str, Callable[[Unlike], str]] = {
-        "trend": lambda one: f"{one.statistic} moved from run to run: wait until it is steady",
-        "groups": lambda one: f"runs fall into two groups by {one.statistic}: find out why, first",
-        "odd one": lambda one: (
-            f"one run is unlike the others by {one.statistic}: find out why, or measure so many "
-            "that such runs come again"
-        ),
+    advice = {
+        "trend": "{} moved from run to run: wait until it is steady",
+        "groups": "runs fall into two groups by {}: find out why, first",
+        "outlier": "one run is an outlier by {}: find out why, or measure enough runs to see more "
+        "like it",
     }
     for name, logs in numbers.items():
-        found = unlike(name, logs, _TREND / len(numbers), _GROUPS / len(numbers))
+        found = heterogeneity_test(name, logs, _TREND / len(numbers), _GROUPS / len(numbers))
         if found is not None:
-            return says[found.what](found)
+            return advice[found.what].format(found.statistic)
     return None
 
 

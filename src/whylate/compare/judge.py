@@ -25,9 +25,9 @@ from whylate.compare.question import Question
 from whylate.compare.runs import Arm
 from whylate.compare.tested import Tested, tested
 from whylate.compare.words import change_text, names_text, percent_text
-from whylate.stats.joint import fewest_pairs, fewest_runs
+from whylate.stats.comparison.joint import fewest_pairs, fewest_runs
+from whylate.stats.comparison.run_statistics import P99, STATISTICS
 from whylate.stats.limits import normal
-from whylate.stats.run_statistics import P99, STATISTICS
 
 #: The level that more runs are planned for.
 _NOMINAL = 0.05
@@ -91,8 +91,14 @@ def _of_these(first: Arm, second: Arm, question: Question) -> Question:
     if question.statistics is not STATISTICS:
         return question
     # Also those that not every run has: they are refused, and not left out without a word.
-    every = {one.name: one for run in (*second.runs, *first.runs) for one in run.statistics}
-    order = dict.fromkeys(one.name for run in (*first.runs, *second.runs) for one in run.statistics)
+    every = {
+        statistic.name: statistic
+        for run in (*second.runs, *first.runs)
+        for statistic in run.statistics
+    }
+    order = dict.fromkeys(
+        statistic.name for run in (*first.runs, *second.runs) for statistic in run.statistics
+    )
     return replace(question, statistics=tuple(every[name] for name in order))
 
 
@@ -136,7 +142,7 @@ def _differing(shown: Tested, question: Question) -> _Finding:
     """Say which side is worse, where the joint test found that they differ."""
     assert shown.test is not None  # noqa: S101 (what is called for where there is one)
     rows = [row for row in shown.rows if row.p is not None]
-    weights = {one.name: one.weight for one in question.statistics}
+    weights = {statistic.name: statistic.weight for statistic in question.statistics}
     scores = {
         row.name: weights[row.name] * t for row, t in zip(rows, shown.test.t.tolist(), strict=True)
     }
@@ -220,7 +226,7 @@ def _alike(shown: Tested, question: Question) -> _Finding:
 
 def _example(question: Question) -> str:
     """Return a statistic that a margin may be stated for."""
-    names = [one.name for one in question.statistics]
+    names = [statistic.name for statistic in question.statistics]
     if P99.name in names:
         return P99.name
     return f"'{names[0]}'" if " " in names[0] else names[0]

@@ -16,8 +16,8 @@ from whylate.compare.words import amount_text
 from whylate.recording.imported.model import InputError
 from whylate.recording.imported.numbers import Table
 from whylate.recording.shown import shown
-from whylate.stats.run_statistics import Statistic, exactly
-from whylate.stats.student import Moments, moments, student_interval
+from whylate.stats.comparison.run_statistics import Statistic, exact_value
+from whylate.stats.comparison.student import Moments, moments, student_interval
 
 #: A column of maxima has this in its name: one maximum compares nothing.
 _MAXIMUM = "max"
@@ -38,8 +38,8 @@ def compare_tables(
     """
     name = _common_name([*first, *second])
     tables = [*first, *second]
-    for identities in ([str(one.path.resolve()) for one in tables], map(_contents, tables)):
-        names = [str(one.path) for one in tables]
+    for identities in ([str(table.path.resolve()) for table in tables], map(_contents, tables)):
+        names = [str(table.path) for table in tables]
         twice = twice_there(list(zip(identities, names, strict=True)))
         if twice is not None:
             raise InputError(twice)
@@ -85,7 +85,7 @@ def compare_groups(
             raise InputError(
                 f"{table.path} has no column {name!r}, or several, beside {table.name!r}"
             )
-    kinds = list(dict.fromkeys(one[by] for one in table.factors))
+    kinds = list(dict.fromkeys(row[by] for row in table.factors))
     if len(kinds) != 2:
         raise InputError(f"{by!r} has {len(kinds)} values in {table.path}: two are compared")
     sides = []
@@ -97,7 +97,7 @@ def compare_groups(
             )
             if factors[by] == kind
         ]
-        if pair and len({one[2] for one in chosen}) < len(chosen):
+        if pair and len({cell[2] for cell in chosen}) < len(chosen):
             raise InputError(
                 f"{table.path} has several rows of {by} {kind} with the same {', '.join(pair)}: "
                 "name more columns with --pair"
@@ -136,7 +136,7 @@ def _compare(
         Arm(
             title,
             tuple(
-                Run(cell.name, {name: exactly(compared(cell.value))}, 1,
+                Run(cell.name, {name: exact_value(compared(cell.value))}, 1,
                     boot=cell.boot, pair=cell.pair)
                 for cell in side
             ),
@@ -150,7 +150,9 @@ def _compare(
     refused = found.statistics[0].ratio is None
     return msgspec.structs.replace(
         found,
-        student=None if refused or found.paired else _student(*(moments_of(one) for one in values)),
+        student=None
+        if refused or found.paired
+        else _student(*(moments_of(value) for value in values)),
         pairs=[] if refused else _pairs(sides),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from whylate.stats.run_statistics import STATISTICS, Statistic
+from whylate.stats.comparison.run_statistics import STATISTICS, Statistic
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,16 @@ from whylate.recording.manifest import Manifest
 from whylate.recording.reader import Recording, open_recording
 from whylate.recording.store.repetitions import repetitions_path
 from whylate.recording.workloads.point_names import used_cpus
-from whylate.stats.octaves import octaves
-from whylate.stats.ordered import merge, order
-from whylate.stats.run_statistics import MAX, STATISTICS, Statistic, Value, exactly, value_of
+from whylate.stats.comparison.run_statistics import (
+    MAX,
+    STATISTICS,
+    Statistic,
+    Value,
+    exact_value,
+    statistic_of,
+)
+from whylate.stats.run.histogram import count_by_octave
+from whylate.stats.run.ordered import merge_ordered, sort_series
 from whylate.summary.benchmarks.model import BenchmarkSummary, main_figures
 from whylate.summary.imported import ordered_of
 from whylate.summary.trust import assess
@@ -47,7 +54,7 @@ class Run:
     compared, by its name. beside: what may differ, and is told where it does.
     repeats: made in virtual time, in which nothing but the run itself passes. pair: what it has in
     common with one run of the other side; "": nothing. lacks: what its file does not have.
-    octaves: its latencies, as whylate.stats.octaves counts them; None where they are not kept.
+    octaves: counts of its latencies (whylate.stats.run.histogram); None: not kept.
     statistics: what it may be compared by.
     """
 
@@ -83,7 +90,7 @@ class Arm:
     def boots(self) -> frozenset[str] | None:
         """The boots that its runs are from; None where that is not known of all."""
         known = {run.boot for run in self.runs}
-        return None if None in known else frozenset(one for one in known if one is not None)
+        return None if None in known else frozenset(boot for boot in known if boot is not None)
 
     def compared(self, name: str) -> Floats:
         """Return a statistic of every run, as it is compared, shape (runs,)."""
@@ -125,8 +132,12 @@ def read_run(directory: Path) -> Run:
     if recording.manifest.plan.benchmark is not None:
         return _benchmark_run(directory, recording)
     manifest, samples = recording.manifest, recording.samples
-    ordered = merge([order(cpu) for cpu in samples])
-    found = {one.name: value_of(ordered, one) for one in STATISTICS} if ordered.n else {}
+    ordered = merge_ordered([sort_series(cpu) for cpu in samples])
+    found = (
+        {statistic.name: statistic_of(ordered, statistic) for statistic in STATISTICS}
+        if ordered.n
+        else {}
+    )
     return Run(
         name=str(directory),
         values={name: value for name, value in found.items() if value is not None},
@@ -137,7 +148,7 @@ def read_run(directory: Path) -> Run:
         sets=sets_of(manifest),
         beside=beside_of(manifest),
         repeats=manifest.plan.virtual_time,
-        octaves=octaves(ordered.bound_ns),
+        octaves=count_by_octave(ordered.bound_ns),
         identity=identity_of(manifest, directory),
     )
 
@@ -160,7 +171,7 @@ def _benchmark_run(directory: Path, recording: Recording) -> Run:
     return Run(
         name=str(directory),
         values={
-            main.name: exactly(math.log(main.figure.value))
+            main.name: exact_value(math.log(main.figure.value))
             for main in compared
             if main.figure.value > 0
         },
@@ -206,32 +217,32 @@ def imported_runs(path: Path) -> list[Run]:
     ]
 
 
-def imported_run(name: str, one: ImportedRun, digest: str, number: int) -> Run:
+def imported_run(name: str, imported: ImportedRun, digest: str, number: int) -> Run:
     """Return what is compared of a run of another tool.
 
     digest, number: SHA-256 of its file, and which run of that it is, the first is 1.
     """
     values: dict[str, Value] = {}
     activations = 1
-    ordered = ordered_of(one)
+    ordered = ordered_of(imported)
     if ordered is not None:
-        found = {each.name: value_of(ordered, each) for each in STATISTICS}
+        found = {each.name: statistic_of(ordered, each) for each in STATISTICS}
         values = {key: value for key, value in found.items() if value is not None}
         activations = ordered.n
-        if MAX.name in values and one.max_ns is not None and one.max_ns > 0:
+        if MAX.name in values and imported.max_ns is not None and imported.max_ns > 0:
             # It stands beside the histogram, which may have ended before it.
-            values[MAX.name] = exactly(math.log(one.max_ns))
-    for statistic, value_ns in ((AVERAGE, one.average_ns), (LARGEST, one.max_ns)):
+            values[MAX.name] = exact_value(math.log(imported.max_ns))
+    for statistic, value_ns in ((AVERAGE, imported.average_ns), (LARGEST, imported.max_ns)):
         if value_ns is not None and value_ns > 0:
             compared = math.log(value_ns)
-            values[statistic.name] = Value(compared, math.inf if one.overruns else compared)
+            values[statistic.name] = Value(compared, math.inf if imported.overruns else compared)
     return Run(
         name,
         values,
         activations,
-        made=one.made,
-        sets={"tool": one.tool, "latencies": "no" if one.latency_ns is None else "yes"},
-        lacks=one.lacks,
+        made=imported.made,
+        sets={"tool": imported.tool, "latencies": "no" if imported.latency_ns is None else "yes"},
+        lacks=imported.lacks,
         identity=f"{digest}:{number}",
     )
 
@@ -240,7 +251,7 @@ def boot_of(manifest: Manifest, directory: Path) -> str | None:
     """Return which boot a run is from; in virtual time each run is one of its own."""
     if manifest.plan.virtual_time:
         return str(directory)
-    known = next((one.value for one in manifest.facts if one.name == "boot_id"), None)
+    known = next((fact.value for fact in manifest.facts if fact.name == "boot_id"), None)
     return known if isinstance(known, str) else None
 
 
@@ -284,9 +295,9 @@ def differing(sets: Sequence[Mapping[str, str]]) -> tuple[str, int] | None:
 
     None: in nothing. What is not known of a run is `UNKNOWN`.
     """
-    for name in dict.fromkeys(name for one in sets for name in one):
-        values = [one.get(name, UNKNOWN) for one in sets]
-        odd = next((number for number, one in enumerate(values) if one != values[0]), None)
+    for name in dict.fromkeys(name for conditions in sets for name in conditions):
+        values = [conditions.get(name, UNKNOWN) for conditions in sets]
+        odd = next((number for number, value in enumerate(values) if value != values[0]), None)
         if odd is not None:
             return name, odd
     return None
@@ -295,7 +306,7 @@ def differing(sets: Sequence[Mapping[str, str]]) -> tuple[str, int] | None:
 def beside_of(manifest: Manifest) -> dict[str, str]:
     """Return what runs that are compared may differ in, and is told then."""
     plan = manifest.plan
-    loads = [f"{one.kind}:{one.count} {one.command or ''}".rstrip() for one in plan.loads]
+    loads = [f"{load.kind}:{load.count} {load.command or ''}".rstrip() for load in plan.loads]
     return {
         "board": manifest.board,
         "load": ", ".join(loads) or "none",
@@ -315,7 +326,11 @@ def _cpus_of(manifest: Manifest) -> Sequence[int]:
 def lacking(statistic: Statistic, first: Arm, second: Arm) -> str | None:
     """Return why two sides cannot be compared by a statistic; None where they can."""
     runs = [*first.runs, *second.runs]
-    without = [run for run in runs if not any(one.name == statistic.name for one in run.statistics)]
+    without = [
+        run
+        for run in runs
+        if not any(candidate.name == statistic.name for candidate in run.statistics)
+    ]
     if without and any(run.by_points for run in runs):
         return f"{statistic.name} was not measured in {without[0].name}"
     unlike = _quantities(statistic, runs)
@@ -347,6 +362,9 @@ def _quantities(statistic: Statistic, runs: Sequence[Run]) -> list[str]:
     """Return the different things that runs have under the name of a statistic."""
     return list(
         dict.fromkeys(
-            one.quantity for run in runs for one in run.statistics if one.name == statistic.name
+            candidate.quantity
+            for run in runs
+            for candidate in run.statistics
+            if candidate.name == statistic.name
         )
     )

@@ -43,8 +43,10 @@ def recordings_in(path: Path) -> list[Path]:
 def _inside(path: Path) -> list[Path]:
     if not path.is_dir() or any((path / mark).exists() for mark in _MARKS):
         return [path]
-    inside = sorted(one for one in path.iterdir() if one.is_dir())
-    return [one for one in inside if any((one / mark).exists() for mark in _MARKS)] or [path]
+    inside = sorted(directory for directory in path.iterdir() if directory.is_dir())
+    return [
+        directory for directory in inside if any((directory / mark).exists() for mark in _MARKS)
+    ] or [path]
 
 
 def check_there(paths: Sequence[Path]) -> None:

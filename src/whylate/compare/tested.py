@@ -14,9 +14,9 @@ from whylate.compare.confounded import in_turns, matched
 from whylate.compare.model import StatisticRow
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, lacking
-from whylate.stats.joint import JointTest, joint_test, paired_test
-from whylate.stats.run_statistics import Statistic
-from whylate.stats.shifts import Shift, paired_shift, unpaired_shift
+from whylate.stats.comparison.joint import JointTest, joint_test, paired_test
+from whylate.stats.comparison.run_statistics import Statistic
+from whylate.stats.comparison.shifts import Shift, paired_shift, unpaired_shift
 
 Floats = NDArray[np.float64]
 
@@ -50,40 +50,46 @@ def tested(first: Arm, second: Arm, question: Question) -> Tested:
     pairs = matched(first, second)
     if pairs is not None:
         first, second = pairs
-    refused = {one.name: lacking(one, first, second) for one in question.statistics}
-    borne = [one for one in question.statistics if refused[one.name] is None]
+    refused = {
+        statistic.name: lacking(statistic, first, second) for statistic in question.statistics
+    }
+    borne = [statistic for statistic in question.statistics if refused[statistic.name] is None]
     turns = in_turns(first, second) if borne and pairs is None else None
     if turns is not None and _pairs_differ(_matrix(turns[0], borne), _matrix(turns[1], borne)):
         first, second = pairs = turns
     paired = pairs is not None
     test = _test(_matrix(first, borne), _matrix(second, borne), borne, paired=paired)
     hidden = _hidden(first, second, borne, test, question.alpha, paired=paired)
-    p = dict(zip((one.name for one in borne), test.each.tolist(), strict=True)) if test else {}
+    p = (
+        dict(zip((statistic.name for statistic in borne), test.each.tolist(), strict=True))
+        if test
+        else {}
+    )
     rows = [
-        _without(one, refused[one.name], question)
-        if one.name not in p
-        else _row(first, second, one, p[one.name], question, paired=paired)
-        for one in question.statistics
+        _without(statistic, refused[statistic.name], question)
+        if statistic.name not in p
+        else _row(first, second, statistic, p[statistic.name], question, paired=paired)
+        for statistic in question.statistics
     ]
     return Tested(first, second, rows, test, paired, hidden)
 
 
-def _without(one: Statistic, refused: str | None, question: Question) -> StatisticRow:
+def _without(statistic: Statistic, refused: str | None, question: Question) -> StatisticRow:
     """Return the row of a statistic that was not tested, which keeps no margin stated for it."""
-    margin = question.margins.get(one.name)
+    margin = question.margins.get(statistic.name)
     return StatisticRow(
-        one.name,
+        statistic.name,
         margin=margin,
         within=None if margin is None else False,
         refused=refused,
         linear=question.linear,
-        unit=_unit(one, question),
+        unit=_unit(statistic, question),
     )
 
 
 def _matrix(arm: Arm, statistics: Sequence[Statistic]) -> Floats:
     """Return what is compared of each run, shape (runs, statistics)."""
-    columns = [arm.compared(one.name) for one in statistics]
+    columns = [arm.compared(statistic.name) for statistic in statistics]
     return np.column_stack(columns) if columns else np.empty((len(arm.runs), 0))
 
 
@@ -109,7 +115,7 @@ def _test(
 ) -> JointTest | None:
     if not statistics:
         return None
-    weights = np.array([one.weight for one in statistics])
+    weights = np.array([statistic.weight for statistic in statistics])
     rng = np.random.default_rng(_SEED)
     if paired:
         return paired_test(second - first, weights, rng)
@@ -135,13 +141,13 @@ def _hidden(
         return frozenset()
     sides = _matrix(first, borne), _matrix(second, borne)
     hidden, raised = set(), []
-    for column, (one, t) in enumerate(zip(borne, test.t.tolist(), strict=True)):
+    for column, (statistic, t) in enumerate(zip(borne, test.t.tolist(), strict=True)):
         lower = first if t > 0 else second
-        if not lower.at_least(one.name):
+        if not lower.at_least(statistic.name):
             continue
-        most = lower.most(one.name)
-        if np.isinf(most).any() and one.q is None:
-            hidden.add(one.name)
+        most = lower.most(statistic.name)
+        if np.isinf(most).any() and statistic.q is None:
+            hidden.add(statistic.name)
         else:
             both = np.concatenate([side[:, column] for side in sides])
             sides[0 if t > 0 else 1][:, column] = np.where(np.isinf(most), _beyond(both), most)
@@ -165,9 +171,9 @@ def _beyond(values: Floats) -> float:
 
 
 def _row(
-    first: Arm, second: Arm, one: Statistic, p: float, question: Question, *, paired: bool
+    first: Arm, second: Arm, statistic: Statistic, p: float, question: Question, *, paired: bool
 ) -> StatisticRow:
-    name = one.name
+    name = statistic.name
     ours, theirs = first.compared(name), second.compared(name)
 
     def shift(level: float, ours: Floats, theirs: Floats) -> Shift:
@@ -191,8 +197,8 @@ def _row(
         second_at_least=second.at_least(name),
         refused=None if found.low is not None else "too few runs for an interval",
         linear=question.linear,
-        unit=_unit(one, question),
-        higher_is_better=question.higher_is_better or one.higher_is_better,
+        unit=_unit(statistic, question),
+        higher_is_better=question.higher_is_better or statistic.higher_is_better,
     )
     margin = question.margins.get(name)
     if margin is None:
@@ -214,5 +220,9 @@ def differences(first: Arm, second: Arm) -> Floats:
 
     By the statistics that all of them bear.
     """
-    borne = [one for one in first.runs[0].statistics if lacking(one, first, second) is None]
+    borne = [
+        statistic
+        for statistic in first.runs[0].statistics
+        if lacking(statistic, first, second) is None
+    ]
     return _matrix(second, borne) - _matrix(first, borne)

@@ -43,9 +43,9 @@ def throughput(n: int, think: float, service: float) -> float:
         raise ValueError("a closed network needs threads that take time")
     waiting = 0.0
     found = 0.0
-    for one in range(1, n + 1):
+    for threads in range(1, n + 1):
         response = service * (1 + waiting)
-        found = one / (think + response)
+        found = threads / (think + response)
         waiting = found * response
     return found
 
@@ -110,7 +110,7 @@ def fit(threads: Sequence[int], throughputs: Sequence[float]) -> Network:
             least_squares(off, [0.0, start], bounds=([-5.0, 0.0], [5.0, 1.0]), x_scale=[1.0, 0.1])
             for start in (1e-4, 0.03, 0.3, 0.9)
         ),
-        key=lambda one: one.cost,
+        key=lambda fit: fit.cost,
     )
     whole, part = alone * math.exp(best.x[0]), float(best.x[1])
     return Network(whole * (1 - part), whole * part)

@@ -71,4 +71,4 @@ def fishers_p(p_values: Sequence[float]) -> float:
         return 1.0
     if min(p_values) <= 0:
         return 0.0
-    return float(chdtrc(2 * len(p_values), -2 * sum(math.log(one) for one in p_values)))
+    return float(chdtrc(2 * len(p_values), -2 * sum(math.log(p_value) for p_value in p_values)))

@@ -56,7 +56,7 @@ class Shares:
     excess_ns: float
 
 
-def located_shares(
+def estimate_shares(
     late: Spent, lost: Bools, lost_cause: int, body: Spent, rng: np.random.Generator
 ) -> Shares:
     """Return the shares with their intervals at 95 %.
@@ -73,7 +73,7 @@ def located_shares(
         raise ValueError("located_shares needs at least one late episode")
     cpus = np.unique(np.concatenate([late.cpu, body.cpu]))
     if len(cpus) > MOST_CPUS:
-        late, body = (replace(one, cpu=np.zeros_like(one.cpu)) for one in (late, body))
+        late, body = (replace(spent, cpu=np.zeros_like(spent.cpu)) for spent in (late, body))
         cpus = np.zeros(1, np.int64)
     blocks = np.unique(np.concatenate([late.block, body.block]))
     sums = _Sums(

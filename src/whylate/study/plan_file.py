@@ -33,8 +33,8 @@ from whylate.run.loads import parse_load
 from whylate.run.workloads import TABLES
 from whylate.run.workloads.sweeps import parse_size
 from whylate.run.workloads.tables import BenchmarkTable, Duration, Size
-from whylate.stats.factorial import MOST_FACTORS, combinations_of
-from whylate.stats.run_statistics import MAY_BE_SAME
+from whylate.stats.comparison.factorial import MOST_FACTORS, combinations_of
+from whylate.stats.comparison.run_statistics import MAY_BE_SAME
 from whylate.study.check import check_differ, check_idle_states, check_knobs
 from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
 from whylate.study.restore.cards import hash_images

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.recording.manifest import Manifest
-from whylate.stats.drift import Trend
+from whylate.stats.run.drift import Trend
 from whylate.summary.model import Caution
 
 #: Family-wise error of the drift warning, over all its tests.

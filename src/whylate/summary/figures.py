@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.recording.manifest import CpuAccount
 from whylate.recording.samples import CpuSamples
-from whylate.stats.cpu_series import CpuSeries, time_blocks
-from whylate.stats.dependence import block_count
-from whylate.stats.extremes import NoExceedance
-from whylate.stats.ordered import Ordered
-from whylate.stats.quantiles import EXCEEDANCES, Quantile, quantile
+from whylate.stats.run.cpu_series import CpuSeries, time_blocks
+from whylate.stats.run.dependence import block_count
+from whylate.stats.run.extremes import NoExceedance
+from whylate.stats.run.ordered import Ordered
+from whylate.stats.run.quantiles import EXCEEDANCES, Quantile, estimate_quantile
 from whylate.summary.ladder import QUANTILES
 from whylate.summary.model import Estimate, Exceedance, Figures, StageFigures
 
@@ -44,14 +44,16 @@ def estimates(
 ) -> dict[str, Estimate]:
     """Return every quantile that is printed, and the maximum; each is given or has its reason.
 
-    most: as for whylate.stats.quantiles.quantile.
+    most: as for whylate.stats.run.quantiles.estimate_quantile.
     """
     if ordered.n == 0:
         nothing = Estimate(None, None, None, reason="no activation was recorded")
         return dict.fromkeys((*QUANTILES, "max"), nothing)
     blocks = time_blocks(series, block_count(max(len(cpu.latency_ns) for cpu in series)))
     by_name = {
-        name: _estimate(name, quantile(ordered, series, blocks, q, most=most), ordered, series)
+        name: _estimate(
+            name, estimate_quantile(ordered, series, blocks, q, most=most), ordered, series
+        )
         for name, q in QUANTILES.items()
     }
     longest_ns = ordered.at_least(ordered.n - 1)

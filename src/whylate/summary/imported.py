@@ -12,8 +12,8 @@ from whylate.quantities import format_count, format_short_ns
 from whylate.recording.imported.model import ImportedRun
 from whylate.recording.imported.recording import About, ImportedRecording
 from whylate.stats.limits import binomial_limits
-from whylate.stats.ordered import Ordered
-from whylate.stats.quantiles import EXCEEDANCES
+from whylate.stats.run.ordered import Ordered
+from whylate.stats.run.quantiles import EXCEEDANCES
 from whylate.summary.ladder import QUANTILES
 from whylate.summary.model import Estimate, Requirement
 from whylate.summary.requirements import LatencyLimit, RateLimit, parse_requirement

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.samples import CpuSamples, CpuStages
-from whylate.stats.cpu_series import Bools, Int64s
-from whylate.stats.ordered import Ordered, merge, order
+from whylate.stats.run.cpu_series import Bools, Int64s
+from whylate.stats.run.ordered import Ordered, merge_ordered, sort_series
 from whylate.summary.figures import estimates
 from whylate.summary.model import StageFigures
 from whylate.wire.constants import NOT_SEEN
@@ -38,7 +38,7 @@ def stage_ns(stages: CpuStages, name: str) -> NDArray[np.int32]:
 
 @dataclass(frozen=True)
 class _StageSeries:
-    """A series (whylate.stats.cpu_series) whose latency is that of a stage.
+    """A series (whylate.stats.run.cpu_series) whose latency is that of a stage.
 
     found: int32, NOT_SEEN where it was not seen; there it is what `otherwise` says of the
     activation's latency. The latencies are made when they are asked for: ten million take as much
@@ -109,7 +109,7 @@ def _part(samples: CpuSamples, name: str) -> _Part:
         _StageSeries(samples, times_ns, _at_the_most),
     )
     seen = int(np.count_nonzero(times_ns != NOT_SEEN))
-    ordered = order(least) if seen == times_ns.size else order(least, most)
+    ordered = sort_series(least) if seen == times_ns.size else sort_series(least, most)
     return _Part(least, most, ordered, seen)
 
 
@@ -131,7 +131,7 @@ def _figures(parts: Sequence[_Part]) -> StageFigures:
         not_seen=n - seen,
         latency_ns=estimates(
             [part.least for part in parts],
-            merge([part.ordered for part in parts]),
+            merge_ordered([part.ordered for part in parts]),
             [part.most for part in parts] if seen < n else None,
         ),
     )

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import CpuSamples
-from whylate.stats.drift import trends
-from whylate.stats.extremes import extremal_index, no_exceedance
-from whylate.stats.ordered import merge, order
+from whylate.stats.run.drift import trend_tests
+from whylate.stats.run.extremes import estimate_extremal_index, no_exceedance
+from whylate.stats.run.ordered import merge_ordered, sort_series
 from whylate.summary.cautions import cautions
 from whylate.summary.facts import fact_text
 from whylate.summary.figures import exceedance, figures
@@ -38,7 +38,7 @@ def summarize(
     series = sorted(samples, key=lambda cpu: cpu.cpu)
     # Before the latencies are sorted, which take as much memory again.
     stages = stage_figures(series)
-    ordered = [order(cpu) for cpu in series]
+    ordered = [sort_series(cpu) for cpu in series]
     of_cpu = {cpu.cpu: number for number, cpu in enumerate(series)}
     per_cpu = []
     for cpu in sorted({*of_cpu, *(account.cpu for account in manifest.cpus)}):
@@ -47,15 +47,17 @@ def summarize(
             figures(
                 [account for account in manifest.cpus if account.cpu == cpu],
                 [series[number] for number in own],
-                merge([ordered[number] for number in own]),
+                merge_ordered([ordered[number] for number in own]),
                 cpu,
                 stages.get(cpu, {}),
             )
         )
-    everything = merge(ordered)
+    everything = merge_ordered(ordered)
     together = figures(manifest.cpus, series, everything, None, stages.get(None, {}))
-    of_episodes = extremal_index(everything, series, "episodes")
-    unseen = no_exceedance(everything, series, extremal_index(everything, series), of_episodes)
+    of_episodes = estimate_extremal_index(everything, series, "episodes")
+    unseen = no_exceedance(
+        everything, series, estimate_extremal_index(everything, series), of_episodes
+    )
     assessment = assess(manifest, series)
     workload, until = manifest.plan.activations, manifest.plan.until
     if workload is None:
@@ -63,7 +65,7 @@ def summarize(
     evidence = Evidence(
         together, series, of_episodes, assessment, until.limit_ns if until is not None else None
     )
-    moved = trends(everything, series)
+    moved = trend_tests(everything, series)
     return Summary(
         recording=recording_name,
         board=manifest.board,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import CpuSamples
-from whylate.stats.ordered import merge, order
+from whylate.stats.run.ordered import merge_ordered, sort_series
 from whylate.summary.figures import estimates
 from whylate.summary.model import ThreadFigures
 
@@ -44,7 +44,7 @@ def _worst(series: Sequence[CpuSamples]) -> tuple[NDArray[np.int32], NDArray[np.
 
 def _figures(pid: int, name: str | None, series: Sequence[CpuSamples]) -> ThreadFigures:
     own = [cpu.of_thread(pid) for cpu in series]
-    ordered = merge([order(cpu) for cpu in own])
+    ordered = merge_ordered([sort_series(cpu) for cpu in own])
     return ThreadFigures(
         pid=pid,
         name=name,

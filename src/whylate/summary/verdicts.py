@@ -9,10 +9,10 @@ from typing import Literal
 
 from whylate.quantities import format_count, format_exact_ns, format_seconds_down, format_short_ns
 from whylate.recording.samples import CpuSamples
-from whylate.stats.cpu_series import observed_s
-from whylate.stats.extremes import ExtremalIndex
-from whylate.stats.rates import CONFIDENCE, episode_rate
-from whylate.stats.worst_case import looks_of
+from whylate.stats.run.cpu_series import observed_s
+from whylate.stats.run.extremes import ExtremalIndex
+from whylate.stats.run.rates import CONFIDENCE, estimate_episode_rate
+from whylate.stats.tail.worst_case import look_confidence
 from whylate.summary.model import Estimate, Figures, Requirement, Trust
 from whylate.summary.requirements import Demand, LatencyLimit, RateLimit
 from whylate.summary.trust import Assessment
@@ -106,7 +106,7 @@ def _maximum(demand: LatencyLimit, evidence: Evidence) -> tuple[Verdict, str]:
     if not _within(longest.value, limit_ns, demand.inclusive):
         sign = "at least " if longest.at_least else ""
         return "fail", f"An activation was late by {sign}{format_short_ns(longest.value)}."
-    rate = episode_rate(evidence.series, limit_ns, evidence.index)
+    rate = estimate_episode_rate(evidence.series, limit_ns, evidence.index)
     seen = f"The longest seen is {format_short_ns(longest.value)}, but no run can prove a maximum"
     every_s = _seconds_that_pass(rate.high_per_s)
     if every_s is None:
@@ -124,7 +124,7 @@ def _rate(demand: RateLimit, evidence: Evidence) -> tuple[Verdict, str]:
     watched_s = observed_s(evidence.series)
     if watched_s == 0:
         return "inconclusive", "No activation was recorded."
-    rate = episode_rate(evidence.series, demand.limit_ns, evidence.index)
+    rate = estimate_episode_rate(evidence.series, demand.limit_ns, evidence.index)
     allowed_per_s = 1e9 / demand.every_ns
     noun = "episode" if rate.episodes == 1 else "episodes"
     seen = (
@@ -133,8 +133,8 @@ def _rate(demand: RateLimit, evidence: Evidence) -> tuple[Verdict, str]:
     )
     if demand.limit_ns == evidence.until_ns:
         # Who watched for the first moment at which it could be said has asked many times.
-        level = looks_of(CONFIDENCE, rate.episodes + 1)
-        strict = episode_rate(evidence.series, demand.limit_ns, evidence.index, level)
+        level = look_confidence(CONFIDENCE, rate.episodes + 1)
+        strict = estimate_episode_rate(evidence.series, demand.limit_ns, evidence.index, level)
         rate = replace(rate, high_per_s=strict.high_per_s)
     high, low = rate.high_per_s, rate.low_per_s
     if high is not None and (high <= allowed_per_s if demand.inclusive else high < allowed_per_s):

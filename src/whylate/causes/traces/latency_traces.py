@@ -35,11 +35,13 @@ def explain_latency_traces(traces: Sequence[LatencyTrace], worst: int) -> Answer
     """Return the answer for the episodes of a file; there is no body to compare them with."""
     if not traces:
         return Answer(0, "as the tracer measured", None, [], "no latency was measured in it")
-    breakdown = [_accounted(number, one) for number, one in enumerate(traces)]
-    slowest = sorted(breakdown, key=lambda one: -one.latency_ns)[:worst]
-    span = 0, max(one.latency_ns for one in breakdown)
+    breakdown = [_accounted(number, trace) for number, trace in enumerate(traces)]
+    slowest = sorted(breakdown, key=lambda episode: -episode.latency_ns)[:worst]
+    span = 0, max(episode.latency_ns for episode in breakdown)
     found = explain_episodes(0, "as the tracer measured", breakdown, [], span)
-    return replace(found, worst=[TracedActivation(one, _window(one)) for one in slowest])
+    return replace(
+        found, worst=[TracedActivation(episode, _window(episode)) for episode in slowest]
+    )
 
 
 def cut_latency_trace(trace: LatencyTrace) -> list[Piece]:
@@ -135,10 +137,11 @@ def _accounted(number: int, trace: LatencyTrace) -> Breakdown:
     return Breakdown(trace.cpu, number, 0, trace.latency_ns, tuple(cut_latency_trace(trace)))
 
 
-def _window(one: Breakdown) -> Window:
+def _window(breakdown: Breakdown) -> Window:
     """Return the episode as a window without events: what is in it cannot be told as such."""
     return Window(
-        cpu=one.cpu, activation=one.activation, pid=0, prio=0, due_ns=0, run_ns=one.latency_ns,
-        reason="tail", timer_ns=None, waking_ns=None, switched_ns=None, waking_cpu=None,
+        cpu=breakdown.cpu, activation=breakdown.activation, pid=0, prio=0, due_ns=0,
+        run_ns=breakdown.latency_ns, reason="tail", timer_ns=None, waking_ns=None,
+        switched_ns=None, waking_cpu=None,
         observed_ns=0, events=(),
     )  # fmt: skip

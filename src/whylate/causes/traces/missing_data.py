@@ -31,18 +31,18 @@ def list_missing_latency_data(traces: tuple[LatencyTrace, ...], seen: Seen) -> l
             "ordinary ones", "each trace has the longest episode alone: nothing to compare with"
         )
     ]
-    if (left_out := sum(one.left_out for one in traces)) > 0:
+    if (left_out := sum(trace.left_out for trace in traces)) > 0:
         found.append(
             MissingData(f"{format_count(left_out)} lines", "overwritten in the kernel's buffer")
         )
-    if any(one.tracer.startswith("wakeup") for one in traces):
+    if any(trace.tracer.startswith("wakeup") for trace in traces):
         found.append(
             MissingData(
                 "how late the timer came",
                 "the wakeup tracers begin at the waking: what held the interrupt off is not in it",
             )
         )
-    if any(one.tracer == "irqsoff" for one in traces):
+    if any(trace.tracer == "irqsoff" for trace in traces):
         found.append(MissingData("who waited", "an irqsoff section may have made nobody late"))
     return [*_lines(seen), *found]
 

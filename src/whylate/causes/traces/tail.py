@@ -119,14 +119,17 @@ class Tail:
             return Answer(limit, name, None, [], why_not)
         told = sorted(self._worst, reverse=True)
         corrected, control = without_switching(
-            [_renamed(one, rename) for one in (*(story.breakdown for _, _, story in told), *late)],
-            [_renamed(one, rename) for latency, one in self._body if latency <= limit],
+            [
+                _renamed(breakdown, rename)
+                for breakdown in (*(story.breakdown for _, _, story in told), *late)
+            ],
+            [_renamed(breakdown, rename) for latency, breakdown in self._body if latency <= limit],
         )
         together = merge_episodes(corrected[len(told) :])
-        numbers = {one.activation for one in together}
-        worst = [TracedActivation(one, story.window)
-                 for one, (_, _, story) in zip(corrected, told, strict=False)
-                 if one.activation in numbers][:most]  # fmt: skip
+        numbers = {activation.activation for activation in together}
+        worst = [TracedActivation(breakdown, story.window)
+                 for breakdown, (_, _, story) in zip(corrected, told, strict=False)
+                 if breakdown.activation in numbers][:most]  # fmt: skip
         answer = explain_episodes(limit, name, together, control, (self.start_ns, self.end_ns))
         return replace(answer, worst=worst)
 

@@ -34,8 +34,10 @@ def cut_activation(activation: Activation, found: CutOut) -> tuple[Piece, ...]:
     if activation.woken.name == OSNOISE:
         # Its thread was running all the time, and something kept it from seeing the clock.
         pieces = [
-            replace(one, cause=Cause.UNEXPLAINED, detail="") if one.cause in _NOTHING_ELSE else one
-            for one in pieces
+            replace(piece, cause=Cause.UNEXPLAINED, detail="")
+            if piece.cause in _NOTHING_ELSE
+            else piece
+            for piece in pieces
         ]
     return tuple(pieces)
 
@@ -50,9 +52,9 @@ def _until_the_softirq(window: Window) -> list[Piece]:
     pieces = []
     if observed > window.due_ns:
         pieces.append(Piece(window.due_ns, observed, Cause.NOT_OBSERVED))
-    for one in cut_segments(window.events, window.cpu, observed, window.run_ns):
-        cause, detail = _of(one)
-        pieces.append(Piece(one.start_ns, one.end_ns, cause, detail, Stage.WAKING))
+    for cut_segment in cut_segments(window.events, window.cpu, observed, window.run_ns):
+        cause, detail = _of(cut_segment)
+        pieces.append(Piece(cut_segment.start_ns, cut_segment.end_ns, cause, detail, Stage.WAKING))
     return pieces
 
 

@@ -186,7 +186,7 @@ class _Rule:
         events = [event for event in window.events if event.cpu == window.cpu]
         # What comes later is of the next sleep: a window goes on until the CPU is taken again.
         until = window.run_ns
-        stacks = [one for one in events if one.kind is Kind.STACK and one.time_ns <= until]
+        stacks = [event for event in events if event.kind is Kind.STACK and event.time_ns <= until]
         self._timer_stack = _last(stacks, "timer")
         self._switch_stack = _last(stacks, "switch")
         self._passed_over_ns = self._last_passed_over(events)

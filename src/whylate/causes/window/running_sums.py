@@ -46,9 +46,9 @@ def _surely(window: Window, seen: Iterable[Segment]) -> list[tuple[Cause, int]]:
     if not any(window.sums) or window.switched_ns is None:
         return []
     in_events = dict.fromkeys(Level, 0)
-    for one in seen:
-        length = min(one.end_ns, window.switched_ns) - one.start_ns
-        in_events[one.level] += max(length, 0)
+    for run in seen:
+        length = min(run.end_ns, window.switched_ns) - run.start_ns
+        in_events[run.level] += max(length, 0)
     # All but steal, which is part of the others: where the CPU was while the thread had it not.
     before_due = max(0, sum(window.sums[:5]) - (window.switched_ns - window.due_ns))
     return [

@@ -77,7 +77,7 @@ def cut_spans(window: Window, cpu: int, start_ns: int, end_ns: int) -> list[Span
         found = [part for segment in found for part in _observed(segment, window)]
     every = [span for segment in found for span in (_thread(segment, window), *_inner(segment))]
     joined = [
-        span for track in Track for span in _joined(one for one in every if one.track is track)
+        span for track in Track for span in _joined(span for span in every if span.track is track)
     ]
     return sorted(joined, key=lambda span: (span.start_ns, span.end_ns))
 

@@ -131,7 +131,7 @@ def _arms(arms: Sequence[Arm], question: Question) -> Compared:
     from whylate.compare.cautions import check_equal
     from whylate.compare.judge import compare
     from whylate.compare.runs import AVERAGE, LARGEST
-    from whylate.stats.run_statistics import MAY_BE_SAME
+    from whylate.stats.comparison.run_statistics import MAY_BE_SAME
 
     check_equal([run for arm in arms for run in arm.runs])
     asked = replace(question, unit="ns")
@@ -218,7 +218,7 @@ def _summary(path: Path, question: Question) -> list[Comparison]:
     """Compare the sides of a box that ministat printed; none where the file is none."""
     from whylate.compare.number_sides import compare_moments
     from whylate.recording.imported.numbers import read_boxes
-    from whylate.stats.student import Moments
+    from whylate.stats.comparison.student import Moments
 
     found = [Moments(box.n, box.mean, box.sd) for box in read_boxes(path)]
     if not found:

@@ -11,7 +11,7 @@ from whylate.compare.runs import Arm
 from whylate.compare.words import amount_text
 from whylate.quantities import format_ns
 from whylate.report.plots.chart import Chart, Dot, across, steps_of, ticks, time_label, upwards
-from whylate.stats.octaves import PARTS, edges_ns
+from whylate.stats.run.histogram import PARTS, edges_ns
 from whylate.text import plain
 
 #: Colours of sides; more than these repeat.

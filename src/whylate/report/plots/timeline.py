@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.samples import CpuSamples
-from whylate.stats.cpu_series import due_span
+from whylate.stats.run.cpu_series import due_span
 
 #: A quantile q needs 10 expected exceedances: the median 20 samples, p99 a thousand.
 _NEEDED_FOR_P50 = 20

@@ -20,8 +20,14 @@ from whylate.causes.population import Population
 from whylate.causes.window.piece import Cause
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
-from whylate.stats.factorial import holm
-from whylate.stats.prevented import Late, Prevented, differ, fell, prevented
+from whylate.stats.comparison.factorial import holm
+from whylate.stats.comparison.preventable import (
+    LateTime,
+    PreventableShare,
+    decreases,
+    estimate_preventable_share,
+    paired_t_p,
+)
 from whylate.study.experiment.plan import OFF, ON, PLACEBO, Experiment
 from whylate.study.journal import whole_rounds
 from whylate.study.model import FinishedRun
@@ -169,7 +175,10 @@ def judged(
     if not any(run.excess > 0 for run in on):
         return _refused(found, "nothing was late with it on: there is no share of it")
     sides = [_late(side) for side in (on, off, placebo)]
-    share, sham = prevented(sides[0], sides[1]), prevented(sides[0], sides[2])
+    share, sham = (
+        estimate_preventable_share(sides[0], sides[1]),
+        estimate_preventable_share(sides[0], sides[2]),
+    )
     target = _changed("the cause's own time", targets, on, off) if targets else None
     own = _sums(on, targets), _sums(off, targets)
     found = msgspec.structs.replace(
@@ -178,7 +187,7 @@ def judged(
         late_off_ns_per_s=float(sides[1].excess.mean()),
         placebo=_share(sham),
         target=target,
-        fell=fell(*own) if targets else None,
+        fell=decreases(*own) if targets else None,
         off_target=_off_target(on, off, targets),
     )
     if found.fell is False:
@@ -206,12 +215,12 @@ def _refused(found: ExperimentResult, why: str) -> ExperimentResult:
     return msgspec.structs.replace(found, why_not=why)
 
 
-def _share(one: Prevented) -> Share:
+def _share(one: PreventableShare) -> Share:
     return Share(one.share, one.low, one.high)
 
 
-def _late(runs: Sequence[RunLate]) -> Late:
-    return Late(
+def _late(runs: Sequence[RunLate]) -> LateTime:
+    return LateTime(
         np.array([run.excess for run in runs]),
         np.array([run.episodes for run in runs], np.int64),
     )
@@ -237,7 +246,7 @@ def _off_target(
     if not others:
         return []
     p = holm(np.array([
-        differ(_sums(on, frozenset({one})), _sums(off, frozenset({one}))) for one in others
+        paired_t_p(_sums(on, frozenset({one})), _sums(off, frozenset({one}))) for one in others
     ]))  # fmt: skip
     worth = _WORTH * float(np.mean([run.excess for run in on]))
     found = [_changed(one.value, frozenset({one}), on, off) for one in others]

@@ -10,7 +10,7 @@ import numpy as np
 
 from whylate.compare.cautions import distrust
 from whylate.compare.runs import Arm, lacking
-from whylate.stats.factorial import combinations_of, factorial
+from whylate.stats.comparison.factorial import combinations_of, fit_effects
 from whylate.study.model import FinishedRun, StudyPlan
 from whylate.study.results.evidence import Evidence
 
@@ -69,7 +69,7 @@ def estimate_effects(
     if not borne:
         return BoardEffects(board, load, len(rounds), [], "no statistic can be had of all runs")
     settings = combinations_of(len(plan.factors))
-    found = factorial(
+    found = fit_effects(
         np.array([[run.values[one.name].compared for one in borne] for run in together.runs]),
         np.repeat(np.array(settings), len(rounds), axis=0),
         np.tile(np.array(rounds), len(settings)),

@@ -14,7 +14,7 @@ from whylate.compare.model import Comparison
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run, read_run
 from whylate.compare.tested import differences
-from whylate.stats.stopping import joint_e_value, look_levels
+from whylate.stats.comparison.stopping import joint_e_value, look_levels
 from whylate.study.journal import whole_rounds
 from whylate.study.model import FinishedRun, StudyPlan
 

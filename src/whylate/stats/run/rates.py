@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whylate.stats.cpu_series import CpuSeries, Int64s, observed_s, time_blocks
-from whylate.stats.dependence import block_count, dependence
-from whylate.stats.episodes import episode_starts
-from whylate.stats.extremes import ExtremalIndex
 from whylate.stats.limits import poisson_high, poisson_low
+from whylate.stats.run.cpu_series import CpuSeries, Int64s, observed_s, time_blocks
+from whylate.stats.run.dependence import block_count, estimate_dependence
+from whylate.stats.run.episodes import episode_starts
+from whylate.stats.run.extremes import ExtremalIndex
 
 CONFIDENCE = 0.95
 #: Episodes from which their own counts can show clustering, and alone do show it.
@@ -30,7 +30,7 @@ class EpisodeRate:
     high_per_s: float | None
 
 
-def episode_rate(
+def estimate_episode_rate(
     series: Sequence[CpuSeries],
     limit_ns: int,
     index: ExtremalIndex | None,
@@ -72,7 +72,7 @@ def _clustering(series: Sequence[CpuSeries], starts: Sequence[Int64s], confidenc
         mask = np.zeros(len(cpu.latency_ns), dtype=bool)
         mask[start] = True
         masks.append(mask)
-    return 1 / dependence(blocks.count(masks), blocks.totals).deflate(confidence)
+    return 1 / estimate_dependence(blocks.count(masks), blocks.totals).deflate(confidence)
 
 
 def _low(episodes: int, scale: float, seconds: float, confidence: float) -> float:

@@ -32,7 +32,7 @@ class Modes:
     p: float
 
 
-def two_modes(values: Floats, alpha: float = 0.01) -> Modes | None:
+def modes_test(values: Floats, alpha: float = 0.01) -> Modes | None:
     """Return two groups of values, shape (runs,), or None where one group would give as much.
 
     Values that are all but equal within a group are taken as spread by a millionth.

@@ -85,7 +85,7 @@ def fit_pareto(excess_ns: Floats, largest: int = 0) -> Pareto:
     largest known excesses and of m censored ones at c is greatest in the shape at
     (sum log(1 + theta y) + m log(1 + theta c)) / d, which leaves one unknown (Grimshaw 1993,
     Technometrics 35, for m = 0). The shape is biased towards lighter tails, by about 3 / k. Not
-    refused here for few excesses or a light tail: `whylate.stats.return_level` has the limits.
+    refused here for few excesses or a light tail: `whylate.stats.tail.return_level` has the limits.
     """
     from scipy.optimize import minimize_scalar
 
@@ -114,7 +114,7 @@ def fit_pareto(excess_ns: Floats, largest: int = 0) -> Pareto:
     # A ratio of 0, the exponential, is not evaluated: the search only comes near it.
     ratio = np.array(
         minimize_scalar(
-            lambda one: float(misfit(np.array(one))),
+            lambda ratio: float(misfit(np.array(ratio))),
             bounds=between,
             method="bounded",
             options={"xatol": 1e-6 * (between[1] - between[0])},

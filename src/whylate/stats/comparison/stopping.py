@@ -34,7 +34,7 @@ def look_levels(looks: tuple[int, ...], alpha: float = 0.05) -> tuple[float, ...
         raise ValueError("looks must be positive numbers of pairs, each larger than the last")
     scale = np.sqrt(looks[-1] / np.array(looks, float))
     c = brentq(lambda c: float(2 * ndtr(-c * scale).sum()) - alpha, 0.5, 20)
-    return tuple(float(2 * ndtr(-c * one)) for one in scale)
+    return tuple(float(2 * ndtr(-c * factor)) for factor in scale)
 
 
 def e_value(differences: Floats) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.stats.limits import fishers_p
-from whylate.stats.pareto import fit_pareto
+from whylate.stats.tail.pareto import fit_pareto
 
 Floats = NDArray[np.float64]
 

@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from whylate.stats.cpu_series import Bools, CpuSeries, Int64s, observed_s, positions, rows
-from whylate.stats.episodes import episode_starts
 from whylate.stats.limits import poisson_high, student_t
-from whylate.stats.ordered import Ordered
+from whylate.stats.run.cpu_series import Bools, CpuSeries, Int64s, observed_s, positions, rows
+from whylate.stats.run.episodes import episode_starts
+from whylate.stats.run.ordered import Ordered
 
 #: Fewer clusters than this say nothing about the size of the next one.
 _CLUSTERS = 10
@@ -34,7 +34,7 @@ class ExtremalIndex:
     clusters: int
 
 
-def extremal_index(
+def estimate_extremal_index(
     ordered: Ordered, series: Sequence[CpuSeries], of: Literal["rows", "episodes"] = "rows"
 ) -> ExtremalIndex | None:
     """Estimate the extremal index of all series together at a high threshold.

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.stats.cpu_series import CpuSeries, TimeBlocks, time_blocks
-from whylate.stats.ordered import Ordered
+from whylate.stats.run.cpu_series import CpuSeries, TimeBlocks, time_blocks
+from whylate.stats.run.ordered import Ordered
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class Trend:
     p_value: float
 
 
-def trends(ordered: Ordered, series: Sequence[CpuSeries]) -> list[Trend]:
+def trend_tests(ordered: Ordered, series: Sequence[CpuSeries]) -> list[Trend]:
     """Test p50 and p99 of every series, and the late activations of all, for a trend in time.
 
     The run is cut into 50 to 200 blocks of equal time. p99 needs blocks of 1000 rows; late means

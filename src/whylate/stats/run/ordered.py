@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whylate.stats.cpu_series import CpuSeries, Int64s
+from whylate.stats.run.cpu_series import CpuSeries, Int64s
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Ordered:
         return value_ns - 1 if too_few and self.n - first <= 4 * events else value_ns
 
 
-def order(cpu: CpuSeries, most: CpuSeries | None = None) -> Ordered:
+def sort_series(cpu: CpuSeries, most: CpuSeries | None = None) -> Ordered:
     """Sort one series: O(n log n) time, 8 bytes a row, 16 where there are overruns.
 
     most: the same rows at the most that each can be, where that is not what series has.
@@ -65,7 +65,7 @@ def order(cpu: CpuSeries, most: CpuSeries | None = None) -> Ordered:
     return Ordered(bound_ns, np.sort(most.latency_ns[~most.overrun]))
 
 
-def merge(parts: Sequence[Ordered]) -> Ordered:
+def merge_ordered(parts: Sequence[Ordered]) -> Ordered:
     """All series together, from the sorted series: linear time."""
     if len(parts) == 1:
         return parts[0]

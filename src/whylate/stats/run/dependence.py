@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from whylate.stats.cpu_series import Int64s
 from whylate.stats.limits import normal, student_t
+from whylate.stats.run.cpu_series import Int64s
 
 _FINEST = 1024
 _COARSEST = 64
@@ -54,7 +54,7 @@ def block_count(longest: int) -> int:
     return int(min(_FINEST, max(8, 2 ** int(math.log2(math.sqrt(longest))))))
 
 
-def dependence(events: Int64s, totals: Int64s) -> Dependence:
+def estimate_dependence(events: Int64s, totals: Int64s) -> Dependence:
     """Estimate the design effect of a fraction from its counts in blocks of time.
 
     events, totals: int64, shape (blocks,): rows with the event and all rows of each block.
@@ -98,6 +98,6 @@ def dependence(events: Int64s, totals: Int64s) -> Dependence:
     return worst
 
 
-def joined(first: Dependence, second: Dependence) -> Dependence:
+def more_dependent(first: Dependence, second: Dependence) -> Dependence:
     """Whichever of the two leaves fewer effective rows."""
     return min((first, second), key=lambda found: found.deflate(0.95))

@@ -23,7 +23,7 @@ _FEW = 10
 
 
 @dataclass(frozen=True)
-class Late:
+class LateTime:
     """What was late in runs of one side, made in rounds with those of the other.
 
     excess: beyond the ordinary, of each run, in any unit, float64, shape (rounds,). episodes: how
@@ -35,7 +35,7 @@ class Late:
 
 
 @dataclass(frozen=True)
-class Prevented:
+class PreventableShare:
     """1 - off / on; low and high are None where the runs do not bound it."""
 
     share: float
@@ -43,7 +43,9 @@ class Prevented:
     high: float | None
 
 
-def prevented(on: Late, off: Late, confidence: float = 0.95) -> Prevented:
+def estimate_preventable_share(
+    on: LateTime, off: LateTime, confidence: float = 0.95
+) -> PreventableShare:
     """Return the preventable share with its interval; two rounds at least, ValueError else.
 
     A ratio of means of pairs, by Fieller's theorem (1954, JRSS B 16), which supposes means that
@@ -61,11 +63,11 @@ def prevented(on: Late, off: Late, confidence: float = 0.95) -> Prevented:
     share = 1 - ratio
     low, high = _fieller(on.excess, off.excess, student_t(0.5 + confidence / 2, n - 1))
     if low is None or high is None:
-        return Prevented(share, None, None)
+        return PreventableShare(share, None, None)
     left, there = int(off.episodes.sum()), max(int(on.episodes.sum()), 1)
     if left <= _FEW:
         high = max(high, poisson_high(left, 0.5 + confidence / 2) / there)
-    return Prevented(share, 1 - high, 1 - low)
+    return PreventableShare(share, 1 - high, 1 - low)
 
 
 def _fieller(on: Floats, off: Floats, t: float) -> tuple[float | None, float | None]:
@@ -81,7 +83,7 @@ def _fieller(on: Floats, off: Floats, t: float) -> tuple[float | None, float | N
     return (b - root) / a, (b + root) / a
 
 
-def differ(on: Floats, off: Floats) -> float:
+def paired_t_p(on: Floats, off: Floats) -> float:
     """Return the p-value of Student's paired test, two-sided; shapes (rounds,), two at least."""
     falls = on - off
     error = float(falls.std(ddof=1)) / math.sqrt(len(falls))
@@ -90,7 +92,7 @@ def differ(on: Floats, off: Floats) -> float:
     return student_p(float(falls.mean()) / error, len(falls) - 1)
 
 
-def fell(on: Floats, off: Floats, confidence: float = 0.95) -> bool:
+def decreases(on: Floats, off: Floats, confidence: float = 0.95) -> bool:
     """Whether something is surely less when it is off: Student's paired test, one-sided.
 
     float64, shapes (rounds,), two at least.

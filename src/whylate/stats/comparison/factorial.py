@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 #: Permutations that are looked at.
 PERMUTATIONS = 5_000
-#: As in whylate.stats.joint: near the largest t where one stands out.
+#: As in whylate.stats.comparison.joint: near the largest t where one stands out.
 _POWER = 6
 #: More knobs than these make more effects than anybody reads.
 MOST_FACTORS = 4
@@ -47,7 +47,7 @@ class Effects:
     degrees: int
 
 
-def factorial(
+def fit_effects(
     values: Floats, settings: Ints, rounds: Ints, weights: Floats, rng: np.random.Generator,
     confidence: float = 0.95,
 ) -> Effects:  # fmt: skip

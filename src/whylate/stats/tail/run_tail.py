@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whylate.stats.cpu_series import CpuSeries, observed_s
-from whylate.stats.drift import trends
-from whylate.stats.episodes import Peaks, episode_peaks
-from whylate.stats.ordered import Ordered
+from whylate.stats.run.cpu_series import CpuSeries, observed_s
+from whylate.stats.run.drift import trend_tests
+from whylate.stats.run.episodes import Peaks, episode_peaks
+from whylate.stats.run.ordered import Ordered
 
 #: As many late activations are kept of a run: twice what all runs together are fitted to.
 _KEPT = 4000
@@ -37,12 +37,12 @@ class RunTail:
     drift_p: float | None
 
 
-def run_tail(ordered: Ordered, series: Sequence[CpuSeries], theta: float | None) -> RunTail:
+def summarize_tail(ordered: Ordered, series: Sequence[CpuSeries], theta: float | None) -> RunTail:
     """Return what is needed of a run with 20 rows at least; ValueError else."""
     if ordered.n < LEAST_ROWS:
         raise ValueError(f"a run without {LEAST_ROWS} activations has no tail")
     floor_ns = ordered.exceeded_by(min(_KEPT, ordered.n // LEAST_ROWS))
-    tested = trends(ordered, series)
+    tested = trend_tests(ordered, series)
     return RunTail(
         peaks=episode_peaks(series, floor_ns),
         floor_ns=floor_ns,
@@ -51,5 +51,5 @@ def run_tail(ordered: Ordered, series: Sequence[CpuSeries], theta: float | None)
         rows=ordered.n,
         p50_ns=ordered.at_least(ordered.n // 2),
         p99_ns=ordered.at_least(ordered.n * 99 // 100),
-        drift_p=min(1.0, len(tested) * min(one.p_value for one in tested)) if tested else None,
+        drift_p=min(1.0, len(tested) * min(trend.p_value for trend in tested)) if tested else None,
     )

@@ -19,6 +19,6 @@ def edges_ns() -> Floats:
     return np.exp2(np.arange(PARTS * _OCTAVES + 1) / PARTS)
 
 
-def octaves(ascending: Int64s) -> Int64s:
+def count_by_octave(ascending: Int64s) -> Int64s:
     """Count sorted latencies into bins, int64, shape (bins,); those below 1 ns are left out."""
     return np.diff(np.searchsorted(ascending, edges_ns()))

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.stats.jackknife import jackknife_p, jackknife_t
-from whylate.stats.pareto import Pareto, fit_pareto
-from whylate.stats.run_tail import RunTail
+from whylate.stats.comparison.jackknife import jackknife_p, jackknife_t
+from whylate.stats.tail.pareto import Pareto, fit_pareto
+from whylate.stats.tail.run_tail import RunTail
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ def excesses(runs: Sequence[RunTail], episodes: int) -> Excesses:
     )
 
 
-def return_level(
+def estimate_return_level(
     runs: Sequence[RunTail], episodes: int, every_s: float, confidence: float = 0.95
 ) -> Level:
     """Extrapolate: which latency is exceeded once in every_s? Three runs and 200 episodes at least.
@@ -113,8 +113,8 @@ def return_level(
     exceedances = count / sum(seconds) * every_s
     least_error = whole.level_error(exceedances, count) / math.exp(levels[0])
     low, high = jackknife_t(levels[0], levels[1:], seconds, confidence, least_error)
-    differences = [np.subtract(one, shapes[-1]).tolist() for one in shapes[:-1]]
-    p_values = [jackknife_p(one[0], one[1:], seconds) for one in differences]
+    differences = [np.subtract(shapes_at, shapes[-1]).tolist() for shapes_at in shapes[:-1]]
+    p_values = [jackknife_p(difference[0], difference[1:], seconds) for difference in differences]
     return Level(
         level_ns=math.exp(levels[0]),
         low_ns=math.exp(low),

@@ -17,7 +17,7 @@ from whylate.stats.limits import poisson_high, poisson_low
 
 
 @dataclass(frozen=True)
-class Watched:
+class ObservedRun:
     """What one run says: its episodes, the time that was watched, and their extremal index."""
 
     episodes: int
@@ -39,7 +39,7 @@ class Rate:
     high_per_s: float
 
 
-def pooled_rate(runs: Sequence[Watched], confidence: float = 0.95) -> Rate:
+def estimate_pooled_rate(runs: Sequence[ObservedRun], confidence: float = 0.95) -> Rate:
     """Limit the rate of episodes over runs like these; at least one run, watched for some time.
 
     Garwood's limits (1936, Biometrika 28) on counts divided by a scale: the largest of the mean
@@ -62,7 +62,7 @@ def pooled_rate(runs: Sequence[Watched], confidence: float = 0.95) -> Rate:
     )
 
 
-def _dispersion(runs: Sequence[Watched], per_s: float) -> float:
+def _dispersion(runs: Sequence[ObservedRun], per_s: float) -> float:
     if len(runs) < 3 or per_s <= 0:
         return 1.0
     expected = np.array([per_s * run.seconds for run in runs])
@@ -98,7 +98,7 @@ def more_seconds_to_claim(rate: Rate, per_s: float, confidence: float = 0.95) ->
     return None
 
 
-def looks_of(confidence: float, number: int) -> float:
+def look_confidence(confidence: float, number: int) -> float:
     """Return the confidence of the claim that is made when the number-th episode has come.
 
     A claim may be made when no episode has come, or else when one has, or two, each after a longer
@@ -114,7 +114,7 @@ def seconds_until(per_s: float, episodes: int, theta: float, confidence: float =
     Whoever watches and stops at the first such moment errs with 1 - confidence at most, whatever
     comes: looks_of() shares that out among the numbers of episodes.
     """
-    level = looks_of(confidence, episodes + 1)
+    level = look_confidence(confidence, episodes + 1)
     scale = 1 / theta
     return scale * poisson_high(episodes / scale, level) / per_s
 

@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from whylate.stats.cpu_series import Bools, CpuSeries, TimeBlocks
-from whylate.stats.dependence import Dependence, dependence, joined
 from whylate.stats.limits import binomial_limits
-from whylate.stats.ordered import Ordered
+from whylate.stats.run.cpu_series import Bools, CpuSeries, TimeBlocks
+from whylate.stats.run.dependence import Dependence, estimate_dependence, more_dependent
+from whylate.stats.run.ordered import Ordered
 
 #: A quantile is refused with fewer expected exceedances than this.
 EXCEEDANCES = 10
@@ -49,7 +49,7 @@ class Quantile:
     needed_n: int | None
 
 
-def quantile(
+def estimate_quantile(
     ordered: Ordered,
     series: Sequence[CpuSeries],
     blocks: TimeBlocks,
@@ -100,7 +100,7 @@ def quantile(
         low_found, high_found = low_found.at_least(near_found), high_found.at_least(near_found)
 
     above = float(1 - q)
-    found = joined(low_found, high_found)
+    found = more_dependent(low_found, high_found)
     effective_n = n / found.design_effect
     fewest = effective_n * float(rare)
     if binomial_limits(fewest, effective_n, confidence)[0] * effective_n < 1:
@@ -163,10 +163,10 @@ def _dependence_at(
         masks = [compare(cpu) for cpu in series]
         if overruns_exceed:
             masks = [mask | cpu.overrun for mask, cpu in zip(masks, series, strict=True)]
-        return dependence(blocks.count(masks), blocks.totals)
+        return estimate_dependence(blocks.count(masks), blocks.totals)
 
     above = counted(lambda cpu: np.greater(cpu.latency_ns, value_ns))
     first, end = np.searchsorted(ordered.bound_ns, [value_ns, value_ns + 1])
     if end - first <= _FEW_TIES * min(first, ordered.n - end):
         return above
-    return joined(above, counted(lambda cpu: np.greater_equal(cpu.latency_ns, value_ns)))
+    return more_dependent(above, counted(lambda cpu: np.greater_equal(cpu.latency_ns, value_ns)))

@@ -9,23 +9,25 @@ from typing import Literal
 
 import numpy as np
 
-from whylate.stats.drift import kendall_p
+from whylate.stats.comparison.modes import modes_test
 from whylate.stats.limits import student_p
-from whylate.stats.modes import two_modes
+from whylate.stats.run.drift import kendall_p
 
 #: Logarithms that differ by less are of no interest, however surely they do.
 _MATTERS = 0.02
 
 
 @dataclass(frozen=True)
-class Unlike:
+class Heterogeneity:
     """What runs show that are not like each other, and of which of their numbers."""
 
     statistic: str
-    what: Literal["trend", "groups", "odd one"]
+    what: Literal["trend", "groups", "outlier"]
 
 
-def unlike(name: str, logs: Sequence[float], of_trend: float, of_groups: float) -> Unlike | None:
+def heterogeneity_test(
+    name: str, logs: Sequence[float], of_trend: float, of_groups: float
+) -> Heterogeneity | None:
     """Return what sets runs apart in one of their numbers; None where nothing does.
 
     logs: its logarithm, of each run in order of time; four runs at least. Kendall's test looks
@@ -38,16 +40,16 @@ def unlike(name: str, logs: Sequence[float], of_trend: float, of_groups: float) 
     third = max(1, len(values) // 3)
     moved = float(values[-third:].mean() - values[:third].mean())
     if abs(moved) > _MATTERS and kendall_p(values, independent=True) < of_trend:
-        return Unlike(name, "trend")
-    modes = two_modes(values, of_groups)
+        return Heterogeneity(name, "trend")
+    modes = modes_test(values, of_groups)
     if modes is not None and modes.high - modes.low > _MATTERS:
-        return Unlike(name, "groups")
-    if np.ptp(values) > _MATTERS and odd_one_p(logs) < of_groups:
-        return Unlike(name, "odd one")
+        return Heterogeneity(name, "groups")
+    if np.ptp(values) > _MATTERS and outlier_p(logs) < of_groups:
+        return Heterogeneity(name, "outlier")
     return None
 
 
-def odd_one_p(values: Sequence[float]) -> float:
+def outlier_p(values: Sequence[float]) -> float:
     """Return the p-value of the value furthest from the others belonging to them.
 
     Grubbs (1950, Annals of Mathematical Statistics 21), by Bonferroni over the values: of normal

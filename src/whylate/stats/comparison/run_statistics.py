@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from whylate.stats.ordered import Ordered
-from whylate.stats.quantiles import EXCEEDANCES
+from whylate.stats.run.ordered import Ordered
+from whylate.stats.run.quantiles import EXCEEDANCES
 
 Floats = NDArray[np.float64]
 
@@ -89,12 +89,12 @@ class Value:
         return self.most > self.compared
 
 
-def exactly(compared: float) -> Value:
+def exact_value(compared: float) -> Value:
     """Return the value of a statistic that is known in full."""
     return Value(compared, compared)
 
 
-def value_of(ordered: Ordered, statistic: Statistic) -> Value | None:
+def statistic_of(ordered: Ordered, statistic: Statistic) -> Value | None:
     """Return a statistic of a run's latencies, overruns at their bound.
 
     None where the run has too few activations for it, or where it is no time: a latency may be

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whylate.stats.cpu_series import Bools, CpuSeries, Int64s
+from whylate.stats.run.cpu_series import Bools, CpuSeries, Int64s
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Whether sets of runs differ, by how much, and when to stop."""

@@ -1,0 +1,1 @@
+"""Statistics of the latencies of one run."""

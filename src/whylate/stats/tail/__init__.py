@@ -1,0 +1,1 @@
+"""How the tail continues beyond what was observed."""
