@@ -1,4 +1,4 @@
-"""`whylate diff` as a command: its exit status, and recordings that are not whole."""
+"""`whylate diff` as a command: its exit status, and incomplete recordings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_recording_is_the_same_as_itself(recording: Path) -> None:
     assert "All 100 latencies are the same" in done.output
 
 
-def test_two_that_are_the_same_as_far_as_they_go_are_not_called_the_same(
+def test_a_recording_and_its_incomplete_copy_are_not_the_same(
     recording: Path, tmp_path: Path
 ) -> None:
     cut = tmp_path / "cut"
@@ -46,6 +46,6 @@ def test_two_that_are_the_same_as_far_as_they_go_are_not_called_the_same(
     done = CliRunner().invoke(command, [str(recording), str(cut)])
     assert done.exit_code == 3
     # The path is long, and the line is folded wherever it ends.
-    assert "isnotwhole:itsrunwasinterrupted" in "".join(done.output.split())
-    found = json.loads(CliRunner().invoke(command, [str(recording), str(cut), "--json"]).output)
-    assert found["same"] is False
+    assert "isincomplete:itsrunwasinterrupted" in "".join(done.output.split())
+    document = json.loads(CliRunner().invoke(command, [str(recording), str(cut), "--json"]).output)
+    assert document["same"] is False

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from compare_sides import arm
 from whylate.cli import whylate
-from whylate.cli.study.run import _end
-from whylate.cli.study.show import _status
+from whylate.cli.study.run import _show_end
+from whylate.cli.study.show import _exit_status
 from whylate.compare.runs import Run
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
@@ -41,10 +41,10 @@ def sides(tmp_path: Path) -> list[Path]:
 
 
 def test_of_several_comparisons_it_is_said_that_each_is_at_5_per_cent(sides: list[Path]) -> None:
-    said = f"2 comparisons, {EACH}"
+    text = f"2 comparisons, {EACH}"
     several, one = (["compare", *sides[:count], "--independent"] for count in (3, 2))
-    assert run(*several).stdout.splitlines()[-1] == said
-    assert run(*several, "--markdown").stdout.splitlines()[-1] == said
+    assert run(*several).stdout.splitlines()[-1] == text
+    assert run(*several, "--markdown").stdout.splitlines()[-1] == text
     documents = json.loads(run(*several, "--json").stdout)
     assert [each["together"] for each in documents] == [{"comparisons": 2, "each_at": 0.05}] * 2
     assert EACH not in run(*one).stdout
@@ -101,11 +101,11 @@ def test_an_inconclusive_study_is_not_decided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = study(tmp_path / "s", monkeypatch)(1.0)
-    found = run("study", "show", directory, "--json")
-    (one,) = json.loads(found.stdout)["comparisons"]
+    done = run("study", "show", directory, "--json")
+    (one,) = json.loads(done.stdout)["comparisons"]
     assert one["over"]
     assert one["comparison"]["verdict"] == "inconclusive"
-    assert found.exit_code == 3
+    assert done.exit_code == 3
     assert run("study", "show", directory, "--fail-on", "inconclusive").exit_code == 1
     assert run("study", "show", directory, "--fail-on", "worse").exit_code == 3
 
@@ -114,9 +114,9 @@ def test_a_study_fails_at_the_verdict_that_was_asked_to_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = study(tmp_path / "s", monkeypatch)(1.5)
-    found = run("study", "show", directory, "--json")
-    assert json.loads(found.stdout)["comparisons"][0]["comparison"]["verdict"] == "worse"
-    assert found.exit_code == 0
+    done = run("study", "show", directory, "--json")
+    assert json.loads(done.stdout)["comparisons"][0]["comparison"]["verdict"] == "worse"
+    assert done.exit_code == 0
     assert run("study", "show", directory, "--fail-on", "worse").exit_code == 1
     assert run("study", "show", directory, "--fail-on", "better").exit_code == 0
 
@@ -142,13 +142,13 @@ def test_what_study_run_returns_is_what_study_show_returns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = study(tmp_path / "s", monkeypatch)(1.5)
-    assert _end(directory, {}, (), as_json=True) == 0
-    assert _end(directory, {"pc9": "it is gone"}, (), as_json=True) == 3
-    assert _end(directory, {"pc9": "it is gone"}, ("worse",), as_json=True) == 1
+    assert _show_end(directory, {}, (), as_json=True) == 0
+    assert _show_end(directory, {"pc9": "it is gone"}, (), as_json=True) == 3
+    assert _show_end(directory, {"pc9": "it is gone"}, ("worse",), as_json=True) == 1
     assert "--fail-on" in run("study", "run", "--help").stdout
 
 
-def test_a_study_of_factors_is_decided_where_its_effects_are_told(
+def test_a_study_of_factors_is_decided_where_its_effects_are_estimated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = study(tmp_path / "s", monkeypatch)(1.0)
@@ -156,5 +156,7 @@ def test_a_study_of_factors_is_decided_where_its_effects_are_told(
     key = evidence.Key("pc0", "idle", "other")
     standing = evidence.Evidence(directory, plan).standing(key, done)
     told = BoardEffects("pc0", "idle", 8, [Effect(["a"], {}, 0.5)])
-    assert _status([standing], [told], ()) == 0
-    assert _status([standing], [replace(told, why_not="two whole rounds are the least")], ()) == 3
+    assert _exit_status([standing], [told], ()) == 0
+    assert (
+        _exit_status([standing], [replace(told, why_not="two whole rounds are the least")], ()) == 3
+    )

@@ -152,7 +152,7 @@ def said(words: list[str]) -> Result:
 def test_the_verb_saves_and_lists(runs: dict[str, list[str]]) -> None:
     done = said(["save", "v1", *runs["old"]])
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith("8 runs of boots that are not known in ")
+    assert done.stdout.startswith("8 runs of unknown boots in ")
     said(["save", "v6.12", *runs["newer"]])
     listed = said(["list"]).stdout.splitlines()
     assert listed == ["v1  8 runs", "v6.12  8 runs"]

@@ -32,7 +32,7 @@ def test_before_a_run_it_says_how_long_it_must_be() -> None:
         (["--claim", "p99<100us"], "is no rate"),
         (["--claim", "over(fast)<1/1h"], "no latency above zero"),
         (["--once-in", "1h"], "name them"),
-        (["x", "--above", "1ms", "--claim", "over(1ms)<1/1h"], "leave --above out"),
+        (["x", "--above", "1ms", "--claim", "over(1ms)<1/1h"], "not with --above"),
     ],
 )
 def test_what_cannot_be_answered_is_one_line(words: list[str], says: str) -> None:

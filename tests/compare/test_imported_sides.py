@@ -164,7 +164,7 @@ def test_a_baseline_takes_them_with_what_they_lack(tmp_path: Path) -> None:
     kept, direct = tmp_path / "kept.json", tmp_path / "direct.json"
     code, text = run("baseline", "save", kept, imported(tmp_path / "a", *old))
     assert code == 0
-    assert "8 runs of boots that are not known" in text
+    assert "8 runs of unknown boots" in text
     assert run("baseline", "save", direct, *old)[0] == 0
     found = compare("--baseline", kept, imported(tmp_path / "b", *new))
     assert nameless(found) == nameless(compare("--baseline", direct, *new))
@@ -221,4 +221,4 @@ def test_numbers_are_no_baseline(tmp_path: Path) -> None:
     (tmp_path / "n").write_text("1\n2\n")
     code, text = run("baseline", "save", tmp_path / "b.json", tmp_path / "n")
     assert code == 2
-    assert "keeps latencies" in text
+    assert "has latencies" in text

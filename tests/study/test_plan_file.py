@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from whylate.cli.study.run import VariantType
+from whylate.cli.study.run import VARIANT
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
@@ -231,13 +231,13 @@ def test_a_kernel_is_of_the_same_machine(tmp_path: Path) -> None:
     ],
 )
 def test_a_variant_on_the_command_line(text: str, found: tuple[str, dict[str, str]]) -> None:
-    assert VariantType().convert(text, None, None) == found
+    assert VARIANT.convert(text, None, None) == found
 
 
 @pytest.mark.parametrize("text", ["b:thp", "b:=x", "b:thp=", "b:thp=a,thp=b", "b:thp=a,,"])
 def test_what_is_no_variant_on_the_command_line(text: str) -> None:
     with pytest.raises(click.BadParameter):
-        VariantType().convert(text, None, None)
+        VARIANT.convert(text, None, None)
 
 
 def test_a_load_of_a_variant_may_be_a_long_command() -> None:

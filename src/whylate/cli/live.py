@@ -1,4 +1,4 @@
-"""What is seen while a run goes: one live line on a terminal, a line per step elsewhere."""
+"""What is shown while a run goes: one live line on a terminal, a line for each step elsewhere."""
 
 from __future__ import annotations
 
@@ -14,25 +14,31 @@ from rich.live import Live
 from rich.text import Text
 
 from whylate.quantities import format_count, format_ns, format_rate
+from whylate.report.plain_console import plain_console
 from whylate.run.progress import Observer, Progress, Step
 from whylate.text import plain
 
-#: High-water marks that stay in sight.
-MARKS = 4
+#: New maxima that stay in sight.
+SHOWN_MAXIMA = 4
 
 
 class LiveView:
     """Shows steps and progress on stderr; leaves nothing behind on a terminal."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._text = ""
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or plain_console(stderr=True)
         self._measuring = False
         self._progress: Progress | None = None
-        self._marks: deque[Text] = deque(maxlen=MARKS)
-        self._highest: int | None = None
+        self._maxima: deque[Text] = deque(maxlen=SHOWN_MAXIMA)
+        self._max_ns: int | None = None
         self._live: Live | None = None
-        self._gone = False
+        #: Nobody reads the output any more; the run goes on.
+        self._closed = False
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether there are live lines."""
+        return self._console.is_terminal
 
     def __enter__(self) -> Self:
         """Begin to show."""
@@ -60,58 +66,52 @@ class LiveView:
         """Show that a step of the run begins."""
         self._begin(step.value, measuring=step is Step.MEASURE)
 
-    def _begin(self, text: str, *, measuring: bool) -> None:
-        self._text, self._measuring = text, measuring
-        if self._live is not None:
-            self._show()
-        elif not self._gone:
-            self._say(f"whylate: {text} …")
-
     def progress(self, progress: Progress) -> None:
-        """Say how far the measuring is."""
+        """Show how far the measurement is."""
         self._progress = progress
-        if progress.max_ns is not None and (
-            self._highest is None or progress.max_ns > self._highest
-        ):
-            self._highest = progress.max_ns
-            self._marks.append(
-                Text(
-                    f"{progress.elapsed_s:8.1f} s  new maximum {format_ns(progress.max_ns)} "
-                    f"on CPU {progress.max_cpu}",
-                    style="dim",
-                )
-            )
-        if self._live is not None:
-            self._show()
+        if progress.max_ns is not None and (self._max_ns is None or progress.max_ns > self._max_ns):
+            self._max_ns = progress.max_ns
+            text = f"new maximum {format_ns(progress.max_ns)} on CPU {progress.max_cpu}"
+            self._maxima.append(Text(f"{progress.elapsed_s:8.1f} s  {text}", style="dim"))
+        if self._measuring:
+            self._update(*self._maxima, progress_line(progress))
 
-    def _say(self, text: str) -> None:
-        try:
-            self._console.print(Text(plain(text, 1000)))
-        except OSError:
-            self._gone = True  # nobody looks any more; the run goes on
+    def _begin(self, text: str, *, measuring: bool) -> None:
+        self._measuring = measuring
+        if self._live is None:
+            self._print(f"{text} …")
+        elif measuring and self._progress is not None:
+            self._update(*self._maxima, progress_line(self._progress))
+        else:
+            self._update(Text(f"{plain(text, 400)} …"))
 
-    def _show(self) -> None:
-        if self._live is None or self._gone:
-            return
-        lines: list[RenderableType] = [Text(f"{plain(self._text, 400)} …")]
-        if self._progress is not None and self._measuring:
-            lines = [*self._marks, _line(self._progress)]
-        try:
-            self._live.update(Group(*lines), refresh=True)
-        except OSError:
-            self._gone = True
+    def _print(self, text: str) -> None:
+        """Print a line that stays."""
+        if not self._closed:
+            try:
+                self._console.print(Text(plain(f"whylate: {text}", 1000)))
+            except OSError:
+                self._closed = True
+
+    def _update(self, *lines: RenderableType) -> None:
+        """Replace the live lines of a terminal."""
+        if self._live is not None and not self._closed:
+            try:
+                self._live.update(Group(*lines), refresh=True)
+            except OSError:
+                self._closed = True
 
 
-def _line(progress: Progress) -> Text:
+def progress_line(progress: Progress) -> Text:
+    """Return how far a run is, in one line."""
     line = Text()
     line.append(f"{progress.elapsed_s:8.1f} s", style="bold")
     if progress.turn is not None:
         turn = progress.turn
-        left_s = (
-            progress.elapsed_s / turn.number * (turn.count - turn.number) if turn.number else None
-        )
         line.append(f"  turn {turn.number + 1} of {turn.count}  {plain(turn.point, 80)}")
-        line.append("" if left_s is None else f"  {left_s:.0f} s left", style="dim")
+        if turn.number:
+            left_s = progress.elapsed_s / turn.number * (turn.count - turn.number)
+            line.append(f"  {left_s:.0f} s left", style="dim")
     else:
         line.append(f" of {progress.planned_s:.0f} s  ")
         line.append(f"{format_count(progress.seen)} activations")
@@ -129,37 +129,36 @@ def _line(progress: Progress) -> Text:
 class BoardsView(LiveView):
     """Shows the runs of several boards, a line for each; of one as LiveView does."""
 
-    def __init__(self, console: Console, names: Sequence[str]) -> None:
-        super().__init__(console)
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__()
         self._names = list(names)
         self._lines: dict[str, Text] = {}
         self._lock = threading.Lock()
 
-    def of(self, name: str) -> Observer:
+    def observer(self, name: str) -> Observer:
         """Return the observer of one board's run."""
-        return self if len(self._names) == 1 else _OneOfMany(self, name)
+        return self if len(self._names) == 1 else _BoardObserver(self, name)
 
-    def tell(self, name: str, line: Text, *, phase: bool) -> None:
-        """Show what a board does now; called by the threads of all of them."""
+    def show_board(self, name: str, line: Text, *, step: bool) -> None:
+        """Show what a board does now; called by the threads of all of them.
+
+        step: printed where there is no terminal.
+        """
         with self._lock:
             self._lines[name] = line
-            if self._live is None:
-                if phase and not self._gone:
-                    self._say(f"whylate: {name}: {line.plain}")
-                return
+            if self._live is None and step:
+                self._print(f"{name}: {line.plain}")
             width = max(map(len, self._names))
-            shown = [
-                Text.assemble((plain(f"{one:{width}}  "), "bold"), self._lines[one])
-                for one in self._names
-                if one in self._lines
-            ]
-            try:
-                self._live.update(Group(*shown), refresh=True)
-            except OSError:
-                self._gone = True
+            self._update(
+                *(
+                    Text.assemble((plain(f"{board:{width}}  "), "bold"), self._lines[board])
+                    for board in self._names
+                    if board in self._lines
+                )
+            )
 
 
-class _OneOfMany:
+class _BoardObserver:
     """The observer of one of several boards."""
 
     def __init__(self, view: BoardsView, name: str) -> None:
@@ -168,12 +167,12 @@ class _OneOfMany:
 
     def log(self, text: str) -> None:
         """Show what the board does."""
-        self._view.tell(self._name, Text(f"{plain(text, 400)} …"), phase=True)
+        self._view.show_board(self._name, Text(f"{plain(text, 400)} …"), step=True)
 
     def step(self, step: Step) -> None:
         """Show that a step of the run begins."""
         self.log(step.value)
 
     def progress(self, progress: Progress) -> None:
-        """Say how far the measuring is."""
-        self._view.tell(self._name, _line(progress), phase=False)
+        """Show how far the measurement is."""
+        self._view.show_board(self._name, progress_line(progress), step=False)

@@ -1,9 +1,14 @@
-"""What --json prints."""
+"""--json, and what it prints."""
 
 from __future__ import annotations
 
 import sys
 from numbers import Integral, Real
+
+from whylate.cli.option_groups import Heading, option_under
+
+json_option = option_under(Heading.OUTPUT)(
+    "--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")  # fmt: skip
 
 
 def print_json(document: object) -> None:
@@ -11,9 +16,9 @@ def print_json(document: object) -> None:
     import msgspec
 
     try:
-        text = msgspec.json.encode(document, enc_hook=_plain)
-    except UnicodeEncodeError:  # a name of a file need not be UTF-8
-        text = msgspec.json.encode(_utf8(msgspec.to_builtins(document, enc_hook=_plain)))
+        text = msgspec.json.encode(document, enc_hook=_python_number)
+    except UnicodeEncodeError:  # a file name need not be UTF-8
+        text = msgspec.json.encode(_utf8(msgspec.to_builtins(document, enc_hook=_python_number)))
     # JSON is UTF-8, whatever the terminal is.
     sys.stdout.flush()
     sys.stdout.buffer.write(msgspec.json.format(text, indent=2) + b"\n")
@@ -21,7 +26,7 @@ def print_json(document: object) -> None:
 
 
 def _utf8(value: object) -> object:
-    """Return a value whose bytes that are no UTF-8 are written as escapes."""
+    """Return a value with escapes for the bytes that are not UTF-8."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
@@ -31,10 +36,10 @@ def _utf8(value: object) -> object:
     return value
 
 
-def _plain(value: object) -> int | float:
-    """Return a number of numpy's as Python's."""
+def _python_number(value: object) -> int | float:
+    """Return a number of numpy as one of Python."""
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):
         return float(value)
-    raise NotImplementedError(f"{type(value).__name__} is nothing that JSON has")
+    raise NotImplementedError(f"{type(value).__name__} has no JSON form")

@@ -144,7 +144,6 @@ def make_runs(workload: Workload, options: RunOptions, phases: int | None = None
     from whylate.cli.interrupt import Interrupt
     from whylate.cli.live import BoardsView
     from whylate.recording.plan import RunPlan
-    from whylate.report.plain_console import plain_console
     from whylate.run.loads import parse_faults
     from whylate.run.several import Job, carry_out, carry_out_rounds
     from whylate.run.several import phases as phases_of
@@ -161,14 +160,14 @@ def make_runs(workload: Workload, options: RunOptions, phases: int | None = None
     names = options.names
     directory = options.output or new_directory("recordings", "+".join(names))
     interrupt = Interrupt()
-    with BoardsView(plain_console(stderr=True), names) as view:
+    with BoardsView(names) as view:
         jobs = [
             Job(
                 name,
                 functools.partial(open_board, name, options.board),
                 plan,
                 directory if len(names) == 1 else directory / path_part(name),
-                view.of(name),
+                view.observer(name),
             )
             for name in names
         ]

@@ -45,11 +45,10 @@ def command(board: str, no_recorder: bool, as_json: bool) -> None:
     from whylate.boards.ready import ready
     from whylate.causes.observability import list_observability
     from whylate.cli.live import LiveView
-    from whylate.report.plain_console import plain_console
     from whylate.run.read import read_board, read_board_and_recorder
 
     with (
-        LiveView(plain_console(stderr=True)) as view,
+        LiveView() as view,
         ready(open_board(board), view.log) as opened,
     ):
         if no_recorder:

@@ -26,13 +26,12 @@ def command(board: str, as_json: bool) -> None:
     from whylate.boards.open import open_board
     from whylate.boards.ready import ready
     from whylate.cli.live import LiveView
-    from whylate.report.plain_console import plain_console
     from whylate.run.read import read_board
 
     found: list[Fact] | None = None
     try:
         with (
-            LiveView(plain_console(stderr=True)) as view,
+            LiveView() as view,
             ready(open_board(board), view.log) as opened,
         ):
             found = facts(*read_board(opened, WANTED, view.log))

@@ -28,10 +28,9 @@ def flash(image: Path, board: str, options: BoardOptions) -> None:
     from whylate.boards.open import open_board
     from whylate.boards.ready import held
     from whylate.cli.live import LiveView
-    from whylate.report.plain_console import plain_console
     from whylate.text import plain
 
     opened = open_board(board, options)
-    with LiveView(plain_console(stderr=True)) as view, held(opened, view.log):
+    with LiveView() as view, held(opened, view.log):
         write(opened, card_of(opened), image, view.log)
     click.echo(f"{plain(board, 80)} booted from {image}")

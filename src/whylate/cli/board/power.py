@@ -103,11 +103,10 @@ def _each(
     from whylate.boards.board import BoardError
     from whylate.boards.open import open_board
     from whylate.cli.live import LiveView
-    from whylate.report.plain_console import plain_console
     from whylate.text import plain
 
     failed = False
-    with LiveView(plain_console(stderr=True)) as view:
+    with LiveView() as view:
         for name in names:
             began = time.monotonic()
             try:

@@ -39,7 +39,6 @@ def run(
     from whylate.boards.open import open_board
     from whylate.boards.ready import ready
     from whylate.cli.live import LiveView
-    from whylate.report.plain_console import plain_console
 
     data = sys.stdin.buffer.read(MAX_INPUT + 1) if with_input else b""
     if len(data) > MAX_INPUT:
@@ -47,7 +46,7 @@ def run(
     done: Finished | None = None
     try:
         with (
-            LiveView(plain_console(stderr=True)) as view,
+            LiveView() as view,
             ready(open_board(board, options), view.log) as opened,
         ):
             view.log(f"running {argv[0][:80]}")

@@ -36,11 +36,10 @@ def selftest(board: str, as_json: bool, options: BoardOptions) -> None:
     from whylate.boards.open import open_board
     from whylate.boards.ready import held
     from whylate.cli.live import LiveView
-    from whylate.report.plain_console import plain_console
     from whylate.run.selftest import selftest as try_all
 
     opened = open_board(board, options)
-    with LiveView(plain_console(stderr=True)) as view, held(opened, view.log):
+    with LiveView() as view, held(opened, view.log):
         tried = try_all(opened, view.log)
     if as_json:
         print_json({"board": board, "tried": tried})

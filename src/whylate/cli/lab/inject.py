@@ -68,13 +68,12 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
     from whylate.cli.live import LiveView
     from whylate.lab.faults.catalogue import uses
-    from whylate.report.plain_console import plain_console
     from whylate.run.faults.inject import Injection, inject
 
     injection = Injection(uses(words), duration_ns / 1e9, smp)
     logs: list[FaultLog] = []
     try:
-        with LiveView(plain_console(stderr=True)) as view:
+        with LiveView() as view:
             inject(board, injection, view.log, logs.append)
     finally:
         # Also where the board could not be left as it was found.

@@ -1,22 +1,21 @@
-"""`whylate study show`: how a study stands."""
+"""`whylate study show`: the state of a study."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.compare.fail_on import UNKNOWN, fail_on_option, status_of
-from whylate.cli.print_json import print_json
+from whylate.cli.compare.fail_on import UNKNOWN, exit_status, fail_on_option
+from whylate.cli.messages import print_message
+from whylate.cli.print_json import json_option, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from whylate.study.model import FinishedRun
-    from whylate.study.restore.undo import Note
     from whylate.study.results.effects import BoardEffects
     from whylate.study.results.evidence import Standing
 
@@ -24,28 +23,27 @@ if TYPE_CHECKING:
 @click.command(name="show")
 @click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
 @fail_on_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+@json_option
 def command(directory: Path, fail_on: tuple[str, ...], as_json: bool) -> None:
-    """Show how the study in DIR stands, at any moment: looking at it decides nothing.
+    """Show the state of the study in DIR, at any moment. This decides nothing.
 
-    Exit status 0 where all is decided, 1 at a verdict of --fail-on, 3 where it is not over, or over
-    and a comparison is inconclusive or has no verdict.
+    Exit status: 0 every comparison has a verdict, 1 a verdict of --fail-on, 3 the study is not
+    over, or a comparison is inconclusive or has no verdict.
     """
     sys.exit(show_study(directory, fail_on, as_json=as_json))
 
 
 def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> int:
-    """Print a study; return the exit status. Raises RecordingError."""
+    """Print a study and write its page; return the exit status. Raises RecordingError."""
     import msgspec
 
     from whylate.report.plain_console import plain_console
-    from whylate.report.terminal.comparison import many, print_comparison
+    from whylate.report.terminal.comparison import many
     from whylate.study.journal import read_study
     from whylate.study.restore.undo import read_notes
     from whylate.study.results.effects import estimate_effects
     from whylate.study.results.evidence import Evidence
     from whylate.study.results.page import write_page
-    from whylate.study.results.table import effects_table, standings_table
     from whylate.text import plain
 
     plan, done = read_study(directory)
@@ -59,98 +57,103 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
         for load in plan.loads
         if plan.factors
     ]
-    status = _status(standings, effects, fail_on)
+    failed = [run for run in done if run.failed]
     notes = read_notes(directory, plan.boards)
     page = write_page(directory, plan, evidence, done, effects)
     if as_json:
         document = {
             "report": str(page),
-            "effects": [msgspec.to_builtins(one) for one in effects],
+            "effects": msgspec.to_builtins(effects),
             "format": "whylate-study",
             "version": 1,
             "directory": str(directory),
-            "comparisons": [msgspec.to_builtins(one) for one in standings],
+            "comparisons": msgspec.to_builtins(standings),
             **many(len(standings)),
-            "failed": [msgspec.to_builtins(one) for one in done if one.failed],
-            "to_put_back": [msgspec.to_builtins(one) for one in notes],
+            "failed": msgspec.to_builtins(failed),
+            "to_put_back": msgspec.to_builtins(notes),
         }
         print_json(document)
-        return status
+        return _exit_status(standings, effects, fail_on)
     console = plain_console()
-    for each in effects:
-        console.print(plain(f"{each.board}, {each.load}, {each.rounds} rounds", 160))
-        console.print(effects_table(each) if each.why_not is None else plain(each.why_not, 400))
     if effects:
-        console.print(
-            "p: permutations (Freedman and Lane) over all statistics together, adjusted for all "
-            "effects of a board and a load (Holm). Below: 95 % intervals.",
-            style="dim",
-        )
-    elif len(standings) == 1 and standings[0].comparison is not None:
-        print_comparison(standings[0].comparison, console)
+        _print_effects(effects, console)
     else:
-        most = plan.stop.looks[-1]
-        console.print(standings_table((one, most) for one in standings))
-        _print_comparisons(standings, console)
-    if any(not one.over for one in standings):
+        _print_comparisons(standings, plan.stop.looks[-1], console)
+    if not all(standing.over for standing in standings):
         console.print(
-            "Not over: the same `study run` goes on with it. What stands above is of the last "
-            "look that the plan has."
+            "Not over: the same `study run` resumes it. The figures above are of its last "
+            "scheduled look."
         )
-    _print_failures(directory, [one for one in done if one.failed], console)
-    _print_notes(notes, console)
+    if failed:
+        runs = "run" if len(failed) == 1 else "runs"
+        reason = plain(failed[-1].failed or "", 300)
+        journal = plain(f"{directory}/runs.jsonl", 1000)
+        console.print(f"{len(failed)} {runs} failed ({journal}), the last: {reason}")
+    for note in notes:
+        old = ", ".join(f"command:{knob.name} = {knob.value!r}" for knob in note.old)
+        console.print(
+            f"Not restored yet on {plain(note.opened, 60)}: {plain(old, 400)}. A run restores its "
+            "knobs at its end; after a killed one, the next `study run` does."
+        )
     console.print(f"report  {plain(str(page), 1000)}", soft_wrap=True)
-    return status
+    return _exit_status(standings, effects, fail_on)
 
 
-def _print_comparisons(standings: Sequence[Standing], console: Console) -> None:
-    """Say of each comparison what it found, and what a careful reader wants to know of it."""
-    from whylate.compare.words import more_runs_text
-    from whylate.report.terminal.comparison import many_text
+def _print_effects(effects: Sequence[BoardEffects], console: Console) -> None:
+    """Print the effects of factors on each board under each load."""
+    from whylate.study.results.table import effects_table
     from whylate.text import plain
 
-    for one in standings:
-        if one.comparison is None:
+    for board in effects:
+        console.print(plain(f"{board.board}, {board.load}, {board.rounds} rounds", 160))
+        reason = board.why_not
+        console.print(effects_table(board) if reason is None else plain(reason, 400))
+    console.print(
+        "p: permutations (Freedman and Lane) over all statistics together, adjusted for all "
+        "effects of a board and a load (Holm). Below: 95 % intervals.",
+        style="dim",
+    )
+
+
+def _print_comparisons(standings: Sequence[Standing], rounds: int, console: Console) -> None:
+    """Print a single comparison in full, several in a table; rounds: of the whole study."""
+    from whylate.compare.words import more_runs_text
+    from whylate.report.terminal.comparison import many_text, print_comparison
+    from whylate.study.results.table import standings_table
+    from whylate.text import plain
+
+    if len(standings) == 1 and standings[0].comparison is not None:
+        print_comparison(standings[0].comparison, console)
+        return
+    console.print(standings_table((standing, rounds) for standing in standings))
+    for standing in standings:
+        key, comparison = standing.key, standing.comparison
+        if comparison is None:
             continue
-        words = f"{one.key.board}, {one.key.load}, {one.key.variant}: "
-        console.print(plain(f"{words}{one.comparison.verdict}: {one.comparison.why}", 600))
-        for text in one.comparison.cautions:
-            console.print(f"  caution  {plain(text, 400)}")
-        if one.comparison.more_runs is not None:
-            console.print(f"  {more_runs_text(one.comparison.more_runs)}")
+        name = f"{key.board}, {key.load}, {key.variant}"
+        console.print(plain(f"{name}: {comparison.verdict}: {comparison.why}", 600))
+        for caution in comparison.cautions:
+            console.print(f"  caution  {plain(caution, 400)}")
+        if comparison.more_runs is not None:
+            console.print(f"  {more_runs_text(comparison.more_runs)}")
     if len(standings) > 1:
         console.print(many_text(len(standings)))
 
 
-def _print_failures(directory: Path, failed: Sequence[FinishedRun], console: Console) -> None:
-    """Say how many runs failed, and why the last did."""
-    from whylate.text import plain
-
-    if failed:
-        where = plain(f"{directory}/runs.jsonl", 1000)
-        runs = "run" if len(failed) == 1 else "runs"
-        why = plain(failed[-1].failed or "", 300)
-        console.print(f"{len(failed)} {runs} failed ({where}), the last: {why}")
-
-
-def _status(
+def _exit_status(
     standings: Sequence[Standing], effects: Sequence[BoardEffects], fail_on: Collection[str]
 ) -> int:
-    """Return the exit status of a study; effects: where it is of factors."""
-    # Of factors it is the effects that are asked for: combinations may differ or not.
+    """Return the exit status of a study; effects: of a study of factors."""
+    # A study of factors asks for effects: its combinations may be inconclusive.
     unknown = ("no verdict",) if effects else ("no verdict", "inconclusive")
-    status = status_of([one.comparison for one in standings if one.comparison], fail_on, unknown)
-    told = all(one.over for one in standings) and all(one.why_not is None for one in effects)
-    return status or (0 if told else UNKNOWN)
+    comparisons = [standing.comparison for standing in standings if standing.comparison]
+    over = all(standing.over for standing in standings)
+    estimated = all(board.why_not is None for board in effects)
+    status = exit_status(comparisons, fail_on, unknown)
+    return status or (0 if over and estimated else UNKNOWN)
 
 
-def _print_notes(notes: Sequence[Note], console: Console) -> None:
-    """Say which knobs are not as they were found."""
-    from whylate.text import plain
-
-    for note in notes:
-        old = ", ".join(f"command:{one.name} = {one.value!r}" for one in note.old)
-        console.print(
-            f"Still to be put back on {plain(note.opened, 60)}: {plain(old, 400)}. A run does that "
-            "when it ends; after one that was killed, the next `study run`."
-        )
+def print_lost(lost: Mapping[str, str]) -> None:
+    """Print the boards that were given up, and why, on standard error."""
+    for board, reason in lost.items():
+        print_message(f"{board[:60]} was given up: {reason}")
