@@ -1,4 +1,4 @@
-"""`whylate explain` of a recording that has trials: what its figures show by themselves."""
+"""`whylate explain` of a benchmark: the findings of its figures."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from whylate.recording.reader import Recording
 
 
-def explain_trials(recording: Recording, *, as_json: bool) -> int:
-    """Print what a recording shows, or that it shows nothing; return the exit status."""
+def explain_benchmark(recording: Recording, *, as_json: bool) -> int:
+    """Print the findings of a recording, or that there are none; return the exit status."""
     import msgspec
 
     from whylate.report.plain_console import plain_console

@@ -6,14 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whylate.cli.print_json import print_json
-from whylate.cli.study.lost_boards import say_lost
 
 if TYPE_CHECKING:
     from whylate.boards.board import Board
     from whylate.causes.window.piece import Cause
-
-#: Exit status where there is no preventable share.
-NONE = 3
 
 
 def explain_experiment(
@@ -27,13 +23,17 @@ def explain_experiment(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Make the runs of an experiment, or those that are left; return the exit status."""
+    """Make the runs of an experiment, or resume it; return the exit status.
+
+    It is 3 if there is no preventable share. Raises RequestError and RecordingError.
+    """
     import msgspec
 
     from whylate.boards.open import BoardOptions, open_board
     from whylate.causes.answer import explain_recording
     from whylate.cli.imported import refuse_imported
     from whylate.cli.interrupt import Interrupt
+    from whylate.cli.study.show import print_lost
     from whylate.cli.study.view import StudyView
     from whylate.recording.path_part import path_part
     from whylate.recording.reader import open_recording
@@ -52,7 +52,7 @@ def explain_experiment(
     recording = open_recording(directory)
     answer = explain_recording(recording, threshold_ns=threshold_ns, worst=0)
     if answer.population is None:
-        raise RequestError(f"there is nothing to experiment with: {answer.why_not}")
+        raise RequestError(f"nothing to experiment with: {answer.why_not}")
     asked = plan_experiment(
         recording.manifest.board,
         recording.manifest.plan,
@@ -60,7 +60,7 @@ def explain_experiment(
         threshold_ns=answer.threshold_ns,
         rounds=DEFAULT_ROUNDS if rounds is None else rounds,
         duration_ns=duration_ns,
-        target=_cause(target),
+        target=_parse_cause(target),
     )
 
     def open_for(name: str, words: tuple[str, ...]) -> Board:
@@ -69,22 +69,22 @@ def explain_experiment(
     place = output or Path("experiments") / path_part(f"{directory.resolve().name}-{what}")
     interrupt = Interrupt()
     with StudyJournal(place, asked.plan) as journal, StudyView(asked.plan) as view:
-        result = run_study(journal, asked.plan, open_for, view, interrupt.wanted)
+        studied = run_study(journal, asked.plan, open_for, view, interrupt.wanted)
         done = journal.done
-    found = judge_experiment(
+    result = judge_experiment(
         place, asked, done, located_share(answer.population, asked.targets), recording.manifest
     )
     if as_json:
         document = {"format": "whylate-experiment", "version": 1, "directory": str(place),
-                    **msgspec.structs.asdict(found)}  # fmt: skip
+                    **msgspec.structs.asdict(result)}  # fmt: skip
         print_json(document)
     else:
-        print_experiment(found, plain_console())
-    say_lost(result.lost)
-    return 0 if found.preventable is not None else NONE
+        print_experiment(result, plain_console())
+    print_lost(studied.lost)
+    return 0 if result.preventable is not None else 3
 
 
-def _cause(name: str | None) -> Cause | None:
+def _parse_cause(name: str | None) -> Cause | None:
     from whylate.causes.window.piece import Cause
     from whylate.run.errors import RequestError
 
@@ -94,5 +94,5 @@ def _cause(name: str | None) -> Cause | None:
         return Cause(name)
     except ValueError:
         raise RequestError(
-            f"--target {name[:40]!r} is no cause: there are {', '.join(Cause)}"
+            f"--target {name[:40]!r}: invalid value, expected one of {', '.join(Cause)}"
         ) from None

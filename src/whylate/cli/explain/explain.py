@@ -3,57 +3,61 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.messages import print_message, writing
+from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import DURATION
-from whylate.cli.print_json import print_json
+from whylate.cli.print_json import json_option, print_json
 
 if TYPE_CHECKING:
-    from whylate.causes.answer import TracedActivation
+    from whylate.recording.reader import Recording
+
+_explained = option_under(Heading.EXPLAINED)
+_trace = option_under(Heading.TRACE)
+_experiment = option_under(Heading.EXPERIMENT)
 
 
-@click.command(name="explain")
+@click.command(name="explain", cls=GroupedCommand)
 @click.argument("directory", type=click.Path(path_type=Path), metavar="[RECORDING]",
                 required=False)  # fmt: skip
-@click.option("--import", "imported", metavar="FILE",
-              help="Explain another tool's trace instead: the text of ftrace, trace-cmd report or "
-              "perf script; - for the standard input.")  # fmt: skip
-@click.option("--comm", "names", multiple=True, metavar="NAME",
-              help="With --import: whose wakeups, by name. May be repeated.  [default: what was "
-              "obviously measured]")  # fmt: skip
-@click.option("--pid", "pids", type=click.IntRange(min=1), multiple=True, metavar="N",
-              help="With --import: whose wakeups, by thread number. May be repeated.",
-              )  # fmt: skip
-@click.option("--threshold", "threshold_ns", type=DURATION, metavar="TIME",
-              help="What counts as late.  [default: as recorded, or the 99.9th percentile]",
-              )  # fmt: skip
-@click.option("--worst", "stories", type=click.IntRange(0, 100), default=0, metavar="N",
-              help="Tell the stories of the N worst, piece by piece.")  # fmt: skip
-@click.option("--perfetto", type=click.Path(path_type=Path, dir_okay=False),
-              metavar="FILE", help="Write the windows as a trace for ui.perfetto.dev.")  # fmt: skip
-@click.option("--experiment", "what", metavar="CAUSE-OR-KNOB",
-              help="Switch a cause off in new runs like this one, in turns, and say what goes "
-              "away: a cause, KNOB=VALUE, or a load of the run.")  # fmt: skip
-@click.option("--target", metavar="CAUSE", help="With --experiment: whose time must fall.")
-@click.option("--rounds", type=int, metavar="N",
-              help="With --experiment: so many runs each.  [default: 10]")  # fmt: skip
-@click.option("--for", "duration_ns", type=DURATION, metavar="TIME",
-              help="With --experiment: how long a run is.  [default: as recorded]")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
-              help="With --experiment: where its runs go; the same again goes on with it.",
-              )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+@_explained("--threshold", "threshold_ns", type=DURATION, metavar="TIME",
+            help="Explain activations later than this.  [default: as recorded, or the 99.9th "
+            "percentile]")  # fmt: skip
+@_explained("--worst", type=click.IntRange(0, 100), default=0, metavar="N",
+            help="Print the breakdowns of the N worst episodes too.")  # fmt: skip
+@_trace("--import", "imported", metavar="FILE",
+        help="Explain another tool's trace instead: the text of ftrace, trace-cmd report or perf "
+        "script; - for the standard input.")  # fmt: skip
+@_trace("--comm", "names", multiple=True, metavar="NAME",
+        help="Explain the wakeups of threads of this name. May be repeated.  [default: the program "
+        "that obviously measures]")  # fmt: skip
+@_trace("--pid", "pids", type=click.IntRange(min=1), multiple=True, metavar="N",
+        help="Explain the wakeups of this thread. May be repeated.")  # fmt: skip
+@_experiment("--experiment", "what", metavar="CAUSE-OR-KNOB",
+             help="Switch a cause off in new, interleaved runs like this one, and estimate its "
+             "preventable share: a cause, KNOB=VALUE, or a load of the run.")  # fmt: skip
+@_experiment("--target", metavar="CAUSE", help="The cause whose time must fall.")
+@_experiment("--rounds", type=int, metavar="N", help="Runs of each variant.  [default: 10]")
+@_experiment("--for", "duration_ns", type=DURATION, metavar="TIME",
+             help="How long a run is.  [default: as recorded]")  # fmt: skip
+@_experiment("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
+             help="The experiment's directory; resume the experiment that is there.")  # fmt: skip
+@option_under(Heading.OUTPUT)("--perfetto", type=click.Path(path_type=Path, dir_okay=False),
+                              metavar="FILE",
+                              help="Write the recorded windows as a trace for ui.perfetto.dev.",
+                              )  # fmt: skip
+@json_option
 def command(
     directory: Path | None,
     imported: str | None,
     names: tuple[str, ...],
     pids: tuple[int, ...],
     threshold_ns: int | None,
-    stories: int,
+    worst: int,
     perfetto: Path | None,
     what: str | None,
     target: str | None,
@@ -62,20 +66,20 @@ def command(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Say where the late activations of RECORDING spent their time.
+    """Explain where the late activations of RECORDING spent their time.
 
-    Of each, the time from due to run is cut into pieces, each with one cause; what nothing shows
-    is unexplained, and what was not recorded is not observed. The shares are of the time that late
-    activations took beyond ordinary ones, and sum to 100 %.
+    The time from due to run of each late activation is cut into pieces, each with one cause.
+    Unexplained is what has no evidence; not observed is what was lost. The shares are of the excess
+    latency, and sum to 100 %.
 
-    --experiment asks another question: how much of it goes away when a cause is switched off.
+    --experiment estimates instead what goes away if a cause is switched off.
 
-    Exit status 3: it cannot be explained, and why.
+    Exit status: 0 explained, 3 not, with the reason.
     """
     if imported is not None and directory is None and perfetto is None:
-        from whylate.cli.explain.trace import explain_import
+        from whylate.cli.explain.trace import explain_trace
 
-        sys.exit(explain_import(imported, names, pids, threshold_ns, stories, as_json=as_json))
+        sys.exit(explain_trace(imported, names, pids, threshold_ns, worst, as_json=as_json))
     if directory is None or imported is not None or names or pids:
         raise click.UsageError(
             "give a RECORDING, or a trace with --import FILE; --comm and --pid are for traces, "
@@ -84,7 +88,7 @@ def command(
     if what is not None:
         from whylate.cli.explain.experiment import explain_experiment
 
-        if stories or perfetto is not None:
+        if worst or perfetto is not None:
             raise click.UsageError("--worst and --perfetto are not for an --experiment")
         status = explain_experiment(
             directory,
@@ -97,9 +101,16 @@ def command(
             as_json=as_json,
         )
         sys.exit(status)
-    if any(one is not None for one in (target, rounds, duration_ns, output)):
+    if any(option is not None for option in (target, rounds, duration_ns, output)):
         raise click.UsageError("--target, --rounds, --for and -o are for an --experiment")
-    from whylate.causes.answer import explain_recording, read_activations
+    sys.exit(_explain_recording(directory, threshold_ns, worst, perfetto, as_json=as_json))
+
+
+def _explain_recording(
+    directory: Path, threshold_ns: int | None, worst: int, perfetto: Path | None, *, as_json: bool
+) -> int:
+    """Explain a recording; return the exit status. Raises RecordingError."""
+    from whylate.causes.answer import explain_recording
     from whylate.causes.as_json import answer_as_json
     from whylate.cli.imported import refuse_imported
     from whylate.recording.reader import open_recording
@@ -110,40 +121,33 @@ def command(
                     "it, and explain --import reads traces")  # fmt: skip
     recording = open_recording(directory)
     if recording.manifest.plan.benchmark is not None:
-        from whylate.cli.explain.benchmark import explain_trials
+        from whylate.cli.explain.benchmark import explain_benchmark
 
-        if stories or perfetto is not None or threshold_ns is not None:
+        if worst or perfetto is not None or threshold_ns is not None:
             raise click.UsageError(
-                "--threshold, --worst and --perfetto are of latencies, and these are trials"
+                "--threshold, --worst and --perfetto are for latencies: this is a benchmark"
             )
-        sys.exit(explain_trials(recording, as_json=as_json))
-    found = explain_recording(recording, threshold_ns=threshold_ns, worst=max(stories, 1))
+        return explain_benchmark(recording, as_json=as_json)
+    answer = explain_recording(recording, threshold_ns=threshold_ns, worst=max(worst, 1))
     if as_json:
-        print_json(answer_as_json(found, stories))
+        print_json(answer_as_json(answer, worst))
     else:
-        print_answer(found, plain_console(), stories)
+        print_answer(answer, plain_console(), worst)
     if perfetto is not None:
-        _write_trace(perfetto, lambda: read_activations(recording))
-    sys.exit(0 if found.population is not None else 3)
+        _write_trace(perfetto, recording)
+    return 0 if answer.population is not None else 3
 
 
-def _write_trace(trace: Path, stories: Callable[[], Iterable[TracedActivation]]) -> None:
-    """Write the trace and say what is in it; raises RecordingError."""
+def _write_trace(path: Path, recording: Recording) -> None:
+    """Write the recorded windows as a trace, and print how many; raises RecordingError."""
+    from whylate.causes.answer import read_activations
     from whylate.recording.errors import RecordingError
     from whylate.report.exports.perfetto import write_perfetto
-    from whylate.text import plain
 
-    try:
-        written = write_perfetto(trace, stories)
-    except OSError as error:
-        raise RecordingError(f"{trace} cannot be written: {error.strerror}") from None
+    with writing(path, RecordingError):
+        written = write_perfetto(path, lambda: read_activations(recording))
     if not written.windows:
-        click.echo(f"whylate: no window was recorded: {plain(str(trace), 400)} was not written",
-                   err=True)  # fmt: skip
+        print_message(f"no window was recorded: {path} was not written")
         return
-    rest = f", {written.left_out:,} more were too many" if written.left_out else ""
-    click.echo(
-        f"whylate: {plain(str(trace), 400)} has {written.windows:,} windows{rest}: open it at "
-        "ui.perfetto.dev",
-        err=True,
-    )
+    rest = f" ({written.left_out:,} more were too many)" if written.left_out else ""
+    print_message(f"{path} has {written.windows:,} windows{rest}: open it at ui.perfetto.dev")

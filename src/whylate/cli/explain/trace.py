@@ -1,4 +1,4 @@
-"""`whylate explain --import`: another tool's trace, by the same account."""
+"""`whylate explain --import`: another tool's trace, by the same accounting."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from whylate.recording.traces.watch import Watch
 
 
-def explain_import(
+def explain_trace(
     file: str,
     names: tuple[str, ...],
     pids: tuple[int, ...],
     threshold_ns: int | None,
-    stories: int,
+    worst: int,
     *,
     as_json: bool,
 ) -> int:
@@ -33,26 +33,28 @@ def explain_import(
     from whylate.report.terminal.causes import print_answer
     from whylate.report.terminal.trace import print_lacks, print_read, read_as_json
 
-    with _opened(file) as stream, _progress(file) as progress:
-        found = explain_import(
+    with _open_trace(file) as stream, _show_progress(file) as progress:
+        explained = explain_import(
             stream,
             "the standard input" if file == "-" else file,
             _watch(names, pids),
             threshold_ns=threshold_ns,
-            worst=max(stories, 1),
+            worst=max(worst, 1),
             progress=progress,
         )
-    answer = found.answer
+    answer, missing = explained.answer, explained.list_missing_data
     if as_json:
-        told = answer_as_json(answer, stories)
-        told["trace"] = read_as_json(found.read, found.threads, found.list_missing_data)
-        print_json(told)
+        document = answer_as_json(answer, worst)
+        document["trace"] = read_as_json(
+            explained.read, explained.threads, explained.list_missing_data
+        )
+        print_json(document)
     else:
         console = plain_console()
-        print_read(found.read, found.threads, console)
+        print_read(explained.read, explained.threads, console)
         console.print()
-        print_answer(answer, console, stories)
-        print_lacks(found.list_missing_data, console)
+        print_answer(answer, console, worst)
+        print_lacks(missing, console)
     return 0 if answer.population is not None else 3
 
 
@@ -65,7 +67,7 @@ def _watch(names: tuple[str, ...], pids: tuple[int, ...]) -> Watch | None:
 
 
 @contextmanager
-def _opened(file: str) -> Iterator[BinaryIO]:
+def _open_trace(file: str) -> Iterator[BinaryIO]:
     from whylate.recording.errors import RecordingError
 
     source = nullcontext(sys.stdin.buffer) if file == "-" else None
@@ -80,8 +82,8 @@ def _opened(file: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _progress(file: str) -> Iterator[Callable[[int], None] | None]:
-    """Give what shows how far reading is, where a person is there to see it."""
+def _show_progress(file: str) -> Iterator[Callable[[int], None] | None]:
+    """Yield what shows how far reading is; None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
