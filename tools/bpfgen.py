@@ -140,14 +140,14 @@ def by_section(btf: bytes, part: bytes) -> dict[str, tuple[int, bytes]]:
     """Return the records of a part of .BTF.ext by section: the size of one, and all of them."""
     (header,) = struct.unpack_from("<I", btf, 4)
     strings = btf[header + struct.unpack_from("<I", btf, 16)[0] :]
-    found = {}
+    records = {}
     (size,) = struct.unpack_from("<I", part)
     at = 4
     while at < len(part):
         name, count = struct.unpack_from("<II", part, at)
-        found[text_at(strings, name)] = (size, part[at + 8 : at + 8 + size * count])
+        records[text_at(strings, name)] = (size, part[at + 8 : at + 8 + size * count])
         at += 8 + size * count
-    return found
+    return records
 
 
 def relocations_of(sections: list[Section], index: int) -> list[tuple[int, int, int]]:
@@ -171,7 +171,7 @@ def functions_of(sections: list[Section], types: bytes) -> dict[int, Function]:
     """Return the functions that programs call by their offset; they call no others."""
     index = next((i for i, s in enumerate(sections) if s.name == ".text"), -1)
     symbols = symbols_of(sections)
-    found = {}
+    functions = {}
     type_at = dict(struct.iter_unpack("<II", types))
     for symbol in symbols:
         if symbol.section != index or not symbol.is_function:
@@ -185,8 +185,8 @@ def functions_of(sections: list[Section], types: bytes) -> dict[int, Function]:
         code = sections[index].data[symbol.offset : end]
         if any(code[at] == CALL and code[at + 1] >> 4 == 1 for at in range(0, len(code), 8)):
             sys.exit(f"bpfgen: {symbol.name} calls another function: only programs can")
-        found[symbol.offset] = Function(code, places, type_at[symbol.offset])
-    return found
+        functions[symbol.offset] = Function(code, places, type_at[symbol.offset])
+    return functions
 
 
 def link(
@@ -222,7 +222,7 @@ def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
     called = functions_of(sections, types.get(".text", (8, b""))[1])
     if ".text" in changes:
         sys.exit("bpfgen: a function reads the kernel's structures: only programs can")
-    found = []
+    programs = []
     for index, section in enumerate(sections):
         kind, _, tracepoint = section.name.partition("/")
         if kind not in ("tp_btf", "raw_tp"):
@@ -242,7 +242,7 @@ def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
         size, records = changes.get(section.name, (CORE_RELO.size, b""))
         if size != CORE_RELO.size:
             sys.exit("bpfgen: this clang writes relocations of another size")
-        found.append(
+        programs.append(
             Program(
                 names[0],
                 tracepoint,
@@ -253,7 +253,7 @@ def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
                 records,
             )
         )
-    return found
+    return programs
 
 
 def numbers(values: list[str], indent: str, per_line: int) -> list[str]:

@@ -54,10 +54,10 @@ def list_commands(
     yield context
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
-            found = command.get_command(context, child)
-            if found is not None:
-                found.name = child
-                yield from list_commands(found, context)
+            subcommand = command.get_command(context, child)
+            if subcommand is not None:
+                subcommand.name = child
+                yield from list_commands(subcommand, context)
 
 
 def _cli_lines() -> Iterator[str]:

@@ -60,12 +60,12 @@ def test_a_column_is_chosen_by_number_or_by_heading(tmp_path: Path) -> None:
     ("text", "column", "says"),
     [
         ("", None, "has no numbers"),
-        ("fast\n", None, "line 1: 'fast' is no number"),
-        ("1\nnan\n", None, "line 2: 'nan' is no number"),
+        ("fast\n", None, "line 1: 'fast' is not a number"),
+        ("1\nnan\n", None, "line 2: 'nan' is not a number"),
         ("1\n2 x\ny 3\n", None, "line 2 has 2 cells, line 1 has 1"),
         ("a,b\n1,2\n", None, "choose one with --column ('a', 'b')"),
         ("a,b\n1,2\n", "c", "has no column 'c': it has 'a', 'b'"),
-        ("a,b\n1,\n", "b", "line 2: '' is no number"),
+        ("a,b\n1,\n", "b", "line 2: '' is not a number"),
     ],
 )
 def test_what_is_no_number_is_named_with_its_line(
@@ -81,19 +81,19 @@ def test_what_is_no_number_is_named_with_its_line(
     [
         ("13,6104\n13,6246\n", None, "choose one with --column (1 to 2), or write a decimal point"),
         ("1,234\n2,345\n", None, "or write a decimal point"),
-        ("13\n13,6\n", None, "line 2: '13,6' is no number: write a decimal point"),
-        ("name;lat\nA;13,6\n", "lat", "line 2: '13,6' is no number: write a decimal point"),
-        ("name\tlat\nA\t13,65\n", "lat", "line 2: '13,65' is no number: write a decimal point"),
-        ("name lat\nfoo 1,234\n", "lat", "line 2: '1,234' is no number: write a decimal point"),
+        ("13\n13,6\n", None, "line 2: '13,6' is not a number: write a decimal point"),
+        ("name;lat\nA;13,6\n", "lat", "line 2: '13,6' is not a number: write a decimal point"),
+        ("name\tlat\nA\t13,65\n", "lat", "line 2: '13,65' is not a number: write a decimal point"),
+        ("name lat\nfoo 1,234\n", "lat", "line 2: '1,234' is not a number: write a decimal point"),
         ("foo 1,234\nbar 2,345\n", "2", "line 1 may be a heading or values"),
-        ("A;13,6\nB;13.7\n", "2", "line 1: '13,6' is no number"),
+        ("A;13,6\nB;13.7\n", "2", "line 1: '13,6' is not a number"),
         ("name,x,lat\na,1,2,5\n", "lat", "line 2 has 4 cells, line 1 has 3: write a decimal point"),
         ("name,x,lat\na,5\n", "x", "line 2 has 2 cells, line 1 has 3"),
-        ("1\n1_5\n", None, "line 2: '1_5' is no number"),
+        ("1\n1_5\n", None, "line 2: '1_5' is not a number"),
         ("1\n1'500\n", None, "nothing between thousands"),
-        ("1\n1e150\n", None, "line 2: '1e150' is no number that is taken: 1e-100 is the least"),
-        ("1\n-1e-200\n", None, "line 2: '-1e-200' is no number that is taken"),
-        ("1\n2#3\n", None, "line 2: '2#3' is no number"),
+        ("1\n1e150\n", None, "line 2: '1e150' is not a number in the range: 1e-100 is the least"),
+        ("1\n-1e-200\n", None, "line 2: '-1e-200' is not a number in the range"),
+        ("1\n2#3\n", None, "line 2: '2#3' is not a number"),
         # Cyclictest's histogram without its marks: its bins are no values.
         ("000000 000005\n000001 000003\n", None, "several columns: choose one"),
         ("000000\t000005\n000001\t000003\n", None, "several columns: choose one"),
@@ -134,19 +134,19 @@ def test_a_file_has_one_kind_of_delimiter(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "column", "says"),
     [
-        ("nan\n1\n2\n", None, "line 1: 'nan' is no number"),
-        ("inf\n1\n2\n", "inf", "line 1: 'inf' is no heading, but a number"),
-        ("1e999\n1\n2\n", None, "line 1: '1e999' is no number"),
-        ("1_5\n1\n", "1", "line 1: '1_5' is no number"),
-        ("1.5\n2\n3\n", "1.5", "line 1: '1.5' is no heading, but a number"),
-        ("timeout\n1\n2\n", None, "is no number: if it is the heading, say --column 'timeout'"),
-        ("timeout\n1\n2\n", "1", "line 1: 'timeout' is no number"),
-        ("timeout,1\n5,2\n", "1", "line 1: 'timeout' is no number"),
-        ("12ms,A\n13,B\n", "1", "line 1: '12ms' is no number"),
-        ("N/A,A\n13,B\n", "1", "line 1: 'N/A' is no number"),
+        ("nan\n1\n2\n", None, "line 1: 'nan' is not a number"),
+        ("inf\n1\n2\n", "inf", "line 1: 'inf' is a number, not a heading"),
+        ("1e999\n1\n2\n", None, "line 1: '1e999' is not a number"),
+        ("1_5\n1\n", "1", "line 1: '1_5' is not a number"),
+        ("1.5\n2\n3\n", "1.5", "line 1: '1.5' is a number, not a heading"),
+        ("timeout\n1\n2\n", None, "is not a number: if it is the heading, use --column 'timeout'"),
+        ("timeout\n1\n2\n", "1", "line 1: 'timeout' is not a number"),
+        ("timeout,1\n5,2\n", "1", "line 1: 'timeout' is not a number"),
+        ("12ms,A\n13,B\n", "1", "line 1: '12ms' is not a number"),
+        ("N/A,A\n13,B\n", "1", "line 1: 'N/A' is not a number"),
         ("name,50\nA,1\nB,2\n", "2", "line 1 may be a heading or values"),
         (",0\n0,1.5\n1,2.5\n", "2", "line 1 may be a heading or values"),
-        ("lat,lat\n1,2\n", "lat", "line 1: 2 columns are called 'lat': choose one by its number"),
+        ("lat,lat\n1,2\n", "lat", "line 1: 2 columns are called 'lat': choose it by its number"),
         ("lat,max\n", "lat", "has no numbers below its headings"),
         ("1\n2\n", "9" * 5000, "has no column '999"),
     ],
@@ -193,8 +193,8 @@ def test_lmbenchs_lat_ctx_has_values_by_processes_and_size(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('"size=0k ovr=2.02\n20 10,13\n', "line 2: '20 10,13' is no row of lat_ctx"),
-        ('"size=0k ovr=2.02\n20 10.1\n20 10.2 x\n', "line 3: '20 10.2 x' is no row"),
+        ('"size=0k ovr=2.02\n20 10,13\n', "line 2: '20 10,13' is not a row of lat_ctx"),
+        ('"size=0k ovr=2.02\n20 10.1\n20 10.2 x\n', "line 3: '20 10.2 x' is not a row"),
         ('"size=0k ovr=2.02\n', "has no numbers"),
     ],
 )
@@ -210,7 +210,7 @@ def test_perf_stat_has_values_by_event(tmp_path: Path) -> None:
     assert read_table(file, "task-clock").values == (1.7, 1.8)
     assert read_table(file, "page-faults").values == (49.0, 49.0)
     not_counted = write(tmp_path / "y", "<not counted>,,cycles,0.00%,0,0.00,,\n")
-    with pytest.raises(InputError, match="'<not counted>' is no number"):
+    with pytest.raises(InputError, match="'<not counted>' is not a number"):
         read_table(not_counted)
 
 
@@ -568,5 +568,5 @@ def test_what_a_mail_says_above_lat_ctx_is_no_row_of_it(tmp_path: Path) -> None:
     assert table.values == (10.1, 10.3)
     # Below its first heading every line is one of its own.
     text = '"size=0k ovr=2.02\n20 10.1\nand then\n'
-    with pytest.raises(InputError, match="line 3: 'and then' is no row"):
+    with pytest.raises(InputError, match="line 3: 'and then' is not a row"):
         read_table(write(tmp_path / "b", text), "20 size=0k")

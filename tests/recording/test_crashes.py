@@ -361,7 +361,7 @@ def test_a_console_that_comes_in_pieces_says_the_same(size: int) -> None:
 def test_what_has_no_line_end_yet_is_found_at_the_end() -> None:
     finder = CrashFinder()
     finder.feed(b"hello\n[ 1.0] Kernel panic - not syncing: x")
-    assert finder.found() == ()
+    assert finder.crashes() == ()
     (crash,) = finder.finish()
     assert crash.headline == "Kernel panic - not syncing: x"
 
@@ -374,7 +374,7 @@ def test_a_line_that_does_not_end_is_not_remembered() -> None:
         assert len(finder._partial) <= 4000
     assert time.perf_counter() - began < 20
     finder.feed(STUCK.format(s=22).encode())
-    assert [crash.kind for crash in finder.found()] == ["soft lockup"]
+    assert [crash.kind for crash in finder.crashes()] == ["soft lockup"]
 
 
 WORDS = st.sampled_from(

@@ -111,7 +111,7 @@ def test_a_parquet_file_that_is_not_ours_is_refused(copy: Path) -> None:
 def test_samples_of_another_run_are_refused(copy: Path) -> None:
     table = pq.read_table(copy / "samples.parquet")
     pq.write_table(table.slice(0, table.num_rows - 3), copy / "samples.parquet")
-    assert "are not of one run" in fault(copy)
+    assert "are of different runs" in fault(copy)
 
 
 def test_samples_out_of_order_are_refused(copy: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_manifest_that_asks_for_all_memory_is_refused(copy: Path) -> None:
     manifest = json.loads((copy / MANIFEST).read_text())
     manifest["cpus"][0]["seen"] = 10**17
     (copy / MANIFEST).write_text(json.dumps(manifest))
-    assert "are not of one run" in fault(copy)
+    assert "are of different runs" in fault(copy)
 
 
 def test_a_journal_cut_anywhere_gives_all_that_is_before_the_cut(

@@ -1,18 +1,18 @@
 """When an activation of any thread was due, and what woke it.
 
-A thread that nobody wrote for measuring has no deadlines of its own: an activation of it begins
-with what woke it.
+A thread that was not written for measuring has no known deadlines: an activation begins with what
+woke it.
 
 | woken by         | due                                                                        |
 |------------------|----------------------------------------------------------------------------|
 | a timer          | when the high-resolution timer was to expire; where that is not known, as  |
 |                  | for another interrupt                                                      |
 | an interrupt     | when the outermost interrupt in which it was woken began                   |
-| a softirq        | when that softirq was raised; where that was not seen, when it began       |
+| a softirq        | when that softirq was raised; else when it began              |
 | a thread         | when it was woken                                                          |
 | not known        | when it was woken: no thread did it, and the interrupt was not recorded    |
 
-It ends when a CPU is given to the thread: when its own code runs is not to be seen from outside.
+It ends when a CPU is given to the thread: when its own code runs cannot be observed from outside.
 A thread that was preempted and comes back was not woken: that is no activation.
 """
 
@@ -69,7 +69,7 @@ def what_woke(
     if interrupts:
         by = Waker.TIMER if inner and inner.kind is Kind.TIMER_ENTRY else Waker.INTERRUPT
         return Woken(by, interrupts[0].time_ns, interrupts[-1].name, began)
-    softirq = next((one for one in reversed(within) if one.kind is Kind.SOFTIRQ_ENTRY), None)
+    softirq = next((entry for entry in reversed(within) if entry.kind is Kind.SOFTIRQ_ENTRY), None)
     if softirq is not None:
         due = softirq.time_ns if raised_ns is None else min(raised_ns, softirq.time_ns)
         return Woken(Waker.SOFTIRQ, due, softirq.name)
@@ -129,15 +129,15 @@ def legs(
 ) -> tuple[Leg, ...]:  # fmt: skip
     """Return an activation's way: woken on `waker` for `target`, moved, run on `cpu`.
 
-    moves: times and the CPUs that it was moved to meanwhile, in order. What says otherwise than
-    that it ran on `cpu` in the end is a gap in what was recorded: the last leg is on `cpu`.
+    moves: times and the CPUs that it was moved to meanwhile, in order. The last leg
+    is always on `cpu`: a move elsewhere means that a later one was not recorded.
     """
     edges = [(woken.due_ns, waker), (waking_ns, target), *moves]
     edges[-1] = (edges[-1][0], cpu)
-    found: list[Leg] = []
+    merged: list[Leg] = []
     for (start, on), (end, _) in zip(edges, [*edges[1:], (run_ns, cpu)], strict=True):
-        if found and found[-1].cpu == on:
-            found[-1] = Leg(on, found[-1].start_ns, end)
+        if merged and merged[-1].cpu == on:
+            merged[-1] = Leg(on, merged[-1].start_ns, end)
         elif end > start or end == run_ns:
-            found.append(Leg(on, start, end))
-    return tuple(found)
+            merged.append(Leg(on, start, end))
+    return tuple(merged)

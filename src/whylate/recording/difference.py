@@ -1,4 +1,4 @@
-"""Two recordings held side by side: where do they part?"""
+"""Compare two recordings activation by activation: where do they begin to differ?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PASSING = frozenset({"uptime_s", "boot_id"})
 
 @dataclass(frozen=True)
 class Activation:
-    """One activation as one of the recordings has it; None where it has none of that number."""
+    """An activation in both recordings; None: a recording lacks that number."""
 
     number: int
     #: When it was due, in ns after the first activation of its CPU.
@@ -33,11 +33,11 @@ class Parting:
 
     cpu: int
     at: Activation
-    #: The ones round it, in order.
+    #: Its neighbours, in order.
     around: tuple[Activation, ...]
     #: How many activations of this CPU are the same before it.
     same_before: int
-    #: How many of this CPU differ in all, those that only one has included.
+    #: How many of this CPU differ, including those that only one recording has.
     differing: int
 
 
@@ -52,12 +52,12 @@ def partings(
     """
     ours = {cpu_series.cpu: cpu_series for cpu_series in first}
     theirs = {cpu_series.cpu: cpu_series for cpu_series in second}
-    found = []
+    parts = []
     for cpu in sorted(ours.keys() | theirs.keys()):
         parting = _parting(cpu, ours.get(cpu), theirs.get(cpu), context)
         if parting is not None:
-            found.append(parting)
-    return sorted(found, key=lambda one: (one.at.due_ns, one.cpu))
+            parts.append(parting)
+    return sorted(parts, key=lambda parting: (parting.at.due_ns, parting.cpu))
 
 
 def _parting(
@@ -89,7 +89,7 @@ def _parting(
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of one CPU on a line of activation numbers; `there` says which it has."""
+    """Rows of a CPU by activation number; there: which of the numbers it has."""
 
     number: NDArray[np.int64]
     #: Since the CPU's first was due; of a program's activations since the CPU was watched.
@@ -131,5 +131,5 @@ def _values(manifest: Manifest) -> dict[str, str]:
     plan = msgspec.to_builtins(manifest.plan)
     values = {f"plan: {name}": str(value) for name, value in plan.items()}
     values["probe"] = manifest.probe.sha256[:16]
-    values |= {one.name: str(one.value) for one in manifest.facts if one.name not in _PASSING}
+    values |= {fact.name: str(fact.value) for fact in manifest.facts if fact.name not in _PASSING}
     return values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class RecordingError(Exception):
-    """A recording that cannot be made or read: one line that says why and what to do."""
+    """A recording that cannot be made or read: one line: the reason, and what to do."""
 
 
 class DiskError(RecordingError):

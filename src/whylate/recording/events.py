@@ -1,6 +1,6 @@
-"""What the flight recorder tells of one activation: a window of events.
+"""What the flight recorder has of an activation: a window of events.
 
-Late activations, and a sample of the ordinary ones, are recorded with all that happened on their
+Late activations, and a random sample of controls, are recorded with all that happened on their
 CPU from the last context switch before they were due until they ran. Traces of other tools are
 brought into the same form (whylate.recording.traces).
 """
@@ -13,7 +13,7 @@ from typing import Literal
 
 
 class Kind(StrEnum):
-    """What an event says; the comments name what its fields hold beside time and CPU."""
+    """Kinds of events; the comments name the fields that they use beside time and CPU."""
 
     IRQ_ENTRY = "irq_entry"  # id: interrupt, name: handler
     IRQ_EXIT = "irq_exit"  # id: interrupt
@@ -26,7 +26,7 @@ class Kind(StrEnum):
     TIMER_ENTRY = "timer_entry"  # id: the hrtimer, name: its function; duration_ns: since due
     TIMER_EXIT = "timer_exit"  # id: the hrtimer
     WAKING = "waking"  # on the waking CPU; id: thread, prio, target_cpu
-    SWITCH = "switch"  # id, name, prio: the next thread; prev_*: the one before
+    SWITCH = "switch"  # id, name, prio: the next thread; prev_*: the previous thread
     MIGRATE = "migrate"  # id: thread, target_cpu
     LOCK_BEGIN = "lock_begin"  # id: address, name: symbol
     LOCK_END = "lock_end"  # id: address
@@ -40,7 +40,7 @@ class Kind(StrEnum):
     CALL_EXIT = "call_exit"  # name
 
 
-#: In place of a stack, where an interrupt found no kernel code below it.
+#: In place of a stack, where an interrupt interrupted user code.
 USER_CODE = "(user code)"
 
 
@@ -53,18 +53,18 @@ class Event:
     kind: Kind
     id: int = 0
     name: str = ""
-    #: As the kernel counts: 0…98 real-time, 99 - priority; 100…139 others, lower is more urgent.
+    #: As the kernel counts, lower goes first: 0…98 real-time, 99 - priority; 100…139 others.
     prio: int = 0
     prev_id: int = 0
     prev_prio: int = 0
-    #: "R" where the thread before was preempted, else the letter of the state it went to.
+    #: "R" where the previous thread was preempted, else the letter of its new state.
     prev_state: str = ""
     target_cpu: int = -1
     duration_ns: int = 0
     #: Functions, innermost first; USER_CODE alone where that was interrupted.
     stack: tuple[str, ...] = ()
-    #: Of a stack at an interrupt: whether the instruction before the interrupted one is one that
-    #: switches interrupts on. None: not known.
+    #: Of a stack at an interrupt: whether the instruction before the interrupted one enables
+    #: interrupts. None: not known.
     enabled: bool | None = None
 
 

@@ -1,4 +1,4 @@
-"""From journal to recording: the same for a run that ended and for one that was killed."""
+"""Make a recording from a journal, of a run that ended or was killed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ import msgspec
 from whylate.files import sync_directory, write_whole
 from whylate.recording import former_schema
 from whylate.recording.console.crashes import find_crashes
-from whylate.recording.console.log import ConsoleAccount, read_account, read_console
+from whylate.recording.console.log import (
+    ConsoleAccount,
+    crash_reports,
+    read_account,
+    read_console,
+)
 from whylate.recording.decoder import JournalDecoder
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.manifest import (
@@ -127,7 +132,7 @@ def _manifest(directory: Path, decoder: JournalDecoder, counts: FrameCounts) -> 
         facts=opening.facts,
         changes=closing.changes if closing is not None else [],
         probe=_probe_report(opening, closing, decoder),
-        # A crash is why; that the line broke and the load died comes of it.
+        # A crash comes first: the broken line and the dead load follow from it.
         problems=_crash_problems(crashes, account) + _problems(opening, closing, decoder, counts),
         samples_sha256=activations.digest.hexdigest() if activations is not None else None,
         crashes=crashes,
@@ -144,29 +149,28 @@ def _accountings(decoder: JournalDecoder) -> list[CpuAccounting]:
 
 
 def _crashes(directory: Path, account: ConsoleAccount | None) -> list[CrashReport]:
-    """Return what the board's console said of crashes, from its boot to the end of the run."""
+    """Return the crashes on the board's console, from its boot to the end of the run."""
     console = read_console(directory) or b""
-    crashes = [
-        CrashReport(one.kind, one.headline, list(one.backtrace), one.line, one.fatal)
-        for one in find_crashes(console.decode(errors="replace"))
-    ]
-    # The line at which console.log ends was searched with what came before and after.
-    told = {(one.kind, one.headline) for one in crashes}
+    crashes = crash_reports(find_crashes(console.decode(errors="replace")))
+    # The last line of console.log was searched twice: with the text before and after it.
+    known = {(crash.kind, crash.headline) for crash in crashes}
     later = account.crashes if account is not None else []
-    return crashes + [one for one in later if (one.kind, one.headline) not in told]
+    return crashes + [crash for crash in later if (crash.kind, crash.headline) not in known]
 
 
 def _crash_problems(crashes: list[CrashReport], account: ConsoleAccount | None) -> list[Problem]:
-    """Return the problems that crashes are: the first is the story, what follows comes of it."""
-    fatal = [one for one in crashes if one.fatal]
+    """Return the problems that crashes are: the first fatal one is the cause of the later ones."""
+    fatal = [crash for crash in crashes if crash.fatal]
     problems = []
     if fatal:
         more = f" (and {len(fatal) - 1} more on its console)" if len(fatal) > 1 else ""
         text = f"the board crashed: {fatal[0].kind}: {fatal[0].headline}{more}"
         problems.append(Problem("crash", text, fatal=True))
-    warnings = [one for one in crashes if not one.fatal]
+    warnings = [crash for crash in crashes if not crash.fatal]
     if warnings:
-        text = f"the kernel complained on the console ({len(warnings)}x): {warnings[0].headline}"
+        text = (
+            f"the kernel printed warnings on the console ({len(warnings)}x): {warnings[0].headline}"
+        )
         problems.append(Problem("console", text, fatal=False))
     if account is not None:
         problems.append(Problem("console", account.text[:400], fatal=False))
@@ -198,7 +202,7 @@ def _probe_report(
 
 
 def _thread_names(decoder: JournalDecoder) -> list[ThreadName]:
-    """Return the names of a watched program's threads, as far as the probe told them."""
+    """Return the names of a watched program's threads, as far as they are known."""
     if decoder.recorder is None or decoder.activations is None:
         return []
     named = decoder.recorder.process_names(decoder.activations.threads)
@@ -266,7 +270,7 @@ def _reached(plan: RunPlan, closing: Closing | None) -> bool:
 
 
 def newer_schema(directory: Path, version: int) -> str:
-    """Return what to say of a recording made by a later whylate."""
+    """Return the message about a recording made by a later whylate."""
     return (
         f"{directory} was recorded by a newer whylate (schema {version}, this one knows "
         f"{SCHEMA_VERSION}): open it with that version, or a later one"

@@ -9,11 +9,11 @@ from whylate.recording.plan import LoadPlan
 from whylate.wire.constants import LoadState
 from whylate.wire.messages import LoadWork
 
-#: States of a load that works no more.
+#: States of a load that has stopped.
 STOPPED: dict[int, str] = {LoadState.FAILED: "failed", LoadState.ENDED: "ended"}
 #: A load whose total has not moved over its last reports (2 s) has stopped working.
 STALLED_REPORTS = 5
-#: A rate over less than this says nothing.
+#: A rate over a shorter time is not computed.
 SHORTEST_NS = 100_000_000
 
 

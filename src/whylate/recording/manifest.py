@@ -1,7 +1,7 @@
 """The manifest of a recording: everything about a run that is not a sample.
 
 It is written once, when a run ends or is recovered, and read by whatever judges the run. All
-times are integers in nanoseconds on the board's CLOCK_MONOTONIC unless the name says otherwise.
+times are integers in nanoseconds on the board's CLOCK_MONOTONIC unless the name has another unit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CpuEvents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The account of one CPU: expected = seen + overrun + dropped.
+    """The sample accounting of a CPU: expected = seen + overrun + dropped.
 
     Of the wakeup workload, `expected` comes from `start_ns`, `end_ns` and the interval alone: the
     activations due in [start_ns, end_ns); activation i was due at start_ns + i * interval_ns. Of
@@ -54,7 +54,7 @@ class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LoadReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Work that one load did per second, in its own unit; None where no time was measured."""
+    """Work of a load per second, in its own unit; None where no time was measured."""
 
     kind: str
     count: int
@@ -137,13 +137,13 @@ class SymbolsReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the flight recorder did, and what it cost."""
 
-    #: None where none could be started; `refused` says why.
+    #: None where none could be started; `refused` has the reason.
     engine: str | None
     refused: str | None
     ring_events: int
     sources: list[SourceReport]
     windows: int
-    #: Late activations of which no window was copied, for too many came at a time.
+    #: Late activations without a window: the copying of windows was rate limited.
     rate_limited: int
     events: int
     missed: int
@@ -155,7 +155,7 @@ class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: what one takes there times `runs` is about what recording took. None: not known.
     sampled_runs: int | None = None
     sampled_ns: int | None = None
-    #: CPU time of the ordinary thread that looks at activations and copies windows; part of the
+    #: CPU time of the SCHED_OTHER thread that checks activations and copies windows; part of the
     #: probe's own (`cpu_time_ns`).
     gather_ns: int | None = None
     #: Why a better engine was not used.

@@ -1,4 +1,4 @@
-"""Opening a recording, whatever became of the run that made it."""
+"""Open a recording, complete or not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from whylate.recording.samples import CpuSamples
 from whylate.recording.store import journal, samples
 from whylate.recording.store.repetitions import read_repetitions
 
-#: A manifest is text about one run; nothing that large is one.
+#: A larger file is no manifest.
 MAX_MANIFEST = 64 << 20
 
 
@@ -57,10 +57,10 @@ class Recording:
 
 
 def open_recording(directory: Path) -> Recording:
-    """Open a recording; one whose run was killed is recovered from its journal first.
+    """Open a recording, after recovering it from its journal if its run was killed.
 
-    Raises RecordingError for what is no recording, for one that is still being made, and for
-    one of a newer schema; LackingError for one of another tool's.
+    Raises RecordingError for what is no recording, is still being made or has a newer schema;
+    LackingError for an imported recording.
     """
     try:
         is_directory = stat.S_ISDIR(directory.stat().st_mode)

@@ -12,7 +12,7 @@ Int64s = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Woken:
-    """What samples of a program's threads carry, for no schedule says when they were due.
+    """Columns of the samples of a program's threads, which have no schedule.
 
     due_ns: int64, shape (n,), not decreasing; on the board's CLOCK_MONOTONIC.
     pid:    int32, shape (n,): the thread.
@@ -28,11 +28,11 @@ class Woken:
 
 @dataclass(frozen=True)
 class CpuStages:
-    """When the activations of one CPU came how far: what the flight recorder saw of each.
+    """When each activation of a CPU reached a stage, as the flight recorder observed it.
 
     timer_ns:    int32, shape (n,); from due to when the interrupt that woke the thread began.
     switched_ns: int32, shape (n,); from due to when the CPU was given to the thread.
-    Both are NOT_SEEN (whylate.wire.events) where nobody saw it, as for every overrun.
+    Both are NOT_SEEN (whylate.wire.events) where it was not observed, as for every overrun.
     """
 
     timer_ns: NDArray[np.int32]
@@ -48,7 +48,7 @@ class CpuSamples:
     overrun:    bool, shape (n,); True where latency_ns is only a lower bound.
     woken:      None for the wakeup workload: there `activation` is strictly increasing, and
                 activation i was due at start_ns + i * interval_ns on the board's CLOCK_MONOTONIC.
-                A program's activations come when they come, and interval_ns is 0.
+                The activations of a program have no period: interval_ns is 0.
     stages:     of the same rows; None where no stage of any activation was recorded.
     """
 
@@ -69,7 +69,7 @@ class CpuSamples:
         return self.start_ns + self.activation * self.interval_ns
 
     def due_of(self, rows: Int64s) -> Int64s:
-        """Return when the activations in these rows were due, int64 ns; the others are not made."""
+        """Return when the activations in these rows were due, int64 ns."""
         if self.woken is not None:
             return self.woken.due_ns[rows]
         return self.start_ns + self.activation[rows] * self.interval_ns
@@ -77,11 +77,11 @@ class CpuSamples:
     def rows_due(self, times_ns: Int64s) -> Int64s:
         """Return the first row that was due at or after each time, int64; n where none was."""
         if self.woken is not None:
-            found = np.searchsorted(self.woken.due_ns, times_ns)
+            row = np.searchsorted(self.woken.due_ns, times_ns)
         else:
             first = -((self.start_ns - times_ns) // self.interval_ns)
-            found = np.searchsorted(self.activation, first)
-        return found.astype(np.int64)
+            row = np.searchsorted(self.activation, first)
+        return row.astype(np.int64)
 
     @property
     def watched_ns(self) -> int:

@@ -1,4 +1,4 @@
-"""What is known of a turn of a benchmark beside its repetitions; part of the manifest."""
+"""Reports on the turns of a benchmark, beside its repetitions; part of the manifest."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self, cast, get_type_hi
 
 
 class WireError(Exception):
-    """Bytes that are not what the wire's schema says."""
+    """Bytes that contradict the schema of the wire."""
 
 
 class FieldType(NamedTuple):

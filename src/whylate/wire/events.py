@@ -38,11 +38,11 @@ def decode_events(block: Events, due_ns: int) -> list[RawEvent]:
     Raises WireError for data that is not just so many events.
     """
     data = block.data
-    found: list[RawEvent] = []
+    events: list[RawEvent] = []
     at, time_ns = 0, due_ns
     for _ in range(block.count):
         if at + 2 > len(data):
-            raise WireError(f"a block of {block.count} events ends after {len(found)}")
+            raise WireError(f"a block of {block.count} events ends after {len(events)}")
         kind, mask = data[at], data[at + 1]
         if mask >> FIELDS:
             raise WireError("an event has fields that there are not")
@@ -52,10 +52,10 @@ def decode_events(block: Events, due_ns: int) -> list[RawEvent]:
         for index in range(FIELDS):
             if mask >> index & 1:
                 fields[index], at = _number(data, at)
-        found.append(RawEvent(time_ns, kind, *fields))
+        events.append(RawEvent(time_ns, kind, *fields))
     if at != len(data):
         raise WireError(f"a block of {block.count} events is longer than they are")
-    return found
+    return events
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:

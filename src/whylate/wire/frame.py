@@ -1,6 +1,6 @@
 """Frames: how messages are cut apart and checked on a byte stream that may be damaged.
 
-A frame is header, payload and checksum as schema/wire.toml says, in COBS (Consistent Overhead
+A frame is header, payload and checksum as in schema/wire.toml, in COBS (Consistent Overhead
 Byte Stuffing, Cheshire & Baker 1997) between two zero bytes: whatever is damaged, the next zero
 is a place to start again. The checksum is XXH64 with seed 0.
 """
@@ -31,7 +31,7 @@ class Frame:
 
 @dataclass(slots=True)
 class FrameCounts:
-    """What a decoder met. Everything that is not in `good` was dropped and said here."""
+    """Counts of a decoder. Whatever is not in `good` was dropped."""
 
     good: int = 0
     damaged: int = 0
@@ -59,7 +59,7 @@ def cobs_encode(data: bytes) -> bytes:
             group = piece[at : at + 254]
             out.append(len(group) + 1)
             out += group
-        # A full group says "no zero follows": an empty one carries the zero, save at the end.
+        # A full group means "no zero follows": an empty one carries the zero, save at the end.
         if not piece or (len(piece) % 254 == 0 and index < len(pieces) - 1):
             out.append(1)
     return bytes(out)
@@ -127,12 +127,12 @@ class FrameDecoder:
                     self._partial.clear()
             if not last:
                 if self._partial:
-                    self._take(bytes(self._partial), frames)
+                    self._add_frame(bytes(self._partial), frames)
                 self._partial.clear()
                 self._skipping = False
         return frames
 
-    def _take(self, encoded: bytes, frames: list[Frame]) -> None:
+    def _add_frame(self, encoded: bytes, frames: list[Frame]) -> None:
         try:
             frames.append(decode_frame(encoded, self._max_payload))
             self.counts.good += 1

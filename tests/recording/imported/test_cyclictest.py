@@ -35,7 +35,7 @@ def line(pid: int, cycles: int, largest: int, thread: int = 0, smallest: int = 1
 )
 def test_a_histogram_that_was_cut_is_refused(end: str, tmp_path: Path) -> None:
     cut = HISTOGRAM[: HISTOGRAM.index(end.partition(":")[0])] + end
-    refused(tmp_path, cut, "the histogram is not whole")
+    refused(tmp_path, cut, "the histogram is incomplete")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_histogram_that_was_cut_is_refused(end: str, tmp_path: Path) -> None:
 def test_a_histogram_that_contradicts_itself_is_refused(old: str, new: str, tmp_path: Path) -> None:
     assert old in HISTOGRAM
     twice = new.count("\n") == 2
-    says = "several runs" if twice else "the histogram is not whole"
+    says = "several runs" if twice else "the histogram is incomplete"
     refused(tmp_path, HISTOGRAM.replace(old, new), says)
 
 
@@ -68,14 +68,14 @@ def test_a_histogram_without_overflow_has_its_largest_latency_in_it(tmp_path: Pa
     (found,) = read(tmp_path, text.replace("00777 00082", "00059 00059"))
     assert (found.max_ns, found.overflow) == (59_000, 0)
     for largest in ("00058 00059", "00059 00058", "00059 00060"):
-        refused(tmp_path, text.replace("00777 00082", largest), "the histogram is not whole")
+        refused(tmp_path, text.replace("00777 00082", largest), "the histogram is incomplete")
 
 
 def test_a_histogram_without_its_heading_is_whole_or_refused(tmp_path: Path) -> None:
     bare = HISTOGRAM.replace("# Histogram\n", "")
     (found,) = read(tmp_path, bare)
     assert (found.max_ns, found.overflow) == (777_000, 88)
-    refused(tmp_path, bare[: bare.index("# Total")], "not whole")
+    refused(tmp_path, bare[: bare.index("# Total")], "incomplete")
 
 
 def test_columns_of_long_numbers_are_not_of_cyclictest(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_line_that_a_mail_wrapped_is_read_and_one_that_was_cut_is_refused(
         (found,) = read(tmp_path, "".join(f">>> {one}\r\n" for one in mail.splitlines()))
         assert found.max_ns == 84_000
     for cut in (second[:-2], second[:-8], second[:-20], second[:-20] + "\n" + first):
-        refused(tmp_path, first + cut, "is no whole line of cyclictest")
+        refused(tmp_path, first + cut, "is an incomplete line of cyclictest")
 
 
 NANOSECONDS = line(8, 300, 56_790).replace("   21", "   21433").replace("   20", "   20002")
@@ -159,7 +159,7 @@ def test_the_unit_is_seen_by_both_columns(tmp_path: Path) -> None:
     ],
 )
 def test_a_summary_that_lost_its_blanks_does_not_say_its_unit(text: str, tmp_path: Path) -> None:
-    refused(tmp_path, text, "does not say its unit")
+    refused(tmp_path, text, "does not show its unit")
 
 
 def test_a_time_of_day_is_no_thread_and_no_cycle(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_json_may_name_the_path_of_cyclictest_and_must_not_contradict_itself(
     document = json.loads(text)
     for one in document["thread"].values():
         one["max"] = 40
-    refused(tmp_path, json.dumps(document), "the histogram is not whole")
+    refused(tmp_path, json.dumps(document), "the histogram is incomplete")
 
 
 def test_a_third_thread_is_no_column_of_all_threads(tmp_path: Path) -> None:

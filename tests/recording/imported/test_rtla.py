@@ -63,7 +63,7 @@ def test_several_histograms_are_refused(text: str, tmp_path: Path) -> None:
 )
 def test_a_histogram_that_was_cut_is_refused(old: str, new: str, tmp_path: Path) -> None:
     assert old in OVER
-    refused(tmp_path, OVER.replace(old, new), "not whole")
+    refused(tmp_path, OVER.replace(old, new), "incomplete")
 
 
 def test_without_its_summary_a_row_that_was_cut_is_refused(tmp_path: Path) -> None:

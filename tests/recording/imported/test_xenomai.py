@@ -83,13 +83,13 @@ def test_a_line_that_a_mail_wrapped_is_whole(tmp_path: Path) -> None:
 def test_a_line_that_was_cut_is_refused(cut: int, tmp_path: Path) -> None:
     line = second(88.0, 512.667)[:cut]
     for after in ("", "\n", "\n\n", "\n" + second(8, 9), "\nIt went on.\n", "\n" + "x" * 300):
-        refused(tmp_path, second(8, 9) + line + after, "is no whole line of Xenomai's latency")
+        refused(tmp_path, second(8, 9) + line + after, "is an incomplete line of Xenomai's latency")
 
 
 def test_a_sum_that_was_cut_is_refused_unless_only_its_time_is_missing(tmp_path: Path) -> None:
     line = end(987.667, 1, 2)[len(END) :]
     for cut in (5, 20, 35, 40, 45, 54):
-        refused(tmp_path, line[:cut] + "\n" + end(9), "is no whole line")
+        refused(tmp_path, line[:cut] + "\n" + end(9), "is an incomplete line")
     assert maxima(read(tmp_path, line[:57] + "\n" + end(9))) == [987.667, 9]
 
 

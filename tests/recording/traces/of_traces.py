@@ -24,7 +24,7 @@ OF_EVENTS = sorted(path.name for path in DATA.glob("*.txt")
 
 
 @dataclass(frozen=True)
-class Found:
+class AddActivation:
     """An activation with its pieces, and what was cut out."""
 
     activation: Activation
@@ -43,13 +43,13 @@ def lines_of(name: str) -> list[bytes]:
 
 def follow(
     trace: str | Iterable[bytes], watch: Watch | None = EVERYBODY
-) -> tuple[TraceRead, list[Found]]:
+) -> tuple[TraceRead, list[AddActivation]]:
     """Read a trace of data/, or lines, and account for every activation of it."""
     raw = (DATA / trace).read_bytes() if isinstance(trace, str) else b"\n".join(trace) + b"\n"
-    found: list[Found] = []
+    found: list[AddActivation] = []
 
     def take(activation: Activation, cut: Callable[[Reason, int], CutOut]) -> None:
         out = cut("tail", len(found))
-        found.append(Found(activation, cut_activation(activation, out), out))
+        found.append(AddActivation(activation, cut_activation(activation, out), out))
 
     return read_trace(io.BytesIO(raw), "trace.txt", watch, take), found

@@ -6,7 +6,7 @@ from itertools import pairwise
 from statistics import median
 
 import pytest
-from of_traces import CYCLICTEST, DATA, EVERYBODY, OF_EVENTS, Found, follow, lines_of
+from of_traces import CYCLICTEST, DATA, EVERYBODY, OF_EVENTS, AddActivation, follow, lines_of
 
 from whylate.recording.activation import Leg, Waker, Woken, legs, what_woke
 from whylate.recording.events import Event, Kind
@@ -62,7 +62,7 @@ def _spins() -> list[tuple[int, int]]:
     return [(int(start), int(end)) for start, end in (line.split() for line in lines)]
 
 
-def _spun_ns(one: Found) -> int:
+def _spun_ns(one: AddActivation) -> int:
     """How long the hog span between a waking and the switch, by its own log."""
     waking, run = one.activation.waking_ns, one.activation.run_ns
     assert waking is not None
@@ -108,7 +108,7 @@ def test_a_timers_expiry_is_found_on_a_clock_that_is_not_the_timers() -> None:
     _, same_clock = follow("perf.txt", CYCLICTEST)
     others = [one for one in same_clock if one.activation.woken.by is Waker.TIMER]
 
-    def until_interrupt(ones: list[Found]) -> float:
+    def until_interrupt(ones: list[AddActivation]) -> float:
         return median(
             (one.activation.woken.interrupt_ns or 0) - one.activation.due_ns for one in ones
         )
@@ -141,7 +141,7 @@ def test_who_is_explained_is_chosen_by_name_or_priority_or_asked_for() -> None:
     renamed = [line.replace(b"cyclictest", b"controller") for line in lines_of("trace-cmd.txt")]
     read, found = follow(renamed, None)
     assert read.chosen is not None
-    assert read.chosen.why == "the most urgent real-time threads that timers woke"
+    assert read.chosen.why == "the highest-priority real-time threads that timers woke"
     assert {one.activation.prio for one in found} == {min(one.activation.prio for one in found)}
 
 
@@ -180,7 +180,7 @@ def test_of_periodic_real_time_threads_the_most_urgent_are_explained() -> None:
     read, found = follow(lines, None)
     assert {one.activation.name for one in found} == {"fast"}
     assert read.chosen is not None
-    assert read.chosen.why == "the most urgent real-time threads that timers woke"
+    assert read.chosen.why == "the highest-priority real-time threads that timers woke"
 
 
 def _switch(at: str, cpu: int, prev: str, state: str, name: str) -> bytes:

@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from of_traces import CYCLICTEST, EVERYBODY, OF_EVENTS, Found, follow, lines_of
+from of_traces import CYCLICTEST, EVERYBODY, OF_EVENTS, AddActivation, follow, lines_of
 
 from whylate.recording.activation import Activation
 from whylate.recording.errors import RecordingError
@@ -148,11 +148,11 @@ def test_a_cut_file_is_used_up_to_its_last_whole_line() -> None:
         (b"\x1f\x8b\x08\0", "zcat"),
         (b"\x7fELF\x02\x01\0", "no text"),
         (b"", "is empty"),
-        (b"hello\nworld\n", "not a trace"),
+        (b"hello\nworld\n", "not a known trace"),
         (b"# tracer: nop\n#\n", "without any event"),
         (b"# tracer: nop\n\n\n", "without any event"),
         (b"perf  12 47245.172941: sched:sched_waking: comm=a pid=1 prio=1 target_cpu=0\n",
-         "on which CPU"),
+         "the CPUs of its events"),
         (b" a-1  [000] 1.000000: sys_enter: NR 1\n" * 9, "no sched_switch"),
         (b" a-1  [000] 1.000000: sched_switch: a:1 [120] S ==> b:2 [120]\n" * 9, "sched_waking"),
     ],
@@ -197,7 +197,7 @@ def test_whatever_is_cut_out_or_put_in_pieces_still_sum_to_latencies(data: st.Da
     for _ in range(data.draw(st.integers(0, 3))):
         at = data.draw(st.integers(0, len(lines) - 1))
         lines[at] = lines[at][: data.draw(st.integers(0, 120))]
-    found: list[Found] = []
+    found: list[AddActivation] = []
     with suppress(RecordingError):
         _, found = follow(lines, EVERYBODY)
     for one in found:

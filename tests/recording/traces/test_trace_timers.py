@@ -23,15 +23,15 @@ def test_a_distant_clock_is_met_within_what_the_quickest_event_of_late_took(
     for index, delay in enumerate(delays):
         now += 1_000_000
         true = now + away + now % HOUR_NS * drift_ppm // 1_000_000
-        told = distance.told(true + delay, now)
+        trace_time = distance.trace_time(true + delay, now)
         quickest = min(delays[max(0, index - 9) : index + 1])
-        assert abs(told - true) <= quickest + 20_000_000 * abs(drift_ppm) // 1_000_000 + 1
+        assert abs(trace_time - true) <= quickest + 20_000_000 * abs(drift_ppm) // 1_000_000 + 1
 
 
 def test_the_timers_own_clock_is_known_as_such_and_nothing_is_added() -> None:
     distance = Distance()
     for delay in (900, 300, 40_000, 1500):
-        assert distance.told(HOUR_NS + delay, HOUR_NS) == HOUR_NS
+        assert distance.trace_time(HOUR_NS + delay, HOUR_NS) == HOUR_NS
 
 
 def test_two_clocks_of_timers_are_kept_apart() -> None:
@@ -39,9 +39,9 @@ def test_two_clocks_of_timers_are_kept_apart() -> None:
     real_time = 1_795_000_000_000_000_000
     for step in range(10):
         at = HOUR_NS + step * 1_000_000
-        assert distance.told(at + 500, at) == at
-        told = distance.told(at + 700, at + real_time)
-        assert at <= told <= at + 700
+        assert distance.trace_time(at + 500, at) == at
+        trace_time = distance.trace_time(at + 700, at + real_time)
+        assert at <= trace_time <= at + 700
 
 
 def test_a_start_that_was_lost_dates_nothing() -> None:

@@ -11,7 +11,7 @@ from whylate.causes.window.timeline import Level, Segment, cut_segments
 from whylate.recording.activation import FAIR, Activation, Waker
 from whylate.recording.events import Window
 from whylate.recording.traces.cutout import CutOut
-from whylate.recording.traces.noise import LEAST_URGENT, OSNOISE
+from whylate.recording.traces.noise import LOWEST_PRIO, OSNOISE
 from whylate.recording.traces.seen import Seen
 
 #: What is said of time in which nothing else was seen: true only where all could be seen.
@@ -29,7 +29,7 @@ def cut_activation(activation: Activation, found: CutOut) -> tuple[Piece, ...]:
             window = replace(window, due_ns=until)  # noqa: PLW2901
         if window.prio >= FAIR:
             # Among ordinary threads being chosen is not a matter of priority.
-            window = replace(window, prio=LEAST_URGENT)  # noqa: PLW2901
+            window = replace(window, prio=LOWEST_PRIO)  # noqa: PLW2901
         pieces += cut_window(window)
     if activation.woken.name == OSNOISE:
         # Its thread was running all the time, and something kept it from seeing the clock.

@@ -1,4 +1,4 @@
-"""Crashes in what a console said: the kernel's own words for what went wrong, and where.
+"""Find crashes on a console: what the kernel printed of what went wrong, and where.
 
 Pure functions on text. The formats are those of Linux (arch/*/kernel/traps.c, kernel/panic.c,
 kernel/watchdog.c, kernel/hung_task.c, kernel/rcu/tree_stall.h, mm/oom_kill.c) and FreeBSD's
@@ -32,16 +32,16 @@ FATAL: frozenset[Kind] = frozenset(
     {"panic", "oops", "bug", "soft lockup", "hard lockup", "rcu stall", "hung task"}
 )
 
-#: A console may repeat itself for ever: what is kept of it.
+#: Bounds of what is kept: a console may repeat itself forever.
 MAX_CRASHES = 32
 MAX_FRAMES = 64
 MAX_HEADLINE = 300
 MAX_FRAME = 160
-#: Of what is longer than two of these, so much is looked at of its beginning and of its end: a
-#: message ends its line, however much of something else stands before it.
+#: Of a line twice as long, the beginning and the end are searched, this many characters each: a
+#: message ends its line, whatever precedes it.
 _MAX_LINE = 1000
 #: A panic this many lines behind the last line of an oops belongs to it.
-_STORY_LINES = 150
+_REPORT_LINES = 150
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Crash:
     """One thing that went wrong on a board. Its text is printable and holds no line break."""
 
     kind: Kind
-    #: What the kernel said first, without time stamp.
+    #: The first line of the report, without time stamp.
     headline: str
     #: Where it was, innermost first, as the kernel printed it; empty where it did not.
     backtrace: tuple[str, ...]
@@ -136,12 +136,12 @@ def find_crashes(console: str | bytes) -> tuple[Crash, ...]:
     if isinstance(console, bytes):
         console = console.decode("utf-8", "backslashreplace")
     finder = CrashFinder()
-    finder.take(console)
+    finder.feed_text(console)
     return finder.finish()
 
 
 class CrashFinder:
-    """find_crashes() for a console that comes in pieces; it remembers little, whatever comes."""
+    """find_crashes() for a console that comes in pieces, in bounded memory."""
 
     def __init__(self) -> None:
         self._reader = _Reader()
@@ -151,14 +151,14 @@ class CrashFinder:
         self._partial = ""
 
     def feed(self, data: bytes) -> None:
-        """Take what was printed next."""
-        self.take(self._decoder.decode(data))
+        """Add what was printed next."""
+        self.feed_text(self._decoder.decode(data))
 
-    def take(self, text: str) -> None:
-        """Take what was printed next."""
+    def feed_text(self, text: str) -> None:
+        """Add what was printed next."""
         *lines, last = (self._partial + text).split("\n")
         for line in lines:
-            # What a carriage return was to overwrite may be another's half line.
+            # The text before a carriage return may be the half line of another writer.
             self._read(line.split("\r"))
             self._line += 1
         *parts, rest = last.split("\r")
@@ -167,24 +167,24 @@ class CrashFinder:
             rest = rest[: 2 * _MAX_LINE] + rest[-2 * _MAX_LINE :]
         self._partial = rest
 
-    def found(self) -> tuple[Crash, ...]:
-        """Return what was found in the lines that have ended."""
+    def crashes(self) -> tuple[Crash, ...]:
+        """Return the crashes in the lines that have ended."""
         return tuple(self._reader.crashes())
 
     def finish(self) -> tuple[Crash, ...]:
-        """Return what was found; nothing more comes."""
-        self.take(self._decoder.decode(b"", final=True) + "\n")
-        return self.found()
+        """Return all crashes; nothing more comes."""
+        self.feed_text(self._decoder.decode(b"", final=True) + "\n")
+        return self.crashes()
 
     def _read(self, parts: Iterable[str]) -> None:
         for part in parts:
             for piece in _looked_at(part):
                 if message := _message(piece):
-                    self._reader.take(self._line, message)
+                    self._reader.add_line(self._line, message)
 
 
 @dataclass(eq=False)
-class _Story:
+class _Report:
     """A crash while its lines come in."""
 
     crash: Crash
@@ -193,39 +193,39 @@ class _Story:
     until: int
     #: Whether the kernel has drawn a line under its report.
     ended: bool = False
-    #: Whether it is told again now: its frames are known.
-    told: bool = False
+    #: Whether it is printed again: its frames are known.
+    repeated: bool = False
 
 
 class _Reader:
-    """Puts a console's lines together into stories.
+    """Puts the lines of a console together into reports.
 
-    One event is one story, though the kernel may report it in several voices:
+    An event is one report, though the kernel may print several messages of it:
 
     - within a report, until the kernel ends it ("---[ end trace"), a further sign of an oops
       or a bug is a part of it ("BUG: unable to handle", then "Oops: 0000"; or another CPU that
       fell over the same);
-    - a panic close behind a fatal report is how that one ended: the story keeps the headline and
-      the backtrace of the beginning, which say what went wrong, and becomes a panic. Behind a
-      warning it is that only if it says so (panic_on_warn);
-    - who "invoked oom-killer" and whom it killed are one story, named after the killed;
-    - a report that is made again ("stuck for 22s", "stuck for 48s") is the same story.
+    - a panic soon after a fatal report is the end of it: the report becomes a panic and keeps its
+      headline and backtrace, which show what went wrong. After a warning only a panic by
+      panic_on_warn is;
+    - "invoked oom-killer" and the process it killed are one report, named after the process;
+    - a repeated message ("stuck for 22s", "stuck for 48s") is the same report.
 
-    A boot ends every story.
+    A boot ends every report.
     """
 
     def __init__(self) -> None:
-        self._stories: list[_Story] = []
-        self._open: _Story | None = None
-        #: By whether they are fatal, so that here too those that are not take no place away.
-        self._told: dict[bool, dict[tuple[Kind, str], _Story]] = {False: {}, True: {}}
+        self._reports: list[_Report] = []
+        self._open: _Report | None = None
+        #: By whether they are fatal, so that the others take no room from these.
+        self._known: dict[bool, dict[tuple[Kind, str], _Report]] = {False: {}, True: {}}
         #: The messages before this one, latest last: some reports begin with their reason.
         self._before: list[tuple[int, str]] = []
         #: A "panic:" that is FreeBSD's if the next lines look like it.
         self._bsd: tuple[int, str] | None = None
 
-    def take(self, number: int, message: str) -> None:
-        """Take the next line, freed from its prefixes."""
+    def add_line(self, number: int, message: str) -> None:
+        """Add the next line, without its prefixes."""
         self._forget(number, message)
         sign = _sign(message)
         if self._bsd is not None and _BSD_NEXT.search(message):
@@ -243,15 +243,15 @@ class _Reader:
         self._before = [*self._before[-2:], (number, message)]
 
     def crashes(self) -> Iterator[Crash]:
-        """Yield what was found, in the order in which it was printed."""
-        # A story may become one that is told when others have been begun.
-        for story in sorted(self._stories, key=lambda one: one.crash.line):
-            yield replace(story.crash, backtrace=tuple(story.frames))
+        """Yield the crashes in the order in which they were printed."""
+        # A report may be kept only after later ones have begun.
+        for report in sorted(self._reports, key=lambda report: report.crash.line):
+            yield replace(report.crash, backtrace=tuple(report.frames))
 
     def _forget(self, number: int, message: str) -> None:
         """Close what can have nothing more to come."""
         if self._open is not None and (
-            _BOOT.search(message) or number - self._open.until > _STORY_LINES
+            _BOOT.search(message) or number - self._open.until > _REPORT_LINES
         ):
             self._open = None
         if self._bsd is not None and number - self._bsd[0] > 8:
@@ -272,44 +272,44 @@ class _Reader:
             return
         if kind in {"warning", "bug"}:
             headline = self._with_reason(headline)
-        told = kind, _TIMES.sub("#", headline)
+        key = kind, _TIMES.sub("#", headline)
         crash = Crash(kind, _plain(headline, MAX_HEADLINE), (), line)
-        known = self._told[crash.fatal]
-        again = known.get(told)
+        known = self._known[crash.fatal]
+        again = known.get(key)
         if again is not None:
-            # Nothing new, but a panic may follow from it.
-            again.until, again.ended, again.told = number, False, True
+            # Nothing new, but a panic may follow.
+            again.until, again.ended, again.repeated = number, False, True
             self._open = again
             return
-        # Where only errors are printed, nobody says who asked for memory.
+        # Where the console shows errors only, the line that invoked the killer is missing.
         killed = kind == "out of memory" and "invoked oom" not in headline
-        story = _Story(crash, [], number, ended=killed)
-        self._open = story
-        self._keep(story)
-        # Each process that is killed for memory is another story.
+        report = _Report(crash, [], number, ended=killed)
+        self._open = report
+        self._keep(report)
+        # Each process that is killed for memory is a new report.
         if len(known) < MAX_CRASHES and kind != "out of memory":
-            known[told] = story
+            known[key] = report
 
-    def _keep(self, story: _Story) -> None:
-        """Let a story be told, as long as there is room; the last place is a panic's.
+    def _keep(self, report: _Report) -> None:
+        """Keep a report as long as there is room; the last place is for a panic.
 
-        A fatal one takes the place of the oldest that is not: however many processes were killed
-        for memory, a lockup after them is told.
+        A fatal report replaces the oldest that is not: many processes killed for memory do not
+        hide a lockup after them.
         """
-        if story in self._stories:
+        if report in self._reports:
             return
-        if len(self._stories) >= MAX_CRASHES - (story.crash.kind != "panic"):
-            harmless = next((one for one in self._stories if not one.crash.fatal), None)
-            if harmless is None or not story.crash.fatal:
+        if len(self._reports) >= MAX_CRASHES - (report.crash.kind != "panic"):
+            harmless = next((report for report in self._reports if not report.crash.fatal), None)
+            if harmless is None or not report.crash.fatal:
                 return
-            self._stories.remove(harmless)
-        self._stories.append(story)
+            self._reports.remove(harmless)
+        self._reports.append(report)
 
-    def _belongs(self, last: _Story, kind: Kind, headline: str) -> bool:
+    def _belongs(self, last: _Report, kind: Kind, headline: str) -> bool:
         if kind == "panic":
             return last.crash.fatal or "panic_on_warn" in headline
         if kind == "out of memory":
-            # Who asked for memory, and tens of lines later who was killed for it.
+            # The process that ran out of memory, and many lines later the one that was killed.
             return last.crash.kind == kind and not last.ended and "invoked oom" not in headline
         return not last.ended and (
             (kind in {"oops", "bug"} and last.crash.kind in {"oops", "bug", "panic"})
@@ -317,31 +317,31 @@ class _Reader:
         )
 
     def _with_reason(self, headline: str) -> str:
-        """Put the reason before it, which stands between "cut here" and the headline."""
+        """Prepend the reason, which stands between "cut here" and the headline."""
         if len(self._before) >= 2 and _CUT_HERE.search(self._before[-2][1]):
             return f"{self._before[-1][1]}: {headline}"
         return headline
 
     def _trace(self, number: int) -> None:
-        """Begin a story for a call trace that belongs to none."""
+        """Begin a report for a call trace that belongs to none."""
         if self._open is not None and not self._open.ended:
             return
-        # dump_stack() says which CPU it was, and on what hardware; before that stands why.
+        # dump_stack() prints the CPU and the hardware; the reason is in the line before.
         reason = ""
         for at, (_, message) in enumerate(self._before):
             if at and _CPU.search(message):
                 reason = self._before[at - 1][1]
         self._begin("call trace", reason or "a call trace without a reason", number, number)
 
-    def _go_on(self, story: _Story, number: int, message: str) -> None:
+    def _go_on(self, report: _Report, number: int, message: str) -> None:
         if _END.search(message):
-            story.ended = True
+            report.ended = True
         elif _FRAME.search(message) and not _is_headline(message):
-            story.until = number
-            if len(story.frames) < MAX_FRAMES and not story.told:
-                story.frames.append(_plain(message.strip(), MAX_FRAME))
+            report.until = number
+            if len(report.frames) < MAX_FRAMES and not report.repeated:
+                report.frames.append(_plain(message.strip(), MAX_FRAME))
         elif _TRACE.search(message) or _CPU.search(message):
-            story.until = number
+            report.until = number
 
 
 def _sign(message: str) -> tuple[Kind, str] | None:
@@ -349,9 +349,9 @@ def _sign(message: str) -> tuple[Kind, str] | None:
     if not _SIGN.search(message):
         return None
     for kind, pattern in _SIGNS:
-        found = pattern.search(message)
-        if found:
-            return kind, found[0]
+        match = pattern.search(message)
+        if match:
+            return kind, match[0]
     return None
 
 
@@ -361,18 +361,18 @@ def _is_headline(message: str) -> bool:
 
 
 def _looked_at(part: str) -> tuple[str, ...]:
-    """Return what is looked at of a line's part."""
+    """Return the parts of a line that are searched."""
     if len(part) <= 2 * _MAX_LINE:
         return (part,)
     return part[:_MAX_LINE], part[-_MAX_LINE:]
 
 
 def _message(line: str) -> str:
-    """Return what the kernel says in a line."""
+    """Return the kernel's message in a line."""
     line = _ANSI.sub("", line) if "\x1b" in line else line
-    found = _STAMP.search(line)
-    if found:
-        line = line[found.end() :]
+    match = _STAMP.search(line)
+    if match:
+        line = line[match.end() :]
     return _LEVEL.sub("", line.strip())
 
 

@@ -1,14 +1,14 @@
 """console.log: what the board's console printed, from its boot to the end of the run.
 
-Where not all of it can be kept, because a console babbles or a disk fails, console.log ends with
-a line that says so. What is printed from there on is searched for crashes as it comes; its end is
-kept in console-end.log, and console.json says why, and which crashes were in it.
+Where a console prints too much or the disk fails, console.log ends with a line that states it. The
+text after that line is searched for crashes as it comes. Its end is kept in console-end.log;
+console.json has the reason and the crashes.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -25,32 +25,46 @@ NAME = "console.log"
 END = "console-end.log"
 #: Why console.log is not whole.
 ACCOUNT = "console.json"
-#: A console that babbles must not fill the disk; what comes after this much is not kept.
+#: More of a console is not kept: it must not fill the disk.
 MAX_BYTES = 64 << 20
 CUT = b"\n[whylate: the console printed more than is kept]\n"
 FAILED = b"\n[whylate: what the console printed from here on could not be written]\n"
-#: At least so much of the end is kept, at most twice as much.
+#: The end that is kept has this many bytes to twice as many.
 END_BYTES = 1 << 20
 _PIECE = 1 << 16
-#: A message that is half in console.log is searched for as a whole.
+#: Of the last line of console.log: a message that goes on after it is searched for as a whole.
 _MAX_LINE = 4096
 _MAX_ACCOUNT = 4 << 20
+
+
+def crash_reports(crashes: Iterable[Crash], line: int | None = None) -> list[CrashReport]:
+    """Return crashes as the manifest has them; line: of all of them, None: their own."""
+    return [
+        CrashReport(
+            kind=crash.kind,
+            headline=crash.headline,
+            backtrace=list(crash.backtrace),
+            line=line or crash.line,
+            fatal=crash.fatal,
+        )
+        for crash in crashes
+    ]
 
 
 class ConsoleAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """console.json. There is none where console.log is whole."""
 
-    #: What is not in console.log, and why: a sentence.
+    #: What is missing in console.log, and why: a sentence.
     text: str
-    #: Those in what is not in console.log; their line is the one on which it ends.
+    #: Crashes in the text that is missing; their line is the last of console.log.
     crashes: list[CrashReport]
 
 
 class ConsoleWriter:
     """Copies what is appended to a console's log, piece by piece; one thread at a time.
 
-    sift: what is kept of a piece, where the log has more than what was printed. Leaving it raises
-    DiskError where not even console.json could be written: then nothing else tells.
+    sift: returns the part of a piece that the console printed. Leaving the block raises DiskError
+    where not even console.json could be written.
     """
 
     def __init__(
@@ -68,7 +82,7 @@ class ConsoleWriter:
         self._lines = 0
         self._last_line = b""
         self._rest: _Rest | None = None
-        #: Why the log could not be read when it was looked at last.
+        #: Why the last read of the log failed.
         self._unread: str | None = None
 
     def __enter__(self) -> ConsoleWriter:
@@ -86,8 +100,8 @@ class ConsoleWriter:
             self._file.close()
         if self._unread is not None and self._rest is None:
             self._give_up(f"the console's log could not be read to its end ({self._unread})", b"")
-        told = self._rest is None or self._rest.close()
-        if not told and error is None:
+        complete = self._rest is None or self._rest.close()
+        if not complete and error is None:
             raise DiskError(
                 f"what the console printed cannot be written to {self._directory}: make room, and "
                 f"run `whylate report {self._directory}` for what was measured"
@@ -96,7 +110,7 @@ class ConsoleWriter:
     def copy(self, log: Path) -> bool:
         """Append what came since the last call, and return whether anything did.
 
-        A log or a disk that fails is no error here: what is not kept is told at the end.
+        A log or a disk that fails is no error here: console.json has what is missing.
         """
         before = self._read
         try:
@@ -122,7 +136,7 @@ class ConsoleWriter:
         if self._rest is None:
             data = self._keep(data)
         if data and self._rest is not None:
-            self._rest.take(data)
+            self._rest.add(data)
 
     def _keep(self, data: bytes) -> bytes:
         """Write as much as is kept, and return the rest."""
@@ -150,7 +164,7 @@ class ConsoleWriter:
         self._last_line = (self._last_line + kept).rpartition(b"\n")[2][-_MAX_LINE:]
 
     def _give_up(self, why: str, mark: bytes) -> None:
-        """Write no more to console.log: a hole in its middle would mislead."""
+        """Stop writing console.log: a gap in its middle would mislead."""
         end = self._lines + 1
         if self._file is not None and mark:
             with contextlib.suppress(OSError):
@@ -160,35 +174,35 @@ class ConsoleWriter:
 
 
 class _Rest:
-    """What is not in console.log: searched for crashes as it comes, and its end kept."""
+    """The text that is missing in console.log: searched for crashes; its end is kept."""
 
     def __init__(self, directory: Path, why: str, last_line: bytes, line: int) -> None:
         self._directory = directory
         self._why = why
         self._line = line
         self._finder = CrashFinder()
-        # A headline may stand half before the end and half behind it.
+        # A headline may begin before the cut and end after it.
         self._finder.feed(last_line)
         self._came = 0
         self._end = bytearray()
         self._file: IO[bytes] | None = None
         self._end_kept = True
-        self._told: ConsoleAccount | None = None
-        self._tell(())
+        self._written: ConsoleAccount | None = None
+        self._write_account(())
 
-    def take(self, data: bytes) -> None:
-        """Take what was printed next."""
+    def add(self, data: bytes) -> None:
+        """Add what was printed next."""
         self._came += len(data)
         self._finder.feed(data)
         self._keep(data)
-        # Told at once: whoever kills this process must not hide a crash.
-        self._tell(self._finder.found())
+        # Written at once: a killed process must not hide a crash.
+        self._write_account(self._finder.crashes())
 
     def close(self) -> bool:
-        """End, and return whether console.json says all of it."""
+        """End, and return whether console.json is complete."""
         if self._file is not None:
             self._file.close()
-        return self._tell(self._finder.finish())
+        return self._write_account(self._finder.finish())
 
     def _keep(self, data: bytes) -> None:
         self._end += data
@@ -215,21 +229,15 @@ class _Rest:
         _write_all(self._file, self._end)
         partial.replace(self._directory / END)
 
-    def _tell(self, crashes: tuple[Crash, ...]) -> bool:
-        account = ConsoleAccount(
-            self._text(),
-            [
-                CrashReport(one.kind, one.headline, list(one.backtrace), self._line, one.fatal)
-                for one in crashes
-            ],
-        )
-        if account == self._told:
+    def _write_account(self, crashes: tuple[Crash, ...]) -> bool:
+        account = ConsoleAccount(self._text(), crash_reports(crashes, self._line))
+        if account == self._written:
             return True
         try:
             write_whole(self._directory / ACCOUNT, msgspec.json.encode(account))
         except OSError:
             return False
-        self._told = account
+        self._written = account
         return True
 
     def _text(self) -> str:

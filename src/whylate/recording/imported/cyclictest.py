@@ -1,8 +1,8 @@
 """cyclictest (rt-tests): its lines of a summary, its histogram, its samples (-v), its JSON.
 
 All of its threads are taken together, as all CPUs of a run are. Its times are in microseconds, or
-in nanoseconds with -N: its JSON says so, its summary shows it by how wide its columns are, and its
-histogram and its samples show it by nothing. All formats are those of cyclictest.c in rt-tests 2.
+in nanoseconds with -N: its JSON has the unit, the width of its summary's columns shows it, and its
+histogram and samples lack it. All formats are those of cyclictest.c in rt-tests 2.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NOTE = re.compile(
 _NOTES = ("Total", "Avg Latencies", "Max Latencies", "Histogram Overflows")
 #: thread: cycle: latency, and the count of SMIs where that was asked for.
 _SAMPLE = re.compile(r"\s*(\d+):(\s*\d+):(\s*-?\d+)(?:\s+\d+)?\s*")
-#: With -v it says so of each thread before the first sample.
+#: With -v it prints this for each thread before the first sample.
 _VERBOSE = re.compile(r"\s*Thread \d+ Interval: \d+\s*")
 _US = 1000
 #: How wide columns are, at least.
@@ -58,7 +58,7 @@ _MISSED = missed("cyclictest")
 
 @dataclass(frozen=True)
 class _Thread:
-    """The last that was said of a thread; times in scale ns, None: the line does not show it."""
+    """The last line of a thread; times in scale ns, None: the line does not show the unit."""
 
     pid: int
     cycles: int
@@ -68,7 +68,7 @@ class _Thread:
     scale: int | None
 
     def goes_on(self, before: _Thread) -> bool:
-        """Whether it can be of the same run as what was said before."""
+        """Whether it can be of the same run as an earlier line."""
         # Before its first cycle it has no pid yet.
         if before.cycles == 0 or self == before:
             return True
@@ -81,8 +81,8 @@ class _Thread:
 
 
 @dataclass
-class _Found:
-    """What was read so far. last: the cycle of the last sample of each thread."""
+class _Lines:
+    """The lines read so far. last: the cycle of the last sample of each thread."""
 
     path: Path
     threads: dict[int, _Thread] = field(default_factory=dict)
@@ -139,33 +139,33 @@ class _Found:
 
     def exceeds(self, largest: int) -> bool:
         """Whether a line or a sample has more than the largest latency of what is returned."""
-        lines = [one.largest for one in self.threads.values()]
-        return max(max(lines, default=largest), max(self.samples, default=largest)) > largest
+        seen = [*(thread.largest for thread in self.threads.values()), *self.samples]
+        return max(seen, default=largest) > largest
 
 
 def read_text(path: Path) -> ImportedRun | None:
     """Read what cyclictest printed; None where it is not of cyclictest. Raises InputError."""
-    found = _Found(path)
+    lines = _Lines(path)
     for line, wrapped in _unwrapped(path):
         if match := _THREAD.search(line):
-            found.thread(int(match[1]), _thread(path, match, wrapped))
+            lines.thread(int(match[1]), _thread(path, match, wrapped))
         elif match := _BIN.fullmatch(line):
-            found.bin(match)
+            lines.bin(match)
         elif match := _NOTE.fullmatch(line):
-            found.note(match)
+            lines.note(match)
         elif match := _SAMPLE.fullmatch(line):
-            found.sample(match)
+            lines.sample(match)
         else:
-            found.other(line)
-    if found.heading or found.sure or (found.bins and found.notes):
-        return _histogram(found)
-    if found.samples:
-        return _samples(found)
-    return _summary(found) if found.threads else None
+            lines.other(line)
+    if lines.heading or lines.sure or (lines.bins and lines.notes):
+        return _histogram(lines)
+    if lines.samples:
+        return _samples(lines)
+    return _summary(lines) if lines.threads else None
 
 
 def _unwrapped(path: Path) -> Iterator[tuple[str, bool]]:
-    """Give all lines, those of threads whole, and whether a mail had wrapped one."""
+    """Yield all lines, those of threads joined, and whether a mail had wrapped one."""
     held = ""
     for text in unquoted(path):
         if held and _BEGUN.search(text):
@@ -184,7 +184,7 @@ def _unwrapped(path: Path) -> Iterator[tuple[str, bool]]:
 
 def _no_line(path: Path, line: str) -> InputError:
     text = " ".join(line.split())[:_SHOWN]
-    return InputError(f"{path}: {text!r} is no whole line of cyclictest: mend it")
+    return InputError(f"{path}: {text!r} is an incomplete line of cyclictest: repair it")
 
 
 def _fits(cell: str, width: int) -> bool:
@@ -193,7 +193,7 @@ def _fits(cell: str, width: int) -> bool:
 
 
 def _thread(path: Path, match: re.Match[str], wrapped: bool) -> _Thread:
-    """Return what a line says of a thread; raises InputError."""
+    """Return the thread of a line; raises InputError."""
     smallest, actual, average, largest = match.group(4, 5, 6, 7)
     scale = None
     if _fits(smallest, _MIN):
@@ -205,79 +205,81 @@ def _thread(path: Path, match: re.Match[str], wrapped: bool) -> _Thread:
     return _Thread(int(match[2]), int(match[3]), int(average), int(smallest), int(largest), scale)
 
 
-def _summary(found: _Found) -> ImportedRun:
-    threads = list(found.threads.values())
-    scales = {one.scale for one in threads if one.scale is not None}
+def _summary(lines: _Lines) -> ImportedRun:
+    threads = list(lines.threads.values())
+    scales = {thread.scale for thread in threads if thread.scale is not None}
     if len(scales) > 1:
-        raise found.several()
+        raise lines.several()
     if not scales:
         raise InputError(
-            f"{found.path} does not say its unit, µs or ns: that is seen by how wide cyclictest's "
-            "columns are, and these lost their blanks"
+            f"{lines.path} does not show its unit, µs or ns: the width of cyclictest's columns "
+            "shows it, and these lost their blanks"
         )
     scale = scales.pop()
-    total = sum(one.cycles for one in threads)
-    mean = sum(one.cycles * one.average for one in threads) / max(total, 1)
-    largest = max(one.largest for one in threads)
+    total = sum(thread.cycles for thread in threads)
+    mean = sum(thread.cycles * thread.average for thread in threads) / max(total, 1)
+    largest = max(thread.largest for thread in threads)
     return ImportedRun("cyclictest", None, 0, False, mean * scale, largest * scale, 0,
                       (ALL_BUT_TWO, _MISSED))  # fmt: skip
 
 
-def _samples(found: _Found) -> ImportedRun:
-    if found.thinned:
+def _samples(lines: _Lines) -> ImportedRun:
+    if lines.thinned:
         raise InputError(
-            f"{found.path} lacks cycles between its lines: with --oscope it has the largest of "
+            f"{lines.path} lacks cycles between its lines: with --oscope it has the largest of "
             "several alone, and such are no sample"
         )
-    if found.exceeds(max(found.samples)):
-        raise found.several()
-    latency_ns = np.array(found.samples, np.int64) * _US
+    if lines.exceeds(max(lines.samples)):
+        raise lines.several()
+    latency_ns = np.array(lines.samples, np.int64) * _US
     return ImportedRun("cyclictest", latency_ns, 0, True, float(latency_ns.mean()),
                       float(latency_ns.max()), 0, (_MISSED,))  # fmt: skip
 
 
-def _histogram(found: _Found) -> ImportedRun:
-    bins, notes = found.bins, found.notes
+def _histogram(lines: _Lines) -> ImportedRun:
+    bins, notes = lines.bins, lines.notes
     for name in _NOTES:
         if name not in notes:
-            raise _cut(found.path, f'its line "# {name}" is missing')
+            raise _cut(lines.path, f'its line "# {name}" is missing')
     threads = len(notes["Avg Latencies"])
     columns = len(notes["Total"])
     # --histofall: one column more, which is of all threads together.
     of_all = columns == threads + 1 > 2 and notes["Total"][-1] == sum(notes["Total"][:-1])
     if columns != threads and not of_all:
-        raise _cut(found.path, f"it has {columns} totals and {threads} averages")
+        raise _cut(lines.path, f"it has {columns} totals and {threads} averages")
     for name in ("Max Latencies", "Histogram Overflows"):
         if len(notes[name]) != columns:
-            raise _cut(found.path, f'"# {name}" has {len(notes[name])} of {columns} threads')
+            raise _cut(lines.path, f'"# {name}" has {len(notes[name])} of {columns} threads')
     if any(len(counts) != columns for counts in bins.values()):
-        raise _cut(found.path, "a line of it has not as many threads as the others")
+        raise _cut(lines.path, "a line of it has not as many threads as the others")
     for thread in range(columns):
-        _check(found, thread)
+        _check(lines, thread)
     values = list(bins)
     counts = [sum(counts[:threads]) for counts in bins.values()]
     largest = max(notes["Max Latencies"])
-    if found.exceeds(largest):
-        raise found.several()
+    if lines.exceeds(largest):
+        raise lines.several()
     overflow = sum(notes["Histogram Overflows"][:threads])
-    return _counted(found.path, values, counts, overflow, _average_ns(notes), largest, _US)
+    return _counted(lines.path, values, counts, overflow, _average_ns(notes), largest, _US)
 
 
-def _check(found: _Found, thread: int) -> None:
-    """Raise InputError where a thread's column is not what is said of it below."""
-    within = sum(counts[thread] for counts in found.bins.values())
-    total = found.notes["Total"][thread]
+def _check(lines: _Lines, thread: int) -> None:
+    """Raise InputError where a thread's column contradicts its totals."""
+    within = sum(counts[thread] for counts in lines.bins.values())
+    total = lines.notes["Total"][thread]
     if within != total:
-        raise _cut(found.path, f"it has {within} activations and says {total}")
-    largest = found.notes["Max Latencies"][thread]
-    seen = max((value for value, counts in found.bins.items() if counts[thread]), default=0)
-    overflow = found.notes["Histogram Overflows"][thread]
-    if largest < seen or (overflow > 0) != (largest > max(found.bins, default=0)):
-        raise _cut(found.path, f"it goes up to {seen} and {overflow} beyond it, and says {largest}")
+        raise _cut(lines.path, f"it has {within} activations and a total of {total}")
+    largest = lines.notes["Max Latencies"][thread]
+    seen = max((value for value, counts in lines.bins.items() if counts[thread]), default=0)
+    overflow = lines.notes["Histogram Overflows"][thread]
+    if largest < seen or (overflow > 0) != (largest > max(lines.bins, default=0)):
+        raise _cut(
+            lines.path, f"it goes up to {seen} and {overflow} beyond it, its maximum is {largest}"
+        )
 
 
 def _cut(path: Path, why: str) -> InputError:
-    return InputError(f"{path}: the histogram is not whole: {why}")
+    return InputError(f"{path}: the histogram is incomplete: {why}")
 
 
 def _average_ns(notes: dict[str, list[int]]) -> float:
@@ -322,25 +324,25 @@ def read_json(path: Path, document: dict[str, Any]) -> ImportedRun | None:
     cycles, sums, largest = 0, 0.0, 0
     scale = 1 if document.get("resolution_in_ns") == 1 else _US
     try:
-        for one in threads.values():
-            for value, count in one.get("histogram", {}).items():
+        for thread in threads.values():
+            for value, count in thread.get("histogram", {}).items():
                 bins[int(value)] = bins.get(int(value), 0) + int(count)
-            cycles += int(one["cycles"])
-            sums += int(one["cycles"]) * float(one["avg"])
-            largest = max(largest, int(one["max"]))
+            cycles += int(thread["cycles"])
+            sums += int(thread["cycles"]) * float(thread["avg"])
+            largest = max(largest, int(thread["max"]))
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(f"{path} is no JSON that cyclictest writes") from None
+        raise InputError(f"{path} is not the JSON of cyclictest") from None
     average_ns = sums / max(cycles, 1) * scale
     made = _began(document)
     if not bins:
         return ImportedRun("cyclictest", None, 0, False, average_ns, largest * scale, 0,
                           (ALL_BUT_TWO, _MISSED), made)  # fmt: skip
     if largest < max(bins):
-        raise _cut(path, f"it goes up to {max(bins)} and says {largest}")
+        raise _cut(path, f"it goes up to {max(bins)} and its maximum is {largest}")
     # It does not say what its histogram dropped; the cycles do.
     overflow = max(0, cycles - sum(bins.values()))
-    found = _counted(path, list(bins), list(bins.values()), overflow, average_ns, largest, scale)
-    return replace(found, made=made)
+    run = _counted(path, list(bins), list(bins.values()), overflow, average_ns, largest, scale)
+    return replace(run, made=made)
 
 
 def _began(document: dict[str, Any]) -> str:

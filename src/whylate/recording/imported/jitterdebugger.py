@@ -1,7 +1,7 @@
 """jitterdebugger: results.json, with a histogram for each CPU.
 
 Version 1 of its file has no "sysinfo", and may be of a jitterdebugger that slept for a while, and
-not until a time, so that nothing came due during a stall. Version 3 says in which unit it counted;
+not until a time, so that nothing came due during a stall. Version 3 writes the unit;
 before it was microseconds (dump_stats() in jitterdebugger.c, 2019).
 """
 
@@ -34,15 +34,15 @@ def read_json(path: Path, document: dict[str, Any]) -> ImportedRun | None:
     bins: dict[int, int] = {}
     counted, sums, largest = 0, 0.0, 0
     try:
-        for one in cpus.values():
-            for value, count in one["histogram"].items():
+        for cpu in cpus.values():
+            for value, count in cpu["histogram"].items():
                 bins[int(value)] = bins.get(int(value), 0) + int(count)
-            count = int(one["count"])
+            count = int(cpu["count"])
             counted += count
-            sums += count * float(one["avg"])
-            largest = max(largest, int(one["max"]))
+            sums += count * float(cpu["avg"])
+            largest = max(largest, int(cpu["max"]))
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(f"{path} is no JSON that jitterdebugger writes") from None
+        raise InputError(f"{path} is not the JSON of jitterdebugger") from None
     if counted > MOST_ACTIVATIONS:
         raise InputError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
     # The histogram's end is silent: what it left out shows in the counts alone.

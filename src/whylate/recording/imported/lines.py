@@ -1,4 +1,4 @@
-"""Lines of text files from anywhere: bounded, and without the quoting of mails."""
+"""Read lines of text files: bounded, without the quoting of mails."""
 
 from __future__ import annotations
 
@@ -11,26 +11,24 @@ from typing import Any
 
 from whylate.recording.imported.model import InputError
 
-#: Larger files are no results of a benchmark.
+#: Bytes of a file, and of JSON; activations that are unfolded from a histogram.
 MOST_BYTES = 256 << 20
-#: More activations than this are not unfolded from a histogram.
 MOST_ACTIVATIONS = 200_000_000
-#: Nor is more than this unfolded from JSON.
 MOST_JSON = 64 << 20
 _QUOTED = re.compile(r"^(?:\s?>[ \t]?)+")
 
 
 def unquoted(path: Path) -> Iterator[str]:
-    """Give the lines of a file, less the marks before them where a mail quotes them.
+    """Yield the lines of a file without the quote marks of a mail.
 
     Raises InputError.
     """
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            # It is read more than once, and a pipe can be read but once.
-            raise InputError(f"{path} is no ordinary file")
-        if found.st_size > MOST_BYTES:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            # It is read more than once: a pipe will not do.
+            raise InputError(f"{path} is not a regular file")
+        if status.st_size > MOST_BYTES:
             raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MiB")
         with path.open(encoding="utf-8", errors="replace") as file:
             for line in file:
@@ -56,7 +54,7 @@ def json_object(path: Path) -> dict[str, Any] | None:
         if size > MOST_JSON:
             raise InputError(f"{path} is too large for JSON: {MOST_JSON >> 20} MiB are the most")
     try:
-        found = json.loads("\n".join(parts).lstrip("\ufeff")) if parts else None
+        document = json.loads("\n".join(parts).lstrip("\ufeff")) if parts else None
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return document if isinstance(document, dict) else None

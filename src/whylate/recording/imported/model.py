@@ -1,4 +1,4 @@
-"""A run as another tool told of it."""
+"""A run in the file of another tool."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from whylate.recording.errors import RecordingError
 Int64s = NDArray[np.int64]
 
 
-#: What files lack, in words for a person: the same of every tool.
+#: What files lack, in words for a person.
 ORDER = "the order in which the latencies came"
-BEYOND = "how late the activations beyond the histogram's end were"
+BEYOND = "the latencies beyond the histogram's end"
 ALL_BUT_TWO = "every latency but the largest and the mean"
 
 
 class InputError(RecordingError):
-    """A file that is not what it seems: one line that says where and why."""
+    """A file that cannot be used: one line with the place and the reason."""
 
 
 def missed(tool: str) -> str:
-    """Say that a tool counts nothing of what came due while it was stalled."""
+    """Return the text for overruns, which a tool does not count."""
     return f"activations that were missed during a stall: {tool} leaves them out"
 
 

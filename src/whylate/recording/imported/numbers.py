@@ -1,8 +1,8 @@
-"""Plain files of numbers: one a line, a column of a table, or the box that ministat printed.
+"""Plain files of numbers: a number a line, a column of a table, or the box that ministat printed.
 
-Such a file says nothing of when and in which boot its values came about. They are taken as
-repetitions within one boot, a boot a file, unless whoever has them says that each is a run of its
-own. What could be read in two ways is refused: a number that is read as another one looks as good.
+Such a file does not name the boots of its values. They count as repetitions within a boot, a boot a
+file, unless the user states that each is a run. Ambiguous files are refused: a misread number
+looks like any other.
 """
 
 from __future__ import annotations
@@ -131,18 +131,18 @@ def _lat_ctx(path: Path, rows: Sequence[_Row]) -> list[tuple[int, str, str]]:
     """Return lmbench's lat_ctx: a heading `"size=0k ovr=2.02`, then processes and µs a line."""
     if not _LAT_CTX.match(rows[0][1][0]):
         return []
-    found, size = [], ""
+    named, size = [], ""
     for line, cells in rows:
         if heading := _LAT_CTX.match(cells[0]):
             size = heading[1]
         elif len(cells) == 2 and _POSITION.fullmatch(cells[0]) and _float(cells[1]) is not None:
-            found.append((line, f"{cells[0]} size={size}", cells[1]))
+            named.append((line, f"{cells[0]} size={size}", cells[1]))
         else:
-            raise InputError(f"{path}, line {line}: {_short(' '.join(cells))} is no row of "
-                             "lat_ctx, which has processes and µs: take it out")  # fmt: skip
-    if not found:
+            raise InputError(f"{path}, line {line}: {_short(' '.join(cells))} is not a row of "
+                             "lat_ctx, which has processes and µs: remove it")  # fmt: skip
+    if not named:
         raise InputError(f"{path} has no numbers below the size of lat_ctx")
-    return found
+    return named
 
 
 def _perf_stat(path: Path, rows: Sequence[_Row]) -> list[tuple[int, str, str]]:
@@ -175,15 +175,15 @@ def _is_event(cells: Sequence[str]) -> bool:
 
 
 def _named(
-    path: Path, found: Sequence[tuple[int, str, str]], column: str | None, tool: str
+    path: Path, named: Sequence[tuple[int, str, str]], column: str | None, tool: str
 ) -> Table:
     """Return the values of one name, of several that stand in a file line by line."""
-    names = list(dict.fromkeys(name for _, name, _ in found))
+    names = list(dict.fromkeys(name for _, name, _ in named))
     chosen = [name for name in names if column is None or _is_called(tool, name, column)]
     if len(chosen) != 1:
         raise InputError(f"{path} has {_list(names)}: choose one with --column")
     values = []
-    for line, name, text in found:
+    for line, name, text in named:
         value = _float(text)
         if name == chosen[0] and value is None:
             raise _no_number(path, line, text)
@@ -202,12 +202,12 @@ def read_boxes(path: Path) -> list[Box]:
 
     Raises InputError for what cannot be read.
     """
-    found: dict[str, Box] = {}
+    boxes: dict[str, Box] = {}
     for number, line in enumerate(unquoted(path), 1):
         match = _MINISTAT.fullmatch(line) if len(line) <= MOST_LINE else None
         if match is None:
             continue
-        if match[1] in found:
+        if match[1] in boxes:
             raise InputError(f"{path}, line {number} is a second row {match[1]}: put each of "
                              "ministat's boxes in a file of its own")  # fmt: skip
         # So many digits, for int() refuses thousands of them.
@@ -216,13 +216,13 @@ def read_boxes(path: Path) -> list[Box]:
         if not 2 <= n <= _MOST_N or mean is None or sd is None or sd < 0:
             raise InputError(f"{path}, line {number} cannot be compared: it takes 2 to "
                              f"{_MOST_N:,} values, their mean and deviation")  # fmt: skip
-        found[match[1]] = Box(n, mean, sd)
-    return list(found.values()) if len(found) > 1 else []
+        boxes[match[1]] = Box(n, mean, sd)
+    return list(boxes.values()) if len(boxes) > 1 else []
 
 
 def _rows(path: Path) -> tuple[list[_Row], str | None]:
     """Return the number and the cells of each line that has any, and what is between cells."""
-    found: list[_Row] = []
+    rows: list[_Row] = []
     between: str | None = None
     for number, text in enumerate(unquoted(path), 1):
         if len(text) > MOST_LINE:
@@ -232,18 +232,18 @@ def _rows(path: Path) -> tuple[list[_Row], str | None]:
             line = _COMMENT.sub(lambda match: match[1] or "", line)
         if not line.strip():
             continue
-        if len(found) > MOST_VALUES:
+        if len(rows) > MOST_VALUES:
             raise InputError(f"{path} has more than {MOST_VALUES:,} lines")
-        if _LAT_CTX.match(line) and not any(_has_numbers_alone(cells) for _, cells in found):
-            # Above it stands what a mail says.
-            found.clear()
-        if not found:
+        if _LAT_CTX.match(line) and not any(_has_numbers_alone(cells) for _, cells in rows):
+            # The lines above are the text of a mail.
+            rows.clear()
+        if not rows:
             between = _between(line)
-        found.append((number, _cells(line, between)))
-    if between == "\t" and not any(cells[0] for _, cells in found):
+        rows.append((number, _cells(line, between)))
+    if between == "\t" and not any(cells[0] for _, cells in rows):
         # No column, but how all lines are indented.
-        found = [(number, cells[1:]) for number, cells in found]
-    return found, between
+        rows = [(number, cells[1:]) for number, cells in rows]
+    return rows, between
 
 
 def _has_numbers_alone(cells: Sequence[str]) -> bool:
@@ -256,7 +256,7 @@ def _between(line: str) -> str | None:
     Of a whole file, for a comma in a row below a heading without commas is a decimal one.
     """
     bare = _QUOTED.sub("", line.strip())
-    return next((one for one in ";\t," if one in bare), None)
+    return next((separator for separator in ";\t," if separator in bare), None)
 
 
 def _cells(line: str, between: str | None) -> list[str]:
@@ -286,7 +286,7 @@ def _place(
     """Return which column is meant, from 0, and whether the first row is a heading."""
     line, first = rows[0]
     if column is None:
-        if len(first) == 1 or (len(rows) == 1 and not any(_is_like_number(one) for one in first)):
+        if len(first) == 1 or (len(rows) == 1 and not any(_is_like_number(cell) for cell in first)):
             _check_no_heading(path, rows, 0)
             return 0, False
         way = ", or write a decimal point" if between == "," and not _words(first) else ""
@@ -299,13 +299,13 @@ def _place(
     elif column not in first:
         raise InputError(f"{path} has no column {_short(column)}: it has {_columns(first)}")
     elif _is_like_number(column) and not _words(first):
-        raise InputError(f"{path}, line {line}: {_short(column)} is no heading, but a number")
+        raise InputError(f"{path}, line {line}: {_short(column)} is a number, not a heading")
     else:
         headed = True
     if headed and column in first:
         if first.count(column) > 1:
             raise InputError(f"{path}, line {line}: {first.count(column)} columns are called "
-                             f"{_short(column)}: choose one by its number")  # fmt: skip
+                             f"{_short(column)}: choose it by its number")  # fmt: skip
         at = first.index(column)
     return at, headed
 
@@ -313,8 +313,7 @@ def _place(
 def _is_headed(path: Path, rows: Sequence[_Row], between: str | None, at: int) -> bool:
     """Whether the first row is a heading, where a column was chosen by its number.
 
-    Raises InputError where that cannot be told: its first value would be lost, or a name be a
-    value.
+    Raises InputError where that is ambiguous.
     """
     line, first = rows[0]
     words = _words(first)
@@ -324,27 +323,27 @@ def _is_headed(path: Path, rows: Sequence[_Row], between: str | None, at: int) -
         return True
     _check_no_heading(path, rows, at)
     # Cells of the first row that are no numbers, in columns that are not empty.
-    others = [n for n, cell in enumerate(first)
+    unnumbered = [n for n, cell in enumerate(first)
               if not _is_like_number(cell) and any(cells[n] for _, cells in rows)]  # fmt: skip
     below = rows[1:]
-    for n in others:
+    for n in unnumbered:
         if below and n in words and all(_float(cells[n]) is not None for _, cells in below):
             return True
     # Between blanks, as for ministat, there are no headings that could be taken for values.
-    if others and between is not None:
+    if unnumbered and between is not None:
         raise InputError(f"{path}, line {line} may be a heading or values: give each column a "
-                         "name, and say that of the one with --column")  # fmt: skip
+                         "name, and give that of the wanted one with --column")  # fmt: skip
     return False
 
 
 def _check_no_heading(path: Path, rows: Sequence[_Row], at: int) -> None:
-    """Refuse a first row that would be a heading only if somebody said so."""
+    """Refuse a first row that may be a heading."""
     line, first = rows[0]
     if _float(first[at]) is not None:
         return
     if len(rows) > 1 and at in _words(first) and _float(rows[1][1][at]) is not None:
-        raise InputError(f"{path}, line {line}: {_short(first[at])} is no number: if it is the "
-                         f"heading, say --column {_short(first[at])}")  # fmt: skip
+        raise InputError(f"{path}, line {line}: {_short(first[at])} is not a number: if it is the "
+                         f"heading, use --column {_short(first[at])}")  # fmt: skip
     raise _no_number(path, line, first[at] if len(rows) > 1 else " ".join(first))
 
 
@@ -365,7 +364,7 @@ def _is_like_number(text: str) -> bool:
 
 
 def _float(text: str) -> float | None:
-    """Return the number that a text is, None where it is none that can be reckoned with."""
+    """Return the number of a text; None where it is not one, or out of range."""
     if not _NUMBER.fullmatch(text):
         return None
     value = float(text)
@@ -375,10 +374,10 @@ def _float(text: str) -> float | None:
 def _no_number(path: Path, line: int, text: str) -> InputError:
     way = ""
     if _NUMBER.fullmatch(text):
-        way = f" that is taken: {_SMALLEST:g} is the least, {_LARGEST:g} the most"
+        way = f" in the range: {_SMALLEST:g} is the least, {_LARGEST:g} the most"
     elif _LOCAL.fullmatch(text):
         way = ": write a decimal point, and nothing between thousands"
-    return InputError(f"{path}, line {line}: {_short(text)} is no number{way}")
+    return InputError(f"{path}, line {line}: {_short(text)} is not a number{way}")
 
 
 def _count(cells: Sequence[str]) -> str:
@@ -386,13 +385,13 @@ def _count(cells: Sequence[str]) -> str:
 
 
 def _columns(cells: Sequence[str]) -> str:
-    """Say which columns there are: their names, or their numbers."""
+    """Return the names of the columns, or their numbers."""
     return _list(cells) if _words(cells) else f"1 to {len(cells)}" if cells[1:] else "1 alone"
 
 
 def _list(texts: Sequence[str]) -> str:
     more = f" and {len(texts) - _SHOWN_CELLS} more" if len(texts) > _SHOWN_CELLS else ""
-    return ", ".join(_short(one) for one in texts[:_SHOWN_CELLS]) + more
+    return ", ".join(_short(text) for text in texts[:_SHOWN_CELLS]) + more
 
 
 def _short(text: str) -> str:

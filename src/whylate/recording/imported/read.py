@@ -1,4 +1,4 @@
-"""Whose file is it? The tools are tried one after the other, by what only they write."""
+"""Read the file of another tool: each tool is tried in turn."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from whylate.recording.imported.model import ImportedRun, InputError
 
 
 def read_runs(path: Path) -> list[ImportedRun]:
-    """Read the runs of a file of another tool, none where it is of none that is known.
+    """Read the runs of a file; an empty list where it is of no known tool.
 
-    Raises InputError for one that is damaged.
+    Raises InputError for a damaged file.
     """
     try:
-        found = _read(path)
+        runs = _read(path)
     except (ValueError, OverflowError):
-        found = None
-    if found is None or not all(_sound(one) for one in found):
-        raise InputError(f"{path} is damaged: a number in it is no time, or no count")
-    return found
+        runs = None
+    if runs is None or not all(_sound(run) for run in runs):
+        raise InputError(f"{path} is damaged: it has an invalid time or count")
+    return runs
 
 
 def _read(path: Path) -> list[ImportedRun]:
     document = json_object(path)
     if document is not None:
-        one = cyclictest.read_json(path, document) or jitterdebugger.read_json(path, document)
-        return [one] if one is not None else []
+        run = cyclictest.read_json(path, document) or jitterdebugger.read_json(path, document)
+        return [run] if run is not None else []
     runs = xenomai.read_text(path)
     if runs:
         return runs
-    one = rtla.read_text(path) or cyclictest.read_text(path)
-    return [one] if one is not None else []
+    run = rtla.read_text(path) or cyclictest.read_text(path)
+    return [run] if run is not None else []
 
 
 def _sound(run: ImportedRun) -> bool:
-    times = [one for one in (run.average_ns, run.max_ns) if one is not None]
-    return all(math.isfinite(one) for one in times)
+    times = [time_ns for time_ns in (run.average_ns, run.max_ns) if time_ns is not None]
+    return all(math.isfinite(time_ns) for time_ns in times)

@@ -1,7 +1,7 @@
-"""An imported recording: what a file of another tool told of one run, kept as a directory.
+"""An imported recording: a run in the file of another tool, kept as a directory.
 
-import.json says whose it is, from which file, and what it lacks; samples.parquet has the latencies
-(columns latency_ns int64 and count uint64: so many of that latency, one after the other) or, of a
+import.json has the tool, the file, and what it lacks; samples.parquet has the latencies
+(columns latency_ns int64 and count uint64: the number of consecutive equal latencies) or, of a
 file of numbers, the values (column value, float64), in the order of the file. A run of which only a
 mean and a maximum were kept has no samples.parquet.
 """
@@ -80,7 +80,7 @@ def is_imported(directory: Path) -> bool:
     try:
         return (directory / NAME).is_file()
     except OSError:
-        # A name that no file can have, or a directory that may not be read: whoever opens it says.
+        # An impossible name, or no permission: opening it reports that.
         return False
 
 
@@ -109,7 +109,7 @@ def read_imported(directory: Path) -> ImportedRecording:
 def read_about(directory: Path) -> About:
     """Read import.json; raises RecordingError."""
     path = directory / NAME
-    about = read_plan(path, About, f"{directory} is no import", SCHEMA_VERSION)
+    about = read_plan(path, About, f"{directory} is not an import", SCHEMA_VERSION)
     texts = (about.tool, about.source, about.imported, about.whylate, about.unit, about.name)
     if not all(text.isprintable() for text in (*texts, *about.lacks)):
         raise RecordingError(f"{path} is damaged: it has characters that cannot be printed")
@@ -117,7 +117,7 @@ def read_about(directory: Path) -> About:
         raise RecordingError(f"{path} is damaged: numbers without values")
     for value in (about.average, about.maximum):
         if value is not None and not (math.isfinite(value) and abs(value) <= _MOST_NS):
-            raise RecordingError(f"{path} is damaged: {value} is no time")
+            raise RecordingError(f"{path} is damaged: {value} is not a time")
     return about
 
 
@@ -130,7 +130,7 @@ def _latencies(path: Path, about: About) -> NDArray[np.int64]:
     if (count == 0).any() or int(count.sum()) + about.overflow > MOST_ACTIVATIONS:
         raise RecordingError(f"{path} is damaged: its counts are not those of a run")
     if latency_ns.size and max(abs(int(latency_ns.min())), abs(int(latency_ns.max()))) > _MOST_NS:
-        raise RecordingError(f"{path} is damaged: it has latencies of decades")
+        raise RecordingError(f"{path} is damaged: it has impossible latencies")
     if not about.ordered and (np.diff(latency_ns) <= 0).any():
         raise RecordingError(f"{path} is damaged: its latencies are not in ascending order")
     return np.repeat(latency_ns, count.astype(np.int64))
@@ -158,8 +158,8 @@ def _table(path: Path, about: About, types: dict[str, str], most: int) -> Any:
         # Before memory is asked for.
         if file.metadata.num_rows != about.rows or file.metadata.num_rows > most:
             raise RecordingError(
-                f"{path} has {file.metadata.num_rows} rows, {NAME} says {about.rows}: they "
-                "are not of one import"
+                f"{path} has {file.metadata.num_rows} rows, {NAME} has {about.rows}: they "
+                "are of different imports"
             )
         table = file.read()
     if any(table[name].null_count for name in types):

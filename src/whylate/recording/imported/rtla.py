@@ -1,8 +1,8 @@
 """rtla timerlat hist: a histogram of interrupt, thread and user latency for each CPU.
 
-Of the three the one that comes last is what an activation is late by: user where it was measured,
-else thread, else interrupt. The heading says whether it is in microseconds or in nanoseconds. How
-wide the buckets are (-b) is not said: no wider than what all rows are multiples of. A latency is
+Of the three latencies the last is used: user where it was measured, else thread, else interrupt.
+The heading has the unit, microseconds or nanoseconds. The width of buckets (-b) is not in the
+file: it is at most the greatest common divisor of all rows. A latency is
 taken for the last that its bucket can have. The format is that of timerlat_hist.c in
 tools/tracing/rtla of Linux 5.17 to 6.18.
 """
@@ -47,7 +47,7 @@ _LOST = re.compile(r"(unknown number of|\d{1,18} \([\d.]+%\)) events missed, res
 class _Table:
     """What was read so far. rows: by their first word, a cell for each column.
 
-    whole: the rows of the CPUs one by one have ended.
+    whole: the table of single CPUs has ended.
     """
 
     scale: int = _US
@@ -71,7 +71,7 @@ def read_text(path: Path) -> ImportedRun | None:
     table = _read(path)
     if "over:" not in table.rows:
         if table.columns:
-            raise InputError(f'{path}: the histogram has no row "over:": it is not whole')
+            raise InputError(f'{path}: the histogram has no row "over:": it is incomplete')
         return None
     wanted = _latest(table)
     counted = table.total("count:", wanted)
@@ -79,24 +79,24 @@ def read_text(path: Path) -> ImportedRun | None:
     overflow = table.total("over:", wanted)
     if "count:" in table.rows and inside + overflow != counted:
         raise InputError(
-            f"{path}: the histogram has {inside + overflow} activations and says {counted}: it is "
-            "not whole"
+            f"{path}: the histogram has {inside + overflow} activations, its count: is {counted}: "
+            "it is incomplete"
         )
     if "count:" in table.rows and "max:" not in table.rows:
-        raise InputError(f'{path}: the histogram has no row "max:": it is not whole')
+        raise InputError(f'{path}: the histogram has no row "max:": it is incomplete')
     if inside + overflow > MOST_ACTIVATIONS:
         raise InputError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
     bins, width = _ends(path, table, wanted)
     lacks = [ORDER, *([BEYOND] if overflow else [])]
     if width > 1:
         unit = "µs" if table.scale == _US else "ns"
-        lacks.append(f"where in a bucket of up to {width} {unit} a latency was, taken for its end")
+        lacks.append(f"where in a bucket of up to {width} {unit} a latency was: its end is used")
     lacks.append(missed("timerlat"))
     if table.lost is not None:
-        lacks.append(f"{table.lost} events that were lost on their way to rtla")
+        lacks.append(f"{table.lost} events that were lost before rtla read them")
     return ImportedRun(
         "rtla timerlat",
-        from_counts([one * table.scale for one in bins], list(bins.values())),
+        from_counts([end * table.scale for end in bins], list(bins.values())),
         overflow, False, _average_ns(table, wanted), _largest_ns(table, wanted), 0, tuple(lacks),
     )  # fmt: skip
 
@@ -110,7 +110,7 @@ def _ends(path: Path, table: _Table, wanted: list[int]) -> tuple[dict[int, int],
     starts = {name: int(name) for name in table.rows if name.isdecimal()}
     maxima = table.cells("max:", wanted)
     # Of 0 alone it is 0: then that bucket may reach to the largest.
-    known = [one for one in maxima if one is not None]
+    known = [largest for largest in maxima if largest is not None]
     width = math.gcd(*starts.values()) or 1 + max(known, default=-1)
     if starts and not width:
         raise InputError(f"{path} does not say how wide its buckets are: rtla prints the largest "
@@ -123,8 +123,8 @@ def _ends(path: Path, table: _Table, wanted: list[int]) -> tuple[dict[int, int],
                 continue
             end = start + width - 1 if largest is None else min(start + width - 1, largest)
             if end < start:
-                raise InputError(f"{path}: the histogram goes up to {start} and says {end}: it "
-                                 "is not whole")  # fmt: skip
+                raise InputError(f"{path}: the histogram goes up to {start}, its max: is {end}: it "
+                                 "is incomplete")  # fmt: skip
             bins[end] = bins.get(end, 0) + count
             exact = exact and end == start
     return bins, 1 if exact else width
@@ -132,15 +132,15 @@ def _ends(path: Path, table: _Table, wanted: list[int]) -> tuple[dict[int, int],
 
 def _latest(table: _Table) -> list[int]:
     """Return the columns of the latest latency that anything was counted of."""
-    found: list[int] = []
+    latest: list[int] = []
     for kind in _KINDS:
         columns = [at for at, name in enumerate(table.columns) if name.startswith(kind)]
-        found = found or columns
-        # A run that stopped at its first late thread has none that came to user space.
+        latest = latest or columns
+        # A run that stopped at its first late thread has no user latency.
         counts = [row for row in table.rows if row.isdecimal() or row == "over:"]
         if any(table.total(row, columns) for row in counts):
             return columns
-    return found
+    return latest
 
 
 def _average_ns(table: _Table, wanted: list[int]) -> float | None:
@@ -159,7 +159,7 @@ def _largest_ns(table: _Table, wanted: list[int]) -> int | None:
 
 
 def _read(path: Path) -> _Table:
-    """Read the table of all CPUs one by one; raises InputError where there are several."""
+    """Read the table of single CPUs; raises InputError where there are several."""
     table = _Table()
     for line in _unwrapped(unquoted(path), table):
         if _NANOSECONDS.match(line):
@@ -178,7 +178,7 @@ def _read(path: Path) -> _Table:
             if len(table.columns) > _MOST_COLUMNS:
                 raise InputError(f"{path} has more than {_MOST_COLUMNS:,} columns")
         elif match := _ROW.fullmatch(line):
-            _take(path, table, match[1], match[2].split())
+            _add_row(path, table, match[1], match[2].split())
     return table
 
 
@@ -186,11 +186,11 @@ def _several(path: Path) -> InputError:
     return InputError(f"{path} has several histograms of rtla: split it into a file for each")
 
 
-def _take(path: Path, table: _Table, name: str, cells: list[str]) -> None:
+def _add_row(path: Path, table: _Table, name: str, cells: list[str]) -> None:
     """Add a row to the table; raises InputError."""
     if not table.columns:
         if name == "over:":
-            raise InputError(f"{path} says neither its unit nor its columns: rtla prints them "
+            raise InputError(f"{path} has neither its unit nor its columns: rtla prints them "
                              "without --no-header")  # fmt: skip
         return
     if name == "over:" and name in table.rows:
@@ -201,7 +201,7 @@ def _take(path: Path, table: _Table, name: str, cells: list[str]) -> None:
         raise _several(path)
     if len(cells) != len(table.columns):
         raise InputError(f"{path}: a row of the histogram has {len(cells)} of "
-                         f"{len(table.columns)} columns: it is not whole")  # fmt: skip
+                         f"{len(table.columns)} columns: it is incomplete")  # fmt: skip
     table.rows[name] = cells
 
 
@@ -223,7 +223,7 @@ def _unwrapped(lines: Iterator[str], table: _Table) -> Iterator[str]:
         if _HEADING.fullmatch(line):
             more, room = _MORE_HEADING, _MOST_COLUMNS
         elif row := _ROW.fullmatch(line):
-            # Now, for whoever asked for these lines has read the heading only now.
+            # After the yield: only now the caller has read the heading.
             more, room = _MORE_ROW, len(table.columns) - len(row[2].split())
     if parts:
         yield " ".join(parts)

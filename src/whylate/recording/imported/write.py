@@ -1,4 +1,4 @@
-"""Making imported recordings: all of them, or none."""
+"""Write imported recordings: all of them, or none."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from whylate.recording.imported.recording import NAME, SAMPLES, SCHEMA_VERSION, 
 from whylate.recording.shown import shown
 from whylate.recording.store.parquet import parquet_writer
 
-#: What a file may be of, in the words of an error.
+#: Tools whose files are read, in the words of an error.
 _TOOLS = "cyclictest, jitterdebugger, rtla timerlat, Xenomai's latency, lat_ctx and perf stat"
 #: Rows that are written at a time.
 _GROUP_ROWS = 1 << 20
-#: More runs than this are not made of one import.
+#: Runs of an import.
 _MOST_RUNS = 1000
 #: The longest name of a source that is kept.
 _SHOWN = 200
@@ -34,7 +34,7 @@ _SHOWN = 200
 
 @dataclass(frozen=True)
 class Importable:
-    """One run of a file, to be kept. number: position of the run in the file's runs, from 1."""
+    """A run of a file, to be imported. number: position of the run in the file's runs, from 1."""
 
     source: str
     sha256: str
@@ -44,26 +44,28 @@ class Importable:
 
 
 def read_importable(path: Path, column: str | None = None, unit: str = "") -> list[Importable]:
-    """Read all runs of a file, one of numbers; unit: of numbers, which do not say.
+    """Read all runs of a file; unit: of numbers, whose file does not have it.
 
     Raises InputError.
     """
-    found: Sequence[ImportedRun | Table] = read_runs(path)
-    if found and (column is not None or unit):
+    entries: Sequence[ImportedRun | Table] = read_runs(path)
+    if entries and (column is not None or unit):
         raise InputError(f"--column and --unit are for files of numbers: {path} has latencies")
-    unit = unit if not found else "ns"
-    if not found:
-        found = [_numbers(path, column)]
+    unit = unit if not entries else "ns"
+    if not entries:
+        entries = [_numbers(path, column)]
     digest = _sha256(path)
     name = shown(path.name, _SHOWN)
-    return [Importable(name, digest, number, one, unit) for number, one in enumerate(found, 1)]
+    return [
+        Importable(name, digest, number, entry, unit) for number, entry in enumerate(entries, 1)
+    ]
 
 
 def _numbers(path: Path, column: str | None) -> Table:
     if read_boxes(path):
         raise InputError(
-            f"{path} is what ministat printed, without the values: whylate compare takes it as it "
-            "is, and import takes the files that ministat was given"
+            f"{path} is the output of ministat, without the values: use it with whylate compare, "
+            "or import the files that ministat was given"
         )
     try:
         return read_table(path, column)
@@ -81,9 +83,9 @@ def _sha256(path: Path) -> str:
 
 
 def write_imported(directory: Path, runs: Sequence[Importable]) -> list[Path]:
-    """Make recordings of runs, one in the directory itself, several in numbered ones below it.
+    """Write recordings of runs: one in the directory itself, several in numbered ones below it.
 
-    They appear under their name together, when all of them are on the disk. Raises RecordingError
+    They appear together, when all are on the disk. Raises RecordingError
     where the directory exists, DiskError where it cannot be written.
     """
     if len(runs) > _MOST_RUNS:
@@ -152,7 +154,7 @@ def _write_samples(directory: Path, found: ImportedRun | Table) -> int | None:
     elif found.latency_ns is None:
         return None
     else:
-        # One after the other: equal ones that stand together are one row.
+        # Consecutive equal latencies are one row.
         first = np.concatenate(([True], np.diff(found.latency_ns) != 0))[: found.latency_ns.size]
         at = np.flatnonzero(first)
         count = np.diff(np.append(at, found.latency_ns.size)).astype(np.uint64)

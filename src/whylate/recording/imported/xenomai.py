@@ -106,7 +106,7 @@ def _unwrapped(path: Path) -> Iterator[str]:
 
 def _cut(path: Path, line: str) -> InputError:
     text = " ".join(line.split())[:_SHOWN]
-    return InputError(f"{path}: {text!r} is no whole line of Xenomai's latency: mend it")
+    return InputError(f"{path}: {text!r} is an incomplete line of Xenomai's latency: repair it")
 
 
 def _line(match: re.Match[str]) -> _Line:
@@ -117,14 +117,14 @@ def _line(match: re.Match[str]) -> _Line:
 
 def _broken_off(seconds: list[_Line]) -> ImportedRun:
     """Return a run of which some seconds are known, and the worst up to the last of them."""
-    average = sum(one.average for one in seconds) / len(seconds)
-    return _run(seconds[-1], average, max(one.worst for one in seconds), (_NO_END,))
+    average = sum(line.average for line in seconds) / len(seconds)
+    return _run(seconds[-1], average, max(line.worst for line in seconds), (_NO_END,))
 
 
 def _run(last: _Line, average_us: float, largest_us: float, more: tuple[str, ...]) -> ImportedRun:
     lacks = [ALL_BUT_TWO, *more]
     if last.overruns:
-        lacks.append(f"how late {last.overruns} overruns were")
+        lacks.append(f"the latencies of {last.overruns} overruns")
     if last.switches:
         lacks.append(f"what {last.switches} mode switches to Linux cost")
     return ImportedRun("Xenomai latency", None, 0, False, average_us * _US, largest_us * _US,

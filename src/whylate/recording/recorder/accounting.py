@@ -36,7 +36,7 @@ class RecorderAccounting:
         self._cost: RecorderCost | None = None
         self._result: RecorderResult | None = None
         self._declined: str | None = None
-        #: Why there is none; None where there is one, or nobody said.
+        #: Why none was started; None: one was, or the reason is not known.
         self.refused: str | None = None
 
     @property

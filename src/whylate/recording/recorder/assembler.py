@@ -8,7 +8,7 @@ from pathlib import Path
 from whylate.recording.events import Window
 from whylate.recording.manifest import Problem, RecorderReport
 from whylate.recording.recorder.accounting import RecorderAccounting
-from whylate.recording.recorder.raw_events import Names, events_of
+from whylate.recording.recorder.raw_events import Names, name_events
 from whylate.recording.recorder.windows import REASONS, WindowsWriter
 from whylate.recording.store.journal import read_journal
 from whylate.wire.codec import WireError
@@ -79,7 +79,7 @@ class WindowAssembler:
         events = [
             event
             for cpu, raw in self._raw.items()
-            for event in events_of(_possible(raw), cpu, self._names, self._machine)
+            for event in name_events(_possible(raw), cpu, self._names, self._machine)
         ]
         events.sort(key=lambda event: event.time_ns)
         self._writer.add(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from whylate.recording.events import USER_CODE, Event, Kind
 from whylate.recording.shown import shown
@@ -36,7 +37,7 @@ class Names:
     texts: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def add(self, table: int, number: int, text: str) -> None:
-        """Add one; what a board says is made safe to show."""
+        """Add the name of an id; it is made safe to show."""
         if len(self.texts) < MOST_NAMES:
             self.texts[table, number] = shown(text, LONGEST_NAME)
 
@@ -45,7 +46,7 @@ class Names:
         return self.texts.get((NameTable.THREAD, number), "?")
 
     def process(self, pid: int) -> str | None:
-        """Return the name of a watched program's thread by its pid; None: it was not told."""
+        """Return the name of a watched program's thread by its pid; None: it is not known."""
         return self.texts.get((NameTable.PID, pid))
 
     def function(self, number: int) -> str:
@@ -62,25 +63,29 @@ def _entry(symbol: str) -> str:
     return symbol.replace("+0x0", "", 1)
 
 
-def events_of(raw: Iterable[RawEvent], cpu: int, names: Names, machine: str) -> list[Event]:
+def name_events(
+    raw_events: Iterable[RawEvent], cpu: int, names: Names, machine: str
+) -> list[Event]:
     """Return the events of a CPU in words; machine: of uname. Unknown kinds are left out."""
-    found: list[Event] = []
-    for one in raw:
-        if one.kind == EventKind.FRAMES:
-            if found and found[-1].kind is Kind.STACK:
-                stack = (*found[-1].stack, names.function(one.e), names.function(one.f))
-                found[-1] = replace(found[-1], stack=tuple(name for name in stack if name))
+    events: list[Event] = []
+    for raw in raw_events:
+        if raw.kind == EventKind.FRAMES:
+            if events and events[-1].kind is Kind.STACK:
+                stack = (*events[-1].stack, names.function(raw.e), names.function(raw.f))
+                events[-1] = replace(events[-1], stack=tuple(name for name in stack if name))
             continue
-        make = _MAKERS.get(one.kind)
-        if make is None:
+        if raw.kind not in _FIELDS:
             continue
-        event = replace(make(one, names, machine), time_ns=one.time_ns, cpu=cpu)
-        if one.kind == EventKind.IPI_SEND and one.f:
-            found += [replace(event, target_cpu=one.b + bit)
-                      for bit in range(one.f.bit_length()) if one.f >> bit & 1]  # fmt: skip
+        kind = Kind[EventKind(raw.kind).name]
+        event = Event(raw.time_ns, cpu, kind, **_FIELDS[raw.kind](raw, names))
+        if kind is Kind.STACK and event.enabled is None:
+            event = replace(event, enabled=enables(raw.f, machine))
+        if kind is Kind.IPI_SEND and raw.f:
+            events += [replace(event, target_cpu=raw.b + bit)
+                       for bit in range(raw.f.bit_length()) if raw.f >> bit & 1]  # fmt: skip
         else:
-            found.append(event)
-    return found
+            events.append(event)
+    return events
 
 
 def _state(bits: int) -> str:
@@ -88,25 +93,6 @@ def _state(bits: int) -> str:
     if bits & SwitchState.PREEMPTED:
         return "R"
     return next((state for bit, state in STATES if bits & bit), "?")
-
-
-def _switch(one: RawEvent, names: Names, machine: str) -> Event:
-    del machine
-    state = _state(one.a)
-    return Event(0, 0, Kind.SWITCH, id=one.d, name=names.thread(one.e), prio=one.b >> 8 & 0xFF,
-                 prev_id=one.c, prev_prio=one.b & 0xFF, prev_state=state)  # fmt: skip
-
-
-def _stack(one: RawEvent, names: Names, machine: str) -> Event:
-    # User code cannot disable interrupts.
-    user = one.a & RecorderStack.OF_USER
-    interrupted = USER_CODE if user else names.function(one.e)
-    return Event(
-        0, 0, Kind.STACK, id=one.c, name=STACKS.get(one.a & ~RecorderStack.OF_USER, "?"),
-        stack=(interrupted,) if interrupted else (),
-        enabled=False if user else enables(one.f, machine),
-        duration_ns=one.d,
-    )  # fmt: skip
 
 
 #: POPF, and STI with a no-op of up to 6 bytes behind it.
@@ -123,7 +109,7 @@ def enables(code: int, machine: str) -> bool | None:
     """Return whether the last instruction of 8 bytes of code switches interrupts on.
 
     None where there is no code, or the machine's is not known here. On x86 an interrupt comes
-    only after the instruction that follows STI: where that does nothing it is looked past.
+    only after the instruction that follows STI: a no-op there is skipped.
     Encodings: Intel SDM volume 2 (STI, POPF, NOP), Arm ARM DDI 0487 C5.2 (MSR DAIF, DAIFClr, PMR).
     """
     if not code:
@@ -139,72 +125,80 @@ def enables(code: int, machine: str) -> bool | None:
     return None
 
 
-def _vector(number: int) -> str:
-    return VECTORS[number] if number < len(VECTORS) else f"vector {number}"
+_Fields = dict[str, Any]
 
 
-def _softirq(number: int) -> str:
-    return SOFTIRQS[number] if number < len(SOFTIRQS) else f"softirq {number}"
+def _irq(raw: RawEvent, names: Names) -> _Fields:
+    return {"id": raw.c, "name": names.interrupt(raw.c)}
 
 
-_Maker = Callable[[RawEvent, Names, str], Event]
-_MAKERS: Mapping[int, _Maker] = {
-    EventKind.IRQ_ENTRY: lambda one, names, _: Event(
-        0, 0, Kind.IRQ_ENTRY, id=one.c, name=names.interrupt(one.c)
-    ),
-    EventKind.IRQ_EXIT: lambda one, names, _: Event(
-        0, 0, Kind.IRQ_EXIT, id=one.c, name=names.interrupt(one.c)
-    ),
-    EventKind.VECTOR_ENTRY: lambda one, _, __: Event(
-        0, 0, Kind.VECTOR_ENTRY, id=one.a, name=_vector(one.a)
-    ),
-    EventKind.VECTOR_EXIT: lambda one, _, __: Event(
-        0, 0, Kind.VECTOR_EXIT, id=one.a, name=_vector(one.a)
-    ),
-    EventKind.SOFTIRQ_RAISE: lambda one, _, __: Event(
-        0, 0, Kind.SOFTIRQ_RAISE, id=one.a, name=_softirq(one.a)
-    ),
-    EventKind.SOFTIRQ_ENTRY: lambda one, _, __: Event(
-        0, 0, Kind.SOFTIRQ_ENTRY, id=one.a, name=_softirq(one.a)
-    ),
-    EventKind.SOFTIRQ_EXIT: lambda one, _, __: Event(
-        0, 0, Kind.SOFTIRQ_EXIT, id=one.a, name=_softirq(one.a)
-    ),
-    EventKind.NMI: lambda one, names, _: Event(
-        0, 0, Kind.NMI, name=_entry(names.function(one.f)), duration_ns=_signed(one.e)
-    ),
-    EventKind.TIMER_ENTRY: lambda one, names, _: Event(
-        0, 0, Kind.TIMER_ENTRY, name=_entry(names.function(one.e))
-    ),
-    EventKind.TIMER_EXIT: lambda _, __, ___: Event(0, 0, Kind.TIMER_EXIT),
-    EventKind.WAKING: lambda one, _, __: Event(
-        0, 0, Kind.WAKING, id=one.c, prio=one.a, target_cpu=one.b
-    ),
-    EventKind.SWITCH: _switch,
-    EventKind.MIGRATE: lambda one, _, __: Event(0, 0, Kind.MIGRATE, id=one.c, target_cpu=one.b),
-    EventKind.LOCK_BEGIN: lambda one, names, _: Event(
-        0, 0, Kind.LOCK_BEGIN, id=one.e, name=_entry(names.function(one.e)).replace("?", "")
-    ),
-    EventKind.LOCK_END: lambda one, names, _: Event(
-        0, 0, Kind.LOCK_END, id=one.e, name=_entry(names.function(one.e)).replace("?", "")
-    ),
-    EventKind.IDLE_ENTRY: lambda one, _, __: Event(0, 0, Kind.IDLE_ENTRY, id=one.b),
-    EventKind.IDLE_EXIT: lambda _, __, ___: Event(0, 0, Kind.IDLE_EXIT),
-    EventKind.IPI_SEND: lambda one, names, _: Event(
-        0, 0, Kind.IPI_SEND, target_cpu=one.b, name=_entry(names.function(one.e))
-    ),
-    EventKind.FAULT: lambda one, _, __: Event(0, 0, Kind.FAULT, id=one.c),
-    EventKind.STEAL: lambda one, _, __: Event(0, 0, Kind.STEAL, duration_ns=_signed(one.e)),
-    EventKind.STACK: _stack,
-    EventKind.CALL_ENTRY: lambda one, names, _: Event(
-        0, 0, Kind.CALL_ENTRY, name=_entry(names.function(one.e))
-    ),
-    EventKind.CALL_EXIT: lambda one, names, _: Event(
-        0, 0, Kind.CALL_EXIT, name=_entry(names.function(one.e))
-    ),
-}
+def _vector(raw: RawEvent, _: Names) -> _Fields:
+    number = raw.a
+    return {"id": number, "name": VECTORS[number] if number < len(VECTORS) else f"vector {number}"}
 
 
-def _signed(value: int) -> int:
-    """Return a length that fits 63 bits, whatever a board says."""
+def _softirq(raw: RawEvent, _: Names) -> _Fields:
+    number = raw.a
+    name = SOFTIRQS[number] if number < len(SOFTIRQS) else f"softirq {number}"
+    return {"id": number, "name": name}
+
+
+def _switch(raw: RawEvent, names: Names) -> _Fields:
+    return {"id": raw.d, "name": names.thread(raw.e), "prio": raw.b >> 8 & 0xFF,
+            "prev_id": raw.c, "prev_prio": raw.b & 0xFF, "prev_state": _state(raw.a)}  # fmt: skip
+
+
+def _lock(raw: RawEvent, names: Names) -> _Fields:
+    return {"id": raw.e, "name": _entry(names.function(raw.e)).replace("?", "")}
+
+
+def _call(raw: RawEvent, names: Names) -> _Fields:
+    return {"name": _entry(names.function(raw.e))}
+
+
+def _stack(raw: RawEvent, names: Names) -> _Fields:
+    user = raw.a & RecorderStack.OF_USER
+    interrupted = USER_CODE if user else names.function(raw.e)
+    return {
+        "id": raw.c,
+        "name": STACKS.get(raw.a & ~RecorderStack.OF_USER, "?"),
+        "stack": (interrupted,) if interrupted else (),
+        # User code cannot switch interrupts on; of kernel code, its instructions say it.
+        "enabled": False if user else None,
+        "duration_ns": raw.d,
+    }
+
+
+def _bounded(value: int) -> int:
+    """Return a length that fits 63 bits, whatever a board sends."""
     return min(value, (1 << 63) - 1)
+
+
+#: The fields of an event, beside its time and CPU, by its kind. A kind has the same name in Kind.
+_FIELDS: Mapping[int, Callable[[RawEvent, Names], _Fields]] = {
+    EventKind.IRQ_ENTRY: _irq,
+    EventKind.IRQ_EXIT: _irq,
+    EventKind.VECTOR_ENTRY: _vector,
+    EventKind.VECTOR_EXIT: _vector,
+    EventKind.SOFTIRQ_RAISE: _softirq,
+    EventKind.SOFTIRQ_ENTRY: _softirq,
+    EventKind.SOFTIRQ_EXIT: _softirq,
+    EventKind.NMI: lambda raw, names: {
+        "name": _entry(names.function(raw.f)), "duration_ns": _bounded(raw.e)
+    },
+    EventKind.TIMER_ENTRY: _call,
+    EventKind.TIMER_EXIT: lambda *_: {},
+    EventKind.WAKING: lambda raw, _: {"id": raw.c, "prio": raw.a, "target_cpu": raw.b},
+    EventKind.SWITCH: _switch,
+    EventKind.MIGRATE: lambda raw, _: {"id": raw.c, "target_cpu": raw.b},
+    EventKind.LOCK_BEGIN: _lock,
+    EventKind.LOCK_END: _lock,
+    EventKind.IDLE_ENTRY: lambda raw, _: {"id": raw.b},
+    EventKind.IDLE_EXIT: lambda *_: {},
+    EventKind.IPI_SEND: lambda raw, names: {"target_cpu": raw.b, **_call(raw, names)},
+    EventKind.FAULT: lambda raw, _: {"id": raw.c},
+    EventKind.STEAL: lambda raw, _: {"duration_ns": _bounded(raw.e)},
+    EventKind.STACK: _stack,
+    EventKind.CALL_ENTRY: _call,
+    EventKind.CALL_EXIT: _call,
+}  # fmt: skip

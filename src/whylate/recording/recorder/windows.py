@@ -20,7 +20,7 @@ WINDOWS = "windows.parquet"
 EVENTS = "events.parquet"
 #: Rows in memory before they are written.
 GROUP_ROWS = 1 << 17
-#: A window of the probe's has no more; a file that says otherwise is not read into memory.
+#: Events of a window: a file with more was not written from a probe, and is not read.
 MOST_EVENTS = 1 << 20
 
 _WINDOW_TYPES = {

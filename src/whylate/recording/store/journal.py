@@ -1,7 +1,7 @@
-"""The journal: what a run appends to while it goes, so that nothing written is ever lost.
+"""The journal: the file that a run appends to, so that nothing written is lost.
 
 A journal is a sequence of frames (whylate.wire.frame): those of the probe as they came, and
-records of the host's own as JSON. Each frame carries its checksum, so that a journal cut at any
+records of the host as JSON. Each frame carries its checksum, so that a journal cut at any
 byte is read up to the cut. Frames are written with one write(2) each and without a buffer of our
 own: a killed process loses nothing. A thread calls fdatasync every SYNC_S: a power cut loses at
 most what came since.
@@ -27,7 +27,7 @@ from whylate.wire.frame import Frame, FrameCounts, FrameDecoder, encode_frame
 
 NAME = "journal"
 SYNC_S = 1.0
-#: Facts can be long; what the probe sends is bounded by the wire.
+#: Of a record: facts can be long. The wire bounds what the probe sends.
 MAX_RECORD = 1 << 20
 
 OPENING = 0xE0
@@ -35,7 +35,7 @@ CLOSING = 0xE1
 
 
 class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The first record: what is known before the run."""
+    """The first record, written before the run."""
 
     schema_version: int
     created: str
@@ -53,7 +53,7 @@ class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Closing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The last record: what is known only after the run. Absent where the run was killed."""
+    """The last record, written after the run. Absent where the run was killed."""
 
     state: State
     changes: list[Change]
@@ -68,7 +68,7 @@ class JournalWriter:
     """Appends to the journal of a new recording.
 
     The recording's directory appears under its name together with its first record, so that
-    there is never one which cannot be opened. Raises RecordingError when the directory exists or
+    every directory can be opened. Raises RecordingError when the directory exists or
     cannot be made, and when the disk is full or fails; what was written before stays good.
     """
 
@@ -84,7 +84,7 @@ class JournalWriter:
         try:
             with whole_directory(directory) as fresh:
                 self._fd = os.open(fresh / NAME, flags, 0o644)
-                # Held while the run lives: who opens the recording can see that it goes on.
+                # Held while the run lives: other processes can see that it goes on.
                 try_lock(self._fd)
                 self._write(encode_frame(OPENING, 0, msgspec.json.encode(opening)))
                 os.fsync(self._fd)
@@ -115,7 +115,7 @@ class JournalWriter:
             raise self._failed(error) from None
 
     def close(self) -> None:
-        """Let go of the file: whoever opens the recording now may recover it."""
+        """Unlock and close the file: the recording can be recovered from now on."""
         if self._fd < 0:
             return
         self._stop.set()
@@ -174,7 +174,7 @@ def locked(directory: Path) -> Iterator[bool]:
     """Hold the lock on a recording's journal, so that only one process makes files of it.
 
     Yields whether there is a journal to be recovered. Raises RecordingError where the run still
-    goes on, another process recovers it now, or the journal is no ordinary file.
+    goes on, another process recovers it now, or the journal is not a regular file.
     """
     path = directory / NAME
     try:

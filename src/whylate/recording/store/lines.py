@@ -1,7 +1,7 @@
-"""JSON on disk for what goes on for hours: a plan, and a line for each thing that was done.
+"""Directories of work that takes hours: a plan, and a line for each part that is done.
 
-A line is on the disk before anything else is done; the last one may be torn where the host died
-while it was written, and is cut off then.
+A line is on the disk before the next part begins. Where the host died while writing, the last line
+is incomplete; it is cut off when the directory is opened again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 from whylate.files import try_lock, write_all, write_whole
 from whylate.recording.errors import DiskError, RecordingError
 
-#: Nothing larger is a plan, or one line.
+#: Bytes of a plan, and of a line.
 _MAX_PLAN = 1 << 20
 _MAX_LINE = 1 << 16
 
@@ -31,7 +31,7 @@ L = TypeVar("L")
 
 
 class _Version(msgspec.Struct):
-    """What is read first of an object that a newer whylate may have written otherwise."""
+    """The field that is read before all others: they may have changed since."""
 
     schema_version: int = 0
 
@@ -43,7 +43,7 @@ def read_plan(
     newest: int | None = None,
     convert: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> T:
-    """Read one object; what: the beginning of the message where there is none.
+    """Read a plan; what: the beginning of the message where there is none.
 
     newest: the newest schema that is known. convert: makes an object of that schema of an older
     one; raises KeyError or ValueError. Raises RecordingError.
@@ -52,7 +52,7 @@ def read_plan(
         with path.open("rb") as file:
             data = file.read(_MAX_PLAN + 1)
         if len(data) > _MAX_PLAN:
-            raise RecordingError(f"{path} is too large for what it is to be")
+            raise RecordingError(f"{path} is too large: a plan has up to 1 MiB")
         version = msgspec.json.decode(data, type=_Version).schema_version
         if newest is not None and version > newest:
             raise RecordingError(
@@ -70,7 +70,7 @@ def read_plan(
 
 
 def write_plan(path: Path, plan: object) -> None:
-    """Write one object, whole or not at all; raises DiskError."""
+    """Write a plan, whole or not at all; raises DiskError."""
     try:
         write_whole(path, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
     except OSError as error:
@@ -78,11 +78,11 @@ def write_plan(path: Path, plan: object) -> None:
 
 
 def read_lines(path: Path, kind: type[T]) -> tuple[list[T], int]:
-    """Return what the lines say, and how many bytes of the file they are.
+    """Return the items of the lines, and their size in bytes.
 
-    A torn last line is left out. Raises RecordingError.
+    An incomplete last line is left out. Raises RecordingError.
     """
-    found: list[T] = []
+    items: list[T] = []
     good = 0
     try:
         with path.open("rb") as file:
@@ -90,21 +90,21 @@ def read_lines(path: Path, kind: type[T]) -> tuple[list[T], int]:
                 if not line.endswith(b"\n"):
                     break
                 try:
-                    found.append(msgspec.json.decode(line, type=kind))
+                    items.append(msgspec.json.decode(line, type=kind))
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     raise RecordingError(
-                        f"{path} is damaged in line {len(found) + 1}: {error}"
+                        f"{path} is damaged in line {len(items) + 1}: {error}"
                     ) from None
                 good += len(line)
     except FileNotFoundError:
         return [], 0
     except OSError as error:
         raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
-    return found, good
+    return items, good
 
 
 class LineWriter:
-    """Appends lines to a file that is this process's alone while it is open.
+    """Appends lines to a file, which no other process can open meanwhile.
 
     Raises DiskError where it cannot be opened; BlockingIOError where another process has it.
     """
@@ -120,7 +120,7 @@ class LineWriter:
             raise BlockingIOError
 
     def cut(self, good: int) -> None:
-        """Cut off a torn line behind so many good bytes."""
+        """Cut off an incomplete line after the good bytes."""
         if good < os.fstat(self._fd).st_size:
             os.ftruncate(self._fd, good)
 
@@ -133,15 +133,15 @@ class LineWriter:
             raise DiskError(f"{self._path} cannot be written: {error.strerror}") from None
 
     def close(self) -> None:
-        """Let others have the file."""
+        """Unlock and close the file."""
         os.close(self._fd)
 
 
 @dataclass(frozen=True)
 class Layout(Generic[P, L]):
-    """A kind of directory that has a plan, a line for each thing done, and a folder of results."""
+    """A kind of directory: a plan, a line for each part that is done, and a folder of results."""
 
-    #: What it is called: "study".
+    #: Its name: "study".
     what: str
     plan: str
     plan_type: type[P]
@@ -149,11 +149,11 @@ class Layout(Generic[P, L]):
     lines: str
     line_type: type[L]
     folder: str
-    #: Makes a plan of this schema of an older one; None: there is no older one.
+    #: Makes a plan of this schema of an older one; None: there is no older schema.
     convert: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
     def read(self, directory: Path) -> tuple[P, list[L]]:
-        """Return the plan and what was done so far; raises RecordingError."""
+        """Return the plan and the lines; raises RecordingError."""
         plan = read_plan(
             directory / self.plan,
             self.plan_type,
@@ -165,10 +165,10 @@ class Layout(Generic[P, L]):
 
 
 class LineDirectory(Generic[P, L]):
-    """A directory of a layout, kept for this process; append() is for any thread.
+    """A directory of a layout, locked for this process; any thread may call append().
 
-    Raises RecordingError for a directory that holds something else, that is damaged, or that
-    another process has, DiskError where it cannot be written, and what must_be_same() does.
+    Raises RecordingError for a directory that holds something else, is damaged, or is locked by
+    another process, DiskError where it cannot be written, and what must_be_same() raises.
     """
 
     def __init__(self, directory: Path, layout: Layout[P, L], plan: P) -> None:
@@ -205,20 +205,20 @@ class LineDirectory(Generic[P, L]):
             raise
 
     def must_be_same(self, held: P) -> None:
-        """Raise where what was held is of another plan than ours."""
+        """Raise where the plan on the disk contradicts ours."""
 
     def recover(self) -> None:
-        """Do what a process that was killed has left undone."""
+        """Complete what a killed process left."""
 
     def append(self, line: L) -> None:
         """Write a line; it is on the disk when this returns. Raises DiskError."""
         with self._lock:
             self._writer.append(line)
-            # Whoever reads the list meanwhile has one that does not change.
+            # A new list: readers in other threads keep one that does not change.
             self.lines = [*self.lines, line]
 
     def __enter__(self) -> Self:
-        """Keep it open."""
+        """Return itself."""
         return self
 
     def __exit__(
@@ -227,5 +227,5 @@ class LineDirectory(Generic[P, L]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let others have the directory."""
+        """Unlock the directory."""
         self._writer.close()

@@ -2,9 +2,9 @@
 
 Columns: cpu (uint16), activation (int64), latency_ns (int64), overrun (bool), and timer_ns,
 waking_ns, switched_ns (int32, null where it was not seen). Activation i of a CPU was due at
-start_ns + i * interval_ns (manifest.json); where a program's threads were watched, it says so
-itself, in the columns due_ns (int64), pid (int32) and origin (string). Row groups follow each
-other in time; within one the rows are sorted by CPU and activation.
+start_ns + i * interval_ns (manifest.json). Where a program's threads were watched, the file has the
+due times itself, in the columns due_ns (int64), pid (int32) and origin (string). Row groups follow
+each other in time; within one the rows are sorted by CPU and activation.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class SamplesWriter:
     ) -> None:
         """Add rows that follow those already added for this CPU.
 
-        stages: int64, shape (rows that are no overruns, 3), NOT_SEEN where nobody saw them.
+        stages: int64, shape (rows that are no overruns, 3), NOT_SEEN where they were not observed.
         threads: of all rows of a program's threads, and of no others.
         """
         self._waiting.setdefault(cpu, []).append(_Part(rows, stages, threads))
@@ -140,7 +140,7 @@ class SamplesWriter:
 
 
 def _stage_columns(parts: Sequence[_Part]) -> list[Any]:
-    """Return the columns of the stages: null for overruns, and where nobody looked."""
+    """Return the columns of the stages: null for overruns, and where not observed."""
     import pyarrow as pa
 
     if all(part.stages is None for part in parts):
@@ -153,7 +153,7 @@ def _stage_columns(parts: Sequence[_Part]) -> list[Any]:
             filled[~part.rows.overrun] = part.stages
         whole.append(filled)
     table = np.concatenate(whole)
-    # What took longer than the column holds has no place in it; the latency tells how long.
+    # Longer times do not fit the column; the latency has them.
     unknown = (table <= NOT_SEEN) | (table > -(NOT_SEEN + 1))
     return [
         pa.array(np.where(null, 0, column).astype(np.int32), pa.int32(), mask=null)
@@ -166,10 +166,10 @@ def _own_columns(parts: Sequence[_Part]) -> list[Any]:
     import pyarrow as pa
 
     threads = [part.threads for part in parts if part.threads is not None]
-    origin = np.concatenate([one.origin for one in threads])
+    origin = np.concatenate([part.origin for part in threads])
     return [
-        np.concatenate([one.due_ns for one in threads]),
-        np.concatenate([one.pid for one in threads]),
+        np.concatenate([part.due_ns for part in threads]),
+        np.concatenate([part.pid for part in threads]),
         pa.DictionaryArray.from_arrays(pa.array(origin, pa.int8()), pa.array(ORIGINS)),
     ]
 
@@ -179,9 +179,9 @@ def read_samples(
 ) -> list[CpuSamples]:
     """Return the samples of each CPU of a recording; raises RecordingError.
 
-    app: of a program's threads, whose activations say themselves when they were due; they are
-    put in that order. Raises for a file that is not Parquet, that whylate did not write, or that
-    does not hold the rows that the manifest counts.
+    app: of a program's threads, whose activations have due times; they are sorted by them. Raises
+    for a file that is not Parquet, that whylate did not write, or whose rows are not those that
+    the manifest counts.
     """
     import pyarrow.parquet as pq
 
@@ -200,17 +200,17 @@ def read_samples(
         # A group at a time: the file's own copy of ten million rows is never held whole.
         for group in range(file.num_row_groups):
             _fill(path, filling, file.read_row_group(group, columns=columns), columns)
-    for one in filling.values():
-        one.check(path)
+    for cpu_rows in filling.values():
+        cpu_rows.check(path)
     return [filling[account.cpu].samples(interval_ns) for account in accounts]
 
 
 def _check_size(path: Path, rows: int, accounts: Sequence[CpuAccount]) -> None:
-    """Compare before memory is asked for by what the manifest says."""
+    """Compare with the manifest before memory is allocated."""
     wanted = sum(account.seen + account.overrun for account in accounts)
     if rows != wanted or len({account.cpu for account in accounts}) != len(accounts):
         raise RecordingError(
-            f"{path} holds {rows} activations, manifest.json says {wanted}: they are not of one run"
+            f"{path} has {rows} activations, manifest.json {wanted}: they are of different runs"
         )
 
 
@@ -222,7 +222,7 @@ _TYPES: dict[str, Any] = {
 
 
 class _Filling:
-    """The arrays of one CPU, as long as the manifest says, while groups are copied in."""
+    """The arrays of a CPU, of the length in the manifest, while groups are copied in."""
 
     def __init__(self, account: CpuAccount, names: Sequence[str]) -> None:
         self.account = account
@@ -258,8 +258,8 @@ class _Filling:
         if (seen, overruns) != (account.seen, account.overrun):
             raise RecordingError(
                 f"{path} holds {seen} seen and {overruns} overrun activations of CPU "
-                f"{account.cpu}, manifest.json says {account.seen} and {account.overrun}: "
-                "they are not of one run"
+                f"{account.cpu}, manifest.json has {account.seen} and {account.overrun}: "
+                "they are of different runs"
             )
         if (np.diff(self.columns["activation"]) <= 0).any():
             raise RecordingError(f"{path}: activations of CPU {account.cpu} are not in order")
@@ -274,18 +274,18 @@ def _fill(path: Path, filling: dict[int, _Filling], table: Any, names: Sequence[
     for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         if start == end:
             continue
-        one = filling.get(int(cpu[start]))
-        if one is None:
+        cpu_rows = filling.get(int(cpu[start]))
+        if cpu_rows is None:
             raise RecordingError(f"{path} has rows of CPUs that manifest.json does not name")
-        to = one.filled + end - start
-        if to > one.rows:
+        to = cpu_rows.filled + end - start
+        if to > cpu_rows.rows:
             raise RecordingError(
-                f"{path} holds more activations of CPU {one.account.cpu} than the "
-                f"{one.rows} that manifest.json says: they are not of one run"
+                f"{path} holds more activations of CPU {cpu_rows.account.cpu} than the "
+                f"{cpu_rows.rows} in manifest.json: they are of different runs"
             )
         for name, source in columns.items():
-            one.columns[name][one.filled : to] = source[start:end]
-        one.filled = to
+            cpu_rows.columns[name][cpu_rows.filled : to] = source[start:end]
+        cpu_rows.filled = to
 
 
 def _column(path: Path, table: Any, name: str) -> NDArray[Any]:
@@ -305,7 +305,7 @@ def _column(path: Path, table: Any, name: str) -> NDArray[Any]:
 
 
 def _any_stage(metadata: Any) -> bool:
-    """Whether any stage of any activation was seen: the file says how many are null."""
+    """Whether any stage of any activation was observed, by the null counts of the file."""
     for group in range(metadata.num_row_groups):
         rows = metadata.row_group(group)
         for index in range(rows.num_columns):
@@ -318,7 +318,7 @@ def _any_stage(metadata: Any) -> bool:
 
 
 def _check_columns(path: Path, schema: Any, columns: Sequence[str], *, app: bool) -> list[str]:
-    """Return the columns to read; raise RecordingError for a file that is none of ours."""
+    """Return the columns to read; raise RecordingError for a file of another program."""
     if (schema.metadata or {}).get(b"whylate") is None or not set(columns) <= set(schema.names):
         raise RecordingError(
             f"{path} was not written by whylate: it lacks the columns {', '.join(columns)}"

@@ -19,13 +19,13 @@ MOST_CPUS = 4096
 
 
 def loss(line: bytes) -> tuple[bytes, int] | None:
-    """Return the CPU of which events were lost, and how many; None: the line says no such thing."""
-    found = _LOSS.match(line) or _PERF_LOSS.search(line)
-    return None if found is None else (found[1], int(found[2] or 0))
+    """Return the CPU of which events were lost, and how many; None: it is another line."""
+    match = _LOSS.match(line) or _PERF_LOSS.search(line)
+    return None if match is None else (match[1], int(match[2] or 0))
 
 
 def is_header(line: bytes, seen: Seen) -> bool:
-    """Return whether a line is one that a tool adds; what it says of the trace is taken."""
+    """Return whether a line is one that a tool adds; its facts of the trace are kept."""
     if not line.startswith(_CHATTER):
         return False
     if seen.header_cpus is None and (cpus := _CPUS.search(line)) is not None:
@@ -38,8 +38,8 @@ def is_header(line: bytes, seen: Seen) -> bool:
 class Stacks:
     """Puts the stacks of a trace where they belong: behind the events that they were taken at.
 
-    below: the CPU whose event was the last; frames that follow without a line of their own that
-    says whose they are belong to that one.
+    below: the CPU whose event was the last; frames without a line that names
+    their CPU belong to it.
     """
 
     def __init__(self) -> None:
@@ -54,12 +54,12 @@ class Stacks:
         return self._of is not None
 
     def begins(self, cpu: Cpu, time_ns: int, kind: Kind | None) -> None:
-        """Take it that frames that follow belong to this event; kind None: they say nothing."""
+        """Let the frames that follow belong to this event; kind None: they are dropped."""
         self.ends()
         self._of = cpu, time_ns, kind
 
-    def take(self, line: bytes) -> None:
-        """Take a line with a frame."""
+    def add_frame(self, line: bytes) -> None:
+        """Add a line with a frame."""
         if self._of is None and self.below is not None:
             self._of = self.below, self.below.last_ns, self.below.last_kind
         if self._of is not None and self._of[2] is not None and len(self._frames) < MOST_FRAMES:

@@ -1,4 +1,4 @@
-"""Who is explained where nobody said: the threads in a trace that are obviously measured."""
+"""Choose the threads to explain where the user named none: those that are obviously measured."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from whylate.recording.traces.watch import Watch
 #: How threads of programs that measure latency begin their names.
 MEASURING = ("cyclictest", "timerlatu/", "rtla", "cyclicdeadline", "oslat", "signaltest",
              "pmqtest", "ptsematest", "sigwaittest", "svsematest", "whylate")  # fmt: skip
-#: Threads of the kernel's own that are urgent because others wait for them.
+#: Threads of the kernel with a high priority because other threads wait for them.
 OF_THE_KERNEL = ("migration/", "irq/", "ktimers/", "ksoftirqd/", "rcu", "watchdog/", "stopper/",
                  "idle_inject/", "cpuhp/", "irq_work/", "timerlat/", "osnoise/",
                  "kworker/")  # fmt: skip
 #: Woken by a timer at least so often: less is no periodic thread.
 FEWEST = 5
 #: Threads that an error names.
-TOLD = 5
+SHOWN_THREADS = 5
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Who is explained, and why these."""
+    """The threads that are explained, and the reason."""
 
     watch: Watch
     why: str
@@ -52,7 +52,7 @@ class _Survey:
     wakeups: Counter[tuple[int, str, int]] = field(default_factory=Counter)
     by_timer: Counter[tuple[int, str, int]] = field(default_factory=Counter)
 
-    def found(self, activation: Activation, cut: Callable[[Reason, int], CutOut]) -> None:
+    def count_wakeup(self, activation: Activation, cut: Callable[[Reason, int], CutOut]) -> None:
         del cut
         key = activation.pid, activation.name, activation.prio
         if len(self.wakeups) < (1 << 14) or key in self.wakeups:
@@ -69,7 +69,7 @@ def choose(head: Iterable[bytes], layout: Layout) -> Chosen:
     """Choose from the beginning of a trace; raises RecordingError where nobody stands out."""
     seen = Seen()
     survey = _Survey()
-    follower = Follower(layout, Watch(all_threads=True), survey.found, seen)
+    follower = Follower(layout, Watch(all_threads=True), survey.count_wakeup, seen)
     for line in head:
         follower.feed(line)
     follower.finish()
@@ -77,43 +77,46 @@ def choose(head: Iterable[bytes], layout: Layout) -> Chosen:
         return Chosen(Watch(tracers=True), "measured by the kernel's own tracer")
     if not seen.any_of("sched_switch"):
         raise RecordingError(
-            "no wakeups can be found: the trace has no sched_switch events; record sched_switch, "
+            "the trace has no wakeups: it has no sched_switch events; record sched_switch, "
             "sched_waking, irq:*, irq_vectors:* and timer:hrtimer_* together"
         )
     if not seen.any_of("sched_waking", "sched_wakeup"):
         raise RecordingError(
-            "no wakeups can be found: the trace has neither sched_waking nor sched_wakeup events; "
+            "the trace has no wakeups: it has neither sched_waking nor sched_wakeup events; "
             "record sched_switch, sched_waking, irq:*, irq_vectors:* and timer:hrtimer_* together"
         )
     return _the_obvious(survey.threads())
 
 
 def _the_obvious(threads: list[Thread]) -> Chosen:
-    measuring = [one for one in threads if one.name.startswith(MEASURING)]
-    real_time = [one for one in measuring if one.prio < FAIR]
+    measuring = [thread for thread in threads if thread.name.startswith(MEASURING)]
+    real_time = [thread for thread in measuring if thread.prio < FAIR]
     if real_time:
         return _chosen(real_time, "named as those of a program that measures latency")
     periodic = [
-        one
-        for one in threads
-        if one.prio < FAIR and one.by_timer >= FEWEST and not one.name.startswith(OF_THE_KERNEL)
+        thread
+        for thread in threads
+        if thread.prio < FAIR
+        and thread.by_timer >= FEWEST
+        and not thread.name.startswith(OF_THE_KERNEL)
     ]
     if periodic:
-        most = min(one.prio for one in periodic)
+        most = min(thread.prio for thread in periodic)
         return _chosen(
-            [one for one in periodic if one.prio == most],
-            "the most urgent real-time threads that timers woke",
+            [thread for thread in periodic if thread.prio == most],
+            "the highest-priority real-time threads that timers woke",
         )
-    if any(one.by_timer for one in measuring):
+    if any(thread.by_timer for thread in measuring):
         return _chosen(measuring, "named as those of a program that measures latency")
     most_woken = ", ".join(
-        f"{one.name} (--pid {one.pid}, {one.wakeups:,} wakeups)" for one in threads[:TOLD]
+        f"{thread.name} (--pid {thread.pid}, {thread.wakeups:,} wakeups)"
+        for thread in threads[:SHOWN_THREADS]
     )
     raise RecordingError(
-        "whose wakeups are to be explained? No thread stands out: say --comm NAME or --pid N"
-        + (f"; woken most: {most_woken}" if most_woken else "; nobody was seen to be woken")
+        "no thread is obviously measured: choose one with --comm NAME or --pid N"
+        + (f"; woken most: {most_woken}" if most_woken else "; no thread was woken")
     )
 
 
 def _chosen(threads: list[Thread], why: str) -> Chosen:
-    return Chosen(Watch(pids=frozenset(one.pid for one in threads)), why)
+    return Chosen(Watch(pids=frozenset(thread.pid for thread in threads)), why)

@@ -13,7 +13,7 @@ from whylate.recording.traces.timers import Distance
 #: No more is nested on a real machine, and threads that were left within a softirq are few.
 DEEPEST = 16
 MOST_LEFT = 1024
-#: Times of one CPU may step back by so much where buffers were merged: they count as equal.
+#: Times of a CPU may step back by this much where buffers were merged: they count as equal.
 MERGED_NS = 100_000
 
 _ENDS = {
@@ -32,7 +32,7 @@ class Cpu:
 
     def __init__(self, cpu: int, room: int) -> None:
         self.cpu = cpu
-        #: The last records; a record of None says that what precedes was not observed.
+        #: The last records; a record of None: what precedes was not observed.
         self.ring: deque[Record] = deque(maxlen=room)
         self.open: list[Record] = []
         self.left: dict[int, list[Record]] = {}
@@ -49,7 +49,7 @@ class Cpu:
         self.awaited: list[Activation] = []
 
     def lost(self) -> None:
-        """Take it that events are missing from here on to the next one."""
+        """Mark that events are missing up to the next one."""
         self.gap = True
         self.open.clear()
         self.left.clear()

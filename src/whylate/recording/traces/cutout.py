@@ -9,7 +9,7 @@ from whylate.recording.activation import Activation, Leg
 from whylate.recording.events import Event, Kind, Reason, Window
 from whylate.recording.traces.cpu import Cpu
 from whylate.recording.traces.fields import Record, event_of
-from whylate.recording.traces.noise import LEAST_URGENT, switched_back
+from whylate.recording.traces.noise import LOWEST_PRIO, switched_back
 
 #: A window has no more events than that: what is before them was not observed.
 MOST_EVENTS = 1 << 14
@@ -17,7 +17,7 @@ MOST_EVENTS = 1 << 14
 
 @dataclass(frozen=True)
 class CutOut:
-    """An activation's window, and the same in parts: one for each CPU that it was up to in turn."""
+    """An activation's window, and its parts: one for each CPU that was to run it, in order."""
 
     window: Window
     parts: tuple[Window, ...]
@@ -28,7 +28,7 @@ def cut_out(
 ) -> CutOut:
     """Return what the trace has of an activation.
 
-    switches: the trace has switches of threads; else what precedes an activation says nothing of
+    switches: the trace has switches of threads; else what precedes an activation shows nothing of
     it. number: by which it is known.
     """
     parts = []
@@ -39,7 +39,7 @@ def cut_out(
             if activation.interrupted is not None:
                 pid, name = activation.interrupted
                 events.insert(0, Event(leg.start_ns, leg.cpu, Kind.SWITCH, id=pid, name=name,
-                                       prio=LEAST_URGENT))  # fmt: skip
+                                       prio=LOWEST_PRIO))  # fmt: skip
                 events.sort(key=lambda event: event.time_ns)
         activation = _with_stages(activation, events)
         left = _left_at(events, activation)
@@ -62,12 +62,12 @@ def _leg(leg: Leg, cpu: Cpu | None, switches: bool) -> tuple[list[Event], int]:
     """Return the events of a leg from the switch before it on, and from when on all are there."""
     if cpu is None:
         return [], leg.end_ns
-    found: list[Record] = []
+    records: list[Record] = []
     whole = len(cpu.ring) < (cpu.ring.maxlen or 0)
     observed = cpu.first_ns if whole else leg.end_ns
     for record in cpu.back():
         time_ns, kind = record[0], record[1]
-        if kind is None or len(found) == MOST_EVENTS:
+        if kind is None or len(records) == MOST_EVENTS:
             observed = time_ns
             break
         if time_ns > leg.end_ns:
@@ -75,13 +75,13 @@ def _leg(leg: Leg, cpu: Cpu | None, switches: bool) -> tuple[list[Event], int]:
         if not switches and time_ns < leg.start_ns:
             observed = leg.start_ns
             break
-        found.append(record)
+        records.append(record)
         if kind is Kind.SWITCH and time_ns <= leg.start_ns:
             observed = leg.start_ns
             break
         if not whole:
             observed = time_ns
-    events = [event for record in reversed(found)
+    events = [event for record in reversed(records)
               if (event := event_of(record, leg.cpu)) is not None]  # fmt: skip
     # What a tracer tells at the end of something has begun before.
     events.sort(key=lambda event: event.time_ns)
@@ -93,13 +93,13 @@ def _with_stages(activation: Activation, events: list[Event]) -> Activation:
     if activation.switched_ns is not None:
         return activation
     # What was made of noise has no state of the thread before.
-    at = [one.time_ns for one in events if one.id == activation.pid and one.prev_state]
+    at = [event.time_ns for event in events if event.id == activation.pid and event.prev_state]
     switched = [time for time in at if activation.due_ns <= time <= activation.run_ns]
     return replace(activation, switched_ns=switched[-1]) if switched else activation
 
 
 def _left_at(events: list[Event], activation: Activation) -> int | None:
-    """Return when the CPU was first taken from a less urgent thread while it waited for it.
+    """Return when the CPU was first taken from a lower-priority thread while it waited for it.
 
     The stack there shows what kept that thread from being preempted; those of later switches are
     other threads'.
@@ -112,7 +112,7 @@ def _left_at(events: list[Event], activation: Activation) -> int | None:
 
 
 def _is_its_own(event: Event, activation: Activation, left_ns: int | None) -> bool:
-    """Return whether an event is no stack, or one that shows what this activation waited for."""
+    """Whether an event is no stack, or a stack that shows what this activation waited for."""
     if event.kind is not Kind.STACK:
         return True
     if event.name == "switch":

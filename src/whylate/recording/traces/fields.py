@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from whylate.recording.events import Event, Kind
-from whylate.recording.recorder.raw_events import LONGEST_NAME, VECTORS
+from whylate.recording.recorder.raw_events import LONGEST_NAME, STATES, VECTORS
 from whylate.recording.shown import shown
 
 #: Time in ns, kind (None: what precedes was not observed), the text of the fields or the event
@@ -114,26 +114,25 @@ def state_of(raw: bytes) -> str:
     if not state.isdigit():
         return state[:1]
     bits = int(state)
-    # TASK_REPORT_MAX marks preemption; the others are those of task_struct.__state.
-    letters = {0x01: "S", 0x02: "D", 0x04: "T", 0x08: "t", 0x10: "X", 0x20: "Z", 0x40: "P"}
-    return next((letter for bit, letter in letters.items() if bits & bit), "R")
+    # TASK_REPORT_MAX marks preemption; the rest are those of task_struct.__state.
+    return next((state for bit, state in STATES if bits & bit), "R")
 
 
 def switch_of(rest: bytes) -> tuple[bytes, int, int, bytes, bytes, int, int] | None:
     """Return name, pid, priority and state of who was switched from; and name, pid, priority."""
-    found = SWITCH.search(rest) or SWITCH_SHORT.search(rest)
-    if found is None:
+    match = SWITCH.search(rest) or SWITCH_SHORT.search(rest)
+    if match is None:
         return None
-    prev, prev_pid, prev_prio, state, name, pid, prio = found.groups()
+    prev, prev_pid, prev_prio, state, name, pid, prio = match.groups()
     return prev, int(prev_pid), int(prev_prio), state, name, int(pid), int(prio)
 
 
 def waking_of(rest: bytes) -> tuple[bytes, int, int, int] | None:
     """Return name, pid, priority and CPU of who is woken."""
-    found = WAKING.search(rest) or WAKING_SHORT.search(rest)
-    if found is None:
+    match = WAKING.search(rest) or WAKING_SHORT.search(rest)
+    if match is None:
         return None
-    name, pid, prio, cpu = found.groups()
+    name, pid, prio, cpu = match.groups()
     return name, int(pid), int(prio), int(cpu)
 
 
@@ -155,38 +154,38 @@ _Maker = Callable[[int, int, bytes, int], Event | None]
 
 def _switch(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
     del extra
-    found = switch_of(rest)
-    if found is None:
+    match = switch_of(rest)
+    if match is None:
         return None
-    _, prev_pid, prev_prio, state, name, pid, prio = found
+    _, prev_pid, prev_prio, state, name, pid, prio = match
     return Event(time_ns, cpu, Kind.SWITCH, id=pid, name=text(name), prio=prio, prev_id=prev_pid,
                  prev_prio=prev_prio, prev_state=state_of(state))  # fmt: skip
 
 
 def _waking(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
     del extra
-    found = waking_of(rest)
-    if found is None:
+    match = waking_of(rest)
+    if match is None:
         return None
-    return Event(time_ns, cpu, Kind.WAKING, id=found[1], prio=found[2], target_cpu=found[3])
+    return Event(time_ns, cpu, Kind.WAKING, id=match[1], prio=match[2], target_cpu=match[3])
 
 
 def _migrate(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
     del extra
-    found = MIGRATE.search(rest)
-    if found is None:
+    match = MIGRATE.search(rest)
+    if match is None:
         return None
-    return Event(time_ns, cpu, Kind.MIGRATE, id=int(found[1]), target_cpu=int(found[2]))
+    return Event(time_ns, cpu, Kind.MIGRATE, id=int(match[1]), target_cpu=int(match[2]))
 
 
 def _irq(kind: Kind) -> _Maker:
     def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
         del extra
-        found = _IRQ.search(rest)
-        if found is None:
+        match = _IRQ.search(rest)
+        if match is None:
             return None
-        name = text((found[2] or b"").strip()) or f"irq {int(found[1])}"
-        return Event(time_ns, cpu, kind, id=int(found[1]), name=name)
+        name = text((match[2] or b"").strip()) or f"irq {int(match[1])}"
+        return Event(time_ns, cpu, kind, id=int(match[1]), name=name)
 
     return make
 
@@ -194,11 +193,11 @@ def _irq(kind: Kind) -> _Maker:
 def _softirq(kind: Kind) -> _Maker:
     def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
         del extra
-        found = _SOFTIRQ.search(rest)
-        if found is None:
+        match = _SOFTIRQ.search(rest)
+        if match is None:
             return None
-        name = text(found[2]) if found[2] else f"softirq {int(found[1])}"
-        return Event(time_ns, cpu, kind, id=int(found[1]), name=name)
+        name = text(match[2]) if match[2] else f"softirq {int(match[1])}"
+        return Event(time_ns, cpu, kind, id=int(match[1]), name=name)
 
     return make
 
@@ -207,16 +206,16 @@ def _vector(kind: Kind) -> _Maker:
     def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
         del extra
         # Of irq_vectors the follower puts the event's name here; of ipi_* it is in brackets.
-        found = _IPI.search(rest)
-        name = _IPIS.get(text(found[1]), text(found[1])) if found else text(rest)
+        match = _IPI.search(rest)
+        name = _IPIS.get(text(match[1]), text(match[1])) if match else text(rest)
         return Event(time_ns, cpu, kind, name=name or "ipi")
 
     return make
 
 
 def _timer_entry(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-    found = _FUNCTION.search(rest)
-    name = function(text(found[1])) if found else ""
+    match = _FUNCTION.search(rest)
+    name = function(text(match[1])) if match else ""
     # Rounded to nanoseconds, a timer that came in its very nanosecond was due a nanosecond ago.
     ago = max(1, time_ns - extra) if extra else 0
     return Event(time_ns, cpu, Kind.TIMER_ENTRY, name=name, duration_ns=min(ago, MOST))
@@ -225,18 +224,18 @@ def _timer_entry(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | Non
 def _called(kind: Kind) -> _Maker:
     def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
         del extra
-        found = _FUNCTION.search(rest)
-        return Event(time_ns, cpu, kind, name=function(text(found[1])) if found else "")
+        match = _FUNCTION.search(rest)
+        return Event(time_ns, cpu, kind, name=function(text(match[1])) if match else "")
 
     return make
 
 
 def spins(rest: bytes) -> bool:
     """Return whether a contention is one of a CPU that spins, not of a thread that sleeps."""
-    found = _LOCK_FLAGS.search(rest)
-    if found is None:
+    match = _LOCK_FLAGS.search(rest)
+    if match is None:
         return False
-    flags = found[1]
+    flags = match[1]
     if flags[:1].isdigit():
         return bool(int(flags, 16 if flags.startswith(b"0x") else 10) & _SPINS)
     return b"SPIN" in flags
@@ -245,21 +244,21 @@ def spins(rest: bytes) -> bool:
 def _lock(kind: Kind) -> _Maker:
     def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
         del extra
-        found = _LOCK.search(rest)
-        if found is None or (kind is Kind.LOCK_BEGIN and not spins(rest)):
+        match = _LOCK.search(rest)
+        if match is None or (kind is Kind.LOCK_BEGIN and not spins(rest)):
             return None
-        # The address says that it is the same lock, and to nobody what that is.
-        return Event(time_ns, cpu, kind, id=int(found[1], 16) & MOST)
+        # The address identifies the lock, and does not name it.
+        return Event(time_ns, cpu, kind, id=int(match[1], 16) & MOST)
 
     return make
 
 
 def _idle(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
     del extra
-    found = _STATE.search(rest)
-    if found is None:
+    match = _STATE.search(rest)
+    if match is None:
         return None
-    state = found[1].decode()
+    state = match[1].decode()
     if state in _RUNNING:
         return Event(time_ns, cpu, Kind.IDLE_EXIT)
     return Event(time_ns, cpu, Kind.IDLE_ENTRY, id=abs(int(state)))
@@ -267,10 +266,10 @@ def _idle(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
 
 def _nmi(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
     del extra
-    found = _NMI.search(rest)
-    if found is None:
+    match = _NMI.search(rest)
+    if match is None:
         return None
-    name, length = (found[1], found[2]) if found[1] else (found[3], found[4])
+    name, length = (match[1], match[2]) if match[1] else (match[3], match[4])
     return Event(time_ns, cpu, Kind.NMI, name=text(name), duration_ns=int(length))
 
 

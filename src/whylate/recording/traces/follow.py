@@ -14,7 +14,7 @@ from whylate.recording.traces.noise import Noise, Timerlat
 from whylate.recording.traces.seen import Seen
 from whylate.recording.traces.stacks import is_frame
 from whylate.recording.traces.timers import Timers
-from whylate.recording.traces.wakeups import Found, Wakeups
+from whylate.recording.traces.wakeups import AddActivation, Wakeups
 from whylate.recording.traces.watch import Watch
 
 #: Records that are kept, of all CPUs together, and of each at least.
@@ -34,9 +34,11 @@ _CLOSES = frozenset({Kind.IRQ_EXIT, Kind.VECTOR_EXIT, Kind.SOFTIRQ_EXIT, Kind.TI
 
 
 class Follower:
-    """Takes the lines of a trace in one layout; tells `found` of activations of watched threads."""
+    """Takes the lines of a trace in one layout; passes on activations of watched threads."""
 
-    def __init__(self, layout: Layout, watch: Watch, found: Found, seen: Seen) -> None:
+    def __init__(
+        self, layout: Layout, watch: Watch, add_activation: AddActivation, seen: Seen
+    ) -> None:
         self._match = layout.line.match
         self._odd_match = layout.odd.match
         self._seen = seen
@@ -44,7 +46,7 @@ class Follower:
         self._by_text: dict[bytes, Cpu] = {}
         self._counts: dict[bytes, int] = {}
         self._timers = Timers()
-        self._wakeups = Wakeups(watch, found, seen, self._cpus)
+        self._wakeups = Wakeups(watch, add_activation, seen, self._cpus)
         self._stacks = Stacks()
         self._noise = Noise()
         self._timerlat = Timerlat()
@@ -178,31 +180,31 @@ class Follower:
         """Return when an expiring timer was due on the trace's clock; 0 where it is not known."""
         if not cpu.open:
             self._seen.bare_timers += 1
-        found = TIMER_EXPIRE.search(rest)
-        if found is None:
+        match = TIMER_EXPIRE.search(rest)
+        if match is None:
             return 0
-        now_ns = int(found[2])
-        told_ns = cpu.distance.told(time_ns, now_ns)
-        late_ns = self._timers.late(found[1], now_ns)
-        return 0 if late_ns is None else max(1, told_ns - late_ns)
+        now_ns = int(match[2])
+        trace_now_ns = cpu.distance.trace_time(time_ns, now_ns)
+        late_ns = self._timers.late(match[1], now_ns)
+        return 0 if late_ns is None else max(1, trace_now_ns - late_ns)
 
     def _not_kept(self, cpu: Cpu, time_ns: int, name: bytes, match: re.Match[bytes]) -> None:
-        """Take what is no event of ours: the start of a timer, a late waking, noise."""
+        """Handle an event that is not kept: the start of a timer, a late waking, noise."""
         rest = match[8]
         if len(self._counts) > MOST_NAMES:
-            # Whoever writes that many names writes no tracepoints.
+            # So many names are no tracepoints.
             del self._counts[name]
         if name == b"hrtimer_start":
-            found = TIMER_START.search(rest)
-            if found is not None:
-                self._timers.started(found[1], int(found[2]))
+            start = TIMER_START.search(rest)
+            if start is not None:
+                self._timers.started(start[1], int(start[2]))
         elif name == b"sched_wakeup":
-            # Where wakings are recorded they came before, and say who woke.
+            # Where wakings are recorded they came before, and name the waker.
             if b"sched_waking" not in self._counts:
                 self._seen.without_waking = True
                 self._of_threads(cpu, time_ns, Kind.WAKING, rest)
         elif name.endswith(b"_noise"):
-            self._noise.take(cpu, time_ns, name, rest, self._known())
+            self._noise.add_noise(cpu, time_ns, name, rest, self._known())
         elif name == b"sample_threshold":
             task, pid = text(match[1].strip()), int(match[2])
             sample = self._noise.sample(cpu, time_ns, rest, pid, task)
@@ -210,7 +212,7 @@ class Follower:
                 self._wakeups.measured_by_tracer(sample)
 
     def _known(self) -> frozenset[Kind]:
-        """Return what the trace says by events of its own, and better than by noise."""
+        """Return the kinds of events that the trace has itself: they are better than noise."""
         kinds = {
             Kind.VECTOR_ENTRY: (b"irq_handler_entry", b"local_timer_entry"),
             Kind.SOFTIRQ_ENTRY: (b"softirq_entry",),
@@ -231,11 +233,11 @@ class Follower:
         self._timers.forget()
 
     def _other(self, line: bytes) -> None:
-        """Take a line that is no event: a stack, a header, a loss, a tracer's own line."""
+        """Handle a line that is no event: a stack, a header, a loss, a line of a tracer."""
         if not line or line.isspace():
             return
         if is_frame(line):
-            self._stacks.take(line)
+            self._stacks.add_frame(line)
         elif (lost := loss(line)) is not None:
             cpu = self._cpu(lost[0])
             if cpu is not None:
@@ -244,7 +246,7 @@ class Follower:
             self._of_tracer(line)
 
     def _of_tracer(self, line: bytes) -> None:
-        """Take a line with a time that is no event: a stack's first one, or a tracer's."""
+        """Handle a line with a time that is no event: the first of a stack, or one of a tracer."""
         odd = self._odd_match(line)
         cpu = self._cpu(odd[3]) if odd is not None else None
         if odd is None:
@@ -264,13 +266,13 @@ class Follower:
         self._stacks.ends()
         cpu.goes_on(time_ns, None)
         pid = int(odd[2])
-        told = self._timerlat.take(cpu.cpu, time_ns, odd[8], pid, text(odd[1].strip()))
-        if told is None:
+        activations = self._timerlat.add_line(cpu.cpu, time_ns, odd[8], pid, text(odd[1].strip()))
+        if activations is None:
             self._seen.events["lines of another form"] += 1
             return
         self._seen.events["timer_latency"] += 1
         self._wakeups.measured = self._timerlat.pids
-        self._wakeups.measured_by_tracer(*told)
+        self._wakeups.measured_by_tracer(*activations)
 
     def _odd(self) -> None:
         if not self._seen.odd:

@@ -79,32 +79,32 @@ def is_latency_trace(lines: Sequence[bytes]) -> bool:
 
 def latency_traces(lines: Iterable[bytes], seen: Seen) -> tuple[LatencyTrace, ...]:
     """Return the episodes of a file; those without a measured latency are left out."""
-    found: list[LatencyTrace] = []
+    traces: list[LatencyTrace] = []
     frames: list[str] = []
     last = ""
     for raw in lines:
         seen.lines += 1
         line = _unquoted(raw)
         if (tracer := _TRACER.match(line)) is not None:
-            _end_stack(found, frames, last)
-            if len(found) == MOST_EPISODES:
+            _end_stack(traces, frames, last)
+            if len(traces) == MOST_EPISODES:
                 break
-            found.append(LatencyTrace(text(tracer[1]), text(tracer[2])))
-        elif not found or not line.strip():
+            traces.append(LatencyTrace(text(tracer[1]), text(tracer[2])))
+        elif not traces or not line.strip():
             continue
         elif line.startswith(b"#"):
-            _header(line, found[-1])
+            _header(line, traces[-1])
         elif is_frame(line):
             name = frame(line)
             if name is not None and len(frames) < MOST_FRAMES:
                 frames.append(name)
         else:
-            _end_stack(found, frames, last)
-            last = _step(line, found[-1], seen) or last
-    _end_stack(found, frames, last)
-    kept = tuple(one for one in found if one.latency_ns)
+            _end_stack(traces, frames, last)
+            last = _step(line, traces[-1], seen) or last
+    _end_stack(traces, frames, last)
+    kept = tuple(trace for trace in traces if trace.latency_ns)
     seen.layout = "latency trace"
-    seen.cpus = {one.cpu for one in kept}
+    seen.cpus = {trace.cpu for trace in kept}
     seen.traced = len(kept)
     return kept
 
@@ -129,14 +129,14 @@ def _header(line: bytes, trace: LatencyTrace) -> None:
 
 
 def _step(line: bytes, trace: LatencyTrace, seen: Seen) -> str:
-    """Take a line of an episode; return what it says, empty where it was not understood."""
-    found = _STEP.match(line)
-    if found is None:
+    """Add a line of an episode; return its kind, empty where it was not understood."""
+    match = _STEP.match(line)
+    if match is None:
         if not seen.odd:
             seen.odd_line = seen.lines
         seen.odd += 1
         return ""
-    task, pid, cpu, flags, us, _, what = found.groups()
+    task, pid, cpu, flags, us, _, what = match.groups()
     seen.events["function" if b" <-" in what else "step"] += 1
     if b"<stack trace" in what:
         return "stack"
@@ -155,10 +155,10 @@ def _step(line: bytes, trace: LatencyTrace, seen: Seen) -> str:
     return "switch"
 
 
-def _end_stack(found: list[LatencyTrace], frames: list[str], last: str) -> None:
-    """Keep the stack below the switch: it shows how the thread before came to it."""
-    if frames and found and last in ("switch", "stack"):
-        steps = found[-1].steps
+def _end_stack(traces: list[LatencyTrace], frames: list[str], last: str) -> None:
+    """Keep the stack below the switch: it shows where the previous thread was."""
+    if frames and traces and last in ("switch", "stack"):
+        steps = traces[-1].steps
         if steps and "==>" in steps[-1].what:
-            found[-1].stack = tuple(frames)
+            traces[-1].stack = tuple(frames)
     frames.clear()

@@ -56,7 +56,7 @@ _PERF_WITHOUT_CPU = re.compile(
 
 def layout_of(lines: Sequence[bytes]) -> Layout | None:
     """Return the layout that most of the lines have; None: none of them has any."""
-    counts = [sum(1 for line in lines if one.odd.match(line)) for one in LAYOUTS]
+    counts = [sum(1 for line in lines if layout.odd.match(line)) for layout in LAYOUTS]
     most = max(counts, default=0)
     return LAYOUTS[counts.index(most)] if most else None
 

@@ -1,7 +1,7 @@
 """The kernel's osnoise and timerlat tracers: what they measured, as activations and events.
 
-Each interrupt, softirq, NMI and thread that got in the way is told at its end, with the time that
-it took net of what interrupted it in turn; how it lay is put together from that. The clock of
+Each interrupt, softirq, NMI and thread that delayed the thread is printed at its end, with its
+duration less what interrupted it; its place in time is computed from that. The clock of
 `start` is not that of the trace: only durations and the times of lines are used.
 
 Source: kernel/trace/trace_osnoise.c and trace_output.c; Documentation/trace/osnoise-tracer.rst and
@@ -19,13 +19,13 @@ from whylate.recording.events import Event, Kind
 from whylate.recording.traces.cpu import Cpu
 from whylate.recording.traces.fields import text
 
-#: As the kernel counts: the least urgent of all.
-LEAST_URGENT = 140
-#: Priority that both tracers give their threads unless told (SCHED_FIFO 95), as the kernel counts.
+#: The lowest priority, as the kernel counts.
+LOWEST_PRIO = 140
+#: Default priority of both tracers' threads (SCHED_FIFO 95), as the kernel counts.
 TRACERS_PRIO = 4
 #: What "woke" osnoise's thread, which never sleeps.
 OSNOISE = "osnoise"
-#: What got in the way lately, of each CPU; no more is nested.
+#: Intervals kept of each CPU; nesting is not deeper.
 LATELY = 64
 #: Longer than that nothing can have been measured.
 LONGEST_NS = 60_000_000_000
@@ -40,23 +40,23 @@ _LEVELS = {
 
 
 class Noise:
-    """What got in the way on each CPU."""
+    """What delayed the tracer's thread on each CPU."""
 
     def __init__(self) -> None:
         self._lately: dict[int, deque[tuple[int, int]]] = {}
 
-    def take(
+    def add_noise(
         self, cpu: Cpu, time_ns: int, name: bytes, rest: bytes, known: frozenset[Kind]
     ) -> None:
         """Keep an event of noise as the events of its begin and its end.
 
         known: kinds of events that the trace has itself, which say it better.
         """
-        found = _NOISE.match(rest)
-        if found is None or int(found[3]) > LONGEST_NS:
+        match = _NOISE.match(rest)
+        if match is None or int(match[3]) > LONGEST_NS:
             return
-        begin = self._begin(cpu.cpu, time_ns, int(found[3]))
-        what, number = text((found[1] or b"").strip()), int(found[2] or 0)
+        begin = self._begin(cpu.cpu, time_ns, int(match[3]))
+        what, number = text((match[1] or b"").strip()), int(match[2] or 0)
         if name == b"nmi_noise":
             if Kind.NMI not in known:
                 self._keep(cpu, time_ns, Event(time_ns, cpu.cpu, Kind.NMI,
@@ -79,10 +79,10 @@ class Noise:
 
     def sample(self, cpu: Cpu, time_ns: int, rest: bytes, pid: int, name: str) -> Activation | None:
         """Return a time that osnoise's thread was kept from running for, as an activation."""
-        found = _SAMPLE.match(rest)
-        if found is None or not 0 < int(found[1]) <= min(LONGEST_NS, time_ns):
+        match = _SAMPLE.match(rest)
+        if match is None or not 0 < int(match[1]) <= min(LONGEST_NS, time_ns):
             return None
-        due = time_ns - int(found[1])
+        due = time_ns - int(match[1])
         return Activation(
             pid, name, TRACERS_PRIO, Woken(Waker.UNKNOWN, due, OSNOISE), due, None, time_ns,
             (Leg(cpu.cpu, due, time_ns),), (pid, name),
@@ -109,7 +109,7 @@ class Noise:
 
 @dataclass
 class _Irq:
-    """What timerlat said in its timer's interrupt."""
+    """What timerlat printed in its timer's interrupt."""
 
     count: int
     time_ns: int
@@ -118,30 +118,30 @@ class _Irq:
 
 
 class Timerlat:
-    """The activations that timerlat measured: one for each line of context `thread`."""
+    """The activations that timerlat measured: each line of context `thread` is one."""
 
     def __init__(self) -> None:
         self._irqs: dict[int, _Irq] = {}
         self._held: dict[int, Activation] = {}
         self.pids: set[int] = set()
 
-    def take(
+    def add_line(
         self, cpu: int, time_ns: int, rest: bytes, pid: int, name: str
     ) -> tuple[Activation, ...] | None:
-        """Take a line that is no event; None: it is not timerlat's.
+        """Add a line that is no event; None: it is not timerlat's.
 
-        Returns activations that are over, stacks and all.
+        Returns the activations that are complete, with stacks.
         """
-        found = _LATENCY.match(rest)
-        if found is None:
+        match = _LATENCY.match(rest)
+        if match is None:
             return None
-        count, latency = int(found[1]), int(found[3])
+        count, latency = int(match[1]), int(match[3])
         if latency > min(LONGEST_NS, time_ns):
             return ()
-        if found[2] == b"irq":
+        if match[2] == b"irq":
             self._irqs[cpu] = _Irq(count, time_ns, latency, (pid, name))
             return self.rest(cpu)
-        if found[2] != b"thread":
+        if match[2] != b"thread":
             return ()
         before = self.rest(cpu)
         irq = self._irqs.pop(cpu, None)
@@ -175,22 +175,22 @@ class Timerlat:
 def switched_back(events: list[Event], activation: Activation) -> list[Event]:
     """Return events of noise with the tracer's thread between those that got in its way.
 
-    The thread that had been interrupted went on for no choice of the scheduler's: it is not
-    switched to, and what it took counts as that of a less urgent one. Any other was chosen while
-    the tracer's thread waited.
+    The interrupted thread went on without a decision of the scheduler: there is no switch to it,
+    and its time counts as that of a lower-priority thread. The scheduler chose any other thread
+    while the tracer's thread waited.
     """
     interrupted = activation.interrupted[0] if activation.interrupted is not None else -1
-    found = []
+    merged = []
     for event in events:
         if event.kind is not Kind.SWITCH or not event.duration_ns:
-            found.append(event)
+            merged.append(event)
             continue
         if event.id == interrupted:
             interrupted = -1
         else:
-            found.append(event)
+            merged.append(event)
         end = event.time_ns + event.duration_ns
-        found.append(
+        merged.append(
             Event(
                 end,
                 event.cpu,
@@ -201,4 +201,4 @@ def switched_back(events: list[Event], activation: Activation) -> list[Event]:
                 prev_id=event.id,
             )
         )
-    return sorted(found, key=lambda event: event.time_ns)
+    return sorted(merged, key=lambda event: event.time_ns)

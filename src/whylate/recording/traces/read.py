@@ -1,4 +1,4 @@
-"""Reads a trace of another tool: who is explained, and all activations of theirs, one by one."""
+"""Read a trace of another tool: choose the threads to explain, and pass on their activations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from whylate.recording.traces.latency import LatencyTrace, is_latency_trace, lat
 from whylate.recording.traces.layouts import lacks_cpu, layout_of
 from whylate.recording.traces.lines import Lines
 from whylate.recording.traces.seen import Seen
-from whylate.recording.traces.wakeups import Found
+from whylate.recording.traces.wakeups import AddActivation
 from whylate.recording.traces.watch import Watch
 
 #: Of the beginning, by which the layout is known and the threads are chosen.
@@ -35,13 +35,14 @@ def read_trace(
     stream: BinaryIO,
     name: str,
     watch: Watch | None,
-    found: Found,
+    add_activation: AddActivation,
     progress: Callable[[int], None] | None = None,
 ) -> TraceRead:
     """Read a trace to its end; raises RecordingError for what is none.
 
-    watch None: the obviously measured threads are chosen. found: called with each activation,
-    and what cuts out its window while that is still there. progress: called with bytes read.
+    watch None: the obviously measured threads are chosen. add_activation: called with each
+    activation, and what cuts out its window while that is still there. progress: called with
+    the bytes read.
     """
     lines = Lines(stream, name, progress)
     source = iter(lines)
@@ -68,7 +69,7 @@ def read_trace(
     except RecordingError as error:
         raise RecordingError(f"{name}: {error}") from None
     seen.layout = layout.name
-    follower = Follower(layout, chosen.watch, found, seen)
+    follower = Follower(layout, chosen.watch, add_activation, seen)
     for line in chain(head, source):
         follower.feed(line)
     follower.finish()
@@ -79,12 +80,12 @@ def read_trace(
 def _no_trace(name: str, head: list[bytes], events: list[bytes]) -> RecordingError:
     if lacks_cpu(events):
         return RecordingError(
-            f"{name} does not say on which CPU events were: record with `perf record -a`, and let "
+            f"{name} does not have the CPUs of its events: record with `perf record -a`, and let "
             "`perf script --ns` print them"
         )
     if any(line.startswith((b"# tracer:", b"cpus=")) for line in head):
         return RecordingError(f"{name} is a trace without any event: nothing was recorded")
     return RecordingError(
-        f"{name} is not a trace that is known: give the text of `trace-cmd report -t`, of "
+        f"{name} is not a known trace: give the text of `trace-cmd report -t`, of "
         "/sys/kernel/tracing/trace, or of `perf script --ns`"
     )

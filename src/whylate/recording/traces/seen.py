@@ -1,4 +1,4 @@
-"""What a trace had, counted while it went by: what it lacks is told from that."""
+"""What a trace had, counted while it was read: what it lacks follows from that."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Seen:
     #: Times that were events, of which tracepoint.
     events: Counter[str] = field(default_factory=Counter)
     cpus: set[int] = field(default_factory=set)
-    #: What the header says: CPUs, events in the buffer and ever written.
+    #: By the header: CPUs, events in the buffer and ever written.
     header_cpus: int | None = None
     buffered: int | None = None
     written: int | None = None
@@ -36,7 +36,7 @@ class Seen:
     backwards_ns: int = 0
     backwards_line: int = 0
     backwards_cpu: int = -1
-    #: Places where events were lost, and how many as far as that is said.
+    #: Places where events were lost, and how many, as far as the trace has that.
     losses: int = 0
     lost: int = 0
     #: Timers that expired outside of any interrupt: theirs was not recorded.

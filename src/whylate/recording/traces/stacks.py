@@ -19,37 +19,37 @@ _INTO_INTERRUPT = re.compile(
     r"|irq_work)\w*_interrupt|ret_from_intr|el1h?(?:_64)?_(?:irq|interrupt)|__irq_svc|__irq_usr"
     r"|el0t?(?:_64)?_irq|handle_arch_irq|handle_exception|ret_from_exception"
 )
-#: Functions that do nothing but unlock, switch interrupts on and return: one that is found there
+#: Functions that do nothing but unlock, switch interrupts on and return: a thread there
 #: by an interrupt had them off until then.
 _SWITCHES_ON = re.compile(r"_raw_(?:spin|read|write)_unlock_irq(?:restore)?")
 
 
 def is_frame(line: bytes) -> bool:
-    """Return whether a line is one of a stack."""
+    """Return whether a line is a frame of a stack."""
     return line.lstrip()[:2] == b"=>" or _PERF_ANY.match(line) is not None
 
 
 def frame(line: bytes) -> str | None:
     """Return the kernel's function in a line of a stack; None: it has none."""
-    found = _FTRACE.match(line)
-    if found is None:
-        found = _PERF.match(line)
+    match = _FTRACE.match(line)
+    if match is None:
+        match = _PERF.match(line)
         # What the kernel calls its own stands in brackets; a file's path does not.
-        if found is None or b"[unknown]" in found[2]:
+        if match is None or b"[unknown]" in match[2]:
             return None
-    name = text(found[1])
+    name = text(match[1])
     # A stack that was shorter than its place ends in zeros.
     return None if name == "0" else name
 
 
 def stack_event(time_ns: int, cpu: int, kind: Kind, frames: list[str]) -> Event | None:
-    """Return the event of a stack that was taken at an event of `kind`; None: it says nothing."""
+    """Return the event of a stack that was taken at an event of `kind`; None: it shows nothing."""
     if kind is Kind.SWITCH:
         return Event(time_ns, cpu, Kind.STACK, name="switch", stack=tuple(frames))
     into = [i for i, name in enumerate(frames) if _INTO_INTERRUPT.fullmatch(_plain(name))]
     if not into or into[-1] + 1 >= len(frames):
         return None
-    # An interrupt within another one: the innermost is the one that was taken here.
+    # An interrupt within another: the stack was taken in the innermost.
     below = frames[_first_run_end(into) + 1 :]
     if not below:
         return None

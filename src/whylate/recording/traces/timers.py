@@ -1,7 +1,7 @@
 """When a high-resolution timer was due, on the clock of the trace.
 
-A timer's start says when it is to expire, and its expiry what time it was then (`now`), both by
-the timer's own clock. The trace may have another, whose distance from that one is learned: no
+A timer's start has the time of its expiry, and its expiry the time then (`now`), both by the
+timer's own clock. The trace may have another, whose distance from that one is learned: no
 event is written before the time that it tells, so the least distance of late is taken for it.
 What was learned goes out of date, for two clocks drift apart.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Timers that are known at a time; one that was never seen to expire makes room for another.
+#: Timers that are known at a time; the oldest that has not expired is dropped.
 MOST_TIMERS = 1 << 16
 #: The least distance is that of the last 10 to 20 ms: at 100 ppm clocks drift by 2 µs meanwhile.
 FORGET_NS = 10_000_000
@@ -52,14 +52,14 @@ class Timers:
 
 @dataclass
 class _Clock:
-    """The least distances of one clock of timers: of the time since `since_ns`, and before."""
+    """The least distances of a clock of timers: of the time since `since_ns`, and before."""
 
     since_ns: int
     least: int
     before: int
 
-    def take(self, time_ns: int, distance: int) -> int:
-        """Take a distance; return the least of late."""
+    def add(self, time_ns: int, distance: int) -> int:
+        """Add a distance; return the recent minimum."""
         away = time_ns - self.since_ns
         if away > FORGET_NS:
             self.before = self.least if away <= 2 * FORGET_NS else distance
@@ -74,12 +74,12 @@ class Distance:
     def __init__(self) -> None:
         self._clocks: list[_Clock] = []
 
-    def told(self, time_ns: int, now_ns: int) -> int:
-        """Return when it was `now_ns`, on the clock of the trace; time_ns: of the event."""
+    def trace_time(self, time_ns: int, now_ns: int) -> int:
+        """Return the trace's time of `now_ns`, a timer's clock; time_ns: of the event."""
         distance = time_ns - now_ns
         for clock in self._clocks:
             if abs(distance - clock.least) < SAME_CLOCK_NS:
-                distance = clock.take(time_ns, distance)
+                distance = clock.add(time_ns, distance)
                 break
         else:
             clock = _Clock(time_ns, distance, distance)

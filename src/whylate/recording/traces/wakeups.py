@@ -19,7 +19,7 @@ MOST_PENDING = 1 << 14
 MOST_MOVES = 16
 
 #: Called with each activation, and with what cuts out its window.
-Found = Callable[[Activation, Callable[[Reason, int], CutOut]], None]
+AddActivation = Callable[[Activation, Callable[[Reason, int], CutOut]], None]
 
 
 @dataclass
@@ -35,14 +35,16 @@ class _Pending:
 
 
 class Wakeups:
-    """Takes wakings, moves and switches; tells `found` of each activation of a watched thread.
+    """Takes wakings, moves and switches; passes on each activation of a watched thread.
 
     cpus: by number, kept by whoever follows the trace.
     """
 
-    def __init__(self, watch: Watch, found: Found, seen: Seen, cpus: Mapping[int, Cpu]) -> None:
+    def __init__(
+        self, watch: Watch, add_activation: AddActivation, seen: Seen, cpus: Mapping[int, Cpu]
+    ) -> None:
         self._watch = watch
-        self._found = found
+        self._add_activation = add_activation
         self._seen = seen
         self._cpus = cpus
         self._pending: dict[int, _Pending] = {}
@@ -52,11 +54,11 @@ class Wakeups:
         self.measured: set[int] = set()
 
     def waking(self, cpu: Cpu, time_ns: int, rest: bytes) -> bool:
-        """Take a waking; return whether it was understood."""
-        found = waking_of(rest)
-        if found is None:
+        """Add a waking; return whether it was understood."""
+        fields = waking_of(rest)
+        if fields is None:
             return False
-        name, pid, prio, target = found
+        name, pid, prio, target = fields
         if not self._watch.has(pid, name) or pid in self.measured:
             return True
         if pid in self._running:
@@ -74,18 +76,18 @@ class Wakeups:
         return True
 
     def moves(self, time_ns: int, rest: bytes) -> None:
-        """Take it that a thread is moved to another CPU."""
-        found = MIGRATE.search(rest)
-        pending = self._pending.get(int(found[1])) if found is not None else None
-        if found is not None and pending is not None and len(pending.moves) < MOST_MOVES:
-            pending.moves.append((time_ns, int(found[2])))
+        """Move a woken thread to another CPU."""
+        match = MIGRATE.search(rest)
+        pending = self._pending.get(int(match[1])) if match is not None else None
+        if match is not None and pending is not None and len(pending.moves) < MOST_MOVES:
+            pending.moves.append((time_ns, int(match[2])))
 
     def switch(self, cpu: Cpu, time_ns: int, rest: bytes) -> bool:
-        """Take a switch of threads; return whether it was understood."""
-        found = switch_of(rest)
-        if found is None:
+        """Add a switch of threads; return whether it was understood."""
+        fields = switch_of(rest)
+        if fields is None:
             return False
-        _, prev_pid, _, _, name, pid, _ = found
+        _, prev_pid, _, _, name, pid, _ = fields
         cpu.switches(prev_pid, pid)
         self._seen.idled |= pid == 0
         self._running.pop(prev_pid, None)
@@ -113,7 +115,7 @@ class Wakeups:
             self._seen.undated += 1
         way = legs(woken, pending.waker, pending.waking_ns, pending.target, pending.moves,
                    cpu.cpu, time_ns)  # fmt: skip
-        # Its stack may follow: it is told of when the next event of the CPU comes.
+        # Its stack may follow: it is passed on with the next event of the CPU.
         cpu.awaited.append(
             Activation(pid, name, pending.prio, woken, pending.waking_ns, time_ns, time_ns, way)
         )
@@ -137,7 +139,7 @@ class Wakeups:
         def cut(reason: Reason, number: int) -> CutOut:
             return cut_out(activation, self._cpus, number, reason, switches=switches)
 
-        self._found(activation, cut)
+        self._add_activation(activation, cut)
 
     def lose(self, cpu: Cpu) -> None:
         """Take it that events of a CPU are missing: what is not over may have been over there."""

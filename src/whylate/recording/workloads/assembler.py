@@ -123,9 +123,9 @@ class RepetitionAssembler:
             counter.name: np.array([row[i] for row in counted], np.int64)
             for i, counter in enumerate(self.workload.counters)
         }
-        value, found = None, self.values()
-        if found is not None:
-            value = np.array([found.get(place[0], np.nan) for place in places], np.float64)
+        value, values = None, self.values()
+        if values is not None:
+            value = np.array([values.get(place[0], np.nan) for place in places], np.float64)
         return Repetitions(columns, value, counts)
 
     def reports(self) -> list[TurnReport]:

@@ -2,7 +2,7 @@
 
 A point is one setting of the swept parameters. A turn is one point in one round: it is set up,
 measured in several repetitions, and torn down. A round has each point once, in an order of its own,
-so that a disturbance of the machine affects all points alike.
+so that a slow phase of the machine affects all points alike.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class SwitchPoint(BenchmarkPoint, frozen=True):
 
 
 class Switch(BenchmarkWorkload, frozen=True, kw_only=True, tag="switch"):
-    """Context switches. priority: SCHED_FIFO, 1 to 99; 0: the tasks are ordinary ones."""
+    """Context switches. priority: SCHED_FIFO, 1 to 99; 0: SCHED_OTHER."""
 
     columns: ClassVar[tuple[str, ...]] = ("ring_ns", "own_ns", "hops", "switches")
 

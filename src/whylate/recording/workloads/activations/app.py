@@ -1,7 +1,7 @@
 """Building the samples of the workload `app`.
 
 Three messages of the same activations follow each other: `samples`, `sample_stages` and
-`sample_threads`. Only the last says when they were due: a block without it counts as dropped.
+`sample_threads`. Only the last has the due times: a block without it counts as dropped.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Block:
 class AppAccounting(CpuAccounting):
     """The sample accounting of one CPU: what the probe counted is seen, or dropped.
 
-    No schedule says how many wakeups are expected: the probe numbers those of each CPU, so that a
+    There is no schedule of expected wakeups: the probe numbers those of each CPU, so that a
     lost one leaves a gap, and reports their number at the end. There are no overruns.
     """
 

@@ -23,7 +23,7 @@ class WakeupAssembler(ActivationAssembler):
             self.accountings[message.cpu] = CpuAccounting(message)
 
     def add_samples(self, accounting: CpuAccounting, message: Samples) -> None:
-        """Add a block, and pass on the one before; raises WireError."""
+        """Add a block, and pass on the previous one; raises WireError."""
         rows = decode_samples(message, accounting.started.interval_ns, accounting.planned)
         self._pass_on(message.cpu)
         if accounting.add(rows):
