@@ -1,4 +1,4 @@
-"""The workloads that have trials on virtual boards of three kinds, one after the other."""
+"""All benchmarks on virtual boards of three kinds, one after the other."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ from whylate.summary.workloads import summarize_benchmark
 pytestmark = pytest.mark.qemu
 
 SIZE = 256 << 10
+BLOCK_NS = 4_000_000
 #: As docs/how-to/bench.md has it, but for the tsc, for which each run would boot anew.
 CLOCK_STUDY = """
 boards = ["pc"]
@@ -61,12 +62,9 @@ def measured(
     counters: tuple[str, ...] = (),
     source: str | None = None,
 ) -> BenchmarkSummary:
+    blocks = {} if isinstance(points[0], CommandPoint) else {"repetitions": 2, "block_ns": BLOCK_NS}
     workload = benchmark(
-        points,
-        rounds=2,
-        repetitions=2,
-        block_ns=4_000_000,
-        counters=[CounterPlan(name) for name in counters],
+        points, rounds=2, counters=[CounterPlan(name) for name in counters], **blocks
     )
     settings = [] if source is None else [Setting(CLOCK_SOURCE, source)]
     request = RunPlan(workload=workload, settings=settings)

@@ -58,6 +58,12 @@ class Command(BenchmarkWorkload, frozen=True, kw_only=True, tag="cmd"):
     repetitions: int = 1
     block_ns: int = 1
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for a plan that contradicts itself."""
+        super().__post_init__()
+        if self.repetitions != 1:
+            raise ValueError("a command has one repetition a turn")
+
 
 def failure_text(row: CommandRepetition) -> str | None:
     """Return how a command failed, after which the run ends; None where it succeeded."""
