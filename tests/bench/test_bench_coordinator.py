@@ -149,7 +149,7 @@ def test_places_are_listed_with_who_has_them_and_what_they_lack(lab: Lab) -> Non
 
 @pytest.mark.usefixtures("lab")
 def test_a_place_whose_exporter_is_not_there_is_refused() -> None:
-    with pytest.raises(BoardError, match=r"broken lacks .* its exporter is not there"):
+    with pytest.raises(BoardError, match=r"broken lacks .* its exporter does not run"):
         labgrid_board("broken").hold(tell_nobody)
 
 

@@ -163,7 +163,7 @@ def test_a_relay_that_sticks_is_seen_by_the_thread_that_cuts(
         cutter = Cutter(board, 1.0)
         with pytest.raises(BoardError, match="the console's line is gone"):
             board.run(["sleep", "100"])
-        with pytest.raises(BoardError, match="its console still speaks"):
+        with pytest.raises(BoardError, match="its console still answers"):
             cutter.join()
         power.outlets[1].welded = False
 

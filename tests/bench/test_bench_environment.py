@@ -65,8 +65,8 @@ def test_two_files_may_have_a_target_of_the_same_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no labgrid environment"),
-        ("targets: [", "is no labgrid environment"),
+        ("", "is not a labgrid environment"),
+        ("targets: [", "is not a labgrid environment"),
         ("targets: 3", "it has no targets"),
         ("a: !template $LG_NOBODY_SET_THIS", "unknown variable"),
     ],

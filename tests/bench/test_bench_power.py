@@ -93,7 +93,7 @@ def test_a_relay_that_sticks_and_says_so_is_seen(board: LabgridBoard, plugged: S
     plugged.outlets[1].welded = True
     with ready(board, tell_nobody):
         assert board.power is not None
-        with pytest.raises(BoardError, match="says that it is still on: the relay sticks"):
+        with pytest.raises(BoardError, match="reports that it is on: the relay sticks"):
             board.power.off()
         plugged.outlets[1].welded = False
 
@@ -105,7 +105,7 @@ def test_a_relay_that_sticks_and_says_that_it_is_off_is_found_by_the_board_behin
     plugged.outlets[1].welded, plugged.outlets[1].honest = True, False
     with ready(board, tell_nobody):
         assert board.power is not None
-        with pytest.raises(BoardError, match=r"is still on although .* its console still speaks"):
+        with pytest.raises(BoardError, match=r"is still on although .* its console still answers"):
             board.power.off()
         plugged.outlets[1].welded = False
 

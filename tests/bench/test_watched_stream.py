@@ -84,7 +84,7 @@ def test_a_silent_board_ends_the_stream_and_is_hung_up_on_before_it_is_left() ->
     order: list[str] = []
     stream = WatchedStream(pair, lambda: None, 0.5, lambda: order.append(f"up {pair.closed}"))
     assert rest_of(stream) == b""
-    assert stream.last_words().startswith(b"the board has said nothing for 0.5 s")
+    assert stream.last_words().startswith(b"the board was silent for 0.5 s")
     stream.close()
     assert order == ["up False"]
     assert pair.closed

@@ -30,7 +30,7 @@ def test_there_are_four_machines_each_with_both_kernels() -> None:
 
 @pytest.mark.parametrize("name", ["", "pc/../pc", "virt-arm64-rt-rt", "local", "../boards/pc"])
 def test_a_board_that_is_not_described_is_refused(name: str) -> None:
-    with pytest.raises(LabError, match="there is no virtual board"):
+    with pytest.raises(LabError, match="unknown virtual board"):
         virtual_board(name)
 
 

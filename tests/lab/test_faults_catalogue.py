@@ -60,8 +60,8 @@ def test_values_that_were_given_replace_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("name", "values", "said"),
     [
-        ("no-such", {}, "there is no fault"),
-        ("../irqs-off", {}, "there is no fault"),
+        ("no-such", {}, "unknown fault"),
+        ("../irqs-off", {}, "unknown fault"),
         ("irqs-off", {"siez_us": 1}, "has no parameter"),
         ("irqs-off", {"size_us": 0}, "between 1 and"),
         ("irqs-off", {"size_us": "1e3"}, "must be a number"),

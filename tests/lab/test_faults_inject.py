@@ -253,7 +253,7 @@ def test_a_damaged_log_keeps_nothing_from_being_removed() -> None:
     board = Answering(lambda command: b"garbage" if "rt-throttling.log" in command else LOG)
     kept, said, _ = _act(board, "rt-task", "rt-throttling")
     assert [log.fault.name for log in kept] == ["rt-task"]
-    assert "rt-throttling: what the fault wrote is not a fault's log" in said
+    assert "rt-throttling: the fault's output is not a log" in said
     assert (board.ran_of("sh -c stop rt-throttling"), board.ran_of("sh -c stop rt-task")) == (1, 1)
     assert _cleaned(board)
 

@@ -356,7 +356,7 @@ def test_a_file_that_is_followed_never_holds_its_reader_up(tmp_path: Path) -> No
     ("error", "why"),
     [
         (BrokenPipeError, "the connection to the board broke"),
-        (TimeoutError, "the line takes nothing any more"),
+        (TimeoutError, "the line accepts nothing any more"),
     ],
 )
 def test_a_line_that_takes_nothing_and_says_nothing_more_has_ended(

@@ -1,4 +1,4 @@
-"""The virtual boards that there are: one file each in lab/boards."""
+"""The virtual boards: one file each in lab/boards."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from whylate.lab.errors import LabError
 #: Beside the package in a checkout, inside it in a wheel.
 _PACKAGED = Path(__file__).parent / "files"
 FILES = _PACKAGED if _PACKAGED.is_dir() else Path(__file__).resolve().parents[3] / "lab"
-#: What is put behind a board's name for the kernel with PREEMPT_RT.
+#: Suffix of a board's name for the kernel with PREEMPT_RT.
 RT = "-rt"
 
 
 class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A machine that QEMU has, and what whylate needs to know to use it as a board."""
+    """A machine of QEMU, and what is needed to use it as a board."""
 
     title: str
-    #: What uname calls the architecture, and what Debian calls it.
+    #: The architecture's names in uname and in Debian.
     arch: str
     debian_arch: str
-    #: The flavour in linux-image-FLAVOUR; linux-image-rt-FLAVOUR is its twin with PREEMPT_RT.
+    #: FLAVOUR of linux-image-FLAVOUR, and of linux-image-rt-FLAVOUR with PREEMPT_RT.
     kernel: str
     qemu: str
     qemu_package: str
     machine: list[str]
     kernel_args: list[str] = []
-    #: Below the kernel package's directory of device trees; None: QEMU makes one, or needs none.
+    #: Below the kernel package's directory of device trees; None: QEMU makes it, or needs none.
     dtb: str | None = None
-    #: Properties of the device tree's nodes that are set: node, property, text or cells.
+    #: Properties that are set in the device tree: node, property, text or cells.
     dtb_set: dict[str, dict[str, str | list[int]]] = {}
     cpus: int
     max_cpus: int
     memory: str
-    #: The console's and the port's names in /dev. No port: the probe speaks over the console, and
+    #: The console's and the port's names in /dev. Without a port the probe uses the console, and
     #: the board has no virtual time.
     console: str
     port: str
-    #: Whether the port needs a byte now and then, or else it may stand still.
+    #: Whether the port may stall unless it gets a byte now and then.
     nudged: bool = False
-    #: What QEMU's serial lines are, where the port is one; else `port_args` make the port.
+    #: QEMU's serial lines, if the port is among them; otherwise `port_args` make the port.
     serials: tuple[str, ...] = ("console",)
     port_args: list[str] = []
-    #: How a network card is added; none where the board has none that works.
+    #: QEMU's arguments for a network card; empty where none works.
     network_args: list[str] = []
-    #: Kernel modules in the order in which they are loaded; those built in are left out.
+    #: Kernel modules in the order in which they are loaded; built-in ones are skipped.
     modules: list[str] = []
     #: Whether QEMU ends when the board powers itself off.
     powers_off: bool
@@ -79,7 +79,7 @@ def names() -> list[str]:
 def virtual_board(name: str) -> VirtualBoard:
     """Return the virtual board of that name; raises LabError."""
     if name not in names():
-        raise LabError(f"there is no virtual board {name[:80]!r}: there are {', '.join(names())}")
+        raise LabError(f"unknown virtual board {name[:80]!r}: expected one of {', '.join(names())}")
     machine = name.removesuffix(RT)
     path = FILES / "boards" / f"{machine}.toml"
     try:
@@ -90,6 +90,6 @@ def virtual_board(name: str) -> VirtualBoard:
 
 
 def with_kernel(name: str, *, rt: bool) -> str | None:
-    """Return the name of a virtual board with the other or the same kernel; None: it is none."""
+    """Return the name of a virtual board with that kernel; None for other boards."""
     machine = name.removesuffix(RT)
     return (machine + RT if rt else machine) if name in names() else None

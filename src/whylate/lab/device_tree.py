@@ -1,7 +1,7 @@
-"""Properties set in a flattened device tree, as a board's overlay would.
+"""Sets properties in a flattened device tree, as a board's overlay would.
 
-Format: Devicetree Specification 0.4, chapter 5. Only what is needed is read: nodes by their path,
-and a property put in front of a node's own, where it counts.
+Format: Devicetree Specification 0.4, chapter 5. Nodes are found by their path; a property is put
+before the node's own, where it takes precedence.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def with_property(tree: bytes, path: str, name: str, value: str | Sequence[int])
     )
     prop = struct.pack(">3I", _PROP, len(data), offset) + data + b"\0" * (-len(data) % 4)
     body = tree[:at] + prop + tree[at:]
-    # What lies behind the place moved: the strings, to which one may be added at the end.
+    # The strings, to which one may be appended, have moved.
     header[9] += len(prop)
     if header[3] > at:
         header[3] += len(prop)
@@ -71,10 +71,10 @@ def _behind_name(tree: bytes, offset: int, path: str) -> int | None:
 
 
 def _name_offset(tree: bytes, header: list[int], name: bytes) -> tuple[int, bytes]:
-    """Return the offset of a property's name, and what must be added to the strings for it."""
+    """Return the offset of a property's name, and what must be appended to the strings."""
     strings = tree[header[3] : header[3] + header[8]]
-    found = (b"\0" + strings).find(b"\0" + name + b"\0")
-    return (found, b"") if found >= 0 else (len(strings), name + b"\0")
+    offset = (b"\0" + strings).find(b"\0" + name + b"\0")
+    return (offset, b"") if offset >= 0 else (len(strings), name + b"\0")
 
 
 def _aligned(offset: int) -> int:

@@ -1,5 +1,5 @@
-"""What can be wrong with the lab."""
+"""Errors of the lab."""
 
 
 class LabError(Exception):
-    """A virtual board that cannot be made or described: one line that says what to do."""
+    """A virtual board cannot be built or described: one line with what to do."""

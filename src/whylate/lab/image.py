@@ -23,9 +23,9 @@ from whylate.lab.packages import Packages, contents
 from whylate.probe.binaries import NoProbeError, probe_binary
 
 BUSYBOX = "busybox-static"
-#: Larger files in a package are not what we look for.
+#: Larger files in a package are skipped.
 MAX_FILE = 256 << 20
-#: Where things lie on the board.
+#: Paths on the board.
 PROBE = "/whylate/probe"
 ON_PORT = "/whylate/on-port"
 PLAN = "/whylate/plan"
@@ -41,12 +41,12 @@ class Image:
     release: str
     #: Changes when anything in it changes.
     sha256: str
-    #: The same kernel as an ELF file that need not unpack itself, where there is one.
+    #: The same kernel as an ELF file that need not unpack itself, or None.
     plain_kernel: Path | None = None
 
 
 class _Kernel(msgspec.Struct, frozen=True):
-    """What was taken out of a kernel package."""
+    """What was extracted from a kernel package."""
 
     release: str
     kernel: str
@@ -56,16 +56,16 @@ class _Kernel(msgspec.Struct, frozen=True):
 
 
 def is_fetched(board: VirtualBoard) -> bool:
-    """Whether all packages of a board are here, so that its image needs no network."""
+    """Return whether all packages of a board are cached, so that its image needs no network."""
     debs = cache_directory() / "packages" / board.description.debian_arch / "debs"
     note = debs / f"{board.kernel_package}.is"
     return note.exists() and (debs / note.read_text()).is_dir() and (debs / BUSYBOX).is_dir()
 
 
 def build(board: VirtualBoard, tell: Callable[[str], None], *, update: bool = False) -> Image:
-    """Return a board's image, made where anything in it changed; raises LabError.
+    """Return a board's image, built where anything in it changed; raises LabError.
 
-    Fetches what is not here. update: look for newer packages first.
+    Fetches missing packages. update: look for newer packages first.
     """
     cache = cache_directory()
     with building(cache):
@@ -80,7 +80,7 @@ def build(board: VirtualBoard, tell: Callable[[str], None], *, update: bool = Fa
 def _unpack_kernel(
     board: VirtualBoard, directory: Path, package: Path, tell: Callable[[str], None]
 ) -> tuple[Path, _Kernel]:
-    """Take the kernel, the device tree and the modules out of a package, once."""
+    """Extract the kernel, the device tree and the modules from a package, once."""
     wanted = board.description
     key = hashlib.sha256(
         f"{sha256_of(package)} {wanted.dtb} {wanted.dtb_set} {wanted.modules} plain".encode()
@@ -93,18 +93,18 @@ def _unpack_kernel(
     fresh = directory / f"{key}.new"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
-    taken = _Taken(wanted, fresh)
+    extracted = _Extracted(wanted, fresh)
     with contents(package) as tar:
         for member in tar:
             if member.isfile() and member.size <= MAX_FILE:
-                taken.take(tar, member)
-    taken.check(package.name, board.machine)
+                extracted.add(tar, member)
+    extracted.check(package.name, board.machine)
     kernel = _Kernel(
-        taken.release,
+        extracted.release,
         sha256_of(fresh / "vmlinuz"),
         sha256_of(fresh / "board.dtb") if wanted.dtb else None,
-        [m for m in wanted.modules if m in taken.modules],
-        taken.plain,
+        [m for m in wanted.modules if m in extracted.modules],
+        extracted.plain,
     )
     (fresh / "kernel.json").write_bytes(msgspec.json.encode(kernel))
     shutil.rmtree(here, ignore_errors=True)
@@ -113,8 +113,8 @@ def _unpack_kernel(
 
 
 @dataclass
-class _Taken:
-    """What is taken out of a kernel package, file by file as they come."""
+class _Extracted:
+    """What is extracted from a kernel package, file by file."""
 
     wanted: Description
     directory: Path
@@ -124,8 +124,8 @@ class _Taken:
     modules: set[str] = field(default_factory=set)
     builtin: set[str] = field(default_factory=set)
 
-    def take(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
-        """Keep a file if it is one that we want; raises LabError."""
+    def add(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
+        """Extract a file if it is wanted; raises LabError."""
         path = PurePosixPath(member.name)
         if path.match("boot/vmlinuz-*"):
             self.release = path.name.removeprefix("vmlinuz-")
@@ -165,23 +165,23 @@ class _Taken:
 
 
 def elf_of(packed: bytes) -> bytes | None:
-    """Return the ELF file that an x86 kernel would unpack itself to; None: there is none in xz.
+    """Return the ELF file to which an x86 kernel unpacks itself; None unless it is in xz.
 
-    Unpacking takes an emulated processor longer than all the rest of a boot. QEMU starts such a
-    file by its PVH note (Linux: arch/x86/platform/pvh).
+    Unpacking takes an emulated processor longer than the rest of a boot. QEMU starts such a file by
+    its PVH note (Linux: arch/x86/platform/pvh).
     """
     start = packed.find(b"\xfd7zXZ\0")
     if start < 0:
         return None
     try:
-        found = lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(packed[start:], MAX_FILE)
+        elf = lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(packed[start:], MAX_FILE)
     except lzma.LZMAError:
         return None
-    return found if found.startswith(b"\x7fELF") and b"Xen\0" in found else None
+    return elf if elf.startswith(b"\x7fELF") and b"Xen\0" in elf else None
 
 
 def _module(path: PurePosixPath) -> str:
-    """Return a module's name, as the kernel has it, of its file."""
+    """Return the kernel's name of the module in a file."""
     return path.name.partition(".ko")[0].replace("-", "_")
 
 
@@ -206,7 +206,7 @@ def _make(
     busybox_deb: Path,
     tell: Callable[[str], None],
 ) -> Image:
-    """Make the initial RAM file system, named after the hash of all that goes into it."""
+    """Build the initial RAM file system, named after the hash of its inputs."""
     here, kernel = unpacked
     try:
         probe = probe_binary(board.description.arch)
@@ -222,7 +222,7 @@ def _make(
     key = inputs.hexdigest()
     initrd = cache / "images" / board.name / f"{key[:16]}.cpio.gz"
     if not initrd.exists():
-        tell(f"making the image of {board.name}")
+        tell(f"building the image of {board.name}")
         archive = Archive()
         archive.directory("dev")
         # The kernel opens it for init's first words, before init has mounted devtmpfs.
@@ -243,7 +243,7 @@ def _make(
 
 
 def _replace_images(initrd: Path, data: bytes) -> None:
-    """Write a new image and remove the ones that it replaces, which a running board has read."""
+    """Write a new image and remove those that it replaces: running boards have read them."""
     initrd.parent.mkdir(parents=True, exist_ok=True)
     for old in initrd.parent.iterdir():
         old.unlink()

@@ -1,7 +1,7 @@
 """Initial RAM file systems in cpio's "newc" format, the same bytes for the same content.
 
-The kernel unpacks several archives one behind the other, so that a few files are added to a
-finished image by appending (Documentation/driver-api/early-userspace/buffer-format.rst).
+The kernel unpacks several concatenated archives, so that files are added to a finished image by
+appending (Documentation/driver-api/early-userspace/buffer-format.rst).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Debian packages of any architecture, fetched with apt and never installed.
 
-apt works on lists and a cache of our own: the user's system does not learn of the architecture.
-What was fetched once is used again until somebody asks for newer ones.
+apt uses private lists and a private cache: the architecture is not added to the user's system.
+Fetched packages are reused until an update is requested.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from whylate.files import sha256_of, write_whole
 from whylate.lab.cache import recorded_hash
 from whylate.lab.errors import LabError
 
-#: Long enough for a slow mirror, short enough that nobody thinks we hang.
+#: Long enough for a slow mirror, short enough not to look like a hang.
 FETCH_S = 900
 
 
 class Packages:
-    """The packages of one architecture in a directory of our own.
+    """The packages of one architecture in a private directory.
 
-    backports: those of the release's backports alone.
+    backports: only those of the release's backports.
     """
 
     def __init__(self, directory: Path, arch: str, *, backports: bool = False) -> None:
@@ -35,7 +35,7 @@ class Packages:
         self._updated = False
 
     def fetch(self, name: str, tell: Callable[[str], None], *, update: bool = False) -> Path:
-        """Return the package file, fetched where it is not here yet; raises LabError.
+        """Return the package file, fetched unless it is cached; raises LabError.
 
         update: look for a newer version first.
         """
@@ -48,19 +48,19 @@ class Packages:
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
         self._apt("download", name, cwd=fresh)
-        found = list(fresh.glob("*.deb"))
-        if len(found) != 1:
+        files = list(fresh.glob("*.deb"))
+        if len(files) != 1:
             raise LabError(f"apt-get did not leave one package file for {name}")
-        # apt has checked it against the archive's signed list: from here on the hash is enough.
-        (fresh / "sha256").write_text(sha256_of(found[0]))
+        # apt has verified it against the archive's signed list: later the hash suffices.
+        (fresh / "sha256").write_text(sha256_of(files[0]))
         shutil.rmtree(here, ignore_errors=True)
         fresh.rename(here)
-        return here / found[0].name
+        return here / files[0].name
 
     def dependency(
         self, name: str, prefix: str, tell: Callable[[str], None], *, update: bool = False
     ) -> str:
-        """Return the one package below `prefix` that a metapackage depends on; raises LabError."""
+        """Return the package with that prefix on which a metapackage depends; raises LabError."""
         note = self._directory / "debs" / f"{name}.is"
         if note.exists() and not update:
             return note.read_text()
@@ -68,12 +68,12 @@ class Packages:
         text = self._run("apt-cache", "show", "--no-all-versions", name)
         depends = [line for line in text.splitlines() if line.startswith("Depends:")]
         words = depends[0].replace(",", " ").split() if depends else []
-        found = [word for word in words if word.startswith(prefix)]
-        if not found:
+        kernels = [word for word in words if word.startswith(prefix)]
+        if not kernels:
             raise LabError(f"Debian's {name} for {self._arch} does not name a kernel")
         note.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(note, found[0].encode())
-        return found[0]
+        write_whole(note, kernels[0].encode())
+        return kernels[0]
 
     def _update(self, tell: Callable[[str], None]) -> None:
         if self._updated:
@@ -90,7 +90,7 @@ class Packages:
         (self._directory / "status").touch()
         if self._backports:
             self._write_sources()
-        # An index that is missing (a mirror in the middle of a sync) need not be the one we want.
+        # A missing index (on a mirror during its sync) may not be the one that is needed.
         self._run("apt-get", "-qq", "update", check=False)
         self._updated = True
 
@@ -152,7 +152,7 @@ class Packages:
 
 
 def _system_targets() -> str:
-    """Return the places that apt fetches from on this system, a line each."""
+    """Return the sources of apt on this system, a line each."""
     form = "$(SITE)|$(CODENAME)|$(COMPONENT)|$(SIGNED_BY)"
     done = subprocess.run(
         ["apt-get", "indextargets", "--format", form],
@@ -165,7 +165,7 @@ def _system_targets() -> str:
 
 
 def _kept(directory: Path) -> Path | None:
-    """Return the package that was fetched before, if it is still what it was."""
+    """Return the cached package, if it is unchanged."""
     files = list(directory.glob("*.deb"))
     if len(files) != 1 or recorded_hash(directory / "sha256") != sha256_of(files[0]):
         return None

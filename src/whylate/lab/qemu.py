@@ -1,7 +1,7 @@
-"""QEMU itself: the system's, or a newer one where the system's cannot do virtual time.
+"""QEMU itself: the system's, or a newer one where that does not support virtual time.
 
-Before 8.1 QEMU let the first CPU use up the whole time to the next timer, so that in virtual time
-the others of a board stand still while it is busy. Debian 12 has 7.2; a newer one is fetched from
+Before 8.1 QEMU let the first CPU run until the next timer, so that in virtual time the other CPUs
+of a board stall while it is busy. Debian 12 has 7.2; a newer one is fetched from
 its backports, unpacked beside the images and never installed.
 """
 
@@ -28,9 +28,9 @@ _DEBIAN_ARCH = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "armhf"}
 
 @dataclass(frozen=True)
 class Qemu:
-    """A QEMU that runs here."""
+    """A QEMU that runs on this machine."""
 
-    #: The command's first words: the program, and where it finds its firmware.
+    #: The command's first words: the program, and the directories of its firmware.
     command: tuple[str, ...]
     version: tuple[int, int]
 
@@ -41,17 +41,17 @@ class Qemu:
 
 
 def find_qemu(board: VirtualBoard) -> Qemu | None:
-    """Return the best QEMU for a board that is here; None where there is none."""
-    found = [
+    """Return the newest installed or cached QEMU for a board; None without one."""
+    candidates = [
         qemu
         for command in (_fetched(board), _system(board))
         if command is not None and (qemu := _examine(command)) is not None
     ]
-    return max(found, key=lambda qemu: qemu.version, default=None)
+    return max(candidates, key=lambda qemu: qemu.version, default=None)
 
 
 def fetch_qemu(board: VirtualBoard, tell: Callable[[str], None]) -> None:
-    """Fetch a newer QEMU where the one that is here is too old; raises LabError."""
+    """Fetch a newer QEMU where the present one is too old; raises LabError."""
     here = find_qemu(board)
     if here is None:
         raise LabError(
@@ -84,7 +84,7 @@ def _fetched(board: VirtualBoard) -> tuple[str, ...] | None:
     program = directory / "usr/bin" / board.description.qemu
     if not program.exists():
         return None
-    # Firmware that comes in packages of its own is taken from the system.
+    # Firmware of separate packages is the system's.
     data = (directory / "usr/share/qemu", "/usr/share/seabios", "/usr/share/qemu")
     return (str(program), *(word for place in data for word in ("-L", str(place))))
 
@@ -96,12 +96,12 @@ def _examine(command: tuple[str, ...]) -> Qemu | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    said = re.search(r"version (\d+)\.(\d+)", done.stdout)
-    return Qemu(command, (int(said[1]), int(said[2]))) if said else None
+    version = re.search(r"version (\d+)\.(\d+)", done.stdout)
+    return Qemu(command, (int(version[1]), int(version[2]))) if version else None
 
 
 def _unpack(package: Path, directory: Path) -> None:
-    """Unpack programs and data of a package that was not unpacked before."""
+    """Unpack programs and data of a package, once."""
     stamp = directory / f"{package.name}.unpacked"
     if stamp.exists():
         return

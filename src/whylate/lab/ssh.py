@@ -13,7 +13,7 @@ from whylate.lab.packages import Packages, contents
 
 PACKAGES = ("dropbear-bin", "libc6", "libcrypt1", "libtomcrypt1", "libtommath1", "libgmp10",
             "zlib1g")  # fmt: skip
-#: Libraries of these packages that dropbear needs; the others stay where they are.
+#: Libraries of these packages that dropbear needs; the others are skipped.
 LIBRARIES = ("ld-linux", "ld.so", "libc.so", "libc-", "libcrypt.so", "libtomcrypt.so",
              "libtommath.so", "libgmp.so", "libz.so", "libnss_files", "libnss_compat")  # fmt: skip
 #: QEMU's user network: the board is 10.0.2.15, and the host reaches it by a forwarded port.
@@ -41,7 +41,7 @@ def ssh_files(
     with building(cache, tell):
         packages = Packages(cache / "packages", board.description.debian_arch)
         for name in PACKAGES:
-            files |= _wanted(packages.fetch(name, tell))
+            files |= _extract(packages.fetch(name, tell))
     return [
         *((path, data, mode) for path, (data, mode) in files.items()),
         ("/etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n", 0o644),
@@ -52,8 +52,8 @@ def ssh_files(
     ]
 
 
-def _wanted(package: Path) -> dict[str, tuple[bytes, int]]:
-    """Return the server and the libraries in a package, links made into files."""
+def _extract(package: Path) -> dict[str, tuple[bytes, int]]:
+    """Return the server and the libraries in a package, links resolved to files."""
     found: dict[str, tuple[bytes, int]] = {}
     links: dict[str, str] = {}
     with contents(package) as tar:

@@ -1,4 +1,4 @@
-"""What a host has the probe do on the board beside measuring: run a command, put a file."""
+"""What the probe does on the board besides measuring: run a command, put a file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from whylate.probe.client import COMMAND_S, Client, ProbeError
 from whylate.wire.constants import OutputStream
 from whylate.wire.messages import Message, Put, Run, RunEnded, RunOutput
 
-#: Bytes of output that are sent unless the caller says otherwise.
+#: Default limit on the bytes of output that are sent.
 OUTPUT_LIMIT = 1 << 20
-#: Bytes of a file in one message: with the path they fit the largest payload.
+#: Bytes of a file in one message: with the path they fit into the largest payload.
 PIECE = 3072
 
 

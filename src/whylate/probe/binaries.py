@@ -1,4 +1,4 @@
-"""The probes that come with the package: one static program for each architecture."""
+"""The probes in the package: one static program for each architecture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 DIRECTORY = Path(__file__).parent / "binaries"
 
-#: What `uname -m` says, and which probe runs there.
+#: The output of `uname -m`, and the probe that runs there.
 ARCHITECTURES = {
     "x86_64": "x86_64",
     "amd64": "x86_64",
@@ -22,12 +22,12 @@ ARCHITECTURES = {
 
 
 class NoProbeError(Exception):
-    """There is no probe to run on a machine, or it is not the one that was built."""
+    """There is no probe for a machine, or it is not the one that was built."""
 
 
 @dataclass(frozen=True)
 class ProbeBinary:
-    """A probe whose hash was compared with the one recorded when it was built."""
+    """A probe whose hash is the one recorded when it was built."""
 
     path: Path
     arch: str
@@ -35,11 +35,11 @@ class ProbeBinary:
 
 
 def probe_binary(machine: str, directory: Path = DIRECTORY) -> ProbeBinary:
-    """Return the probe for what uname calls `machine`; raises NoProbeError."""
+    """Return the probe for uname's `machine`; raises NoProbeError."""
     arch = ARCHITECTURES.get(machine)
     if arch is None:
         raise NoProbeError(
-            f"there is no probe for {machine!r}: whylate has them for "
+            f"there is no probe for {machine!r}: expected one of "
             f"{', '.join(sorted(set(ARCHITECTURES.values())))}"
         )
     path = directory / arch / "whylate-probe"

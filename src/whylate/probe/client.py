@@ -28,16 +28,16 @@ from whylate.wire.messages import (
     Welcome,
 )
 
-#: How long a command may take that the probe carries out at once.
+#: How long a command may take that the probe executes at once.
 COMMAND_S = 30.0
-#: Commands that are on their way at once. A serial line that is full both ways would stand still.
+#: Unanswered commands. A serial line that is full in both directions would deadlock.
 WINDOW = 32
-#: How long a word may take to arrive before the link is told that time has passed.
+#: How long to wait for bytes before the link's timers run.
 TURN_S = 0.05
-#: What the other end sent before it closed its end is there within this.
+#: How long the other end's last bytes may take to arrive after it has closed.
 LAST_WORDS_S = 1.0
-#: Writing timed out: whoever is at the other end does not read.
-STUCK = "the line takes nothing any more (does the board hang?)"
+#: Writing timed out: the other end does not read.
+STUCK = "the line accepts nothing any more (does the board hang?)"
 
 
 class Stream(Protocol):
@@ -53,11 +53,11 @@ class Stream(Protocol):
         """Send all of data; raises OSError when the other end is gone."""
 
     def close(self) -> None:
-        """Hang up, and wait until the other end is gone where that can be known."""
+        """Hang up, and wait until the other end has ended where that is visible."""
 
 
 class ProbeError(Exception):
-    """The probe could not do what it was asked to."""
+    """The probe could not execute a command."""
 
 
 class ProbeGoneError(ProbeError):
@@ -69,7 +69,7 @@ class ProbeTimeoutError(ProbeError):
 
 
 class ProbeRefusedError(ProbeError):
-    """The probe said no, and why."""
+    """The probe refused a command, with the reason."""
 
     def __init__(self, text: str, error: int) -> None:
         super().__init__(text)
@@ -84,8 +84,8 @@ class ProbeVersionError(ProbeError):
 class Client:
     """A session with a probe.
 
-    `on_message` is called with every message in the order in which the probe sent them, before
-    it is given to whoever waits for it: samples and progress come while a command is waited for.
+    `on_message` is called with every message in the order in which the probe sent them, before the
+    waiting call gets it: samples and progress come while a command is awaited.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Client:
         self.ended = False
         self._heard_at = time.monotonic()
         self._keepalive_s = 0.0
-        self._said_at = 0.0
+        self._sent_at = 0.0
 
     @property
     def link(self) -> Link:
@@ -105,7 +105,7 @@ class Client:
         return self._link
 
     def hello(self, timeout_s: float = COMMAND_S) -> Welcome:
-        """Introduce ourselves and return the probe's answer.
+        """Send our version and return the probe's answer.
 
         Raises ProbeVersionError for a probe of another version, ProbeGoneError, and
         ProbeTimeoutError.
@@ -136,13 +136,13 @@ class Client:
     def call_all(
         self,
         commands: Sequence[Message],
-        take: Callable[[Message], object],
+        receive: Callable[[Message], object],
         timeout_s: float = COMMAND_S,
     ) -> None:
-        """Send commands one behind the other, without waiting for the answers between them.
+        """Send commands without waiting for the answers between them.
 
-        Gives `take` every message up to the last `done`. timeout_s: without any answer.
-        Raises as call() does, at the first command that is refused.
+        Passes every message up to the last `done` to `receive`. timeout_s: without any answer.
+        Raises like call(), at the first refused command.
         """
         left = deque(commands)
         numbers: set[int] = set()
@@ -158,13 +158,13 @@ class Client:
                 if isinstance(message, Done):
                     numbers.discard(message.command)
                 else:
-                    take(message)
+                    receive(message)
             self._check(deadline, f"answer {type(commands[0]).__name__.lower()}")
 
     def begin(self, command: Message) -> int:
-        """Send a command and return its number, by which its answer is known.
+        """Send a command and return its number, which its answer has.
 
-        Whoever does so pumps for the answer; raises ProbeGoneError.
+        The caller pumps for the answer; raises ProbeGoneError.
         """
         return self._send(command)
 
@@ -173,52 +173,52 @@ class Client:
         return time.monotonic() - self._heard_at
 
     def keepalive(self, timeout_s: float) -> None:
-        """Ask the probe to end when it hears nothing for this long; 0: never.
+        """Make the probe end after this much silence; 0: never.
 
-        For lines whose end the probe cannot see, such as a serial one. pump() then says a word
-        in time, so that only a host which has gone, or hangs, is taken for gone.
+        For lines whose end the probe cannot see, such as a serial one. pump() then sends
+        keepalives, so that the probe ends only if the host is gone or hangs.
         """
         if not timeout_s and not self._keepalive_s:
             return
         self._keepalive_s = timeout_s
-        self._said_at = time.monotonic()
+        self._sent_at = time.monotonic()
         self._send(Keepalive(int(timeout_s * 1000)))
 
     def finish(self, timeout_s: float = COMMAND_S) -> None:
-        """End loads and put settings back; raises as call() does."""
+        """End loads and restore settings; raises like call()."""
         self.call(Finish(), timeout_s)
 
     def pump(self, timeout_s: float) -> list[Message]:
-        """Wait for bytes, at most so long, and return the messages that they complete.
+        """Wait up to timeout_s for bytes, and return the messages that they complete.
 
         Raises ProbeGoneError once the stream has ended and everything it held was returned.
         """
         if self.ended:
-            raise ProbeGoneError(f"the probe is gone: {self._why()}")
+            raise ProbeGoneError(f"the probe is gone: {self._describe_end()}")
         if self._link.busy:
             timeout_s = min(timeout_s, TURN_S)
-        if self._keepalive_s and time.monotonic() - self._said_at > self._keepalive_s / 4:
+        if self._keepalive_s and time.monotonic() - self._sent_at > self._keepalive_s / 4:
             self.keepalive(self._keepalive_s)
         ready, _, _ = select.select([self._stream.fileno()], [], [], timeout_s)
         frames = self._read() if ready else self._link.tick()
-        # It closed its end while we wrote: what it sent before may still be there to read.
+        # It closed its end while we wrote: what it sent before may still be readable.
         while self._link.broken and not self.ended:
             ready, _, _ = select.select([self._stream.fileno()], [], [], LAST_WORDS_S)
             frames += self._read() if ready else self._end()
-        return [m for frame in frames if (m := self._take(frame)) is not None]
+        return [m for frame in frames if (m := self._decode(frame)) is not None]
 
-    def _why(self) -> str:
-        """Return what the line says of its own end, where it can, or what it must have been."""
+    def _describe_end(self) -> str:
+        """Return why the line has ended, as far as that is known."""
         words = getattr(self._stream, "last_words", None)
-        said = words() if callable(words) else ""
-        text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        last = words() if callable(words) else ""
+        text = last.decode("utf-8", "replace") if isinstance(last, bytes) else str(last)
         clean = "".join(c if c.isprintable() else " " for c in text).strip()[:300]
         if not clean and isinstance(self._link.broken, TimeoutError):
             return STUCK
         return clean or "it was killed, or the connection to the board broke"
 
     def _read(self) -> list[Frame]:
-        """Return the frames that what has arrived completes; at its end those that waited."""
+        """Return the frames that the arrived bytes complete; at the end those that waited."""
         data = b""
         with contextlib.suppress(OSError):
             data = self._stream.read(1 << 16)
@@ -227,11 +227,11 @@ class Client:
         return self._end()
 
     def _end(self) -> list[Frame]:
-        """Return the frames that waited for others, which will not come any more."""
+        """Return the frames that waited for others, which are lost."""
         self.ended = True
         return self._link.abandon()
 
-    def _take(self, frame: Frame) -> Message | None:
+    def _decode(self, frame: Frame) -> Message | None:
         kind = MESSAGES.get(frame.kind)
         if kind is None:
             self._link.counts.malformed += 1
@@ -254,7 +254,7 @@ class Client:
             why = os.strerror(error.errno) if error.errno else STUCK
             raise ProbeGoneError(f"the probe is gone: {why}") from None
         except WireError as error:
-            raise ProbeRefusedError(f"that is more than the probe takes: {error}", 0) from None
+            raise ProbeRefusedError(f"that is more than the probe accepts: {error}", 0) from None
 
     def _check(self, deadline: float, what: str) -> None:
         protocol = self._link.peer_protocol

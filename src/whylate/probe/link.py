@@ -1,13 +1,13 @@
 """The link: numbered messages, in order, over a stream that may lose and damage bytes.
 
-Both ends keep what they sent until the other acknowledges it, and ask again for what is
-missing. A frame that is asked for again goes out in fragments of FRAGMENT_SIZE bytes: where one
-byte in a hundred is damaged, a frame of 4 KiB never arrives whole, but its pieces do. What makes
-no headway for GIVE_UP_S is given up and counted as lost, never guessed.
+Both ends keep what they sent until the other acknowledges it, and request what is missing. A frame
+is sent again in fragments of FRAGMENT_SIZE bytes: where one byte in a hundred is damaged, a frame
+of 4 KiB never arrives whole, but its fragments do. A frame without progress for GIVE_UP_S is given
+up and counted as lost, never guessed.
 
-A slow line may hold seconds of answers, and asking meanwhile for the same would only make the
-queue longer. So each round of requests ends with a mark, which the other end answers behind all
-that was asked for before: what is still missing then is asked for again, and not earlier.
+A slow line may hold seconds of answers, and repeated requests would only lengthen the queue. So
+each round of requests ends with a mark, which the other end answers after all that was requested
+before: only what is still missing then is requested again.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from whylate.wire.messages import (
     Tail,
 )
 
-#: An acknowledgement goes out at the latest after that many frames, or that many seconds.
+#: An acknowledgement is sent after at most this many frames, or seconds.
 ACK_FRAMES = 16
 ACK_S = 0.05
-#: A mark that was not answered is set again after this long, then after half as long again ….
+#: An unanswered mark is repeated after this long, then after 1.5 times as long ….
 MARK_S = 0.05
 SLOWEST_MARK_S = 2.0
-#: Requests that go out at once at most.
+#: The most requests per round.
 ASK_FRAMES = 64
-#: What comes no nearer for this long is lost: if the line was silent, or so many answers in vain.
+#: A frame without progress for this long is lost: if the line was silent, or after IN_VAIN rounds.
 GIVE_UP_S = 20.0
 IN_VAIN = 100
-#: What comes no nearer for this long is lost, whatever else arrives.
+#: A frame without progress for this long is lost, whatever else arrives.
 GIVE_UP_ANYWAY_S = 120.0
-#: After this long without an acknowledgement the number of the last frame is said again.
+#: After this long without an acknowledgement the number of the last frame is repeated.
 TAIL_S = 0.3
-#: Frames that may wait for a missing one before it; more are dropped and asked for later.
+#: Frames that may wait for an earlier one; more are dropped and requested later.
 MAX_WAITING = 4096
 
 
 @dataclass(slots=True)
 class LinkCounts:
-    """What the receiving side met, besides what the frame decoder counts."""
+    """Counts of the receiving side, besides those of the frame decoder."""
 
     delivered: int = 0
     missing: int = 0
@@ -65,11 +65,11 @@ class LinkCounts:
 
 @dataclass(slots=True)
 class _Missing:
-    """A frame that did not arrive: when something of it was last heard of, and its pieces."""
+    """A frame that did not arrive, and its pieces so far."""
 
-    #: When it was missed, or when its latest piece came.
+    #: When it was noticed to be missing, or when its latest piece came.
     since: float
-    #: The latest round in which it was asked for, and the rounds since something of it came.
+    #: The latest round in which it was requested, and the rounds since a piece of it came.
     asked: int = 0
     in_vain: int = 0
     kind: int = 0
@@ -84,7 +84,7 @@ class _Missing:
 
 
 class Link:
-    """One end of the wire. It does no I/O: `write` takes bytes out, `receive` takes them in."""
+    """One end of the wire. It does no I/O: it sends by `write`, and receive() gets the bytes."""
 
     def __init__(
         self, write: Callable[[bytes], object], clock: Callable[[], float] = time.monotonic
@@ -103,17 +103,17 @@ class Link:
         self._unacknowledged = 0
         self._delivered_at = 0.0
         self._heard_at = clock()
-        #: Rounds of requests so far, and the last one that was answered.
+        #: Rounds of requests so far, and the last answered round.
         self._round = 0
         self._answered = 0
         self._mark_at = 0.0
         self._mark_s = MARK_S
-        #: Why writing failed, if it did: the other end is gone, what it sent may still come.
+        #: Why writing failed, if it did: the other end is gone, but its last bytes may still come.
         self.broken: OSError | None = None
 
     @property
     def frame_counts(self) -> FrameCounts:
-        """What the frame decoder met."""
+        """Counts of the frame decoder."""
         return self._decoder.counts
 
     @property
@@ -128,7 +128,7 @@ class Link:
 
     @property
     def busy(self) -> bool:
-        """Whether time alone may ask for something to be done: tick() should not wait long."""
+        """Whether a timer runs: tick() is due soon."""
         return bool(self._missing or self._sent or self._unacknowledged)
 
     def send(self, message: Message) -> int:
@@ -146,7 +146,7 @@ class Link:
         return self._last_sent
 
     def receive(self, data: bytes) -> list[Frame]:
-        """Take bytes from the stream; return the frames that are next in order. Never raises."""
+        """Process bytes of the stream; return the frames that are next in order. Never raises."""
         delivered: list[Frame] = []
         self._heard_at = self._clock()
         for frame in self._decoder.feed(data):
@@ -160,13 +160,13 @@ class Link:
         return delivered + self.tick()
 
     def tick(self) -> list[Frame]:
-        """Do what time asks for; return frames that waited for one that is now given up.
+        """Run the timers; return frames that waited for one that is now given up.
 
         Never raises.
         """
         now = self._clock()
         delivered = self._give_up(now)
-        self._ask_again(now)
+        self._request_missing(now)
         if self._unacknowledged and (
             self._unacknowledged >= ACK_FRAMES or now - self._delivered_at >= ACK_S
         ):
@@ -183,7 +183,7 @@ class Link:
         number = frame.number
         if number < self._expected or number in self._waiting:
             self.counts.duplicate += 1
-            # The other end did not hear that it is here: say so again.
+            # The acknowledgement was lost: repeat it.
             self._unacknowledged += 1
             return
         if number >= self._expected + MAX_WAITING:
@@ -197,7 +197,7 @@ class Link:
         self._deliver(delivered)
 
     def _notice(self, number: int) -> None:
-        """Note what lies between the highest number so far and this one as missing."""
+        """Record the frames between the highest number so far and this one as missing."""
         for absent in range(max(self._highest + 1, self._expected), number):
             self._missing[absent] = _Missing(self._clock())
             self.counts.missing += 1
@@ -265,7 +265,7 @@ class Link:
             self._waiting[piece.number] = Frame(missing.kind, piece.number, payload)
             self._deliver(delivered)
 
-    def _ask_again(self, now: float) -> None:
+    def _request_missing(self, now: float) -> None:
         budget = ASK_FRAMES
         awaited = False
         for number, missing in self._missing.items():
@@ -304,7 +304,7 @@ class Link:
         return delivered
 
     def abandon(self) -> list[Frame]:
-        """Give up all that is missing, because the stream has ended; return what waited."""
+        """Give up all missing frames, because the stream has ended; return those that waited."""
         delivered: list[Frame] = []
         while self._expected <= self._highest:
             if self._missing.pop(self._expected, None) is not None:
@@ -316,7 +316,7 @@ class Link:
     # -- sending
 
     def _out(self, encoded: bytes) -> None:
-        """Write what nobody waits for: where that fails, what is still to be read is not lost."""
+        """Write, and record a failure: what is still readable must not be lost."""
         if self.broken:
             return
         try:
@@ -345,7 +345,7 @@ class Link:
 
 
 def _fits(piece: Fragment) -> bool:
-    """Whether a piece has the size that its place in the frame calls for."""
+    """Return whether a piece has the size that its index requires."""
     last = piece.index + 1 == piece.total
     return (
         piece.index < piece.total

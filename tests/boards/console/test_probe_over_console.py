@@ -55,7 +55,7 @@ def test_the_probe_speaks_over_the_console_and_the_shell_comes_back(
                 client = Client(stream)
                 assert client.hello().uid >= 0
                 client.keepalive(KEEPALIVE_S)
-                with pytest.raises(BoardError, match="probe speaks"):
+                with pytest.raises(BoardError, match="probe uses"):
                     shell.run(["true"])
                 began = time.monotonic()
             assert time.monotonic() - began < KEEPALIVE_S / 2, "it is told to end"

@@ -125,7 +125,7 @@ def test_a_file_that_cannot_be_written_is_an_error_with_the_boards_reason(one_li
     with opened(one_line) as shell:
         with pytest.raises(BoardError, match=r"/nowhere/file.* cannot be written"):
             shell.put(b"data", "/nowhere/file")
-        with pytest.raises(BoardError, match="terminal would not let through"):
+        with pytest.raises(BoardError, match="terminal does not transmit"):
             shell.put(b"data", "/tmp/\x03")  # noqa: S108
         assert shell.run(["echo", "on"]).output == b"on\n"
 

@@ -74,21 +74,21 @@ def test_a_text_is_found_over_the_borders_of_reads(
     monkeypatch.setattr(machine_module, "_PIECE", piece)
     machine.console_log.write_bytes(b"booting\nready\n$ ")
     search = machine_module._Search(machine.console_log, b"ready")
-    assert search.found()
+    assert search.matches()
 
 
 def test_each_part_of_a_log_is_read_once_and_a_new_log_from_its_beginning(
     machine: Machine,
 ) -> None:
     search = machine_module._Search(machine.console_log, b"ready")
-    assert not search.found()
+    assert not search.matches()
     machine.console_log.write_bytes(b"-" * 1000)
-    assert not search.found()
+    assert not search.matches()
     with machine.console_log.open("r+b") as log:
         log.write(b"ready")
-    assert not search.found(), "what was read is not read again"
+    assert not search.matches(), "what was read is not read again"
     machine.console_log.write_bytes(b"ready")
-    assert search.found(), "it is shorter, so it is another log"
+    assert search.matches(), "it is shorter, so it is another log"
 
 
 def test_last_words_are_read_of_a_log_of_any_size(machine: Machine) -> None:
@@ -106,7 +106,7 @@ def test_the_middle_of_a_log_is_given_back_and_the_writer_writes_on(tmp_path: Pa
         for number in range(32):
             writer.write(bytes([65 + number]) * MIB)
             try:
-                bounded.give_back()
+                bounded.free_middle()
             except OSError as error:
                 if error.errno == errno.EOPNOTSUPP:
                     pytest.skip("this file system cannot give back a part of a file")
@@ -125,7 +125,7 @@ def test_a_log_is_bounded_for_as_long_as_the_board_is_held(
 ) -> None:
     told = threading.Event()
     monkeypatch.setattr(BoundedLog, "give_back", lambda _: told.set())
-    monkeypatch.setattr("whylate.boards.qemu.console_log.LOOK_S", 0.01)
+    monkeypatch.setattr("whylate.boards.qemu.console_log.POLL_S", 0.01)
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path))
     before = threading.active_count()
     one = QemuBoard(virtual_board("virt-arm64"))

@@ -18,7 +18,7 @@ from whylate.boards.labgrid.card import LabgridCard, card_of
 from whylate.boards.labgrid.console_probe import ConsoleProbe
 from whylate.boards.labgrid.drivers import driver_of, named, ssh_board
 from whylate.boards.labgrid.line import DriverChannel
-from whylate.boards.labgrid.signs import alive, greets, last_words
+from whylate.boards.labgrid.signs import find_life, greets, last_words
 from whylate.boards.labgrid.supply import LabgridPower
 from whylate.boards.labgrid.watched import WatchedStream
 from whylate.boards.power import SEQUENCER, PowerSequencer
@@ -26,13 +26,13 @@ from whylate.boards.ssh import SshBoard
 from whylate.boards.state import state_directory
 from whylate.probe.client import Stream
 
-#: Far beyond what a board takes that boots at all.
+#: Far longer than any board takes to boot.
 BOOT_S = 180.0
-#: A board that is silent for so long is taken for dead.
+#: A board that is silent for this long is considered dead.
 SILENCE_S = 30.0
 _RETRY_S = 1.0
-#: Boards on a bench are written anew all the time and have another host key after it: labgrid's
-#: own SSHDriver does the same.
+#: Boards on a bench are flashed often and have another host key afterwards: labgrid's own SSHDriver
+#: does the same.
 SSH_OPTIONS = ("-oStrictHostKeyChecking=no", "-oUserKnownHostsFile=/dev/null", "-oLogLevel=ERROR")
 
 
@@ -41,25 +41,25 @@ class Source(Protocol):
 
     @property
     def state_name(self) -> str:
-        """The name under which its console's log is kept."""
+        """The name of its directory of state, which has the console's log."""
 
-    def take(self, tell: Tell) -> Any:
-        """Take it for us and return labgrid's target; raises BoardBusyError, BoardError."""
+    def acquire(self, tell: Tell) -> Any:
+        """Acquire it and return labgrid's target; raises BoardBusyError, BoardError."""
 
     def release(self) -> None:
-        """Let others have it; raises BoardError."""
+        """Release it; raises BoardError."""
 
-    def trouble(self) -> str | None:
-        """Return why we do not have it any more, or None."""
+    def loss(self) -> str | None:
+        """Return why it is no longer ours, or None."""
 
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """What may be different from board to board; times in seconds."""
+    """Options that differ from board to board; times in seconds."""
 
     boot_s: float = BOOT_S
     silence_s: float = SILENCE_S
-    #: Who to log in as on the console.
+    #: The user to log in as on the console.
     login: Login = field(default_factory=Login)
     ssh_options: tuple[str, ...] = SSH_OPTIONS
     sequencer: PowerSequencer = SEQUENCER
@@ -68,8 +68,8 @@ class BenchOptions:
 class LabgridBoard:
     """A target of an environment file, or a place of a coordinator. Implements Board.
 
-    Over SSH where the target has a NetworkService, else over its console. What it is made of is
-    known once it is held: power and console are None before.
+    Over SSH where the target has a NetworkService, else over its console. Its parts are known once
+    it is held: power and console are None before.
     """
 
     def __init__(self, name: str, source: Source, options: BenchOptions | None = None) -> None:
@@ -87,14 +87,14 @@ class LabgridBoard:
         self._address: tuple[str, int] | None = None
         self._shell: ConsoleShell | None = None
         self._probe: ConsoleProbe | None = None
-        #: The thread that speaks over the console; no other one may.
-        self._speaker: threading.Thread | None = None
-        #: The speaker's shell, once another thread has hung up on it; the speaker closes it.
-        self._hung_up: ConsoleShell | None = None
+        #: The thread that uses the console; no other thread may.
+        self._console_user: threading.Thread | None = None
+        #: That thread's shell, once another thread has disconnected it; that thread closes it.
+        self._stale_shell: ConsoleShell | None = None
         self._cut = False
         self._attaching = threading.Lock()
         #: Whether it was on before we switched anything; None: nothing was switched yet.
-        self._found_on: bool | None = None
+        self._was_on: bool | None = None
         self._switched_on = False
         self._stay_on = False
 
@@ -115,20 +115,20 @@ class LabgridBoard:
             raise BoardError(f"{self.name} is not held")
         return card_of(self.name, self._target)
 
-    # -- taking and leaving
+    # -- holding and releasing
 
     def hold(self, tell: Tell) -> None:
-        """Take the board and connect its console; raises BoardBusyError, BoardError."""
+        """Acquire the board and connect its console; raises BoardBusyError, BoardError."""
         if self._held:
             return
         self._tell = tell
-        self._target = self._source.take(tell)
+        self._target = self._source.acquire(tell)
         self._held = True
         try:
             self._connect()
         except BaseException:
             with contextlib.suppress(BoardError):
-                self._let_go()
+                self._disconnect()
             raise
 
     def stay_on(self) -> None:
@@ -136,23 +136,23 @@ class LabgridBoard:
         self._stay_on = True
 
     def close(self) -> None:
-        """Leave it as it was found, switched off if it was off, and let others have it.
+        """Restore its state, switched off if it was off, and release it.
 
-        Raises BoardError where that failed, unless something else has failed before: then that
-        is told.
+        Raises BoardError where that failed. During another exception it shows the problems
+        instead.
         """
         if not self._held:
             return
         failing = sys.exception() is not None
         problems: list[str] = []
-        for step in (self._leave_commands, self._switch_back, self._let_go):
+        for step in (self._close_commands, self._switch_back, self._disconnect):
             try:
                 step()
             except BoardError as error:
                 problems.append(str(error))
         if problems and failing:
-            for text in problems:
-                self._tell(text)
+            for problem in problems:
+                self._tell(problem)
         elif problems:
             raise BoardError("; ".join(problems))
 
@@ -163,12 +163,12 @@ class LabgridBoard:
         if driver is not None:
             if named([driver], "QEMUDriver") is not None:
                 raise BoardError(
-                    f"{self.name} is a QEMUDriver of labgrid's, which loses boards that power "
-                    "themselves off: use a virtual board of whylate's (whylate board list)"
+                    f"{self.name} is labgrid's QEMUDriver, which does not notice boards that power "
+                    "themselves off: use a virtual board of whylate (whylate board list)"
                 )
             bounded(f"{self.name}: connecting its supply", lambda: target.activate(driver))
             self._power = LabgridPower(
-                self.name, driver, self._alive, self._before_off, self._options.sequencer
+                self.name, driver, self._find_life, self._before_off, self._options.sequencer
             )
         line = driver_of(target, "ConsoleProtocol")
         if line is not None:
@@ -178,22 +178,21 @@ class LabgridBoard:
             self._line = line
             self._channel = DriverChannel(line)
             self._console = DrainedConsole(self._channel, log)
-        found = ssh_board(target, self._options.ssh_options)
-        if found is not None:
-            self._ssh, self._address = found
+        if (ssh := ssh_board(target, self._options.ssh_options)) is not None:
+            self._ssh, self._address = ssh
         if self._ssh is None and self._console is None:
             raise BoardError(
                 f"{self.name} takes no commands: its target needs a NetworkService, or a driver "
                 "for its serial console"
             )
 
-    def _leave_commands(self) -> None:
-        """Remove the probe, and give the console its prompt back."""
-        self._bury()
-        self._speaker = None
+    def _close_commands(self) -> None:
+        """Remove the probe, and restore the console's prompt."""
+        self._close_stale_shell()
+        self._console_user = None
         probe, self._probe = self._probe, None
         shell, self._shell = self._shell, None
-        lost = self._source.trouble()
+        lost = self._source.loss()
         try:
             if self._ssh is not None and lost is None:
                 self._ssh.close()
@@ -205,48 +204,49 @@ class LabgridBoard:
                 shell.close()
 
     def _before_off(self) -> None:
-        speaker = self._speaker
-        ours = speaker is None or speaker is threading.current_thread() or not speaker.is_alive()
+        user = self._console_user
+        ours = user is None or user is threading.current_thread() or not user.is_alive()
         if not ours:
             self._cut_short()
-        if self._found_on is None and self._power is not None:
+        if self._was_on is None and self._power is not None:
             self._is_on(self._power)
         if ours:
-            self._leave_commands()
+            self._close_commands()
 
     def _cut_short(self) -> None:
-        """Hang up on another thread that speaks over the console.
+        """Disconnect another thread from the console.
 
-        It sees the line end. Its shell is its own to close: two would take each other's answers.
+        It sees the line end, and closes its shell itself: two threads would read each other's
+        answers.
         """
         self._cut = True
         if self._shell is not None:
-            self._hung_up, self._shell = self._shell, None
-        # A line that cannot be opened again must not keep the board from being switched off.
+            self._stale_shell, self._shell = self._shell, None
+        # The board must be switched off even if the line cannot be opened again.
         with contextlib.suppress(OSError, ValueError):
             self._reconnect()
 
-    def _bury(self) -> None:
-        """Close the shell that another thread has hung up on."""
+    def _close_stale_shell(self) -> None:
+        """Close the shell that another thread has disconnected."""
         self._cut = False
-        shell, self._hung_up = self._hung_up, None
+        shell, self._stale_shell = self._stale_shell, None
         if shell is not None:
             shell.close()
 
     def _switch_back(self) -> None:
-        """Switch off what we switched on; a board that is not ours any more is left alone."""
-        ours = self._switched_on and not self._found_on
-        self._switched_on, self._found_on = False, None
+        """Switch off what we switched on, unless the board is no longer ours."""
+        ours = self._switched_on and not self._was_on
+        self._switched_on, self._was_on = False, None
         if not ours or self._stay_on or self._power is None:
             return
-        lost = self._source.trouble()
+        lost = self._source.loss()
         if lost is not None:
             raise BoardError(f"{self.name} was left switched on: {lost}")
         self._tell(f"switching {self.name} off")
         self._power.off()
 
-    def _let_go(self) -> None:
-        """Hang up on console and supply, and release the target."""
+    def _disconnect(self) -> None:
+        """Disconnect console and supply, and release the target."""
         self._held = False
         console, self._console = self._console, None
         self._power = self._ssh = self._channel = self._address = self._target = None
@@ -259,13 +259,13 @@ class LabgridBoard:
     # -- booting
 
     def boot(self, tell: Tell) -> None:
-        """Switch it on where it is off and we can, and wait until it takes commands.
+        """Switch it on where it is off and has a supply, and wait until it takes commands.
 
-        Raises BoardError with the console's last words where it does not come up in its time.
+        Raises BoardError with the console's last words after boot_s.
         """
         self._check_ours()
-        self._forget_shell()
-        # Listened to before it is switched on: a prompt that came before would not come again.
+        self._drop_shell()
+        # Connected before it is switched on: an earlier prompt would not come again.
         shell = self._new_shell() if self._ssh is None else None
         try:
             fresh = self._switch_on(tell)
@@ -281,7 +281,7 @@ class LabgridBoard:
             self._open(shell, deadline, booting=fresh)
 
     def _switch_on(self, tell: Tell) -> bool:
-        """Switch it on unless it is on; whether it was off."""
+        """Switch it on unless it is on; return whether it was off."""
         power = self._power
         if power is None or self._is_on(power):
             return False
@@ -291,33 +291,33 @@ class LabgridBoard:
         return True
 
     def _is_on(self, power: LabgridPower) -> bool:
-        """Whether it is on, which is not known where it cannot be told: then it is switched on."""
+        """Return whether it is known to be on."""
         on = power.is_on() is True
-        if self._found_on is None:
-            self._found_on = on
+        if self._was_on is None:
+            self._was_on = on
         return on
 
     def _wait_for_ssh(self, ssh: SshBoard, deadline: float) -> None:
         while True:
             self._check_ours()
-            why: BoardError | None = None
+            refusal: BoardError | None = None
             if greets(self._address):
                 try:
                     ssh.hold(tell_nobody)
                 except BoardError as error:
-                    # sshd is up before the board lets everybody in (pam_nologin).
-                    why = error
+                    # sshd starts before the board allows logins (pam_nologin).
+                    refusal = error
                 else:
                     return
             if time.monotonic() > deadline:
                 log = self._console.log if self._console is not None else None
-                seen = why or f"nothing answers at {ssh.name}"
+                seen = refusal or f"nothing answers at {ssh.name}"
                 raise BoardError(self._not_up(f"{seen}{last_words(log)}"))
             time.sleep(_RETRY_S)
 
     def _new_shell(self) -> ConsoleShell:
-        assert self._console is not None  # noqa: S101 - hold() wants one of the two
-        self._speaker = threading.current_thread()
+        assert self._console is not None  # noqa: S101 - hold() requires one of the two
+        self._console_user = threading.current_thread()
         return ConsoleShell(self._console.connect(), self._options.login)
 
     def _open(self, shell: ConsoleShell, deadline: float, *, booting: bool) -> ConsoleShell:
@@ -333,21 +333,21 @@ class LabgridBoard:
         self._shell = shell
         return shell
 
-    def _not_up(self, why: str) -> str:
+    def _not_up(self, reason: str) -> str:
         on_before = self._power is not None and not self._switched_on
         hint = "; it was on before: switch it off and on again" if on_before else ""
-        return f"{self.name} did not come up within {self._options.boot_s:g} s: {why}{hint}"
+        return f"{self.name} did not come up within {self._options.boot_s:g} s: {reason}{hint}"
 
-    def _alive(self) -> str | None:
-        # Enter would be typed into our own commands.
-        return alive(self._channel if self._shell is None else None, self._address)
+    def _find_life(self) -> str | None:
+        # With a shell open, Enter would be typed into our own commands.
+        return find_life(self._channel if self._shell is None else None, self._address)
 
     # -- commands
 
     def start_probe(self, tell: Tell) -> StartedProbe:
-        """Bring the probe to the board and start it; raises BoardError.
+        """Upload the probe to the board and start it; raises BoardError.
 
-        Its stream ends when the place is lost, or the board says nothing any more.
+        Its stream ends when the place is lost, or the board is silent.
         """
         self._check_ours()
         if self._ssh is not None:
@@ -358,7 +358,7 @@ class LabgridBoard:
             started = self._probe.start(tell)
         stream = WatchedStream(
             started.stream,
-            self._source.trouble,
+            self._source.loss,
             self._options.silence_s,
             self._reconnect if self._ssh is None else None,
         )
@@ -367,53 +367,53 @@ class LabgridBoard:
     def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
         """Write a file on the board whole or not at all; raises BoardError."""
         self._check_ours()
-        self._way().put(data, path, mode)
+        self._connection().put(data, path, mode)
 
     def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
         """Run a command to its end; raises BoardError."""
         self._check_ours()
-        return self._way().run(argv, data=data, timeout_s=timeout_s)
+        return self._connection().run(argv, data=data, timeout_s=timeout_s)
 
     def stream(self, argv: Sequence[str]) -> Stream:
-        """Start a command; over a console only a probe can be one. Raises BoardError."""
+        """Start a command; over a console only a probe. Raises BoardError."""
         self._check_ours()
-        stream = self._way().stream(argv)
-        return WatchedStream(stream, self._source.trouble)
+        stream = self._connection().stream(argv)
+        return WatchedStream(stream, self._source.loss)
 
-    def _way(self) -> SshBoard | ConsoleShell:
+    def _connection(self) -> SshBoard | ConsoleShell:
         return self._ssh if self._ssh is not None else self._commands()
 
     def _commands(self) -> ConsoleShell:
         if self._cut:
-            # Nobody would come to a prompt there: waiting for one would last as long as a boot.
+            # There will be no prompt: waiting for it would take as long as a boot.
             raise BoardError(f"{self.name} was switched off meanwhile")
         if self._shell is not None:
-            self._speaker = threading.current_thread()
+            self._console_user = threading.current_thread()
             return self._shell
         deadline = time.monotonic() + self._options.boot_s
         return self._open(self._new_shell(), deadline, booting=False)
 
     def _reconnect(self) -> None:
-        """Hang up on whoever uses the console, and drain it on."""
+        """Disconnect the console's user, and drain the console again."""
         with self._attaching:
             if self._console is not None:
-                # First of all, and also where the line cannot be opened again.
+                # First, so that it happens even if the line cannot be opened again.
                 self._console.detach()
                 self._channel = DriverChannel(self._line)
                 self._console.attach(self._channel)
 
-    def _forget_shell(self) -> None:
-        """Let go of a shell that a power cycle may have ended."""
-        self._bury()
+    def _drop_shell(self) -> None:
+        """Close a shell that a power cycle may have ended."""
+        self._close_stale_shell()
         shell, self._shell = self._shell, None
         self._probe = None
         if shell is not None:
             shell.close()
 
     def _check_ours(self) -> None:
-        """Raise BoardError where the board is not held, or not any more."""
+        """Raise BoardError where the board is not held, or no longer."""
         if not self._held:
             raise BoardError(f"{self.name} is not held")
-        lost = self._source.trouble()
+        lost = self._source.loss()
         if lost is not None:
             raise BoardError(f"{self.name}: {lost}")

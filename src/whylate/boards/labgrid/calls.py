@@ -1,7 +1,7 @@
-"""Calls into labgrid: one at a time, in bounded time, and with errors of ours.
+"""Calls into labgrid: one at a time, in bounded time, and with BoardError.
 
-labgrid is not made for threads (its steps are one global stack), and many of its drivers wait for
-ever when what they talk to hangs.
+labgrid is not thread-safe (its steps are one global stack), and many of its drivers wait forever
+when their device hangs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from whylate.boards.facts.reading import clean
 
 #: How long a driver may take to switch something.
 CALL_S = 30.0
-#: Letting go must not take long where a driver hangs already.
+#: How long releasing may take: a driver may hang already.
 CLEAN_UP_S = 10.0
 _LOCK = threading.Lock()
 #: A supply's address may hold its user and password.
@@ -35,13 +35,13 @@ T = TypeVar("T")
 def load_labgrid() -> ModuleType:
     """Import labgrid, which takes the better part of a second; raises BoardError."""
     try:
-        # Its client turns this to itself; and a library's error is not to print by itself.
+        # Its client replaces the hook; and a library must not print errors by itself.
         hook = sys.excepthook
         root = logging.getLogger()
         if not root.handlers:
             root.addHandler(logging.NullHandler())
-        # Else a process that forks with a session open (pexpect does) has gRPC start its threads
-        # again in the child, where they now and then abort what was not executed yet.
+        # Otherwise, in a process that forks with an open session (as pexpect does), gRPC restarts
+        # its threads in the child, where they sometimes abort before its exec().
         os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
         module = importlib.import_module("labgrid")
         importlib.import_module("labgrid.remote.client")
@@ -57,8 +57,8 @@ def load_labgrid() -> ModuleType:
 def bounded(what: str, call: Callable[[], T], timeout_s: float = CALL_S) -> T:
     """Return what a call into labgrid returns; raises BoardError for whatever it raises.
 
-    `what` names it in the error: "board7: switching its supply on". One that does not return in
-    time is left behind, and its turn with it: the next one then says so.
+    `what` names it in the error: "board7: switching its supply on". A call that does not return in
+    time is abandoned and keeps the lock: the next call reports that.
     """
     done = threading.Event()
     result: list[T] = []
@@ -86,7 +86,7 @@ def bounded(what: str, call: Callable[[], T], timeout_s: float = CALL_S) -> T:
         error = failed[0]
         if isinstance(error, BoardError):
             raise error
-        raise BoardError(f"{what} failed: {told(error)}") from None
+        raise BoardError(f"{what} failed: {describe(error)}") from None
     if not result:
         if began.is_set():
             raise BoardError(f"{what} took longer than {timeout_s:g} s: it does not answer")
@@ -94,26 +94,26 @@ def bounded(what: str, call: Callable[[], T], timeout_s: float = CALL_S) -> T:
     return result[0]
 
 
-def let_go(what: str, call: Callable[[], object]) -> None:
-    """Make a call that lets go of something; raises BoardError."""
+def release(what: str, call: Callable[[], object]) -> None:
+    """Make a call that releases something; raises BoardError."""
     bounded(what, call, CLEAN_UP_S)
 
 
 @contextlib.contextmanager
-def released_on_failure(release: Callable[[], None], tell: Tell) -> Iterator[None]:
-    """Let go of what was taken so far when the rest fails."""
+def released_on_failure(undo: Callable[[], None], tell: Tell) -> Iterator[None]:
+    """Release what was acquired so far when the rest fails."""
     try:
         yield
     except BaseException:
         try:
-            release()
+            undo()
         except BoardError as error:
-            # What came first says more.
+            # The first error matters more.
             tell(str(error))
         raise
 
 
-def told(error: BaseException) -> str:
-    """Return an error of labgrid's as one safe line, without any password in it."""
+def describe(error: BaseException) -> str:
+    """Return an error of labgrid as one safe line, without any password in it."""
     text = _CREDENTIALS.sub("//", str(error) or getattr(error, "msg", ""))
     return clean(f"{text}" if text else type(error).__name__, 300)

@@ -1,4 +1,4 @@
-"""labgrid's SD muxes: whose card it is, and which block device it is here."""
+"""labgrid's SD muxes: who has the card, and which block device it is here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whylate.boards.board import BoardError
 from whylate.boards.labgrid.calls import bounded
 from whylate.boards.labgrid.drivers import named
 
-#: The drivers that turn a mux, by name: none of them has a protocol of labgrid's.
+#: The drivers that switch a mux, by name: labgrid has no protocol for them.
 MUX_DRIVERS = ("USBSDMuxDriver", "USBSDWireDriver", "USBSDWire3Driver")
 STORAGE_DRIVER = "USBStorageDriver"
 
@@ -28,7 +28,7 @@ class LabgridCard:
 
     def to_host(self) -> Path:
         """Give the card to this host and return its device; raises BoardError."""
-        self._turn("host")
+        self._switch("host")
         if getattr(self._resource, "host", None) not in (None, "", "localhost"):
             raise BoardError(
                 f"{self._board}: its card is in a mux on {self._resource.host}: flash it from "
@@ -45,16 +45,16 @@ class LabgridCard:
 
     def to_board(self) -> None:
         """Give the card to the board; raises BoardError."""
-        self._turn("dut")
+        self._switch("dut")
 
-    def _turn(self, mode: str) -> None:
-        what = f"{self._board}: turning its SD mux to {'the host' if mode == 'host' else 'it'}"
+    def _switch(self, mode: str) -> None:
+        what = f"{self._board}: switching its SD mux to {'the host' if mode == 'host' else 'it'}"
 
-        def turn() -> None:
+        def switch() -> None:
             self._target.activate(self._mux)
             self._mux.set_mode(mode)
 
-        bounded(what, turn)
+        bounded(what, switch)
 
 
 def card_of(board: str, target: Any) -> LabgridCard:

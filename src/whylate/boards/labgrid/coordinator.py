@@ -1,4 +1,4 @@
-"""Places of a labgrid coordinator: listed, acquired, kept in sight, released."""
+"""Places of a labgrid coordinator: listed, acquired, watched, released."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from whylate.boards.board import BoardBusyError, BoardError, Tell
 from whylate.boards.facts.reading import clean
-from whylate.boards.labgrid.calls import load_labgrid, told
+from whylate.boards.labgrid.calls import describe, load_labgrid
 
-#: labgrid's own.
+#: labgrid's default.
 DEFAULT_ADDRESS = "127.0.0.1:20408"
-#: A coordinator that says nothing for so long is taken for gone.
+#: A coordinator that is silent for this long is considered gone.
 ANSWER_S = 15.0
 
 T = TypeVar("T")
@@ -28,10 +28,10 @@ def coordinator_address() -> str:
 
 
 class Session:
-    """A connection to a coordinator, with a thread that hears what it says.
+    """A connection to a coordinator, with a thread that receives its messages.
 
-    labgrid's own client hears it only while it is waited on, and so would not notice that a place
-    was lost during a run. Raises BoardError where the coordinator does not answer.
+    labgrid's own client receives them only during its calls, and would not notice that a place was
+    lost during a run. Raises BoardError where the coordinator does not answer.
     """
 
     def __init__(self, address: str) -> None:
@@ -57,7 +57,7 @@ class Session:
 
     @property
     def client(self) -> Any:
-        """The ClientSession; its places and resources change as the coordinator tells."""
+        """The ClientSession; the coordinator's messages update its places and resources."""
         return self._client
 
     @property
@@ -67,31 +67,31 @@ class Session:
 
     @property
     def gone(self) -> bool:
-        """Whether the coordinator went away."""
+        """Whether the coordinator has gone away."""
         return not self._closed and bool(self._client.stopping.is_set())
 
     @property
     def user(self) -> str:
-        """Who we are to it: host/user."""
+        """Our identity there: host/user."""
         return f"{self._client.gethostname()}/{self._client.getuser()}"
 
     def ask(self, request: Callable[[Any], Coroutine[Any, Any, T]]) -> T:
-        """Return what a request to labgrid's client brings; raises BoardError."""
+        """Return the result of a request to labgrid's client; raises BoardError."""
         try:
             return self._call(request(self._client))
         except BoardError:
             raise
         except Exception as error:
             details = getattr(error, "details", None)
-            text = clean(str(details()), 200) if callable(details) else told(error)
+            text = clean(str(details()), 200) if callable(details) else describe(error)
             raise BoardError(f"the coordinator {self.address} refuses: {text}") from None
 
     def close(self) -> None:
-        """Hang up. Places that were acquired are still ours."""
+        """Disconnect. Acquired places stay ours."""
         if self._closed:
             return
         if self._client is not None:
-            # A coordinator that is gone cannot be taken leave of.
+            # A coordinator that is gone does not answer.
             with contextlib.suppress(Exception):
                 self._call(self._stop())
         self._closed = True
@@ -134,7 +134,7 @@ class Session:
                 f"the coordinator {self.address} did not answer within {ANSWER_S:g} s"
             ) from None
         except BaseException:
-            # Nobody waits for it any more: it must not be done later.
+            # It must not run later, when its caller has gone.
             future.cancel()
             raise
 
@@ -147,16 +147,16 @@ class Lease:
         self._place = place
         self._session: Session | None = None
         self._ours = False
-        #: Whether it was asked for, and no answer came: it may be ours.
+        #: Whether it was requested without an answer: it may be ours.
         self._unclear = False
 
     @property
     def place(self) -> Any:
-        """The place as labgrid has it; take() it first."""
+        """The place as labgrid has it; acquire() it first."""
         assert self._session is not None  # noqa: S101 - the order of calls
         return self._session.client.places[self._place]
 
-    def take(self, tell: Tell) -> None:
+    def acquire(self, tell: Tell) -> None:
         """Acquire the place; raises BoardBusyError with its owner's name, and BoardError."""
         tell(f"acquiring {self._place}")
         self._session = session = _join(self._address)
@@ -169,16 +169,16 @@ class Lease:
             )
         if place.acquired:
             raise BoardBusyError(self._taken(place.acquired))
-        lacking = place.unmatched(resource_paths(session.client))
-        if lacking is not None:
+        missing = place.unmatched(resource_paths(session.client))
+        if missing is not None:
             raise BoardError(
-                f"the place {self._place} lacks {clean(repr(lacking), 120)}: its exporter is not "
-                "there"
+                f"the place {self._place} lacks {clean(repr(missing), 120)}: its exporter does not "
+                "run"
             )
         try:
             session.ask(self._acquire)
         except BoardError:
-            # Somebody may have been quicker.
+            # Another client may have been faster.
             if place.acquired and place.acquired != session.user:
                 raise BoardBusyError(self._taken(place.acquired)) from None
             raise
@@ -193,8 +193,8 @@ class Lease:
         manager.loop = self._session.loop
         manager.env = None
 
-    def trouble(self) -> str | None:
-        """Return why the place is not ours any more, or None while it is."""
+    def loss(self) -> str | None:
+        """Return why the place is no longer ours, or None while it is."""
         session = self._session
         if session is None or not self._ours:
             return None
@@ -217,7 +217,7 @@ class Lease:
             return
         try:
             if (self._ours or self._unclear) and not session.gone:
-                session.ask(self._give_back)
+                session.ask(self._release)
         finally:
             self._ours = self._unclear = False
             _leave(session)
@@ -229,18 +229,18 @@ class Lease:
         try:
             await client.stub.AcquirePlace(messages.AcquirePlaceRequest(placename=self._place))
         except Exception:
-            # An answer as well, unlike being broken off: it was refused.
+            # This is an answer, unlike an interruption: it was refused.
             self._unclear = False
             raise
-        # From here on it must be given back, whatever happens to what follows.
+        # From here on it must be released, even if the rest fails.
         self._ours, self._unclear = True, False
         await client.sync_with_coordinator()
 
-    async def _give_back(self, client: Any) -> None:
+    async def _release(self, client: Any) -> None:
         from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
 
-        # Never one that somebody else has acquired meanwhile: the coordinator itself knows best
-        # who has it, and does nothing where that is not us.
+        # Never a place that somebody else has acquired meanwhile: the coordinator knows its owner,
+        # and does nothing where that is not us.
         if self._place not in client.places:
             return
         us = f"{client.gethostname()}/{client.getuser()}"
@@ -252,17 +252,17 @@ class Lease:
         host, _, user = owner.partition("/")
         return (
             f"the place {self._place} is taken: {clean(user or host, 60)} on {clean(host, 60)} has "
-            f"it, and gives it back with labgrid-client -p {self._place} release"
+            f"it, and releases it by labgrid-client -p {self._place} release"
         )
 
 
-#: labgrid's resource manager, of which there is one, works with one session at a time.
+#: labgrid has one resource manager, which works with one session at a time.
 _SESSIONS: dict[str, Session] = {}
 _SESSIONS_LOCK = threading.Lock()
 
 
 def _join(address: str) -> Session:
-    """Return the session of all who use this coordinator now; raises BoardError."""
+    """Return the session that is shared by all users of this coordinator; raises BoardError."""
     with _SESSIONS_LOCK:
         session = _SESSIONS.get(address)
         if session is None or session.gone:
@@ -272,7 +272,7 @@ def _join(address: str) -> Session:
 
 
 def _leave(session: Session) -> None:
-    """Hang up when nobody else uses the session."""
+    """Disconnect when the session has no other user."""
     with _SESSIONS_LOCK:
         session.users -= 1
         if session.users:

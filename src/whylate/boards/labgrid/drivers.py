@@ -1,4 +1,4 @@
-"""Finding what a labgrid target is made of."""
+"""Finding the drivers and resources of a labgrid target."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from whylate.boards.ssh import SshBoard
 
 
 def driver_of(target: Any, protocol: str) -> Any | None:
-    """Return the target's driver with a protocol of labgrid's, or None; raises BoardError.
+    """Return the target's driver with a protocol of labgrid, or None; raises BoardError.
 
-    It is not activated. Where there are several, labgrid's priorities decide.
+    It is not activated. Among several, labgrid's priorities decide.
     """
     from labgrid import protocol as protocols
     from labgrid.exceptions import NoDriverFoundError
@@ -24,7 +24,7 @@ def driver_of(target: Any, protocol: str) -> Any | None:
         return target.get_driver(cls, activate=False)
     except NoDriverFoundError:
         raise BoardError(
-            f"the target {target.name} has several drivers with the {protocol}: leave those out "
+            f"the target {target.name} has several drivers with the {protocol}: remove those "
             "that are not the board's"
         ) from None
 
@@ -38,10 +38,10 @@ def named(things: Iterable[Any], *names: str) -> Any | None:
 
 
 def ssh_board(target: Any, options: tuple[str, ...]) -> tuple[SshBoard, tuple[str, int]] | None:
-    """Return the way over SSH and its address, where the target has a NetworkService.
+    """Return the connection over SSH and its address, where the target has a NetworkService.
 
     labgrid's own SSHDriver does not notice that a board was switched off, and its run() leaves a
-    command running that takes too long; of it only the user and the key file are taken.
+    command running after a timeout; only its user and key file are used.
     """
     service = named(target.resources, "NetworkService")
     if service is None:

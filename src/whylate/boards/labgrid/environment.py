@@ -13,11 +13,17 @@ from typing import Any
 
 from whylate.boards.board import BoardError, Tell
 from whylate.boards.facts.reading import clean
-from whylate.boards.labgrid.calls import bounded, let_go, load_labgrid, released_on_failure, told
+from whylate.boards.labgrid.calls import (
+    bounded,
+    describe,
+    load_labgrid,
+    release,
+    released_on_failure,
+)
 from whylate.boards.labgrid.coordinator import Lease, coordinator_address
 from whylate.boards.state import BoardLock, state_directory
 
-#: Making drivers and resources; those that must be waited for are waited for later.
+#: How long creating drivers and resources may take; they are awaited later.
 LOAD_S = 60.0
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -27,11 +33,11 @@ class Listed:
     """A board that labgrid knows."""
 
     name: str
-    #: Who has it now, as far as we can see; None: nobody.
+    #: Who holds it now, as far as is visible; None: nobody.
     owner: str | None
     #: "free", "taken", or why it cannot be used.
     state: str
-    #: What can be done with it: "power", "console", "card", "ssh".
+    #: Its parts: "power", "console", "card", "ssh".
     parts: tuple[str, ...]
     comment: str = ""
 
@@ -45,7 +51,7 @@ def environment_file(given: Path | None) -> Path | None:
 def list_targets(environment: Path | None = None) -> list[Listed]:
     """Return the targets of an environment file, without touching them; raises BoardError.
 
-    Whoever has a target is known as far as it is a whylate of this user on this host.
+    The owner of a target is known where it is a whylate of this user on this host.
     """
     path = environment_file(environment)
     if path is None:
@@ -63,7 +69,7 @@ def list_targets(environment: Path | None = None) -> list[Listed]:
 
 
 def state_name(path: Path, target: str) -> str:
-    """Return a name for what is kept of a target: two files may each have a `main`."""
+    """Return the name of a target's state directory: two files may each have a `main`."""
     where = hashlib.sha256(f"{path.resolve()}\0{target}".encode()).hexdigest()[:8]
     return f"lg-{_UNFIT.sub('-', target)[:20]}-{where}"
 
@@ -79,9 +85,9 @@ def target_lock(path: Path, target: str) -> BoardLock:
 
 
 class EnvironmentSource:
-    """A target of an environment file, kept for this process by a lock.
+    """A target of an environment file, locked for this process.
 
-    Places of a coordinator that it is made of (RemotePlace) are acquired with it.
+    The coordinator's places that it uses (RemotePlace) are acquired with it.
     """
 
     def __init__(self, path: Path, target: str) -> None:
@@ -92,7 +98,7 @@ class EnvironmentSource:
         self._environment: Any = None
         self._leases: list[Lease] = []
 
-    def take(self, tell: Tell) -> Any:
+    def acquire(self, tell: Tell) -> Any:
         """Return labgrid's target; raises BoardBusyError, BoardError."""
         config = _configuration(self._path)
         targets = config.get_targets()
@@ -107,11 +113,11 @@ class EnvironmentSource:
                 address = config.get_option("coordinator_address", coordinator_address())
                 lease = Lease(str(address), place)
                 self._leases.append(lease)
-                lease.take(tell)
-            return bounded(f"making the target {self._name}", self._make, LOAD_S)
+                lease.acquire(tell)
+            return bounded(f"creating the target {self._name}", self._make, LOAD_S)
 
     def release(self) -> None:
-        """Let go of everything; raises BoardError where that failed, after all else is done."""
+        """Release everything; raises BoardError at the end where a part of it failed."""
         environment, self._environment = self._environment, None
         leases, self._leases = self._leases, []
         with contextlib.ExitStack() as last_first:
@@ -119,12 +125,12 @@ class EnvironmentSource:
             for lease in leases:
                 last_first.callback(lease.release)
             if environment is not None:
-                what = f"letting go of the target {self._name}"
-                last_first.callback(let_go, what, environment.cleanup)
+                what = f"releasing the target {self._name}"
+                last_first.callback(release, what, environment.cleanup)
 
-    def trouble(self) -> str | None:
-        """Return why we do not have it any more, or None."""
-        return next((text for one in self._leases if (text := one.trouble()) is not None), None)
+    def loss(self) -> str | None:
+        """Return why it is no longer ours, or None."""
+        return next((text for lease in self._leases if (text := lease.loss()) is not None), None)
 
     def _make(self) -> Any:
         labgrid = load_labgrid()
@@ -139,7 +145,7 @@ class EnvironmentSource:
 
 
 def forget_at_exit(target: Any) -> None:
-    """Keep labgrid from cleaning up at exit what we clean up: it prints a traceback there."""
+    """Disable labgrid's own cleanup at exit: it would print a traceback."""
     import atexit
 
     atexit.unregister(target._atexit_cleanup)
@@ -153,9 +159,9 @@ def _configuration(path: Path) -> Any:
         config = Config(str(path))
         targets = config.get_targets()
     except Exception as error:
-        raise BoardError(f"{path} is no labgrid environment: {told(error)}") from None
+        raise BoardError(f"{path} is not a labgrid environment: {describe(error)}") from None
     if not isinstance(targets, dict):
-        raise BoardError(f"{path} is no labgrid environment: it has no targets")
+        raise BoardError(f"{path} is not a labgrid environment: it has no targets")
     return config
 
 
@@ -181,12 +187,12 @@ def _names(target: Any, cls: str) -> list[str]:
     try:
         resources, _ = target_factory.normalize_config(target)
     except Exception as error:
-        raise BoardError(f"the target cannot be understood: {told(error)}") from None
+        raise BoardError(f"the target is invalid: {describe(error)}") from None
     return [str(name) for name in resources.get(cls, {}) if name]
 
 
 def _parts(drivers: Sequence[str], resources: Sequence[str]) -> tuple[str, ...]:
-    """Return what drivers and resources of these classes are good for."""
+    """Return the parts that drivers and resources of these classes provide."""
     from labgrid import protocol, target_factory
 
     from whylate.boards.labgrid.card import MUX_DRIVERS

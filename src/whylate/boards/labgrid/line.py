@@ -1,4 +1,4 @@
-"""A labgrid console driver as a channel that can be drained."""
+"""A labgrid console driver as a channel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from whylate.boards.console.channel import STUCK_S
 
-#: What is kept of the line's latest bytes, to tell text from the noise of an open line.
+#: How many of the latest bytes are kept, to distinguish text from the noise of an open line.
 _LATEST = 256
 
 
@@ -23,8 +23,8 @@ class DriverChannel:
 
     def __init__(self, driver: Any) -> None:
         self._driver = driver
-        #: labgrid's serial driver sets the timeout anew for each read, and over RFC 2217 that
-        #: renegotiates the line: 50 ms each time. So it is spoken to directly.
+        #: labgrid's serial driver sets the timeout at each read, and over RFC 2217 that
+        #: renegotiates the line: 50 ms each time. So the port is used directly.
         self._serial = getattr(driver, "serial", None)
         self._timeout: type[Exception] = _timeout_error()
         self._read = _without_steps(driver, "read")
@@ -41,7 +41,7 @@ class DriverChannel:
                 self._serial._write_timeout = None
 
     def read(self, timeout_s: float) -> bytes:
-        """Return what has arrived, empty where nothing came in that time; raises OSError."""
+        """Return what has arrived, empty after timeout_s; raises OSError."""
         if self._closed:
             raise EOFError
         if self._serial is not None:
@@ -67,7 +67,7 @@ class DriverChannel:
             raise EOFError from None
 
     def write(self, data: bytes) -> None:
-        """Send all of data; raises OSError where the line takes nothing."""
+        """Send all of data; raises OSError where the line accepts nothing."""
         with self._lock:
             deadline = time.monotonic() + STUCK_S
             view = memoryview(data)
@@ -77,7 +77,7 @@ class DriverChannel:
                     deadline = time.monotonic() + STUCK_S
                     view = view[sent:]
                 elif time.monotonic() > deadline:
-                    raise TimeoutError("the line takes nothing")
+                    raise TimeoutError("the line accepts nothing")
 
     def _send(self, data: bytes) -> int:
         try:
@@ -89,17 +89,17 @@ class DriverChannel:
         return len(data) if sent is None else int(sent)
 
     def close(self) -> None:
-        """Let go of the line; whoever activated the driver deactivates it."""
+        """Stop reading; the driver stays active."""
         self._closed = True
 
-    def speaks(self) -> bool:
-        """Whether the latest bytes are text, not the noise of a line that nothing drives."""
+    def has_text(self) -> bool:
+        """Return whether the latest bytes are text, not the noise of an undriven line."""
         latest = bytes(self._latest)
         text = sum(byte in b"\r\n\t\x1b" or 0x20 <= byte < 0x7F for byte in latest)
         return bool(latest) and text >= 0.9 * len(latest)
 
-    def forget(self) -> None:
-        """Begin anew for speaks()."""
+    def clear(self) -> None:
+        """Drop the bytes that has_text() examines."""
         self._latest.clear()
 
 

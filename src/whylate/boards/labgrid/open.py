@@ -20,8 +20,8 @@ def labgrid_board(
 ) -> LabgridBoard:
     """Return a target of the environment file, else a place of the coordinator; raises BoardError.
 
-    environment: None means LG_ENV, coordinator: None means LG_COORDINATOR. Where both are there
-    a target goes before a place. Nothing is touched yet but the file.
+    environment: None means LG_ENV, coordinator: None means LG_COORDINATOR. A target of the file
+    precedes a place of the same name. Only the file is read yet.
     """
     path = environment_file(environment)
     source: Source | None = None
@@ -35,15 +35,15 @@ def labgrid_board(
     if source is None:
         if path is None:
             raise BoardError(
-                f"{name[:80]!r} is no board that is known here: for one on a labgrid bench name "
-                "its environment file (--env or LG_ENV) or its coordinator (LG_COORDINATOR)"
+                f"unknown board {name[:80]!r}: for a board on a labgrid bench name its environment "
+                "file (--env or LG_ENV) or its coordinator (LG_COORDINATOR)"
             )
         raise BoardError(f"{path} has no target {name[:80]!r}: it has {', '.join(names) or 'none'}")
     return LabgridBoard(name, source, options)
 
 
 def bench_names(environment: Path | None = None) -> list[str]:
-    """Return the names of the targets, and of the places, that there are; raises BoardError."""
+    """Return the names of all targets and places; raises BoardError."""
     names = [target.name for target in list_targets(environment)]
     if os.environ.get("LG_COORDINATOR"):
         names += [place.name for place in list_places()]

@@ -6,7 +6,7 @@ from typing import Any
 
 from whylate.boards.board import Tell
 from whylate.boards.facts.reading import clean
-from whylate.boards.labgrid.calls import bounded, let_go, load_labgrid, released_on_failure
+from whylate.boards.labgrid.calls import bounded, load_labgrid, release, released_on_failure
 from whylate.boards.labgrid.coordinator import (
     Lease,
     Session,
@@ -15,7 +15,7 @@ from whylate.boards.labgrid.coordinator import (
 )
 from whylate.boards.labgrid.environment import LOAD_S, Listed, forget_at_exit, state_name_of_place
 
-#: The drivers that fit the resources that exporters offer, as labgrid-client has them.
+#: The drivers for the resources of exporters, as in labgrid-client.
 DRIVERS = {
     "NetworkSerialPort": ("SerialDriver",),
     "NetworkPowerPort": ("NetworkPowerDriver",),
@@ -40,11 +40,11 @@ def list_places(coordinator: str | None = None) -> list[Listed]:
         paths = resource_paths(client)
         listed = []
         for name, place in sorted(client.places.items()):
-            lacking = place.unmatched(paths)
+            missing = place.unmatched(paths)
             classes = [path[2] for path in paths if place.getmatch(path) is not None]
             state = "taken" if place.acquired else "free"
-            if lacking is not None:
-                state = f"lacks {clean(repr(lacking), 80)}"
+            if missing is not None:
+                state = f"lacks {clean(repr(missing), 80)}"
             listed.append(
                 Listed(
                     name=clean(name, 80),
@@ -60,14 +60,14 @@ def list_places(coordinator: str | None = None) -> list[Listed]:
 
 
 def _parts(classes: list[str]) -> tuple[str, ...]:
-    found = {_PARTS[cls] for cls in classes if cls in _PARTS}
+    parts = {_PARTS[cls] for cls in classes if cls in _PARTS}
     for cls in classes:
         drivers = DRIVERS.get(cls, ())
         if drivers and "Power" in drivers[-1]:
-            found.add("power")
+            parts.add("power")
         elif any("SD" in driver for driver in drivers):
-            found.add("card")
-    return tuple(part for part in ("power", "console", "card", "ssh") if part in found)
+            parts.add("card")
+    return tuple(part for part in ("power", "console", "card", "ssh") if part in parts)
 
 
 class PlaceSource:
@@ -79,24 +79,24 @@ class PlaceSource:
         self.state_name = state_name_of_place(coordinator, place)
         self._target: Any = None
 
-    def take(self, tell: Tell) -> Any:
+    def acquire(self, tell: Tell) -> Any:
         """Acquire the place and return labgrid's target; raises BoardBusyError, BoardError."""
         with released_on_failure(self.release, tell):
-            self._lease.take(tell)
-            return bounded(f"making the target {self._place}", self._make, LOAD_S)
+            self._lease.acquire(tell)
+            return bounded(f"creating the target {self._place}", self._make, LOAD_S)
 
     def release(self) -> None:
         """Release the place; raises BoardError where that failed."""
         target, self._target = self._target, None
         try:
             if target is not None:
-                let_go(f"letting go of the target {self._place}", target.cleanup)
+                release(f"releasing the target {self._place}", target.cleanup)
         finally:
             self._lease.release()
 
-    def trouble(self) -> str | None:
-        """Return why we do not have it any more, or None."""
-        return self._lease.trouble()
+    def loss(self) -> str | None:
+        """Return why it is no longer ours, or None."""
+        return self._lease.loss()
 
     def _make(self) -> Any:
         load_labgrid()

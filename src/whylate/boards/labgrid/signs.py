@@ -1,4 +1,4 @@
-"""Signs of life: whether a board is on, whatever its supply says."""
+"""Signs of life: whether a board is on, whatever its supply reports."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.line import DriverChannel
 
-#: A board that was cut off may still finish a line; and an answer to Enter comes within this.
+#: A board without power may still finish a line; and an answer to Enter comes within this.
 ECHO_S = 0.7
-#: How long a server in the same lab may take to greet.
+#: How long a server in the same lab may take to send its banner.
 GREETING_S = 1.0
 _TAIL = 1000
 
 
-def alive(channel: DriverChannel | None, address: tuple[str, int] | None) -> str | None:
-    """Return what shows that the board lives, or None: it may be off, or hang.
+def find_life(channel: DriverChannel | None, address: tuple[str, int] | None) -> str | None:
+    """Return the sign that the board is on, or None: it may be off, or hang.
 
     Types Enter on the console: an idle shell, or a login prompt, answers.
     """
@@ -28,17 +28,17 @@ def alive(channel: DriverChannel | None, address: tuple[str, int] | None) -> str
         return None
     time.sleep(ECHO_S)
     before = channel.received
-    channel.forget()
+    channel.clear()
     with contextlib.suppress(OSError):
         channel.write(b"\r")
     time.sleep(ECHO_S)
-    if channel.received > before and channel.speaks():
-        return "its console still speaks"
+    if channel.received > before and channel.has_text():
+        return "its console still answers"
     return None
 
 
 def greets(address: tuple[str, int] | None) -> bool:
-    """Whether an SSH server greets there. A forwarded port may accept without one."""
+    """Return whether an SSH server sends its banner. A forwarded port may accept without one."""
     if address is None:
         return False
     with (

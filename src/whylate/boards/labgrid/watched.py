@@ -1,4 +1,4 @@
-"""The stream to a probe that ends, with a reason, when its board is lost or says nothing more."""
+"""The stream to a probe that ends, with a reason, when its board is lost or silent."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from collections.abc import Callable
 from whylate.boards.board import BoardError
 from whylate.probe.client import Stream
 
-_LOOK_S = 0.2
+_POLL_S = 0.2
 _PIECE = 1 << 16
 
 
 class WatchedStream:
-    """A stream that somebody watches. Implements whylate.probe.client.Stream.
+    """A stream with supervision. Implements whylate.probe.client.Stream.
 
-    `trouble` says why the board is lost, or None. `silence_s`: without a byte for so long the
-    board is taken for dead; the probe answers every word that keeps it alive, so that it is
-    silent only when the board or the line is gone. 0: never. `hang_up` is called before a stream
-    to a silent board is closed: there is nobody left to part from, and waiting would be in vain.
+    `loss` returns why the board is lost, or None. `silence_s`: a board without a byte for this
+    long is considered dead (0: never); the probe answers every keepalive, so that it is silent
+    only when the board or the line is gone. `hang_up` is called before a stream to a silent board
+    is closed, because waiting for its end would be in vain.
     """
 
     def __init__(
         self,
         stream: Stream,
-        trouble: Callable[[], str | None],
+        loss: Callable[[], str | None],
         silence_s: float = 0.0,
         hang_up: Callable[[], None] | None = None,
     ) -> None:
         self._stream = stream
-        self._trouble = trouble
+        self._loss = loss
         self._silence_s = silence_s
         self._hang_up = hang_up
         self._silent = False
         self._ours, self._theirs = socket.socketpair()
         self._stop = threading.Event()
-        self._why = ""
+        self._reason = ""
         self._thread = threading.Thread(target=self._relay, name="watched", daemon=True)
         self._thread.start()
 
@@ -49,28 +49,28 @@ class WatchedStream:
         return self._theirs.fileno()
 
     def read(self, size: int) -> bytes:
-        """Return what has arrived; empty at the end, and then last_words() says why."""
+        """Return what has arrived; empty at the end, and then last_words() has the reason."""
         return self._theirs.recv(size)
 
     def write(self, data: bytes) -> None:
         """Send all of data; raises OSError when the other end is gone."""
-        if self._why:
-            raise BrokenPipeError(errno.EPIPE, self._why)
+        if self._reason:
+            raise BrokenPipeError(errno.EPIPE, self._reason)
         self._stream.write(data)
 
     def last_words(self) -> bytes:
-        """Return why the stream ended, where we know."""
-        if self._why:
-            return self._why.encode()
+        """Return why the stream ended, where that is known."""
+        if self._reason:
+            return self._reason.encode()
         words = getattr(self._stream, "last_words", None)
         return bytes(words()) if callable(words) else b""
 
     def close(self) -> None:
-        """Hang up; raises BoardError where that failed on a board that still spoke."""
+        """Hang up; raises BoardError where that failed on a board that still answers."""
         if self._stop.is_set():
             return
         self._stop.set()
-        # A relay that waits for a reader must not wait any longer.
+        # The relay may be waiting for a reader.
         with contextlib.suppress(OSError):
             self._theirs.shutdown(socket.SHUT_RDWR)
         self._thread.join()
@@ -79,32 +79,32 @@ class WatchedStream:
                 self._hang_up()
             self._stream.close()
         except BoardError:
-            if not self._why:
+            if not self._reason:
                 raise
         finally:
             self._theirs.close()
 
     def _relay(self) -> None:
-        heard = time.monotonic()
-        # ValueError: what select() says of a stream that somebody has closed.
+        heard_at = time.monotonic()
+        # select() raises ValueError for a closed stream.
         with self._ours, contextlib.suppress(OSError, ValueError):
             while not self._stop.is_set():
-                ready, _, _ = select.select([self._stream.fileno()], [], [], _LOOK_S)
+                ready, _, _ = select.select([self._stream.fileno()], [], [], _POLL_S)
                 if ready:
                     data = self._stream.read(_PIECE)
                     if not data:
-                        self._why = self._trouble() or ""
+                        self._reason = self._loss() or ""
                         return
-                    heard = time.monotonic()
+                    heard_at = time.monotonic()
                     self._ours.sendall(data)
-                elif self._silence_s and time.monotonic() - heard > self._silence_s:
+                elif self._silence_s and time.monotonic() - heard_at > self._silence_s:
                     self._silent = True
-                    self._why = (
-                        f"the board has said nothing for {self._silence_s:g} s: it died, or the "
+                    self._reason = (
+                        f"the board was silent for {self._silence_s:g} s: it died, or the "
                         "line to it broke"
                     )
                     return
-                # Also while bytes flow: a place may be lost and its board still speak.
-                if (why := self._trouble()) is not None:
-                    self._why = why
+                # Also while bytes flow: the board of a lost place may still answer.
+                if (reason := self._loss()) is not None:
+                    self._reason = reason
                     return

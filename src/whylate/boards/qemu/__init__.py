@@ -1,1 +1,1 @@
-"""Virtual boards: QEMU, started and watched by us."""
+"""Virtual boards: QEMU, started and supervised by whylate."""

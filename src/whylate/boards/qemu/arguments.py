@@ -10,8 +10,8 @@ from whylate.lab.description import VirtualBoard
 from whylate.lab.image import Image
 from whylate.lab.qemu import Qemu
 
-#: With these the guest's time is counted in instructions and repeats to the nanosecond: nothing
-#: enters it from the host (shift=1: an instruction takes 2 ns; sleep=off: idle time is skipped).
+#: Guest time is then counted in instructions and repeats to the nanosecond, independent of the
+#: host (shift=1: an instruction takes 2 ns; sleep=off: idle time is skipped).
 VIRTUAL_TIME = ("-icount", "shift=1,sleep=off", "-rtc", "base=2024-01-01,clock=vm")
 REPEATABLE_KERNEL = ("nokaslr", "norandmaps", "quiet")
 #: The kernel resets the board when it panics, and QEMU (-no-reboot) ends then.
@@ -20,23 +20,23 @@ KERNEL = ("panic=-1",)
 
 @dataclass(frozen=True)
 class Start:
-    """How a virtual board is to be started."""
+    """How to start a virtual board."""
 
     cpus: int
-    #: Where its sockets and its console's log are made.
+    #: The directory of its sockets and its console's log.
     directory: Path
-    #: The file that the port's output goes to, in virtual time; None: a socket, in real time.
+    #: The file for the port's output, in virtual time; None: a socket, in real time.
     output: Path | None = None
     seed: int = 0
     kernel_args: tuple[str, ...] = ()
-    #: The port of this machine that leads to the board's SSH server; None: no network.
+    #: The port of this machine that is forwarded to the board's SSH server; None: no network.
     ssh_port: int | None = None
 
 
 def arguments(
     board: VirtualBoard, qemu: Qemu, image: Image, initrd: Path, start: Start
 ) -> list[str]:
-    """Return the command; raises BoardError for what the machine cannot be."""
+    """Return the command; raises BoardError for what the machine does not support."""
     machine = board.description
     if not 1 <= start.cpus <= machine.max_cpus:
         raise BoardError(f"{board.name} can have 1 to {machine.max_cpus} CPUs, not {start.cpus}")
@@ -70,7 +70,7 @@ def arguments(
 
 
 def _kernel(image: Image, *, virtual: bool) -> Path:
-    # In real time it puts itself at a random address (KASLR) as it unpacks itself.
+    # In real time it relocates itself to a random address (KASLR) when it unpacks itself.
     return image.plain_kernel if virtual and image.plain_kernel is not None else image.kernel
 
 
@@ -78,7 +78,7 @@ def _console(directory: Path, virtual: bool) -> str:
     log = _escaped(directory / "console.log")
     if virtual:
         return f"file,id=console,path={log}"
-    # Without a reader QEMU drops what is printed; the log has it all the same.
+    # Without a reader QEMU drops output on the socket; the log has it all.
     socket = _escaped(directory / "console")
     return f"socket,id=console,path={socket},server=on,wait=off,logfile={log},logappend=off"
 
@@ -99,5 +99,5 @@ def _network(board: VirtualBoard, ssh_port: int | None) -> list[str]:
 
 
 def _escaped(path: Path) -> str:
-    """Return a path as QEMU's option parser wants it."""
+    """Return a path escaped for QEMU's option parser."""
     return str(path).replace(",", ",,")

@@ -1,4 +1,4 @@
-"""A virtual board: QEMU is its supply, its console and its lines."""
+"""A virtual board: QEMU provides its supply, its console and its lines."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ if TYPE_CHECKING:
     from whylate.boards.console.shell import ConsoleShell
 
 READY = b"whylate: ready"
-#: Far beyond what the slowest board takes on a busy host.
+#: Far longer than the slowest board takes on a busy host.
 BOOT_S = 180.0
-#: So often it is booted where that fails through no fault of its own.
+#: How often it is booted if that fails through no fault of the board.
 BOOTS = 3
-#: A shell that was there a moment ago answers within this, however busy the host is.
+#: A shell that has just booted answers within this, however busy the host is.
 SHELL_S = 60.0
 UNSTEADY = (
-    "QEMU's main thread had no real-time priority, for want of the right to it: on a busy host "
-    "this run may, rarely, differ from its repetition"
+    "QEMU's main thread had no real-time priority, because this user may not set it: on a busy "
+    "host this run may, rarely, differ from its repetition"
 )
-#: Begins the names of directories for what comes of a run in virtual time.
+#: Prefix of directories for the output of a run in virtual time.
 RUN = "run-"
 
 
 @dataclass(frozen=True)
 class VirtualOptions:
-    """What a user may choose of a virtual board. cpus None: as many as its description says."""
+    """Options of a virtual board. cpus None: as in its description."""
 
     cpus: int | None = None
     kernel_args: tuple[str, ...] = ()
@@ -87,11 +87,11 @@ class QemuPower:
     def off(self) -> None:
         """End QEMU, whatever the board does; raises BoardError. From any thread."""
         self._machine.stop()
-        # Its shell died with it; only now, for a board that hangs would not let it go.
+        # Its shell ended with it. Not before: a board that hangs would block that.
         self._forget()
 
     def is_on(self) -> bool:
-        """Whether QEMU runs."""
+        """Return whether QEMU runs."""
         return self._machine.pid is not None
 
 
@@ -100,12 +100,12 @@ class QemuConsole:
 
     def __init__(self, machine: Machine, *, framed: bool) -> None:
         self._machine = machine
-        #: Whether the probe's frames go over it too, and stand in its log.
+        #: Whether the probe's frames use it too, and are in its log.
         self.framed = framed
 
     @property
     def log(self) -> Path:
-        """What was printed since the board was switched on."""
+        """The file with what was printed since the board was switched on."""
         return self._machine.console_log
 
     def connect(self) -> Stream:
@@ -127,7 +127,7 @@ class QemuBoard:
         self._directory = directory
         self._lock = BoardLock(directory, board.name)
         self._bounded = BoundedLog(self.machine.console_log)
-        self.power = QemuPower(self.machine, self._switch_on, self._leave_shell)
+        self.power = QemuPower(self.machine, self._switch_on, self._close_shell)
         self.console = QemuConsole(self.machine, framed=not board.description.port)
         self._shell: ConsoleShell | None = None
         self._drain: DrainedConsole | None = None
@@ -142,7 +142,7 @@ class QemuBoard:
 
     @property
     def owner(self) -> str | None:
-        """Who has it now."""
+        """Who holds it now."""
         return self._lock.owner()
 
     @property
@@ -151,7 +151,7 @@ class QemuBoard:
         return self._image().release
 
     def hold(self, tell: Tell) -> None:
-        """Take the board; raises BoardBusyError and BoardError."""
+        """Lock the board; raises BoardBusyError and BoardError."""
         self._tell = tell
         self._lock.acquire()
         self._bounded.start()
@@ -168,12 +168,12 @@ class QemuBoard:
                 self.machine.wait_for(READY, BOOT_S)
                 return
             except BootAgainError as error:
-                # While a board finds its devices QEMU was seen to fail an assertion
-                # (iotlb_to_section, of how memory is mapped), and a CPU of its to stand still for
-                # minutes; the next boot was as ever.
+                # While a board probes its devices, QEMU was observed to fail an assertion
+                # (iotlb_to_section, in its memory mapping), and a CPU to stall for minutes. The
+                # next boot succeeded.
                 if not tries_left:
                     raise
-                tell(f"{error.why} while {self.name} booted: once more")
+                tell(f"{error.reason} while {self.name} booted: trying again")
                 if self._switched_on:
                     self.power.off()
 
@@ -185,7 +185,7 @@ class QemuBoard:
         """Switch it off if we switched it on, and release it."""
         if not self._lock.held:
             return
-        self._leave_shell()
+        self._close_shell()
         try:
             if self._switched_on and not self._outlive:
                 self.machine.stop()
@@ -195,7 +195,7 @@ class QemuBoard:
             self._lock.release()
 
     def start_probe(self, tell: Tell) -> StartedProbe:
-        """Start the probe that is in the image, on its own line; raises BoardError."""
+        """Start the probe of the image, on its own line; raises BoardError."""
         tell("starting the probe")
         if not self.virtual.description.port:
             framed = self._console_shell().stream([PROBE, "--serial"])
@@ -245,15 +245,15 @@ class QemuBoard:
     def carry_out(
         self, plan: bytes, seed: int, tell: Tell, files: Sequence[ImageFile] = ()
     ) -> StartedProbe:
-        """Boot in virtual time with a plan for the probe; the stream is what it says.
+        """Boot in virtual time with a plan for the probe; the stream is its output.
 
         The board must be held and off; it is off again when the stream is closed. Raises
         BoardError.
         """
         if not self.virtual.description.port:
             raise BoardError(
-                f"{self.name} has no virtual time: it has only its console, and what the kernel "
-                "prints would mix with what is measured"
+                f"{self.name} has no virtual time: it has only its console, where the kernel's "
+                "messages would mix with the measurements"
             )
         if self.power.is_on():
             raise BoardBusyError(
@@ -283,8 +283,8 @@ class QemuBoard:
     # -- inside
 
     def _output(self) -> Path:
-        """Return a new file for what a run in virtual time says; raises BoardError."""
-        # The board is ours and is off: what is there was left by a whylate that was killed.
+        """Return a new file for the output of a run in virtual time; raises BoardError."""
+        # The board is held and off: what exists was left by a whylate that was killed.
         if self._lock.held:
             for left in self._directory.glob(f"{RUN}*"):
                 shutil.rmtree(left, ignore_errors=True)
@@ -346,7 +346,7 @@ class QemuBoard:
             raise BoardError(f"{cache} cannot be read: {error.strerror}") from None
 
     def _with_files(self, image: Image, files: Sequence[ImageFile]) -> Path:
-        """Return the image with these and the user's files behind it."""
+        """Return the image with these and the user's files appended."""
         files = [*self.options.files, *files]
         if not files:
             return image.initrd
@@ -373,9 +373,9 @@ class QemuBoard:
             from whylate.boards.console.shell import ConsoleShell
 
             channel = DescriptorChannel(self.console.connect())
-            # QEMU keeps the console's log; this one is of what the shell saw, for its errors.
+            # QEMU writes the console's log; this one is of the shell's session, for its errors.
             drain = DrainedConsole(channel, self._directory / "shell.log")
-            # A shell that is half open would refuse every command from here on.
+            # A half-open shell would refuse every later command.
             with contextlib.ExitStack() as undo:
                 undo.callback(drain.close)
                 shell = ConsoleShell(drain.connect())
@@ -385,7 +385,7 @@ class QemuBoard:
             self._drain, self._shell = drain, shell
         return self._shell
 
-    def _leave_shell(self) -> None:
+    def _close_shell(self) -> None:
         shell, self._shell = self._shell, None
         if shell is not None:
             shell.close()

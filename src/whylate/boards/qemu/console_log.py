@@ -1,8 +1,8 @@
 """The log of a virtual board's console, kept from filling the disk.
 
-QEMU writes it and knows no bound. As long as a whylate has the board, the middle of a log that
-grew too long is given back to the file system: its size stays what it was, so that QEMU writes on
-where it was and nobody who reads it loses his place.
+QEMU writes it without a bound. While a whylate holds the board, the middle of a long log is given
+back to the file system. Its size stays the same, so that the offsets of QEMU and of readers stay
+valid.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ import os
 import threading
 from pathlib import Path
 
-#: The beginning is kept, as long as a recording's own copy may be, and the end.
+#: The beginning is kept, up to the limit of a recording's own copy, and the end.
 HEAD_BYTES = 64 << 20
 TAIL_BYTES = 4 << 20
-#: Less than this is not worth the call.
+#: Less than this is not worth a system call.
 STEP_BYTES = 1 << 20
-LOOK_S = 1.0
-#: A file system gives back whole blocks alone.
+POLL_S = 1.0
+#: A file system frees only whole blocks.
 _BLOCK = 1 << 12
 #: FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
 _PUNCH_HOLE = 0x01 | 0x02
 
 
 class BoundedLog:
-    """Watches a console's log and gives back its middle; from a thread of its own."""
+    """Watches a console's log and frees its middle, in a separate thread."""
 
     def __init__(self, path: Path, head: int = HEAD_BYTES, tail: int = TAIL_BYTES) -> None:
         self._path = path
         self._head = head
         self._tail = tail
-        #: The log whose middle is given back, and up to where that was done.
+        #: The log's device and inode, and the offset up to which its middle was freed.
         self._file: tuple[int, int] = (0, 0)
         self._done = head
         self._stop = threading.Event()
@@ -45,32 +45,32 @@ class BoundedLog:
             self._thread.start()
 
     def stop(self) -> None:
-        """Watch no longer; not watching is no error."""
+        """Stop watching; no error if not started."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
 
-    def give_back(self) -> None:
-        """Give back what is neither beginning nor end; raises OSError."""
+    def free_middle(self) -> None:
+        """Free what is neither beginning nor end; raises OSError."""
         with self._path.open("r+b", buffering=0) as log:
-            found = os.fstat(log.fileno())
-            if (found.st_dev, found.st_ino) != self._file or found.st_size < self._done:
-                self._file, self._done = (found.st_dev, found.st_ino), self._head
-            end = (found.st_size - self._tail) // _BLOCK * _BLOCK
+            status = os.fstat(log.fileno())
+            if (status.st_dev, status.st_ino) != self._file or status.st_size < self._done:
+                self._file, self._done = (status.st_dev, status.st_ino), self._head
+            end = (status.st_size - self._tail) // _BLOCK * _BLOCK
             if end - self._done >= STEP_BYTES:
                 _punch(log.fileno(), self._done, end - self._done)
                 self._done = end
 
     def _watch(self) -> None:
-        while not self._stop.wait(LOOK_S):
-            # There is none before QEMU runs; not every file system can give back a part.
+        while not self._stop.wait(POLL_S):
+            # There is no log before QEMU runs, and not every file system can punch holes.
             with contextlib.suppress(OSError):
-                self.give_back()
+                self.free_middle()
 
 
 def _punch(fd: int, offset: int, length: int) -> None:
-    # Python's posix_fallocate() can only take.
+    # Python's posix_fallocate() can only allocate.
     import ctypes
 
     libc = ctypes.CDLL(None, use_errno=True)

@@ -17,27 +17,27 @@ from whylate.boards.facts.reading import clean
 from whylate.files import write_whole
 from whylate.recording.console.crashes import Crash, find_crashes
 
-#: How long QEMU may take to end when it is asked to.
+#: How long QEMU may take to end after a signal.
 END_S = 10.0
-#: How long a boot may still take whose kernel found that a CPU stood still.
+#: How long a boot may still take after the kernel has reported a stalled CPU.
 STALLED_S = 20.0
-#: What a kernel says of such a CPU, for which its console is looked through so often.
+#: Such reports, for which the console is searched every POLL_S.
 STALLS = frozenset({"rcu stall", "soft lockup", "hard lockup"})
-LOOK_S = 1.0
-#: How much of what it said last is told of a board.
+POLL_S = 1.0
+#: How much of the last output is in an error message.
 LAST_WORDS = 400
-#: Of the console's end this much is searched for a crash.
+#: How much of the console's end is searched for a crash.
 CRASH_BYTES = 1 << 18
-#: So much of a log is read at once.
+#: How much of a log is read at once.
 _PIECE = 1 << 20
 
 
 class BootAgainError(BoardError):
-    """Nothing that a board did, or its user: the next boot may be as ever. self.why says what."""
+    """A boot failed for a reason outside the board: the next boot may succeed."""
 
-    def __init__(self, why: str, text: str) -> None:
+    def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
-        self.why = why
+        self.reason = reason
 
 
 class Machine:
@@ -49,7 +49,7 @@ class Machine:
 
     @property
     def console_log(self) -> Path:
-        """What the console printed since the board was switched on."""
+        """The file with what the console printed since the board was switched on."""
         return self._directory / "console.log"
 
     @property
@@ -64,26 +64,25 @@ class Machine:
 
     @property
     def pid(self) -> int | None:
-        """The process that is the board now; None where it is off."""
-        # Once: another thread may end it meanwhile.
+        """The process of the board; None where it is off."""
+        # Read once: another thread may end it meanwhile.
         process = self._process
         if process is not None:
             return process.pid if process.poll() is None else None
         with contextlib.suppress(OSError, ValueError):
             pid = int((self._directory / "pid").read_text())
-            # The number may be another process's by now.
+            # The number may belong to another process by now.
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
             if str(self.console_log).encode() in command:
                 return pid
         return None
 
     def start(self, command: Sequence[str], *, outlive: bool) -> None:
-        """Start QEMU; outlive: it stays when this process ends. Raises BoardError."""
+        """Start QEMU; outlive: it continues when this process ends. Raises BoardError."""
         # A host that is killed must not leave its boards running.
         if not outlive and (setpriv := shutil.which("setpriv")):
             command = [setpriv, "--pdeathsig", "KILL", *command]
         try:
-            # shell.log: what a shell of ours saw on the console, since the board was switched on.
             for name in ("console", "port", "console.log", "shell.log", "pid"):
                 (self._directory / name).unlink(missing_ok=True)
             log = (self._directory / "qemu.log").open("wb")
@@ -101,13 +100,13 @@ class Machine:
             except OSError as error:
                 raise BoardError(f"{command[0]} cannot be started: {error.strerror}") from None
         if outlive:
-            # It is reaped where it ends before us, and nobody minds that it does not.
+            # Reaps it if it ends before us.
             threading.Thread(target=process.wait, name="board", daemon=True).start()
         try:
-            # Whole, for others look there: whoever reads half a number takes the board for off.
+            # At once: to a reader of half a number the board would seem to be off.
             write_whole(self._directory / "pid", str(process.pid).encode())
         except OSError as error:
-            # Nobody would find it again.
+            # Nothing else could find it again.
             process.kill()
             process.wait()
             raise self._unwritable(error) from None
@@ -116,32 +115,32 @@ class Machine:
     def wait_for(self, text: bytes, timeout_s: float) -> None:
         """Wait until the console has printed text; raises BoardError with its last words.
 
-        BootAgainError where QEMU ended by a failed assertion of its own, and where the kernel
-        found that a CPU stood still, and nothing came of it in STALLED_S.
+        BootAgainError where QEMU failed an assertion, and where the kernel has reported a stalled
+        CPU and has not recovered in STALLED_S.
         """
         deadline = time.monotonic() + timeout_s
         search = _Search(self.console_log, text)
-        look_at = time.monotonic() + LOOK_S
+        search_at = time.monotonic() + POLL_S
         stalled = False
-        while not search.found():
+        while not search.matches():
             if self.pid is None:
-                # It may have printed it and ended.
-                if search.found():
+                # It may have printed the text and then ended.
+                if search.matches():
                     return
                 ended = f"QEMU ended before the board was up: {self.last_words()}"
                 if self._aborted():
                     raise BootAgainError("QEMU failed", ended)
                 raise BoardError(ended)
-            if not stalled and time.monotonic() > look_at:
-                look_at = time.monotonic() + LOOK_S
+            if not stalled and time.monotonic() > search_at:
+                search_at = time.monotonic() + POLL_S
                 stalled = any(crash.kind in STALLS for crash in self._crashes())
                 if stalled:
                     deadline = min(deadline, time.monotonic() + STALLED_S)
             if time.monotonic() > deadline:
                 if stalled:
                     raise BootAgainError(
-                        "a CPU stood still",
-                        "a CPU of the board stood still while it booted; the console's last "
+                        "a CPU stalled",
+                        "a CPU of the board stalled while it booted; the console's last "
                         f"words: {self.last_words()}",
                     )
                 raise BoardError(
@@ -166,7 +165,7 @@ class Machine:
             if pid is None:
                 break
             with contextlib.suppress(ProcessLookupError):
-                # One that was stopped would not hear of it.
+                # A stopped process would not handle SIGTERM.
                 os.kill(pid, signal.SIGCONT)
                 os.kill(pid, number)
             self.wait_for_end(END_S)
@@ -177,14 +176,14 @@ class Machine:
         self._process = None
 
     def last_words(self) -> str:
-        """Return the end of what QEMU and the console said, safe to print."""
+        """Return the end of what QEMU and the console printed, safe to print."""
         for crash in self._crashes():
             return clean(f"{crash.kind}: {crash.headline}", LAST_WORDS)
         words = []
         for name in ("qemu.log", "console.log"):
             with contextlib.suppress(OSError):
-                said = _end(self._directory / name, LAST_WORDS)
-                words.append(said.decode(errors="replace").strip())
+                end = _end(self._directory / name, LAST_WORDS)
+                words.append(end.decode(errors="replace").strip())
         text = " | ".join(line for word in words for line in word.splitlines()[-4:] if line)
         return clean(text, LAST_WORDS) or "none"
 
@@ -201,20 +200,20 @@ class Machine:
 
 
 class _Search:
-    """Looks for a text in a log that grows, in each part of it once."""
+    """Searches a growing log for a text, each part once."""
 
     def __init__(self, path: Path, text: bytes) -> None:
         self._path = path
         self._text = text
         self._at = 0
-        #: The end of what was read: the text may have begun there.
+        #: The end of what was read: the text may begin there.
         self._before = b""
 
-    def found(self) -> bool:
-        """Whether the text stands in what was logged until now."""
+    def matches(self) -> bool:
+        """Return whether the log has the text by now."""
         with contextlib.suppress(OSError), self._path.open("rb", buffering=0) as log:
             if os.fstat(log.fileno()).st_size < self._at:
-                # Another log, in the place of the one we know.
+                # The log was replaced.
                 self._at, self._before = 0, b""
             log.seek(self._at)
             while data := log.read(_PIECE):

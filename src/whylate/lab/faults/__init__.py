@@ -1,1 +1,1 @@
-"""Injected faults of latency, put on a board to see whether they are found."""
+"""Injected faults that cause latency on a board, to test whether they are found."""

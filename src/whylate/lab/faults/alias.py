@@ -1,4 +1,4 @@
-"""The names that faults go by on a board."""
+"""The names of faults on a board."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whylate.lab.faults.catalogue import Fault
 def alias(fault: Fault, disguise: str = "") -> str:
     """Return a name for files, modules, threads and interrupts, short enough to be a thread's.
 
-    disguise: any text makes it one that says nothing of the fault, the same for the same text.
+    disguise: any text gives a name that does not reveal the fault, the same for the same text.
     """
     if not disguise:
         return fault.name.replace("-", "_")

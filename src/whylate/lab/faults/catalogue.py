@@ -1,4 +1,4 @@
-"""The injected faults that there are: one folder each in lab/faults."""
+"""The injected faults: one folder each in lab/faults."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from whylate.lab.description import FILES
 from whylate.lab.errors import LabError
 
 DIRECTORY = FILES / "faults"
-#: What all faults share: headers, and the parameters that most of them take.
+#: What all faults share: headers, and the parameters that most of them have.
 SHARED = DIRECTORY / "shared"
 
 #: module: a kernel module, for boards whose kernel headers Debian has for this machine.
 #: program: a static program. outside: something that is done to the emulator.
 Kind = Literal["module", "program", "outside"]
-#: What an account of a late activation may say of it.
+#: The cause classes of a late activation.
 Class = Literal[
     "interrupts disabled", "non-preemptible section", "softirq", "interrupt", "lock wait",
     "another thread", "RT throttling", "printk", "page fault", "hypervisor steal", "idle exit",
     "none",
 ]  # fmt: skip
 Value = int | str
-#: What its log tells. acts: from when to when whoever is due waits for it. begins: when it began
-#: alone. bursts: from when to when it did many things that are shorter.
+#: The content of its log. acts: start and end of what delays a due task. begins: only the start.
+#: bursts: start and end of a series of shorter actions.
 Log = Literal["acts", "begins", "bursts"]
 _FILE = re.compile(r"/[A-Za-z0-9/_.+-]{1,200}")
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"kind": "class"}):
-    """The right answer to why an activation was late; "none": it is not made late at all."""
+    """The right answer to why an activation was late; "none": the fault delays nothing."""
 
     kind: Class
     detail: str
@@ -60,28 +60,28 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     kind: Kind
     answer: Answer
-    #: The C file beside the fault.toml; none for what is done from outside.
+    #: The C file beside the fault.toml; empty for what is done from outside.
     source: str = ""
-    #: The right answer where the kernel has PREEMPT_RT, if it is another one there.
+    #: The right answer with PREEMPT_RT, if it differs.
     answer_rt: Answer | None = None
     log: Log = "acts"
-    #: As few CPUs as it needs.
+    #: The number of CPUs that it needs.
     cpus: int = 1
-    #: What uname calls the machines on which it does something; none: all.
+    #: uname's names of the machines on which it has an effect; empty: all.
     machines: list[str] = []
-    #: Which of the shared parameters it takes, and its own defaults for them.
+    #: The shared parameters that it has, and its own defaults for them.
     takes: list[str] = []
     defaults: dict[str, int] = {}
     parameters: dict[str, Parameter] = {}
     name: str = ""
 
     def right_answer(self, *, rt: bool) -> Answer:
-        """Return what a board's run must be explained by."""
+        """Return the answer that explains a run on such a board."""
         return self.answer_rt if rt and self.answer_rt is not None else self.answer
 
     @property
     def folder(self) -> Path:
-        """Where its files lie."""
+        """The directory of its files."""
         return DIRECTORY / self.name
 
     @property
@@ -91,7 +91,7 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FaultUse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A fault with all its parameters: what a run was disturbed by."""
+    """A fault with all its parameters, as injected into a run."""
 
     name: str
     parameters: dict[str, Value]
@@ -99,7 +99,7 @@ class FaultUse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def number(self, name: str) -> int:
         """Return a parameter that is a number."""
         value = self.parameters[name]
-        assert isinstance(value, int)  # noqa: S101 - use() has seen to it
+        assert isinstance(value, int)  # noqa: S101 - use() has checked it
         return value
 
 
@@ -112,38 +112,41 @@ def names() -> list[str]:
 def fault(name: str) -> Fault:
     """Return the fault of that name; raises LabError."""
     if name not in names():
-        raise LabError(f"there is no fault {name[:80]!r}: there are {', '.join(names())}")
+        raise LabError(f"unknown fault {name[:80]!r}: expected one of {', '.join(names())}")
     path = DIRECTORY / name / "fault.toml"
     try:
         shared = msgspec.convert(
             tomllib.loads((SHARED / "parameters.toml").read_text()), dict[str, Parameter]
         )
-        found = msgspec.convert(tomllib.loads(path.read_text()), Fault)
-        taken = {
+        entry = msgspec.convert(tomllib.loads(path.read_text()), Fault)
+        parameters = {
             key: msgspec.structs.replace(
-                shared[key], default=found.defaults.get(key, shared[key].default)
+                shared[key], default=entry.defaults.get(key, shared[key].default)
             )
-            for key in found.takes
+            for key in entry.takes
         }
     except (OSError, KeyError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise LabError(f"{path} does not describe a fault: {error}") from None
-    return msgspec.structs.replace(found, name=name, parameters=taken | found.parameters)
+    return msgspec.structs.replace(entry, name=name, parameters=parameters | entry.parameters)
 
 
 def use(name: str, values: Mapping[str, str | int] | None = None) -> FaultUse:
     """Return a fault with these values of its parameters and defaults for the rest.
 
-    Raises LabError for a fault or parameter that is not there, and for a value out of range.
+    Raises LabError for an unknown fault or parameter, and for a value out of range.
     """
     entry = fault(name)
-    parameters: dict[str, Value] = {key: one.default for key, one in entry.parameters.items()}
+    parameters: dict[str, Value] = {
+        key: parameter.default for key, parameter in entry.parameters.items()
+    }
     for key, value in (values or {}).items():
-        one = entry.parameters.get(key)
-        if one is None:
+        parameter = entry.parameters.get(key)
+        if parameter is None:
             raise LabError(
-                f"{name} has no parameter {key[:40]!r}: it has {', '.join(entry.parameters)}"
+                f"{name} has no parameter {key[:40]!r}: expected one of "
+                f"{', '.join(entry.parameters)}"
             )
-        parameters[key] = _value(name, key, one, value)
+        parameters[key] = _parse_value(name, key, parameter, value)
     period, size = parameters.get("period_us"), parameters.get("size_us")
     jitter = parameters.get("jitter_us", 0)
     if isinstance(period, int) and isinstance(jitter, int) and jitter > period // 2:
@@ -154,7 +157,7 @@ def use(name: str, values: Mapping[str, str | int] | None = None) -> FaultUse:
 
 
 def uses(words: Sequence[str]) -> tuple[FaultUse, ...]:
-    """Return the faults that words name, each with the parameters behind it; raises LabError."""
+    """Return the faults in words, each with the parameters that follow it; raises LabError."""
     named: list[tuple[str, dict[str, str]]] = []
     for word in words:
         key, equals, value = word.partition("=")
@@ -167,10 +170,10 @@ def uses(words: Sequence[str]) -> tuple[FaultUse, ...]:
     return tuple(use(name, values) for name, values in named)
 
 
-def _value(name: str, key: str, parameter: Parameter, value: str | int) -> Value:
+def _parse_value(name: str, key: str, parameter: Parameter, value: str | int) -> Value:
     if isinstance(parameter.default, str):
         if not isinstance(value, str) or not _FILE.fullmatch(value):
-            raise LabError(f"{name}: {key} must be a file's absolute path without odd characters")
+            raise LabError(f"{name}: {key} must be a file's absolute path of A-Z a-z 0-9 / _ . + -")
         return value
     if isinstance(value, str) and not (value.isascii() and value.isdigit() and len(value) < 12):
         raise LabError(f"{name}: {key} must be a number, not {value[:40]!r}")

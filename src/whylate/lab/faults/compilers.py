@@ -1,4 +1,4 @@
-"""Running what builds faults: compilers, make, binutils."""
+"""Running the tools that build faults: compilers, make, binutils."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pathlib import Path
 
 from whylate.lab.errors import LabError
 
-#: Far beyond what the slowest of them takes.
+#: Far longer than the slowest of them takes.
 BUILD_S = 300
 
 
-def needed(program: str, package: str) -> None:
-    """Raise LabError, with what to install, where a program is not here."""
+def require(program: str, package: str) -> None:
+    """Raise LabError, with what to install, where a program is missing."""
     if shutil.which(program) is None:
         raise LabError(
-            f"{program} is not here, which builds injected faults: install it "
+            f"{program} is missing, which builds injected faults: install it "
             f"(Debian: apt-get install {package})"
         )
 
 
 def run(command: Sequence[str], what: str, cwd: Path) -> str:
-    """Run a tool and return what it printed; raises LabError with its first error."""
-    # Of a make that runs us, make would take the options and the number of jobs.
+    """Run a tool and return its output; raises LabError with its first error."""
+    # Without this, make would inherit the options and the jobs of a make that runs us.
     environment = {
         key: value
         for key, value in os.environ.items()
@@ -47,7 +47,7 @@ def run(command: Sequence[str], what: str, cwd: Path) -> str:
     except OSError as error:
         raise LabError(f"{command[0]} cannot be run: {error.strerror}") from None
     if done.returncode:
-        said = (done.stderr + done.stdout).splitlines()
-        first = next((line for line in said if "error" in line.lower()), " | ".join(said[-3:]))
+        lines = (done.stderr + done.stdout).splitlines()
+        first = next((line for line in lines if "error" in line.lower()), " | ".join(lines[-3:]))
         raise LabError(f"{what} cannot be built: {first[:300]}")
     return done.stdout

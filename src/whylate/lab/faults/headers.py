@@ -16,21 +16,21 @@ from whylate.lab.description import VirtualBoard
 from whylate.lab.errors import LabError
 from whylate.lab.packages import Packages
 
-#: The tools in Debian's packages of headers are programs of the architecture they are for.
+#: Debian's packages of headers have tools that run only on the architecture they are for.
 ARCH = "amd64"
-#: In the packages paths are absolute, and below this.
+#: Paths in the packages are absolute, and below this.
 _PLACE = "/usr/src/"
 
 
 def has_modules(board: VirtualBoard) -> bool:
-    """Whether modules for a board's kernel can be built on this machine."""
+    """Return whether modules for a board's kernel can be built on this machine."""
     return board.description.debian_arch == ARCH and platform.machine() == "x86_64"
 
 
 def kernel_headers(board: VirtualBoard, tell: Callable[[str], None]) -> Path:
-    """Return the directory to build modules for a board's kernel in; raises LabError.
+    """Return the directory in which to build modules for a board's kernel; raises LabError.
 
-    Fetches the packages where they are not here.
+    Fetches the packages unless they are cached.
     """
     if not has_modules(board):
         raise LabError(
@@ -42,14 +42,14 @@ def kernel_headers(board: VirtualBoard, tell: Callable[[str], None]) -> Path:
         packages = Packages(cache / "packages", ARCH)
         kernel = packages.dependency(board.kernel_package, "linux-image-", tell)
         release = kernel.removeprefix("linux-image-")
-        found = [packages.fetch(f"linux-headers-{release}", tell)]
+        debs = [packages.fetch(f"linux-headers-{release}", tell)]
         # The kernel's own headers, those of all flavours, and the tools.
-        found += [packages.fetch(name, tell) for name in _parts(found[0])]
-        key = hashlib.sha256("".join(sha256_of(package) for package in found).encode())
+        debs += [packages.fetch(name, tell) for name in _parts(debs[0])]
+        key = hashlib.sha256("".join(sha256_of(package) for package in debs).encode())
         here = cache / "headers" / f"{release}-{key.hexdigest()[:16]}"
         if not here.exists():
             tell(f"unpacking the headers of {release}")
-            _unpack(found, here)
+            _unpack(debs, here)
     return here / "usr/src" / f"linux-headers-{release}"
 
 
@@ -59,7 +59,7 @@ def _parts(package: Path) -> list[str]:
     )
     parts = re.findall(r"\b(linux-(?:headers|kbuild)-[a-z0-9.+-]+)", done.stdout)
     if len(parts) < 2:
-        raise LabError(f"{package.name} does not say what it needs")
+        raise LabError(f"{package.name} has no dependencies")
     return parts
 
 

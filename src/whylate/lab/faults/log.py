@@ -1,4 +1,4 @@
-"""What a fault says that it really did: lab/faults/shared/log.txt has the format."""
+"""The log of a fault's actions: lab/faults/shared/log.txt has the format."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import msgspec
 from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import FaultUse
 
-#: More than the longest log: what the probe reads of a file at most.
+#: More than the longest log: the probe reads no more of a file.
 LOG_LIMIT = 1 << 20
 _HEADER = re.compile(rb"whylate-fault-log 1 dropped (\d{1,20})")
 _LINE = re.compile(rb"(\d{1,20}) (\d{1,20}) (-?)(\d{1,4})")
 
 
 class Event(msgspec.Struct, frozen=True, array_like=True):
-    """One time that a fault acted, by the board's CLOCK_MONOTONIC."""
+    """One action of a fault, by the board's CLOCK_MONOTONIC."""
 
     start_ns: int
     length_ns: int
@@ -25,42 +25,42 @@ class Event(msgspec.Struct, frozen=True, array_like=True):
 
 
 class FaultLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A fault as it was used, and what it did."""
+    """A fault as it was used, and its actions."""
 
     fault: FaultUse
     events: list[Event]
-    #: How many events found no room in its log.
+    #: How many events did not fit into its log.
     dropped: int = 0
-    #: The name that it went by on the board: another than its own where it was disguised.
+    #: Its name on the board, which differs from its own where it was disguised.
     alias: str = ""
-    #: What others took out of the time in which it acted, as far as it could see that.
+    #: Interruptions of its actions by others, as far as it could see them.
     taken: list[Event] = []
 
 
 def parse_log(data: bytes) -> tuple[list[Event], list[Event], int]:
-    """Return the events in a log, what others took out of them, and how many it could not hold.
+    """Return the events in a log, their interruptions by others, and the number of lost events.
 
-    Raises LabError where it is none. A last line that is not whole is left out: it was being
+    Raises LabError where it is not a log. An incomplete last line is skipped: it was being
     written.
     """
     text = data.split(b"\0", 1)[0]
     lines = text.split(b"\n")
     header = _HEADER.fullmatch(lines[0])
     if header is None:
-        raise LabError("what the fault wrote is not a fault's log")
+        raise LabError("the fault's output is not a log")
     events: list[Event] = []
     taken: list[Event] = []
     for line in lines[1:-1]:
-        found = _LINE.fullmatch(line)
-        if found is None:
-            raise LabError("the fault's log has a line that is none")
-        one = Event(int(found[1]), int(found[2]), int(found[4]))
-        (taken if found[3] else events).append(one)
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise LabError("the fault's log has an invalid line")
+        event = Event(int(match[1]), int(match[2]), int(match[4]))
+        (taken if match[3] else events).append(event)
     return events, taken, int(header[1])
 
 
 def fault_log(used: FaultUse, data: bytes, alias: str = "") -> FaultLog:
-    """Return what a fault did, of the bytes of its log; raises LabError."""
+    """Return the log of a fault from its bytes; raises LabError."""
     try:
         events, taken, dropped = parse_log(data)
     except LabError as error:
@@ -69,7 +69,7 @@ def fault_log(used: FaultUse, data: bytes, alias: str = "") -> FaultLog:
 
 
 def pack(logs: list[FaultLog]) -> bytes:
-    """Return faults.json: the faults of a run and what they did."""
+    """Return faults.json: the faults of a run and their actions."""
     return msgspec.json.encode(logs)
 
 

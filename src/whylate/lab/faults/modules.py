@@ -12,11 +12,11 @@ from whylate.lab.cache import cache_directory
 from whylate.lab.description import VirtualBoard
 from whylate.lab.faults.alias import alias, hidden
 from whylate.lab.faults.catalogue import SHARED, Fault
-from whylate.lab.faults.compilers import needed, run
+from whylate.lab.faults.compilers import require, run
 from whylate.lab.faults.headers import kernel_headers
 
 HEADER = SHARED / "fault_module.h"
-#: Names by which the kernel itself finds its way in a module.
+#: Names of a module that the kernel uses.
 KEPT = ("init_module", "cleanup_module")
 
 
@@ -25,8 +25,8 @@ def modules(
 ) -> dict[str, bytes]:
     """Return the module of each fault, by its name, for the kernel of a board.
 
-    Built where a source or the kernel changed; raises LabError. disguise: nothing in a module,
-    its functions and its name, then says what it does.
+    Built where a source or the kernel changed; raises LabError. disguise: then nothing in a module,
+    its functions and its name reveals what it does.
     """
     if not faults:
         return {}
@@ -34,15 +34,15 @@ def modules(
     places = {fault.name: _place(headers, fault, disguise) for fault in faults}
     absent = [fault for fault in faults if not places[fault.name].exists()]
     if absent:
-        needed("make", "make")
-        needed("gcc-12", "gcc-12")
+        require("make", "make")
+        require("gcc-12", "gcc-12")
         tell(f"building {', '.join(alias(fault, disguise) for fault in absent)} for {board.name}")
         _build(headers, absent, places, disguise)
     return {name: place.read_bytes() for name, place in places.items()}
 
 
 def _place(headers: Path, fault: Fault, disguise: str) -> Path:
-    """Return where a module is kept: a file named after all that goes into it."""
+    """Return a module's file, named after the hash of its inputs."""
     # The headers' directory is named after the packages' hashes.
     inputs = hashlib.sha256(f"{headers}\0{fault.name}\0{disguise}\0".encode())
     for path in (fault.source_file, HEADER, Path(__file__)):
@@ -55,7 +55,7 @@ def _build(headers: Path, faults: Sequence[Fault], places: dict[str, Path], disg
         here = Path(name)
         shutil.copy(HEADER, here)
         for fault in faults:
-            # The module, its thread and its interrupt are called as its source is.
+            # The module, its thread and its interrupt have the name of its source.
             shutil.copy(fault.source_file, here / f"{alias(fault, disguise)}.c")
         objects = " ".join(f"{alias(fault, disguise)}.o" for fault in faults)
         (here / "Kbuild").write_text(f"obj-m := {objects}\nccflags-y := -Werror\n")
@@ -75,7 +75,7 @@ def _build(headers: Path, faults: Sequence[Fault], places: dict[str, Path], disg
 
 
 def _strip(module: Path, disguise: str) -> None:
-    """Remove what only a debugger reads; rename the functions where they could tell."""
+    """Remove debugging information; with a disguise rename the functions."""
     command = ["objcopy", "--strip-debug"]
     if disguise:
         for line in run(["nm", "--defined-only", module.name], module.name, module.parent).split(

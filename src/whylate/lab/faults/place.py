@@ -1,4 +1,4 @@
-"""What goes on a board so that faults act there, and how they begin and end."""
+"""How faults are placed on a board, started and stopped."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from whylate.lab.faults.log import FaultLog, fault_log
 from whylate.lab.faults.modules import modules
 from whylate.lab.faults.programs import programs
 
-#: Run by an image's init before it carries a plan out.
+#: Run by an image's init before it carries out a plan.
 SERVICES = "/whylate/services"
-#: Where faults lie in an image. Their logs and what they say go to /run, which is writable.
+#: Where faults are in an image. Their logs and output go to /run, which is writable.
 DIRECTORY = "/whylate/faults"
 RUN = "/run/whylate-faults"
-#: A board's word that a fault does not run, on its console.
+#: Begins the line on a board's console about a fault that does not run.
 FAILED = "whylate: the fault did not start:"
 
 
 @dataclass(frozen=True)
 class PlacedFault:
-    """A fault on a board: its file, how it begins, where it tells what it did, how it ends."""
+    """A fault on a board: its file, its log, how it starts and stops."""
 
     use: FaultUse
     alias: str
@@ -34,7 +34,7 @@ class PlacedFault:
     data: bytes
     #: The path of its log; see whylate.lab.faults.log.
     log: str
-    #: Shell scripts. `start` waits until it runs; `stop` until it is gone. Both fail else.
+    #: Shell scripts. `start` waits until it runs, `stop` until it has ended; otherwise they fail.
     start: str
     stop: str
 
@@ -49,12 +49,12 @@ def place(
     disguise: str = "",
     directory: str = DIRECTORY,
 ) -> list[PlacedFault]:
-    """Return faults as they are put on a board; raises LabError for those that cannot be.
+    """Return faults as they are put on a board; raises LabError where that is impossible.
 
-    machine: what uname calls it. board: None for one that is no virtual board, which takes
-    programs alone. cpus: how many it has. disguise: see whylate.lab.faults.alias.
+    machine: uname's name of it. board: None unless it is virtual; other boards take only programs.
+    cpus: how many it has. disguise: see whylate.lab.faults.alias.
     """
-    entries = [fault(one.name) for one in uses]
+    entries = [fault(use.name) for use in uses]
     for entry in entries:
         _refuse(entry, machine, board, cpus)
     if len({entry.name for entry in entries}) < len(entries):
@@ -62,51 +62,51 @@ def place(
     kinds = {kind: [e for e in entries if e.kind == kind] for kind in ("module", "program")}
     data = programs(machine, kinds["program"], tell, disguise)
     if board is not None and kinds["module"]:
-        # The same module built twice is not the same bytes: of several who find none, one builds.
+        # Builds of a module differ in their bytes: of several processes, only one builds it.
         with building(cache_directory(), tell):
             data |= modules(board, kinds["module"], tell, disguise)
     return [
-        _placed(one, entry, data[entry.name], alias(entry, disguise), directory)
-        for one, entry in zip(uses, entries, strict=True)
+        _placed(use, entry, data[entry.name], alias(entry, disguise), directory)
+        for use, entry in zip(uses, entries, strict=True)
     ]
 
 
 def services(placed: Sequence[PlacedFault]) -> tuple[tuple[str, bytes, int], ...]:
     """Return the files (path, content, mode) that make an image's init start faults."""
     script = "".join(
-        f"sh -c {shlex.quote(one.start)} || echo {shlex.quote(f'{FAILED} {one.alias}')}\n"
-        for one in placed
+        f"sh -c {shlex.quote(fault.start)} || echo {shlex.quote(f'{FAILED} {fault.alias}')}\n"
+        for fault in placed
     )
     return (
-        *((one.path, one.data, 0o755) for one in placed),
+        *((fault.path, fault.data, 0o755) for fault in placed),
         (SERVICES, script.encode(), 0o755),
     )
 
 
 def logs(placed: Sequence[PlacedFault], files: Mapping[str, bytes]) -> list[FaultLog]:
-    """Return what faults did, of what was read of a board by path.
+    """Return the logs of faults among the files that were read of a board, by path.
 
     Raises LabError for a fault that left no log: it did not start.
     """
-    found = []
-    for one in placed:
-        data = files.get(one.log, b"")
+    results = []
+    for item in placed:
+        data = files.get(item.log, b"")
         if not data:
             raise LabError(
-                f"{one.use.name} did not start on the board: its console says why "
+                f"{item.use.name} did not start on the board: its console has the reason "
                 f"(look for {FAILED!r})"
             )
-        found.append(fault_log(one.use, data, one.alias))
-    return found
+        results.append(fault_log(item.use, data, item.alias))
+    return results
 
 
 def _refuse(entry: Fault, machine: str, board: VirtualBoard | None, cpus: int) -> None:
-    """Raise LabError for a fault that this board cannot have."""
+    """Raise LabError for a fault that does not work on this board."""
     where = board.name if board is not None else "the board"
     if entry.kind == "outside":
         raise LabError(
-            f"{entry.name} is done to the emulator in real time, and is nothing that runs on a "
-            f"board: try it with `whylate lab inject {entry.name}`"
+            f"{entry.name} acts on the emulator in real time, not on a board: try it with "
+            f"`whylate lab inject {entry.name}`"
         )
     if entry.kind == "module" and board is None:
         raise LabError(
@@ -120,28 +120,28 @@ def _refuse(entry: Fault, machine: str, board: VirtualBoard | None, cpus: int) -
         raise LabError(f"{entry.name} takes {entry.cpus} CPUs: {where} has {cpus}")
 
 
-def _placed(one: FaultUse, entry: Fault, data: bytes, name: str, directory: str) -> PlacedFault:
-    words = [f"{key}={value}" for key, value in one.parameters.items()]
+def _placed(use: FaultUse, entry: Fault, data: bytes, name: str, directory: str) -> PlacedFault:
+    words = [f"{key}={value}" for key, value in use.parameters.items()]
     if entry.kind == "module":
         path = f"{directory}/{name}.ko"
         start = shlex.join(["insmod", path, *words])
         stop = f"rmmod {name}; [ ! -d /sys/module/{name} ]"
-        return PlacedFault(one, name, path, data, f"/sys/kernel/debug/{name}", start, stop)
+        return PlacedFault(use, name, path, data, f"/sys/kernel/debug/{name}", start, stop)
     path = f"{directory}/{name}"
     log = f"{RUN}/{name}.log"
     command = shlex.join([path, f"log={log}", *words])
-    said, pid = shlex.quote(f"{RUN}/{name}.said"), shlex.quote(f"{RUN}/{name}.pid")
+    output, pid = shlex.quote(f"{RUN}/{name}.said"), shlex.quote(f"{RUN}/{name}.pid")
     start = (
-        f"mkdir -p {RUN}; {command} </dev/null >{said} 2>&1 & echo $! >{pid}; "
-        # It has its log when it knows its parameters; one that fails says why and ends.
+        f"mkdir -p {RUN}; {command} </dev/null >{output} 2>&1 & echo $! >{pid}; "
+        # It creates its log once its parameters are valid; otherwise it prints the reason and ends.
         f"n=0; while [ $n -lt 50 ] && kill -0 $! 2>/dev/null && [ ! -s {shlex.quote(log)} ]; do "
         f"n=$((n + 1)); sleep 0.1; done; sleep 0.1; kill -0 $! 2>/dev/null || "
-        f"{{ cat {said}; exit 1; }}"
+        f"{{ cat {output}; exit 1; }}"
     )
     stop = (
         f"[ -e {pid} ] || exit 0; p=$(cat {pid}); kill $p 2>/dev/null; n=0; "
         "while kill -0 $p 2>/dev/null; do n=$((n + 1)); "
         "[ $n -ne 50 ] || kill -9 $p; [ $n -lt 70 ] || exit 1; sleep 0.1; done; "
-        f"rm -f {pid} {said}"
+        f"rm -f {pid} {output}"
     )
-    return PlacedFault(one, name, path, data, log, start, stop)
+    return PlacedFault(use, name, path, data, log, start, stop)

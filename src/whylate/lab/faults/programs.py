@@ -14,10 +14,10 @@ from whylate.lab.cache import cache_directory, disk_errors
 from whylate.lab.errors import LabError
 from whylate.lab.faults.alias import alias
 from whylate.lab.faults.catalogue import SHARED, Fault
-from whylate.lab.faults.compilers import needed, run
+from whylate.lab.faults.compilers import require, run
 from whylate.probe.binaries import ARCHITECTURES
 
-#: Architecture, its compiler, and the Debian package of that.
+#: Architecture, its compiler, and the compiler's Debian packages.
 COMPILERS = {
     "x86_64": ("x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu libc6-dev-amd64-cross"),
     "aarch64": ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
@@ -32,7 +32,7 @@ FLAGS = (
 def programs(
     machine: str, faults: Sequence[Fault], tell: Callable[[str], None], disguise: str = ""
 ) -> dict[str, bytes]:
-    """Return the program of each fault, by its name, for what uname calls `machine`.
+    """Return the program of each fault, by its name, for uname's `machine`.
 
     Built where its source changed; raises LabError.
     """
@@ -50,14 +50,14 @@ def _program(arch: str, fault: Fault, tell: Callable[[str], None], disguise: str
     inputs = hashlib.sha256("\0".join([arch, compiler, *FLAGS]).encode())
     for path in (fault.source_file, *sorted(SHARED.glob("fault_*.h"))):
         inputs.update(path.read_bytes() + b"\0")
-    # The program is the same under any name: its thread is called as its file is.
+    # The program is the same under any name: its thread has the name of its file.
     directory = cache_directory() / "faults" / f"{fault.name}-{arch}-{inputs.hexdigest()[:16]}"
     built = directory / fault.name
     if not built.exists():
-        needed(compiler, package)
+        require(compiler, package)
         tell(f"building {alias(fault, disguise)} for {arch}")
         directory.mkdir(parents=True, exist_ok=True)
-        # In a place of its own: another whylate may build the same at the same time.
+        # In a private directory: another whylate may build the same at the same time.
         with tempfile.TemporaryDirectory(prefix="whylate-faults-") as name:
             fresh = Path(name) / fault.name
             _compile(compiler, fault.source_file, fresh)
