@@ -154,7 +154,7 @@ def test_without_a_recorder_nothing_can_be_believed(tmp_path: Path) -> None:
     manifest = finish(journal)
     summary = summarize(open_recording(tmp_path / "r").samples, manifest, "r")
     assert summary.trust.verdict == "no verdict"
-    assert "known by nothing else: the kernel has no BTF" in summary.trust.reasons[0]
+    assert "only it sees a program's wakeups: the kernel has no BTF" in summary.trust.reasons[0]
 
 
 def test_cpus_on_which_nothing_woke_are_no_fault(tmp_path: Path) -> None:

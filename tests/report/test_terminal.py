@@ -21,29 +21,31 @@ def printed(summary: Summary, colour: bool = False, width: int = 80) -> str:
     return out.getvalue()
 
 
-def test_an_ordinary_run_fits_on_one_screen() -> None:
+def test_a_run_fits_on_one_screen() -> None:
     text = printed(msgspec.structs.replace(run_of()[0], warnings=[]))
     lines = text.splitlines()
     assert len(lines) <= 25
     assert max(map(len, lines)) <= 80
 
 
-def test_the_account_names_all_four_numbers() -> None:
+def test_the_accounting_names_all_four_numbers() -> None:
     assert "120,000 expected = 119,970 seen + 30 overrun + 0 dropped" in printed(run_of()[0])
 
 
-def test_an_account_that_does_not_add_up_is_not_called_equal() -> None:
+def test_a_sum_that_does_not_add_up_has_no_equals_sign() -> None:
     summary = run_of()[0]
     short = msgspec.structs.replace(summary.together, expected=summary.together.expected + 7)
     text = printed(msgspec.structs.replace(summary, together=short))
     assert "120,007 expected ≠ 119,970 seen" in text
 
 
-def test_each_quantile_has_its_interval_below_it() -> None:
+def test_each_quantile_has_its_interval_below_it_or_beside_it_where_that_fits() -> None:
     lines = printed(run_of()[0]).splitlines()
     row = next(i for i, line in enumerate(lines) if line.startswith("all "))
     assert re.search(r"9\.\d\d µs .* ≥ 30\.4 ms", lines[row])
     assert re.search(r"9\.\d\d–9\.\d\d", lines[row + 1])
+    wide = printed(run_of()[0], width=140)
+    assert re.search(r"^all +9\.\d\d µs \[9\.\d\d–9\.\d\d\] .* ≥ 30\.4 ms$", wide, re.MULTILINE)
 
 
 def test_a_refused_quantile_is_a_dash_with_a_reason() -> None:
@@ -80,11 +82,12 @@ def test_what_was_not_seen_is_bounded_or_refused_with_a_reason() -> None:
     summary = run_of()[0]
     text = " ".join(printed(summary).split())
     assert (
-        "Nothing above 30.4 ms was seen. With 95 % confidence: a stall that long less often" in text
+        "Nothing above 30.4 ms was seen. With 95 % confidence, longer stalls come less often"
+        in text
     )
     refused = Exceedance(None, None, None, None, None, None, "fewer than 20 clusters")
     text = printed(msgspec.structs.replace(summary, exceedance=refused))
-    assert "No bound for what was not seen: fewer than 20 clusters." in text
+    assert "No bound above the largest latency: fewer than 20 clusters." in text
 
 
 def test_a_run_without_verdict_says_why() -> None:
@@ -102,7 +105,7 @@ def test_a_run_that_ended_early_says_so() -> None:
 
 
 @pytest.mark.parametrize("colour", [True, False])
-def test_what_a_board_says_is_neither_markup_nor_control_sequence(colour: bool) -> None:
+def test_texts_of_a_board_are_neither_markup_nor_control_sequences(colour: bool) -> None:
     text = printed(hostile_run()[0], colour)
     own = re.sub(r"\x1b\[[0-9;]*m", "", text)
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u2028]", own)
@@ -127,13 +130,14 @@ def test_interrupt_and_thread_latency_stand_below_all_with_what_was_not_seen() -
     text = printed(staged_run()[0])
     lines = text.splitlines()
     row = next(i for i, line in enumerate(lines) if line.startswith("all "))
-    assert lines[row + 2].startswith("irq ")
-    assert lines[row + 3].startswith("thread ")
-    assert "irq: from due to its interrupt; thread: to having the CPU; all: to running" in text
-    assert "not seen: irq of 830, thread of 830, overruns among them" in text
+    assert lines[row + 2].startswith("interrupt latency ")
+    assert any(line.startswith("thread latency ") for line in lines[row + 3 : row + 5])
+    flat = " ".join(text.split())
+    assert "interrupt latency: from due to the interrupt; thread latency: to having the CPU" in flat
+    assert "not seen: interrupt latency of 830, thread latency of 830, overruns among them" in flat
     assert max(map(len, lines)) <= 80
-    assert "thread  p50" in printed(staged_run()[0], width=50)
+    assert "thread latency     p50" in printed(staged_run()[0], width=50)
 
 
-def test_without_stages_nothing_is_said_of_them() -> None:
-    assert "irq" not in printed(run_of()[0])
+def test_without_stages_no_line_names_them() -> None:
+    assert "interrupt" not in printed(run_of()[0])

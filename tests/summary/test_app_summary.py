@@ -58,8 +58,8 @@ def test_requirements_are_judged_over_all_threads() -> None:
 @pytest.mark.parametrize(
     ("recorder", "says"),
     [
-        (None, "the probe did not say why"),
-        (replace(REPORT, engine=None, refused="no BTF"), "known by nothing else: no BTF."),
+        (None, "the probe gave no reason"),
+        (replace(REPORT, engine=None, refused="no BTF"), "sees a program's wakeups: no BTF."),
     ],
 )
 def test_without_a_recorder_no_requirement_passes(recorder: object, says: str) -> None:

@@ -99,7 +99,7 @@ def test_overruns_and_mild_problems_are_told() -> None:
         state="interrupted",
         problems=[Problem("slow-line", "The line was slow.", False), Problem("z", "Bad.", True)],
     )
-    assert "2 activations" in found["overruns"]
+    assert "2 overruns" in found["overruns"]
     assert found["slow-line"] == "The line was slow."
     assert "z" not in found
 

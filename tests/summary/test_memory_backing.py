@@ -70,12 +70,12 @@ def test_what_was_asked_for_is_named_with_its_frames(
         (point("random"), small(), huge(2 * MIB), "the target has 2 MiB in huge pages"),
         (point("untouched"), small(7), small(), "7 frames behind"),
         (point("untouched", "thp"), small(1), huge(), "huge zero page, and has 1 frames"),
-        (point("untouched"), small(None), small(), "root alone"),
+        (point("untouched"), small(None), small(), "only root"),
         (point("zeros"), small(PAGES - 1), small(), f"{PAGES - 1} frames behind {PAGES}"),
         (point("random", "hugetlb"), huge(), HUGETLB, "0 of 64 MiB in hugetlb"),
         (point("random"), replace(small(), present=3), small(), "3 of its"),
-        (point("random"), small(), None, "not told"),
-        (point("random"), None, small(), "not told"),
+        (point("random"), small(), None, "not known"),
+        (point("random"), None, small(), "not known"),
     ],
 )
 def test_what_was_not_asked_for_is_refused(
@@ -87,7 +87,7 @@ def test_what_was_not_asked_for_is_refused(
 def test_a_buffer_that_changed_meanwhile_is_refused() -> None:
     found = TurnReport(0, before=Buffers(HUGETLB, HUGETLB), after=Buffers(HUGETLB, None))
     assert prove(point("random", "hugetlb"), found).refused
-    assert "not told" in prove(point(), TurnReport(0)).refused
+    assert "not known" in prove(point(), TurnReport(0)).refused
 
 
 def test_set_has_a_target_alone_and_a_chain_a_source_alone() -> None:

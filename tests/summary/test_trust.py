@@ -31,7 +31,7 @@ def test_a_run_in_order_is_trusted() -> None:
     ("changes", "says"),
     [
         ({"expected": 103, "dropped": 3}, "3 of 103 activations were dropped"),
-        ({"expected": 104}, "does not add up"),
+        ({"expected": 104}, "do not add up"),
         ({"policy": "other"}, 'policy "other" instead of fifo'),
         ({"priority": 79}, "priority 79 instead of 80"),
         ({"memory_locked": False}, "memory was not locked"),

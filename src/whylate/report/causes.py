@@ -18,7 +18,7 @@ Key = tuple[Cause, str]
 MOST_ROWS = 7
 #: Causes in one line, and the share that each must have to be in it.
 _MOST_IN_LINE, _LEAST_IN_LINE = 3, 0.05
-#: A cause of these has a row, however small: it says how much is not known.
+#: These causes have a row, however small: they are what is not known.
 _UNKNOWN = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.STEAL})
 _LEAST_UNKNOWN = 0.0005
 

@@ -1,4 +1,4 @@
-"""The sentences that terminal and report have in common."""
+"""The sentences that the terminal and the page share."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ from whylate.text import plain
 
 #: The columns of every table of quantiles, in order.
 QUANTILES = (*ladder.QUANTILES, "max")
-#: Of the stages of whylate.summary.stages, as short as their column is.
-STAGE_NAMES = {"interrupt": "irq", "thread": "thread"}
 
 
-def account(summary: Summary) -> str:
-    """Say where every expected activation went; ≠ where the numbers do not add up."""
+def accounting(summary: Summary) -> str:
+    """Account for every expected activation; ≠ where the numbers do not add up."""
     expected = format_count(summary.together.expected)
-    return f"{expected} {account_noun(summary)} {account_sum(summary)}"
+    return f"{expected} {accounting_noun(summary)} {accounting_sum(summary)}"
 
 
-def account_noun(summary: Summary) -> str:
-    """Say what is accounted for: no schedule says how often a program should wake."""
+def accounting_noun(summary: Summary) -> str:
+    """Name what is counted: a program has wakeups, but no schedule of expected ones."""
     return "expected" if summary.app is None else "wakeups"
 
 
-def account_sum(summary: Summary) -> str:
-    """Write the right-hand side of the account, with its sign."""
+def accounting_sum(summary: Summary) -> str:
+    """Return the sum that accounts for all activations, with its sign."""
     figures = summary.together
     adds_up = figures.expected == figures.seen + figures.overrun + figures.dropped
     parts = [f"{format_count(figures.seen)} seen", f"{format_count(figures.overrun)} overrun",
@@ -63,7 +61,7 @@ def threads_shown(summary: Summary, shown: int) -> str:
 def workload(summary: Summary) -> str:
     """Say what was timed: workload, interval, CPUs, priority, time; or which program."""
     elapsed, planned = format_span_ns(summary.elapsed_ns), format_span_ns(summary.planned_ns)
-    # A run is late by its last wakeup and more; less than 1 % is not worth a word.
+    # Every run ends a little early or late; less than 1 % is not reported.
     short = summary.elapsed_ns < 0.99 * summary.planned_ns
     time = f"{elapsed} of {planned} planned" if short else planned
     if summary.app is not None:
@@ -77,23 +75,23 @@ def workload(summary: Summary) -> str:
     return f"{plain(summary.workload, 40)} every {interval} {where} {how}, {time}"
 
 
-def events_said(summary: Summary) -> list[str]:
-    """Say what was counted of the measuring threads, an activation; nothing where nothing was."""
+def event_lines(summary: Summary) -> list[str]:
+    """Return what was counted per activation of the measuring threads."""
     counts = ", ".join(
         f"{plain(event.name, 60)} {format_count(round(event.per_activation))}"
         for event in summary.events
     )
-    return [f"counted an activation: {counts}"] if counts else []
+    return [f"counted per activation: {counts}"] if counts else []
 
 
-def not_seen(exceedance: Exceedance) -> str:
-    """Say what the run allows to say about what it did not see."""
+def unseen_bound(exceedance: Exceedance) -> str:
+    """Bound how often a latency above the largest one comes."""
     if exceedance.above_ns is None or exceedance.once_in_s is None:
-        reason = plain(exceedance.reason or "the run holds too little to say so", 300)
-        return f"No bound for what was not seen: {reason}."
+        reason = plain(exceedance.reason or "the run is too short", 300)
+        return f"No bound above the largest latency: {reason}."
     return (
-        f"Nothing above {format_ns(exceedance.above_ns)} was seen. With 95 % confidence: a stall "
-        f"that long less often than once in {format_seconds(exceedance.once_in_s)}"
+        f"Nothing above {format_ns(exceedance.above_ns)} was seen. With 95 % confidence, longer "
+        f"stalls come less often than once in {format_seconds(exceedance.once_in_s)}"
         f"{_fraction(exceedance)}."
     )
 
@@ -102,11 +100,11 @@ def _fraction(exceedance: Exceedance) -> str:
     if exceedance.fraction is None or exceedance.fraction >= 1:
         return ""
     one_in = format_count(int(1 / exceedance.fraction))
-    return f", fewer than 1 activation in {one_in} that late"
+    return f" and delay fewer than 1 activation in {one_in}"
 
 
-def behind_not_seen(exceedance: Exceedance) -> str | None:
-    """Say what the bound of `not_seen` rests on: effective samples and extremal index."""
+def unseen_bound_basis(exceedance: Exceedance) -> str | None:
+    """Return what `unseen_bound` rests on: effective samples and extremal index."""
     if exceedance.effective_n is None or exceedance.above_ns is None:
         return None
     text = f"{format_count(round(exceedance.effective_n))} effective samples"
@@ -118,26 +116,26 @@ def behind_not_seen(exceedance: Exceedance) -> str | None:
     )
 
 
-def value(estimate: Estimate | None) -> str:
+def estimate_text(estimate: Estimate | None) -> str:
     """Write the point of an estimate: "412 µs", "≥ 31.2 ms", or "–" where it was refused."""
     if estimate is None or estimate.value is None:
         return "–"
     return f"{'≥ ' if estimate.at_least else ''}{format_ns(estimate.value)}"
 
 
-def stages_said(figures: Figures) -> list[str]:
-    """Say what interrupt and thread latency are, and how many of them nobody saw."""
+def stage_lines(figures: Figures) -> list[str]:
+    """Define the stages, and say how many activations lack them."""
     if not figures.stages:
         return []
-    lines = ["irq: from due to its interrupt; thread: to having the CPU; all: to running"]
-    lacking = [
-        f"{STAGE_NAMES[name]} of {format_count(stage.not_seen)}"
+    lines = ["interrupt latency: from due to the interrupt; thread latency: to having the CPU"]
+    missing = [
+        f"{name} latency of {format_count(stage.not_seen)}"
         for name, stage in figures.stages.items()
         if stage.not_seen
     ]
-    if lacking:
+    if missing:
         overruns = ", overruns among them" if figures.overrun else ""
-        lines.append(f"not seen: {', '.join(lacking)}{overruns}; ≥ takes those as 0")
+        lines.append(f"not seen: {', '.join(missing)}{overruns}; their lower bound is 0")
     return lines
 
 
@@ -163,7 +161,7 @@ def injected_fault(fault: FaultPlan) -> str:
 
 
 def virtual_time(summary: Summary) -> str:
-    """Say what the clock of a virtual board's run was, and the digest by which runs are told apart.
+    """Describe a run in virtual time, with the digest that identifies its samples.
 
     "virtual time (repeatable, no measure of hardware): seed 7, phase 0 ns, samples ab51139a…".
     """

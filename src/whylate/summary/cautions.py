@@ -1,4 +1,4 @@
-"""What a careful reader wants to know of a run that may be judged all the same."""
+"""Warnings about a run that may be judged all the same."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from whylate.recording.manifest import Manifest
 from whylate.stats.run.drift import Trend
 from whylate.summary.model import Caution
 
-#: Family-wise error of the drift warning, over all its tests.
+#: Family-wise false-alarm rate of the drift warning, over all its tests.
 DRIFT_ALARM = 0.01
 #: A trend smaller than this part of its level is not worth a warning, however certain.
 DRIFT_SIZE = 0.02
 #: A clock resolution above this means timers that tick.
 COARSE_NS = 10_000
 
-# The name comes first and is the task's own to choose: what counts is read from the end.
+# A task chooses its own name, which comes first: the rest is matched from the end.
 _TASK = re.compile(
     r"(?P<name>.*) (?:(?:fifo|rr) (?P<priority>[0-9]{1,3})|deadline) pid [0-9]{1,10}"
 )
@@ -39,14 +39,14 @@ def cautions(manifest: Manifest, trends: Sequence[Trend], cpus: Sequence[int]) -
 
 
 def noticed(manifest: Manifest) -> list[Caution]:
-    """Return what the run itself noticed and does not void it."""
+    """Return the problems that the run noticed and that do not void it."""
     return [
         Caution(problem.code, problem.text) for problem in manifest.problems if not problem.fatal
     ]
 
 
 def drift(trends: Sequence[Trend], cpus: Sequence[int]) -> list[Caution]:
-    """Warn of the trends that stand out of all that were tested (Bonferroni) and are of a size.
+    """Warn of trends that are significant (Bonferroni over all tests) and not small.
 
     One warning for each statistic, about the CPU that moved most: CPUs often drift together.
     """
@@ -88,8 +88,8 @@ def _overruns(manifest: Manifest) -> list[Caution]:
     return [
         Caution(
             "overruns",
-            f"{format_count(overrun)} activations came due while the one before was still waiting: "
-            "they count with the latency that they had at least.",
+            f"{format_count(overrun)} overruns (periods that elapsed during a stall) are counted "
+            "at their lower bound.",
         )
     ]
 
@@ -108,8 +108,8 @@ def _turns(manifest: Manifest) -> list[Caution]:
     return [
         Caution(
             "crowded-host",
-            f"Its {own} CPUs take turns on the {here} of its host: what more than {here} of them "
-            "do at once is slower by that alone.",
+            f"Its {own} CPUs share the {here} CPUs of its host: work on more than {here} of them "
+            "at once is slower for that reason alone.",
         )
     ]
 
@@ -140,7 +140,7 @@ def _host(manifest: Manifest) -> list[Caution]:
     return [
         Caution(
             "guest",
-            f"The board is a virtual machine{name} and was told of no steal time: what the host "
+            f"The board is a virtual machine{name} that reports no steal time: time that the host "
             "took looks like the board's own latency.",
         )
     ]
@@ -178,7 +178,7 @@ def firmware(manifest: Manifest) -> list[Caution]:
 
 def _rivals(manifest: Manifest) -> list[Caution]:
     if manifest.plan.target is not None:
-        # What runs before a program's threads is for `whylate explain` to say.
+        # `whylate explain` names what runs before a program's threads.
         return []
     priority = manifest.plan.workload.priority
     listed = next((fact.value for fact in manifest.facts if fact.name == "rt_tasks"), None)

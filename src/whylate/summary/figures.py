@@ -1,4 +1,4 @@
-"""The account and the distribution of one CPU, or of all together."""
+"""The accounting and the distribution of one CPU, or of all together."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def figures(
     cpu: int | None,
     stages: Mapping[str, StageFigures],
 ) -> Figures:
-    """Summarise these series: quantiles with intervals, the maximum, the account.
+    """Summarise these series: quantiles with intervals, the maximum, the accounting.
 
     cpu: None for all CPUs together. `ordered` holds the latencies of `series`.
     """
@@ -105,7 +105,7 @@ def _rounded_up(count: int) -> int:
 
 
 def exceedance(bound: NoExceedance) -> Exceedance:
-    """Put the bound for what was not seen into the words of the summary."""
+    """Return the summary's bound above the largest latency."""
     reasons = {
         "none": "no activation was recorded",
         "clusters": "the latest activations came in too few separate episodes; measure longer",

@@ -14,7 +14,7 @@ from whylate.recording.workloads.app import Target
 class Estimate(msgspec.Struct, frozen=True):
     """A quantile or the maximum, in ns, with a 95 % interval conditional on this run.
 
-    value None: refused, `reason` says why. high None: no finite upper bound.
+    value None: refused, for `reason`. high None: no finite upper bound.
     at_least: overruns lie below it, so that it is a lower bound (printed with ≥).
     effective_n: effective sample size behind the interval; None for the maximum.
     """
@@ -28,7 +28,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 class Exceedance(msgspec.Struct, frozen=True):
-    """The bound for what was not seen: nothing above `above_ns`, the largest latency of the run.
+    """The bound above the largest latency of the run, `above_ns`.
 
     With 95 % confidence an episode above it (late activations whose windows overlap, on whatever
     CPU, are one) comes less often than once in `once_in_s` seconds, and fewer than `fraction` of
@@ -81,7 +81,7 @@ class ThreadFigures(msgspec.Struct, frozen=True):
     """
 
     pid: int
-    #: None where it was not told.
+    #: None where it is not known.
     name: str | None
     seen: int
     min_ns: int
@@ -102,7 +102,7 @@ class EventFigures(msgspec.Struct, frozen=True):
 
 
 class Caution(msgspec.Struct, frozen=True):
-    """Something a careful reader wants to know; it does not void the run."""
+    """A warning that does not void the run."""
 
     code: str
     text: str
@@ -116,7 +116,7 @@ class Trust(msgspec.Struct, frozen=True):
 
 
 class Requirement(msgspec.Struct, frozen=True):
-    """One --require and what became of it, with one sentence why."""
+    """One --require with its verdict and one sentence why."""
 
     text: str
     verdict: Literal["pass", "fail", "inconclusive", "no verdict"]
@@ -153,12 +153,12 @@ class Summary(msgspec.Struct, frozen=True):
     seed: int = 0
     phase_ns: int = 0
     crashes: list[CrashReport] = []
-    #: Known causes of latency that acted on a virtual board.
+    #: Faults that were injected on a virtual board.
     causes: list[FaultPlan] = []
     #: The program that was watched; None of another workload.
     app: Target | None = None
     #: How many of its threads woke, and the figures of the slowest of them, the slowest first.
     threads: int = 0
-    #: What was counted beside the time; none where nothing was.
+    #: Events that were counted besides the time.
     events: list[EventFigures] = []
     per_thread: list[ThreadFigures] = []

@@ -24,7 +24,7 @@ class PooledFigure(msgspec.Struct, frozen=True):
     low_ns: int | None
     high_ns: int | None
     #: The least value that is a lower bound of its run's figure: it, and whatever is not below
-    #: it, is at least what it says. None: all values are exact.
+    #: it, is a lower bound. None: all values are exact.
     at_least_from_ns: int | None = None
 
     def at_least(self, value_ns: float) -> bool:
@@ -41,7 +41,7 @@ class Pooled(msgspec.Struct, frozen=True):
     figures: list[PooledFigure]
     #: How many runs are in it.
     runs: int
-    #: How many are not, because they have no verdict: what they show is not what they measured.
+    #: How many are not, because they have no verdict.
     left_out: int
 
 

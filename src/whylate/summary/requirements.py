@@ -17,7 +17,7 @@ _OVER = re.compile(
 
 
 class RequirementError(ValueError):
-    """A requirement that can not be read; its text is one line for the user."""
+    """An invalid requirement; its text is one line for the user."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def parse_requirement(text: str) -> Demand:
     """Read one --require.
 
     Units of latency are ns, us, µs, ms and s; of the time in over() also min and h. Blanks do
-    not matter; `<=` may be written `≤`. Raises RequirementError with one line that says what is
+    not matter; `<=` may be written `≤`. Raises RequirementError with one line: what is
     wrong and what would be right.
     """
     stripped = text.strip()

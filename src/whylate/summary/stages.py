@@ -40,13 +40,13 @@ def stage_ns(stages: CpuStages, name: str) -> NDArray[np.int32]:
 class _StageSeries:
     """A series (whylate.stats.run.cpu_series) whose latency is that of a stage.
 
-    found: int32, NOT_SEEN where it was not seen; there it is what `otherwise` says of the
-    activation's latency. The latencies are made when they are asked for: ten million take as much
-    memory as the samples.
+    times_ns: int32, NOT_SEEN where the stage was not seen; `otherwise` gives the time there, from
+    the activation's latency. Latencies are computed on request: stored, ten
+    million would take as much memory as the samples.
     """
 
     samples: CpuSamples
-    found: NDArray[np.int32]
+    times_ns: NDArray[np.int32]
     otherwise: Callable[[Int64s], Int64s]
 
     @property
@@ -65,12 +65,12 @@ class _StageSeries:
 
     @property
     def latency_ns(self) -> Int64s:
-        seen = self.found != NOT_SEEN
-        return np.where(seen, self.found, self.otherwise(self.samples.latency_ns))
+        seen = self.times_ns != NOT_SEEN
+        return np.where(seen, self.times_ns, self.otherwise(self.samples.latency_ns))
 
     @property
     def overrun(self) -> Bools:
-        unseen: Bools = self.found == NOT_SEEN
+        unseen: Bools = self.times_ns == NOT_SEEN
         return self.samples.overrun & unseen
 
 

@@ -32,7 +32,7 @@ def summarize(
 
     samples: one entry a CPU, in any order, each int64 ns; none at all is allowed. Every figure
     is given or refused with a reason; a run that may not be judged is summarised all the same,
-    and its trust says so. Raises RequirementError where a requirement can not be read.
+    and has no trust. Raises RequirementError for an invalid requirement.
     """
     demands = [parse_requirement(text) for text in requirements]
     series = sorted(samples, key=lambda cpu: cpu.cpu)
@@ -61,7 +61,7 @@ def summarize(
     assessment = assess(manifest, series)
     workload, until = manifest.plan.activations, manifest.plan.until
     if workload is None:
-        raise ValueError("a recording without activations")
+        raise ValueError("the recording has no activations")
     evidence = Evidence(
         together, series, of_episodes, assessment, until.limit_ns if until is not None else None
     )

@@ -27,7 +27,7 @@ class Assessment:
 
 
 def assess(manifest: Manifest, samples: Sequence[CpuSamples]) -> Assessment:
-    """Find every reason why the run must not be judged; each says what to do."""
+    """Return every reason why the run must not be judged; each with what to do."""
     measuring = [*_measuring(manifest), *_accounts(manifest, samples)]
     hiding = [*_losses(manifest, samples), *_loads(manifest)]
     # A fatal problem repeats, in the words of who noticed it, what may stand here already.
@@ -75,18 +75,18 @@ def _measuring(manifest: Manifest) -> list[str]:
 
 
 def _watching(manifest: Manifest) -> list[str]:
-    """Return why a program's wakeups cannot be told from what was recorded."""
+    """Return why the recording cannot show a program's wakeups."""
     report = manifest.recorder
     if report is not None and report.engine is not None:
         return []
     why = report.refused if report is not None else None
-    why = (why or "the probe did not say why").rstrip(".")
-    return [f"Nothing was recorded, and a program's wakeups are known by nothing else: {why}."]
+    why = (why or "the probe gave no reason").rstrip(".")
+    return [f"The recorder did not run, and only it sees a program's wakeups: {why}."]
 
 
 def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
     reasons = [
-        f"CPU {account.cpu}: the account does not add up: {format_count(account.expected)} "
+        f"CPU {account.cpu}: the numbers do not add up: {format_count(account.expected)} "
         f"expected, but {format_count(account.seen)} seen + {format_count(account.overrun)} "
         "overrun + "
         f"{format_count(account.dropped)} dropped; measure again."
@@ -100,11 +100,11 @@ def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
         seen = len(cpu.overrun) - overruns
         if known is None or (known.seen, known.overrun) != (seen, overruns):
             reasons.append(
-                f"CPU {cpu.cpu}: the samples do not match the manifest's account: "
+                f"CPU {cpu.cpu}: the samples do not match the manifest's counts: "
                 "the recording was changed or is damaged; measure again."
             )
     if manifest.plan.target is not None:
-        # A CPU on which no thread of the program woke is none that is missing.
+        # A CPU on which no thread of the program woke is not missing.
         return reasons
     missing = sorted(
         set(manifest.plan.measured_cpus) - {cpu.cpu for cpu in samples if len(cpu.activation)}
@@ -139,7 +139,7 @@ def _endings(manifest: Manifest) -> list[str]:
     reasons: list[str] = []
     if manifest.state == "interrupted":
         reasons.append(
-            "The run was ended before its planned time: what it did not see is not known. "
+            "The run ended before its planned time: the rest is not known. "
             "Measure for the whole time, or plan a shorter one."
         )
     if manifest.state == "cut":

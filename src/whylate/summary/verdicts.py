@@ -1,4 +1,4 @@
-"""What became of each requirement, and of all together."""
+"""The verdict on each requirement, and on all together."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Verdict = Literal["pass", "fail", "inconclusive", "no verdict"]
 class Evidence:
     """What requirements are judged by: figures and samples of all CPUs together.
 
-    index: the extremal index of episodes. until_ns: the run was to end once it could be said how
-    rare what is later than that is.
+    index: the extremal index of episodes. until_ns: the run was to end once
+    the rate of latencies above it was bounded.
     """
 
     together: Figures
@@ -55,7 +55,7 @@ def judge(demand: Demand, evidence: Evidence) -> Requirement:
             return Requirement(
                 demand.text, "no verdict", f"The run has no verdict: {trust.reasons[0]}"
             )
-        why += " What the run lost can not undo that."
+        why += " What the run lost cannot undo that."
     return Requirement(demand.text, verdict, why)
 
 
@@ -132,7 +132,7 @@ def _rate(demand: RateLimit, evidence: Evidence) -> tuple[Verdict, str]:
         f"{format_seconds_down(watched_s)}"
     )
     if demand.limit_ns == evidence.until_ns:
-        # Who watched for the first moment at which it could be said has asked many times.
+        # The run ended at the first significant interim look: the level allows for all looks.
         level = look_confidence(CONFIDENCE, rate.episodes + 1)
         strict = estimate_episode_rate(evidence.series, demand.limit_ns, evidence.index, level)
         rate = replace(rate, high_per_s=strict.high_per_s)

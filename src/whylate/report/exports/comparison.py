@@ -65,7 +65,7 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
 
 
 def beside_of(comparison: Comparison) -> list[str]:
-    """Return what else is to be said of a comparison, a line each."""
+    """Return further lines about a comparison: pairs, Student's t, cautions."""
     pairs = [
         f"{pair}: {amount_text(ours, comparison.unit)} → {amount_text(theirs, comparison.unit)}"
         for pair, ours, theirs in comparison.pairs[:PAIRS_SHOWN]

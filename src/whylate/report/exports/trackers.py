@@ -108,7 +108,7 @@ def of_benchmark(summary: BenchmarkSummary) -> Exported:
         if main is None:
             continue
         size, unit, measure = _UNITS.get(main.unit, (1, main.unit, "value"))
-        # The name of a copy that reads the zero page says so.
+        # A copy that reads the zero page has that in its name.
         name = f"{point.name}: {point.note}" if point.note else point.name
         whole = (main.value * size, unit)
         metrics.append(Metric(name, main.value, main.low, main.high, main.unit, whole, measure))

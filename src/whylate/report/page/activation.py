@@ -219,7 +219,7 @@ def _block(stretch: _Stretch, title: str, scale: _Scale, y: int) -> Block:
 
 
 def _together(short: Sequence[_Stretch], scale: _Scale, y: int) -> Block:
-    """Place stretches as one block, which says how many they are."""
+    """Place stretches as one block, which counts them."""
     if len(short) == 1:
         return _block(short[0], short[0].name, scale, y)
     names = list(dict.fromkeys(stretch.name for stretch in short))
@@ -267,8 +267,8 @@ def _ticks(scale: _Scale) -> list[Tick]:
         power *= 10
     step = next((power * by for by in (1, 2, 5) if power * by >= rough), power * 10)
     last = scale.latency_ns // step * step
-    size, unit = next((one for one in ((10**9, "s"), (10**6, "ms"), (10**3, "µs"))
-                       if last >= one[0]), (1, "ns"))  # fmt: skip
+    units = ((10**9, "s"), (10**6, "ms"), (10**3, "µs"), (1, "ns"))
+    size, unit = next((unit for unit in units if last >= unit[0]), units[-1])
     return [
         Tick(scale.x(scale.due_ns + at), f"{at / size:g} {unit}" if at else "0", index % 2 == 1)
         for index, at in enumerate(range(0, scale.latency_ns + 1, step))

@@ -64,7 +64,7 @@ def render(title: str, subject: Sequence[str], when: str, groups: Sequence[Group
         policy=content_policy([], style),
         style=Markup(style),  # noqa: S704 (files of this package, no data)
         title=plain(title, 120),
-        subject=[plain(one, 200) for one in (*subject, *notes)],
+        subject=[plain(text, 200) for text in (*subject, *notes)],
         when=page.when(when),
         box={"width": chart.WIDTH, "height": chart.HEIGHT, "left": chart.LEFT,
              "right": chart.RIGHT, "top": chart.TOP, "bottom": chart.BOTTOM},

@@ -94,8 +94,8 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "cells": {c.name: c for c in together.cells},
         "worst_cpu": page.worst_cpu(summary),
         "expected": format_count(summary.together.expected),
-        "account_noun": sentences.account_noun(summary),
-        "account_sum": sentences.account_sum(summary),
+        "accounting_noun": sentences.accounting_noun(summary),
+        "accounting_sum": sentences.accounting_sum(summary),
         "app": app,
         "stages": list(summary.together.stages),
         "stage_rows": page.stage_rows([summary.together]),
@@ -103,8 +103,8 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "table": table,
         "missing": page.missing_figures([together, *table.rows, *table.folded]),
         "interval_note": plain(summary.interval_note, 300),
-        "not_seen": page.unbroken(sentences.not_seen(summary.exceedance)),
-        "behind_not_seen": sentences.behind_not_seen(summary.exceedance),
+        "not_seen": page.unbroken(sentences.unseen_bound(summary.exceedance)),
+        "behind_not_seen": sentences.unseen_bound_basis(summary.exceedance),
         "requirements": [
             {
                 "text": plain(r.text, 120),

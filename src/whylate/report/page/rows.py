@@ -28,7 +28,13 @@ from whylate.recording.manifest import (
     Manifest,
     ProbeReport,
 )
-from whylate.report.sentences import QUANTILES, thread_label, threads_shown, value, worst_first
+from whylate.report.sentences import (
+    QUANTILES,
+    estimate_text,
+    thread_label,
+    threads_shown,
+    worst_first,
+)
 from whylate.summary.model import Estimate, EventFigures, Figures, Summary, ThreadFigures
 from whylate.text import plain, plain_lines
 
@@ -157,7 +163,7 @@ def _cell(name: str, estimate: Estimate | None) -> Cell:
     if estimate.value is None:
         return Cell(name, "–", "", plain(estimate.reason or "refused", 300))
     interval = format_interval_ns(estimate.low, estimate.high, estimate.value)
-    return Cell(name, value(estimate), interval, "")
+    return Cell(name, estimate_text(estimate), interval, "")
 
 
 def unbroken(text: str) -> str:

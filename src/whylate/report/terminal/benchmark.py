@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Console, RenderableType
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from whylate.quantities import format_estimate
-from whylate.report.terminal.latency import hanging, load_line, trust_lines
+from whylate.report.terminal.lines import (
+    board_line,
+    figure_cell,
+    hanging,
+    load_line,
+    print_report_path,
+    trust_lines,
+    widest_table,
+)
 from whylate.summary.benchmarks.model import BenchmarkSummary, Measured, PointFigures
 from whylate.text import plain
 
@@ -21,24 +28,16 @@ Cell = tuple[str, str]
 def print_benchmark(
     summary: BenchmarkSummary, console: Console, report_path: str | None = None
 ) -> None:
-    """Print the summary; whatever comes from the board is plain text, never markup."""
-    parts = [summary.board, summary.kernel or "", summary.cpu_model or ""]
-    board, *rest = (plain(part, 60) for part in parts if part)
-    console.print(Text.assemble((board, "bold"), *(f" · {part}" for part in rest)))
+    """Print the summary; texts of the board are plain text, never markup."""
+    console.print(board_line(summary.board, summary.kernel, summary.cpu_model))
     console.print(Text(subject(summary)))
     for load in summary.loads:
         console.print(load_line(load))
     console.print()
-    table = _table(summary, one_line=True)
-    if Measurement.get(console, console.options, table).minimum > console.width or (
-        console.measure(table, options=console.options.update(width=1000)).maximum > console.width
-    ):
-        table = _table(summary, one_line=False)
-    console.print(table)
+    console.print(widest_table(lambda one_line: _table(summary, one_line=one_line), console))
     for line in _below(summary):
         console.print(line)
-    if report_path is not None:
-        console.print(Text(f"report  {plain(report_path, 1000)}"), soft_wrap=True)
+    print_report_path(report_path, console)
 
 
 def _below(summary: BenchmarkSummary) -> list[RenderableType]:
@@ -173,14 +172,8 @@ def _table(summary: BenchmarkSummary, *, one_line: bool) -> Table:
         counts = [format_measured(point.counts.get(counter)) for counter in counters]
         table.add_row(
             Text(plain(name, 80)),
-            *(_cell(cell, "bold", one_line=one_line) for cell in cells),
+            *(figure_cell(*cell, "bold", one_line=one_line) for cell in cells),
             *(Text(plain(point.texts.get(text, "–"), 60)) for text in facts),
-            *(_cell(cell, "", one_line=one_line) for cell in counts),
+            *(figure_cell(*cell, "", one_line=one_line) for cell in counts),
         )
     return table
-
-
-def _cell(cell: Cell, style: str, *, one_line: bool) -> Text:
-    value, interval = cell
-    between = "" if not interval else " " if one_line else "\n"
-    return Text.assemble((value, style), between, (interval, "dim"))

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from whylate.quantities import format_count, format_short_ns
 from whylate.recording.imported.recording import About
+from whylate.report.terminal.lines import hanging
 from whylate.summary.imported import ImportedSummary, NumbersSummary
 from whylate.text import plain
 
@@ -31,17 +32,13 @@ def print_imported(summary: ImportedSummary | NumbersSummary, console: Console) 
         console.print(Text(reason, style="dim"))
     console.print(Text(f"No intervals: {summary.no_intervals}", style="dim"))
     console.print()
-    lines = [("lacks", "yellow", text) for text in about.lacks]
+    lines = [("missing", "yellow", text) for text in about.lacks]
     lines += [
         (limit.verdict, _STYLES[limit.verdict], f"{limit.text}: {limit.why}")
         for limit in summary.requirements
     ]
     for label, style, text in lines:
-        grid = Table.grid(padding=(0, 2, 0, 0))
-        grid.add_column(no_wrap=True)
-        grid.add_column(overflow="fold")
-        grid.add_row(Text(label, style=style), Text(plain(text, 400)))
-        console.print(grid)
+        console.print(hanging(label, plain(text, 400), style, ""))
 
 
 def _origin(about: About) -> str:

@@ -9,17 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.quantities import format_ns
+from whylate.report.terminal.lines import board_line
 from whylate.summary.model import Summary
 from whylate.summary.pooled import NAMES, Pooled, PooledFigure
 from whylate.text import plain
 
 
 def print_runs(board: str, summaries: Sequence[Summary], console: Console) -> None:
-    """Print a line for each run of a board: what it saw, its figures, whether to believe it."""
+    """Print a line for each run of a board: its counts, its figures, and why it has no verdict."""
     first = summaries[0]
-    parts = [first.kernel or "", first.cpu_model or ""]
-    rest = "".join(f" · {plain(part, 60)}" for part in parts if part)
-    console.print(Text.assemble((plain(board, 60), "bold"), rest))
+    console.print(board_line(board, first.kernel, first.cpu_model))
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("run")
     counts = ("seen", "overrun") if first.app is None else ("seen",)

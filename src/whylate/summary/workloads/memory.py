@@ -23,7 +23,7 @@ from whylate.summary.benchmarks.summarizer import (
 )
 from whylate.summary.workloads.memory_backing import HUGE_ZERO_PAGE, ZERO_PAGE, prove
 
-#: Two zero pages are told of only where the copies surely differ by this factor.
+#: Copies from the two zero pages are a finding where they surely differ by this factor.
 _APART = 1.3
 
 
@@ -82,7 +82,9 @@ class MemorySummarizer(BenchmarkSummarizer):
         frames, backing = facts.get("frames"), facts.get("backing")
         if backing is None:
             return {"pages": "–", "": note}
-        count = f", {format_count(frames)} frames" if isinstance(frames, int) else ""
+        count = ""
+        if isinstance(frames, int):
+            count = f", {format_count(frames)} frame{'' if frames == 1 else 's'}"
         target = facts.get("target_backing") or backing
         # An untouched source never has the pages of its target.
         other = "" if target == backing or note else f"; target: {target}"

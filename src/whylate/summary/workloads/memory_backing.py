@@ -1,4 +1,4 @@
-"""What stands behind a buffer, and whether that is what was asked for."""
+"""Prove what stands behind a buffer, and whether the plan asks for that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SOME_HUGE = "some transparent huge pages"
 
 @dataclass(frozen=True)
 class Proof:
-    """What was found. refused: why it is not what was asked for; "" where it is.
+    """The proved backing. refused: why it is not what the plan asks for; "" where it is.
 
     source, target: what stands behind the buffers; "" where there is none. frames: different page
     frames of the source, or of the target where there is no source; None: not known.
@@ -33,9 +33,9 @@ class Proof:
 
 
 def prove(point: MemoryPoint, report: TurnReport) -> Proof:
-    """Return what stood behind the buffers of a trial, before its repetitions and after."""
+    """Return what stood behind the buffers before the repetitions of a turn, and after."""
     if report.before is None or report.after is None:
-        return Proof(refused="what stands behind the buffers was not told")
+        return Proof(refused="what stands behind the buffers is not known")
     first, last = _at(point, report.before), _at(point, report.after)
     if last.refused or first.refused:
         return last if last.refused else first
@@ -54,7 +54,7 @@ def _at(point: MemoryPoint, buffers: Buffers) -> Proof:
     if (source is None) != (point.what == "set") or (target is None) != (
         point.what not in ("copy", "set")
     ):
-        return Proof(refused="what stands behind the buffers was not told")
+        return Proof(refused="what stands behind the buffers is not known")
     untouched = point.source == "untouched" and point.what != "latency"
     names, refused = ["", ""], ""
     for at, (backing, zero) in enumerate(((source, untouched), (target, False))):
@@ -67,9 +67,9 @@ def _at(point: MemoryPoint, buffers: Buffers) -> Proof:
 
 
 def _name(point: MemoryPoint, backing: Backing, *, untouched: bool) -> tuple[str, str]:
-    """Return what stands behind one buffer, and why that is not what was asked for."""
+    """Return what stands behind one buffer, and why that is not what the plan asks for."""
     if backing.pages <= 0:
-        return "", "was told to have no pages"
+        return "", "has no pages"
     if backing.present < backing.pages:
         return "", f"has {backing.present} of its {backing.pages} pages in memory"
     if untouched and point.pages != "hugetlb":
@@ -108,7 +108,7 @@ def _as_set(point: MemoryPoint, backing: Backing) -> str:
 
 def _untouched(point: MemoryPoint, backing: Backing) -> tuple[str, str]:
     if backing.frames is None:
-        return "", "is untouched, and whether the zero page backs it the kernel shows root alone"
+        return "", "is untouched, and only root can see whether the zero page backs it"
     huge = min(small_pages_of_huge_one(point.size // backing.pages), backing.pages)
     if point.pages != "thp" and backing.frames == 1:
         return ZERO_PAGE, ""
