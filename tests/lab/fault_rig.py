@@ -103,13 +103,13 @@ def run_with(
         disguise=disguise,
     )
     script = Script()
-    script.say(Hello(__version__), set())
-    script.say(Phase(0), set())
-    script.say(Wakeup(INTERVAL_NS, duration_ns, 95, int(hold_idle), 0, (0,)), set())
+    script.add(Hello(__version__), set())
+    script.add(Phase(0), set())
+    script.add(Wakeup(INTERVAL_NS, duration_ns, 95, int(hold_idle), 0, (0,)), set())
     wanted = [*(one.log for one in placed), *also_read]
     for command in read_commands([FileRequest(path, LOG_LIMIT) for path in wanted]):
-        script.say(command, set())
-    script.say(Finish(), set())
+        script.add(command, set())
+    script.add(Finish(), set())
     board = QemuBoard(board_is, VirtualOptions(cpus=cpus, files=services(placed) if placed else ()))
     board.hold(tell_nobody)
     try:

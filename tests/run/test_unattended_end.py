@@ -17,10 +17,10 @@ from whylate.wire.messages import Finish, Hello, Pause
 
 def script() -> Script:
     planned = Script()
-    planned.say(Hello(__version__), planned.facts)
+    planned.add(Hello(__version__), planned.facts)
     # Its answer is not there yet when it is first asked for.
-    planned.say(Pause(700), planned.after)
-    planned.say(Finish(), planned.logs)
+    planned.add(Pause(700), planned.after)
+    planned.add(Finish(), planned.logs)
     return planned
 
 

@@ -18,7 +18,6 @@ from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import apply_knobs
 from whylate.study.model import StudyPlan
 from whylate.study.plan_file import read_plan_file, resolve_plan
-from whylate.study.workload import request
 
 TWO = "[variants.a]\n[variants.b]\n'workload:pages' = 'thp'\n"
 MEMORY = "runs = 6\n[memory]\nops = ['copy']\nsizes = ['1M', 4096]\n"
@@ -35,7 +34,7 @@ def test_a_table_says_what_each_run_measures(tmp_path: Path) -> None:
     assert plan.benchmark is not None
     assert plan.benchmark.points == [MemoryPoint("copy", 1 << 20), MemoryPoint("copy", 4096)]
     assert plan.margins == {"copy 1 MiB": 1.05}
-    applied = apply_knobs(request(plan), plan.variants[1].knobs)
+    applied = apply_knobs(plan.request, plan.variants[1].knobs)
     measured = applied.plan.benchmark
     assert measured is not None
     assert {point.pages for point in measured.points if isinstance(point, MemoryPoint)} == {"thp"}
@@ -45,7 +44,7 @@ def test_a_table_says_what_each_run_measures(tmp_path: Path) -> None:
     ("text", "why"),
     [
         (f"[switch]\n{MEMORY.replace('runs = 6', '')}{TWO}", "one workload"),
-        (f"{MEMORY.replace('1M', '1Q')}{TWO}", "no size"),
+        (f"{MEMORY.replace('1M', '1Q')}{TWO}", "invalid size"),
         (f"same = {{ p50 = '5%' }}\n{MEMORY}{TWO}", "copy 1 MiB and copy 4 KiB"),
         (f"{MEMORY}[variants.a]\n[variants.b]\n'workload:size' = 'x'\n", "workload:'size'"),
         (f"{MEMORY}[variants.a]\n[variants.b]\nidle-states = 'allowed'\n", "idle-states"),
@@ -90,7 +89,7 @@ def test_variables_and_priority_are_of_the_benchmark(tmp_path: Path) -> None:
     rings = read(tmp_path, "[switch]\n[variants.a]\n[variants.b]\npriority = 3\n")
     assert rings.benchmark is not None
     assert rings.benchmark.points == [SwitchPoint(2)]
-    applied = apply_knobs(request(rings), rings.variants[1].knobs).plan.benchmark
+    applied = apply_knobs(rings.request, rings.variants[1].knobs).plan.benchmark
     assert applied is not None
     assert applied.priority == 3
 

@@ -65,7 +65,7 @@ def test_a_setting_of_the_recording_is_switched_by_whichever_name() -> None:
         "idle-states": "held",
         "rt-runtime": "-1",
     }
-    with pytest.raises(RequestError, match="made so already"):
+    with pytest.raises(RequestError, match="made with it off"):
         asked(recorded(settings=[Setting(runtime, "-1")]), "throttling")
 
 
@@ -81,7 +81,7 @@ def test_a_cause_is_switched_off_by_its_knob() -> None:
     assert knobs(of, "throttling")[1]["rt-runtime"] == "-1"
     found = asked(of, "throttling")
     assert found.targets == {Cause.THROTTLING}
-    assert found.workload.recorder == RecorderPlan(threshold_ns=LIMIT_NS)
+    assert found.plan.request.recorder == RecorderPlan(threshold_ns=LIMIT_NS)
     assert asked(of, "thp=never", Cause.PAGE_FAULT).targets == {Cause.PAGE_FAULT}
     assert not asked(of, "thp=never").targets
 
@@ -109,13 +109,13 @@ def test_a_known_cause_is_left_out_and_the_others_stay() -> None:
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("steal", "the host's doing"),
+        ("steal", "the host causes it"),
         ("lock", "try another kernel"),
         ("interrupt", "irq:N=CPUS"),
-        ("unexplained", "cannot be switched off"),
-        ("gremlins", "is nothing to switch off: there are knobs"),
-        ("idle exit", "made so already"),
-        ("no-such-knob=1", "there is no knob"),
+        ("unexplained", "nothing is known to switch off"),
+        ("gremlins", "invalid value, expected one of knobs"),
+        ("idle exit", "made with it off"),
+        ("no-such-knob=1", "unknown knob"),
         ("cmdline:nosmt=yes", "would have to boot"),
     ],
 )

@@ -50,7 +50,7 @@ def test_a_rule_may_be_another_until_it_was_looked_at(tmp_path: Path) -> None:
 )
 def test_who_has_looked_makes_no_more_runs_to_look_again(tmp_path: Path, stop: Stop) -> None:
     held(tmp_path / "s", PLAN, 10)
-    with pytest.raises(RequestError, match="has 10 rounds and was looked at"):
+    with pytest.raises(RequestError, match="has 10 rounds and had a look"):
         StudyJournal(tmp_path / "s", replace(PLAN, stop=stop))
     # What does not look again may change.
     held(tmp_path / "s", replace(PLAN, budget_ns=10**12), 0)
@@ -60,5 +60,5 @@ def test_an_e_process_may_go_on(tmp_path: Path) -> None:
     some = replace(PLAN, stop=Stop("anytime", [20]))
     held(tmp_path / "s", some, 20)
     held(tmp_path / "s", replace(some, stop=Stop("anytime", [60])), 0)
-    with pytest.raises(RequestError, match="looked at"):
+    with pytest.raises(RequestError, match="had a look"):
         StudyJournal(tmp_path / "s", PLAN)

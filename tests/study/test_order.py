@@ -7,7 +7,7 @@ from collections import Counter
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.study.model import LoadSet, PlannedRun, Stop, StudyPlan, Variant
-from whylate.study.order import left, order, round_of
+from whylate.study.order import order, remaining_runs, round_of
 
 PLAN = StudyPlan(
     workload=Wakeup(duration_ns=10**9, interval_ns=10**6, priority=80, recorder=RecorderPlan()),
@@ -39,12 +39,14 @@ def test_who_comes_first_is_left_to_chance_and_the_same_each_time() -> None:
 
 def test_what_is_made_or_decided_is_not_made_again() -> None:
     runs = list(order(PLAN, "pc"))
-    assert list(left(PLAN, "pc", set(runs[:10]), set())) == runs[10:]
-    rest = list(left(PLAN, "pc", set(), {("idle", "x")}))
+    assert list(remaining_runs(PLAN, "pc", set(runs[:10]), set())) == runs[10:]
+    rest = list(remaining_runs(PLAN, "pc", set(), {("idle", "x")}))
     assert PlannedRun("pc", "idle", "x", 1) not in rest
     assert PlannedRun("pc", "busy", "x", 1) in rest
     # The base is needed as long as there is something to compare with it.
     assert PlannedRun("pc", "idle", "base", 1) in rest
     done = {(load, variant) for load in ("idle", "busy") for variant in ("x", "y")}
-    assert not list(left(PLAN, "pc", set(), done))
-    assert {one.load for one in left(PLAN, "pc", set(), {("idle", "x"), ("idle", "y")})} == {"busy"}
+    assert not list(remaining_runs(PLAN, "pc", set(), done))
+    assert {
+        one.load for one in remaining_runs(PLAN, "pc", set(), {("idle", "x"), ("idle", "y")})
+    } == {"busy"}

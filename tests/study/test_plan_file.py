@@ -17,7 +17,6 @@ from whylate.run.knobs.commands import CommandKnob
 from whylate.study.check import opened_name
 from whylate.study.model import Stop, StudyPlan
 from whylate.study.plan_file import read_plan_file, resolve_plan
-from whylate.study.workload import request
 
 PLAN = """
 boards = ["pc", "virt-arm64"]
@@ -104,40 +103,46 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         ),
         ("memory = 3\n" + TWO, "Expected `object`, got `int`"),
         ("[variants.a]", "compares 2 to 16 variants"),
-        ("[variants.a]\n[variants.b]\n", "nothing would be compared with nothing"),
+        ("[variants.a]\n[variants.b]\n", "there is nothing to compare"),
         ("[variants.a]\n[variants.b]\npriority = [1]", "'priority' in [variants.b] is a list: "),
         ("[variants.a]\n[variants.b]\nx = 2026-01-01", "'x' in [variants.b] is a table or a time"),
         ("[factors]\npriority = [1, [2]]\n", "'priority' in [factors] is a list: a knob has"),
-        ("[variants.a]\n[variants.b]\nthp = '" + 201 * "x" + "'", "more than 200 letters"),
-        ("[variants.a]\n[variants.'b/c']\npriority = 3", "'b/c' is no name"),
-        ("[variants.a]\n[variants.b]\nspeed = 3", "there is no knob 'speed': there are governor"),
+        ("[variants.a]\n[variants.b]\nthp = '" + 201 * "x" + "'", "more than 200 characters"),
+        ("[variants.a]\n[variants.'b/c']\npriority = 3", "invalid name 'b/c'"),
+        ("[variants.a]\n[variants.b]\nspeed = 3", "unknown knob 'speed', expected one of governor"),
         ("[variants.a]\n[variants.b]\n'/etc/passwd' = 'x'", "a path must be under /proc/sys/"),
         ("[variants.a]\n[variants.b]\n'/sys/../etc/x' = 'x'", "a path must be under"),
         ("[variants.a]\n[variants.b]\n'sysctl:../../x' = 1", "write it like sysctl:vm.swappiness"),
-        ("[variants.a]\n[variants.b]\n'cmdline:a b' = 1", "is no word for a kernel"),
+        ("[variants.a]\n[variants.b]\n'cmdline:a b' = 1", "is no kernel argument"),
         ("[variants.a]\n[variants.b]\n'cmdline:nohz' = 'off'", "only virtual boards"),
         ("[variants.a]\n[variants.b]\nkernel = 'rt'", "sets the kernel, of which only virtual"),
-        ("[variants.a]\n[variants.b]\nkernel = 'new'", "knob kernel: rt or ordinary"),
+        ("[variants.a]\n[variants.b]\nkernel = 'new'", "knob kernel: expected one of rt, standard"),
         (f"{PC}[variants.a]\n[variants.b]\nkernel = 'ordinary'", "have the same knobs"),
         (f"{BOTH}[variants.a]\n[variants.b]\nkernel = 'rt'", "are one machine with its two"),
         (f"{SSH}[variants.a]\n[variants.b]\n'cmdline:nohz' = 'off'", "only virtual boards"),
-        ("[variants.a]\n[variants.b]\n'env:A B' = 'x'", "are a variable's name"),
-        ("[variants.a]\n[variants.b]\n'env:A' = 'x'", "b under load idle: nothing would see env:A"),
+        ("[variants.a]\n[variants.b]\n'env:A B' = 'x'", "a name has A-Z, a-z, 0-9 and _"),
+        ("[variants.a]\n[variants.b]\n'env:A' = 'x'", "b under load idle: env:A has no effect"),
         (
             f"{BUSY}[variants.a]\n[variants.b]\n'env:A' = 'x'",
-            "b under load idle: nothing would see",
+            "b under load idle: env:A has no effect",
         ),
-        ("[variants.a]\n[variants.b]\n'command:k' = 1", "no knob command:'k': write [knobs.NAME]"),
+        (
+            "[variants.a]\n[variants.b]\n'command:k' = 1",
+            "unknown knob command:'k': write [knobs.NAME]",
+        ),
         (f"{OWN}[variants.a]\n[variants.b]\n'command:l' = 1", "(there are k)"),
-        (f"{VIRTUAL}{OWN}[variants.a]\n[variants.b]\n'command:k' = 1", "nobody can run a command"),
+        (f"{VIRTUAL}{OWN}[variants.a]\n[variants.b]\n'command:k' = 1", "no command can run before"),
         ("[knobs.k]\nread = 'x'\n[variants.a]", "missing required field `write`"),
         ("[knobs.k]\nread = 'x'\nwrite = 'y'\n" + TWO, "knobs.k.write has no {value}"),
-        ("[knobs.'a b']\nread = 'x'\nwrite = 'y {value}'\n" + TWO, "'a b' is no name"),
-        ("[variants.a]\n[variants.b]\npriority = 100", "between 1 and 99"),
+        ("[knobs.'a b']\nread = 'x'\nwrite = 'y {value}'\n" + TWO, "invalid name 'a b'"),
+        ("[variants.a]\n[variants.b]\npriority = 100", "from 1 to 99"),
         ("looks = [3, 6]\n[variants.a]\n[variants.b]\npriority = 3", "rising numbers from 6"),
         ("looks = [9, 9]\n[variants.a]\n[variants.b]\npriority = 3", "rising numbers"),
-        ("runs = 9\nanytime = 9\n[variants.a]\n[variants.b]\npriority = 3", "stops by one rule"),
-        ("for = '2'\n[variants.a]\n[variants.b]\npriority = 3", "for = '2' is no time"),
+        (
+            "runs = 9\nanytime = 9\n[variants.a]\n[variants.b]\npriority = 3",
+            "a study has one stopping rule",
+        ),
+        ("for = '2'\n[variants.a]\n[variants.b]\npriority = 3", "for = '2': invalid time"),
         ("same = {max = '5%'}\n[variants.a]\n[variants.b]\npriority = 3", "never shown to be the"),
         (f"{AB}thp = 'never'\n'{THP}' = 'always'", f"knobs 'thp' and '{THP}' both set"),
         (f"{AB}'{THP}' = 'never'\n'/sys//kernel/./mm/transparent_hugepage/enabled' = 'x'", "both"),
@@ -158,13 +163,13 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         (f"[variants.a]\n{IMAGES}", "variant a sets the image, and local has no card"),
         (f"{SSH}[variants.a]\n{IMAGES}", "variant a sets the image, and ssh://board7 has no card"),
         (f"{PC}[variants.a]\n{IMAGES}", "variant a sets the image, and pc has no card"),
-        (f"{AB}'idle-state:2' = 'off'", "variant b switches idle states (/sys/devices/system/"),
+        (f"{AB}'idle-state:2' = 'off'", "variant b sets idle states (/sys/devices/system/"),
         (f"{AB}'{IDLE}' = 1\nidle-states = 'held'", 'without idle-states = "allowed"'),
         (f"{AB}priority = 3\n[variants.'a.']\npriority = 4", "variants 'a' and 'a.' would keep"),
-        (f"boards = ['ssh://board7', 'board7']\n{TWO}", "(board7): name one of them otherwise"),
+        (f"boards = ['ssh://board7', 'board7']\n{TWO}", "(board7): rename one of them"),
         (f"loads = {{'x' = [], 'x.' = ['memory']}}\n{TWO}", "loads 'x' and 'x.' would keep"),
-        ("x = " + "[" * 100_000, "plan.toml: brackets within brackets"),
-        ("loads = {x = ['beer']}\n[variants.a]\n[variants.b]\npriority = 3", "'beer' is no load"),
+        ("x = " + "[" * 100_000, "plan.toml: brackets are nested too deep"),
+        ("loads = {x = ['beer']}\n[variants.a]\n[variants.b]\npriority = 3", "unknown load 'beer'"),
     ],
 )
 def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, says: str) -> None:
@@ -206,7 +211,7 @@ def test_a_word_that_is_not_wanted_is_left_out_of_the_command_line(tmp_path: Pat
 
 def test_a_recorder_is_switched_on_by_its_knob(tmp_path: Path) -> None:
     plan = read(tmp_path, f"recorder = false\n{AB}recorder = 'on'")
-    runs = [apply_knobs(request(plan), one.knobs).plan for one in plan.variants]
+    runs = [apply_knobs(plan.request, one.knobs).plan for one in plan.variants]
     assert [one.recorder for one in runs] == [None, RecorderPlan()]
 
 

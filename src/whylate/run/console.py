@@ -1,4 +1,4 @@
-"""What a board's console prints while it is measured, kept with the recording as it comes."""
+"""Copy what a board's console prints into the recording while the board is measured."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from whylate.boards.board import Board
 from whylate.boards.console.sieve import FrameSieve
 from whylate.recording.console.log import ConsoleWriter
 
-#: How often the log is looked at.
-LOOK_S = 0.2
-#: No text that a board prints ends the sifting.
+#: The time between copies.
+_COPY_S = 0.2
+#: A mark that no board prints: the sieve works until finish().
 NO_END = secrets.token_hex(16).encode()
 
 
@@ -22,15 +22,15 @@ NO_END = secrets.token_hex(16).encode()
 def copy_console(board: Board, directory: Path) -> Iterator[None]:
     """Copy a board's console log into a recording for as long as the context lasts.
 
-    From the beginning of the log on, for what a board said when it booted is part of what it is.
-    Nothing is done for a board without a console. What could not be kept is told in the recording;
-    raises DiskError at the end where not even that could be written.
+    The copy starts at the beginning of the log, which shows how the board booted. A board without a
+    console has no copy. The recording notes what could not be written; raises DiskError at the end
+    if even the note could not be.
     """
     console = board.console
     if console is None:
         yield
         return
-    # Frames that share the console with its text are not what it printed.
+    # The probe's frames may share the console with its text; they are left out.
     sieve = FrameSieve(NO_END)
     framed = getattr(console, "framed", False)
     sift = (lambda data: sieve.feed(data)[1]) if framed else bytes
@@ -38,9 +38,9 @@ def copy_console(board: Board, directory: Path) -> Iterator[None]:
         stop = threading.Event()
 
         def follow() -> None:
-            while not stop.wait(LOOK_S):
+            while not stop.wait(_COPY_S):
                 if not writer.copy(console.log) and framed:
-                    # What a dying board said last waits for no frame.
+                    # The last text of a crashing board must not wait for the rest of a frame.
                     writer.add(sieve.idle())
 
         thread = threading.Thread(target=follow, name="console-copy", daemon=True)

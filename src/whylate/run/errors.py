@@ -1,7 +1,7 @@
-"""What cannot be asked of a run."""
+"""The error of a wrong request."""
 
 from __future__ import annotations
 
 
 class RequestError(Exception):
-    """A request that cannot be met: one line that says what to ask instead."""
+    """A request that cannot be met: one line with what to ask for instead."""

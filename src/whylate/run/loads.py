@@ -1,6 +1,6 @@
-"""Loads and injected faults as a user writes them.
+"""Parse loads and faults as a user writes them.
 
-memory, net:2 or cmd:COMMAND; and bulk-lock size_us=400 irqs-off, in virtual time.
+Loads: memory, net:2, cmd:COMMAND. Faults: bulk-lock size_us=400 irqs-off.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from whylate.recording.plan import FaultPlan, LoadPlan
 from whylate.run.errors import RequestError
 from whylate.wire.constants import LOADS
 
-#: `cmd` takes a command.
 LOAD_KINDS = tuple(LOADS)
 MAX_LOAD_COUNT = 64
 
@@ -22,7 +21,7 @@ def parse_load(text: str) -> LoadPlan:
     kind, colon, rest = text.partition(":")
     if kind not in LOAD_KINDS:
         raise RequestError(
-            f"{kind!r} is no load: there are {', '.join(LOAD_KINDS[:-1])} and cmd:COMMAND"
+            f"unknown load {kind!r}, expected one of {', '.join(LOAD_KINDS[:-1])}, cmd:COMMAND"
         )
     if kind == "cmd":
         return _command(rest)
@@ -40,7 +39,7 @@ def load_text(load: LoadPlan) -> str:
 
 def parse_faults(text: str) -> tuple[FaultPlan, ...]:
     """Return the plans of injected faults; raises LabError."""
-    return tuple(FaultPlan(one.name, dict(one.parameters)) for one in uses(text.split()))
+    return tuple(FaultPlan(use.name, dict(use.parameters)) for use in uses(text.split()))
 
 
 def _command(text: str) -> LoadPlan:

@@ -1,4 +1,4 @@
-"""One run of a workload, from the first word to the probe to a finished recording."""
+"""One run of a workload, from the start of the probe to a finished recording."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import closing as hung_up
+from contextlib import closing as closed
 from pathlib import Path
 
 from whylate.boards.board import Board
@@ -19,21 +19,21 @@ from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import LoadPlan, RunPlan
 from whylate.recording.store.journal import Closing, JournalWriter
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
-from whylate.run.benchmark import ask_counters, run_benchmark
+from whylate.run.benchmark import run_benchmark
 from whylate.run.console import copy_console
 from whylate.run.progress import Observer, Step, Tally
 from whylate.run.record import REPORT_S, WARM_UP_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.resolve import check, resolve
-from whylate.run.until import can_be_said, said
 from whylate.run.workloads import activation_rules
+from whylate.run.workloads.counters import start_counters
 from whylate.wire.messages import LoadStart, Recorder, Setting, Stop
 
-#: A workload that has not ended this long after it should have will not.
+#: A workload that has not ended this long after its time never will.
 OVERTIME_S = 30.0
-#: A kernel looks through the recorder's programs before it takes them. An emulated board on a busy
-#: host took 113 s for that.
+#: The kernel verifies the recorder's programs first, which took an emulated board on a busy host
+#: 113 s.
 START_S = 300.0
-#: As the probe counts them.
+#: In the order of their numbers on the wire.
 ENGINES = ("best", "bpf", "tracefs")
 
 
@@ -46,23 +46,23 @@ def measure(
 ) -> Manifest:
     """Run the workload on a board that is ready and return the manifest of the recording.
 
-    The recording is made in `directory`. `stopped` is asked several times a second; when it says
-    yes the run ends early and is kept, marked as interrupted. Raises RequestError for what the
-    board cannot do, BoardError, ProbeError where not even a run was begun, and DiskError for a
-    full disk. Whatever happens, the probe is hung up on, and then leaves the board as it was.
+    The recording is made in `directory`. `stopped` is called several times a second; when it
+    returns true the run ends early and is kept, marked as interrupted. Raises RequestError for what
+    the board cannot do, BoardError, ProbeError if no run began, and DiskError. In every case the
+    connection to the probe closes, after which the probe leaves the board as it was.
     """
     check(request)
     must_be_new(directory)
     observer.step(Step.READ)
     started = board.start_probe(observer.log)
-    with hung_up(started.stream) as stream:
+    with closed(started.stream) as stream:
         client = Client(stream)
         welcome = client.hello()
         client.keepalive(started.keepalive_s)
         identity = probe_facts(welcome, measure_frequencies(client, welcome.cpus))
         snapshot = read_files(client, for_release(WANTED, welcome.release))
         plan = resolve(request, welcome.cpus, cpu_model(snapshot), started.host_cpus)
-        with hung_up(
+        with closed(
             JournalWriter(
                 directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
             )
@@ -73,32 +73,32 @@ def measure(
                 with copy_console(board, directory):
                     journal.closing(_carry_out(run))
             except ProbeRefusedError:
-                # Raised only before anything was measured: there is nothing worth keeping.
+                # Raised only before anything was measured: there is nothing to keep.
                 shutil.rmtree(directory)
                 raise
             journal.seal()
-            # The probe is done: let it leave before the host works on what it sent.
+            # The probe leaves the board before the host works on what it sent.
             stream.close()
             observer.step(Step.WRITE)
             return finish(directory)
 
 
 def _carry_out(run: Run) -> Closing:
-    """Disturb, measure, clean up; what goes wrong once measuring has begun is part of the result.
+    """Start loads, measure, clean up; an error after the measurement began is part of the result.
 
-    Raises ProbeRefusedError for a plan that the board does not take.
+    Raises ProbeRefusedError for a plan that the board cannot carry out.
     """
-    moved: list[Change] = []
+    changed: list[Change] = []
     problems: list[Problem] = []
     state: State = "cut"
     try:
         _prepare(run)
         before = read_files(run.client, WANTED_AFTER)
         _workload(run)
-        moved = changes(before, read_files(run.client, WANTED_AFTER))
+        changed = changes(before, read_files(run.client, WANTED_AFTER))
         state = "interrupted" if run.interrupted else "complete"
         if run.reached:
-            problems.append(Problem(REACHED, said(run), fatal=False))
+            problems.append(Problem(REACHED, run.until_text(), fatal=False))
         problems += _finish(run.client)
     except ProbeRefusedError as error:
         if not run.tally.started:
@@ -108,11 +108,11 @@ def _carry_out(run: Run) -> Closing:
         problems.append(Problem("probe-gone", str(error), fatal=True))
     except ProbeError as error:
         problems.append(Problem("probe", str(error), fatal=True))
-    return closing(run.client, state, moved, problems)
+    return closing(run.client, state, changed, problems)
 
 
 def _finish(client: Client) -> list[Problem]:
-    """End loads and put settings back; return what was not in order."""
+    """Stop loads and restore settings; return what was not in order."""
     try:
         client.finish()
     except ProbeRefusedError as error:
@@ -121,7 +121,7 @@ def _finish(client: Client) -> list[Problem]:
 
 
 def _prepare(run: Run) -> None:
-    """Change settings and start the loads, and let them get going."""
+    """Apply settings, start the loads and let them warm up."""
     for setting in run.plan.settings:
         run.client.call(Setting(setting.path, setting.value))
     for index, load in enumerate(run.plan.loads):
@@ -141,11 +141,10 @@ def load_command(index: int, load: LoadPlan) -> LoadStart:
 
 
 def refuse_dead_loads(run: Run) -> None:
-    """Raise ProbeRefusedError for a load that stopped before measuring began."""
-    for index, why in run.tally.stopped_loads.items():
-        # Better now than after a night of measuring without it.
+    """Raise ProbeRefusedError for a load that stopped before the measurement."""
+    for index, reason in run.tally.stopped_loads.items():
         kind = run.plan.loads[index].kind if index < len(run.plan.loads) else "?"
-        raise ProbeRefusedError(f"load {kind} does not work here: {why}", 0)
+        raise ProbeRefusedError(f"load {kind} does not work here: {reason}", 0)
 
 
 def recorder_command(plan: RecorderPlan) -> Recorder:
@@ -171,29 +170,28 @@ def _workload(run: Run) -> None:
 
 def _run_activations(run: Run, workload: ActivationWorkload) -> None:
     if workload.recorder is not None:
-        # A refusal is recorded: samples need no recorder. The workload app needs it, and is
-        # refused too.
+        # The recording notes a refusal: samples need no recorder. A workload that needs it is
+        # refused below.
         with contextlib.suppress(ProbeRefusedError):
             run.client.call(recorder_command(workload.recorder))
-    ask_counters(run.client, workload.counters)
+    start_counters(run.client, workload.counters)
     run.client.call(activation_rules(workload).start(workload, run.plan.measured_cpus), START_S)
-    started = told = time.monotonic()
+    started = reported = time.monotonic()
     deadline = started + workload.duration_ns / 1e9 + OVERTIME_S
     while not run.ended:
         run.client.pump(REPORT_S)
         now = time.monotonic()
-        if now - told >= REPORT_S:
-            told = now
+        if now - reported >= REPORT_S:
+            reported = now
             run.observer.progress(run.tally.progress(now - started))
         if not (run.interrupted or run.reached):
             run.interrupted = run.stopped()
-            run.reached = not run.interrupted and can_be_said(run)
+            run.reached = not run.interrupted and run.reaches_until()
             if run.interrupted or run.reached:
                 run.client.call(Stop())
                 deadline = now + OVERTIME_S
-        # Spooled samples take as long as the line needs, but they keep coming.
+        # Spooled samples take as long as the line needs, but the line is never silent.
         if now > deadline and run.client.silent_for() > OVERTIME_S:
             raise ProbeError(
-                "the measuring threads did not come to their end: something of a higher "
-                "priority holds their CPU"
+                "the measuring threads did not end: a task of a higher priority holds their CPU"
             )

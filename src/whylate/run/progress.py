@@ -1,4 +1,4 @@
-"""What a run reports while it goes."""
+"""Progress of a run: typed steps and figures, and the tally of messages behind them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from whylate.wire.samples import Rows, decode_samples
 
 @dataclass(frozen=True)
 class LoadRate:
-    """A load and what it does per second now; None until that is known."""
+    """A load and its present rate; None until it is known."""
 
     plan: LoadPlan
     unit: str
@@ -32,7 +32,7 @@ class LoadRate:
 
 
 class Step(Enum):
-    """A step of a run, in their order; the values are for users."""
+    """The steps of a run in their order, with the text that users read."""
 
     READ = "reading the board"
     WARM_UP = "warming up the loads"
@@ -42,7 +42,7 @@ class Step(Enum):
 
 @dataclass(frozen=True)
 class Turn:
-    """The turn that is being measured: its number from 0, of how many, and its point's name."""
+    """The turn in progress: its number from 0, the number of turns, and the name of its point."""
 
     number: int
     count: int
@@ -51,7 +51,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the measurement is; times in seconds, latencies in ns."""
+    """How far the measurement is; times in seconds, latencies in ns. turn: of a benchmark."""
 
     elapsed_s: float
     planned_s: float
@@ -61,7 +61,6 @@ class Progress:
     max_ns: int | None
     max_cpu: int | None
     loads: tuple[LoadRate, ...]
-    #: Of a benchmark.
     turn: Turn | None = None
 
 
@@ -69,7 +68,7 @@ class Observer(Protocol):
     """Shows a run to the user."""
 
     def log(self, text: str) -> None:
-        """Show what the board does: "booting virt-arm64"."""
+        """Show what happens to the board: "booting virt-arm64"."""
 
     def step(self, step: Step) -> None:
         """Show that a step of the run begins."""
@@ -101,20 +100,19 @@ def _rows(block: Samples, started: CpuStarted) -> Rows:
 
 @dataclass
 class Tally:
-    """Follows a run's messages for the live line; it decides nothing and is kept nowhere."""
+    """Counts of a run's messages for progress and RunPlan.until; no figure is made of them."""
 
     plan: RunPlan
     seen: int = 0
     overruns: int = 0
     max_ns: int | None = None
     max_cpu: int | None = None
-    #: Of a benchmark.
     repetitions: int = 0
-    #: Activations above the limit of a run that ends once they can be said to be rare.
+    #: Activations above the limit of RunPlan.until.
     above: int = 0
-    #: Loads that work no more, and why.
+    #: Reasons why loads stopped, by their index.
     stopped_loads: dict[int, str] = field(default_factory=dict)
-    #: The board's clock when it last told how far it was; None before that.
+    #: The board's clock at its last report; None before the first.
     now_ns: int | None = None
     _started: dict[int, CpuStarted] = field(default_factory=dict)
     _units: dict[int, str] = field(default_factory=dict)
@@ -150,7 +148,7 @@ class Tally:
 
     @property
     def board_elapsed_s(self) -> float:
-        """Seconds of the board's own time since measuring began."""
+        """Seconds of the board's clock since measuring began."""
         if self.now_ns is None or not self._started:
             return 0.0
         start_ns = min(cpu.start_ns for cpu in self._started.values())
@@ -163,7 +161,7 @@ class Tally:
         try:
             rows = _rows(block, started)
         except WireError:
-            return  # whoever keeps the account counts it
+            return  # sample accounting counts it
         overruns = int(rows.overrun.sum())
         self.overruns += overruns
         self.seen += rows.activation.size - overruns
@@ -175,7 +173,7 @@ class Tally:
             self.max_ns, self.max_cpu = highest, block.cpu
 
     def progress(self, elapsed_s: float) -> Progress:
-        """Return how things stand."""
+        """Return the progress after that time."""
         return Progress(
             elapsed_s=elapsed_s,
             planned_s=self.plan.activations.duration_ns / 1e9 if self.plan.activations else 0.0,

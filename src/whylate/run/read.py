@@ -1,18 +1,30 @@
-"""Reading a board without measuring it: what `facts` and `doctor` need."""
+"""Read a board without measuring it, for `facts` and `doctor`."""
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
 
 from whylate.boards.board import Board, Tell
 from whylate.boards.facts import for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
-from whylate.probe.client import Client
+from whylate.probe.client import Client, ProbeRefusedError, ProbeTimeoutError
 from whylate.recording.manifest import RecorderReport
-from whylate.run.try_recorder import try_recorder
-from whylate.wire.messages import Welcome
+from whylate.recording.recorder.accounting import RecorderAccounting
+from whylate.run.workloads.wakeup import recorder_check_command
+from whylate.wire.codec import WireError
+from whylate.wire.frame import Frame
+from whylate.wire.messages import Message, Recorder, Result, Welcome
+
+#: Some windows are copied, so that functions get their names; few, since a line may be slow.
+_NEVER_LATE_NS = 3_600_000_000_000
+_CONTROL_EVERY = 4
+#: As long as a run has to begin, since the probe may starve on a busy board. The link gives up a
+#: silent board much sooner.
+_LIMIT_S = 300.0
+_PUMP_S = 0.2
 
 
 def read_board(
@@ -26,17 +38,57 @@ def read_board(
 def read_board_and_recorder(
     board: Board, requests: Sequence[FileRequest], tell: Tell
 ) -> tuple[Snapshot, ProbeFacts, RecorderReport]:
-    """Read as read_board() does, and then try the flight recorder for a moment; raises likewise."""
+    """Read as read_board() does, then try the flight recorder; raises likewise."""
     with _probe(board, tell) as (client, welcome):
         snapshot, probe = _read(client, welcome, requests)
         tell("trying the flight recorder")
         return snapshot, probe, try_recorder(client, welcome.cpus)
 
 
-@contextmanager
+def try_recorder(client: Client, cpus: Sequence[int]) -> RecorderReport:
+    """Record a fifth of a second on these CPUs, detach the recorder, and return its report.
+
+    The report of a board that can record nothing has no engine, and the reason. Raises ProbeError.
+    """
+    accounting = RecorderAccounting()
+    ended = False
+
+    def receive(frame: Frame, message: Message) -> None:
+        nonlocal ended
+        del frame
+        with contextlib.suppress(WireError):
+            accounting.add(message)
+        ended = ended or isinstance(message, Result)
+
+    former, client.on_message = client.on_message, receive
+    try:
+        client.call(
+            Recorder(
+                engine=0,
+                threshold_ns=_NEVER_LATE_NS,
+                tail_ppm=0,
+                control_every=_CONTROL_EVERY,
+                ring_bytes=0,
+                stop_above_ns=0,
+            )
+        )
+        client.call(recorder_check_command(cpus))
+        deadline = time.monotonic() + _LIMIT_S
+        while not ended:
+            client.pump(_PUMP_S)
+            if time.monotonic() > deadline:
+                raise ProbeTimeoutError(f"trying the recorder did not end within {_LIMIT_S:.0f} s")
+    except ProbeRefusedError as error:
+        accounting.refuse(str(error))
+    finally:
+        client.on_message = former
+    return accounting.report(windows=0)
+
+
+@contextlib.contextmanager
 def _probe(board: Board, tell: Tell) -> Iterator[tuple[Client, Welcome]]:
     started = board.start_probe(tell)
-    with closing(started.stream) as stream:
+    with contextlib.closing(started.stream) as stream:
         client = Client(stream)
         welcome = client.hello()
         client.keepalive(started.keepalive_s)
@@ -47,6 +99,5 @@ def _read(
     client: Client, welcome: Welcome, requests: Sequence[FileRequest]
 ) -> tuple[Snapshot, ProbeFacts]:
     frequencies = measure_frequencies(client, welcome.cpus)
-    return read_files(client, for_release(requests, welcome.release)), probe_facts(
-        welcome, frequencies
-    )
+    snapshot = read_files(client, for_release(requests, welcome.release))
+    return snapshot, probe_facts(welcome, frequencies)

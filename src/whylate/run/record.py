@@ -1,4 +1,4 @@
-"""A run under way: everything that its steps share, and what is written down about it."""
+"""A run under way: what its steps share, and what is recorded of it besides samples."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from whylate.run.progress import Observer, Tally
 from whylate.wire.frame import Frame
 from whylate.wire.messages import Message, Result, Welcome
 
-#: Loads run this long before measuring begins, so that they are warm and their rate is known.
+#: Loads run this long before the measurement, so that they are warm and their rate is known.
 WARM_UP_S = 1.6
-#: The live line is told this often.
+#: The time between reports of progress.
 REPORT_S = 0.2
-#: Code of the problem where a board could not be left as it was found, or was changed meanwhile.
+#: Code of the problem that a board was not left as it was found, or changed during the run.
 LEAVING = "leaving"
 
 
@@ -41,18 +41,38 @@ class Run:
     tally: Tally
     ended: bool = False
     interrupted: bool = False
-    #: What was to be said can be said (RunPlan.until).
+    #: The goal of RunPlan.until is reached.
     reached: bool = False
 
     def receive(self, frame: Frame, message: Message) -> None:
-        """Keep a message of the probe before anything else is done with it."""
+        """Write a message of the probe to the journal before anything else uses it."""
         self.journal.frame(frame)
         self.tally.add(message)
         self.ended = self.ended or isinstance(message, Result)
 
+    def reaches_until(self) -> bool:
+        """Whether latencies above the limit of RunPlan.until are shown to be rare enough.
+
+        Every activation above the limit counts, also several of one stall, so the run is rather
+        too long than too short. The finished recording shows whether episodes cluster.
+        """
+        until = self.plan.until
+        if until is None or self.tally.above >= len(until.after_ns):
+            return False
+        return self.tally.board_elapsed_s * 1e9 >= until.after_ns[self.tally.above]
+
+    def until_text(self) -> str:
+        """Return why the run ended before its time."""
+        until = self.plan.until
+        limit_us = until.limit_ns / 1e3 if until is not None else 0.0
+        return (
+            f"ended after {self.tally.board_elapsed_s:.0f} s with {self.tally.above} activations "
+            f"above {limit_us:g} us, when they were shown to be rare enough"
+        )
+
 
 def must_be_new(directory: Path) -> None:
-    """Raise RequestError where a recording would be overwritten."""
+    """Raise RequestError if a recording would be overwritten."""
     if directory.exists():
         raise RequestError(
             f"{directory} exists: a recording is never overwritten, choose another name with -o"
@@ -67,7 +87,7 @@ def opening(
     snapshot: Snapshot,
     identity: ProbeFacts,
 ) -> Opening:
-    """Return what is known before the run."""
+    """Return what the journal records before the run."""
     return Opening(
         schema_version=SCHEMA_VERSION,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -86,19 +106,18 @@ def opening(
 
 
 def leaving(error: ProbeRefusedError) -> Problem:
-    """Return what it is of a run that its loads or settings were not in order at its end."""
+    """Return the problem of loads or settings that were not in order at the end of a run."""
     return Problem(LEAVING, shown(str(error), 400), fatal=True)
 
 
 def closing(client: Client, state: State, moved: list[Change], problems: list[Problem]) -> Closing:
-    """Return what is known only after the run, and what the line did."""
+    """Return what the journal records after the run, with the state of the line."""
     link, frames = client.link.counts, client.link.frame_counts
     if link.lost or link.malformed:
         problems.append(
             Problem(
                 "line",
-                f"{link.lost} frames were lost on the way for good, and {link.malformed} could not "
-                "be understood",
+                f"{link.lost} frames were lost for good, and {link.malformed} were malformed",
                 fatal=True,
             )
         )

@@ -1,4 +1,4 @@
-"""From a request to the plan of a run on a board."""
+"""Resolve a request into the plan of a run on a board."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import msgspec
 
 from whylate.recording.plan import RunPlan, Setting
 from whylate.run.errors import RequestError
+from whylate.run.knobs.files import EACH_CPU
 from whylate.run.workloads import rules
-
-#: Stands for each CPU of the board in the path of a setting.
-EACH_CPU = "{cpu}"
 
 
 def check(plan: RunPlan) -> None:
@@ -33,7 +31,7 @@ def resolve(
 ) -> RunPlan:
     """Return the plan on a board with these CPUs; raises RequestError.
 
-    model: of its CPUs, as the fact cpu_model has it; None where it is not known.
+    model: the fact cpu_model; None if it is unknown.
     """
     check(plan)
     cpus = plan.cpus if plan.cpus is not None else available
@@ -54,7 +52,7 @@ def resolve(
 
 
 def _for_each(settings: Sequence[Setting], cpus: Sequence[int]) -> list[Setting]:
-    """Return settings, those of each CPU once for each."""
+    """Return settings, with one for each CPU in place of {cpu}."""
     return [
         Setting(setting.path.replace(EACH_CPU, str(cpu)), setting.value)
         for setting in settings

@@ -1,4 +1,4 @@
-"""Trying what a board is made of: power, console, network, probe; each timed."""
+"""Test what a board is made of: power, console, network, probe; each step timed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from whylate.boards.board import Board, BoardBusyError, BoardError, Console, Tel
 from whylate.boards.facts.reading import clean
 from whylate.probe.client import Client, ProbeError
 
-#: A shell's prompt comes within this on any board.
+#: The prompt of a shell comes within this on any board.
 ANSWER_S = 10.0
 _COMMAND_S = 30.0
-#: Prints name and state of every network interface but the loopback.
+#: Prints name and state of each network interface except the loopback.
 _NETWORK = (
     "for d in /sys/class/net/*; do n=${d##*/}; [ $n = lo ] || [ ! -e $d/operstate ] || "
     'echo "$n $(cat $d/operstate)"; done'
@@ -29,7 +29,7 @@ State = Literal["ok", "failed", "not there", "not tried"]
 
 
 class StepResult(msgspec.Struct, frozen=True):
-    """One thing that was tried: what came of it in how many seconds, and one line about it."""
+    """One step of the test: its state, how long it took, and one line on it."""
 
     name: str
     state: State
@@ -38,15 +38,14 @@ class StepResult(msgspec.Struct, frozen=True):
 
 
 class _NotThereError(Exception):
-    """The board has nothing of the kind."""
+    """The board has no such part."""
 
 
 def selftest(board: Board, tell: Tell) -> list[StepResult]:
-    """Try a board that is held, and return what came of it; a board that was off is off again.
+    """Test a board that is held, and return its steps; a board that was off is off again.
 
-    A board that was on is not switched. Where that cannot be told, whatever boot() switched on is
-    left to the board's close(). Raises BoardError only for a supply that cannot even be asked
-    whether it is on.
+    A board that was on is not switched. If that is unknown, close() of the board switches off what
+    boot() switched on. Raises BoardError only for a supply that cannot report its state.
     """
     test = _Test(board, tell)
     try:
@@ -59,18 +58,18 @@ class _Test:
     def __init__(self, board: Board, tell: Tell) -> None:
         self._board = board
         self._tell = tell
-        self._tried: list[StepResult] = []
+        self._results: list[StepResult] = []
         began = time.monotonic()
-        #: How the board was found; None: that cannot be told.
-        self._found_on = board.power.is_on() if board.power is not None else True
+        #: Whether the board was on before the test; None: unknown.
+        self._was_on = board.power.is_on() if board.power is not None else True
         self._asked_s = time.monotonic() - began
-        #: Where the console's log ended when we came.
+        #: The end of the console's log before the test.
         self._log_end = _LogEnd(board.console)
 
     def carry_out(self) -> list[StepResult]:
-        self._tried.append(self._power())
-        if self._found_on:
-            # Whatever comes to pass, and though boot() may find no sign of life any more.
+        self._results.append(self._power())
+        if self._was_on:
+            # Also if boot() finds no sign of life.
             self._board.stay_on()
         up = self._try("boot", self._boot)
         for name, step in (
@@ -81,13 +80,13 @@ class _Test:
             if up:
                 self._try(name, step)
             else:
-                self._tried.append(StepResult(name, "not tried", 0.0, "the board is not up"))
-        if self._found_on is None:
-            why = "whether it was on before cannot be told: it goes off if it had to be switched on"
-            self._tried.append(StepResult("power off", "not tried", 0.0, why))
-        elif not self._found_on:
+                self._results.append(StepResult(name, "not tried", 0.0, "the board is not up"))
+        if self._was_on is None:
+            why = "it is unknown whether it was on: it goes off if it had to be switched on"
+            self._results.append(StepResult("power off", "not tried", 0.0, why))
+        elif not self._was_on:
             self._try("power off", self._power_off)
-        return self._tried
+        return self._results
 
     def close(self) -> None:
         self._log_end.close()
@@ -102,56 +101,58 @@ class _Test:
             state, why = "not there", str(error)
         except (BoardError, ProbeError) as error:
             state, why = "failed", str(error)
-        self._tried.append(
+        self._results.append(
             StepResult(name, state, round(time.monotonic() - began, 3), clean(why, 400))
         )
         return state != "failed"
 
     def _power(self) -> StepResult:
         if self._board.power is None:
-            return StepResult("power", "not there", 0.0, "no supply that we can switch")
-        said = {
+            return StepResult("power", "not there", 0.0, "no supply that can be switched")
+        text = {
             True: "it is on, and is left on",
             False: "it is off",
-            None: "whether it is on cannot be told: neither its supply says so nor the board",
+            None: "it is unknown whether it is on: neither its supply nor the board reports it",
         }
-        return StepResult("power", "ok", round(self._asked_s, 3), said[self._found_on])
+        return StepResult("power", "ok", round(self._asked_s, 3), text[self._was_on])
 
-    # -- the other steps: each returns one line, or raises
+    # The other steps: each returns one line, or raises.
 
     def _boot(self) -> str:
         self._board.boot(self._tell)
-        if self._found_on is False:
+        if self._was_on is False:
             return "switched on, and it takes commands"
         return "it takes commands"
 
     def _console(self) -> str:
         console = self._board.console
         if console is None:
-            raise _NotThereError("no serial console that we have")
-        printed = 0 if self._found_on else self._log_end.printed()
-        said = f"{printed} bytes were printed while it booted; " if printed else ""
+            raise _NotThereError("no serial console")
+        printed = 0 if self._was_on else self._log_end.printed()
+        boot_log = f"{printed} bytes were printed while it booted; " if printed else ""
         try:
             answered = _answers(console)
         except BoardBusyError:
-            return f"{said}the board's shell works over it"
+            return f"{boot_log}the board's shell works over it"
         if answered:
-            return f"{said}it answers Enter"
-        raise BoardError(f"{said}nothing came back within {ANSWER_S:g} s of Enter")
+            return f"{boot_log}it answers Enter"
+        raise BoardError(f"{boot_log}nothing came back within {ANSWER_S:g} s of Enter")
 
     def _network(self) -> str:
         done = self._board.run(["sh", "-c", _NETWORK], timeout_s=_COMMAND_S)
-        found = [
+        interfaces = [
             (words[0], words[1])
             for line in clean_lines(done.output)
             if len(words := line.split()) == 2
         ]
-        up = [name for name, state in found if state in {"up", "unknown"}]
+        up = [name for name, state in interfaces if state in {"up", "unknown"}]
         if up:
             return f"{', '.join(up[:8])}: up"
-        if not found:
+        if not interfaces:
             raise _NotThereError("no network interface")
-        raise _NotThereError(f"no link: {', '.join(f'{n} is {s}' for n, s in found[:8])}")
+        raise _NotThereError(
+            f"no link: {', '.join(f'{name} is {state}' for name, state in interfaces[:8])}"
+        )
 
     def _probe(self) -> str:
         started = self._board.start_probe(self._tell)
@@ -169,10 +170,10 @@ class _Test:
     def _power_off(self) -> str:
         power = self._board.power
         if power is None:
-            raise _NotThereError("no supply that we can switch")
+            raise _NotThereError("no supply that can be switched")
         power.off()
         if power.is_on():
-            raise BoardError("the supply was switched off and says that it is still on")
+            raise BoardError("the supply was switched off and reports that it is still on")
         return "it is off"
 
 
@@ -182,7 +183,7 @@ def clean_lines(output: bytes) -> list[str]:
 
 
 def _answers(console: Console) -> bool:
-    """Press Enter on a console; whether anything came back."""
+    """Press Enter on a console; return whether anything came back."""
     with closing(console.connect()) as stream, contextlib.suppress(OSError):
         stream.write(b"\r")
         return bool(select.select([stream], [], [], ANSWER_S)[0]) and bool(stream.read(4096))
@@ -190,11 +191,11 @@ def _answers(console: Console) -> bool:
 
 
 class _LogEnd:
-    """Where a console's log ended, to tell what comes after; also in a log that begins anew."""
+    """The end of a console's log, to count what is printed later, also into a new log file."""
 
     def __init__(self, console: Console | None) -> None:
         self._console = console
-        #: Kept open: a file that is gone cannot lend its number to the next one then.
+        #: Kept open, so that a new file cannot get the inode number of a deleted one.
         self._old = self._open()
         self._size = os.fstat(self._old.fileno()).st_size if self._old is not None else 0
 
@@ -210,7 +211,7 @@ class _LogEnd:
             return now.st_size
 
     def close(self) -> None:
-        """Let go of the old log."""
+        """Close the old log."""
         if self._old is not None:
             self._old.close()
 

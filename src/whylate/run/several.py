@@ -1,7 +1,7 @@
-"""Runs on several boards side by side, and repetitions of one in virtual time.
+"""Runs on several boards in parallel, and repetitions of a run in virtual time.
 
-Each board is held, booted, measured and left by a thread of its own. What goes wrong with one is
-that board's outcome and does not touch the others.
+A thread for each board holds, boots, measures and leaves it. An error on one board is the outcome
+of that board and does not affect the others.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from whylate.run.measure import measure
 from whylate.run.progress import Observer
 from whylate.run.unattended import measure_unattended
 
-#: What a run may end with that is not a defect of ours.
+#: What a run may raise that is no defect of whylate.
 FAILURES = (LabError, BoardError, ProbeError, DiskError, RecordingError, RequestError)
 
 
 @dataclass(frozen=True)
 class Job:
-    """A run that is to be made: on which board, what, and where the recording goes.
+    """A run to make: its board, its plan, and where the recording goes.
 
-    boot: has the board up. around: entered with the board that is ready, and left when it was
-    measured. Neither in virtual time, where a board boots with its plan and nobody talks to it.
+    boot: boots the board. around: a context that is entered when the board is ready, and left after
+    the run. Neither is used in virtual time, where a board boots with its plan.
     """
 
     name: str
@@ -44,18 +44,19 @@ class Job:
     observer: Observer
     boot: Boot = boot
     around: Callable[[Board], AbstractContextManager[object]] = nullcontext
-    #: In virtual time: see measure_unattended().
+    #: In virtual time, as of measure_unattended().
     disguise: str = ""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job."""
+    """The result of a job. error: one of FAILURES, or None.
+
+    recorded: whether there is a recording; an error may have come after it, on leaving the board.
+    """
 
     job: Job
-    #: One of FAILURES, where something went wrong.
     error: Exception | None
-    #: Whether there is a recording all the same: what went wrong may be leaving the board.
     recorded: bool
 
 
@@ -80,55 +81,54 @@ def carry_out(job: Job, stopped: Callable[[], bool]) -> Outcome:
 
 
 def planned(board: Board) -> PlannedBoard:
-    """Return the board as one that has virtual time; raises BoardError for one that has not."""
+    """Return the board if it has virtual time; raises BoardError if not."""
     if not hasattr(board, "carry_out"):
         raise BoardError(
-            f"{board.name} has no virtual time: only virtual boards have (whylate board list)"
+            f"{board.name} has no virtual time, which only virtual boards have (whylate board list)"
         )
     return board  # type: ignore[return-value]
 
 
 def carry_out_rounds(rounds: Sequence[Sequence[Job]], stopped: Callable[[], bool]) -> list[Outcome]:
-    """Make the runs of several boards side by side, those of each board one after the other.
+    """Make the runs of several boards in parallel, those of each board in sequence.
 
-    rounds: the jobs of each board. One board's failure never stops the others; after one of its
-    own a board's further jobs are left out.
+    rounds: the jobs of each board. A failure ends the jobs of its own board alone.
     """
     outcomes: list[list[Outcome]] = [[] for _ in rounds]
 
-    def run(jobs: Sequence[Job], mine: list[Outcome]) -> None:
+    def run(jobs: Sequence[Job], results: list[Outcome]) -> None:
         for number, job in enumerate(jobs):
             if number and stopped():
-                left = f"{len(jobs) - number} of {len(jobs)} runs were not made: ended early"
-                mine.append(Outcome(job, RequestError(left), recorded=False))
+                text = f"{len(jobs) - number} of {len(jobs)} runs were not made: ended early"
+                results.append(Outcome(job, RequestError(text), recorded=False))
                 return
-            mine.append(_carry_out_any(job, stopped))
-            if mine[-1].error is not None:
+            results.append(_carry_out_any(job, stopped))
+            if results[-1].error is not None:
                 return
 
     threads = [
-        threading.Thread(target=run, args=(jobs, mine), name=f"measure-{jobs[0].name}")
-        for jobs, mine in zip(rounds, outcomes, strict=True)
+        threading.Thread(target=run, args=(jobs, results), name=f"measure-{jobs[0].name}")
+        for jobs, results in zip(rounds, outcomes, strict=True)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return [outcome for mine in outcomes for outcome in mine]
+    return [outcome for results in outcomes for outcome in results]
 
 
 def _carry_out_any(job: Job, stopped: Callable[[], bool]) -> Outcome:
     try:
         return carry_out(job, stopped)
-    except Exception as failure:  # a defect of ours, which must not take the others along
+    except Exception as failure:  # a defect of whylate must not end the runs of other boards
         error = BoardError(f"this is a defect of whylate: {type(failure).__name__}: {failure}")
         return Outcome(job, error, recorded=False)
 
 
 def phases(job: Job, count: int) -> list[Job]:
-    """Return `count` repetitions of a job in virtual time, each from another phase and seed.
+    """Return `count` repetitions of a job in virtual time, each with another phase and seed.
 
-    The phases divide the interval evenly. Each repetition has a directory below the job's.
+    The phases divide the interval evenly. Each repetition has a directory below that of the job.
     """
     activations = job.plan.activations
     interval_ns = activations.interval_ns if activations is not None else 0
@@ -146,7 +146,7 @@ def phases(job: Job, count: int) -> list[Job]:
 
 
 def with_phase(plan: RunPlan, phase_ns: int) -> RunPlan:
-    """Return a plan whose first activation is due so much later, if it has a schedule."""
+    """Return a plan whose first activation is due later by phase_ns, if it has a schedule."""
     activations = plan.activations
     if activations is None or not activations.interval_ns:
         return plan

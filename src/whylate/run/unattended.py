@@ -1,8 +1,7 @@
 """A run in virtual time: the plan goes in when the board boots, and nothing after it.
 
-All that a host would say in the course of a run (whylate.run.measure) is written down before, as
-the frames it would send. The probe carries them out one after the other, and what it answers is
-read from the file that it is written to.
+The commands that a host sends during a run (whylate.run.measure) are written to a script of frames
+before it. The probe carries them out in order and writes its answers to a file, which is read here.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import closing as hung_up
+from contextlib import closing as closed
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,13 +31,13 @@ from whylate.recording.finish import finish
 from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import RunPlan
 from whylate.recording.store.journal import JournalWriter
-from whylate.run.benchmark import counters_command
 from whylate.run.console import copy_console
 from whylate.run.measure import load_command, recorder_command, refuse_dead_loads
 from whylate.run.progress import Observer, Step, Tally
 from whylate.run.record import REPORT_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.resolve import check, resolve
 from whylate.run.workloads import rules
+from whylate.run.workloads.counters import counters_command
 from whylate.wire.frame import Frame
 from whylate.wire.messages import (
     Accounting,
@@ -54,19 +53,19 @@ from whylate.wire.messages import (
     Welcome,
 )
 
-#: A virtual board that says nothing for so long (of our time) will say nothing more: it tells
-#: what it did ten times a second of its own time, which passes slower under load.
+#: A virtual board that is silent for so long (host time) has ended. It reports ten times a second
+#: of its own time, which passes slower under load.
 SILENCE_S = 120.0
-#: What injected faults did in a run, in its recording.
+#: The log of injected faults in a recording.
 FAULTS = "faults.json"
-#: Loads run this long of the board's time before measuring begins. Their work is told twice in
-#: it, and a second under load can take the host a minute.
+#: Loads run this long (board time) before the measurement. They report twice in it; a second under
+#: load can take the host a minute.
 WARM_UP_MS = 1100
 
 
 @dataclass
 class Script:
-    """The frames of a plan, and what the answer to each will be for."""
+    """The frames of a plan, and for each stage the numbers of its commands."""
 
     frames: bytearray = field(default_factory=bytearray)
     facts: set[int] = field(default_factory=set)
@@ -81,57 +80,56 @@ class Script:
     def __post_init__(self) -> None:
         self._link = Link(self.frames.extend)
 
-    def say(self, message: Message, stage: set[int]) -> None:
-        """Put a command into the plan; its answers belong to that stage."""
+    def add(self, message: Message, stage: set[int]) -> None:
+        """Append a command, whose answers belong to that stage."""
         stage.add(self._link.send(message))
 
     def read(self, requests: Sequence[FileRequest], stage: set[int]) -> None:
-        """Put reads into the plan."""
+        """Append reads of files."""
         for command in read_commands(requests):
-            self.say(command, stage)
+            self.add(command, stage)
 
 
 def settling_ms(seed: int) -> int:
     """Return how long a run with that seed waits before it measures, 0 to 255 ms of board time.
 
-    QEMU's random numbers alone hardly move an idle board: what differs between seeds is mostly
-    where in the kernel's own rounds (its tick, RCU, the housekeeping of every second) the run
-    falls.
+    QEMU's random numbers alone hardly change an idle board. The wait moves the run relative to the
+    kernel's periodic work (tick, RCU, housekeeping of every second).
     """
     return hashlib.sha256(str(seed).encode()).digest()[0]
 
 
-def script_of(plan: RunPlan, release: str, placed: Sequence[PlacedFault] = ()) -> Script:
-    """Return what a host would say for this plan to a board with that kernel.
+def write_script(plan: RunPlan, release: str, placed: Sequence[PlacedFault] = ()) -> Script:
+    """Return the commands of this plan for a board with that kernel.
 
-    placed: the injected faults that act there, whose logs are read at the end.
+    placed: the injected faults, whose logs are read at the end.
     """
     script = Script()
-    script.say(Hello(__version__), set())
-    script.say(Frequency(tuple(plan.measured_cpus)), script.facts)
+    script.add(Hello(__version__), set())
+    script.add(Frequency(tuple(plan.measured_cpus)), script.facts)
     script.read(for_release(WANTED, release), script.facts)
     for setting in plan.settings:
-        script.say(Setting(setting.path, setting.value), script.preparing)
+        script.add(Setting(setting.path, setting.value), script.preparing)
     for index, load in enumerate(plan.loads):
-        script.say(load_command(index, load), script.preparing)
+        script.add(load_command(index, load), script.preparing)
     if plan.loads:
-        script.say(Pause(WARM_UP_MS), script.preparing)
-    script.say(Pause(settling_ms(plan.seed)), script.preparing)
+        script.add(Pause(WARM_UP_MS), script.preparing)
+    script.add(Pause(settling_ms(plan.seed)), script.preparing)
     script.read(WANTED_AFTER, script.before)
     activations = plan.activations
     if activations is not None and activations.recorder is not None:
-        script.say(recorder_command(activations.recorder), script.recorder)
-    # A turn that fails reports that itself, and the others are made all the same.
+        script.add(recorder_command(activations.recorder), script.recorder)
+    # A turn of a benchmark that fails reports that itself, and the other turns go on.
     stage = script.workload if activations is not None else set()
     if plan.workload.counters:
-        script.say(counters_command(plan.workload.counters), stage)
+        script.add(counters_command(plan.workload.counters), stage)
     for command in rules(plan.workload).script(plan.workload, plan.measured_cpus):
-        script.say(command, stage)
+        script.add(command, stage)
     if plan.benchmark is not None:
-        script.say(Accounting(), stage)
+        script.add(Accounting(), stage)
     script.read(WANTED_AFTER, script.after)
-    script.read([FileRequest(one.log, LOG_LIMIT) for one in placed], script.logs)
-    script.say(Finish(), script.finish)
+    script.read([FileRequest(fault.log, LOG_LIMIT) for fault in placed], script.logs)
+    script.add(Finish(), script.finish)
     return script
 
 
@@ -145,35 +143,35 @@ def measure_unattended(
 ) -> Manifest:
     """Run the workload on a board in virtual time and return the manifest of the recording.
 
-    The board must be held and off. disguise: gives the faults names that say nothing
+    The board must be held and off. disguise: gives the faults meaningless names
     (whylate.lab.faults.alias); "": their own. The rest is as in whylate.run.measure.measure().
     """
     check(request)
     must_be_new(directory)
     plan = resolve(request, range(board.cpus))
     placed = _place(board, plan, disguise, observer)
-    script = script_of(plan, board.release, placed)
+    script = write_script(plan, board.release, placed)
     files = services(placed) if placed else ()
     started = board.carry_out(bytes(script.frames), plan.seed, observer.log, files)
-    with hung_up(started.stream) as stream:
+    with closed(started.stream) as stream:
         reader = _Reader(Client(stream), observer, stopped)
         welcome, identity, snapshot = reader.facts(script)
-        with hung_up(
+        with closed(
             JournalWriter(
                 directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
             )
         ) as journal:
             run = Run(plan, reader.client, journal, observer, stopped, Tally(plan))
-            reader.sink = run.receive
+            reader.receive = run.receive
             try:
                 with copy_console(board, directory):
-                    state, moved, problems, said = _follow(run, reader, script)
+                    state, changed, problems, logs = _follow(run, reader, script)
                     if started.warning:
                         problems.append(Problem("unsteady", started.warning, fatal=False))
-                    if said is not None:
-                        problems += _keep_logs(directory, placed, said)
-                    journal.closing(closing(run.client, state, moved, problems))
-                    # Whatever the board says from here on is not about the run.
+                    if logs is not None:
+                        problems += _write_logs(directory, placed, logs)
+                    journal.closing(closing(run.client, state, changed, problems))
+                    # What the board sends from here on does not belong to the run.
                     stream.close()
             except ProbeRefusedError:
                 shutil.rmtree(directory)
@@ -190,7 +188,7 @@ def _place(
     if not plan.faults:
         return []
     return place(
-        [use(one.name, one.parameters) for one in plan.faults],
+        [use(fault.name, fault.parameters) for fault in plan.faults],
         machine=board.virtual.description.arch,
         board=board.virtual,
         cpus=board.cpus,
@@ -199,27 +197,29 @@ def _place(
     )
 
 
-def _keep_logs(directory: Path, placed: Sequence[PlacedFault], snapshot: Snapshot) -> list[Problem]:
-    """Write down what the faults really did, by the board's own clock."""
+def _write_logs(
+    directory: Path, placed: Sequence[PlacedFault], snapshot: Snapshot
+) -> list[Problem]:
+    """Write the logs of the faults, by the board's clock; return what is wrong with them."""
     if not placed:
         return []
     try:
-        found = logs(placed, {path: file.data for path, file in snapshot.files.items()})
+        fault_logs = logs(placed, {path: file.data for path, file in snapshot.files.items()})
     except LabError as error:
         return [Problem("fault", str(error), fatal=True)]
-    (directory / FAULTS).write_bytes(pack(found))
+    (directory / FAULTS).write_bytes(pack(fault_logs))
     return []
 
 
 def _follow(
     run: Run, reader: _Reader, script: Script
 ) -> tuple[State, list[Change], list[Problem], Snapshot | None]:
-    """Follow the run to its end; what goes wrong after its start is part of the result.
+    """Follow the run to its end; an error after its start is part of the result.
 
-    Returns what the faults' logs say last; None where they were not read.
+    The last item is the faults' logs; None if they were not read.
     """
     logs: Snapshot | None = None
-    moved: list[Change] = []
+    changed: list[Change] = []
     problems: list[Problem] = []
     state: State = "cut"
     try:
@@ -228,7 +228,7 @@ def _follow(
         reader.answers(script.preparing)
         refuse_dead_loads(run)
         before = reader.files(script.before)
-        # Refused, it is said in the recording: what can be measured without it is.
+        # The recording notes a refusal: samples need no recorder.
         with contextlib.suppress(ProbeRefusedError):
             reader.answers(script.recorder)
         reader.answers(script.workload)
@@ -240,7 +240,7 @@ def _follow(
         state = "interrupted" if run.interrupted else "complete"
         if not run.interrupted:
             reader.measured = True
-            moved = changes(before, reader.files(script.after))
+            changed = changes(before, reader.files(script.after))
             logs = reader.files(script.logs)
             problems += _finish(reader, script)
     except ProbeRefusedError as error:
@@ -253,11 +253,11 @@ def _follow(
         )
     except ProbeError as error:
         problems.append(Problem("probe", str(error), fatal=True))
-    return state, moved, problems, logs
+    return state, changed, problems, logs
 
 
 def _finish(reader: _Reader, script: Script) -> list[Problem]:
-    """Wait until loads are ended and settings put back; return what was not in order."""
+    """Wait until loads stopped and settings are restored; return what was not in order."""
     try:
         reader.answers(script.finish)
     except ProbeRefusedError as error:
@@ -266,17 +266,17 @@ def _finish(reader: _Reader, script: Script) -> list[Problem]:
 
 
 class _Reader:
-    """Reads the answers to a plan one by one, in the order in which the plan was written."""
+    """Reads the answers to a script one by one, in its order."""
 
     def __init__(self, client: Client, observer: Observer, stopped: Callable[[], bool]) -> None:
         self.client = client
-        #: Given every message that is read from now on.
-        self.sink: Callable[[Frame, Message], None] = _ignore
-        #: Set when the measuring is over: the little that is left is read to its end.
+        #: Called with every message from now on; None: messages before the run are not recorded.
+        self.receive: Callable[[Frame, Message], None] | None = None
+        #: Set when the measurement is over: the rest is read even if the user ends the run.
         self.measured = False
         self._observer = observer
         self._stopped = stopped
-        self._heard_at = time.monotonic()
+        self._last_message_at = time.monotonic()
         self._queue: deque[tuple[Frame, Message]] = deque()
         self._done: set[int] = set()
         self._failed: dict[int, Failed] = {}
@@ -288,12 +288,13 @@ class _Reader:
             self.client.pump(REPORT_S)
             now = time.monotonic()
             if self._queue:
-                self._heard_at = now
-            elif now - self._heard_at > SILENCE_S:
-                raise ProbeError(f"the virtual board said nothing for {SILENCE_S:.0f} s")
+                self._last_message_at = now
+            elif now - self._last_message_at > SILENCE_S:
+                raise ProbeError(f"the virtual board was silent for {SILENCE_S:.0f} s")
             return None
         frame, message = self._queue.popleft()
-        self.sink(frame, message)
+        if self.receive is not None:
+            self.receive(frame, message)
         if isinstance(message, Done):
             self._done.add(message.command)
         elif isinstance(message, Failed):
@@ -302,35 +303,30 @@ class _Reader:
 
     def answers(self, numbers: set[int]) -> list[Message]:
         """Return all messages until these commands are done; raises ProbeError."""
-        got: list[Message] = []
+        messages: list[Message] = []
         while not numbers <= self._done:
             message = self.step()
             if message is None and not self.measured and self._stopped():
-                raise ProbeRefusedError("the run was ended before measuring had begun", 0)
+                raise ProbeRefusedError("the user ended the run before the measurement", 0)
             if message is not None:
-                got.append(message)
+                messages.append(message)
             for number in numbers & self._failed.keys():
                 failed = self._failed[number]
                 raise ProbeRefusedError(failed.text, failed.error)
-        return got
+        return messages
 
     def files(self, numbers: set[int]) -> Snapshot:
-        """Return what the reads with these numbers found; raises ProbeError."""
+        """Return the files of the reads with these numbers; raises ProbeError."""
         return _snapshot(numbers, self.answers(numbers))
 
     def facts(self, script: Script) -> tuple[Welcome, ProbeFacts, Snapshot]:
-        """Return who the probe is and what it read first; raises ProbeError."""
+        """Return the probe's identity and the first files that it read; raises ProbeError."""
         answers = self.answers(script.facts)
         welcome = next((m for m in answers if isinstance(m, Welcome)), None)
         if welcome is None:
-            raise ProbeError("the probe did not say who it is")
+            raise ProbeError("the probe sent no welcome")
         identity = probe_facts(welcome, frequencies(answers))
         return welcome, identity, _snapshot(script.facts, answers)
-
-
-def _ignore(frame: Frame, message: Message) -> None:
-    """Drop a message that belongs to nothing that is kept."""
-    del frame, message
 
 
 def _snapshot(numbers: set[int], answers: Sequence[Message]) -> Snapshot:

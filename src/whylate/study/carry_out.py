@@ -1,4 +1,4 @@
-"""Carrying a study out: each board makes its runs one after the other, until it is decided."""
+"""Carry out a study: each board makes its runs in sequence, until all is decided."""
 
 from __future__ import annotations
 
@@ -26,48 +26,46 @@ from whylate.run.knobs.variables import with_variables
 from whylate.run.progress import Observer
 from whylate.run.several import Job, Outcome, carry_out
 from whylate.study.check import check_knobs, opened_name
-from whylate.study.dither import dithered
-from whylate.study.journal import StudyJournal, made, recording_path
+from whylate.study.journal import StudyJournal, recorded_runs, recording_path
 from whylate.study.knobs_in_effect import missing_knob
 from whylate.study.model import FinishedRun, PlannedRun, StudyPlan
-from whylate.study.order import left
+from whylate.study.order import dithered, remaining_runs
 from whylate.study.restore.cards import Cards
 from whylate.study.restore.undo import Undo
 from whylate.study.results.evidence import Evidence, Key, Standing
-from whylate.study.workload import request
 
-#: A run is tried so often in a row before its board is given up for this time.
-_TRIES = 3
-#: Between tries, s: a board that is being switched, or a network, comes back meanwhile.
+#: Attempts at a run before its board is given up until the study is resumed.
+_ATTEMPTS = 3
+#: Between attempts, s, so that a board or a network that is being switched comes back.
 _PAUSE_S = 5.0
-#: Problems of a run that never began as it should: they say nothing of what it was to show.
+#: Problems of a run that began wrong: it counts as failed.
 _NOT_BEGUN = {"late-start"}
-#: Below the study's directory, for as long as a board warms up.
+#: Recordings of boards that warm up, below the study's directory.
 WARM_UP = "warm-up"
 
-#: Opens a board with these words on its kernel's command line.
+#: Opens a board with these kernel arguments.
 Open = Callable[[str, tuple[str, ...]], Board]
 
 
 class StudyObserver(Protocol):
-    """Whoever shows a study while it goes."""
+    """Shows a study to the user."""
 
     def observer(self, board: str) -> Observer:
-        """Return who is told of the runs of a board."""
+        """Return the observer of the runs of a board."""
 
-    def run_begins(self, place: PlannedRun) -> None:
-        """Say which run begins."""
+    def run_begins(self, run: PlannedRun) -> None:
+        """Show that a run begins."""
 
     def log(self, text: str) -> None:
-        """Say something that stays in sight."""
+        """Show a text that stays visible."""
 
     def show_standings(self, standings: Mapping[Key, Standing]) -> None:
-        """Say how all comparisons stand."""
+        """Show the state of all comparisons."""
 
 
 @dataclass
 class Result:
-    """What became of a study. lost: boards that were given up, and why."""
+    """The result of a study. lost: boards that were given up, with the reason."""
 
     standings: dict[Key, Standing] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
@@ -81,10 +79,10 @@ def run_study(
     observer: StudyObserver,
     stopped: Callable[[], bool],
 ) -> Result:
-    """Make the runs that are left until every comparison is over, or stopped() says so.
+    """Make the remaining runs until every comparison is over, or stopped() returns true.
 
-    Raises RequestError for a knob that there is not, or that does not take effect, and DiskError.
-    What else goes wrong with a board ends its part alone, and is told in the result.
+    Raises RequestError for a knob that is unknown or has no effect, and DiskError. Other errors of
+    a board end its part alone, and are in the result.
     """
     study = _Study(journal, plan, open_board, observer, stopped)
     threads = [threading.Thread(target=study.on_board, args=(board,)) for board in plan.boards]
@@ -98,7 +96,7 @@ def run_study(
 
 
 class _Study:
-    """A study that goes on: what its boards' threads share."""
+    """A study in progress: what the threads of its boards share."""
 
     def __init__(
         self,
@@ -111,11 +109,12 @@ class _Study:
         self._journal = journal
         self._plan = plan
         self._open = open_board
-        self._watcher = observer
+        self._observer = observer
         self._stopped = stopped
         check_knobs(plan)
         self._variants = {
-            one.name: apply_knobs(request(plan), one.knobs, plan.knobs) for one in plan.variants
+            variant.name: apply_knobs(plan.request, variant.knobs, plan.knobs)
+            for variant in plan.variants
         }
         self._undo = Undo(journal.directory)
         self._cards = Cards(journal.directory, plan)
@@ -126,133 +125,135 @@ class _Study:
         self.errors: list[BaseException] = []
 
     def on_board(self, board: str) -> None:
-        """Make the runs of a board, and leave it with all knobs as they were."""
+        """Make the runs of a board, and leave it with all knobs restored."""
         try:
-            # Whoever made the last run may have been killed before a knob was put back.
-            why = self._put_back(board)
-            why = why or self._runs_of(board)
-            why = why or self._put_back(board)
-            why = self._leave_card(board, over=not why) or why
-            if why:
-                self.result.lost[board] = why
+            # A host that was killed may have left knobs to restore.
+            reason = self._put_back(board)
+            reason = reason or self._make_runs(board)
+            reason = reason or self._put_back(board)
+            reason = self._leave_card(board, over=not reason) or reason
+            if reason:
+                self.result.lost[board] = reason
         except RequestError as error:
-            left = self._put_back(board)
+            not_restored = self._put_back(board)
             self._leave_card(board, over=False)
-            self.errors.append(RequestError(f"{error}; {left}") if left else error)
-        except BaseException as error:  # told by the thread that waits for this one
+            self.errors.append(RequestError(f"{error}; {not_restored}") if not_restored else error)
+        except BaseException as error:  # run_study() raises it
             self.errors.append(error)
 
-    def _runs_of(self, board: str) -> str:
-        """Make the runs of a board where the evidence asks for them; return why it is given up."""
+    def _make_runs(self, board: str) -> str:
+        """Make the runs that the evidence asks for; return why the board is given up, or ""."""
         warm = not self._plan.warm_up_ns
-        while (place := self._next(board)) is not None:
-            if self._over():
+        while (run := self._next(board)) is not None:
+            if self._must_stop():
                 self.result.stopped = True
                 return ""
             if not warm:
-                self._warm_up(place)
+                self._warm_up(run)
                 warm = True
-            self._watcher.run_begins(place)
-            why = self._make(place)
-            if why:
-                return why
+            self._observer.run_begins(run)
+            reason = self._make(run)
+            if reason:
+                return reason
         return ""
 
+    def _open_plain(self, name: str) -> Board:
+        return self._open(name, ())
+
     def _put_back(self, board: str) -> str:
-        return self._undo.put_back(board, lambda name: self._open(name, ()), self._watcher.log)
+        return self._undo.put_back(board, self._open_plain, self._observer.log)
 
     def _leave_card(self, board: str, *, over: bool) -> str:
-        over = over and not (self.result.stopped or self._over())
-        return self._cards.leave(board, lambda name: self._open(name, ()), self._watcher.log, over)
+        over = over and not (self.result.stopped or self._must_stop())
+        return self._cards.leave(board, self._open_plain, self._observer.log, over)
 
-    def _over(self) -> bool:
+    def _must_stop(self) -> bool:
         budget_ns = self._plan.budget_ns
-        late = budget_ns is not None and (time.monotonic() - self._began) * 1e9 > budget_ns
-        # One board's defect is all boards' end.
-        return late or bool(self.errors) or self._stopped()
+        spent = budget_ns is not None and (time.monotonic() - self._began) * 1e9 > budget_ns
+        # An error of one board ends the study on all.
+        return spent or bool(self.errors) or self._stopped()
 
     def _next(self, board: str) -> PlannedRun | None:
         with self._lock:
             for key in self._evidence.keys(board):
                 self.result.standings[key] = self._evidence.standing(key, self._journal.done)
-            self._watcher.show_standings(dict(self.result.standings))
+            self._observer.show_standings(dict(self.result.standings))
             decided = {
                 (key.load, key.variant)
-                for key, one in self.result.standings.items()
-                if key.board == board and one.over
+                for key, standing in self.result.standings.items()
+                if key.board == board and standing.over
             }
-        return next(left(self._plan, board, made(self._journal.done), decided), None)
+            recorded = recorded_runs(self._journal.done)
+        return next(remaining_runs(self._plan, board, recorded, decided), None)
 
-    def _job(self, place: PlannedRun, directory: Path) -> Job:
-        applied = self._variants[place.variant]
+    def _job(self, run: PlannedRun, directory: Path) -> Job:
+        applied = self._variants[run.variant]
         return Job(
-            place.board,
-            lambda: self._open(opened_name(place.board, applied), applied.kernel_args),
-            _of_load(self._plan, applied, place),
+            run.board,
+            lambda: self._open(opened_name(run.board, applied), applied.kernel_args),
+            _run_plan(self._plan, applied, run),
             directory,
-            self._watcher.observer(place.board),
-            self._cards.boot(place.board, applied.image),
-            partial(self._undo.around, place.board, applied.commands),
+            self._observer.observer(run.board),
+            self._cards.boot(run.board, applied.image),
+            partial(self._undo.around, run.board, applied.commands),
         )
 
-    def _warm_up(self, place: PlannedRun) -> None:
-        """Let a board run as in its first run, and keep nothing: what goes wrong that run tells."""
-        directory = self._journal.directory / WARM_UP / path_part(place.board)
-        shutil.rmtree(directory, ignore_errors=True)
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        job = self._job(place, directory)
-        shorter = _shorter(job.plan, self._plan.warm_up_ns)
+    def _warm_up(self, run: PlannedRun) -> None:
+        """Warm a board up as in its first run, without a recording; that run reports its errors."""
+        directory = self._journal.directory / WARM_UP / path_part(run.board)
+        _clear(directory)
+        job = self._job(run, directory)
+        shorter = _shorten(job.plan, self._plan.warm_up_ns)
         carry_out(replace(job, plan=shorter), self._stopped)
         shutil.rmtree(directory, ignore_errors=True)
 
-    def _make(self, place: PlannedRun) -> str:
-        """Make a run; return why its board is given up, "" where it is not."""
-        directory = self._journal.directory / recording_path(place)
-        job = self._job(place, directory)
-        why = ""
-        for number in range(_TRIES):
+    def _make(self, run: PlannedRun) -> str:
+        """Make a run; return why its board is given up, or ""."""
+        directory = self._journal.directory / recording_path(run)
+        job = self._job(run, directory)
+        reason = ""
+        for number in range(_ATTEMPTS):
             if number:
                 time.sleep(_PAUSE_S)
-            if self._over():
+            if self._must_stop():
                 return ""
-            why = self._put_back(place.board)
-            if why:
+            reason = self._put_back(run.board)
+            if reason:
                 continue
-            # What a try, or a host that died, left there is no run.
-            shutil.rmtree(directory, ignore_errors=True)
-            directory.parent.mkdir(parents=True, exist_ok=True)
-            why = self._try(job, place)
-            if not why:
+            # An attempt that failed, or a host that was killed, may have left something.
+            _clear(directory)
+            reason = self._attempt(job, run)
+            if not reason:
                 return ""
-        return why
+        return reason
 
-    def _try(self, job: Job, place: PlannedRun) -> str:
-        """Make a run once; return why it failed, or an empty text."""
+    def _attempt(self, job: Job, run: PlannedRun) -> str:
+        """Make a run once; return why it failed, or ""."""
         started, began = datetime.now(UTC), time.monotonic()
         outcome = carry_out(job, self._stopped)
         if isinstance(outcome.error, DiskError):
             raise outcome.error
         if isinstance(outcome.error, RequestError | ProbeRefusedError):
-            raise _refused(place, str(outcome.error))
-        why = self._failed(outcome, place)
-        if why and self._stopped():
-            return ""  # ended by the user: it is made again another time
+            raise _refused(run, str(outcome.error))
+        reason = self._failure(outcome, run)
+        if reason and self._stopped():
+            return ""  # the user ended the study; the run is made when it is resumed
         self._journal.append(
             FinishedRun(
-                board=place.board,
-                load=place.load,
-                variant=place.variant,
-                round=place.round,
-                recording="" if why else recording_path(place),
+                board=run.board,
+                load=run.load,
+                variant=run.variant,
+                round=run.round,
+                recording="" if reason else recording_path(run),
                 started=started.isoformat(timespec="milliseconds"),
                 took_s=round(time.monotonic() - began, 3),
-                failed=why[:400],
+                failed=reason[:400],
             )
         )
-        return why
+        return reason
 
-    def _failed(self, outcome: Outcome, place: PlannedRun) -> str:
-        """Return why a run is none that counts; "" where it is one."""
+    def _failure(self, outcome: Outcome, run: PlannedRun) -> str:
+        """Return why a run does not count, or ""."""
         if not outcome.recorded:
             return str(outcome.error) or "it left no recording"
         try:
@@ -261,30 +262,36 @@ class _Study:
             return str(unreadable)
         if manifest.state != "complete":
             return f"the run was {manifest.state}"
-        badly_begun = [one.text for one in manifest.problems if one.code in _NOT_BEGUN]
-        if badly_begun:
-            return badly_begun[0]
-        applied = self._variants[place.variant]
-        without = missing_knob(applied, manifest, list(self._variants.values()))
-        if without is not None:
-            raise _refused(place, without)
+        for problem in manifest.problems:
+            if problem.code in _NOT_BEGUN:
+                return problem.text
+        applied = self._variants[run.variant]
+        missing = missing_knob(applied, manifest, list(self._variants.values()))
+        if missing is not None:
+            raise _refused(run, missing)
         return ""
 
 
-def _refused(place: PlannedRun, why: str) -> RequestError:
-    return RequestError(f"variant {place.variant} on {place.board}: {why}")
+def _clear(directory: Path) -> None:
+    """Remove a directory, and make the one that it is in."""
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.parent.mkdir(parents=True, exist_ok=True)
 
 
-def _shorter(plan: RunPlan, warm_up_ns: int) -> RunPlan:
-    """Return the run as a board warms up with it: for that time, or for one round."""
+def _refused(run: PlannedRun, reason: str) -> RequestError:
+    return RequestError(f"variant {run.variant} on {run.board}: {reason}")
+
+
+def _shorten(plan: RunPlan, warm_up_ns: int) -> RunPlan:
+    """Return the run with which a board warms up: for that time, or for one round."""
     changes: dict[str, object] = {"duration_ns": warm_up_ns, "recorder": None}
     if plan.benchmark is not None:
         changes = {"rounds": 1}
     return msgspec.structs.replace(plan, workload=msgspec.structs.replace(plan.workload, **changes))
 
 
-def _of_load(study: StudyPlan, applied: Applied, place: PlannedRun) -> RunPlan:
-    loads = next(load_set.loads for load_set in study.loads if load_set.name == place.load)
+def _run_plan(study: StudyPlan, applied: Applied, run: PlannedRun) -> RunPlan:
+    loads = next(load_set.loads for load_set in study.loads if load_set.name == run.load)
     plan = msgspec.structs.replace(applied.plan, loads=[*loads, *applied.plan.loads])
     plan = with_variables(plan, applied.variables)
-    return dithered(plan, study, place) if study.virtual_time else plan
+    return dithered(plan, study, run) if study.virtual_time else plan

@@ -1,6 +1,8 @@
-"""Whether the knobs of a study can be set on its boards, and compare something with something."""
+"""Check that the knobs of a study can be set on its boards, and that its variants differ."""
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import msgspec
 
@@ -14,77 +16,78 @@ from whylate.run.knobs.files import idle_states, plain_path
 from whylate.run.knobs.variables import with_variables
 from whylate.run.workloads import rules
 from whylate.study.model import LoadSet, StudyPlan, Variant
-from whylate.study.workload import request
 
 
 def check_knobs(plan: StudyPlan) -> None:
-    """Raise RequestError for a knob that there is not, or that cannot be set."""
+    """Raise RequestError for an unknown knob, or one that cannot be set."""
     for name, knob in plan.knobs.items():
         check_knob(name, knob)
-    for one in plan.variants:
-        applied = _applied(plan, one)
-        _check_points(plan, one, applied)
-        _check_boots(plan, one, applied)
-        _check_image(plan, one, applied)
-        _check_time(plan, one, applied)
+    for variant in plan.variants:
+        applied = _applied(plan, variant)
+        _check_points(plan, variant, applied)
+        _check_boots(plan, variant, applied)
+        _check_image(plan, variant, applied)
+        _check_time(plan, variant, applied)
         for load in plan.loads:
-            _check_variables(one, applied, load)
+            _check_variables(variant, applied, load)
 
 
 def check_differ(plan: StudyPlan) -> None:
-    """Raise RequestError for variants that are the same: what a user writes is to compare."""
-    for number, one in enumerate(plan.variants):
-        for other in plan.variants[:number]:
-            if are_same(plan, other, one):
-                raise RequestError(
-                    f"variants {other.name} and {one.name} have the same knobs: nothing would be "
-                    "compared with nothing"
-                )
+    """Raise RequestError for two variants that are the same."""
+    for first, second in combinations(plan.variants, 2):
+        if are_same(plan, first, second):
+            raise RequestError(
+                f"variants {first.name} and {second.name} have the same knobs: there is nothing to "
+                "compare"
+            )
 
 
-def are_same(plan: StudyPlan, one: Variant, other: Variant) -> bool:
-    """Whether two variants are one on some board, however their knobs are called."""
-    ours, theirs = _applied(plan, one), _applied(plan, other)
-    return any(_means(plan, ours, board) == _means(plan, theirs, board) for board in plan.boards)
+def are_same(plan: StudyPlan, first: Variant, second: Variant) -> bool:
+    """Whether two variants are the same on some board, by whichever names of knobs."""
+    applied = _applied(plan, first), _applied(plan, second)
+    return any(
+        _effect(plan, applied[0], board) == _effect(plan, applied[1], board)
+        for board in plan.boards
+    )
 
 
 def check_idle_states(plan: StudyPlan) -> None:
-    """Raise RequestError for an idle state that is switched where none but the lightest is used."""
-    for one in plan.variants:
-        applied = _applied(plan, one).plan
+    """Raise RequestError for a knob of an idle state if only the lightest is used."""
+    for variant in plan.variants:
+        applied = _applied(plan, variant).plan
         paths = idle_states(applied.settings)
         if paths and not applied.workload.allow_idle_states:
             raise RequestError(
-                f"variant {one.name} switches idle states ({paths[0]}), and the run holds them at "
-                'the lightest: it would change nothing without idle-states = "allowed"'
+                f"variant {variant.name} sets idle states ({paths[0]}), and the run holds the "
+                'lightest: it would change nothing without idle-states = "allowed"'
             )
 
 
 def opened_name(board: str, applied: Applied) -> str:
-    """Return the board that is opened for a variant: the same machine with another kernel."""
+    """Return the board to open for a variant: the same machine, perhaps with another kernel."""
     if applied.kernel is None:
         return board
     return with_kernel(board, rt=applied.kernel == "rt") or board
 
 
-def _applied(plan: StudyPlan, one: Variant) -> Applied:
+def _applied(plan: StudyPlan, variant: Variant) -> Applied:
     try:
-        return apply_knobs(request(plan), one.knobs, plan.knobs)
+        return apply_knobs(plan.request, variant.knobs, plan.knobs)
     except RequestError as error:
-        raise RequestError(f"variant {one.name}: {error}") from None
+        raise RequestError(f"variant {variant.name}: {error}") from None
 
 
-def _means(plan: StudyPlan, applied: Applied, board: str) -> tuple[object, ...]:
-    """Return what a run with its knobs is on a board. A word that is left out changes nothing."""
+def _effect(plan: StudyPlan, applied: Applied, board: str) -> tuple[object, ...]:
+    """Return what a run with its knobs is on a board; left-out parameters change nothing."""
     run = applied.plan
-    files = {plain_path(one.path): one.value for one in run.settings}
+    files = {plain_path(setting.path): setting.value for setting in run.settings}
     cpus = run.cpus
     if cpus is not None and run.activations is not None:
-        cpus = sorted(cpus)  # each is measured by itself
+        cpus = sorted(cpus)  # the order of CPUs has no effect
     kernel = applied.kernel
     if kernel is None and board in names():
-        # Of two kernels a board has one without being told.
-        kernel = "rt" if board.endswith(RT) else "ordinary"
+        # The name of a virtual board implies its kernel.
+        kernel = "rt" if board.endswith(RT) else "standard"
     return (
         msgspec.structs.replace(run, settings=[], cpus=cpus),
         files,
@@ -92,82 +95,82 @@ def _means(plan: StudyPlan, applied: Applied, board: str) -> tuple[object, ...]:
         kernel,
         plan.image_sha256.get(applied.image),
         dict(applied.variables),
-        {one.name: one.value for one in applied.commands},
+        {setting.name: setting.value for setting in applied.commands},
     )
 
 
-def _check_points(plan: StudyPlan, one: Variant, applied: Applied) -> None:
-    """Raise RequestError for a variant whose points are called otherwise, or that has no place."""
-    ordered, measured = plan.benchmark, applied.plan.benchmark
-    if ordered is None or measured is None:
+def _check_points(plan: StudyPlan, variant: Variant, applied: Applied) -> None:
+    """Raise RequestError for a variant with invalid points, or points of other names."""
+    base, measured = plan.benchmark, applied.plan.benchmark
+    if base is None or measured is None:
         return
     try:
         rules(measured).check(applied.plan)
     except RequestError as error:
-        raise RequestError(f"variant {one.name}: {error}") from None
-    theirs, ours = point_names(measured.points), point_names(ordered.points)
-    if set(theirs) != set(ours):
+        raise RequestError(f"variant {variant.name}: {error}") from None
+    names_of_variant, names_of_study = point_names(measured.points), point_names(base.points)
+    if set(names_of_variant) != set(names_of_study):
         raise RequestError(
-            f"variant {one.name} measures {names_text(theirs[:4])}, and the study "
-            f"{names_text(ours[:4])}: points of other names are not compared"
+            f"variant {variant.name} measures {names_text(names_of_variant[:4])}, and the study "
+            f"{names_text(names_of_study[:4])}: points of other names are not compared"
         )
 
 
-def _check_boots(plan: StudyPlan, one: Variant, applied: Applied) -> None:
-    others = [board for board in plan.boards if board not in names()]
-    if (applied.kernel_args or applied.left_out) and others:
+def _check_boots(plan: StudyPlan, variant: Variant, applied: Applied) -> None:
+    real = [board for board in plan.boards if board not in names()]
+    if (applied.kernel_args or applied.left_out) and real:
         raise RequestError(
-            f"variant {one.name} sets the kernel's command line, for which {others[0]} would have "
-            "to boot: only virtual boards take one here"
+            f"variant {variant.name} sets the kernel's command line, for which {real[0]} would "
+            "have to boot: only virtual boards support that"
         )
     if applied.kernel is None:
         return
-    if others:
+    if real:
         raise RequestError(
-            f"variant {one.name} sets the kernel, of which only virtual boards have two: "
-            f"{others[0]} is none (whylate board list)"
+            f"variant {variant.name} sets the kernel, of which only virtual boards have two: "
+            f"{real[0]} is not virtual (whylate board list)"
         )
     for board in plan.boards:
         if board.endswith(RT) and board.removesuffix(RT) in plan.boards:
             raise RequestError(
-                f"variant {one.name} sets the kernel, and {board.removesuffix(RT)} and {board} "
+                f"variant {variant.name} sets the kernel, and {board.removesuffix(RT)} and {board} "
                 "are one machine with its two kernels: name one of them"
             )
 
 
-def _check_image(plan: StudyPlan, one: Variant, applied: Applied) -> None:
+def _check_image(plan: StudyPlan, variant: Variant, applied: Applied) -> None:
     if not applied.image:
         other = next((other.name for other in plan.variants if IMAGE in other.knobs), None)
         if other is not None:
             raise RequestError(
-                f"variant {one.name} names no image, and {other} does: after a run of {other} the "
-                "card would hold that one's; name one for each variant"
+                f"variant {variant.name} names no image, and {other} does: after a run of {other} "
+                "the card would hold its image; name one for each variant"
             )
         return
     for board in plan.boards:
         if board in names() or board == "local" or board.startswith("ssh://"):
             raise RequestError(
-                f"variant {one.name} sets the image, and {board} has no card: only boards on a "
+                f"variant {variant.name} sets the image, and {board} has no card: only boards on a "
                 "labgrid bench do (docs/how-to/labgrid.md)"
             )
 
 
-def _check_time(plan: StudyPlan, one: Variant, applied: Applied) -> None:
+def _check_time(plan: StudyPlan, variant: Variant, applied: Applied) -> None:
     if applied.plan.faults and not plan.virtual_time:
         raise RequestError(
-            f"variant {one.name} lets injected faults act, which they do in virtual time alone: "
-            "say virtual_time = true"
+            f"variant {variant.name} injects faults, which act in virtual time alone: add "
+            "virtual_time = true"
         )
     if applied.commands and plan.virtual_time:
         raise RequestError(
-            f"variant {one.name} sets command:{applied.commands[0].name}: in virtual time a board "
-            "boots with its plan, and nobody can run a command there before it measures"
+            f"variant {variant.name} sets command:{applied.commands[0].name}: in virtual time a "
+            "board boots with its plan, and no command can run before it measures"
         )
 
 
-def _check_variables(one: Variant, applied: Applied, load: LoadSet) -> None:
+def _check_variables(variant: Variant, applied: Applied, load: LoadSet) -> None:
     loads = [*load.loads, *applied.plan.loads]
     try:
         with_variables(msgspec.structs.replace(applied.plan, loads=loads), applied.variables)
     except RequestError as error:
-        raise RequestError(f"variant {one.name} under load {load.name}: {error}") from None
+        raise RequestError(f"variant {variant.name} under load {load.name}: {error}") from None

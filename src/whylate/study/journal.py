@@ -1,7 +1,7 @@
 """The directory of a study: its plan, a line for each run, and the recordings.
 
 study.json                       the plan
-runs.jsonl                       one line for each run, on the disk before the next one begins
+runs.jsonl                       a line for each run, on disk before the next run begins
 runs/BOARD/LOAD/VARIANT/ROUND    the recordings: whylate compare takes two of these directories
 """
 
@@ -21,15 +21,11 @@ from whylate.study.model import SCHEMA_VERSION, FinishedRun, PlannedRun, StudyPl
 PLAN = "study.json"
 JOURNAL = "runs.jsonl"
 RUNS = "runs"
-#: What of a plan may be another when a study goes on.
+#: Keys of a plan that may change when a study is resumed.
 _MAY_CHANGE = frozenset({"stop", "budget_ns", "warm_up_ns"})
-
-
-#: How a key of a plan is called where its name does not say it.
-_CALLED = {"image_sha256": "content of an image"}
-
-
-#: An e-process is looked at from so many pairs on.
+#: Names of keys for messages, where the key itself is unclear.
+_KEY_NAMES = {"image_sha256": "content of an image"}
+#: The first look of an e-process, in pairs of runs.
 _FIRST_LOOK = 2
 
 LAYOUT = Layout(
@@ -50,10 +46,10 @@ def read_study(directory: Path) -> tuple[StudyPlan, list[FinishedRun]]:
 
 
 class StudyJournal(LineDirectory[StudyPlan, FinishedRun]):
-    """A study that goes on: keeps the directory for this process. append() is for any thread.
+    """The open directory of a study, locked for this process; append() is thread-safe.
 
-    Raises RecordingError for a directory that holds something else, RequestError for a study of
-    another plan, and DiskError where it cannot be written.
+    Raises RecordingError for a directory with other contents, RequestError for a study of another
+    plan, and DiskError.
     """
 
     def __init__(self, directory: Path, plan: StudyPlan) -> None:
@@ -65,64 +61,65 @@ class StudyJournal(LineDirectory[StudyPlan, FinishedRun]):
         return self.lines
 
     def must_be_same(self, held: StudyPlan) -> None:
-        """Raise RequestError for a study of another plan, but for when it ends."""
-        theirs = msgspec.structs.asdict(held)
+        """Raise RequestError for a study of another plan, except when it ends."""
+        former = msgspec.structs.asdict(held)
         for name, wanted in msgspec.structs.asdict(self.plan).items():
-            if name not in _MAY_CHANGE and theirs[name] != wanted:
+            if name not in _MAY_CHANGE and former[name] != wanted:
                 raise RequestError(
                     f"{self.directory} is a study with another "
-                    f"{_CALLED.get(name, name.removesuffix('_ns'))}: give the same plan again to "
-                    "go on with it, or choose another name with -o"
+                    f"{_KEY_NAMES.get(name, name.removesuffix('_ns'))}: give the same plan to "
+                    "resume it, or choose another name with -o"
                 )
         self._check_stop(held)
 
     def _check_stop(self, held: StudyPlan) -> None:
-        """Raise RequestError for a rule that would look once more at what was looked at.
+        """Raise RequestError for a new stopping rule after the first look.
 
-        Who makes more runs because those that there were did not decide it, and then tests at 5 %
-        again, errs in one of seven. An e-process may go on for as long as one likes.
+        More runs after an undecided look, and another test at 5 %, have a false-alarm rate of one
+        in seven. An e-process may be continued at will.
         """
-        ours, theirs = self.plan.stop, held.stop
-        if ours == theirs or ours.kind == theirs.kind == "anytime":
+        rule, former = self.plan.stop, held.stop
+        if rule == former or rule.kind == former.kind == "anytime":
             return
-        first = _FIRST_LOOK if theirs.kind == "anytime" else theirs.looks[0]
+        first = _FIRST_LOOK if former.kind == "anytime" else former.looks[0]
         base = held.variants[0].name
         rounds = max(
-            len(whole_rounds(self.lines, board, load.name, [base, other.name])[base])
+            len(whole_rounds(self.lines, board, load.name, [base, variant.name])[base])
             for board in held.boards
             for load in held.loads
-            for other in held.variants[1:]
+            for variant in held.variants[1:]
         )
         if rounds >= first:
             raise RequestError(
-                f"{self.directory} has {rounds} rounds and was looked at by its rule: another rule "
-                "now would err more often than it says. A new study may have any: choose another "
-                "name with -o"
+                f"{self.directory} has {rounds} rounds and had a look by its stopping rule: "
+                "another rule would inflate the false-alarm rate. A new study may have any rule: "
+                "choose another name with -o"
             )
 
 
-def made(done: list[FinishedRun]) -> set[PlannedRun]:
-    """Return the runs that there are recordings of."""
+def recorded_runs(done: Sequence[FinishedRun]) -> set[PlannedRun]:
+    """Return the runs that have a recording."""
     return {
-        PlannedRun(one.board, one.load, one.variant, one.round) for one in done if not one.failed
+        PlannedRun(run.board, run.load, run.variant, run.round) for run in done if not run.failed
     }
 
 
 def whole_rounds(
     done: Sequence[FinishedRun], board: str, load: str, variants: Sequence[str]
 ) -> dict[str, dict[int, str]]:
-    """Return the recordings under a load of rounds that all these variants have, by round."""
-    found: dict[str, dict[int, str]] = {variant: {} for variant in variants}
-    for one in done:
-        if (one.board, one.load) == (board, load) and not one.failed:
-            found.get(one.variant, {})[one.round] = one.recording
-    whole = sorted(set.intersection(*(set(rounds) for rounds in found.values())))
+    """Return for each variant the recordings of rounds that all these variants have, by round."""
+    recordings: dict[str, dict[int, str]] = {variant: {} for variant in variants}
+    for run in done:
+        if (run.board, run.load) == (board, load) and not run.failed and run.variant in recordings:
+            recordings[run.variant][run.round] = run.recording
+    whole = sorted(set.intersection(*map(set, recordings.values())))
     return {
-        variant: {number: rounds[number] for number in whole} for variant, rounds in found.items()
+        variant: {number: rounds[number] for number in whole}
+        for variant, rounds in recordings.items()
     }
 
 
-def recording_path(place: PlannedRun) -> str:
-    """Return where a run's recording goes, below the study's directory."""
-    parts = (path_part(part) for part in (place.board, place.load, place.variant))
-    return "/".join((RUNS, *parts, f"{place.round:04d}"))
+def recording_path(run: PlannedRun) -> str:
+    """Return the path of a run's recording below the study's directory."""
+    parts = (path_part(part) for part in (run.board, run.load, run.variant))
+    return "/".join((RUNS, *parts, f"{run.round:04d}"))

@@ -1,4 +1,4 @@
-"""What a study is asked for, and what is kept of each of its runs."""
+"""The plan of a study, and the record of each of its runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from whylate.recording.plan import LoadPlan
+from whylate.recording.plan import LoadPlan, RunPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.run.knobs.commands import CommandKnob
@@ -15,31 +15,31 @@ SCHEMA_VERSION = 2
 
 
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A set of knobs with a name. The first one of a study is what the others are compared with."""
+    """A named set of knobs. The others are compared with the first variant of a study."""
 
     name: str
     knobs: dict[str, str] = {}
 
 
 class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A knob with two settings, of a study of several knobs at once."""
+    """A knob with two settings, in a study of several knobs at once."""
 
     knob: str
     settings: tuple[str, str]
 
 
 class LoadSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Loads that act together; none at all is one too."""
+    """Loads that act together, or none."""
 
     name: str
     loads: list[LoadPlan]
 
 
 class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When a comparison is over.
+    """The stopping rule of each comparison.
 
-    looks: after so many rounds it is looked at, by group-sequential levels; the last one ends it.
-    anytime: it is looked at after every round by an e-process; looks then has the most rounds.
+    looks: the numbers of rounds after which group-sequential levels apply; the last one ends it.
+    anytime: an e-process after every round; looks has the most rounds. runs: one look.
     """
 
     kind: Literal["looks", "anytime", "runs"]
@@ -47,7 +47,16 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """study.json."""
+    """study.json.
+
+    workload: what each run measures, before the knobs of its variant.
+    knobs: command knobs by name. image_sha256: the content of each file that a knob names.
+    factors: knobs whose every combination is a variant; none if variants were named.
+    margins: ratios above 1 within which two variants are the same, by statistic.
+    smp: of virtual boards. seed: of the order of the runs.
+    warm_up_ns: how long each board runs before its first run, without a recording; 0: not at all.
+    budget_ns: no run begins after so long; None: no limit.
+    """
 
     format: Literal["whylate-study"] = "whylate-study"
     schema_version: int = SCHEMA_VERSION
@@ -55,25 +64,16 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     variants: list[Variant]
     loads: list[LoadSet]
     stop: Stop
-    #: What each run measures, before the knobs of its variant.
     workload: Workload
     cpus: list[int] | None = None
-    #: Those of the user's own, by name.
     knobs: dict[str, CommandKnob] = {}
-    #: Files for the cards of boards, by the name that a knob gives, and what they hold.
     image_sha256: dict[str, str] = {}
-    #: Knobs whose every combination is a variant; none where variants were named.
     factors: list[Factor] = []
-    #: Factors above 1 within which two variants are the same, by statistic.
     margins: dict[str, float] = {}
-    #: Of virtual boards.
     virtual_time: bool = False
     smp: int | None = None
-    #: The order of the runs comes from it.
     seed: int = 1
-    #: So long each board runs before its first run, and nothing of it is kept; 0: not at all.
     warm_up_ns: int = 0
-    #: No run begins after so long; None: none is kept from it.
     budget_ns: int | None = None
 
     @property
@@ -81,19 +81,25 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         """The workload, if its samples are repetitions."""
         return self.workload if isinstance(self.workload, BenchmarkWorkload) else None
 
+    @property
+    def request(self) -> RunPlan:
+        """What each run asks for, before its knobs and loads."""
+        return RunPlan(workload=self.workload, cpus=self.cpus, virtual_time=self.virtual_time)
+
 
 class FinishedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A line of runs.jsonl: what became of a run. Failed ones are made again."""
+    """A line of runs.jsonl. A run that failed is made again.
+
+    recording: below the study's directory; "" if there is none. failed: the reason; "" for success.
+    """
 
     board: str
     load: str
     variant: str
     round: int
-    #: Below the study's directory; "" where there is no recording.
     recording: str
     started: str
     took_s: float
-    #: Why it failed; "" where it did not.
     failed: str = ""
 
 

@@ -20,7 +20,7 @@ from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.run.try_recorder import try_recorder
+from whylate.run.read import try_recorder
 
 pytestmark = pytest.mark.qemu
 RECORDED = Path(__file__).parents[2] / "causes/data"

@@ -1,4 +1,4 @@
-"""Known faults tried on a board in real time: begun, left to act for a while, and removed."""
+"""Inject faults into a board in real time: start them, let them act, remove them."""
 
 from __future__ import annotations
 
@@ -20,68 +20,61 @@ from whylate.lab.faults.log import FaultLog, fault_log
 from whylate.lab.faults.place import RUN, PlacedFault, place
 from whylate.run.faults.machine_stops import MachineStops
 
-#: A board that hears nothing of us any more removes the faults so long after their time.
+#: A board without a host removes the faults itself, this long after their time.
 WATCH_S = 30
-#: What beginning or ending a fault may take on a slow board.
+#: Starting or stopping a fault may take this long on a slow board.
 STEP_S = 60.0
 LOOK_S = 0.1
-#: After so many commands one after the other that failed, the board is taken to answer no more.
+#: After so many consecutive commands that failed, the board is taken to be dead.
 GIVE_UP = 3
-#: Given what a fault did, as soon as that is known.
+#: Called with the log of a fault as soon as it is known.
 Keep = Callable[[FaultLog], object]
-
-
-def keep_nothing(log: FaultLog) -> None:
-    """Keep nothing: whoever calls wants only what is returned."""
-    del log
 
 
 @dataclass(frozen=True)
 class Injection:
-    """Which faults for how long, and when to end before."""
+    """Faults, for how long they act, and a condition that ends them earlier."""
 
     uses: tuple[FaultUse, ...]
     duration_s: float
-    #: CPUs of a virtual board that is off; None: as many as its description says.
+    #: CPUs of a virtual board that is off; None: those of its description.
     cpus: int | None = None
     ended: Callable[[], bool] = lambda: False
 
     @property
     def inside(self) -> list[FaultUse]:
-        """Those that run on the board."""
-        return [one for one in self.uses if fault(one.name).kind != "outside"]
+        """The faults that run on the board."""
+        return [use for use in self.uses if fault(use.name).kind != "outside"]
 
     @property
     def outside(self) -> list[FaultUse]:
-        """Those that are done to the emulator."""
-        return [one for one in self.uses if fault(one.name).kind == "outside"]
+        """The faults that act on the emulator."""
+        return [use for use in self.uses if fault(use.name).kind == "outside"]
 
 
 def inject(
-    name: str, injection: Injection, tell: Tell, keep: Keep = keep_nothing
+    name: str, injection: Injection, tell: Tell, keep: Keep = lambda _: None
 ) -> list[FaultLog]:
-    """Try faults on the board of that name and return what they did.
+    """Inject faults into the board of that name and return their logs.
 
-    The board is switched on where it is off, and left as it was found. `keep` is given the logs
-    too, in their order, and gets them also where something fails afterwards. Raises BoardError,
-    and LabError for faults that the board cannot have.
+    A board that is off is switched on; every board is left as it was found. `keep` is called with
+    each log in order, also if something fails afterwards. Raises BoardError, and LabError for
+    faults that the board cannot have.
     """
     if not injection.uses:
         raise LabError("no fault was named: `whylate lab faults` lists them")
     if name not in names():
         if injection.outside:
-            raise LabError(
-                f"{injection.outside[0].name} is done to an emulator, and {name} is none"
-            )
+            raise LabError(f"{injection.outside[0].name} acts on an emulator, and {name} has none")
         with held(open_board(name), tell) as board:
             board.boot(tell)
-            return _act(board, _bring(board, None, injection, tell), injection, tell, keep)
+            return _act(board, _copy(board, None, injection, tell), injection, tell, keep)
     virtual = virtual_board(name)
     with held(QemuBoard(virtual, VirtualOptions(cpus=injection.cpus)), tell) as board:
         if board.power.is_on():
             board.boot(tell)
-            return _act(board, _bring(board, virtual, injection, tell), injection, tell, keep)
-        # In its image they need not go over the console, which is slow.
+            return _act(board, _copy(board, virtual, injection, tell), injection, tell, keep)
+        # In the image they need not go over the slow console.
         placed = place(
             injection.inside,
             machine=virtual.description.arch,
@@ -89,16 +82,16 @@ def inject(
             cpus=board.cpus,
             tell=tell,
         )
-        files = tuple((one.path, one.data, 0o755) for one in placed)
+        files = tuple((item.path, item.data, 0o755) for item in placed)
         board.options = dataclasses.replace(board.options, files=files)
         board.boot(tell)
         return _act(board, placed, injection, tell, keep)
 
 
-def _bring(
+def _copy(
     board: Board, virtual: VirtualBoard | None, injection: Injection, tell: Tell
 ) -> list[PlacedFault]:
-    """Put faults on a board that is on."""
+    """Copy faults to a board that is on."""
     machine = board.run(["uname", "-m"]).output.decode(errors="replace").strip()
     count = board.run(["nproc"]).output.strip()
     cpus = int(count) if count.isdigit() and len(count) < 5 else 1
@@ -107,9 +100,9 @@ def _bring(
     )
     if placed:
         _sh(board, f"mkdir -p {shlex.quote(RUN)}", "no directory can be made for the faults")
-    for one in placed:
-        tell(f"copying {one.alias} ({len(one.data) // 1024} KiB) to {board.name}")
-        board.put(one.data, one.path, 0o755)
+    for item in placed:
+        tell(f"copying {item.alias} ({len(item.data) // 1024} KiB) to {board.name}")
+        board.put(item.data, item.path, 0o755)
     return placed
 
 
@@ -118,38 +111,38 @@ def _act(
     placed: Sequence[PlacedFault],
     injection: Injection,
     tell: Tell,
-    keep: Keep = keep_nothing,
+    keep: Keep,
 ) -> list[FaultLog]:
-    """Begin, wait, read the logs, and remove everything, whatever happens meanwhile."""
-    begun: list[PlacedFault] = []
+    """Start faults, wait, read the logs, and remove everything, also after an error."""
+    started: list[PlacedFault] = []
     stops: list[MachineStops] = []
-    stopping: list[MachineStops] = []
+    started_stops: list[MachineStops] = []
     remover = _Remover(board)
     try:
         _watch(board, placed, injection.duration_s)
-        for one in injection.outside:
-            assert isinstance(board, QemuBoard)  # noqa: S101 - inject() has seen to it
-            stops.append(MachineStops(one, board.machine.pid or 0, board, tell))
-        for placed_one in placed:
-            # Before it is asked to: one that began though we heard nothing of it ends as well.
-            begun.append(placed_one)
-            _sh(board, placed_one.start, f"{placed_one.use.name} did not start")
+        for use in injection.outside:
+            assert isinstance(board, QemuBoard)  # noqa: S101 - inject() checked it
+            stops.append(MachineStops(use, board.machine.pid or 0, board, tell))
+        for item in placed:
+            # Listed first, so that a fault whose start was not confirmed is stopped too.
+            started.append(item)
+            _sh(board, item.start, f"{item.use.name} did not start")
         for stop in stops:
             stop.start()
-            stopping.append(stop)
-        names_of = ", ".join(one.name for one in injection.uses)
-        tell(f"{names_of} on {board.name} for {injection.duration_s:g} s")
+            started_stops.append(stop)
+        faults = ", ".join(use.name for use in injection.uses)
+        tell(f"{faults} on {board.name} for {injection.duration_s:g} s")
         _wait(injection)
     finally:
-        logs = [stop.end() for stop in stopping]
-        logs += remover.remove(begun, placed)
-        order = [one.name for one in injection.uses]
+        logs = [stop.end() for stop in started_stops]
+        logs += remover.remove(started, placed)
+        order = [use.name for use in injection.uses]
         logs.sort(key=lambda log: order.index(log.fault.name))
         for log in logs:
             keep(log)
         problems = remover.problems
         if sys.exception() is not None:
-            # What came first is raised.
+            # The first error is raised.
             for text in problems:
                 tell(text)
     if problems:
@@ -164,56 +157,57 @@ def _wait(injection: Injection) -> None:
 
 
 class _Remover:
-    """Reads the logs and removes faults, step by step: one that fails leaves the others alone."""
+    """Reads the logs and removes faults; a step that fails does not affect the others."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
         self._failures = 0
-        #: What went wrong.
         self.problems: list[str] = []
 
-    def remove(self, begun: Sequence[PlacedFault], placed: Sequence[PlacedFault]) -> list[FaultLog]:
-        """Return what the faults did, as far as it can be read."""
+    def remove(
+        self, started: Sequence[PlacedFault], placed: Sequence[PlacedFault]
+    ) -> list[FaultLog]:
+        """Remove the faults and return the logs that can be read."""
         logs = []
-        heard = True
-        for one in reversed(begun):
-            log = self._log(one)
+        all_stopped = True
+        for item in reversed(started):
+            log = self._log(item)
             if log is not None:
                 logs.append(log)
-            heard = self._stop(one) and heard
-        files = [name for one in placed for name in (one.path, f"{RUN}/{one.alias}.log")]
+            all_stopped = self._stop(item) and all_stopped
+        files = [name for item in placed for name in (item.path, f"{RUN}/{item.alias}.log")]
         if files:
             self._run(["rm", "-f", *files], "the faults' files cannot be deleted")
-        # Should a fault not have heard that it is to end, the watch tells it once more.
-        if placed and heard:
+        # The watch stays if a fault was not stopped: it stops the fault later.
+        if placed and all_stopped:
             script = f"kill -15 -$(cat {RUN}/watch); rm -f {RUN}/watch; rmdir {RUN}"
             self._run(["sh", "-c", script], "the watch over the faults cannot be ended")
         return logs
 
-    def _log(self, one: PlacedFault) -> FaultLog | None:
-        # What is behind its end are zero bytes, which need not travel.
-        script = f"tr -d '\\000' <{shlex.quote(one.log)}"
-        done = self._run(["sh", "-c", script], f"the log of {one.use.name} cannot be read")
+    def _log(self, item: PlacedFault) -> FaultLog | None:
+        # The log is padded with zero bytes.
+        script = f"tr -d '\\000' <{shlex.quote(item.log)}"
+        done = self._run(["sh", "-c", script], f"the log of {item.use.name} cannot be read")
         if done is None or done.status or not done.output:
             return None
         try:
-            return fault_log(one.use, done.output, one.alias)
+            return fault_log(item.use, done.output, item.alias)
         except LabError as error:
             self.problems.append(str(error))
             return None
 
-    def _stop(self, one: PlacedFault) -> bool:
-        """End a fault; whether it was told to."""
-        what = f"{self._board.name} is not as it was found: {one.use.name} cannot be removed"
-        done = self._run(["sh", "-c", one.stop], what)
+    def _stop(self, item: PlacedFault) -> bool:
+        """Stop a fault; return whether the board carried the command out."""
+        what = f"{self._board.name} is not as it was found: {item.use.name} cannot be removed"
+        done = self._run(["sh", "-c", item.stop], what)
         if done is not None and done.status:
-            self.problems.append(f"{what}: {_words(done)}")
+            self.problems.append(f"{what}: {_last_output(done)}")
         return done is not None
 
     def _run(self, argv: Sequence[str], what: str) -> Finished | None:
-        """Run a command; None, and a problem, where that fails."""
+        """Run a command; return None and note the problem if that fails."""
         if self._failures >= GIVE_UP:
-            # Each may take a minute on a board that is dead. Its own watch removes the faults.
+            # Each may take a minute on a dead board. The watch on the board removes the faults.
             self.problems.append(f"{what}: the board does not answer")
             return None
         try:
@@ -227,27 +221,27 @@ class _Remover:
 
 
 def _watch(board: Board, placed: Sequence[PlacedFault], duration_s: float) -> None:
-    """Let the board remove the faults itself, should it hear nothing of us any more."""
+    """Have the board remove the faults itself in case the host is gone."""
     if not placed:
         return
-    stops = "; ".join(f"sh -c {shlex.quote(one.stop)}" for one in placed)
+    stops = "; ".join(f"sh -c {shlex.quote(item.stop)}" for item in placed)
     script = f"sleep {int(duration_s) + WATCH_S}; {stops}"
     _sh(
         board,
         f"mkdir -p {RUN}; setsid sh -c {shlex.quote(script)} </dev/null >/dev/null 2>&1 & "
         f"echo $! >{RUN}/watch",
-        "nothing can be left to watch over the faults",
+        "no watch over the faults can be started",
     )
 
 
 def _sh(board: Board, script: str, what: str) -> None:
     done = board.run(["sh", "-c", script], timeout_s=STEP_S)
     if done.status:
-        raise BoardError(f"{what}: {_words(done)}")
+        raise BoardError(f"{what}: {_last_output(done)}")
 
 
-def _words(done: Finished) -> str:
-    """Return the end of what a command said, in one line that is safe to print."""
+def _last_output(done: Finished) -> str:
+    """Return the end of a command's output, in one line that is safe to print."""
     text = (done.error + done.output).decode(errors="replace")
     words = "".join(c if c.isprintable() else " " for c in text).split()
     return " ".join(words)[-300:] or f"status {done.status}"

@@ -1,7 +1,7 @@
-"""The whole machine stopped from outside: an emulator's process, by SIGSTOP and SIGCONT.
+"""Stop a whole virtual machine from outside: its emulator gets SIGSTOP and SIGCONT.
 
-The board's clock goes on meanwhile (QEMU's own `stop` would stop it as well), as when a hypervisor
-takes the CPU away or firmware runs in system management mode.
+The board's clock keeps running (QEMU's own `stop` would stop it), as when a hypervisor takes the
+CPU away or firmware runs in system management mode.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from whylate.probe.client import Stream
 #: "now at 12345 nsecs": the kernel's CLOCK_MONOTONIC, for root.
 CLOCK_FILE = "/proc/timer_list"
 _NOW = re.compile(rb"now at (\d{1,19}) nsecs")
-#: The question that was answered fastest tells best how the two clocks differ.
+#: The fastest answer bounds the difference of the two clocks best.
 CLOCK_TRIES = 30
 ANSWER_S = 20.0
 LONGEST_ANSWER = 400
 
 
 class MachineStops:
-    """Stops a process again and again, in a thread, between start() and end()."""
+    """Stops a process periodically, in a thread, between start() and end()."""
 
-    def __init__(self, used: FaultUse, pid: int, board: Board, tell: Tell) -> None:
-        self._used = used
+    def __init__(self, use: FaultUse, pid: int, board: Board, tell: Tell) -> None:
+        self._use = use
         self._pid = pid
         self._offset_ns, self.uncertain_ns = _clock_offset(board)
         tell(
-            f"{used.name}: the board's clock is known to ±{self.uncertain_ns / 1e6:.1f} ms, "
+            f"{use.name}: the board's clock is known to ±{self.uncertain_ns / 1e6:.1f} ms, "
             "and so are the starts in the log"
         )
         self._events: list[Event] = []
@@ -48,7 +48,7 @@ class MachineStops:
 
     def start(self) -> None:
         """Begin."""
-        # Should we be killed while it is stopped, it goes on all the same.
+        # If whylate is killed while the machine is stopped, this shell continues it.
         script = 'cat >/dev/null; kill -CONT "$1" 2>/dev/null'
         self._rescue = subprocess.Popen(
             ["sh", "-c", script, "sh", str(self._pid)],
@@ -60,27 +60,27 @@ class MachineStops:
         self._thread.start()
 
     def end(self) -> FaultLog:
-        """End, with the machine running, and return what was done."""
+        """End with the machine running, and return the log."""
         self._over.set()
         self._thread.join()
         if self._rescue is not None:
             assert self._rescue.stdin is not None  # noqa: S101 - a pipe was asked for
             self._rescue.stdin.close()
             self._rescue.wait()
-        return FaultLog(self._used, self._events)
+        return FaultLog(self._use, self._events)
 
     def _run(self) -> None:
-        number = self._used.number
+        number = self._use.number
         period_s, jitter_s = number("period_us") / 1e6, number("jitter_us") / 1e6
-        drawn = random.Random(number("seed"))  # noqa: S311 - no secret
+        rng = random.Random(number("seed"))  # noqa: S311 - no secret
         grid = begin = time.monotonic()
         while not number("seconds") or grid - begin < number("seconds"):
             grid += period_s
-            if self._over.wait(max(0.0, grid + drawn.uniform(0, jitter_s) - time.monotonic())):
+            if self._over.wait(max(0.0, grid + rng.uniform(0, jitter_s) - time.monotonic())):
                 return
             if not self._stop_once(number("size_us") / 1e6):
                 return
-            # What came due meanwhile is left out: a backlog would be no period.
+            # Skip the periods that elapsed meanwhile.
             while grid + period_s <= time.monotonic():
                 grid += period_s
 
@@ -95,14 +95,14 @@ class MachineStops:
             end_ns = time.monotonic_ns()
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGCONT)
-        # All its CPUs stand still; the log names the first.
+        # All CPUs are stopped; the log names the first.
         self._events.append(Event(start_ns + self._offset_ns, end_ns - start_ns, 0))
         return True
 
 
 def _clock_offset(board: Board) -> tuple[int, int]:
-    """Return the board's CLOCK_MONOTONIC minus ours, and by how much that may be wrong, in ns."""
-    # The shell answers each line itself: a new process would take longer than the answer.
+    """Return the board's CLOCK_MONOTONIC minus the host's, and its error bound, in ns."""
+    # The shell answers each line itself, which is faster than a new process.
     script = f"while read x; do {{ read x; read x; read x; }} <{CLOCK_FILE}; echo $x; done"
     best: tuple[int, int] | None = None
     with contextlib.closing(board.stream(["sh", "-c", script])) as stream:
@@ -114,27 +114,27 @@ def _clock_offset(board: Board) -> tuple[int, int]:
             except OSError as error:
                 raise BoardError(f"the board does not answer: {error.strerror}") from None
             after = time.monotonic_ns()
-            found = _NOW.search(answer)
-            if found is None:
-                raise BoardError(f"the board does not tell its clock: {CLOCK_FILE} has no time")
+            match = _NOW.search(answer)
+            if match is None:
+                raise BoardError(f"the board's clock is unknown: {CLOCK_FILE} has no time")
             half = (after - before) // 2
             if best is None or half < best[1]:
-                best = int(found[1]) - (before + half), half
+                best = int(match[1]) - (before + half), half
     assert best is not None  # noqa: S101 - the loop runs
     return best
 
 
 def _line(stream: Stream) -> bytes:
-    """Return what comes up to the end of a line; raises BoardError."""
-    got = b""
+    """Return the next line; raises BoardError."""
+    line = b""
     deadline = time.monotonic() + ANSWER_S
-    while not got.endswith(b"\n"):
+    while not line.endswith(b"\n"):
         left = deadline - time.monotonic()
-        if left <= 0 or len(got) > LONGEST_ANSWER:
-            raise BoardError(f"the board did not tell its clock within {ANSWER_S:.0f} s")
+        if left <= 0 or len(line) > LONGEST_ANSWER:
+            raise BoardError(f"the board did not answer with its clock within {ANSWER_S:.0f} s")
         if select.select([stream.fileno()], [], [], left)[0]:
             piece = stream.read(LONGEST_ANSWER)
             if not piece:
-                raise BoardError("the board hung up when it was asked for its clock")
-            got += piece
-    return got
+                raise BoardError("the board closed the connection when asked for its clock")
+            line += piece
+    return line

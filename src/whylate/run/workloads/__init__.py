@@ -29,11 +29,16 @@ _BENCHMARKS: dict[type[BenchmarkWorkload], BenchmarkRules] = {
     Command: CommandRules(),
 }
 
-
-#: How a user writes each benchmark, by its name.
+#: Kind of a benchmark -> the table in which a user writes it.
 TABLES = {
     str(workload.__struct_config__.tag): rules.table for workload, rules in _BENCHMARKS.items()
 }
+#: The knobs that some workloads have.
+KNOBS = tuple(
+    dict.fromkeys(
+        knob for rules in (*_ACTIVATIONS.values(), *_BENCHMARKS.values()) for knob in rules.knobs
+    )
+)
 
 
 def activation_rules(workload: ActivationWorkload) -> ActivationRules:

@@ -23,15 +23,15 @@ class AppRules(ActivationRules):
     """The wakeups of a program's threads."""
 
     def check(self, plan: RunPlan) -> None:
-        """Raise RequestError for what no board can watch."""
+        """Raise RequestError for a program that no board can watch."""
         workload: Any = plan.workload
         target = workload.target
         if workload.recorder is None:
             raise RequestError("a program is measured by the recorder: not with --no-recorder")
         if plan.virtual_time and isinstance(target, PidTarget):
             raise RequestError(
-                "--pid is of a program that runs already, and in virtual time the board boots "
-                "first: say --comm NAME or -- COMMAND"
+                "--pid names a running program, and in virtual time the board boots first: use "
+                "--comm NAME or -- COMMAND"
             )
         if isinstance(target, CommTarget):
             _check_comm(target.comm)
@@ -40,16 +40,9 @@ class AppRules(ActivationRules):
                 raise RequestError(f"--pid must lie between 1 and {MAX_PID}")
         else:
             if not target.argv or not target.argv[0]:
-                raise RequestError("-- is followed by the command to watch")
+                raise RequestError("write the command to watch behind --")
             check_words(target.argv, MAX_COMMAND_BYTES)
         super().check(plan)
-
-    def resolve(self, plan: RunPlan, available: Sequence[int], model: str | None) -> App:
-        """Return the workload: nothing of it depends on the board."""
-        del available, model
-        workload: Any = plan.workload
-        resolved: App = workload
-        return resolved
 
     def start(self, workload: App, cpus: Sequence[int]) -> messages.App:
         """Return the command that starts it."""
@@ -76,6 +69,6 @@ def _check_comm(comm: str) -> None:
         raise RequestError("--comm is the name of a thread, as ps -L -o comm shows it")
     if len(name) > LONGEST_COMM:
         raise RequestError(
-            f"--comm {comm}: the kernel keeps {LONGEST_COMM} bytes of a thread's name, say "
+            f"--comm {comm}: the kernel keeps {LONGEST_COMM} bytes of a thread's name, use "
             f"--comm '{name[:LONGEST_COMM].decode(errors='ignore')}'"
         )

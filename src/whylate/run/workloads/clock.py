@@ -28,7 +28,7 @@ def clock_points(
     service_ns: int = 0,
     think_ns: int = 0,
 ) -> tuple[ClockPoint, ...]:
-    """Return clocks and their readers; what is no clock of the kernel is read in one way."""
+    """Return clocks and their readers; a clock that is not the kernel's has one way to read it."""
     points: list[ClockPoint] = []
     for way in how:
         for name in clocks if way in KERNEL_HOWS else (way,):
@@ -66,7 +66,7 @@ class ClockRules(BenchmarkRules):
     }
 
     def check_point(self, point: ClockPoint) -> None:
-        """Raise RequestError for a clock that no board can read so."""
+        """Raise RequestError for an invalid clock or reader."""
         if point.how in KERNEL_HOWS and point.clock not in CLOCKS:
             raise RequestError(
                 f"--clocks: unknown clock {point.clock[:40]!r}, expected one of {', '.join(CLOCKS)}"
@@ -84,18 +84,17 @@ class ClockRules(BenchmarkRules):
     def pin(
         self, point: ClockPoint, cpus: Sequence[int] | None, available: Sequence[int]
     ) -> ClockPoint:
-        """Spread the threads over the CPUs asked for, or over all."""
+        """Spread the threads over the requested CPUs, or over all."""
         return msgspec.structs.replace(point, cpus=tuple(cpus or available))
 
     def has(self, point: ClockPoint, field: str) -> bool:
         """Return whether a field means something at a point."""
         return field not in ("clock", "how") or point.how in KERNEL_HOWS
 
-    def turn(self, workload: Clock, number: int) -> BenchClock:
-        """Return the command that makes a turn."""
-        point = workload.points[workload.order[number]]
+    def command(self, workload: Clock, point: ClockPoint, turn: int) -> BenchClock:
+        """Return the command that measures a point in a turn."""
         return BenchClock(
-            turn=number,
+            turn=turn,
             clock=CLOCKS.get(point.clock, 0),
             method=HOWS.index(point.how),
             threads=point.threads,

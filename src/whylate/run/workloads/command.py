@@ -10,7 +10,7 @@ from typing import ClassVar
 import msgspec
 
 from whylate.recording.workloads import Workload
-from whylate.recording.workloads.command import Command, CommandPoint, failure_text
+from whylate.recording.workloads.command import CPU_TIME, Command, CommandPoint, failure_text
 from whylate.run.errors import RequestError
 from whylate.run.workloads.rules import BenchmarkRules
 from whylate.run.workloads.tables import BenchmarkTable
@@ -21,7 +21,7 @@ _MAX_EXPRESSION = 1000
 
 
 class CommandTable(BenchmarkTable, kw_only=True):
-    """[cmd]. command: its words, or a line of them as a shell would cut it."""
+    """[cmd]. command: its words, or one line that is split as a shell does."""
 
     command: str | list[str]
     value: str | None = None
@@ -47,7 +47,7 @@ class CommandRules(BenchmarkRules):
     table: ClassVar[type[BenchmarkTable]] = CommandTable
 
     def check_point(self, point: CommandPoint) -> None:
-        """Raise RequestError for a command that does not fit, or an expression that is none."""
+        """Raise RequestError for a command that does not fit, or an invalid expression."""
         words = [*point.env, *point.argv]
         size = sum(len(word.encode(errors="surrogateescape")) + 1 for word in words)
         if not point.argv or not point.argv[0]:
@@ -68,7 +68,7 @@ class CommandRules(BenchmarkRules):
         raise RequestError("a command is not pinned: write taskset -c CPUS before it")
 
     def check_block(self, block_ns: int) -> None:
-        """Accept any: a command takes the time that it takes."""
+        """Accept any: a command has no block."""
 
     def pin(
         self, point: CommandPoint, cpus: Sequence[int] | None, available: Sequence[int]
@@ -77,15 +77,20 @@ class CommandRules(BenchmarkRules):
         del cpus, available
         return point
 
+    def statistic_names(self, workload: Command) -> list[str]:
+        """Return the names of the statistics: a timed command also has its CPU time."""
+        timed = any(point.value is None for point in workload.points)
+        return [*super().statistic_names(workload), *([CPU_TIME] if timed else [])]
+
     def failure(self, message: Message) -> bool:
-        """Return whether the command failed: it may take an hour, and another try fails too."""
+        """Return whether the command failed: it may take an hour, and would fail again."""
         return isinstance(message, CommandRepetition) and failure_text(message) is not None
 
-    def turn(self, workload: Command, number: int) -> BenchCommand:
-        """Return the command that makes a turn."""
-        point = workload.points[workload.order[number]]
+    def command(self, workload: Command, point: CommandPoint, turn: int) -> BenchCommand:
+        """Return the command that measures a point in a turn."""
+        del workload
         env = ("env", *point.env) if point.env else ()
-        return BenchCommand(turn=number, argv=(*env, *point.argv))
+        return BenchCommand(turn=turn, argv=(*env, *point.argv))
 
     def with_variables(self, workload: Command, variables: Sequence[str]) -> Command:
         """Give NAME=VALUE to the command."""
@@ -97,6 +102,6 @@ def _check_expression(value: str) -> None:
     try:
         groups = re.compile(value, re.MULTILINE).groups
     except re.error as error:
-        raise RequestError(f"--value is no regular expression: {error}") from None
+        raise RequestError(f"--value: invalid regular expression: {error}") from None
     if len(value) > _MAX_EXPRESSION or groups > 1:
         raise RequestError("--value takes an expression with one group, which is the number")

@@ -1,11 +1,17 @@
-"""Events by perf's names: what perf_event_open(2) takes for them."""
+"""Counted events: perf's names, their codes for perf_event_open(2), and the command that counts."""
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Sequence
 
+from whylate.probe.client import Client, ProbeRefusedError
 from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.run.errors import RequestError
+from whylate.wire.constants import MOST_COUNTERS
+from whylate.wire.messages import Counters
 
 _HARDWARE, _SOFTWARE, _CACHE, _RAW = 0, 1, 3, 4
 #: enum perf_hw_id and perf_sw_ids of linux/perf_event.h, with perf's own names and short ones.
@@ -35,9 +41,9 @@ _EVENTS = {
     "alignment-faults": (_SOFTWARE, 7),
     "emulation-faults": (_SOFTWARE, 8),
 }
-#: Caches, what is done to them, and how it ended: PERF_COUNT_HW_CACHE_*.
+#: Caches, and operation and result of an access: PERF_COUNT_HW_CACHE_*.
 _CACHES = {"L1-dcache": 0, "L1-icache": 1, "LLC": 2, "dTLB": 3, "iTLB": 4, "branch": 5, "node": 6}
-_DONE = {
+_ACCESSES = {
     "loads": (0, 0),
     "load-misses": (0, 1),
     "stores": (1, 0),
@@ -45,95 +51,141 @@ _DONE = {
     "prefetches": (2, 0),
     "prefetch-misses": (2, 1),
 }
-#: Events that only some CPUs have, by their model: raw codes of the technical
-#: reference manuals of the Cortex-A9, A53 and A72; and of Intel's cores from Skylake on, under the
-#: names that perf has for them.
-_OF_PARTS = {
+#: Events of some CPUs alone: raw codes from the technical reference manuals of the Cortex-A9, A53
+#: and A72, and of Intel's cores from Skylake on, under perf's names.
+_CPU_EVENTS = {
     "Cortex-A9": {"icache-stall": 0x60, "dispatch-stall": 0x66, "renamed-instructions": 0x68},
     "Cortex-A53": {"icache-dependent-stall": 0xE1, "iutlb-dependent-stall": 0xE2},
     "Cortex-A72": {"icache-refill": 0x01, "icache-access": 0x14},
     "Intel": {"icache_16b.ifdata_stall": 0x0480, "icache_64b.iftag_stall": 0x0483},
 }
 _MODES = {"u": 1 | 4, "k": 2 | 4, "h": 1 | 2}
-_NAMED = re.compile(r"([A-Za-z0-9._-]{1,60})(?::([ukh]{1,3}))?")
+_NAME = re.compile(r"([A-Za-z0-9._-]{1,60})(?::([ukh]{1,3}))?")
 _RAW_CODE = re.compile(r"r([0-9a-fA-F]{1,16})")
 
 
-class CounterError(ValueError):
-    """An event was asked for that there is not: one line that says what to ask instead."""
+class CounterError(RequestError):
+    """An unknown event: one line that says what to ask for instead."""
 
 
 def counters_named(names: Sequence[str], model: str | None) -> tuple[CounterPlan, ...]:
-    """Return the events of these names; raises CounterError for one that there is not.
+    """Return the events of these names, without duplicates; raises CounterError for an unknown one.
 
-    Generic events, those of caches (L1-icache-load-misses) and raw codes (r60) are known, and some
-    of the board's CPU by its model (the fact cpu_model; None: it is not known); behind a colon
-    stands where they are counted: u in user mode, k in the kernel, h in the hypervisor.
+    Known are generic events, cache events (L1-icache-load-misses), raw codes (r60), and events of
+    the board's CPU, by its model (the fact cpu_model; None: unknown). A suffix says where an event
+    is counted: :u in user mode, :k in the kernel, :h in the hypervisor.
     """
     return tuple(_counter(name, model) for name in dict.fromkeys(names))
 
 
+def resolve_counters(counters: Sequence[CounterPlan], model: str | None) -> list[CounterPlan]:
+    """Return counters with their codes on a CPU of that model; raises CounterError."""
+    return list(counters_named([counter.name for counter in counters], model))
+
+
 def check_counters(names: Sequence[str]) -> None:
-    """Raise CounterError for a name that means nothing on any CPU."""
+    """Raise RequestError for too many events, or for one that no CPU has."""
+    if len(names) > MOST_COUNTERS:
+        raise RequestError(f"--counters takes up to {MOST_COUNTERS} events")
     for name in names:
-        match = _NAMED.fullmatch(name)
-        if match is None or not _parts(match[1]):
+        match = _NAME.fullmatch(name)
+        if match is None or not _cpus_with(match[1]):
             _counter(name, None)
 
 
-def _parts(name: str) -> list[str]:
-    """Return the CPUs that have an event of their own of that name."""
-    return [part for part, events in _OF_PARTS.items() if name.lower() in events]
+def counters_command(counters: Sequence[CounterPlan]) -> Counters:
+    """Return the command that has these events counted."""
+    return Counters(
+        types=tuple(counter.type or 0 for counter in counters),
+        configs=tuple(counter.config for counter in counters),
+        modes=tuple(counter.mode for counter in counters),
+    )
 
 
-def _is_of(part: str, model: str) -> bool:
-    """Whether all CPUs of a board are of a part: a raw code means something else on others."""
-    if part == "Intel":
-        # "11th Gen Intel(R) Core(TM) i7-1165G7"; its Atoms have events of their own.
-        return re.search(r"\bIntel\b", model) is not None and not re.search(
-            r"\b(?:Atom|Celeron|Pentium)\b", model
+def start_counters(client: Client, counters: Sequence[CounterPlan]) -> None:
+    """Have events counted; raises ProbeRefusedError with the event and the reason."""
+    if not counters:
+        return
+    try:
+        client.call(counters_command(counters))
+    except ProbeRefusedError as error:
+        raise ProbeRefusedError(_refusal(counters, error), error.error) from None
+
+
+def _refusal(counters: Sequence[CounterPlan], error: ProbeRefusedError) -> str:
+    """Return why an event cannot be counted; the probe's text is the index of the event."""
+    index = int(str(error)) if str(error).isdecimal() else len(counters)
+    if index >= len(counters):
+        return str(error)
+    name = counters[index].name
+    if error.error in (errno.ENOENT, errno.EOPNOTSUPP, errno.ENODEV):
+        return (
+            f"{name} cannot be counted here: this board's CPU has no such counter, or the kernel "
+            "does not know how to read it (a virtual machine mostly has none)"
         )
-    # "Cortex-A9 r2p10" and no "Cortex-A97".
-    return all(re.match(rf"{re.escape(part)}(?![0-9])", one) for one in model.split(" + "))
-
-
-def _of_part(name: str, model: str | None) -> tuple[int, int] | None:
-    """Return an event that only some CPUs have; raises CounterError for another's."""
-    parts = _parts(name)
-    for part in parts:
-        if model is not None and _is_of(part, model):
-            return _RAW, _OF_PARTS[part][name.lower()]
-    if parts:
-        here = f"this board's is {model[:60]}" if model else "which this board's is was not told"
-        raise CounterError(
-            f"the event {name} is of {' and '.join(parts)}, and {here}: write a raw code like r60"
+    if error.error in (errno.EACCES, errno.EPERM):
+        return (
+            f"{name} may not be counted: run as root, lower kernel.perf_event_paranoid, or count "
+            f"user mode alone ({name.partition(':')[0]}:u)"
         )
-    return None
+    return f"{name} cannot be counted here: {os.strerror(error.error)}"
 
 
 def _counter(name: str, model: str | None) -> CounterPlan:
-    match = _NAMED.fullmatch(name)
-    found = None if match is None else _event(match[1]) or _of_part(match[1], model)
-    if match is None or found is None:
+    match = _NAME.fullmatch(name)
+    event = None if match is None else _event(match[1]) or _cpu_event(match[1], model)
+    if match is None or event is None:
         raise CounterError(
             f"there is no event {name[:60]!r}: write it as perf does: cycles, instructions:u, "
             "L1-icache-load-misses, or a raw code like r60"
         )
     mode = 7 if match[2] else 0
-    for letter in match[2] or "":
-        mode &= _MODES[letter]
-    return CounterPlan(name, *found, mode)
+    for modifier in match[2] or "":
+        mode &= _MODES[modifier]
+    return CounterPlan(name, *event, mode)
 
 
 def _event(name: str) -> tuple[int, int] | None:
+    """Return type and config of a generic event, a raw code or a cache event."""
     if name in _EVENTS:
         return _EVENTS[name]
     raw = _RAW_CODE.fullmatch(name)
     if raw is not None:
         return _RAW, int(raw[1], 16)
     for cache, number in _CACHES.items():
-        rest = name.removeprefix(cache + "-")
-        if rest != name and rest in _DONE:
-            done, ended = _DONE[rest]
-            return _CACHE, number | done << 8 | ended << 16
+        access = name.removeprefix(cache + "-")
+        if access != name and access in _ACCESSES:
+            operation, result = _ACCESSES[access]
+            return _CACHE, number | operation << 8 | result << 16
     return None
+
+
+def _cpu_event(name: str, model: str | None) -> tuple[int, int] | None:
+    """Return an event of some CPUs alone; raises CounterError for one of another CPU."""
+    cpus = _cpus_with(name)
+    for cpu in cpus:
+        if model is not None and _is_model(cpu, model):
+            return _RAW, _CPU_EVENTS[cpu][name.lower()]
+    if cpus:
+        here = f"this board's CPU is {model[:60]}" if model else "this board's CPU is unknown"
+        raise CounterError(
+            f"the event {name} exists on {' and '.join(cpus)}, and {here}: write a raw code like "
+            "r60"
+        )
+    return None
+
+
+def _cpus_with(name: str) -> list[str]:
+    """Return the CPUs that have a specific event of that name."""
+    return [cpu for cpu, events in _CPU_EVENTS.items() if name.lower() in events]
+
+
+def _is_model(cpu: str, model: str) -> bool:
+    """Whether all cores of a board are such CPUs: a raw code differs on others."""
+    if cpu == "Intel":
+        # "11th Gen Intel(R) Core(TM) i7-1165G7"; Atoms have other events.
+        return re.search(r"\bIntel\b", model) is not None and not re.search(
+            r"\b(?:Atom|Celeron|Pentium)\b", model
+        )
+    # "Cortex-A9 r2p10", not "Cortex-A97".
+    return all(re.match(rf"{re.escape(cpu)}(?![0-9])", core) for core in model.split(" + "))

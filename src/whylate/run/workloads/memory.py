@@ -30,7 +30,7 @@ from whylate.wire.messages import BenchMemory
 
 #: Sizes of buffers by default.
 SIZES = (1 << 20, 4 << 20, 64 << 20)
-#: Of the message memory_trial: wherever the scheduler puts it.
+#: In the command of a turn: the scheduler chooses the CPU.
 ANY_CPU = 0xFFFF
 
 
@@ -48,7 +48,7 @@ def memory_points(
     pages: Sequence[Pages] = ("small",),
     routine: Sequence[Routine] = ("libc",),
 ) -> tuple[MemoryPoint, ...]:
-    """Return buffers: one for all sources, or routines, where the operation has none."""
+    """Return buffers, without a source or routine if the operation has none."""
     points: dict[MemoryPoint, None] = {}
     for operation, kind, size, content, how in product(what, pages, sizes, source, routine):
         point = MemoryPoint(operation, size, pages=kind)
@@ -63,11 +63,7 @@ def memory_points(
 class MemoryTable(BlockTable, kw_only=True):
     """[memory]."""
 
-    ops: tuple[What, ...] = (
-        "copy",
-        "set",
-        "read",
-    )
+    ops: tuple[What, ...] = ("copy", "set", "read")
     sizes: tuple[Size, ...] = tuple(map(Size, SIZES))
     source: tuple[Source, ...] = ("random",)
     pages: tuple[Pages, ...] = ("small",)
@@ -93,7 +89,7 @@ class MemoryRules(BenchmarkRules):
     }
 
     def check_point(self, point: MemoryPoint) -> None:
-        """Raise RequestError for a buffer that no board can have."""
+        """Raise RequestError for an invalid buffer."""
         if not SMALLEST_BUFFER <= point.size < 1 << 46:
             raise RequestError("--sizes must lie between 4 KiB and 64 TiB")
         if point.size % 64:
@@ -107,18 +103,17 @@ class MemoryRules(BenchmarkRules):
     def pin(
         self, point: MemoryPoint, cpus: Sequence[int] | None, available: Sequence[int]
     ) -> MemoryPoint:
-        """Pin a buffer to the CPU asked for, or to the first."""
+        """Pin a buffer to the requested CPU, or to the first."""
         return msgspec.structs.replace(point, cpu=(cpus or available)[0])
 
     def has(self, point: MemoryPoint, field: str) -> bool:
         """Return whether a field means something at a point."""
         return has_parameter(point.what, field)
 
-    def turn(self, workload: Memory, number: int) -> BenchMemory:
-        """Return the command that makes a turn."""
-        point = workload.points[workload.order[number]]
+    def command(self, workload: Memory, point: MemoryPoint, turn: int) -> BenchMemory:
+        """Return the command that measures a point in a turn."""
         return BenchMemory(
-            turn=number,
+            turn=turn,
             operation=WHATS.index(point.what),
             source=SOURCES.index(point.source),
             pages=PAGES.index(point.pages),

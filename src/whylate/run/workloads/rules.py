@@ -1,4 +1,4 @@
-"""What the measuring wing knows of each workload: its limits, its commands, and its knobs."""
+"""Rules of a workload: its limits, its commands, and its knobs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import msgspec
 
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads import Workload
-from whylate.recording.workloads.benchmarks import BenchmarkPoint, CounterPlan
+from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.point_names import point_names
 from whylate.run.errors import RequestError
-from whylate.run.workloads.counters import CounterError, check_counters, counters_named
+from whylate.run.workloads.counters import check_counters, resolve_counters
 from whylate.run.workloads.tables import BenchmarkTable
-from whylate.wire.constants import MOST_COUNTERS, MOST_WORDS
+from whylate.wire.constants import MOST_WORDS
 from whylate.wire.messages import Message
 
 MAX_DURATION_NS = 30 * 86_400 * 1_000_000_000
@@ -30,25 +32,26 @@ Parameter = tuple[str, Callable[[str], object]]
 
 
 class WorkloadRules(ABC):
-    """What a run must know of a workload beyond its plan."""
+    """What a run needs to know of a workload beyond its plan."""
 
-    #: Knobs of a run that this workload has.
+    #: The knobs of this workload.
     knobs: ClassVar[Mapping[str, Knob]] = {}
 
     @abstractmethod
     def check(self, plan: RunPlan) -> None:
         """Raise RequestError for what no board can do."""
 
-    @abstractmethod
     def resolve(self, plan: RunPlan, available: Sequence[int], model: str | None) -> Workload:
         """Return the workload on a board with these CPUs of that model; raises RequestError."""
+        del available, model
+        return plan.workload
 
     @abstractmethod
     def script(self, workload: Any, cpus: Sequence[int]) -> Iterator[Message]:
         """Yield the commands of a resolved workload, in their order."""
 
     def with_variables(self, workload: Any, variables: Sequence[str]) -> Workload | None:
-        """Give NAME=VALUE to the commands of the workload; None: it has none."""
+        """Give NAME=VALUE to the commands of the workload; None if it has none."""
         del workload, variables
         return None
 
@@ -59,18 +62,23 @@ class WorkloadRules(ABC):
 
 
 class ActivationRules(WorkloadRules):
-    """What workloads with activations have in common."""
+    """The rules of all workloads with activations."""
 
     @abstractmethod
     def start(self, workload: Any, cpus: Sequence[int]) -> Message:
         """Return the command that starts the workload."""
+
+    def repeat(self, workload: Any, duration_ns: int, recorder: RecorderPlan) -> Workload:
+        """Return the workload that an experiment repeats; raises RequestError."""
+        del workload, duration_ns, recorder
+        raise RequestError("--experiment repeats the wakeup workload: not that of a program")
 
     def script(self, workload: Any, cpus: Sequence[int]) -> Iterator[Message]:
         """Yield the command that starts it."""
         yield self.start(workload, cpus)
 
     def check(self, plan: RunPlan) -> None:
-        """Raise RequestError for a duration or a recorder that cannot be."""
+        """Raise RequestError for an invalid duration or recorder."""
         workload = plan.activations
         if workload is None:
             return
@@ -82,11 +90,11 @@ class ActivationRules(WorkloadRules):
 
 
 class BenchmarkRules(WorkloadRules):
-    """What benchmarks have in common."""
+    """The rules of all benchmarks."""
 
-    #: How a user writes the benchmark.
+    #: The table in which a user writes the benchmark.
     table: ClassVar[type[BenchmarkTable]]
-    #: By the names that knobs and study plans have.
+    #: By their names in knobs and study plans.
     parameters: ClassVar[Mapping[str, Parameter]] = {}
 
     @abstractmethod
@@ -99,11 +107,19 @@ class BenchmarkRules(WorkloadRules):
 
     @abstractmethod
     def pin(self, point: Any, cpus: Sequence[int] | None, available: Sequence[int]) -> Any:
-        """Return a point pinned to the CPUs asked for, or to a default of those available."""
+        """Return a point pinned to the requested CPUs, or to a default of those available."""
 
     @abstractmethod
+    def command(self, workload: Any, point: Any, turn: int) -> Message:
+        """Return the command that measures a point in the turn of that number."""
+
     def turn(self, workload: Any, number: int) -> Message:
-        """Return the command that makes a turn."""
+        """Return the command of a turn."""
+        return self.command(workload, workload.points[workload.order[number]], number)
+
+    def statistic_names(self, workload: Any) -> list[str]:
+        """Return the names of the statistics by which runs are compared."""
+        return point_names(workload.points)
 
     def has(self, point: Any, field: str) -> bool:
         """Return whether a field means something at a point."""
@@ -132,12 +148,12 @@ class BenchmarkRules(WorkloadRules):
                 f"{len(points)} points are more than the {MAX_POINTS} that a run takes"
             )
         if len({msgspec.json.encode(point) for point in points}) < len(points):
-            raise RequestError("a point is asked for twice")
+            raise RequestError("a point is named twice")
         if not 1 <= workload.rounds <= MAX_ROUNDS:
             raise RequestError(f"--rounds must lie between 1 and {MAX_ROUNDS}")
         if not 1 <= workload.repetitions <= MAX_REPETITIONS:
             raise RequestError(f"--repetitions must lie between 1 and {MAX_REPETITIONS}")
-        check_counter_plans(workload.counters)
+        check_counters([counter.name for counter in workload.counters])
         self.check_block(workload.block_ns)
         if not 0 <= workload.priority <= 99:
             raise RequestError("--priority must lie between 1 and 99 (SCHED_FIFO)")
@@ -145,9 +161,7 @@ class BenchmarkRules(WorkloadRules):
             self.check_point(point)
         if plan.cpus is not None:
             if workload.free:
-                raise RequestError(
-                    "--free lets the scheduler choose, and --cpus says where: say one"
-                )
+                raise RequestError("--free lets the scheduler choose the CPUs: not with --cpus")
             self.check_cpus(plan.cpus)
 
     def check_block(self, block_ns: int) -> None:
@@ -172,15 +186,15 @@ class BenchmarkRules(WorkloadRules):
         """Return the workload with a parameter of all its points changed; raises RequestError."""
         if name not in self.parameters:
             raise RequestError(
-                f"the workload {workload.kind} has no {name[:40]!r} for a knob: "
-                f"it has {', '.join(self.parameters) or 'none'}"
+                f"the workload {workload.kind} has no parameter {name[:40]!r}, expected one of "
+                f"{', '.join(self.parameters) or 'none'}"
             )
         field, parse = self.parameters[name]
         parsed = parse(value)
         if parsed is None:
             raise RequestError(f"{name} = {value[:40]!r}: invalid value")
         if not any(self.has(point, field) for point in workload.points):
-            raise RequestError(f"nothing that is measured has {name}: it would change nothing")
+            raise RequestError(f"no point has {name}: it would change nothing")
         changed = [
             msgspec.structs.replace(point, **{field: parsed}) if self.has(point, field) else point
             for point in workload.points
@@ -192,7 +206,7 @@ class BenchmarkRules(WorkloadRules):
 
 
 def _order(points: int, rounds: int, seed: int) -> list[int]:
-    """Return the point of each turn: every round has each once, in an order of its own."""
+    """Return the point of each turn: every round has each point once, in random order."""
     rng = random.Random(seed)  # noqa: S311 (an order that repeats, no secret)
     order: list[int] = []
     for _ in range(rounds):
@@ -202,29 +216,18 @@ def _order(points: int, rounds: int, seed: int) -> list[int]:
     return order
 
 
-def check_counter_plans(counters: Sequence[CounterPlan]) -> None:
-    """Raise RequestError for events that no CPU has, or too many."""
-    if len(counters) > MOST_COUNTERS:
-        raise RequestError(f"--counters takes up to {MOST_COUNTERS} events")
-    try:
-        check_counters([counter.name for counter in counters])
-    except CounterError as error:
-        raise RequestError(str(error)) from None
-
-
-def resolve_counters(counters: Sequence[CounterPlan], model: str | None) -> list[CounterPlan]:
-    """Return counters with their codes on a CPU of that model; raises RequestError."""
-    try:
-        return list(counters_named([counter.name for counter in counters], model))
-    except CounterError as error:
-        raise RequestError(str(error)) from None
-
-
-def parse_priority(value: str) -> int:
-    """Return a SCHED_FIFO priority; raises RequestError."""
+def set_priority(workload: Any, value: str) -> Any:
+    """Return the workload with a SCHED_FIFO priority; raises RequestError."""
     if not value.isdecimal() or not 1 <= int(value) <= 99:
-        raise RequestError("knob priority: it lies between 1 and 99 (SCHED_FIFO)")
-    return int(value)
+        raise RequestError("knob priority: expected a number from 1 to 99 (SCHED_FIFO)")
+    return msgspec.structs.replace(workload, priority=int(value))
+
+
+def choice(knob: str, value: str, words: Sequence[str]) -> str:
+    """Return the value of a knob that is one of some words; raises RequestError."""
+    if value not in words:
+        raise RequestError(f"knob {knob}: expected one of {', '.join(words)}")
+    return value
 
 
 def one_of(words: Sequence[str]) -> Callable[[str], str | None]:

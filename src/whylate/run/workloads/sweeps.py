@@ -1,10 +1,10 @@
-"""Parsers of what is swept: sizes and numbers."""
+"""Parse the values of swept parameters: sizes and counts."""
 
 from __future__ import annotations
 
 import re
 
-#: Longer numbers count nothing.
+#: A longer number is no count.
 _MAX_DIGITS = 6
 _SIZE = re.compile(r"(\d{1,15})\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}

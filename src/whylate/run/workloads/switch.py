@@ -11,7 +11,7 @@ import msgspec
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.switch import OVERS, Over, Switch, SwitchPoint
 from whylate.run.errors import RequestError
-from whylate.run.workloads.rules import BenchmarkRules, Knob, Parameter, one_of, parse_priority
+from whylate.run.workloads.rules import BenchmarkRules, Knob, Parameter, one_of, set_priority
 from whylate.run.workloads.sweeps import parse_count, parse_size
 from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Size
 from whylate.wire.constants import MOST_TASKS
@@ -33,15 +33,10 @@ def switch_points(
     )
 
 
-def _priority(workload: Switch, value: str) -> Switch:
-    return msgspec.structs.replace(workload, priority=parse_priority(value))
-
-
 class SwitchTable(BlockTable, kw_only=True):
     """[switch]."""
 
     priority: int = 0
-
     tasks: tuple[int, ...] = (2,)
     set_size: tuple[Size, ...] = (Size(0),)
     over: tuple[Over, ...] = ("pipe",)
@@ -49,8 +44,8 @@ class SwitchTable(BlockTable, kw_only=True):
 
     def workload(self) -> Workload:
         """Return the rings."""
-        if not set(self.kind) <= {"process", "thread"}:
-            raise RequestError("kind of [switch]: process, thread")
+        if not set(self.kind) <= set(KINDS):
+            raise RequestError(f"kind of [switch]: expected {' or '.join(KINDS)}")
         sizes = [int(size) for size in self.set_size]
         points = switch_points(self.tasks, sizes, self.over, self.kind)
         return Switch(points=list(points), priority=self.priority, **self.common())
@@ -60,7 +55,7 @@ class SwitchRules(BenchmarkRules):
     """Context switches."""
 
     table: ClassVar[type[BenchmarkTable]] = SwitchTable
-    knobs: ClassVar[Mapping[str, Knob]] = {"priority": _priority}
+    knobs: ClassVar[Mapping[str, Knob]] = {"priority": set_priority}
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "tasks": ("tasks", parse_count),
         "set_size": ("set_bytes", parse_size),
@@ -69,7 +64,7 @@ class SwitchRules(BenchmarkRules):
     }
 
     def check_point(self, point: SwitchPoint) -> None:
-        """Raise RequestError for a ring that no board can have."""
+        """Raise RequestError for an invalid ring."""
         if not 1 <= point.tasks <= MOST_TASKS:
             raise RequestError(f"--tasks must lie between 1 and {MOST_TASKS}")
         if not 0 <= point.set_bytes < 1 << 40:
@@ -81,14 +76,13 @@ class SwitchRules(BenchmarkRules):
     def pin(
         self, point: SwitchPoint, cpus: Sequence[int] | None, available: Sequence[int]
     ) -> SwitchPoint:
-        """Pin a ring to the CPUs asked for, or to the first."""
+        """Pin a ring to the requested CPUs, or to the first."""
         return msgspec.structs.replace(point, cpus=tuple(cpus or available[:1]))
 
-    def turn(self, workload: Switch, number: int) -> BenchSwitch:
-        """Return the command that makes a turn."""
-        point = workload.points[workload.order[number]]
+    def command(self, workload: Switch, point: SwitchPoint, turn: int) -> BenchSwitch:
+        """Return the command that measures a point in a turn."""
         return BenchSwitch(
-            turn=number,
+            turn=turn,
             tasks=point.tasks,
             channel=OVERS.index(point.over),
             threads=int(point.threads),

@@ -6,8 +6,11 @@ from typing import Any
 
 import msgspec
 
+from whylate.quantities import parse_ns
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.run.errors import RequestError
+from whylate.run.workloads.sweeps import parse_size
 
 
 class Duration(int):
@@ -18,8 +21,16 @@ class Size(int):
     """A size in bytes; a text like 64k is converted when a table is read."""
 
 
+def parse_duration(key: str, text: str) -> int:
+    """Return a time in ns; raises RequestError that names its key."""
+    ns = parse_ns(text, latency=False)
+    if ns is None:
+        raise RequestError(f"{key} = {text[:40]!r}: invalid time, write it like 20s, 500us or 2h")
+    return ns
+
+
 class BenchmarkTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What every benchmark is asked. rounds: few, for what a study compares is runs."""
+    """What every benchmark has. rounds: few, since a study compares runs."""
 
     rounds: int = 3
     counters: list[str] = []
@@ -34,7 +45,7 @@ class BenchmarkTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class BlockTable(BenchmarkTable, kw_only=True):
-    """What a benchmark is asked whose repetitions are blocks. block None: its own default."""
+    """What a benchmark has whose repetitions are blocks. block None: its own default."""
 
     repetitions: int = 5
     block: Duration | None = None
@@ -44,3 +55,21 @@ class BlockTable(BenchmarkTable, kw_only=True):
         """Return the fields that every such benchmark has."""
         block = {} if self.block is None else {"block_ns": int(self.block)}
         return {**super().common(), **block, "repetitions": self.repetitions, "free": self.free}
+
+
+def read_table(kind: type[BenchmarkTable], raw: Any) -> BenchmarkTable:
+    """Convert a table as a user wrote it; raises RequestError, msgspec.ValidationError."""
+    return msgspec.convert(raw, type=kind, dec_hook=_quantity)
+
+
+def _quantity(kind: type[Any], value: Any) -> Any:
+    text = str(value)
+    if kind is Duration:
+        ns = parse_ns(text, latency=False)
+        if ns is None:
+            raise RequestError(f"{text[:40]!r}: invalid time, write it like 1us or 50ms")
+        return Duration(ns)
+    size = parse_size(text)
+    if size is None:
+        raise RequestError(f"{text[:40]!r}: invalid size, write it like 4k or 64M")
+    return Size(size)

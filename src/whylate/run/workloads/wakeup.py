@@ -8,46 +8,78 @@ from typing import Any, ClassVar
 import msgspec
 
 from whylate.recording.plan import RunPlan
-from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
-from whylate.run.workloads.rules import (
-    ActivationRules,
-    Knob,
-    check_counter_plans,
-    parse_priority,
-    resolve_counters,
-)
+from whylate.run.workloads.counters import check_counters, resolve_counters
+from whylate.run.workloads.rules import ActivationRules, Knob, choice, set_priority
+from whylate.run.workloads.tables import parse_duration
 from whylate.wire import messages
 from whylate.wire.constants import LEAST_INTERVAL_NS, LONGEST_PHASE_NS
 
 MAX_INTERVAL_NS = 10_000_000_000
 
 
-def _priority(workload: Wakeup, value: str) -> Wakeup:
-    return msgspec.structs.replace(workload, priority=parse_priority(value))
+def _set_idle_states(workload: Wakeup, value: str) -> Wakeup:
+    allowed = choice("idle-states", value, ("held", "allowed")) == "allowed"
+    return msgspec.structs.replace(workload, allow_idle_states=allowed)
 
 
-def _idle_states(workload: Wakeup, value: str) -> Wakeup:
-    if value not in ("held", "allowed"):
-        raise RequestError("knob idle-states: held (at the lightest) or allowed")
-    return msgspec.structs.replace(workload, allow_idle_states=value == "allowed")
-
-
-def _recorder(workload: Wakeup, value: str) -> Wakeup:
-    if value not in ("on", "off"):
-        raise RequestError("knob recorder: on or off")
-    recorder = None if value == "off" else workload.recorder or RecorderPlan()
+def _set_recorder(workload: Wakeup, value: str) -> Wakeup:
+    on = choice("recorder", value, ("on", "off")) == "on"
+    recorder = (workload.recorder or RecorderPlan()) if on else None
     return msgspec.structs.replace(workload, recorder=recorder)
+
+
+class WakeupTable(msgspec.Struct, rename={"duration": "for"}, kw_only=True):
+    """The keys of wakeups in a study's plan, beside those of the study."""
+
+    duration: str = "20s"
+    interval: str = "1ms"
+    priority: int = 80
+    recorder: bool = True
+
+    def wakeups(self) -> Wakeup:
+        """Return the workload; raises RequestError."""
+        interval_ns = parse_duration("interval", self.interval)
+        duration_ns = parse_duration("for", self.duration)
+        if not LEAST_INTERVAL_NS <= interval_ns <= duration_ns:
+            raise RequestError("the interval must lie between 50us and the time of a run")
+        return Wakeup(
+            duration_ns=duration_ns,
+            interval_ns=interval_ns,
+            priority=self.priority,
+            recorder=RecorderPlan() if self.recorder else None,
+        )
+
+
+def plan_wakeups(duration_ns: int, interval_ns: int) -> ActivationWorkload:
+    """Return periodic wakeups with the default priority, and no recorder."""
+    return Wakeup(duration_ns=duration_ns, interval_ns=interval_ns)
+
+
+def recorder_check_command(cpus: Sequence[int]) -> messages.Message:
+    """Return the command of a few activations that an idle board hardly notices.
+
+    No latency is judged: they have the lowest real-time priority.
+    """
+    return messages.Wakeup(
+        interval_ns=10_000_000,
+        duration_ns=200_000_000,
+        priority=1,
+        hold_idle=0,
+        spool=0,
+        cpus=tuple(cpus),
+    )
 
 
 class WakeupRules(ActivationRules):
     """Periodic wakeups of the probe's own threads."""
 
     knobs: ClassVar[Mapping[str, Knob]] = {
-        "priority": _priority,
-        "idle-states": _idle_states,
-        "recorder": _recorder,
+        "priority": set_priority,
+        "idle-states": _set_idle_states,
+        "recorder": _set_recorder,
     }
 
     def check(self, plan: RunPlan) -> None:
@@ -58,10 +90,10 @@ class WakeupRules(ActivationRules):
         super().check(plan)
         if not 1 <= workload.priority <= 99:
             raise RequestError("--priority must lie between 1 and 99 (SCHED_FIFO)")
-        check_counter_plans(workload.counters)
+        check_counters([counter.name for counter in workload.counters])
         if workload.until is not None and (workload.spool or plan.virtual_time):
             raise RequestError(
-                "--until looks at samples while they come: not with --spool, --virtual-time or a "
+                "--until needs samples while the run goes: not with --spool, --virtual-time or a "
                 "program"
             )
         if not 0 <= workload.phase_ns <= LONGEST_PHASE_NS:
@@ -74,6 +106,15 @@ class WakeupRules(ActivationRules):
         counters = resolve_counters(workload.counters, model)
         resolved: Wakeup = msgspec.structs.replace(workload, counters=counters)
         return resolved
+
+    def repeat(self, workload: Wakeup, duration_ns: int, recorder: RecorderPlan) -> Wakeup:
+        """Return periodic wakeups with the interval and priority of a recording."""
+        return Wakeup(
+            duration_ns=duration_ns,
+            interval_ns=workload.interval_ns,
+            priority=workload.priority,
+            recorder=recorder,
+        )
 
     def start(self, workload: Wakeup, cpus: Sequence[int]) -> messages.Wakeup:
         """Return the command that starts it."""

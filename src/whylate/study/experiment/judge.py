@@ -117,11 +117,10 @@ def judge_experiment(
     recorded: Manifest,
 ) -> ExperimentResult:
     """Judge the whole rounds of an experiment; raises RecordingError."""
-    plan, workload = asked.plan, asked.workload
-    threshold_ns = (workload.recorder.threshold_ns if workload.recorder else None) or 0
+    plan, threshold_ns = asked.plan, asked.threshold_ns
     of = whole_rounds(done, plan.boards[0], plan.loads[0].name, (ON, OFF, PLACEBO))
     rounds = len(of[ON])
-    seconds = workload.duration_ns / 1e9
+    seconds = asked.duration_ns / 1e9
     runs = {
         side: [_run(directory / one, threshold_ns, seconds) for one in recordings.values()]
         for side, recordings in of.items()

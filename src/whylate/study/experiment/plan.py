@@ -1,7 +1,7 @@
-"""What is switched off to see what goes away: a knob, a load, a fault, or a cause's own knob.
+"""Plan an experiment: what is switched off, a knob, a load, a fault, or the knob of a cause.
 
-Three variants of the recording's own run, in turns and in random order: as it was, with the cause
-off, and once more as it was. The third is the placebo: it must show no share.
+Three variants of the recorded run alternate in random order: as recorded, with the cause off, and
+as recorded again. The third is the placebo, which must show no share.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import fault as injected_fault
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
-from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
-from whylate.run.knobs.apply import file_setting
-from whylate.run.knobs.files import idle_states, same_file
+from whylate.run.knobs.files import file_setting, idle_states, same_file
 from whylate.run.loads import load_text
+from whylate.run.workloads import activation_rules
 from whylate.study.check import are_same, check_idle_states, check_knobs
 from whylate.study.model import LoadSet, Stop, StudyPlan, Variant
 
 ON, OFF, PLACEBO = "on", "off", "placebo"
-#: Fewer rounds bound no share worth having.
+#: Fewer rounds bound no useful share.
 FEWEST_ROUNDS, MOST_ROUNDS, DEFAULT_ROUNDS = 4, 1000, 10
 
-#: Causes that a knob switches off on any board that has it.
+#: Causes that a knob switches off, on boards that have it.
 _KNOBS: dict[Cause, tuple[str, str]] = {
     Cause.THROTTLING: ("rt-runtime", "-1"),
     Cause.IDLE_EXIT: ("idle-states", "held"),
@@ -34,39 +33,40 @@ _KNOBS: dict[Cause, tuple[str, str]] = {
     Cause.PREEMPTION_DISABLED: ("preempt", "full"),
 }
 _CODE = "it is in the kernel's code, which no knob changes; try another kernel in a study"
-#: What to say of the others.
+#: Advice for the other causes.
 _NO_KNOB: dict[Cause, str] = {
-    Cause.INTERRUPT: "name what moves it: irq:N=CPUS sends interrupt N to other CPUs",
+    Cause.INTERRUPT: "name a knob that moves it: irq:N=CPUS sends interrupt N to other CPUs",
     Cause.SOFTIRQ: "name the load behind it, or a knob that moves that elsewhere (irq:N=CPUS)",
-    Cause.THREAD: "name the load that it is of, or priority=N, which puts the measured one above",
+    Cause.THREAD: "name its load, or priority=N, which raises the measured thread above it",
     Cause.INTERRUPTS_DISABLED: _CODE,
     Cause.LOCK: _CODE,
-    Cause.PAGE_FAULT: "name what makes them: a load, or thp=never",
-    Cause.STEAL: "it is the host's doing: stop what else runs there, and study that",
-    Cause.SCHEDULING: "it is the activation's own way",
-    Cause.RETURN: "it is the activation's own way",
-    Cause.RECORDING: "without the recorder there is nothing to account: whylate study, "
-    "recorder=off, compares with and without",
-    Cause.UNEXPLAINED: "it has no name, and what has no name cannot be switched off",
-    Cause.NOT_OBSERVED: "nothing is known of it that could be switched off",
+    Cause.PAGE_FAULT: "name their source: a load, or thp=never",
+    Cause.STEAL: "the host causes it: stop what else runs there, and make a study of that",
+    Cause.SCHEDULING: "every activation needs it",
+    Cause.RETURN: "every activation needs it",
+    Cause.RECORDING: "without the recorder there are no causes: compare with and without it by "
+    "`whylate study run` and the knob recorder=off",
+    Cause.UNEXPLAINED: "it has no evidence, so nothing is known to switch off",
+    Cause.NOT_OBSERVED: "it was lost, so nothing is known to switch off",
 }
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """The plan, and the causes whose own time must fall; none: none was named."""
+    """The plan, and the causes whose time must fall; none if none was named."""
 
     plan: StudyPlan
-    workload: Wakeup
+    threshold_ns: int
+    duration_ns: int
     description: str
     targets: frozenset[Cause]
 
 
 @dataclass(frozen=True)
 class _Switch:
-    """What is set with the cause on and off, besides what both have; off None: is not set.
+    """Knobs with the cause on and off, beside those of both; off None: the knob is not set.
 
-    left_out: the kind of a load that both do without, but for what is set.
+    left_out: the kind of a load that is left out of both, and set by a knob with the cause on.
     """
 
     description: str
@@ -86,27 +86,24 @@ def plan_experiment(
     duration_ns: int | None = None,
     target: Cause | None = None,
 ) -> Experiment:
-    """Return the experiment on a run of that board; raises RequestError for what cannot be one.
+    """Return the experiment on a run of that board; raises RequestError if there can be none.
 
-    target None: the cause that is known to be what the switch is for, if any is.
+    target None: the known cause of what is switched, if any.
     """
     activations = plan.activations
-    if activations is None or plan.target is not None:
-        raise RequestError("--experiment repeats the wakeup workload: not that of a program")
+    if activations is None:
+        raise RequestError("--experiment repeats the wakeup workload: not a benchmark")
+    duration_ns = activations.duration_ns if duration_ns is None else duration_ns
+    recorder = RecorderPlan(threshold_ns=threshold_ns)
+    workload = activation_rules(activations).repeat(activations, duration_ns, recorder)
     if not FEWEST_ROUNDS <= rounds <= MOST_ROUNDS:
         raise RequestError(f"--rounds must lie between {FEWEST_ROUNDS} and {MOST_ROUNDS}")
     switch = _switch(plan, what)
-    loads = [one for one in plan.loads if one.kind != switch.left_out]
+    loads = [load for load in plan.loads if load.kind != switch.left_out]
     both = _as_recorded(plan, activations)
     on = {**both, **switch.on}
     off = {key: value for key, value in switch.off.items() if value is not None}
     off = {**_without(both, switch.off), **off}
-    workload = Wakeup(
-        duration_ns=duration_ns if duration_ns is not None else activations.duration_ns,
-        interval_ns=activations.interval_ns,
-        priority=activations.priority,
-        recorder=RecorderPlan(threshold_ns=threshold_ns),
-    )
     study = StudyPlan(
         boards=[board],
         variants=[Variant(ON, on), Variant(OFF, off), Variant(PLACEBO, on)],
@@ -119,19 +116,19 @@ def plan_experiment(
     )
     if are_same(study, study.variants[0], study.variants[1]):
         raise RequestError(
-            f"--experiment {what[:60]}: the recording was made so already: there is nothing to "
+            f"--experiment {what[:60]}: the recording was made with it off: there is nothing to "
             "switch off"
         )
     check_knobs(study)
     if not idle_states(plan.settings):
         check_idle_states(study)
     targets = switch.targets if target is None else frozenset({target})
-    return Experiment(study, workload, switch.description, targets)
+    return Experiment(study, threshold_ns, duration_ns, switch.description, targets)
 
 
 def _as_recorded(plan: RunPlan, activations: ActivationWorkload) -> dict[str, str]:
-    """Return the knobs of the recording's own run."""
-    knobs = {one.path: one.value for one in plan.settings}
+    """Return the knobs of the recorded run."""
+    knobs = {setting.path: setting.value for setting in plan.settings}
     knobs["idle-states"] = "allowed" if activations.allow_idle_states else "held"
     if plan.faults:
         knobs["fault"] = _faults_text(plan)
@@ -139,10 +136,9 @@ def _as_recorded(plan: RunPlan, activations: ActivationWorkload) -> dict[str, st
 
 
 def _without(knobs: Mapping[str, str], switched: Mapping[str, str | None]) -> dict[str, str]:
-    """Leave out what is switched, by whichever name: of one file one knob is set."""
-    files = [
-        one.path for name, value in switched.items() if (one := file_setting(name, value or ""))
-    ]
+    """Leave out the knobs that are switched, also those of the same file by another name."""
+    settings = [file_setting(name, value or "") for name, value in switched.items()]
+    files = [setting.path for setting in settings if setting is not None]
     return {
         name: value
         for name, value in knobs.items()
@@ -152,28 +148,28 @@ def _without(knobs: Mapping[str, str], switched: Mapping[str, str | None]) -> di
 
 def _faults_text(plan: RunPlan, without: str = "") -> str:
     return " ".join(
-        " ".join([one.name, *(f"{key}={value}" for key, value in one.parameters.items())])
-        for one in plan.faults
-        if one.name != without
+        " ".join([fault.name, *(f"{key}={value}" for key, value in fault.parameters.items())])
+        for fault in plan.faults
+        if fault.name != without
     )
 
 
 def _switch(plan: RunPlan, what: str) -> _Switch:
     knob, equals, value = what.partition("=")
     if equals:
-        targets = frozenset(one for one, (name, _) in _KNOBS.items() if name == knob)
+        targets = frozenset(cause for cause, (name, _) in _KNOBS.items() if name == knob)
         return _Switch(f"{knob} = {value}", {}, {knob: value}, targets)
-    if what in {one.name for one in plan.faults}:
-        return _known(plan, what)
-    if what in {one.kind for one in plan.loads}:
+    if what in {fault.name for fault in plan.faults}:
+        return _fault(plan, what)
+    if what in {load.kind for load in plan.loads}:
         return _load(plan, what)
     try:
         cause = Cause(what)
     except ValueError:
-        loads = sorted({one.kind for one in plan.loads} | {one.name for one in plan.faults})
+        loads = sorted({load.kind for load in plan.loads} | {fault.name for fault in plan.faults})
         there = f"loads of this run ({', '.join(loads)}), " if loads else ""
         raise RequestError(
-            f"--experiment {what[:60]!r} is nothing to switch off: there are {there}knobs "
+            f"--experiment {what[:60]!r}: invalid value, expected one of {there}knobs "
             f"(KNOB=VALUE), and causes ({', '.join(_KNOBS)})"
         ) from None
     if cause not in _KNOBS:
@@ -183,13 +179,13 @@ def _switch(plan: RunPlan, what: str) -> _Switch:
 
 
 def _load(plan: RunPlan, kind: str) -> _Switch:
-    these = [one for one in plan.loads if one.kind == kind]
-    if len(these) > 1:
-        raise RequestError(f"the run had {len(these)} loads {kind}: only one can be switched off")
-    return _Switch(f"without the load {kind}", {"load": load_text(these[0])}, {}, frozenset(), kind)
+    loads = [load for load in plan.loads if load.kind == kind]
+    if len(loads) > 1:
+        raise RequestError(f"the run had {len(loads)} loads {kind}: only one can be switched off")
+    return _Switch(f"without the load {kind}", {"load": load_text(loads[0])}, {}, frozenset(), kind)
 
 
-def _known(plan: RunPlan, name: str) -> _Switch:
+def _fault(plan: RunPlan, name: str) -> _Switch:
     """Leave an injected fault out of a virtual board's run."""
     try:
         entry = injected_fault(name)
@@ -198,6 +194,6 @@ def _known(plan: RunPlan, name: str) -> _Switch:
     rest = _faults_text(plan, without=name)
     words = [*entry.answer.pieces, *(entry.answer_rt.pieces if entry.answer_rt else [])]
     targets = frozenset(
-        one for one in Cause for word in words if f"{word} ".startswith(f"{one.value} ")
+        cause for cause in Cause for word in words if f"{word} ".startswith(f"{cause.value} ")
     )
     return _Switch(f"without the injected fault {name}", {}, {"fault": rest or None}, targets)

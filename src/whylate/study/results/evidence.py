@@ -1,9 +1,9 @@
-"""Where the evidence of a study stands: each variant beside the first, on each board and load."""
+"""The state of each comparison of a study: a variant with the first, on a board under a load."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -32,11 +32,10 @@ class Key:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a comparison stands.
+    """The state of a comparison.
 
-    rounds: that are whole, of both. look: after how many of them it was last looked at; 0: not
-    yet. found: what was seen then; None before. over: that no more runs are made for it. e_value:
-    where it is looked at any time.
+    rounds: whole rounds of both sides. look: rounds at the last look; 0: none yet. comparison: its
+    result; None before. over: no more runs are made for it. e_value: of the rule anytime.
     """
 
     key: Key
@@ -49,55 +48,52 @@ class Standing:
 
 @dataclass(frozen=True)
 class Failures:
-    """Why runs of a comparison failed, which were then made again.
-
-    base, variant: names of the sides; ours, theirs: of each, why.
-    """
+    """Why runs of a comparison failed and were made again, by the name of their side."""
 
     base: str
     variant: str
-    ours: list[str]
-    theirs: list[str]
+    reasons: Mapping[str, Sequence[str]]
 
-    def told(self, found: Comparison) -> Comparison:
-        """Return a comparison with what failed: who fails more often is not better for the rest.
+    def add_to(self, comparison: Comparison) -> Comparison:
+        """Return a comparison with its failed runs.
 
-        The chance that so many of all failures are of one side, were they as likely of either, is
-        at most 5 % where that counts.
+        A variant that fails more often is not better or the same: it gets no verdict if the chance
+        of so many of all failures on its side, if each side were as likely, is at most 5 %.
         """
-        cautions = [
-            f"{len(why)} run{'s' if len(why) > 1 else ''} of {name} failed and "
-            f"{'were' if len(why) > 1 else 'was'} made again: {why[0]}"
-            for name, why in ((self.base, self.ours), (self.variant, self.theirs))
-            if why
-        ]
-        found = msgspec.structs.replace(found, cautions=[*found.cautions, *cautions])
-        both = len(self.ours) + len(self.theirs)
-        by_chance = float(binom.sf(len(self.theirs) - 1, both, 0.5)) if both else 1.0
-        if found.verdict in ("better", "same") and by_chance <= ALPHA:
-            why = f"{found.why}, of the runs that did not fail, but {cautions[-1]}"
-            return msgspec.structs.replace(found, verdict="no verdict", why=why)
-        return found
+        cautions = []
+        for side, reasons in self.reasons.items():
+            if reasons:
+                runs = "1 run" if len(reasons) == 1 else f"{len(reasons)} runs"
+                again = "was" if len(reasons) == 1 else "were"
+                cautions.append(f"{runs} of {side} failed and {again} made again: {reasons[0]}")
+        comparison = msgspec.structs.replace(comparison, cautions=[*comparison.cautions, *cautions])
+        count = len(self.reasons[self.variant])
+        total = count + len(self.reasons[self.base])
+        by_chance = float(binom.sf(count - 1, total, 0.5)) if total else 1.0
+        if comparison.verdict in ("better", "same") and by_chance <= ALPHA:
+            why = f"{comparison.why}, of the runs that did not fail, but {cautions[-1]}"
+            return msgspec.structs.replace(comparison, verdict="no verdict", why=why)
+        return comparison
 
 
 def failures(key: Key, base: str, done: Sequence[FinishedRun]) -> Failures:
-    """Return what failed of a comparison's runs."""
-    of: dict[str, list[str]] = {base: [], key.variant: []}
-    for one in done:
-        if one.failed and (one.board, one.load) == (key.board, key.load):
-            of.get(one.variant, []).append(one.failed)
-    return Failures(base, key.variant, of[base], of[key.variant])
+    """Return the failures of a comparison's runs."""
+    reasons: dict[str, list[str]] = {base: [], key.variant: []}
+    for run in done:
+        if run.failed and (run.board, run.load) == (key.board, key.load):
+            reasons.get(run.variant, []).append(run.failed)
+    return Failures(base, key.variant, reasons)
 
 
 class Evidence:
-    """Reads each recording once, and says how every comparison stands."""
+    """Reads each recording once, and judges every comparison by the stopping rule."""
 
     def __init__(self, directory: Path, plan: StudyPlan) -> None:
         self._directory = directory
         self._plan = plan
+        self._base = plan.variants[0].name
         self._runs: dict[str, Run] = {}
         self._standings: dict[Key, Standing] = {}
-        self._failures = Failures("", "", [], [])
 
     def keys(self, board: str) -> list[Key]:
         """Return the comparisons of a board."""
@@ -108,113 +104,126 @@ class Evidence:
         ]
 
     def standing(self, key: Key, done: Sequence[FinishedRun]) -> Standing:
-        """Say how a comparison stands after these runs; raises RecordingError.
+        """Return the state of a comparison after these runs; raises RecordingError.
 
-        It is looked at only where the plan has a look, and what that found is final where it was
-        decided: runs that were made since do not change it.
+        A comparison is made only where the plan has a look. A decision is final: later runs do not
+        change it.
         """
-        stands = self._standings.get(key)
-        if stands is not None and stands.over:
-            return stands
-        self._failures = failures(key, self._plan.variants[0].name, done)
-        sides = self._sides(key, done)
-        rounds = len(sides[0])
-        look = self._look(rounds)
-        if stands is None or look != stands.look:
-            stands = self._looked(key, sides, rounds, look)
+        former = self._standings.get(key)
+        if former is not None and former.over:
+            return former
+        base, variant = self.runs(key.board, key.load, done, (self._base, key.variant)).values()
+        looker = _Looker(
+            key,
+            self._plan,
+            Arm(self._base, tuple(base.values())),
+            Arm(key.variant, tuple(variant.values())),
+            failures(key, self._base, done),
+        )
+        if former is None or looker.look != former.look:
+            standing = looker.standing()
         else:
-            stands = Standing(
-                key, rounds, stands.look, stands.comparison, stands.over, stands.e_value
-            )
-        self._standings[key] = stands
-        return stands
+            standing = replace(former, rounds=looker.rounds)
+        self._standings[key] = standing
+        return standing
 
-    def runs(self, board: str, load: str, done: Sequence[FinishedRun]) -> dict[str, dict[int, Run]]:
-        """Return the runs under a load, by variant and round, of rounds that are whole."""
-        variants = [one.name for one in self._plan.variants]
+    def runs(
+        self,
+        board: str,
+        load: str,
+        done: Sequence[FinishedRun],
+        variants: Sequence[str] = (),
+    ) -> dict[str, dict[int, Run]]:
+        """Return the runs of whole rounds under a load, by variant and round.
+
+        variants: which have to be in a round; (): all of the plan.
+        """
+        names = variants or [variant.name for variant in self._plan.variants]
         return {
             variant: {number: self._read(recording) for number, recording in rounds.items()}
-            for variant, rounds in whole_rounds(done, board, load, variants).items()
+            for variant, rounds in whole_rounds(done, board, load, names).items()
         }
 
     def arms(self, board: str, load: str, done: Sequence[FinishedRun]) -> list[Arm]:
-        """Return all variants under a load with their runs, those that have any."""
-        found: dict[str, list[Run]] = {one.name: [] for one in self._plan.variants}
-        for one in done:
-            if (one.board, one.load) == (board, load) and not one.failed:
-                found.get(one.variant, []).append(self._read(one.recording))
-        return [Arm(name, tuple(runs)) for name, runs in found.items() if runs]
-
-    def _sides(self, key: Key, done: Sequence[FinishedRun]) -> tuple[list[Run], list[Run]]:
-        """Return the runs of rounds that both sides have, side by side."""
-        variants = [self._plan.variants[0].name, key.variant]
-        found = whole_rounds(done, key.board, key.load, variants)
-        first, second = (
-            [self._read(recording) for recording in found[variant].values()] for variant in variants
-        )
-        return first, second
+        """Return the variants under a load that have runs, with all their runs."""
+        runs: dict[str, list[Run]] = {variant.name: [] for variant in self._plan.variants}
+        for run in done:
+            if (run.board, run.load) == (board, load) and not run.failed and run.variant in runs:
+                runs[run.variant].append(self._read(run.recording))
+        return [Arm(name, tuple(of_variant)) for name, of_variant in runs.items() if of_variant]
 
     def _read(self, recording: str) -> Run:
         if recording not in self._runs:
             self._runs[recording] = read_run(self._directory / recording)
         return self._runs[recording]
 
-    def _look(self, rounds: int) -> int:
-        """Return the number of rounds at the last look that there was."""
-        if self._plan.stop.kind == "anytime":
-            return min(rounds, self._plan.stop.looks[-1])
-        return max((one for one in self._plan.stop.looks if one <= rounds), default=0)
 
-    def _looked(
-        self, key: Key, sides: tuple[list[Run], list[Run]], rounds: int, look: int
-    ) -> Standing:
-        if not look:
-            return Standing(key, rounds, 0, None, over=False)
-        last = look >= self._plan.stop.looks[-1]
+class _Looker:
+    """Looks at one comparison, by the stopping rule of the plan."""
+
+    def __init__(
+        self, key: Key, plan: StudyPlan, base: Arm, variant: Arm, failed: Failures
+    ) -> None:
+        self._key = key
+        self._plan = plan
+        self._base = base
+        self._variant = variant
+        self._failures = failed
+        self.rounds = len(base.runs)
+        looks = plan.stop.looks
+        #: The number of rounds at the last look; 0: none yet.
+        self.look = (
+            min(self.rounds, looks[-1])
+            if plan.stop.kind == "anytime"
+            else max((look for look in looks if look <= self.rounds), default=0)
+        )
+
+    def standing(self) -> Standing:
+        """Return the state of the comparison at the last look."""
+        if not self.look:
+            return Standing(self._key, self.rounds, 0, None, over=False)
+        last = self.look >= self._plan.stop.looks[-1]
         if self._plan.stop.kind == "anytime":
-            return self._any_time(key, sides, rounds, last=last)
+            return self._any_time(last=last)
         looks = tuple(self._plan.stop.looks)
         levels = look_levels(looks) if len(looks) > 1 else (ALPHA,)
-        found = self._compare(key, sides, look, levels[looks.index(look)])
-        over = last or found.verdict in ("better", "worse", "same")
-        if not over and found.more_runs is not None:
-            # Nothing is decided before the next look, however little seems to be missing.
-            until_next = min(one for one in looks if one > look) - look
-            more = max(found.more_runs, until_next)
-            found = msgspec.structs.replace(found, more_runs=more)
-        return Standing(key, rounds, look, found, over)
+        comparison = self._compare(self.look, levels[looks.index(self.look)])
+        over = last or comparison.verdict in ("better", "worse", "same")
+        if not over and comparison.more_runs is not None:
+            # The next look is the earliest decision, even if fewer runs seem to be missing.
+            until_next = min(look for look in looks if look > self.look) - self.look
+            more = max(comparison.more_runs, until_next)
+            comparison = msgspec.structs.replace(comparison, more_runs=more)
+        return Standing(self._key, self.rounds, self.look, comparison, over)
 
-    def _any_time(
-        self, key: Key, sides: tuple[list[Run], list[Run]], rounds: int, *, last: bool
-    ) -> Standing:
-        """Look at an e-process: it may be looked at as often as one likes.
+    def _any_time(self, *, last: bool) -> Standing:
+        """Return the state by an e-process, which allows a look after every round.
 
-        It alone says whether they differ: a test at 5 % after each round would call one true null
-        hypothesis in four.
+        The e-value alone decides whether the sides differ: a test at 5 % after each round would
+        reject one true null hypothesis in four.
         """
-        found = self._compare(key, sides, rounds, ALPHA)
-        logs = differences(Arm("", tuple(sides[0])), Arm("", tuple(sides[1])))
-        e_value = joint_e_value(logs)
+        comparison = self._compare(self.rounds, ALPHA)
+        e_value = joint_e_value(differences(self._base, self._variant))
         shown = e_value >= 1 / ALPHA
-        if shown and found.verdict in ("inconclusive", "same") and found.p is not None:
-            found = self._compare(key, sides, rounds, found.p)
-        elif not shown and found.verdict in ("better", "worse"):
-            why = f"{found.why}; the e-value is {e_value:.2g}, and {1 / ALPHA:.0f} would show it"
-            found = msgspec.structs.replace(found, verdict="inconclusive", why=why)
-        decided = shown and found.verdict in ("better", "worse", "same")
-        return Standing(key, rounds, rounds, found, last or decided, e_value)
+        if shown and comparison.verdict in ("inconclusive", "same") and comparison.p is not None:
+            comparison = self._compare(self.rounds, comparison.p)
+        elif not shown and comparison.verdict in ("better", "worse"):
+            why = (
+                f"{comparison.why}; the e-value is {e_value:.2g}, and {1 / ALPHA:.0f} would show it"
+            )
+            comparison = msgspec.structs.replace(comparison, verdict="inconclusive", why=why)
+        decided = shown and comparison.verdict in ("better", "worse", "same")
+        return Standing(self._key, self.rounds, self.rounds, comparison, last or decided, e_value)
 
-    def _compare(
-        self, key: Key, sides: tuple[list[Run], list[Run]], rounds: int, alpha: float
-    ) -> Comparison:
-        first, second = (tuple(side[:rounds]) for side in sides)
+    def _compare(self, rounds: int, alpha: float) -> Comparison:
+        base, variant = (
+            replace(arm, runs=arm.runs[:rounds]) for arm in (self._base, self._variant)
+        )
         question = Question(margins=self._plan.margins, alpha=alpha)
-        base = self._plan.variants[0].name
-        found = compare(Arm(base, first), Arm(key.variant, second), question)
-        return self._failures.told(found)
+        return self._failures.add_to(compare(base, variant, question))
 
 
 def rounds_left(plan: StudyPlan, standings: Sequence[Standing]) -> int:
-    """Return how many rounds there may still be, at the most."""
-    open_ones = [one for one in standings if not one.over]
-    return max((plan.stop.looks[-1] - one.rounds for one in open_ones), default=0)
+    """Return the most rounds that may still be made."""
+    last = plan.stop.looks[-1]
+    return max((last - standing.rounds for standing in standings if not standing.over), default=0)

@@ -1,4 +1,4 @@
-"""A study's page: for each board and load its verdicts, and what they rest on."""
+"""Write the page of a study: for each board and load its verdicts and the runs behind them."""
 
 from __future__ import annotations
 
@@ -28,22 +28,24 @@ def write_page(
 ) -> Path:
     """Write the page into the study's directory and return it; raises RecordingError, DiskError.
 
-    effects: of each board and load, where the study is of factors.
+    effects: of each board and load, for a study of factors.
     """
-    of = {(one.board, one.load): _effects(one) for one in effects}
+    by_board = {(item.board, item.load): _effects(item) for item in effects}
     groups = []
     for board in plan.boards:
         standings = [evidence.standing(key, done) for key in evidence.keys(board)]
         for load in plan.loads:
-            found = [
-                one.comparison for one in standings if one.key.load == load.name and one.comparison
+            comparisons = [
+                standing.comparison
+                for standing in standings
+                if standing.key.load == load.name and standing.comparison is not None
             ]
             arms = evidence.arms(board, load.name, done)
             if arms:
                 title = f"{board}, {load.name}"
-                groups.append(Group(title, arms, found, of.get((board, load.name))))
-    variants = [f"{one.name}: {_knobs(one.knobs)}" for one in plan.variants]
-    made = max((one.started for one in done), default="")
+                groups.append(Group(title, arms, comparisons, by_board.get((board, load.name))))
+    variants = [f"{variant.name}: {_knobs(variant.knobs)}" for variant in plan.variants]
+    made = max((run.started for run in done), default="")
     path = directory / PAGE
     try:
         write(path, render(f"Study {directory.name}", variants, made, groups))
@@ -52,33 +54,31 @@ def write_page(
     return path
 
 
-def _effects(found: BoardEffects) -> Effects:
-    """Return effects as the page shows them: knobs by letters, A×B for what both do together."""
-    if found.why_not is not None:
-        return Effects([], [], found.why_not)
-    letters = {
-        one.knobs[0]: chr(ord("A") + n)
-        for n, one in enumerate(one for one in found.effects if len(one.knobs) == 1)
-    }
-    names = ["×".join(letters[knob] for knob in one.knobs) for one in found.effects]
+def _effects(estimated: BoardEffects) -> Effects:
+    """Return effects as the page shows them: A, B for knobs, A×B for their interaction."""
+    if estimated.why_not is not None:
+        return Effects([], [], estimated.why_not)
+    single = [effect.knobs[0] for effect in estimated.effects if len(effect.knobs) == 1]
+    symbols = {knob: chr(ord("A") + number) for number, knob in enumerate(single)}
+    names = ["×".join(symbols[knob] for knob in effect.knobs) for effect in estimated.effects]
     lines = [
-        EffectLine(name, "; ".join(one.knobs), p_text(one.p), one.p <= ALPHA)
-        for name, one in zip(names, found.effects, strict=True)
+        EffectLine(name, "; ".join(effect.knobs), p_text(effect.p), effect.p <= ALPHA)
+        for name, effect in zip(names, estimated.effects, strict=True)
     ]
-    if found.left_out:
-        names_left = ", ".join(found.left_out)
-        lines.append(EffectLine("", f"left out: {names_left} ({LEFT_OUT})", "", clear=False))
-    shown = [name for name in _PLOTTED if name in found.effects[0].ratios]
-    plots = [_plot(statistic, names, found.effects) for statistic in shown]
+    if estimated.left_out:
+        text = f"left out: {', '.join(estimated.left_out)} ({LEFT_OUT})"
+        lines.append(EffectLine("", text, "", clear=False))
+    shown = [name for name in _PLOTTED if name in estimated.effects[0].ratios]
+    plots = [_plot(statistic, names, estimated.effects) for statistic in shown]
     return Effects(lines, [plot for plot in plots if plot is not None])
 
 
 def _plot(statistic: str, names: Sequence[str], effects: Sequence[Effect]) -> Forest | None:
     rows = []
-    for name, one in zip(names, effects, strict=True):
-        ratio, low, high = one.ratios[statistic]
-        rows.append(Ratio(name, ratio, low, high, one.p <= ALPHA and not low <= 1 <= high))
-    return forest(f"{statistic}: what each makes of it", rows)
+    for name, effect in zip(names, effects, strict=True):
+        ratio, low, high = effect.ratios[statistic]
+        rows.append(Ratio(name, ratio, low, high, effect.p <= ALPHA and not low <= 1 <= high))
+    return forest(f"{statistic}: ratio of each effect", rows)
 
 
 def _knobs(knobs: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""How the comparisons of a study stand: one line each."""
+"""Tables of a study on the terminal: its comparisons and its effects."""
 
 from __future__ import annotations
 
@@ -17,24 +17,29 @@ from whylate.text import plain
 _SHOWN = ("p50", "p99", "p99.9", "max")
 
 
+#: Why statistics have no effects.
+LEFT_OUT = "right-censored by overruns"
+
+
 def standings_table(rows: Iterable[tuple[Standing, int]]) -> Table:
-    """Lay out how comparisons stand, each with the most rounds that it may take."""
+    """Lay out the state of comparisons, each with the most rounds that it may take."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     rows = list(rows)
-    shown = _shown([one for one, _ in rows])
+    shown = _shown([standing for standing, _ in rows])
     for heading in ("board", "load", "variant", "rounds", *shown, ""):
         table.add_column(Text(plain(heading, 40)), overflow="fold",
                          justify="right" if heading in ("rounds", *shown) else "left")  # fmt: skip
-    for one, most in rows:
-        figures = {row.name: row for row in one.comparison.statistics} if one.comparison else {}
+    for standing, most in rows:
+        comparison = standing.comparison
+        figures = {row.name: row for row in comparison.statistics} if comparison else {}
         verdict = Text("…")
-        if one.comparison is not None and one.over:
-            verdict = Text(one.comparison.verdict, style=STYLES[one.comparison.verdict])
+        if comparison is not None and standing.over:
+            verdict = Text(comparison.verdict, style=STYLES[comparison.verdict])
         table.add_row(
-            Text(plain(one.key.board, 30)),
-            Text(plain(one.key.load, 40)),
-            Text(plain(one.key.variant, 40)),
-            str(one.rounds) if one.over else f"{one.rounds} of {most}",
+            Text(plain(standing.key.board, 30)),
+            Text(plain(standing.key.load, 40)),
+            Text(plain(standing.key.variant, 40)),
+            str(standing.rounds) if standing.over else f"{standing.rounds} of {most}",
             *(_cell(figures.get(name)) for name in shown),
             verdict,
         )
@@ -42,40 +47,35 @@ def standings_table(rows: Iterable[tuple[Standing, int]]) -> Table:
 
 
 def _shown(standings: Sequence[Standing]) -> Sequence[str]:
-    """Return the statistics that have a column: of latencies the same few, of points the first."""
-    found = dict.fromkeys(
+    """Return the statistics that have a column: a fixed few of latencies, the first of points."""
+    names = dict.fromkeys(
         row.name
-        for one in standings
-        if one.comparison is not None
-        for row in one.comparison.statistics
+        for standing in standings
+        if standing.comparison is not None
+        for row in standing.comparison.statistics
     )
-    return _SHOWN if not found or _SHOWN[0] in found else list(found)[: len(_SHOWN)]
+    return _SHOWN if not names or _SHOWN[0] in names else list(names)[: len(_SHOWN)]
 
 
-#: Why statistics have no effects.
-LEFT_OUT = "overruns hide how high they are"
-
-
-def effects_table(found: BoardEffects) -> Table:
-    """Lay out effects: each of a knob, or of several together, in a line."""
+def effects_table(effects: BoardEffects) -> Table:
+    """Lay out effects in two lines each: ratios, and their intervals."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("effect", overflow="fold")
-    names = list(found.effects[0].ratios) if found.effects else []
+    names = list(effects.effects[0].ratios) if effects.effects else []
     for name in (*names, "p"):
         table.add_column(Text(plain(name, 40)), justify="right", no_wrap=True)
-    for one in found.effects:
-        clear = one.p <= ALPHA
+    for effect in effects.effects:
+        ratios = effect.ratios.values()
         table.add_row(
-            Text(plain(" × ".join(one.knobs), 100), style="bold" if clear else ""),
-            *(percent_text(value) for value, _, _ in one.ratios.values()),
-            p_text(one.p),
+            Text(plain(" × ".join(effect.knobs), 100), style="bold" if effect.p <= ALPHA else ""),
+            *(percent_text(ratio) for ratio, _, _ in ratios),
+            p_text(effect.p),
         )
-        table.add_row(
-            "", *(Text(f"{percent_text(low)} … {percent_text(high)}", style="dim")
-                  for _, low, high in one.ratios.values()), "",
-        )  # fmt: skip
-    if found.left_out:
-        table.add_row(Text(f"left out: {', '.join(found.left_out)} ({LEFT_OUT})", style="dim"))
+        intervals = (f"{percent_text(low)} … {percent_text(high)}" for _, low, high in ratios)
+        table.add_row("", *(Text(interval, style="dim") for interval in intervals), "")
+    if effects.left_out:
+        text = f"left out: {', '.join(effects.left_out)} ({LEFT_OUT})"
+        table.add_row(Text(text, style="dim"))
     return table
 
 
