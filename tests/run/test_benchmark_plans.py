@@ -17,7 +17,7 @@ from whylate.run.errors import RequestError
 from whylate.run.resolve import resolve
 from whylate.run.workloads import rules
 from whylate.run.workloads.clock import clock_points
-from whylate.run.workloads.counters import CounterError, check_counters, counters_named
+from whylate.run.workloads.counters import check_counters, parse_counters
 from whylate.run.workloads.memory import memory_points
 from whylate.run.workloads.sweeps import parse_size
 from whylate.run.workloads.switch import switch_points
@@ -116,7 +116,7 @@ def test_a_knob_changes_a_parameter_of_all_points() -> None:
     ],
 )
 def test_events_by_the_names_that_perf_has(name: str, code: tuple[int, int, int]) -> None:
-    assert counters_named([name, name], None) == (CounterPlan(name, *code),)
+    assert parse_counters([name, name], None) == (CounterPlan(name, *code),)
 
 
 @pytest.mark.parametrize(
@@ -130,17 +130,17 @@ def test_events_by_the_names_that_perf_has(name: str, code: tuple[int, int, int]
     ],
 )
 def test_events_that_only_some_cpus_have_by_their_model(name: str, model: str, code: int) -> None:
-    (counter,) = counters_named([name], model)
+    (counter,) = parse_counters([name], model)
     assert (counter.type, counter.config) == (4, code)
     check_counters([name])
     # A raw code means something else on the other cores of a board that has two kinds.
     two = "Cortex-A53 r0p4 + Cortex-A72 r0p2"
     for other in ("Cortex-A97 r0p0", "AMD EPYC", "Intel(R) Atom(TM) CPU E3950", two, None):
-        with pytest.raises(CounterError, match="raw code"):
-            counters_named([name], other)
+        with pytest.raises(RequestError, match="raw code"):
+            parse_counters([name], other)
 
 
 @pytest.mark.parametrize("name", ["", "cyc", "L1-icache-stores-x", "r", "rxyz", "cycles:z", "a b"])
 def test_what_is_no_event(name: str) -> None:
-    with pytest.raises(CounterError, match="no event"):
+    with pytest.raises(RequestError, match="no event"):
         check_counters([name])

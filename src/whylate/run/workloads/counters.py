@@ -64,12 +64,8 @@ _NAME = re.compile(r"([A-Za-z0-9._-]{1,60})(?::([ukh]{1,3}))?")
 _RAW_CODE = re.compile(r"r([0-9a-fA-F]{1,16})")
 
 
-class CounterError(RequestError):
-    """An unknown event: one line that says what to ask for instead."""
-
-
-def counters_named(names: Sequence[str], model: str | None) -> tuple[CounterPlan, ...]:
-    """Return the events of these names, without duplicates; raises CounterError for an unknown one.
+def parse_counters(names: Sequence[str], model: str | None) -> tuple[CounterPlan, ...]:
+    """Return the events of these names, without duplicates; raises RequestError for an unknown one.
 
     Known are generic events, cache events (L1-icache-load-misses), raw codes (r60), and events of
     the board's CPU, by its model (the fact cpu_model; None: unknown). A suffix says where an event
@@ -79,8 +75,8 @@ def counters_named(names: Sequence[str], model: str | None) -> tuple[CounterPlan
 
 
 def resolve_counters(counters: Sequence[CounterPlan], model: str | None) -> list[CounterPlan]:
-    """Return counters with their codes on a CPU of that model; raises CounterError."""
-    return list(counters_named([counter.name for counter in counters], model))
+    """Return counters with their codes on a CPU of that model; raises RequestError."""
+    return list(parse_counters([counter.name for counter in counters], model))
 
 
 def check_counters(names: Sequence[str]) -> None:
@@ -135,7 +131,7 @@ def _counter(name: str, model: str | None) -> CounterPlan:
     match = _NAME.fullmatch(name)
     event = None if match is None else _event(match[1]) or _cpu_event(match[1], model)
     if match is None or event is None:
-        raise CounterError(
+        raise RequestError(
             f"there is no event {name[:60]!r}: write it as perf does: cycles, instructions:u, "
             "L1-icache-load-misses, or a raw code like r60"
         )
@@ -161,14 +157,14 @@ def _event(name: str) -> tuple[int, int] | None:
 
 
 def _cpu_event(name: str, model: str | None) -> tuple[int, int] | None:
-    """Return an event of some CPUs alone; raises CounterError for one of another CPU."""
+    """Return an event of some CPUs alone; raises RequestError for one of another CPU."""
     cpus = _cpus_with(name)
     for cpu in cpus:
         if model is not None and _is_model(cpu, model):
             return _RAW, _CPU_EVENTS[cpu][name.lower()]
     if cpus:
         here = f"this board's CPU is {model[:60]}" if model else "this board's CPU is unknown"
-        raise CounterError(
+        raise RequestError(
             f"the event {name} exists on {' and '.join(cpus)}, and {here}: write a raw code like "
             "r60"
         )
