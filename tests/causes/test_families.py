@@ -56,8 +56,8 @@ def test_episodes_of_one_cause_are_a_family_with_what_all_of_them_have_at_the_le
 def test_the_rule_says_how_many_ordinary_ones_satisfy_it_too() -> None:
     late = [softirq(i, 2) for i in range(3)]
     found = find_families(late, ORDINARY)
-    assert (found.families[0].ordinary, found.control) == (10, 30)
-    assert find_families([softirq(i, 200) for i in range(3)], ORDINARY).families[0].ordinary == 0
+    assert (found.families[0].controls, found.control) == (10, 30)
+    assert find_families([softirq(i, 200) for i in range(3)], ORDINARY).families[0].controls == 0
 
 
 def test_what_an_ordinary_activation_takes_as_well_makes_no_family() -> None:

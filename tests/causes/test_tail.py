@@ -51,7 +51,7 @@ def _fed(latencies: Sequence[int], threshold_ns: int | None = None) -> Tail:
     tail = Tail(_account, threshold_ns)
     for index, latency in enumerate(latencies):
         one = _activation(index * APART_NS, latency)
-        tail.take(one, _cutter(one))
+        tail.add(one, _cutter(one))
     return tail
 
 
@@ -114,7 +114,7 @@ def test_late_ones_that_overlap_on_a_cpu_are_one_episode_and_on_two_cpus_two() -
     tail = Tail(_account, 10_000)
     for one in (_activation(0, 90_000), _activation(20_000, 50_000), _activation(0, 60_000, cpu=1),
                 _activation(200_000, 40_000)):  # fmt: skip
-        tail.take(one, _cutter(one))
+        tail.add(one, _cutter(one))
     found = _answer(tail)
     assert found.population is not None
     assert found.population.episodes == 3
@@ -130,7 +130,7 @@ def test_very_many_pieces_are_summed_up_by_cause() -> None:
 
     tail = Tail(many, 100)
     one = _activation(0, 10_000)
-    tail.take(one, _cutter(one))
+    tail.add(one, _cutter(one))
     kept = tail._late[0][2]
     assert kept.pieces is not None
     assert [(piece.cause, piece.length_ns) for piece in kept.pieces] == [

@@ -39,7 +39,7 @@ _IDLE_EXIT = re.compile(r"state(\d{1,2}) .*: (\d{1,9}) us, ")
 
 @dataclass(frozen=True)
 class TracedActivation:
-    """One late activation, told by its pieces.
+    """A recorded activation: its breakdown and its window of events.
 
     thread: of a watched program, which of its threads it was; None of another workload.
     """
@@ -54,10 +54,10 @@ class Answer:
     """Why a run's late activations were late.
 
     threshold_ns: above it an activation counts as late. population None: none was, or nothing
-    was recorded; then `why_not` says so. worst: the stories of the worst episodes that were
-    recorded, the worst first. families: what late episodes have in common. between: activations
+    was recorded; then `why_not` says so. worst: the worst recorded
+    episodes, the worst first. families: what late episodes have in common. between: activations
     that were recorded as late and are not above a threshold that was asked for now: they are not
-    among the ordinary ones either, of which the recorder drew from what it did not call late.
+    among the control activations either, which the recorder drew from those that were not late.
     observability: which causes could be named on the board.
     """
 
@@ -77,32 +77,34 @@ def explain_recording(
     """Return the answer for a recording, as answer() does; raises RecordingError."""
     report = recording.manifest.recorder
     recorded = report is not None and report.engine is not None
-    found = explain(
+    answer = explain(
         recording.manifest,
         recording.samples,
         checked_windows(recording.directory, recording.manifest) if recorded else (),
         threshold_ns=threshold_ns,
         worst=worst,
     )
-    return replace(found, observability=tuple(list_observability(report, recording.manifest.facts)))
+    return replace(
+        answer, observability=tuple(list_observability(report, recording.manifest.facts))
+    )
 
 
 def read_activations(recording: Recording) -> Iterator[TracedActivation]:
-    """Yield all that was recorded, late and ordinary, in its order; raises RecordingError."""
+    """Yield all recorded activations, late and control, in order; raises RecordingError."""
     report = recording.manifest.recorder
     if report is None or report.engine is None:
         return
-    tell = _Teller(recording.manifest)
+    accounting = _Accounting(recording.manifest)
     switching_ns = control_switching_ns(
         [
-            tell.story(window).breakdown
+            accounting.trace(window).breakdown
             for window in checked_windows(recording.directory, recording.manifest)
             if window.reason == "control"
         ]
     )
     for window in read_windows(recording.directory):
-        story = tell.story(window)
-        yield replace(story, breakdown=less_switching(story.breakdown, switching_ns))
+        example = accounting.trace(window)
+        yield replace(example, breakdown=less_switching(example.breakdown, switching_ns))
 
 
 def explain(
@@ -127,7 +129,7 @@ def explain(
     }
     if (why_not := _why_not(manifest, late)) is not None:
         return Answer(limit, name, None, [], why_not)
-    tell = _Teller(manifest)
+    accounting = _Accounting(manifest)
     control: list[Breakdown] = []
     slowest = _Worst(late.values(), worst)
     between = 0
@@ -137,28 +139,29 @@ def explain(
             # It was among the slowest when it came, and is not by the last count.
             between += threshold_ns is not None
             continue
-        story = tell.story(window)
+        example = accounting.trace(window)
         if key in late:
-            late[key] = story.breakdown
-            slowest.take(story)
+            late[key] = example.breakdown
+            slowest.add(example)
         else:
-            control.append(story.breakdown)
-    told = slowest.stories()
+            control.append(example.breakdown)
+    examples = slowest.sorted()
     corrected, control = without_switching(
-        [*(activation.breakdown for activation in told), *late.values()], control
+        [*(activation.breakdown for activation in examples), *late.values()], control
     )
-    their, each = corrected[: len(told)], corrected[len(told) :]
-    found = merge_episodes(each)
+    their, each = corrected[: len(examples)], corrected[len(examples) :]
+    late_episodes = merge_episodes(each)
     span = (
         min(account.start_ns for account in manifest.cpus),
         max(account.end_ns for account in manifest.cpus),
     )
     return replace(
-        explain_episodes(limit, name, found, control, span),
+        explain_episodes(limit, name, late_episodes, control, span),
         worst=[
-            replace(activation, breakdown=its) for activation, its in zip(told, their, strict=True)
+            replace(activation, breakdown=its)
+            for activation, its in zip(examples, their, strict=True)
         ],
-        families=find_families(found, control),
+        families=find_families(late_episodes, control),
         between=between,
     )
 
@@ -170,19 +173,19 @@ def explain_episodes(
     control: Sequence[Breakdown],
     span: tuple[int, int],
 ) -> Answer:
-    """Return the answer for late episodes and ordinary activations that were due in [start, end).
+    """Return the answer for late episodes and control activations that were due in [start, end).
 
-    Without stories and families. late: at least one.
+    Without worst episodes and families. late: at least one.
     """
     try:
         return Answer(limit_ns, name, locate_shares(late, control, *span), [])
     except NoExcessError:
-        why_not = "what was late took no longer than the ordinary: there is nothing to explain"
+        why_not = "late activations took no longer than control activations: nothing to explain"
         return Answer(limit_ns, name, None, [], why_not)
 
 
 class _Worst:
-    """Keeps the stories of the worst episodes: of each one, its latest activation's."""
+    """Keeps the worst episodes: of each, the activation with the longest latency."""
 
     def __init__(self, late: Iterable[Breakdown], most: int) -> None:
         self._most = most
@@ -193,21 +196,21 @@ class _Worst:
         }
         self._kept: dict[int, TracedActivation] = {}
 
-    def take(self, story: TracedActivation) -> None:
-        """Take the story of a late activation."""
-        one = story.breakdown
+    def add(self, example: TracedActivation) -> None:
+        """Keep a late activation if it is among the worst."""
+        one = example.breakdown
         number = self._episode[one.cpu, one.activation]
         kept = self._kept.get(number)
         if kept is not None and kept.breakdown.latency_ns >= one.latency_ns:
             return
-        self._kept[number] = story
+        self._kept[number] = example
         if len(self._kept) > self._most:
             least = min(self._kept, key=lambda which: self._kept[which].breakdown.latency_ns)
             del self._kept[least]
 
-    def stories(self) -> list[TracedActivation]:
+    def sorted(self) -> list[TracedActivation]:
         """Return them, the worst first."""
-        return sorted(self._kept.values(), key=lambda story: -story.breakdown.latency_ns)
+        return sorted(self._kept.values(), key=lambda example: -example.breakdown.latency_ns)
 
 
 def _threshold(
@@ -255,8 +258,8 @@ def _late(samples: CpuSamples, limit_ns: int) -> Iterable[tuple[int, int, int]]:
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
-class _Teller:
-    """Cuts the windows of a run into pieces, by what its manifest says of the board."""
+class _Accounting:
+    """Cuts the windows of a run into pieces, with the facts of its board."""
 
     def __init__(self, manifest: Manifest) -> None:
         plan = manifest.plan.recorder
@@ -267,8 +270,8 @@ class _Teller:
         # tracefs adds up what it reads: what its ring lost is in no sum.
         self._sums = manifest.recorder is not None and manifest.recorder.engine == "bpf"
 
-    def story(self, window: Window) -> TracedActivation:
-        """Tell one activation."""
+    def trace(self, window: Window) -> TracedActivation:
+        """Cut the window of one activation into pieces."""
         if not self._sums:
             window = replace(window, sums=())
         pieces = tuple(
@@ -293,11 +296,11 @@ def _threads(manifest: Manifest) -> Callable[[int], str | None]:
 
 
 def _idle_exits(facts: Sequence[Fact]) -> dict[int, int]:
-    """Return how long the board says that leaving each idle state takes, ns."""
+    """Return the declared exit latency of each idle state, ns."""
     for fact in facts:
         if fact.name == "idle_states" and isinstance(fact.value, list):
-            found = [_IDLE_EXIT.match(str(line)) for line in fact.value]
-            return {int(m[1]): int(m[2]) * 1000 for m in found if m is not None}
+            matches = [_IDLE_EXIT.match(str(line)) for line in fact.value]
+            return {int(m[1]): int(m[2]) * 1000 for m in matches if m is not None}
     return {}
 
 

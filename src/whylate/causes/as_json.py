@@ -11,28 +11,28 @@ from whylate.causes.population import CauseShare
 
 
 def answer_as_json(answer: Answer, worst: int) -> dict[str, Any]:
-    """Return the answer as one JSON object; `explained` says whether there is one."""
-    found = answer.population
-    told: dict[str, Any] = {
-        "explained": found is not None,
+    """Return the answer as one JSON object; `explained`: whether there is one."""
+    population = answer.population
+    head: dict[str, Any] = {
+        "explained": population is not None,
         "threshold_ns": answer.threshold_ns,
         "threshold": answer.threshold_name,
         "observability": [
             observability_as_json(observability) for observability in answer.observability
         ],
     }
-    if found is None:
-        return {**told, "why_not": answer.why_not}
+    if population is None:
+        return {**head, "why_not": answer.why_not}
     return {
-        **told,
-        "episodes": found.episodes,
-        "episodes_recorded": found.recorded,
-        "control_recorded": found.control,
+        **head,
+        "episodes": population.episodes,
+        "episodes_recorded": population.recorded,
+        "control_recorded": population.control,
         "between": answer.between,
-        "excess_ns": found.excess_ns,
-        "causes": [_share(share) for share in found.causes],
+        "excess_ns": population.excess_ns,
+        "causes": [_share(share) for share in population.causes],
         "families": _families(answer.families),
-        "worst": [_story(example, answer.families) for example in answer.worst[:worst]],
+        "worst": [_example(example, answer.families) for example in answer.worst[:worst]],
     }
 
 
@@ -46,9 +46,9 @@ def observability_as_json(observability: Observability) -> dict[str, str]:
     }
 
 
-def _families(found: Families | None) -> list[dict[str, Any]]:
-    """Return the families, and how many ordinary activations satisfy the rule of each."""
-    if found is None:
+def _families(families: Families | None) -> list[dict[str, Any]]:
+    """Return the families, and how many control activations satisfy the rule of each."""
+    if families is None:
         return []
     return [
         {
@@ -58,8 +58,8 @@ def _families(found: Families | None) -> list[dict[str, Any]]:
             "at_least_ns": family.at_least_ns,
             "median_ns": family.median_ns,
             "episodes": family.episodes,
-            "in_control": family.ordinary / found.control
-            if found.control and family.cause
+            "in_control": family.controls / families.control
+            if families.control and family.cause
             else None,
             "excess_ns": family.excess_ns,
             "worst": {
@@ -68,7 +68,7 @@ def _families(found: Families | None) -> list[dict[str, Any]]:
                 "latency_ns": family.worst_ns,
             },
         }
-        for family in found.families
+        for family in families.families
     ]
 
 
@@ -86,7 +86,7 @@ def _share(share: CauseShare) -> dict[str, Any]:
     }
 
 
-def _story(activation: TracedActivation, families: Families | None) -> dict[str, Any]:
+def _example(activation: TracedActivation, families: Families | None) -> dict[str, Any]:
     breakdown = activation.breakdown
     of = families.of if families is not None else {}
     return {

@@ -18,8 +18,9 @@ from whylate.causes.window.piece import Cause, Piece
 def merge_episodes(late: Iterable[Breakdown]) -> list[Breakdown]:
     """Return one for each episode, in order for each CPU.
 
-    What several waited for is told by the one that was due first; what was not recorded of an
-    episode is not observed. An episode has the number of its latest activation that was recorded.
+    Time in which several waited is taken from the activation that was due first; what was not
+    recorded of an episode is not observed. An episode has the number of its recorded activation
+    with the longest latency.
     """
     return [_joined(together) for together in group_overlapping(late)]
 
@@ -29,7 +30,7 @@ def group_overlapping(late: Iterable[Breakdown]) -> list[list[Breakdown]]:
     by_cpu: dict[int, list[Breakdown]] = defaultdict(list)
     for activation in late:
         by_cpu[activation.cpu].append(activation)
-    found: list[list[Breakdown]] = []
+    groups: list[list[Breakdown]] = []
     for own in by_cpu.values():
         together: list[Breakdown] = []
         end_ns = 0
@@ -37,13 +38,13 @@ def group_overlapping(late: Iterable[Breakdown]) -> list[list[Breakdown]]:
             own, key=lambda activation: (activation.due_ns, -activation.latency_ns)
         ):
             if together and activation.due_ns >= end_ns:
-                found.append(together)
+                groups.append(together)
                 together = []
             together.append(activation)
             run_ns = activation.due_ns + activation.latency_ns
             end_ns = max(end_ns, run_ns) if len(together) > 1 else run_ns
-        found.append(together)
-    return found
+        groups.append(together)
+    return groups
 
 
 def _joined(together: Sequence[Breakdown]) -> Breakdown:

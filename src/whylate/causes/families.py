@@ -1,11 +1,11 @@
-"""Late episodes in families: which of them have one thing in common.
+"""Families: late episodes that have a cause in common.
 
-The rule. What a cause took of an episode beyond what it takes of an ordinary activation of that
-CPU, on average, is its excess there. An episode is put to the cause with the largest excess, if
+The rule. What a cause took of an episode beyond its mean over the control activations of
+that CPU is its excess there. An episode is put to the cause with the largest excess, if
 that is at least half of the excess of the whole episode. Two or more episodes that are put to the
 same cause and detail are a family; of the others, two or more that are put to the same cause with
-various details. The family says how much of its cause all of its members have at the least, and
-how many ordinary activations have as much.
+various details. A family states the least time that its cause has in all
+members, and how many control activations reach it.
 
 At most so many families are named; the rest, and what nothing holds together, is one family of
 `other`. Every recorded episode is in one family and no more. Nothing is looked for in how causes
@@ -41,7 +41,7 @@ class Family:
 
     letter: A is the family with the largest excess; "" for the rest, whose cause is None.
     median_ns: what half of the members have of it at the most. episodes: its members.
-    ordinary: recorded ordinary activations that satisfy the rule as well. detail None: they have
+    controls: recorded control activations that satisfy the rule as well. detail None: they have
     various ones, which count together. worst: the member with the longest latency, and that.
     """
 
@@ -51,7 +51,7 @@ class Family:
     at_least_ns: int
     median_ns: int
     episodes: int
-    ordinary: int
+    controls: int
     excess_ns: float
     worst: Name
     worst_ns: int
@@ -61,8 +61,8 @@ class Family:
 class Families:
     """All families of a run: those with a letter, the largest excess first, then the rest.
 
-    unrecorded: late episodes of which nothing was recorded; they are in no family. body: ordinary
-    activations that were recorded. of: the letter of each recorded episode.
+    unrecorded: late episodes without a recording; they are in no family. control: recorded control
+    activations. of: the letter of each recorded episode.
     """
 
     families: tuple[Family, ...]
@@ -83,32 +83,32 @@ class _Member:
 
 def find_families(late: Iterable[Breakdown], control: Sequence[Breakdown]) -> Families:
     """Put late episodes into families by the rule above; the order of both does not matter."""
-    ordinary = _Ordinary([activation for activation in control if activation.pieces is not None])
+    controls = _Controls([activation for activation in control if activation.pieces is not None])
     members, unrecorded = [], 0
     for episode in late:
         if episode.pieces is None:
             unrecorded += 1
         else:
-            members.append(ordinary.member(episode))
+            members.append(controls.member(episode))
     members.sort(key=lambda member: (member.episode.cpu, member.episode.activation))
     groups, rest = _grouped(members)
     ranked = sorted(
         groups.items(), key=lambda item: (-_excess(item[1]), item[0][0], item[0][1] or "")
     )
     rest += [member for _, group in ranked[MOST_FAMILIES:] for member in group]
-    found: list[Family] = []
+    found_families: list[Family] = []
     of: dict[Name, str] = {}
     for index, (common, group) in enumerate(ranked[:MOST_FAMILIES]):
         letter = chr(ord("A") + index)
         took = sorted(_took(member.spent, common) for member in group)
         least, median = _rounded_down(took[0]), took[(len(took) - 1) // 2]
-        found.append(
-            _family(letter, common, (least, median), group, ordinary.with_as_much(common, least))
+        found_families.append(
+            _family(letter, common, (least, median), group, controls.with_as_much(common, least))
         )
         of |= {(member.episode.cpu, member.episode.activation): letter for member in group}
     if rest:
-        found.append(_family("", None, (0, 0), rest, 0))
-    return Families(tuple(found), unrecorded, ordinary.count, of)
+        found_families.append(_family("", None, (0, 0), rest, 0))
+    return Families(tuple(found_families), unrecorded, controls.count, of)
 
 
 def _grouped(members: Iterable[_Member]) -> tuple[dict[Common, list[_Member]], list[_Member]]:
@@ -140,12 +140,12 @@ def _family(
     common: Common | None,
     took_ns: tuple[int, int],
     group: Sequence[_Member],
-    ordinary: int,
+    controls: int,
 ) -> Family:
     worst = max(group, key=lambda member: member.episode.latency_ns).episode
     cause, detail = common or (None, None)
     return Family(
-        letter, cause, detail, *took_ns, len(group), ordinary, _excess(group),
+        letter, cause, detail, *took_ns, len(group), controls, _excess(group),
         (worst.cpu, worst.activation), worst.latency_ns,
     )  # fmt: skip
 
@@ -168,8 +168,8 @@ def _rounded_down(ns: int) -> int:
     return ns // step * step
 
 
-class _Ordinary:
-    """What ordinary activations spend, by CPU; one without any of its own has that of all."""
+class _Controls:
+    """Mean time of control activations by CPU; a CPU without any has that of all."""
 
     def __init__(self, control: Sequence[Breakdown]) -> None:
         self.count = len(control)
@@ -192,7 +192,7 @@ class _Ordinary:
         return _Member(episode, spent, whole, key)
 
     def with_as_much(self, common: Common, least: int) -> int:
-        """Count the ordinary activations that satisfy a family's rule."""
+        """Count the control activations that satisfy a family's rule."""
         return sum(_took(spent, common) >= least for spent in self._spent)
 
 

@@ -1,4 +1,4 @@
-"""What each cause needs to be named on a board, and so which are told apart there.
+"""What each cause needs to be observable on a board.
 
 The one table from causes to what the recorder must have (recording.md names the tracepoints).
 It is asked before a run, of what the recorder reports when it is tried for a moment, and after a
@@ -24,7 +24,7 @@ class Observable(StrEnum):
     YES = "observable"
     PARTLY = "partly"
     NO = "not observable"
-    #: The board has no such thing, as far as it says.
+    #: The board reports no such thing.
     ABSENT = "not present"
 
 
@@ -33,7 +33,7 @@ class Observability:
     """Whether one cause can be named.
 
     missing: the one thing that it lacks, and where there is no such thing why. counts_as: what
-    its time is called then. Both are "" where it is told apart.
+    its time is called then. Both are "" for an observable cause.
     """
 
     cause: Cause
@@ -94,7 +94,7 @@ def list_observability(report: RecorderReport | None, facts: Sequence[Fact]) -> 
     """Return for each cause whether it can be named where a recorder reported that.
 
     facts: of the same board; those that are missing make nothing better. report None: there was
-    no recorder. Never raises on what a board says.
+    no recorder. Never raises on what a board reports.
     """
     if report is None or report.engine is None:
         why = (report.refused if report is not None else None) or "nothing is recorded"

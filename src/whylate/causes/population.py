@@ -11,13 +11,13 @@ import numpy as np
 from whylate.causes.window.piece import Cause, Piece
 from whylate.stats.shares import Shares, Spent, estimate_shares
 
-#: A cause is called where at least this share of the excess is surely its.
+#: A cause is significant if the lower 95 % bound of its share reaches this,
 SIGNIFICANT_SHARE = 0.10
-#: And where it made the late activations so much later, on average.
+#: and if its mean excess per late episode reaches this.
 SIGNIFICANT_NS = 2_000
 #: Blocks of equal time that a run is cut into: what is drawn together for the intervals.
 BLOCKS = 60
-#: More causes than that are not told apart: the rest are summed up as "other".
+#: Causes with a row of their own; the rest are summed up as "other".
 MOST_CAUSES = 200
 OTHER = "other"
 #: An event is stamped somewhere within the code that it tells of: where a cause's time begins and
@@ -26,7 +26,7 @@ OTHER = "other"
 RESOLUTION_NS = 1_000
 #: Pieces of these say nothing by their detail in a population.
 _WITHOUT_DETAIL = frozenset({Cause.UNEXPLAINED, Cause.SCHEDULING, Cause.THROTTLING})
-#: Never called: not known, or not the board's.
+#: Never significant: not known, or not the board's.
 _UNNAMED = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.RECORDING})
 
 Key = tuple[Cause, str]
@@ -34,7 +34,7 @@ _LOST: Key = (Cause.NOT_OBSERVED, "")
 
 
 class NoExcessError(ValueError):
-    """What is called late took no longer than what is ordinary."""
+    """Late activations took no longer than control activations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ class CauseShare:
     """What one cause has of the tail's excess.
 
     share, low, high: of all excess, the interval at 95 % (None where there are too few episodes
-    for one). mean_ns: of excess per late episode. in_tail, in_body: the part of the late and of
-    the ordinary activations in which it took any time.
+    for one). mean_ns: of excess per late episode. in_late, in_control: the part of the late and of
+    the control activations in which it took any time.
     """
 
     cause: Cause
@@ -103,7 +103,7 @@ class Population:
 
     @property
     def significant(self) -> list[CauseShare]:
-        """The causes that are called."""
+        """The significant causes."""
         return [share for share in self.causes if share.significant]
 
 
@@ -116,9 +116,9 @@ def locate_shares(
 ) -> Population:
     """Return the located shares of a run whose activations were due in [start_ns, end_ns).
 
-    late: one for each episode, recorded or not. body: ordinary activations drawn at random.
+    late: one for each episode, recorded or not. control: drawn at random.
     Raises ValueError without a late episode, and NoExcessError where the late ones took no longer
-    than the ordinary: then there is nothing to have shares of.
+    than control activations: there is no excess to share.
     """
     late_spent = [activation.by_cause() for activation in late]
     body_spent = [activation.by_cause() for activation in control]
@@ -147,7 +147,7 @@ def locate_shares(
 
 
 def _keys(*spent: Iterable[Mapping[Key, int]]) -> dict[Key, int]:
-    """Return the causes that are told apart, and their columns."""
+    """Return the causes that get a row each, and their columns."""
     total: Counter[Key] = Counter()
     for rows in spent:
         for row in rows:

@@ -1,8 +1,7 @@
-"""What switching takes in any case is no part of the section that it had to wait for.
+"""Take the usual cost of switching out of the non-preemptible section before it.
 
-Nothing is recorded between the end of a non-preemptible section and the switch that follows: the
-scheduler's own way there would be counted as the section's. How long that way is, ordinary
-activations tell.
+Nothing is recorded between the end of such a section and the switch that follows, so the time of
+the scheduler would count as the section's. Its usual length is that of control activations.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from whylate.causes.window.piece import Cause, Piece, Stage
 def without_switching(
     late: Iterable[Breakdown], control: Sequence[Breakdown]
 ) -> tuple[list[Breakdown], list[Breakdown]]:
-    """Return late and ordinary activations with what switching takes given to the scheduler."""
+    """Return late and control activations with what switching takes given to the scheduler."""
     switching_ns = control_switching_ns(control)
     return (
         [less_switching(activation, switching_ns) for activation in late],
@@ -27,7 +26,7 @@ def without_switching(
 
 
 def control_switching_ns(control: Sequence[Breakdown]) -> int:
-    """Return the median over ordinary activations of what the scheduler took; 0 without any."""
+    """Return the median over control activations of what the scheduler took; 0 without any."""
     spent = [
         sum(piece.length_ns for piece in activation.pieces if _is_switching(piece))
         for activation in control

@@ -36,7 +36,7 @@ class SavedValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SavedPoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A point of a run that has trials; see whylate.stats.comparison.run_statistics.Statistic."""
+    """A point of a benchmark's run; see whylate.stats.comparison.run_statistics.Statistic."""
 
     name: str
     unit: str
@@ -57,7 +57,7 @@ class SavedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beside: dict[str, str]
     repeats: bool
     lacks: list[str] = []
-    #: Of a run that has trials: what it may be compared by. Empty: the statistics of latencies.
+    #: Of a benchmark's run: what it may be compared by. Empty: the statistics of latencies.
     points: list[SavedPoint] = []
     identity: str = ""
 
@@ -75,7 +75,9 @@ def path_of(name: str) -> Path:
     if "/" in name or name.endswith(".json"):
         return Path(name)
     if not _NAME.fullmatch(name):
-        raise RecordingError(f"{name[:80]!r} is no name for a baseline: letters, digits, . _ + -")
+        raise RecordingError(
+            f"{name[:80]!r} is not a valid baseline name: use characters A-Z a-z 0-9 . _ + -"
+        )
     base = os.environ.get("XDG_DATA_HOME")
     data = Path(base) if base else Path.home() / ".local" / "share"
     return data / "whylate" / "baselines" / f"{name}.json"
@@ -97,11 +99,11 @@ def save(name: str, runs: Sequence[Run], *, replace: bool) -> Path:
 def load(name: str) -> Arm:
     """Return a baseline as a side of a comparison; raises RecordingError."""
     path = path_of(name)
-    found = read_plan(path, Baseline, f"there is no baseline {name}", SCHEMA_VERSION)
-    if not found.runs:
+    baseline = read_plan(path, Baseline, f"there is no baseline {name}", SCHEMA_VERSION)
+    if not baseline.runs:
         raise RecordingError(f"{path} has no runs")
     return Arm(
-        f"baseline {path.name.removesuffix('.json')}", tuple(_run(run) for run in found.runs)
+        f"baseline {path.name.removesuffix('.json')}", tuple(_run(run) for run in baseline.runs)
     )
 
 

@@ -186,8 +186,8 @@ def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
 
 def _conditions(manifest: Manifest) -> dict[str, str]:
     """Return what decides how often something is late: rates of unlike runs have no mean."""
-    found = beside_of(manifest)
-    return {name: found[name] for name in ("board", "load", "CPUs", "priority")}
+    conditions = beside_of(manifest)
+    return {name: conditions[name] for name in ("board", "load", "CPUs", "priority")}
 
 
 def _not_together(seen: Sequence[_Seen]) -> str | None:
@@ -198,10 +198,10 @@ def _not_together(seen: Sequence[_Seen]) -> str | None:
     twice = twice_there([(run.identity, run.name) for run in seen])
     if twice is not None:
         return twice
-    found = differing([run.sets for run in seen])
-    if found is None:
+    difference = differing([run.sets for run in seen])
+    if difference is None:
         return None
-    name, odd = found
+    name, odd = difference
     return f"the runs differ in their {name}: {seen[0].sets[name]} and {seen[odd].sets[name]}"
 
 

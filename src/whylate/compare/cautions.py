@@ -14,7 +14,7 @@ from whylate.stats.comparison.modes import modes_test
 from whylate.stats.comparison.run_statistics import STATISTICS, Statistic
 
 #: Statistics of latencies in which runs are looked at for groups: further out they spread by
-#: themselves. What other runs have is all looked at, and so many of them are told.
+#: themselves. What other runs have is all looked at, and so many of them are listed.
 _GROUPS_IN = ("p50", "p99")
 _MOST_GROUPS = 3
 #: Logarithms of two groups that differ by less are of no interest.
@@ -24,14 +24,14 @@ _NAMED = 6
 
 
 class UnequalError(Exception):
-    """Runs that are not of the same workload: one line that says what differs."""
+    """Runs that are not of the same workload: one line with what differs."""
 
 
 def check_equal(runs: Sequence[Run]) -> None:
     """Raise UnequalError where runs were not made with the same workload, or one is there twice."""
-    found = differing([run.sets for run in runs])
-    if found is not None:
-        name, odd = found
+    difference = differing([run.sets for run in runs])
+    if difference is not None:
+        name, odd = difference
         first, other = (run.sets.get(name, UNKNOWN) for run in (runs[0], runs[odd]))
         raise UnequalError(
             f"{runs[0].name} has {name} {first} and {runs[odd].name} {other}: such runs cannot be "
@@ -54,37 +54,37 @@ def distrust(first: Arm, second: Arm) -> str | None:
 def cautions(first: Arm, second: Arm, of: Units, question: Question) -> list[str]:
     """Return what does not void the comparison."""
     runs = [*first.runs, *second.runs]
-    found = [*_beside(first, second), *_notes(runs)]
+    texts = [*_beside(first, second), *_notes(runs)]
     lacks = dict.fromkeys(text for run in runs for text in run.lacks)
     if lacks:
-        found.append(f"these files do not have {'; '.join(lacks)}")
+        texts.append(f"these files do not have {'; '.join(lacks)}")
     if not question.linear:
-        found += _all_groups((first, second), question)
+        texts += _all_groups((first, second), question)
     if of.accepted is not None:
-        found.append(f"accepted: {of.accepted}")
+        texts.append(f"accepted: {of.accepted}")
     elif of.scope == "boot" and of.why_not is None:
-        found.append("all runs are from one boot: another may differ by itself")
+        texts.append("all runs are from one boot: another may differ by itself")
     elif of.scope == "unknown" and of.why_not is None and "tool" in runs[0].sets:
-        found.append(
+        texts.append(
             "these files do not say when and in which boots their runs were made: where those of "
             "one side came first, or from a boot of their own, that may be all that differs"
         )
-    return found
+    return texts
 
 
 def _beside(first: Arm, second: Arm) -> list[str]:
     """Say what differs between the sides besides, or within one of them."""
-    found = []
+    texts = []
     for name in first.runs[0].beside:
         ours, theirs = (
             list(dict.fromkeys(run.beside.get(name, "") for run in arm.runs))
             for arm in (first, second)
         )
         if len(ours) > 1 or len(theirs) > 1:
-            found.append(f"{name} differs within a side: {', '.join([*ours, *theirs][:4])}")
+            texts.append(f"{name} differs within a side: {', '.join([*ours, *theirs][:4])}")
         elif ours != theirs:
-            found.append(f"{name} is {ours[0]} in {first.name} and {theirs[0]} in {second.name}")
-    return found
+            texts.append(f"{name} is {ours[0]} in {first.name} and {theirs[0]} in {second.name}")
+    return texts
 
 
 def _notes(runs: Sequence[Run]) -> list[str]:
@@ -109,10 +109,10 @@ def _all_groups(arms: Sequence[Arm], question: Question) -> list[str]:
     looked = [statistic for statistic in statistics if by_points or statistic.name in _GROUPS_IN]
     # At 1 % for each side and statistic, or less where there are many.
     alpha = 0.01 * min(1.0, len(_GROUPS_IN) / max(1, len(looked)))
-    found = [_groups(arm, statistic, alpha, question.unit) for arm in arms for statistic in looked]
-    told = [text for text in found if text]
-    more = len(told) - _MOST_GROUPS
-    return told[:_MOST_GROUPS] + [f"{more} more figures come in two groups"] * (more > 0)
+    texts = [_groups(arm, statistic, alpha, question.unit) for arm in arms for statistic in looked]
+    groups = [text for text in texts if text]
+    more = len(groups) - _MOST_GROUPS
+    return groups[:_MOST_GROUPS] + [f"{more} more figures come in two groups"] * (more > 0)
 
 
 def _groups(arm: Arm, statistic: Statistic, alpha: float, unit: str) -> str | None:

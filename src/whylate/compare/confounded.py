@@ -39,10 +39,10 @@ class Units:
 
 def units(first: Arm, second: Arm, *, accept: bool) -> Units:
     """Return what is to be compared; accept: whatever else lies between the two sides."""
-    found = _told_apart(first, second)
-    if accept and found.why_not is not None:
-        return Units(found.first, found.second, found.scope, None, found.why_not)
-    return found
+    compared = _told_apart(first, second)
+    if accept and compared.why_not is not None:
+        return Units(compared.first, compared.second, compared.scope, None, compared.why_not)
+    return compared
 
 
 def _told_apart(first: Arm, second: Arm) -> Units:

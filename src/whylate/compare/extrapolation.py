@@ -54,11 +54,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """The latency that is exceeded about once in every_s, or why that is not said.
+    """The latency that is exceeded about once in every_s, or why it is refused.
 
     level_ns, low_ns, high_ns: with its 95 % interval. shape: of the fitted tail; episodes: that it
     was fitted to, those above threshold_ns. All None where the gate is closed. most_s: further than
-    that is never said from these runs. one_boot: all runs are from one, and the interval of it.
+    these runs allow no statement. one_boot: all runs are from one, and the interval of it.
     """
 
     every_s: float
@@ -101,42 +101,42 @@ def extrapolate(
     errors are in docs/explanation/calibration.md; it cannot see what has not come.
     """
     effective_s = sum(run.seconds * (run.theta or 0.0) for run in runs)
-    found: dict[str, str | None] = {
+    results: dict[str, str | None] = {
         "trusted": distrust,
         "runs": _runs(runs),
         "episodes": _episodes(runs),
         "known": _known(runs),
     }
     if effective_s:
-        found["reach"] = _reach(runs, every_s, effective_s)
+        results["reach"] = _reach(runs, every_s, effective_s)
     level = None
-    if found["runs"] is None and found["episodes"] is None:
+    if results["runs"] is None and results["episodes"] is None:
         above = excesses(runs, most_episodes(runs))
-        found["clock"] = _clock(above)
-        found["steady"] = _steady(runs)
-        found["alike"] = alone = _one_run_alone(runs)
+        results["clock"] = _clock(above)
+        results["steady"] = _steady(runs)
+        results["alike"] = alone = _one_run_alone(runs)
         if alone is None:
-            found["alike"] = _alike(runs, above)
-            if found["known"] is None and found["clock"] is None:
+            results["alike"] = _alike(runs, above)
+            if results["known"] is None and results["clock"] is None:
                 level = estimate_return_level(runs, most_episodes(runs), every_s)
-                found |= {"shape": _shape(level), "one mechanism": _one_mechanism(above)}
+                results |= {"shape": _shape(level), "one mechanism": _one_mechanism(above)}
     checks = tuple(
-        Check(name, "failed" if found.get(name) else "passed", found[name])
-        if name in found
+        Check(name, "failed" if results.get(name) else "passed", results[name])
+        if name in results
         else Check(name, "not tried")
         for name in _NAMES
     )
-    said = level if all(check.outcome == "passed" for check in checks) else None
+    passed = level if all(check.outcome == "passed" for check in checks) else None
     return Extrapolation(
         every_s=every_s,
-        level_ns=round(said.level_ns) if said else None,
-        low_ns=round(said.low_ns) if said else None,
-        high_ns=round(said.high_ns) if said else None,
+        level_ns=round(passed.level_ns) if passed else None,
+        low_ns=round(passed.low_ns) if passed else None,
+        high_ns=round(passed.high_ns) if passed else None,
         label=LABEL,
         most_s=_REACH * effective_s,
-        shape=said.fit.shape if said else None,
-        episodes=said.episodes if said else None,
-        threshold_ns=said.threshold_ns if said else None,
+        shape=passed.fit.shape if passed else None,
+        episodes=passed.episodes if passed else None,
+        threshold_ns=passed.threshold_ns if passed else None,
         one_boot=one_boot,
         checks=checks,
     )
@@ -265,9 +265,9 @@ def _alike(runs: Sequence[RunTail], above: Excesses) -> str | None:
         "like it",
     }
     for name, logs in numbers.items():
-        found = heterogeneity_test(name, logs, _TREND / len(numbers), _GROUPS / len(numbers))
-        if found is not None:
-            return advice[found.what].format(found.statistic)
+        difference = heterogeneity_test(name, logs, _TREND / len(numbers), _GROUPS / len(numbers))
+        if difference is not None:
+            return advice[difference.what].format(difference.statistic)
     return None
 
 

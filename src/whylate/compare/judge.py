@@ -3,7 +3,7 @@
 The rule. Runs that cannot be trusted, or that are of different workloads, give no verdict. What is
 compared is a run, or a boot of several runs (whylate.compare.confounded). All statistics that the
 runs bear are tested together, at 5 % over both directions: where any differs, the side that is
-higher there is the worse one, by whichever of them says so most clearly. A statistic of a side
+higher there is the worse one, by the statistic that shows it most clearly. A statistic of a side
 that overruns hide is only known to be at least so high: it can show that side worse, and better
 only where it would be that as high as it can be. Where margins were stated, "same" takes the whole
 90 % interval of each of those ratios within its margin (two one-sided tests at 5 %), and that
@@ -51,12 +51,12 @@ class _Finding:
 
 
 def compare(first: Arm, second: Arm, question: Question) -> Comparison:
-    """Compare two sides; each has at least one run. Every refusal says what would be enough."""
+    """Compare two sides; each has at least one run. Every refusal states what would be enough."""
     question = _of_these(first, second, question)
     of = units(first, second, accept=question.accept)
     shown = tested(of.first, of.second, question)
-    found = _finding(shown, question)
-    verdict, why = found.verdict, found.why
+    finding = _finding(shown, question)
+    verdict, why = finding.verdict, finding.why
     distrusted = distrust(first, second)
     if distrusted is not None:
         verdict, why = "no verdict", distrusted
@@ -77,7 +77,7 @@ def compare(first: Arm, second: Arm, question: Question) -> Comparison:
         why=why,
         scope=of.scope,
         statistics=shown.rows,
-        within=found.verdict,
+        within=finding.verdict,
         p=shown.test.p if shown.test else None,
         smallest_p=shown.test.smallest_p if shown.test else None,
         paired=shown.paired,
@@ -129,12 +129,12 @@ def _too_few(shown: Tested, smallest_p: float, question: Question) -> str:
     fewest = fewest_pairs(question.alpha) if shown.paired else fewest_runs(question.alpha)
     moved = [row for row in shown.rows if row.ratio not in (None, 0.0 if row.linear else 1.0)]
     seen = moved[0] if moved else None
-    said = f"; {change_text(seen)}" if seen is not None else ""
+    change = f"; {change_text(seen)}" if seen is not None else ""
     level = f"{100 * question.alpha:.2g} %"
     return (
         f"{runs} {of}{'s' if runs > 1 else ''}{each} can show nothing at {level}: the smallest p "
         f"that could come out is {smallest_p:.2g}; {fewest} {of}s{each} are the least, "
-        f"and 10 are better{said}"
+        f"and 10 are better{change}"
     )
 
 
@@ -207,8 +207,8 @@ def _alike(shown: Tested, question: Question) -> _Finding:
     if untested:
         return _Finding(
             "no verdict",
-            f"nothing can be said of {names_text([row.name for row in untested])}, for which a "
-            f"margin was stated: {untested[0].refused}",
+            f"no statement is possible for {names_text([row.name for row in untested])}, for which "
+            f"a margin was stated: {untested[0].refused}",
         )
     if not wide:
         return _Finding(
@@ -273,7 +273,7 @@ def _more_runs(shown: Tested, alpha: float) -> int | None:
 
 
 def _spread(shown: Tested, name: str) -> float:
-    """Return the standard deviation of runs of one side, by which a difference is told."""
+    """Return the standard deviation of runs of one side, by which a difference is judged."""
     first, second = shown.first.compared(name), shown.second.compared(name)
     if shown.paired:
         return float((second - first).std(ddof=1)) / math.sqrt(2)

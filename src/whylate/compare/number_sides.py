@@ -54,7 +54,7 @@ def _contents(table: Table) -> str:
 
 
 def _common_name(tables: Sequence[Table]) -> str:
-    """Return what all values are called, "" where no file says it; raises InputError."""
+    """Return the name of all values, "" where no file has one; raises InputError."""
     for table in tables:
         if table.tool != tables[0].tool:
             raise InputError(
@@ -117,12 +117,12 @@ class _Cell(msgspec.Struct, frozen=True):
 
 
 def _cells(tables: Sequence[Table], *, independent: bool) -> list[_Cell]:
-    found = []
+    cells = []
     for table in tables:
         for number, value in enumerate(table.values, 1):
             name = f"{table.path}:{number}"
-            found.append(_Cell(name, value, name if independent else str(table.path)))
-    return found
+            cells.append(_Cell(name, value, name if independent else str(table.path)))
+    return cells
 
 
 def _compare(
@@ -145,13 +145,13 @@ def _compare(
     ]  # fmt: skip
     _check_margins(question, name)
     asked = replace(question, statistics=(statistic,), linear=linear)
-    found = compare(arms[0], arms[1], asked)
+    comparison = compare(arms[0], arms[1], asked)
     values = [[cell.value for cell in side] for side in sides]
-    refused = found.statistics[0].ratio is None
+    refused = comparison.statistics[0].ratio is None
     return msgspec.structs.replace(
-        found,
+        comparison,
         student=None
-        if refused or found.paired
+        if refused or comparison.paired
         else _student(*(moments_of(value) for value in values)),
         pairs=[] if refused else _pairs(sides),
     )
@@ -174,13 +174,13 @@ def moments_of(values: Sequence[float]) -> Moments | None:
 def _student(first: Moments | None, second: Moments | None) -> Student | None:
     if first is None or second is None:
         return None
-    found = student_interval(first, second)
+    interval = student_interval(first, second)
     return Student(
-        difference=found.difference,
-        half_width=found.half_width,
-        relative=found.difference / first.mean if first.mean else None,
-        relative_half_width=abs(found.half_width / first.mean) if first.mean else None,
-        pooled_sd=found.pooled_sd,
+        difference=interval.difference,
+        half_width=interval.half_width,
+        relative=interval.difference / first.mean if first.mean else None,
+        relative_half_width=abs(interval.half_width / first.mean) if first.mean else None,
+        pooled_sd=interval.pooled_sd,
     )
 
 
@@ -200,26 +200,26 @@ def compare_moments(
     """Compare what is left of values of which ministat kept a summary: by Student's t alone.
 
     Neither their order nor the boots they are from are known, nor whether they are normal: there
-    is no verdict, and what the interval says is said.
+    is no verdict; the reason has what the interval shows.
     """
-    found = _student(first, second)
+    student = _student(first, second)
     within: Verdict = "inconclusive"
-    if found is not None and abs(found.difference) > found.half_width:
-        higher = found.difference > 0
+    if student is not None and abs(student.difference) > student.half_width:
+        higher = student.difference > 0
         within = "better" if higher == question.higher_is_better else "worse"
     unit = question.unit
-    said = "" if found is None else (
-        f"the mean of B is {amount_text(abs(found.difference), unit)} "
-        f"{'higher' if found.difference > 0 else 'lower'}; "
+    change = "" if student is None else (
+        f"the mean of B is {amount_text(abs(student.difference), unit)} "
+        f"{'higher' if student.difference > 0 else 'lower'}; "
     )  # fmt: skip
     return Comparison(
         first=ArmFigures(names[0], first.n, None),
         second=ArmFigures(names[1], second.n, None),
         unit=unit,
         verdict="no verdict",
-        why=f"{said}a summary says neither how its values are spread nor how they came about",
+        why=f"{change}a summary shows neither its distribution nor how the values were measured",
         scope="unknown",
         statistics=[],
         within=within,
-        student=found,
+        student=student,
     )

@@ -51,7 +51,7 @@ class Run:
 
     values: by the name of a statistic. boot: which of the board's; None: not known. made: when,
     as text that sorts; "" where it is not known. sets: what must be the same in all runs that are
-    compared, by its name. beside: what may differ, and is told where it does.
+    compared, by its name. beside: what may differ, and is reported if it does.
     repeats: made in virtual time, in which nothing but the run itself passes. pair: what it has in
     common with one run of the other side; "": nothing. lacks: what its file does not have.
     octaves: counts of its latencies (whylate.stats.run.histogram); None: not kept.
@@ -133,14 +133,14 @@ def read_run(directory: Path) -> Run:
         return _benchmark_run(directory, recording)
     manifest, samples = recording.manifest, recording.samples
     ordered = merge_ordered([sort_series(cpu) for cpu in samples])
-    found = (
+    values = (
         {statistic.name: statistic_of(ordered, statistic) for statistic in STATISTICS}
         if ordered.n
         else {}
     )
     return Run(
         name=str(directory),
-        values={name: value for name, value in found.items() if value is not None},
+        values={name: value for name, value in values.items() if value is not None},
         activations=ordered.n,
         boot=boot_of(manifest, directory),
         made=manifest.created,
@@ -207,13 +207,13 @@ def imported_runs(path: Path) -> list[Run]:
 
     Raises InputError.
     """
-    found = read_runs(path)
-    if not found:
+    imported = read_runs(path)
+    if not imported:
         return []
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return [
-        imported_run(f"{path} ({number})" if len(found) > 1 else str(path), one, digest, number)
-        for number, one in enumerate(found, 1)
+        imported_run(f"{path} ({number})" if len(imported) > 1 else str(path), one, digest, number)
+        for number, one in enumerate(imported, 1)
     ]
 
 
@@ -226,8 +226,8 @@ def imported_run(name: str, imported: ImportedRun, digest: str, number: int) -> 
     activations = 1
     ordered = ordered_of(imported)
     if ordered is not None:
-        found = {each.name: statistic_of(ordered, each) for each in STATISTICS}
-        values = {key: value for key, value in found.items() if value is not None}
+        known = {each.name: statistic_of(ordered, each) for each in STATISTICS}
+        values = {key: value for key, value in known.items() if value is not None}
         activations = ordered.n
         if MAX.name in values and imported.max_ns is not None and imported.max_ns > 0:
             # It stands beside the histogram, which may have ended before it.
@@ -304,7 +304,7 @@ def differing(sets: Sequence[Mapping[str, str]]) -> tuple[str, int] | None:
 
 
 def beside_of(manifest: Manifest) -> dict[str, str]:
-    """Return what runs that are compared may differ in, and is told then."""
+    """Return what runs that are compared may differ in; differences are reported."""
     plan = manifest.plan
     loads = [f"{load.kind}:{load.count} {load.command or ''}".rstrip() for load in plan.loads]
     return {

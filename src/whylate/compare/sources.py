@@ -25,7 +25,7 @@ class Source:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a path is a file; one that cannot be looked at is none, and opening it says why."""
+    """Whether a path is a file; False if it cannot be read: opening it gives the reason."""
     try:
         return path.is_file()
     except OSError:

@@ -184,18 +184,18 @@ def _row(
     def back(compared: float) -> float:
         return compared if question.linear else math.exp(compared)
 
-    found = shift(LEVEL, ours, theirs)
+    estimate = shift(LEVEL, ours, theirs)
     row = StatisticRow(
         name=name,
         first=back(float(ours.mean())),
         second=back(float(theirs.mean())),
-        ratio=back(found.value),
-        low=None if found.low is None else back(found.low),
-        high=None if found.high is None else back(found.high),
+        ratio=back(estimate.value),
+        low=None if estimate.low is None else back(estimate.low),
+        high=None if estimate.high is None else back(estimate.high),
         p=p,
         first_at_least=first.at_least(name),
         second_at_least=second.at_least(name),
-        refused=None if found.low is not None else "too few runs for an interval",
+        refused=None if estimate.low is not None else "too few runs for an interval",
         linear=question.linear,
         unit=_unit(statistic, question),
         higher_is_better=question.higher_is_better or statistic.higher_is_better,

@@ -1,4 +1,4 @@
-"""How a comparison says things: changes in per cent, lists of names."""
+"""Text of a comparison: changes in per cent, lists of names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from whylate.compare.model import Scope, StatisticRow
 from whylate.quantities import format_short_ns
 
 _MINUS = "−"
-#: Names that are told one by one.
+#: Names that are listed one by one.
 MOST_NAMES = 6
 
 

@@ -176,7 +176,7 @@ def family_rows(answer: Answer) -> list[FamilyRow]:
                 episodes,
                 f"≥ {format_ns(family.at_least_ns, 2)}",
                 format_ns(family.median_ns),
-                f"{family.ordinary:,} of {families.control:,}" if families.control else "",
+                f"{family.controls:,} of {families.control:,}" if families.control else "",
                 worst,
             )
         )

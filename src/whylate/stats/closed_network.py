@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Think times of up to so many service times are told apart.
+#: The longest think time, in service times.
 _MOST_THINK = 1e7
 
 
@@ -42,12 +42,12 @@ def throughput(n: int, think: float, service: float) -> float:
     if n < 1 or think < 0 or service < 0 or think + service <= 0:
         raise ValueError("a closed network needs threads that take time")
     waiting = 0.0
-    found = 0.0
+    rate = 0.0
     for threads in range(1, n + 1):
         response = service * (1 + waiting)
-        found = threads / (think + response)
-        waiting = found * response
-    return found
+        rate = threads / (think + response)
+        waiting = rate * response
+    return rate
 
 
 def think_from_ratio(ratio: float, n: int) -> float:
@@ -97,9 +97,9 @@ def fit(threads: Sequence[int], throughputs: Sequence[float]) -> Network:
     least = min(range(len(counts)), key=lambda at: counts[at])
     alone = counts[least] / throughputs[least]
 
-    def off(found: Floats) -> Floats:
+    def off(parameters: Floats) -> Floats:
         # The whole time of one thread, and the part of it that is served: 0 to 1.
-        whole, part = alone * math.exp(found[0]), found[1]
+        whole, part = alone * math.exp(parameters[0]), parameters[1]
         return (
             np.array([math.log(throughput(n, whole * (1 - part), whole * part)) for n in counts])
             - measured

@@ -6,17 +6,17 @@ import math
 from collections.abc import Sequence
 
 
-def binomial_limits(events: float, trials: float, confidence: float) -> tuple[float, float]:
+def binomial_limits(events: float, n: float, confidence: float) -> tuple[float, float]:
     """Two-sided limits for a probability, after Clopper and Pearson (1934), Biometrika 26.
 
-    events and trials may be fractions: effective counts, after Korn and Graubard (1998), Survey
+    events and n may be fractions: effective counts, after Korn and Graubard (1998), Survey
     Methodology 24. Conservative: covers at least `confidence` for whole independent counts.
     """
     from scipy.special import betaincinv
 
     alpha = (1 - confidence) / 2
-    low = float(betaincinv(events, trials - events + 1, alpha)) if events > 0 else 0.0
-    high = float(betaincinv(events + 1, trials - events, 1 - alpha)) if events < trials else 1.0
+    low = float(betaincinv(events, n - events + 1, alpha)) if events > 0 else 0.0
+    high = float(betaincinv(events + 1, n - events, 1 - alpha)) if events < n else 1.0
     return low, high
 
 

@@ -1,7 +1,7 @@
-"""Located shares: of the time that late activations took beyond ordinary ones, where it was spent.
+"""Located shares: where the excess of late activations was spent.
 
 share_C = Σ_late (x_C − b_C) / Σ_late (latency − Σ_C b_C), with x_C the time an episode spent in C
-and b_C the mean of the same over ordinary activations of its CPU. The shares sum to 1; negative
+and b_C the mean of the same over control activations of its CPU. The shares sum to 1; negative
 ones are as they are.
 """
 
@@ -62,10 +62,10 @@ def estimate_shares(
     """Return the shares with their intervals at 95 %.
 
     lost: bool, shape (n,): late episodes of which nothing was recorded. All their time stands in
-    the column lost_cause, and so does their excess: what ordinary ones spend on their way is taken
+    the column lost_cause, and so does their excess: the mean of control activations is taken
     from it, and from no cause that was not looked for in them.
     The interval is that of a bootstrap over blocks: those of the late episodes and of the body
-    are drawn together. A CPU without any ordinary activation has that of all CPUs as its body,
+    are drawn together. A CPU without a control activation has that of all CPUs,
     and so has each of more than MOST_CPUS.
     Raises ValueError without a late episode.
     """

@@ -52,13 +52,13 @@ def explain_import(
     tail = Tail(cut_activation, threshold_ns)
     threads: Counter[tuple[str, int]] = Counter()
 
-    def found(activation: Activation, cut: Callable[[Reason, int], CutOut]) -> None:
+    def add(activation: Activation, cut: Callable[[Reason, int], CutOut]) -> None:
         key = activation.name, activation.pid
         if key in threads or len(threads) < MOST_THREADS:
             threads[key] += 1
-        tail.take(activation, cut)
+        tail.add(activation, cut)
 
-    read = read_trace(stream, name, watch, found, progress)
+    read = read_trace(stream, name, watch, add, progress)
     if read.latency or read.chosen is None:
         answer = explain_latency_traces(read.latency, worst)
         return Imported(answer, read, [], list_missing_latency_data(read.latency, read.seen))

@@ -2,7 +2,7 @@
 
 irqsoff, preemptoff and preemptirqsoff measure the section itself: the episode is that section,
 named by where it began and ended; interrupts that came in it are taken out. The wakeup tracers
-measure from the waking to the switch: between two lines the kernel was where the first one says,
+measure from the waking to the switch: between two lines the kernel was where the first line has it,
 in the context that its flags show.
 """
 
@@ -38,9 +38,9 @@ def explain_latency_traces(traces: Sequence[LatencyTrace], worst: int) -> Answer
     breakdown = [_accounted(number, trace) for number, trace in enumerate(traces)]
     slowest = sorted(breakdown, key=lambda episode: -episode.latency_ns)[:worst]
     span = 0, max(episode.latency_ns for episode in breakdown)
-    found = explain_episodes(0, "as the tracer measured", breakdown, [], span)
+    explained = explain_episodes(0, "as the tracer measured", breakdown, [], span)
     return replace(
-        found, worst=[TracedActivation(episode, _window(episode)) for episode in slowest]
+        explained, worst=[TracedActivation(episode, _window(episode)) for episode in slowest]
     )
 
 
@@ -77,7 +77,7 @@ def _of(trace: LatencyTrace, step: Step, after: Step | None) -> tuple[Cause, str
         return _section(trace, step.flags)
     context = _context(step)
     if after is not None and _context(after) != context and trace.tracer not in _SECTIONS:
-        # Something began or ended in between: when, is not told.
+        # Something began or ended in between, at an unknown time.
         return Cause.UNEXPLAINED, "between two lines"
     if context == "interrupt":
         return Cause.INTERRUPT, ""
@@ -99,10 +99,10 @@ def _of(trace: LatencyTrace, step: Step, after: Step | None) -> tuple[Cause, str
 def _context(step: Step) -> str:
     """Return what the flags say of where the CPU was."""
     # Behind interrupts disabled and reschedule (and its lazy brother) comes the context.
-    letters = set(step.flags[1:4])
-    if letters & _HARD:
+    flags = set(step.flags[1:4])
+    if flags & _HARD:
         return "interrupt"
-    return "softirq" if letters & _SOFT else f"thread {step.pid}"
+    return "softirq" if flags & _SOFT else f"thread {step.pid}"
 
 
 #: Functions of the tracer, on its own stacks.
@@ -123,14 +123,14 @@ def _stage(trace: LatencyTrace) -> Stage:
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:
-    found: list[Piece] = []
+    merged: list[Piece] = []
     for piece in pieces:
-        last = found[-1] if found else None
+        last = merged[-1] if merged else None
         if last is not None and (last.cause, last.detail) == (piece.cause, piece.detail):
-            found[-1] = replace(last, end_ns=piece.end_ns)
+            merged[-1] = replace(last, end_ns=piece.end_ns)
         else:
-            found.append(piece)
-    return found
+            merged.append(piece)
+    return merged
 
 
 def _accounted(number: int, trace: LatencyTrace) -> Breakdown:
@@ -138,7 +138,7 @@ def _accounted(number: int, trace: LatencyTrace) -> Breakdown:
 
 
 def _window(breakdown: Breakdown) -> Window:
-    """Return the episode as a window without events: what is in it cannot be told as such."""
+    """Return the episode as a window without events."""
     return Window(
         cpu=breakdown.cpu, activation=breakdown.activation, pid=0, prio=0, due_ns=0,
         run_ns=breakdown.latency_ns, reason="tail", timer_ns=None, waking_ns=None,

@@ -1,4 +1,4 @@
-"""The late and a sample of the ordinary, out of any number of activations that go by once.
+"""The late activations and a control sample, out of any number of activations read once.
 
 For an answer that needs no recording: activations come one by one from a trace, and what is kept of
 them is bounded, however many there are.
@@ -24,11 +24,11 @@ from whylate.recording.traces.cutout import CutOut
 MOST_LATE = 8192
 #: As many are kept from the start.
 FIRST_LATE = 1024
-#: Ordinary activations, drawn at random.
+#: Control activations, drawn at random.
 CONTROLS = 2000
 #: The worst whose events are kept too.
 MOST_WORST = 100
-#: More pieces than that are summed up by cause, except in a story.
+#: More pieces than that are summed up by cause, except in a example.
 MOST_PIECES = 64
 
 #: Cuts a window into the pieces of an activation.
@@ -56,7 +56,7 @@ class Tail:
         #: The slowest that was not kept, where more were late than can be.
         self._floor_ns: int | None = None
 
-    def take(self, activation: Activation, cut: Callable[[Reason, int], CutOut]) -> None:
+    def add(self, activation: Activation, cut: Callable[[Reason, int], CutOut]) -> None:
         """Take an activation, and what cuts out its window."""
         number = self.count
         self.count += 1
@@ -102,11 +102,11 @@ class Tail:
             heapq.heappush(self._late, entry)
         else:
             self._raise_floor(heapq.heappushpop(self._late, entry)[0])
-        story = latency, -number, TracedActivation(breakdown, window.window)
+        example = latency, -number, TracedActivation(breakdown, window.window)
         if len(self._worst) < MOST_WORST:
-            heapq.heappush(self._worst, story)
+            heapq.heappush(self._worst, example)
         else:
-            heapq.heappushpop(self._worst, story)
+            heapq.heappushpop(self._worst, example)
 
     def answer(self, most: int, *, why_not: str, rename: Callable[[Piece], Piece]) -> Answer:
         """Return the answer; why_not: what stands there where nothing was late.
@@ -117,18 +117,18 @@ class Tail:
         late = [one for latency, _, one in self._late if latency > limit]
         if not late:
             return Answer(limit, name, None, [], why_not)
-        told = sorted(self._worst, reverse=True)
+        worst_first = sorted(self._worst, reverse=True)
         corrected, control = without_switching(
             [
                 _renamed(breakdown, rename)
-                for breakdown in (*(story.breakdown for _, _, story in told), *late)
+                for breakdown in (*(example.breakdown for _, _, example in worst_first), *late)
             ],
             [_renamed(breakdown, rename) for latency, breakdown in self._body if latency <= limit],
         )
-        together = merge_episodes(corrected[len(told) :])
+        together = merge_episodes(corrected[len(worst_first) :])
         numbers = {activation.activation for activation in together}
-        worst = [TracedActivation(breakdown, story.window)
-                 for breakdown, (_, _, story) in zip(corrected, told, strict=False)
+        worst = [TracedActivation(breakdown, example.window)
+                 for breakdown, (_, _, example) in zip(corrected, worst_first, strict=False)
                  if breakdown.activation in numbers][:most]  # fmt: skip
         answer = explain_episodes(limit, name, together, control, (self.start_ns, self.end_ns))
         return replace(answer, worst=worst)

@@ -1,4 +1,4 @@
-"""The account of an activation that was found in another tool's trace."""
+"""Breakdown of an activation in the trace of another tool."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from whylate.recording.traces.cutout import CutOut
 from whylate.recording.traces.noise import LOWEST_PRIO, OSNOISE
 from whylate.recording.traces.seen import Seen
 
-#: What is said of time in which nothing else was seen: true only where all could be seen.
+#: Causes of time without other evidence: valid only if all events were recorded.
 _NOTHING_ELSE = frozenset({Cause.SCHEDULING, Cause.RETURN, Cause.IDLE_EXIT})
 
 
-def cut_activation(activation: Activation, found: CutOut) -> tuple[Piece, ...]:
+def cut_activation(activation: Activation, cutout: CutOut) -> tuple[Piece, ...]:
     """Cut an activation into pieces, CPU by CPU: each by what happened on the one it was up to."""
     pieces: list[Piece] = []
-    for window in found.parts:
+    for window in cutout.parts:
         by_softirq = activation.woken.by is Waker.SOFTIRQ
         if by_softirq and activation.waking_ns is not None and window.due_ns < activation.waking_ns:
             until = min(activation.waking_ns, window.run_ns)
             pieces += _until_the_softirq(replace(window, run_ns=until))
             window = replace(window, due_ns=until)  # noqa: PLW2901
         if window.prio >= FAIR:
-            # Among ordinary threads being chosen is not a matter of priority.
+            # Between SCHED_OTHER threads the scheduler does not choose by priority.
             window = replace(window, prio=LOWEST_PRIO)  # noqa: PLW2901
         pieces += cut_window(window)
     if activation.woken.name == OSNOISE:

@@ -26,7 +26,7 @@ pending: due, its interrupt has not begun. waking: in the interrupt that wakes i
 (1) Only if the stack at the timer interrupt shows that the instruction before the interrupted one
 enabled interrupts: they were disabled until there. If it shows that they were enabled (user code,
 or any other instruction), the kernel delayed nothing: the timer fired late, which in a guest is
-the host's doing (6). Otherwise no evidence says why the interrupt came late: unexplained. If a
+the host's doing (6). Otherwise there is no evidence why the interrupt came late: unexplained. If a
 switch between other threads enabled them, the piece is the cost of that switch: scheduling, or
 thread if that thread has equal or higher priority.
 (2) Up to the exit latency that the idle state declares. The rest is not kernel code, since none
@@ -111,8 +111,8 @@ def cut_window(
 ) -> list[Piece]:
     """Cut a window into pieces by the rule above.
 
-    idle_exit_ns: by idle state, how long the board says that leaving it takes. stacks_after_ns:
-    what stack_after_ns() says of the recording, else STACK_AFTER_NS. guest: the board is a virtual
+    idle_exit_ns: declared exit latency by idle state. stacks_after_ns:
+    stack_after_ns() of the recording, else STACK_AFTER_NS. guest: the board is a virtual
     machine. Returns at least one piece, or none where nothing lies between due and run.
     """
     if window.run_ns <= window.due_ns:
@@ -156,16 +156,16 @@ def _stages(window: Window, segment: Segment) -> list[tuple[int, int, Stage]]:
         (Stage.RUNNABLE, running),
         (Stage.RUNNING, window.run_ns),
     ]
-    found = []
+    stretches = []
     at = segment.start_ns
     for stage, until in edges:
         end = min(until, segment.end_ns)
         if end > at:
-            found.append((at, end, stage))
+            stretches.append((at, end, stage))
             at = end
     if at < segment.end_ns:
-        found.append((at, segment.end_ns, Stage.RUNNING))
-    return found
+        stretches.append((at, segment.end_ns, Stage.RUNNING))
+    return stretches
 
 
 class _Rule:
@@ -189,7 +189,7 @@ class _Rule:
         stacks = [event for event in events if event.kind is Kind.STACK and event.time_ns <= until]
         self._timer_stack = _last(stacks, "timer")
         self._switch_stack = _last(stacks, "switch")
-        self._passed_over_ns = self._last_passed_over(events)
+        self._throttled_until_ns = self._last_throttled(events)
         running = window.switched_ns if window.switched_ns is not None else window.due_ns
         self._first_fault_ns = min(
             (
@@ -200,10 +200,10 @@ class _Rule:
             default=window.run_ns,
         )
 
-    def _last_passed_over(self, events: list[Event]) -> int:
-        """Return until when the scheduler surely chose somebody less urgent; 0 where it never did.
+    def _last_throttled(self, events: list[Event]) -> int:
+        """Return until when the scheduler surely chose a lower-priority thread; 0: it never did.
 
-        What it chose last goes on until the measured thread is switched to.
+        Its last choice lasts until the switch to the measured thread.
         """
         waking, switched = self._window.waking_ns, self._window.switched_ns
         if waking is None or switched is None or self._window.prio >= FAIR:
@@ -242,18 +242,18 @@ class _Rule:
 
     def _other_thread(self, segment: Segment, thread: Thread) -> tuple[Cause, str]:
         """Name what another thread's running is, while the activation was runnable."""
-        urgent = thread.prio <= self._window.prio or min(thread.prio, self._window.prio) >= FAIR
-        if urgent and not thread.idle:
+        competes = thread.prio <= self._window.prio or min(thread.prio, self._window.prio) >= FAIR
+        if competes and not thread.idle:
             return Cause.THREAD, thread.name
         runnable = self._window.waking_ns
         chosen = runnable is not None and segment.chosen_ns > runnable and not thread.idle
-        if chosen or segment.start_ns < self._passed_over_ns:
+        if chosen or segment.start_ns < self._throttled_until_ns:
             return Cause.THROTTLING, f"{thread.name} ran instead"
         if thread.idle:
             return Cause.SCHEDULING, "from idle"
         stack = self._switch_stack
         if stack is not None and stack.id not in (0, thread.pid):
-            # What another one did afterwards says nothing of this one.
+            # What another thread did afterwards is no evidence for this one.
             return Cause.UNEXPLAINED, f"in {thread.name}"
         if stack is None and not self._was_long_runnable():
             return Cause.SCHEDULING, f"from {thread.name}"
@@ -317,8 +317,8 @@ class _Rule:
                 return Piece(start, end, Cause.THREAD, thread.name, stage)
             return Piece(start, end, Cause.SCHEDULING, BETWEEN_OTHERS, stage)
         # Where it was not late enough for a stack there is the innermost function alone.
-        found = innermost_function(stack, OF_UNLOCKING)
-        detail = "" if found in OF_UNLOCKING else found
+        function = innermost_function(stack, OF_UNLOCKING)
+        detail = "" if function in OF_UNLOCKING else function
         return Piece(start, end, Cause.INTERRUPTS_DISABLED, detail, stage)
 
     def _went_to_sleep(self) -> bool:
@@ -386,12 +386,12 @@ def _detail(segment: Segment) -> str:
 
 def _joined(pieces: list[Piece]) -> list[Piece]:
     """Join neighbours of the same cause, detail and stage."""
-    found: list[Piece] = []
+    merged: list[Piece] = []
     for piece in pieces:
-        if found and replace(found[-1], end_ns=0, start_ns=0) == replace(
+        if merged and replace(merged[-1], end_ns=0, start_ns=0) == replace(
             piece, end_ns=0, start_ns=0
         ):
-            found[-1] = replace(found[-1], end_ns=piece.end_ns)
+            merged[-1] = replace(merged[-1], end_ns=piece.end_ns)
         else:
-            found.append(piece)
-    return found
+            merged.append(piece)
+    return merged

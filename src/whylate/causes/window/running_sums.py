@@ -29,16 +29,16 @@ def locate_lost_time(window: Window, seen: Iterable[Segment]) -> list[Piece]:
     left = end - window.due_ns
     if left <= 0:
         return []
-    found = []
+    pieces = []
     for cause, least_ns in _surely(window, seen):
         length = min(least_ns, left)
         if length > 0:
-            found.append(Piece(end - length, end, cause, BY_SUMS))
+            pieces.append(Piece(end - length, end, cause, BY_SUMS))
             end -= length
             left -= length
     if left:
-        found.append(Piece(window.due_ns, end, Cause.NOT_OBSERVED))
-    return found[::-1]
+        pieces.append(Piece(window.due_ns, end, Cause.NOT_OBSERVED))
+    return pieces[::-1]
 
 
 def _surely(window: Window, seen: Iterable[Segment]) -> list[tuple[Cause, int]]:

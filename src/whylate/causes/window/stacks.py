@@ -1,4 +1,4 @@
-"""What a kernel's stack says of where it was: which of its functions tell, and which never do."""
+"""Kernel functions by what they reveal of a stack's place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OF_THE_SCHEDULER = frozenset({
     "dynamic_cond_resched",
     "dynamic_preempt_schedule",
     "dynamic_preempt_schedule_notrace",
-    # The end of a system call or an exception: what stands behind them says of which.
+    # The end of a system call or an exception: the functions behind them show which.
     "exit_to_user_mode_loop",
     "exit_to_user_mode_prepare",
     "syscall_exit_to_user_mode",
@@ -38,7 +38,7 @@ OF_THE_SCHEDULER = frozenset({
     "irqentry_exit_to_user_mode",
     "do_syscall_64",
 })  # fmt: skip
-#: What a stack ends with where a system call was left, with nothing else on it that says of which.
+#: What a stack ends with where a system call was left, without a function that shows which.
 OF_SYSTEM_CALLS = frozenset({
     "entry_SYSCALL_64_after_hwframe",
     "entry_SYSCALL_64",

@@ -185,7 +185,7 @@ def cut_segments(events: Sequence[Event], cpu: int, start_ns: int, end_ns: int) 
     from no switch that was seen, is of Level.UNKNOWN. A time before its predecessor's counts as
     its predecessor's.
     """
-    found: list[Segment] = []
+    cut: list[Segment] = []
     nmis: list[tuple[int, int, str]] = []
     state = _Cpu()
     at = start_ns
@@ -196,21 +196,21 @@ def cut_segments(events: Sequence[Event], cpu: int, start_ns: int, end_ns: int) 
         latest = max(latest, event.time_ns)
         until = min(latest, end_ns)
         if until > at:
-            found.append(state.segment(at, until))
+            cut.append(state.segment(at, until))
             at = until
         if event.kind is Kind.NMI:
             nmis.append((max(latest - event.duration_ns, start_ns), until, event.name))
         state.take(event, latest)
     if end_ns > at:
-        found.append(state.segment(at, end_ns))
-    return list(_joined(_overlaid(found, nmis)))
+        cut.append(state.segment(at, end_ns))
+    return list(_joined(_overlaid(cut, nmis)))
 
 
-def _overlaid(found: list[Segment], nmis: list[tuple[int, int, str]]) -> Iterator[Segment]:
+def _overlaid(segments: list[Segment], nmis: list[tuple[int, int, str]]) -> Iterator[Segment]:
     """Put NMIs, which are known at their ends, over what they interrupted."""
     nmis = sorted(nmis)
     over = 0
-    for segment in found:
+    for segment in segments:
         at = segment.start_ns
         while over < len(nmis) and nmis[over][0] < segment.end_ns:
             began, ended, name = nmis[over]

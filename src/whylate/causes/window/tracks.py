@@ -72,10 +72,10 @@ def cut_spans(window: Window, cpu: int, start_ns: int, end_ns: int) -> list[Span
 
     Spans of one track do not overlap. What was not recorded is What.UNKNOWN in the threads' track.
     """
-    found = cut_segments(window.events, cpu, start_ns, end_ns)
+    parts = cut_segments(window.events, cpu, start_ns, end_ns)
     if cpu == window.cpu:
-        found = [part for segment in found for part in _observed(segment, window)]
-    every = [span for segment in found for span in (_thread(segment, window), *_inner(segment))]
+        parts = [part for segment in parts for part in _observed(segment, window)]
+    every = [span for segment in parts for span in (_thread(segment, window), *_inner(segment))]
     joined = [
         span for track in Track for span in _joined(span for span in every if span.track is track)
     ]
@@ -124,10 +124,10 @@ def _inner(segment: Segment) -> Iterable[Span]:
         yield Span(segment.start_ns, segment.end_ns, Track.LOCKS, SpanKind.LOCK, segment.lock)
 
 
-def _joined(found: Iterable[Span]) -> list[Span]:
+def _joined(spans: Iterable[Span]) -> list[Span]:
     """Join spans that adjoin and differ in nothing but their times."""
     joined: list[Span] = []
-    for span in found:
+    for span in spans:
         if joined and joined[-1] == replace(
             span, start_ns=joined[-1].start_ns, end_ns=span.start_ns
         ):

@@ -65,7 +65,7 @@ def fit_effects(
     """
     knobs = settings.shape[1]
     if not 1 <= knobs <= MOST_FACTORS:
-        raise ValueError(f"1 to {MOST_FACTORS} knobs can be told apart, not {knobs}")
+        raise ValueError(f"1 to {MOST_FACTORS} knobs can be separated, not {knobs}")
     names = tuple(
         chosen for size in range(1, knobs + 1) for chosen in combinations(range(knobs), size)
     )

@@ -1,4 +1,4 @@
-"""How sure an estimate from several runs is, told by what it becomes without each of them."""
+"""The standard error of an estimate from several runs, by leaving out each of them."""
 
 from __future__ import annotations
 

@@ -5,13 +5,13 @@ they were made in pairs and pairs differ much, within each pair. Each relabellin
 whole, so that whatever dependence there is between the statistics is allowed for.
 
 Values far from the others count as if they were nearer: one run in which the machine's host stopped
-it for long would else hide what all others show. Where they are cut is told from all runs together,
+it for long would else hide what all others show. The limits are taken from all runs together,
 whichever arm they are of, so that the test keeps its level.
 
 What is summed over the statistics is a high power of the weighted t: near their maximum where one
 of them stands out, and more where several do, as those of a tail do together (Xu, Lin, Wei and Pan
-2016, Biometrika 103, "sum of powered scores"). What each statistic shows by itself is told by the
-closed test (Marcus, Peritz and Gabriel 1976, Biometrika 63): it differs where every set of
+2016, Biometrika 103, "sum of powered scores"). What each statistic shows by itself follows from
+the closed test (Marcus, Peritz and Gabriel 1976, Biometrika 63): it differs where every set of
 statistics that has it does. Of many statistics it differs where its t is beyond what the largest of
 all comes to (Westfall and Young 1993, Resampling-Based Multiple Testing, single-step maxT). Errors
 in any of them are so held to the level of the test.
@@ -42,7 +42,7 @@ _TO_SD = 1.4826
 _REACH = 1.5
 #: Sums in another order differ in their last digits, and are equal all the same.
 _EQUAL = 1e-9
-#: The part of the variance between arms that is told from all of it.
+#: Largest part of the variance between arms that differs from all of it.
 _ALL = 1 - 1e-12
 #: The closed test looks at every set of statistics: 2^this. Of more the largest t is looked at.
 MOST_STATISTICS = 10
@@ -191,12 +191,12 @@ def _test(
     as_much = np.zeros(len(sets), np.int64)
     count = 0
     real = t = np.empty(0)
-    for found in parts:
-        sums = (weights * np.abs(found)) ** _POWER @ sets.T
+    for relabelled in parts:
+        sums = (weights * np.abs(relabelled)) ** _POWER @ sets.T
         if not count:
-            real, t = sums[0], found[0]
+            real, t = sums[0], relabelled[0]
         as_much += (sums >= real * (1 - _EQUAL)).sum(axis=0)
-        count += len(found)
+        count += len(relabelled)
     p = as_much / count
     each = np.array([p[sets[:, column]].max() for column in range(columns)])
     return JointTest(float(p[-1]), each, t, least, count, every, paired)
@@ -210,12 +210,12 @@ def _test_many(
     beyond = np.zeros(len(weights), np.int64)
     count = 0
     real_sum, real, t = 0.0, np.empty(0), np.empty(0)
-    for found in parts:
-        each = weights * np.abs(found)
+    for relabelled in parts:
+        each = weights * np.abs(relabelled)
         sums = (each**_POWER).sum(axis=1)
         if not count:
-            real_sum, real, t = float(sums[0]), each[0], found[0]
+            real_sum, real, t = float(sums[0]), each[0], relabelled[0]
         as_much += int((sums >= real_sum * (1 - _EQUAL)).sum())
         beyond += (each.max(axis=1)[:, None] >= real * (1 - _EQUAL)).sum(axis=0)
-        count += len(found)
+        count += len(relabelled)
     return JointTest(as_much / count, beyond / count, t, least, count, every, paired)

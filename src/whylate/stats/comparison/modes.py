@@ -41,8 +41,8 @@ def modes_test(values: Floats, alpha: float = 0.01) -> Modes | None:
     if n < FEWEST:
         return None
     order = np.argsort(values, kind="stable")
-    found, cut = _split(values[order][None, :])
-    p = (1 + np.count_nonzero(_by_chance(n) >= found[0])) / (1 + _SIMULATED)
+    score, cut = _split(values[order][None, :])
+    p = (1 + np.count_nonzero(_by_chance(n) >= score[0])) / (1 + _SIMULATED)
     if p > alpha:
         return None
     upper = np.zeros(n, bool)

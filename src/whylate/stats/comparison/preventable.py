@@ -1,8 +1,8 @@
-"""What part of the late time goes away when a cause is switched off: from runs with it and without.
+"""The part of the late time that goes away without a cause, from runs with it and without it.
 
 The preventable share is 1 - E_off / E_on, with E the mean over runs of the time that a run's late
-episodes took beyond ordinary activations. It speaks of boards and loads like these, and says
-nothing of where that time was spent: that is the located share.
+episodes took beyond control activations. It holds for boards and loads like these. Where that time
+was spent is the located share.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _FEW = 10
 class LateTime:
     """What was late in runs of one side, made in rounds with those of the other.
 
-    excess: beyond the ordinary, of each run, in any unit, float64, shape (rounds,). episodes: how
-    many it is of, int64, shape (rounds,).
+    excess: of each run over its control activations, in any unit, float64, shape (rounds,).
+    episodes: their number in each run, int64, shape (rounds,).
     """
 
     excess: Floats
@@ -49,7 +49,7 @@ def estimate_preventable_share(
     """Return the preventable share with its interval; two rounds at least, ValueError else.
 
     A ratio of means of pairs, by Fieller's theorem (1954, JRSS B 16), which supposes means that
-    are about normal. Where few or no episodes are left, their spread says little: the interval
+    are about normal. Where few or no episodes are left, their spread shows little: the interval
     then reaches at least as far as Garwood's limits (1936, Biometrika 28) on so many episodes do,
     each as long as those of the other side are on average.
     """

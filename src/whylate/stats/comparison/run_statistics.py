@@ -32,7 +32,7 @@ class Statistic:
 
     least_n: the activations that a run needs for it. q: of which quantile; None: of none. weight:
     what it counts in the joint test. grows: that it grows with the length of a run. least_runs:
-    with fewer a side nothing is said of it. unit: of its values; None: that of the comparison.
+    with fewer a side it is refused. unit: of its values; None: that of the comparison.
     higher_is_better: of rates. quantity: what it is, where runs may have several things of one
     name.
     """
@@ -112,13 +112,13 @@ def statistic_of(ordered: Ordered, statistic: Statistic) -> Value | None:
         return Value(least, float(np.log(ordered.known_ns[-count:]).mean()))
     index = math.ceil(statistic.q * ordered.n) - 1
     if statistic.q > _AVERAGED:
-        found = float(ordered.at_least(index))
+        value = float(ordered.at_least(index))
     else:
-        found = harrell_davis(ordered.bound_ns, float(statistic.q))
-    if found <= 0:
+        value = harrell_davis(ordered.bound_ns, float(statistic.q))
+    if value <= 0:
         return None
     least_ns, most_ns = ordered.at_least(index), ordered.at_most(index)
-    compared = math.log(found)
+    compared = math.log(value)
     if most_ns is None or least_ns <= 0:
         return Value(compared, math.inf)
     return Value(compared, compared + math.log(most_ns / least_ns))

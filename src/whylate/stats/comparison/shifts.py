@@ -94,7 +94,7 @@ class _Listed:
 
 
 class _Counted:
-    """Values too many to write down, of which can be told how many are at most so large."""
+    """Too many values to list; they can be counted up to a limit."""
 
     count: int
     _low: float

@@ -116,7 +116,7 @@ def positions(series: Sequence[CpuSeries], events: Sequence[Bools]) -> Int64s:
 
     Rows due at the same time are ordered by series. events: for each series bool, shape (n,).
     """
-    found: list[Int64s] = []
+    places: list[Int64s] = []
     for own, (cpu, mask) in enumerate(zip(series, events, strict=True)):
         index = np.flatnonzero(mask)
         due_ns = cpu.due_of(index)
@@ -125,7 +125,7 @@ def positions(series: Sequence[CpuSeries], events: Sequence[Bools]) -> Int64s:
             if other != own:
                 # The neighbour's rows that are due earlier, or equally early in a lower series.
                 place += neighbour.rows_due(due_ns + 1 if other < own else due_ns)
-        found.append(place)
-    if not found:
+        places.append(place)
+    if not places:
         return np.empty(0, dtype=np.int64)
-    return np.sort(np.concatenate(found), kind="stable")
+    return np.sort(np.concatenate(places), kind="stable")

@@ -87,10 +87,10 @@ def estimate_dependence(events: Int64s, totals: Int64s) -> Dependence:
         effect = max(1.0, total * blocks / (blocks - 1) / independent)
         kurtosis = float((square * square).mean()) * blocks * blocks / (total * total)
         degrees = min(blocks - 1.0, 2 * blocks / max(kurtosis - 1, 1e-9))
-        found = Dependence(effect, max(1.0, degrees))
-        width = 1 / found.deflate(0.95)
+        level = Dependence(effect, max(1.0, degrees))
+        width = 1 / level.deflate(0.95)
         if width > worst_width:
-            worst, worst_width = found, width
+            worst, worst_width = level, width
         if len(events) % 2 or len(events) // 2 < _COARSEST:
             break
         events = events.reshape(-1, 2).sum(axis=1)
@@ -100,4 +100,4 @@ def estimate_dependence(events: Int64s, totals: Int64s) -> Dependence:
 
 def more_dependent(first: Dependence, second: Dependence) -> Dependence:
     """Whichever of the two leaves fewer effective rows."""
-    return min((first, second), key=lambda found: found.deflate(0.95))
+    return min((first, second), key=lambda dependence: dependence.deflate(0.95))

@@ -55,16 +55,16 @@ def trend_tests(ordered: Ordered, series: Sequence[CpuSeries]) -> list[Trend]:
         return []
     count = min(_MOST_BLOCKS, max(_FEWEST_BLOCKS, longest // _ROWS_FOR_P99))
     blocks = time_blocks(series, count)
-    found: list[Trend] = []
+    tests: list[Trend] = []
     for number, (cpu, edges) in enumerate(zip(series, blocks.edges, strict=True)):
         rows_here = len(cpu.latency_ns)
         if rows_here >= count * _ROWS_A_BLOCK:
             medians = _block_quantiles(cpu, edges, 0.5)
-            found.append(_trend("p50", number, medians))
+            tests.append(_trend("p50", number, medians))
         if rows_here >= count * _ROWS_FOR_P99:
-            found.append(_trend("p99", number, _block_quantiles(cpu, edges, 0.99)))
-    found.append(_trend("late", None, _late(ordered, series, blocks)))
-    return found
+            tests.append(_trend("p99", number, _block_quantiles(cpu, edges, 0.99)))
+    tests.append(_trend("late", None, _late(ordered, series, blocks)))
+    return tests
 
 
 def kendall_p(values: Floats, *, independent: bool = False) -> float:

@@ -1,4 +1,4 @@
-"""What a run says about latencies longer than any it saw."""
+"""Bounds for latencies longer than any that a run observed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def estimate_extremal_index(
     mean cluster size, because ten clusters estimate it poorly and a theta that is too large
     promises too much. The threshold leaves 1 row in 1000 above it, at least 100 and at most
     2000 rows, and is lowered as far as to 1 row in 20 until 10 clusters are seen; half and a
-    quarter as many events are looked at too and the least theta is taken, for ordinary rows
+    quarter as many events are looked at too and the least theta is taken, for unclustered rows
     among the events hide clusters. Biased low by that, and where more extreme latencies cluster
     less than those at the threshold: the bound that uses it then promises too little. Refused
     (None) below 10 clusters.
@@ -59,17 +59,17 @@ def estimate_extremal_index(
     n = ordered.n
     most = n // 20
     events = min(most, max(_EVENTS, min(_MOST_EVENTS, n // 1000)))
-    found = _at(ordered, series, events, of)
-    while found is None or found.clusters < _CLUSTERS:
+    index = _at(ordered, series, events, of)
+    while index is None or index.clusters < _CLUSTERS:
         if events >= most:
             return None
         events = min(most, 2 * events)
-        found = _at(ordered, series, events, of)
+        index = _at(ordered, series, events, of)
     for fewer in (events // 2, events // 4):
         higher = _at(ordered, series, fewer, of) if fewer >= _CLUSTERS else None
-        if higher is not None and higher.cautious < found.cautious:
-            found = higher
-    return found
+        if higher is not None and higher.cautious < index.cautious:
+            index = higher
+    return index
 
 
 def intervals_estimator(gaps: Int64s) -> float:

@@ -21,7 +21,7 @@ EXCEEDANCES = 10
 _EFFECTIVE_EXCEEDANCES = 3.7
 #: With fewer exceedances than this, dependence is also read at a lower threshold.
 _EVENTS_THAT_SHOW = 50
-#: Parts of a value that are told apart in print: three digits, in their coarsest place.
+#: Resolution of printed values: three digits, in their coarsest place.
 _PRINTED = 200
 #: Ties at a quantile that do not matter, as a part of what lies on either side of it.
 _FEW_TIES = 0.05
@@ -100,8 +100,8 @@ def estimate_quantile(
         low_found, high_found = low_found.at_least(near_found), high_found.at_least(near_found)
 
     above = float(1 - q)
-    found = more_dependent(low_found, high_found)
-    effective_n = n / found.design_effect
+    dependent = more_dependent(low_found, high_found)
+    effective_n = n / dependent.design_effect
     fewest = effective_n * float(rare)
     if binomial_limits(fewest, effective_n, confidence)[0] * effective_n < 1:
         more = math.ceil(n * max(1.01, _EFFECTIVE_EXCEEDANCES / fewest))

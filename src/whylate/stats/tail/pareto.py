@@ -2,8 +2,8 @@
 
 Whatever the distribution of latencies, what exceeds a threshold by how much comes close to this
 one as the threshold rises (Pickands 1975, Annals of Statistics 3; Coles 2001, An Introduction to
-Statistical Modeling of Extreme Values, chapter 4). That holds of one mechanism: of one that has
-not come yet it says nothing.
+Statistical Modeling of Extreme Values, chapter 4). That holds of one mechanism: it does not
+hold for one that has not occurred yet.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Pareto:
             return -excess_ns / self.scale_ns
         inside = np.maximum(1 + self.shape * excess_ns / self.scale_ns, 0)
         with np.errstate(divide="ignore"):
-            found: Floats = -np.log(inside) / self.shape
-        return found
+            log_chance: Floats = -np.log(inside) / self.shape
+        return log_chance
 
     def exceeded_once_in(self, exceedances: float) -> float:
         """Return the excess that one of so many exceedances goes beyond, ns."""
@@ -99,14 +99,14 @@ def fit_pareto(excess_ns: Floats, largest: int = 0) -> Pareto:
 
     def shape_of(ratio: Floats) -> Floats:
         total = np.log1p(np.multiply.outer(ratio, known_ns)).sum(axis=-1)
-        found: Floats = (total + largest * np.log1p(ratio * end_ns)) / len(known_ns)
-        return found
+        shape: Floats = (total + largest * np.log1p(ratio * end_ns)) / len(known_ns)
+        return shape
 
     def misfit(ratio: Floats) -> Floats:
         shape = shape_of(ratio)
         total = shape * len(known_ns) - largest * np.log1p(ratio * end_ns)
-        found: Floats = len(known_ns) * (np.log(shape / ratio) + 1) + total
-        return np.where(shape < _LEAST_SHAPE, np.inf, found)
+        misfits: Floats = len(known_ns) * (np.log(shape / ratio) + 1) + total
+        return np.where(shape < _LEAST_SHAPE, np.inf, misfits)
 
     tried = np.concatenate((-_TRIED_BELOW / end_ns, _TRIED_ABOVE / known_ns.mean()))
     best = int(np.argmin(misfit(tried)))

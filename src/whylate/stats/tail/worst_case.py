@@ -18,7 +18,7 @@ from whylate.stats.limits import poisson_high, poisson_low
 
 @dataclass(frozen=True)
 class ObservedRun:
-    """What one run says: its episodes, the time that was watched, and their extremal index."""
+    """One run: its episodes, the observed time, and their extremal index."""
 
     episodes: int
     seconds: float
@@ -123,6 +123,6 @@ def rises_in(part: float) -> float:
     """Return the probability that a run's maximum rises if it goes on by this part of itself.
 
     part / (1 + part), of exchangeable data: the largest of all is as likely anywhere. That it "has
-    not risen for half of the run" says nothing: that is so every second time.
+    not risen for half of the run" has no meaning: its probability is one half.
     """
     return part / (1 + part)
