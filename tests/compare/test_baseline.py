@@ -78,8 +78,8 @@ def test_a_baseline_is_not_overwritten_unless_that_is_said() -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".hidden", "a b", "-x", "x" * 81, "ä"])
-def test_what_is_no_name_is_one_line(name: str) -> None:
-    with pytest.raises(RecordingError, match="is no name for a baseline") as error:
+def test_an_invalid_name_is_one_line(name: str) -> None:
+    with pytest.raises(RecordingError, match="is not a valid baseline name") as error:
         path_of(name)
     assert len(str(error.value)) < 160
 

@@ -42,9 +42,9 @@ def test_a_trace_with_all_of_it_lacks_neither_interrupts_nor_softirqs() -> None:
     ("tracepoints", "says"),
     [
         ((b"irq_handler_", b"local_timer_", b"reschedule_", b"call_function_"),
-         "interrupts cannot be told from what they interrupt"),
+         "interrupts count as what they interrupt"),
         ((b"local_timer_", b"reschedule_", b"call_function_"), "irq_vectors:*"),
-        ((b"softirq_",), "softirqs cannot be told"),
+        ((b"softirq_",), "softirqs count as the thread"),
     ],
 )  # fmt: skip
 def test_without_interrupts_or_softirqs_the_quiet_stretches_are_unexplained(
