@@ -39,8 +39,8 @@ def enough_lines(program: Path) -> int:
         done = subprocess.run(
             [program, str(lines), str(lines), "20"], stdout=subprocess.PIPE, text=True, check=True
         )
-        found = re.search(r"^bulk ([0-9.]+) us$", done.stdout, re.MULTILINE)
-        if found is None or float(found[1]) >= LEAST_US:
+        match = re.search(r"^bulk ([0-9.]+) us$", done.stdout, re.MULTILINE)
+        if match is None or float(match[1]) >= LEAST_US:
             break
         lines *= 2
     return lines
@@ -59,13 +59,13 @@ def plan(program: Path, value: str, lines: int, *, quick: bool) -> str:
     )
 
 
-def typical(found: dict[str, Any], lines: int) -> tuple[dict[int, float], dict[int, Interval]]:
+def typical(study: dict[str, Any], lines: int) -> tuple[dict[int, float], dict[int, Interval]]:
     """Return the typical value of each chunk, and its ratio to that of one piece."""
     values: dict[int, float] = {}
     changes: dict[int, Interval] = {}
-    for one in found["comparisons"]:
-        (row,) = one["found"]["statistics"]
-        chunk = int(one["key"]["variant"].removeprefix("lines-"))
+    for item in study["comparisons"]:
+        (row,) = item["comparison"]["statistics"]
+        chunk = int(item["key"]["variant"].removeprefix("lines-"))
         values[chunk] = row["second"]
         changes[chunk] = Interval(row["ratio"], row["low"], row["high"])
         values[lines] = row["first"]
@@ -103,13 +103,13 @@ def main() -> None:
         program = out / "bulk_lock"
         subprocess.run(["cc", "-O2", "-o", program, HERE / "bulk_lock.c"], check=True)
         lines = enough_lines(program)
-        found = {}
+        results = {}
         for name, value in (("delay", "delay p50"), ("bulk", "bulk")):
             (out / f"{name}.toml").write_text(plan(program, value, lines, quick=quick))
-            found[name] = typical(
+            results[name] = typical(
                 whylate("study", "run", out / f"{name}.toml", "-o", out / name), lines
             )
-    (delays, falls), (bulk, costs) = found["delay"], found["bulk"]
+    (delays, falls), (bulk, costs) = results["delay"], results["bulk"]
     floor, cost = law(delays, bulk)
     for chunk in sorted(delays, reverse=True):
         change = "one piece"
@@ -129,10 +129,10 @@ def main() -> None:
     box = whylate(
         "compare", PUBLISHED, "--column", "lat_avg_us", "--by", "l2_lock", "--pair", pairs
     )
-    told = "; ".join(f"{100 * (b / a - 1):.1f}\u00a0%" for _, a, b in box["pairs"])
+    pairs = "; ".join(f"{100 * (b / a - 1):.1f}\u00a0%" for _, a, b in box["pairs"])
     say(
         f"The published runs with and without the lock: averages of single runs in "
-        f"{len(box['pairs'])} pairs, {told}. {box['verdict']}: {box['why']}. All of one sign, and "
+        f"{len(box['pairs'])} pairs, {pairs}. {box['verdict']}: {box['why']}. All of one sign, and "
         f"the smallest p that so few could come out with is {box['smallest_p']}; and whether the "
         "changed code ran at all is not shown."
     )

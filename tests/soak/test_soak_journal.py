@@ -116,6 +116,6 @@ def test_two_cannot_carry_out_the_same_soak(tmp_path: Path) -> None:
 
 def test_how_the_board_was_found_is_what_the_first_start_saw(tmp_path: Path) -> None:
     with SoakJournal(tmp_path / "s", PLAN) as journal:
-        assert journal.found(True) is True
+        assert journal.record_initial_power(True) is True
     with SoakJournal(tmp_path / "s", PLAN) as journal:
-        assert journal.found(False) is True
+        assert journal.record_initial_power(False) is True

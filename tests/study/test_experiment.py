@@ -203,7 +203,7 @@ def test_what_cannot_be_asked_is_one_line(tmp_path: Path) -> None:
         capture_output=True, timeout=60, check=False,
     )  # fmt: skip
     for words, says in (
-        (["--experiment", "steal"], "no knob switches 'steal' off: it is the host's doing"),
+        (["--experiment", "steal"], "no knob switches 'steal' off: the host causes it"),
         (["--experiment", "throttling", "--rounds", "2"], "--rounds must lie between 4 and 1000"),
         (["--experiment", "throttling", "--target", "x"], "--target 'x' is no cause"),
         (["--experiment", "throttling", "--worst", "3"], "not for an --experiment"),

@@ -12,7 +12,7 @@ from whylate.soak.console import TailedConsole
 
 @dataclass(frozen=True)
 class CycleBoard:
-    """A board whose console's log is that of one cycle. Implements Board, as far as a run asks."""
+    """A board whose console's log is that of one cycle. Implements what a run needs of Board."""
 
     board: Board
     console: TailedConsole | None

@@ -1,4 +1,4 @@
-"""A soak: boot, run, switch off, again, for a number of cycles or a time; whatever happens."""
+"""Carry out a soak: boot, run, switch off, again, for a number of cycles or a time."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from whylate.soak.cycle import CycleRunner
 from whylate.soak.journal import SoakJournal
 from whylate.soak.model import Cycle, SoakPlan
 
-#: So many failures one after the other end a soak: nobody is coming to help the board.
+#: So many consecutive failures end a soak: the board does not recover by itself.
 GIVE_UP = 20
-#: After a failure, so that one that comes at once does not come a thousand times.
+#: The pause after a failure, so that an immediate one does not repeat a thousand times.
 PAUSE_S = 1.0
 _LOOK_S = 0.1
 
-#: Why a soak came to its end.
+#: Why a soak ended.
 Ended = Literal["done", "ended early", "given up"]
 
 
 @dataclass(frozen=True)
 class Goal:
-    """When a soak is over: after so many cycles that say something, or so many seconds of them."""
+    """When a soak is over: a number of judged cycles, or the seconds of all cycles."""
 
     cycles: int | None = None
     seconds: float | None = None
-    #: Failures one after the other that end it.
+    #: Consecutive failures that end it.
     give_up: int = GIVE_UP
 
     def reached(self, cycles: Sequence[Cycle]) -> bool:
-        """Whether these cycles are enough. Those that we interrupted count for time alone."""
+        """Whether these cycles are enough. Interrupted cycles count for time alone."""
         if self.cycles is not None and count_judged(cycles) >= self.cycles:
             return True
-        return self.seconds is not None and sum(one.total_s for one in cycles) >= self.seconds
+        return self.seconds is not None and sum(cycle.total_s for cycle in cycles) >= self.seconds
 
 
 class SoakObserver(Observer, Protocol):
-    """Whoever shows a soak to the user."""
+    """Shows a soak to the user."""
 
     def cycle_begins(self, number: int, so_far: Sequence[Cycle]) -> None:
-        """Say that the next cycle begins."""
+        """Show that the next cycle begins."""
 
     def cycle_ended(self, cycle: Cycle) -> None:
-        """Say that a cycle is over; it is on the disk."""
+        """Show that a cycle is over; its line is on disk."""
 
 
 def count_judged(cycles: Sequence[Cycle]) -> int:
-    """Return how many cycles say something about the board."""
-    return sum(one.outcome != "interrupted" for one in cycles)
+    """Return how many cycles were not interrupted."""
+    return sum(cycle.outcome != "interrupted" for cycle in cycles)
 
 
 def soak(
@@ -64,12 +64,12 @@ def soak(
     observer: SoakObserver,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Ended:
-    """Carry cycles out until the goal is reached; a soak in `directory` goes on where it was.
+    """Carry cycles out until the goal is reached; a soak in `directory` is resumed.
 
-    The board is held from the first to the last of them, and left on if it was found on; off where
-    that cannot be told. When `stopped` returns true, the power is cut and the soak ends.
-    Raises BoardError for a board that cannot be held or has no supply, RequestError for a
-    directory with something else, and DiskError.
+    The board is held throughout, and left on if it was on; if that is unknown, it is left off.
+    When `stopped` returns true, the power is cut and the soak ends. Raises BoardError for a board
+    that cannot be held or has no supply, RequestError for a directory with other contents, and
+    DiskError.
     """
     with SoakJournal(directory, plan) as journal:
         if goal.reached(journal.cycles):
@@ -79,13 +79,11 @@ def soak(
             power = board.power
             if power is None:
                 raise BoardError(
-                    f"{board.name} has no supply that can be switched, and cannot be soaked"
+                    f"{board.name} has no supply that can be switched: it cannot be soaked"
                 )
-            found_on = journal.found(power.is_on())
+            found_on = journal.record_initial_power(power.is_on())
             if found_on is None:
-                observer.log(
-                    f"whether {board.name} is on cannot be told: it will be off at the end"
-                )
+                observer.log(f"it is unknown whether {board.name} is on: it will be off at the end")
             try:
                 observer.log(f"switching {board.name} off")
                 power.off()
@@ -129,15 +127,19 @@ def _cycles(
 
 
 def _mark_seen(cycles: Sequence[Cycle]) -> bool | None:
-    """Whether what is printed on the board comes out of its console; None: not tried yet."""
-    ends = [one.console.ends for one in cycles if one.console is not None and one.outcome == "ok"]
+    """Whether the console shows what is printed on the board; None: not tried yet."""
+    ends = [
+        cycle.console.ends
+        for cycle in cycles
+        if cycle.console is not None and cycle.outcome == "ok"
+    ]
     return any(ends) if ends else None
 
 
 def _leave(board: Board, power: Power, *, found_on: bool) -> None:
     """Leave the board on if it was, else off."""
     if not found_on:
-        # A board that does not obey was counted as such.
+        # A board that does not switch off was counted as a failure.
         with contextlib.suppress(BoardError):
             if power.is_on() is not False:
                 power.off()

@@ -1,4 +1,4 @@
-"""A console's log from one power-on to the next power-off, and whether it is whole."""
+"""A console's log from power-on to power-off, and whether it is complete."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from whylate.recording.console.log import CUT, MAX_BYTES
 from whylate.recording.errors import DiskError
 from whylate.run.console import NO_END
 
-#: Beside the log of a console that frames go over too: its text alone.
+#: The text alone, beside the log of a console that carries frames.
 TEXT = "console-text.log"
 _PIECE = 1 << 16
-#: The first words of a boot stand within so much of its beginning.
+#: The first messages of a boot are within so much of its beginning.
 _BEGINNING = 1 << 16
 _FIRST_WORDS = re.compile(
     rb"Booting Linux on |Linux version |U-Boot |EFI stub|Uncompressing Linux|Decompressing Linux"
@@ -28,14 +28,14 @@ _STAMP = re.compile(rb"^(?:<\d{1,2}>)?\[ {0,10}(\d{1,8}\.\d{6})\]", re.MULTILINE
 
 
 class ConsoleTail:
-    """Copies what a console prints from now on, while its own log grows or begins anew.
+    """Copies what a console prints from now on, also into a log that is truncated or replaced.
 
     Several threads may call copy(). Raises DiskError where the copy cannot be written.
     """
 
     def __init__(self, console: Console, copy: Path, limit: int = MAX_BYTES) -> None:
         self._console = console
-        #: Whether the probe's frames go over it too, and stand in its log.
+        #: Whether frames of the probe are in its log.
         self.framed: bool = getattr(console, "framed", False)
         self.path = copy
         self._limit = limit
@@ -44,11 +44,11 @@ class ConsoleTail:
             self._copy = copy.open("xb", buffering=0)
         except OSError as error:
             raise DiskError(f"{copy} cannot be written: {error.strerror}") from None
-        #: Kept open: a file that is gone cannot lend its number to the next one then.
+        #: Kept open, so that a new file cannot get the inode number of a deleted one.
         self._source: IO[bytes] | None = self._open()
         if self._source is not None:
             self._source.seek(0, os.SEEK_END)
-        #: How much was printed since, and whether that was more than is kept.
+        #: How much was printed since.
         self.bytes = 0
 
     @property
@@ -67,7 +67,7 @@ class ConsoleTail:
                 return
             if self._source is not None and _same(self._source, fresh):
                 fresh.close()
-                # A log may also begin anew in the same file.
+                # The log may also have been truncated.
                 if os.fstat(self._source.fileno()).st_size < self._source.tell():
                     self._source.seek(0)
             else:
@@ -82,7 +82,7 @@ class ConsoleTail:
         return self.path.read_bytes()
 
     def text(self, printed: int | None = None) -> bytes:
-        """Return what of the log, or of its first bytes, the board itself printed."""
+        """Return what the board printed, of the log or of its first bytes."""
         log = self.read()[:printed]
         if not self.framed:
             return log
@@ -92,7 +92,7 @@ class ConsoleTail:
         return text + sieve.finish()[1]
 
     def close(self) -> None:
-        """Copy what is left, and end."""
+        """Copy the rest, and close the files."""
         self.copy()
         with self._lock:
             self._copy.close()
@@ -133,7 +133,7 @@ class TailedConsole:
     def __init__(self, console: Console, tail: ConsoleTail) -> None:
         self._console = console
         self._tail = tail
-        #: Whether the probe's frames stand in its log.
+        #: Whether frames of the probe are in its log.
         self.framed = tail.framed
 
     @property
@@ -148,10 +148,10 @@ class TailedConsole:
 
 
 def begins_with_the_boot(log: bytes) -> bool | None:
-    """Whether a log begins where a boot does; None for a console that does not show it.
+    """Whether a log begins with the boot; None if the console does not show it.
 
-    It does where a boot loader, a firmware or the kernel says its first words. It does not where
-    the kernel's time stamps begin in mid-boot.
+    It does if a boot loader, firmware or the kernel prints its first message. It does not if the
+    kernel's time stamps begin later.
     """
     beginning = log[:_BEGINNING]
     words = _FIRST_WORDS.search(beginning)
@@ -163,5 +163,5 @@ def begins_with_the_boot(log: bytes) -> bool | None:
     return False if not log.strip() else None
 
 
-def _same(one: IO[bytes], other: IO[bytes]) -> bool:
-    return os.path.samestat(os.fstat(one.fileno()), os.fstat(other.fileno()))
+def _same(first: IO[bytes], second: IO[bytes]) -> bool:
+    return os.path.samestat(os.fstat(first.fileno()), os.fstat(second.fileno()))

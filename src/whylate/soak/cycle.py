@@ -1,4 +1,4 @@
-"""One cycle of a soak: power on, boot, measure, power off; whatever goes wrong has a name."""
+"""One cycle of a soak: power on, boot, measure, power off; every failure has a kind."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from whylate.recording.manifest import Manifest
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
 from whylate.recording.samples import CpuSamples
-from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Observer, Progress, Step
+from whylate.run.workloads.wakeup import plan_wakeups
 from whylate.soak.board import CycleBoard
 from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.soak.guard import Guard
@@ -28,10 +28,10 @@ from whylate.soak.journal import CONSOLE, RECORDING
 from whylate.soak.model import ConsoleCheck, Cycle, FailureKind, Latency, Outcome, SoakPlan
 from whylate.summary.trust import assess
 
-#: What a run may take beyond its plan before its power is cut: the probe's copying, a slow line.
-#: The run's own limits come first.
+#: The time beyond its plan after which a run loses power. It covers copying the probe over a slow
+#: line; the limits of the run itself are shorter.
 RUN_MORE_S = 240.0
-#: A run that was asked to end has so long for it.
+#: A run that is asked to end has so long for it.
 LEAVE_S = 10.0
 #: A board that was up answers within this.
 ANSWER_S = 20.0
@@ -41,7 +41,7 @@ MAX_WHY = 400
 
 
 class CycleFailedError(Exception):
-    """A cycle that failed, and how."""
+    """The cycle failed."""
 
     def __init__(self, kind: FailureKind, why: str) -> None:
         super().__init__(why)
@@ -49,15 +49,14 @@ class CycleFailedError(Exception):
 
 
 class _LeftError(Exception):
-    """The user wants to leave."""
+    """The user ended the soak."""
 
 
 class CycleRunner:
-    """Carries one cycle out on a board that is held and off. It is used once.
+    """Carries out one cycle on a board that is held and off; for one use.
 
-    off_first: whether the board may not be off, since the cycle before failed.
-    mark_seen: whether a mark printed on the board came out of its console before; None: not
-    tried yet.
+    off_first: switch off before, since the former cycle failed. mark_seen: whether the console
+    showed a mark that was printed on the board before; None: not tried yet.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class CycleRunner:
         self._ends: bool | None = None
 
     def carry_out(self, number: int, session: int) -> Cycle:
-        """Return what became of the cycle; the board is off again, unless it refuses to be.
+        """Return the result of the cycle; the board is off again, unless its supply failed.
 
         Raises RequestError for a workload that no board could do, and DiskError.
         """
@@ -124,7 +123,7 @@ class CycleRunner:
             console = self._console_check()
             outcome, why = self._judge(failure, console, printed)
             if outcome == "crashed" and self._stage == "power":
-                # It was not seen to come up; but what crashes has power.
+                # A board that crashed had power, even if its boot was not seen.
                 self._stage = "boot"
         finally:
             if self._tail is not None:
@@ -146,7 +145,7 @@ class CycleRunner:
             host_rss_bytes=rss_bytes(),
         )
 
-    # -- the stages
+    # The stages.
 
     def _boot(self) -> None:
         if self._off_first and (failure := self._off()) is not None:
@@ -154,7 +153,7 @@ class CycleRunner:
         if self._stopped():
             raise _LeftError
         self._guard.stage(self._plan.boot_timeout_s, 0.0)
-        began = time.monotonic()
+        started = time.monotonic()
         try:
             self._board.boot(self._observer.log)
         except BoardError as error:
@@ -170,11 +169,11 @@ class CycleRunner:
                 raise CycleFailedError("no-power", str(error)) from None
             self._stage = "boot"
             raise CycleFailedError("no-boot", str(error)) from None
-        self._boot_s = time.monotonic() - began
+        self._boot_s = time.monotonic() - started
         self._unless_left()
 
     def _has_power(self) -> bool:
-        """Whether anything shows that the board got power; asked when it did not come up."""
+        """Whether anything shows that a board that did not boot has power."""
         with contextlib.suppress(BoardError):
             if self._power.is_on() is not False:
                 return True
@@ -188,7 +187,7 @@ class CycleRunner:
         plan = self._plan
         self._guard.stage(plan.run_for_ns / 1e9 + RUN_MORE_S, LEAVE_S)
         request = RunPlan(
-            workload=Wakeup(duration_ns=plan.run_for_ns, interval_ns=plan.interval_ns),
+            workload=plan_wakeups(plan.run_for_ns, plan.interval_ns),
             loads=list(plan.loads),
         )
         try:
@@ -207,12 +206,12 @@ class CycleRunner:
             raise _LeftError
         if reasons:
             if not self._answers(number):
-                self._fail("hung", f"it answers no more; {reasons[0]}")
+                self._fail("hung", f"it stopped answering; {reasons[0]}")
             self._fail("run-failed", reasons[0])
 
     def _reasons(self, manifest: Manifest) -> list[str]:
-        """Return why the run came to no good end, what says most first; note its latency."""
-        reasons = [one.text for one in manifest.problems if one.fatal]
+        """Return why the run failed, the most telling reason first; note its latency."""
+        reasons = [problem.text for problem in manifest.problems if problem.fatal]
         try:
             samples = open_recording(self._place / RECORDING).samples
         except RecordingError as error:
@@ -224,13 +223,13 @@ class CycleRunner:
         return reasons
 
     def _mark(self, number: int) -> None:
-        """See that the board still answers, and that its console still reaches us."""
+        """Check that the board still answers, and that its console still works."""
         if not self._answers(number):
             self._fail("hung", "the board did not answer after the run")
         if self._tail is None:
             return
         self._guard.over()
-        # A board may have its /dev/console elsewhere: then this says nothing.
+        # /dev/console of a board may be elsewhere; then the mark never comes.
         deadline = time.monotonic() + (MARK_S if self._mark_seen is not False else 0.0)
         while not (came := _mark_of(number).encode() in self._tail.read()[-(1 << 16) :]):
             if time.monotonic() > deadline or self._stopped():
@@ -240,9 +239,9 @@ class CycleRunner:
 
     def _answers(self, number: int) -> bool:
         """Whether a command still runs on the board; it prints the mark on the console."""
-        # Its shell has patience of its own, for slow lines: that is not wanted here.
+        # The shell waits longer for slow lines, which is too long here.
         self._guard.stage(ANSWER_S, LEAVE_S)
-        # The mark is put together on the board: what is typed there is echoed.
+        # The board joins the parts of the mark, since the console echoes the command.
         script = 'echo "$1-$2" >/dev/console; :'
         first, _, last = _mark_of(number).rpartition("-")
         try:
@@ -252,22 +251,22 @@ class CycleRunner:
         return done.status == 0
 
     def _off(self) -> tuple[Outcome, str] | None:
-        """Cut the power; what went wrong with that, or None."""
+        """Cut the power; return the failure, or None."""
         self._observer.log(f"switching {self._board.name} off")
         try:
             self._power.off()
             if self._power.is_on():
-                return "no-power", "the supply was switched off and says that it is still on"
+                return "no-power", "the supply was switched off and reports that it is still on"
         except BoardError as error:
             return "no-power", str(error)
         return None
 
-    # -- what became of it
+    # The outcome.
 
     def _fail(self, kind: FailureKind, why: str) -> None:
         self._unless_left()
         if self._guard.cut == "late" and kind != "hung":
-            kind, why = "hung", f"it took longer than is ever right: {why}"
+            kind, why = "hung", f"it exceeded its time limit: {why}"
         raise CycleFailedError(kind, why) from None
 
     def _unless_left(self) -> None:
@@ -288,14 +287,14 @@ class CycleRunner:
     def _judge(
         self, failure: tuple[Outcome, str] | None, console: ConsoleCheck | None, printed: int
     ) -> tuple[Outcome, str]:
-        """Return the worst: a crash says more than what came of it, a cut log says least.
+        """Return the worst outcome: a crash first, then the failure, then an incomplete log.
 
-        Also more than that the user ended it: perhaps because the board had crashed.
+        A crash also counts if the user ended the cycle, perhaps because of it.
         """
         if self._tail is not None:
-            # What a board says while it loses its power is no crash.
+            # What a board prints while it loses power is no crash.
             text = self._tail.text(printed)
-            crash = next((one for one in find_crashes(text) if one.fatal), None)
+            crash = next((crash for crash in find_crashes(text) if crash.fatal), None)
             if crash is not None:
                 return "crashed", crash.headline
         if failure is not None:
@@ -309,10 +308,10 @@ class CycleRunner:
             return ""
         lines = self._tail.read()[-400:].decode(errors="replace").split("\n")
         words = " | ".join(line.strip() for line in lines[-4:] if line.strip())
-        return f"; the console's last words: {words or 'none'}"
+        return f"; the console ends with: {words or 'nothing'}"
 
     def measuring(self) -> None:
-        """Measuring begins."""
+        """Note that the measurement begins."""
         self._stage = "run"
         self._measuring_s = time.monotonic() - self._begun
 
@@ -324,17 +323,17 @@ class _Clocked:
         self._cycle = cycle
 
     def log(self, text: str) -> None:
-        """Show what the board does."""
+        """Pass it on."""
         self._cycle._observer.log(text)
 
     def step(self, step: Step) -> None:
-        """Show that a step of the run begins."""
+        """Note the measurement, and pass the step on."""
         if step is Step.MEASURE:
             self._cycle.measuring()
         self._cycle._observer.step(step)
 
     def progress(self, progress: Progress) -> None:
-        """Say how far the measuring is."""
+        """Pass it on."""
         self._cycle._observer.progress(progress)
 
 

@@ -1,4 +1,4 @@
-"""Watches over one cycle of a soak: a stage that does not end has its power cut."""
+"""Cut the power of a board in a soak when a stage exceeds its time."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from whylate.boards.board import BoardError, Power
 from whylate.recording.errors import DiskError
 from whylate.soak.console import ConsoleTail
 
-#: How often it looks, and copies the console.
+#: The time between checks, and copies of the console.
 LOOK_S = 0.1
-#: A board that does not go off is told again after this long.
+#: The power is cut again after this long if the stage still does not end.
 AGAIN_S = 15.0
 
 
 class Guard:
-    """A thread that follows the console and cuts the power: late stages, and users who leave.
+    """A thread that copies the console and cuts the power at a time limit, or when the user leaves.
 
-    Whoever waits for the board then sees it die, and comes back.
+    The call that waits for the board then fails, and returns.
     """
 
     def __init__(self, power: Power, tail: ConsoleTail | None, stopped: Callable[[], bool]) -> None:
@@ -34,10 +34,10 @@ class Guard:
         self._deadline: float | None = None
         self._patience_s = 0.0
         self._left_at: float | None = None
-        #: Why the power was cut; None while it was not.
+        #: Why the power was cut; None: it was not.
         self.cut: Literal["late", "left"] | None = None
-        #: How much the console had printed before the last cut, and when that was done.
-        self._said: tuple[int, int] | None = None
+        #: Bytes that the console had printed before and after the last cut.
+        self._printed: tuple[int, int] | None = None
         self._thread = threading.Thread(target=self._watch, name="soak-guard", daemon=True)
 
     def __enter__(self) -> Guard:
@@ -67,17 +67,17 @@ class Guard:
             self._deadline = None
 
     def living(self, printed: int) -> int:
-        """Return how much of what was printed came from a board that had its power.
+        """Return how much of what was printed came from a board with power.
 
-        A cut that was too early cut nothing: then the board went on, and so did its console.
+        If the console went on after the cut, the cut had no effect.
         """
-        before, after = self._said or (printed, printed)
+        before, after = self._printed or (printed, printed)
         return min(printed, before) if printed <= after else printed
 
     def _watch(self) -> None:
         while not self._end.wait(LOOK_S):
             if self._tail is not None:
-                # The disk's faults are told by whoever writes to it next.
+                # The next write to the disk reports its errors.
                 with contextlib.suppress(DiskError):
                     self._tail.copy()
             with self._lock:
@@ -89,12 +89,12 @@ class Guard:
 
     def _cut_it(self) -> None:
         before = self._tail.bytes if self._tail is not None else 0
-        self._said = None
+        self._printed = None
         with contextlib.suppress(BoardError, DiskError):
             self._power.off()
             if self._tail is not None:
                 self._tail.copy()
-                self._said = before, self._tail.bytes
+                self._printed = before, self._tail.bytes
 
     def _reason(self, now: float) -> Literal["late", "left"] | None:
         if self._deadline is None:

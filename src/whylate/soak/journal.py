@@ -1,8 +1,8 @@
 """The directory of a soak: its plan, a line for each cycle, and what each cycle left.
 
 soak.json      the plan, which every cycle shares
-begun.json     how the board was found
-cycles.jsonl   one line for each cycle, on the disk before the next cycle begins
+begun.json     whether the board was on
+cycles.jsonl   a line for each cycle, on disk before the next cycle begins
 cycles/000001  console.log from power-on to power-off, and the recording of the run
 """
 
@@ -48,24 +48,24 @@ def read_soak(directory: Path) -> tuple[SoakPlan, list[Cycle]]:
 
 
 class SoakJournal(LineDirectory[SoakPlan, Cycle]):
-    """A soak that goes on: keeps the directory for this process and writes each cycle's line.
+    """The open directory of a soak, locked for this process; it writes the line of each cycle.
 
-    Raises RecordingError for a directory that holds something else, RequestError for a soak of
-    another plan, and DiskError where it cannot be written.
+    Raises RecordingError for a directory with other contents, RequestError for a soak of another
+    plan, and DiskError.
     """
 
     def __init__(self, directory: Path, plan: SoakPlan) -> None:
         super().__init__(directory, LAYOUT, plan)
-        #: Counts from 1; another one with each start of the same soak.
-        self.session = max((one.session for one in self.cycles), default=0) + 1
+        #: Counts the starts of the soak, from 1.
+        self.session = max((cycle.session for cycle in self.cycles), default=0) + 1
 
     @property
     def cycles(self) -> list[Cycle]:
         """The cycles so far."""
         return self.lines
 
-    def found(self, on: bool | None) -> bool | None:
-        """Return how the board was found when the soak began, which is now if it begins now."""
+    def record_initial_power(self, on: bool | None) -> bool | None:
+        """Return whether the board was on when the soak began: `on`, if it begins now."""
         path = self.directory / BEGUN
         if path.exists():
             return read_plan(path, Begun, f"{self.directory} is damaged").found_on
@@ -78,7 +78,7 @@ class SoakJournal(LineDirectory[SoakPlan, Cycle]):
         number = self.cycles[-1].cycle + 1 if self.cycles else 1
         place = cycle_directory(self.directory, number)
         try:
-            # One that was begun and not told of holds nothing that anybody has seen.
+            # A directory without a line is what a failed start left.
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
         except OSError as error:
@@ -87,28 +87,28 @@ class SoakJournal(LineDirectory[SoakPlan, Cycle]):
 
     def must_be_same(self, held: SoakPlan) -> None:
         """Raise RequestError for a soak of another plan."""
-        theirs = msgspec.structs.asdict(held)
+        former = msgspec.structs.asdict(held)
         for name, wanted in msgspec.structs.asdict(self.plan).items():
-            if theirs[name] != wanted:
+            if former[name] != wanted:
                 raise RequestError(
                     f"{self.directory} is a soak with {_option(name)} "
-                    f"{_said(theirs[name])}, not {_said(wanted)}: give the same command again "
-                    "to go on with it, or choose another name with -o"
+                    f"{_format(former[name])}, not {_format(wanted)}: give the same command again "
+                    "to resume it, or choose another name with -o"
                 )
 
     def recover(self) -> None:
-        """Tell of a cycle that a killed host left half done."""
+        """Record a cycle that a killed host left unfinished."""
         number = self.cycles[-1].cycle + 1 if self.cycles else 1
         place = cycle_directory(self.directory, number)
         if not place.is_dir():
             return
         began = datetime.fromtimestamp(place.stat().st_mtime, UTC)
-        # What the board had said by then is its own doing.
+        # A crash in the console log so far is the board's.
         crash = _crash(place / CONSOLE)
         self.append(
             Cycle(
                 cycle=number,
-                session=max((one.session for one in self.cycles), default=1),
+                session=max((cycle.session for cycle in self.cycles), default=1),
                 started=began.isoformat(timespec="seconds"),
                 outcome="interrupted" if crash is None else "crashed",
                 stage="unknown",
@@ -128,19 +128,19 @@ def _crash(console: Path) -> str | None:
         log = console.read_bytes()
     except OSError:
         return None
-    # The probe's frames may stand among the text; where there are none, all of it is text.
+    # Frames of the probe may be mixed with the text.
     sieve = FrameSieve(NO_END)
     text = sieve.feed(log)[1] + sieve.finish()[1]
-    return next((one.headline for one in find_crashes(text) if one.fatal), None)
+    return next((crash.headline for crash in find_crashes(text) if crash.fatal), None)
 
 
 def _option(field: str) -> str:
-    """Return a field of a plan as a user knows it."""
+    """Return the name of a field for users."""
     return field.removesuffix("_ns").removesuffix("_s").replace("_", "-")
 
 
-def _said(value: object) -> str:
-    """Return a value of a plan as a user knows it."""
+def _format(value: object) -> str:
+    """Return the value of a field for users."""
     if isinstance(value, list):
         return ", ".join(str(getattr(item, "kind", item)) for item in value) or "none"
     if isinstance(value, int) and value >= 1_000_000:

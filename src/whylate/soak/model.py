@@ -1,4 +1,4 @@
-"""What a soak is asked for, and what is kept of each of its cycles."""
+"""The plan of a soak, and the record of each of its cycles."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from whylate.recording.plan import LoadPlan
 
 SCHEMA_VERSION = 1
 
-#: What a cycle may fail with, in the order in which a cycle comes to them.
-#: no-power: the supply does not do what it is told, or nothing shows that it did.
-#: no-boot: it got power and did not come up in its time.
-#: no-probe: it was up, and the probe could not be started.
-#: run-failed: the workload did not come to a good end, or its recording cannot be trusted; and
-#: the board still answered.
-#: hung: it had come up, and answered no more. crashed: its console shows a crash.
-#: console-cut: all went well, but the console's log is not whole.
+#: Kinds of failure, in the order of the stages of a cycle.
+#: no-power: the supply does not switch, or nothing shows that it did.
+#: no-boot: the board got power and did not boot in time.
+#: no-probe: it booted, and the probe did not start.
+#: run-failed: the workload failed, or its recording cannot be trusted; the board still answered.
+#: hung: it booted, and stopped answering. crashed: its console shows a crash.
+#: console-cut: all went well, but the console's log is incomplete.
 FailureKind = Literal[
     "no-power", "no-boot", "no-probe", "run-failed", "hung", "crashed", "console-cut"
 ]
@@ -30,7 +29,7 @@ FAILURE_KINDS: tuple[FailureKind, ...] = (
     "crashed",
     "console-cut",
 )
-#: interrupted: ended by us (Ctrl-C, a killed host), no crash shown; says nothing about the board.
+#: interrupted: by Ctrl-C or a killed host, without a crash; no result about the board.
 Outcome = Literal[FailureKind, "ok", "interrupted"]
 
 #: all: every recording. failures: those of failed cycles; console logs are kept in any case.
@@ -38,7 +37,7 @@ Keep = Literal["all", "failures"]
 
 
 class SoakPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """soak.json: what every cycle of a soak is. How many there are to be may change later."""
+    """soak.json: what every cycle of a soak does. The number of cycles may change later."""
 
     format: Literal["whylate-soak"] = "whylate-soak"
     schema_version: int = SCHEMA_VERSION
@@ -58,7 +57,7 @@ class SoakPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """begun.json: how the board was found when the soak began, for whoever ends it."""
+    """begun.json: whether the board was on when the soak began, for its end."""
 
     created: str
     whylate: str
@@ -66,7 +65,7 @@ class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ConsoleCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was seen of a console's log; None: could not be checked on this board."""
+    """Checks of a console's log; None: not possible on this board."""
 
     bytes: int
     #: Whether it begins where the boot does.
@@ -85,9 +84,9 @@ class ConsoleCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The account of a cycle's run: expected = seen + overrun + dropped; max_ns of what was seen.
+    """Sample accounting of a run: expected = seen + overrun + dropped.
 
-    An overrun counts in max_ns with its lower bound.
+    max_ns: the maximum, in which an overrun counts with its lower bound.
     """
 
     expected: int
@@ -101,13 +100,13 @@ class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """One line of cycles.jsonl; times in seconds of the host's clock."""
 
     cycle: int
-    #: Counts the times that the soak was started anew: memory is compared within one of them.
+    #: Counts the starts of the soak: memory is compared within a session.
     session: int
     started: str
     outcome: Outcome
-    #: How far it came: power, boot, probe, run, off.
+    #: The last stage: power, boot, probe, run, off.
     stage: str
-    #: One line; empty where all went well.
+    #: One line; empty for success.
     why: str = ""
     #: From the order to switch on until it took commands, and until measuring began.
     boot_s: float | None = None

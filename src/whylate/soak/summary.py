@@ -1,4 +1,4 @@
-"""What the cycles of a soak say together: boot times, failures with their limits, memory."""
+"""Summarize the cycles of a soak: boot times, failures with their limits, memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FLAT_BYTES = 32 << 20
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """Failures of so many cycles, and exact two-sided limits for their probability."""
+    """Failures among `of` cycles, with exact two-sided limits of their probability."""
 
     count: int
     of: int
@@ -24,7 +24,7 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 class Times(msgspec.Struct, frozen=True):
-    """Times in seconds. low_s, high_s: limits for the median; None with fewer than 6 of them."""
+    """Times in seconds. low_s, high_s: limits of the median; None for fewer than 6 times."""
 
     count: int
     min_s: float
@@ -35,7 +35,7 @@ class Times(msgspec.Struct, frozen=True):
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """Memory of the whylate that ran the soak, since it was last started; in bytes."""
+    """Resident memory of whylate in the last session of the soak, in bytes."""
 
     first_cycle: int
     last_cycle: int
@@ -45,12 +45,12 @@ class Memory(msgspec.Struct, frozen=True):
 
     @property
     def flat(self) -> bool:
-        """Whether it stayed what it was."""
+        """Whether it did not grow."""
         return self.most_bytes - self.first_bytes <= FLAT_BYTES
 
 
 class Consoles(msgspec.Struct, frozen=True):
-    """Console logs of the cycles whose board came up: whole, cut, and those nobody can tell."""
+    """Console logs of the cycles whose board came up, by completeness."""
 
     whole: int
     cut: int
@@ -58,7 +58,7 @@ class Consoles(msgspec.Struct, frozen=True):
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """A kind of failure: how often, and the first cycle of it with what was said."""
+    """A kind of failure: its rate, and its first cycle with the reason."""
 
     kind: FailureKind
     rate: Rate
@@ -70,7 +70,7 @@ class SoakSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A soak so far."""
 
     board: str
-    #: Cycles that say something about the board, and those that were interrupted by us.
+    #: Cycles that were judged, and those that were interrupted.
     cycles: int
     interrupted: int
     seconds: float
@@ -88,21 +88,21 @@ class SoakSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summarize(plan: SoakPlan, cycles: Sequence[Cycle]) -> SoakSummary:
-    """Return what the cycles say."""
-    told = [one for one in cycles if one.outcome != "interrupted"]
-    failed = [one for one in told if one.outcome != "ok"]
-    runs = [one.latency for one in told if one.latency is not None]
+    """Return the summary of the cycles."""
+    judged = [cycle for cycle in cycles if cycle.outcome != "interrupted"]
+    failed = [cycle for cycle in judged if cycle.outcome != "ok"]
+    runs = [cycle.latency for cycle in judged if cycle.latency is not None]
     highest = [run.max_ns for run in runs if run.max_ns is not None]
     return SoakSummary(
         board=plan.board,
-        cycles=len(told),
-        interrupted=len(cycles) - len(told),
-        seconds=round(sum(one.total_s for one in cycles), 3),
-        failures=_rate(len(failed), len(told)),
-        kinds=_kinds(failed, len(told)),
-        boot=times([one.boot_s for one in told if one.boot_s is not None]),
-        measuring=times([one.measuring_s for one in told if one.measuring_s is not None]),
-        consoles=_consoles(told),
+        cycles=len(judged),
+        interrupted=len(cycles) - len(judged),
+        seconds=round(sum(cycle.total_s for cycle in cycles), 3),
+        failures=_rate(len(failed), len(judged)),
+        kinds=_kinds(failed, len(judged)),
+        boot=times([cycle.boot_s for cycle in judged if cycle.boot_s is not None]),
+        measuring=times([cycle.measuring_s for cycle in judged if cycle.measuring_s is not None]),
+        consoles=_consoles(judged),
         expected=sum(run.expected for run in runs),
         overrun=sum(run.overrun for run in runs),
         dropped=sum(run.dropped for run in runs),
@@ -145,27 +145,27 @@ def _rate(count: int, of: int) -> Rate:
 def _kinds(failed: Sequence[Cycle], of: int) -> list[Failed]:
     kinds = []
     for kind in FAILURE_KINDS:
-        mine = [one for one in failed if one.outcome == kind]
-        if mine:
-            kinds.append(Failed(kind, _rate(len(mine), of), mine[0].cycle, mine[0].why))
+        of_kind = [cycle for cycle in failed if cycle.outcome == kind]
+        if of_kind:
+            kinds.append(Failed(kind, _rate(len(of_kind), of), of_kind[0].cycle, of_kind[0].why))
     return kinds
 
 
-def _consoles(told: Sequence[Cycle]) -> Consoles:
-    whole = [one.console.whole for one in told if one.console is not None and one.boot_s]
-    # One that died in mid-run cannot print the mark that is printed after it.
+def _consoles(judged: Sequence[Cycle]) -> Consoles:
+    whole = [cycle.console.whole for cycle in judged if cycle.console is not None and cycle.boot_s]
+    # A board that crashed during the run cannot print the mark after it.
     return Consoles(whole=whole.count(True), cut=whole.count(False), unknown=whole.count(None))
 
 
 def _memory(cycles: Sequence[Cycle]) -> Memory | None:
-    last = max((one.session for one in cycles), default=0)
-    mine = [one for one in cycles if one.session == last and one.host_rss_bytes]
-    if not mine:
+    last = max((cycle.session for cycle in cycles), default=0)
+    session = [cycle for cycle in cycles if cycle.session == last and cycle.host_rss_bytes]
+    if not session:
         return None
     return Memory(
-        first_cycle=mine[0].cycle,
-        last_cycle=mine[-1].cycle,
-        first_bytes=mine[0].host_rss_bytes,
-        last_bytes=mine[-1].host_rss_bytes,
-        most_bytes=max(one.host_rss_bytes for one in mine),
+        first_cycle=session[0].cycle,
+        last_cycle=session[-1].cycle,
+        first_bytes=session[0].host_rss_bytes,
+        last_bytes=session[-1].host_rss_bytes,
+        most_bytes=max(cycle.host_rss_bytes for cycle in session),
     )

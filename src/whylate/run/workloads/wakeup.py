@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from whylate.recording.plan import RunPlan
-from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
+from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
 from whylate.run.workloads.counters import check_counters, resolve_counters
@@ -53,7 +53,7 @@ class WakeupTable(msgspec.Struct, rename={"duration": "for"}, kw_only=True):
         )
 
 
-def plan_wakeups(duration_ns: int, interval_ns: int) -> ActivationWorkload:
+def plan_wakeups(duration_ns: int, interval_ns: int) -> Wakeup:
     """Return periodic wakeups with the default priority, and no recorder."""
     return Wakeup(duration_ns=duration_ns, interval_ns=interval_ns)
 

@@ -1,8 +1,8 @@
-"""What goes away when a cause is switched off: the preventable share, if it can be believed.
+"""Judge an experiment: the preventable share of a cause that is switched off.
 
-All runs are judged by one threshold, that of the recording. The share is believed only where the
-cause's own time fell (manipulation check), and where doing nothing prevents nothing (placebo). What
-else changed is said (off-target): the share is of all that the switch does.
+All runs use the threshold of the recording. There is a share only if the time of the cause itself
+fell (manipulation check) and the placebo has no share. Other causes that changed are listed
+(off-target), since the share counts everything that the switch does.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from whylate.summary.trust import assess
 
 Floats = NDArray[np.float64]
 
-#: Not the board's: what whylate took, and what it does not know.
+#: Causes of whylate itself, and time without a known cause.
 _OWN = frozenset({Cause.RECORDING, Cause.UNEXPLAINED, Cause.NOT_OBSERVED})
-#: Facts that are the recording's own: words of a command line, or CPUs, are not asked for again.
+#: Facts that the runs must share with the recording.
 _SAME_FACTS = ("kernel_release", "kernel_command_line", "cpu_model", "cpus_online")
-#: Causes that move by less than this part of the late time are of no interest off target.
+#: The least change that is listed as off-target, as a part of the excess.
 _WORTH = 0.02
 
 
@@ -61,7 +61,7 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class ExperimentResult(msgspec.Struct, frozen=True):
-    """What an experiment found.
+    """What an experiment result.
 
     rounds: whole ones. preventable None: there is none, and why_not says why. target: the causes'
     own time; None: none was named. fell: whether it did; None: not asked. located: their share of
@@ -85,7 +85,7 @@ class ExperimentResult(msgspec.Struct, frozen=True):
 
 
 class RunLate(msgspec.Struct, frozen=True):
-    """What was late in a run, beyond the ordinary, ns per second: all of it, and by cause."""
+    """Excess latency of a run in ns per second: the total, and by cause."""
 
     excess: float
     episodes: int
@@ -97,15 +97,17 @@ def located_share(population: Population | None, targets: frozenset[Cause]) -> S
     """Return the located share of causes; the interval where it is of one line of the account."""
     if population is None or not targets:
         return None
-    lines = [one for one in population.causes if one.cause in targets and one.share]
-    if len(lines) == 1:
-        return Share(lines[0].share, lines[0].low, lines[0].high)
-    return Share(sum(one.share for one in lines), None, None)
+    shares = [item for item in population.causes if item.cause in targets and item.share]
+    if len(shares) == 1:
+        return Share(shares[0].share, shares[0].low, shares[0].high)
+    return Share(sum(item.share for item in shares), None, None)
 
 
 def different_facts(recorded: Manifest, made: Manifest) -> list[str]:
-    """Return which facts of a run are not those of the recording, of those that must be."""
-    ours, theirs = ({one.name: one.value for one in of.facts} for of in (recorded, made))
+    """Return the facts in which a run differs from the recording, of those that it must share."""
+    ours, theirs = (
+        {fact.name: fact.value for fact in manifest.facts} for manifest in (recorded, made)
+    )
     return [name for name in _SAME_FACTS if ours.get(name) != theirs.get(name)]
 
 
@@ -118,28 +120,28 @@ def judge_experiment(
 ) -> ExperimentResult:
     """Judge the whole rounds of an experiment; raises RecordingError."""
     plan, threshold_ns = asked.plan, asked.threshold_ns
-    of = whole_rounds(done, plan.boards[0], plan.loads[0].name, (ON, OFF, PLACEBO))
-    rounds = len(of[ON])
+    paths = whole_rounds(done, plan.boards[0], plan.loads[0].name, (ON, OFF, PLACEBO))
+    rounds = len(paths[ON])
     seconds = asked.duration_ns / 1e9
     runs = {
-        side: [_run(directory / one, threshold_ns, seconds) for one in recordings.values()]
-        for side, recordings in of.items()
+        side: [_run(directory / path, threshold_ns, seconds) for path in recordings.values()]
+        for side, recordings in paths.items()
     }
-    first = next(iter(of[ON].values()), None)
+    first = next(iter(paths[ON].values()), None)
     other = different_facts(recorded, open_recording(directory / first).manifest) if first else []
-    found = ExperimentResult(
+    result = ExperimentResult(
         asked.description, threshold_ns, rounds, None, None, None, None, None, None, [],
         in_recording, None, other,
     )  # fmt: skip
     bad = [run.why_not for side in runs.values() for run in side if run.why_not]
     if bad:
-        return _refused(found, f"{len(bad)} runs must not be judged: {bad[0]}")
+        return _refused(result, f"{len(bad)} runs must not be judged: {bad[0]}")
     if rounds < plan.stop.looks[-1]:
         return _refused(
-            found,
-            f"{rounds} of {plan.stop.looks[-1]} rounds are made: the same command goes on",
+            result,
+            f"{rounds} of {plan.stop.looks[-1]} rounds are made: the same command resumes",
         )
-    return judged(found, runs[ON], runs[OFF], runs[PLACEBO], asked.targets)
+    return judged(result, runs[ON], runs[OFF], runs[PLACEBO], asked.targets)
 
 
 def _run(recording: Path, threshold_ns: int, seconds: float) -> RunLate:
@@ -150,29 +152,29 @@ def _run(recording: Path, threshold_ns: int, seconds: float) -> RunLate:
     report = opened.manifest.recorder
     if report is None or report.engine is None:
         why = report.refused if report is not None else None
-        return RunLate(0, 0, {}, f"nothing was recorded: {why or 'it was not said why'}")
+        return RunLate(0, 0, {}, f"nothing was recorded: {why or 'the board gave no reason'}")
     answer = explain_recording(opened, threshold_ns=threshold_ns, worst=0)
     if answer.threshold_ns != threshold_ns:
-        return RunLate(0, 0, {}, "more activations are late than can be looked at: measure shorter")
+        return RunLate(0, 0, {}, "too many activations are late to be analysed: use shorter runs")
     population = answer.population
     if population is None:
         return RunLate(0, 0, {}, None)
     causes: dict[Cause, float] = defaultdict(float)
-    for one in population.causes:
-        causes[one.cause] += one.share * population.excess_ns / seconds
+    for item in population.causes:
+        causes[item.cause] += item.share * population.excess_ns / seconds
     return RunLate(population.excess_ns / seconds, population.episodes, causes, None)
 
 
 def judged(
-    found: ExperimentResult,
+    result: ExperimentResult,
     on: Sequence[RunLate],
     off: Sequence[RunLate],
     placebo: Sequence[RunLate],
     targets: frozenset[Cause],
 ) -> ExperimentResult:
-    """Return what runs of the three sides show, side by side in their rounds, and if it is so."""
+    """Return the result of runs of the three sides, paired by their rounds."""
     if not any(run.excess > 0 for run in on):
-        return _refused(found, "nothing was late with it on: there is no share of it")
+        return _refused(result, "nothing was late with it on: there is no share of it")
     sides = [_late(side) for side in (on, off, placebo)]
     share, sham = (
         estimate_preventable_share(sides[0], sides[1]),
@@ -180,8 +182,8 @@ def judged(
     )
     target = _changed("the cause's own time", targets, on, off) if targets else None
     own = _sums(on, targets), _sums(off, targets)
-    found = msgspec.structs.replace(
-        found,
+    result = msgspec.structs.replace(
+        result,
         late_on_ns_per_s=float(sides[0].excess.mean()),
         late_off_ns_per_s=float(sides[1].excess.mean()),
         placebo=_share(sham),
@@ -189,33 +191,33 @@ def judged(
         fell=decreases(*own) if targets else None,
         off_target=_off_target(on, off, targets),
     )
-    if found.fell is False:
+    if result.fell is False:
         return _refused(
-            found,
+            result,
             "the cause's own time did not surely fall (manipulation check): what was switched "
             "was not the cause, or more rounds would show it",
         )
     if sham.low is None or sham.high is None or share.low is None:
         return _refused(
-            found,
-            "the late time varies so much between runs that these bound no share: make more "
-            "rounds, or longer runs",
+            result,
+            "the late time varies too much between runs to bound the share: make more rounds, or "
+            "longer runs",
         )
     if not sham.low <= 0 <= sham.high:
         return _refused(
-            found,
-            "the placebo, in which nothing was switched, prevents or adds something too: the runs "
-            "differ by something else",
+            result,
+            "the placebo, in which nothing was switched, has a share too: the runs differ by "
+            "something else",
         )
-    return msgspec.structs.replace(found, preventable=_share(share))
+    return msgspec.structs.replace(result, preventable=_share(share))
 
 
-def _refused(found: ExperimentResult, why: str) -> ExperimentResult:
-    return msgspec.structs.replace(found, why_not=why)
+def _refused(result: ExperimentResult, why: str) -> ExperimentResult:
+    return msgspec.structs.replace(result, why_not=why)
 
 
-def _share(one: PreventableShare) -> Share:
-    return Share(one.share, one.low, one.high)
+def _share(estimate: PreventableShare) -> Share:
+    return Share(estimate.share, estimate.low, estimate.high)
 
 
 def _late(runs: Sequence[RunLate]) -> LateTime:
@@ -226,7 +228,7 @@ def _late(runs: Sequence[RunLate]) -> LateTime:
 
 
 def _sums(runs: Sequence[RunLate], causes: frozenset[Cause]) -> Floats:
-    return np.array([sum(run.causes.get(one, 0.0) for one in causes) for run in runs])
+    return np.array([sum(run.causes.get(cause, 0.0) for cause in causes) for run in runs])
 
 
 def _changed(
@@ -238,19 +240,20 @@ def _changed(
 def _off_target(
     on: Sequence[RunLate], off: Sequence[RunLate], targets: frozenset[Cause]
 ) -> list[Changed]:
-    """Return the other causes whose late time surely changed, at 5 % over all of them (Holm)."""
+    """Return the other causes whose late time changed, at 5 % over all of them (Holm)."""
     if not targets:
         return []
-    others = sorted({one for run in (*on, *off) for one in run.causes} - targets - _OWN)
-    if not others:
+    causes = sorted({cause for run in (*on, *off) for cause in run.causes} - targets - _OWN)
+    if not causes:
         return []
     p = holm(np.array([
-        paired_t_p(_sums(on, frozenset({one})), _sums(off, frozenset({one}))) for one in others
+        paired_t_p(_sums(on, frozenset({cause})), _sums(off, frozenset({cause})))
+        for cause in causes
     ]))  # fmt: skip
     worth = _WORTH * float(np.mean([run.excess for run in on]))
-    found = [_changed(one.value, frozenset({one}), on, off) for one in others]
+    changes = [_changed(cause.value, frozenset({cause}), on, off) for cause in causes]
     return [
-        one
-        for one, p_value in zip(found, p.tolist(), strict=True)
-        if p_value <= ALPHA and abs(one.on_ns_per_s - one.off_ns_per_s) >= worth
+        change
+        for change, p_value in zip(changes, p.tolist(), strict=True)
+        if p_value <= ALPHA and abs(change.on_ns_per_s - change.off_ns_per_s) >= worth
     ]

@@ -1,9 +1,9 @@
-"""The images on the cards of a study's boards: written before a run that needs another one.
+"""Images on the cards of a study's boards: written before a run that needs another image.
 
-What a card held before its first write is not kept: a plan names an image for each variant, and a
-study that is over leaves the first variant's. A note in the study's directory says of each board
-whose card may hold something else, for a host that is killed. What is written is read back
-(boards.flash), and it must be what the file held when the study began.
+The former content of a card is not kept: a plan names an image for each variant, and a finished
+study leaves the image of the first variant. A note in the study's directory lists each board whose
+card may hold another image, in case the host is killed. An image is read back after the write
+(boards.flash), and must have the content that the file had when the study began.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import IMAGE
 from whylate.study.model import StudyPlan, Variant
 
-#: Below the study's directory: an empty file for each board whose card is to be given the first
-#: variant's image yet.
+#: Below the study's directory: an empty file for each board whose card must still get the image of
+#: the first variant.
 CARDS = "cards"
 
 
 def hash_images(variants: Iterable[Variant]) -> dict[str, str]:
     """Return the SHA-256 of each image that variants name; raises RequestError."""
-    return {name: _sum(name) for one in variants if (name := one.knobs.get(IMAGE))}
+    return {name: _sum(name) for variant in variants if (name := variant.knobs.get(IMAGE))}
 
 
 class Cards:
@@ -43,17 +43,17 @@ class Cards:
         self._on: dict[str, str] = {}
 
     def boot(self, name: str, image: str) -> Boot:
-        """Return what has a board up with an image; "": with what it has.
+        """Return the function that boots a board with an image; "": the image that it has.
 
-        It is switched off before, also where its card holds that image: so each run of the study
-        begins alike. Raises BoardError, and RequestError where that cannot be.
+        The board is switched off before, even if its card holds that image, so that each run begins
+        alike. Raises BoardError, and RequestError where that cannot be.
         """
         return partial(self._boot, name, image) if image else boot
 
     def leave(self, name: str, open_board: Callable[[str], Board], tell: Tell, over: bool) -> str:
-        """Give the card of a board the first variant's image again, where a study is over.
+        """Write the image of the first variant to the card of a board, if the study is over.
 
-        Return why that failed, "" where it did not. Raises DiskError.
+        Return why that failed, or "". Raises DiskError.
         """
         if not self._note(name).exists():
             return ""
@@ -84,7 +84,7 @@ class Cards:
             raise RequestError(f"knob image: {error}") from None
         if _sum(image) != self._sums[image]:
             raise RequestError(f"knob image: {image} is not what it was when the study began")
-        # What a write that is broken off leaves on a card is no image.
+        # An interrupted write leaves no image.
         self._on.pop(name, None)
         self._mark(name)
         flash(board, card, Path(image), tell)
@@ -106,7 +106,7 @@ class Cards:
 def _sum(image: str) -> str:
     path = Path(image)
     try:
-        # Not by opening it: a pipe or /dev/zero has no end.
+        # Checked before it is opened: a pipe or /dev/zero has no end.
         if path.exists() and not path.is_file():
             raise RequestError(f"knob image: {image} is not a file")
         return sha256_of(path)

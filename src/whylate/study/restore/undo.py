@@ -1,7 +1,7 @@
-"""Knobs of one's own around a run, and a note of what they were until that is put back.
+"""Set command knobs around a run, with a note on disk of their former values.
 
-The commands are run from this machine, so that nobody at the board knows what was changed. What a
-knob was is on the disk before it is set: a host that is killed finds it there the next time.
+The host runs the commands, so nothing on the board restores them. The former value is on disk
+before a knob is set: after a host was killed, the next start restores it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Old(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is to be put back on a board. opened: its name, with the kernel that it had."""
+    """What is to be put back on a board. opened: the name by which it was opened."""
 
     opened: str
     old: list[Old]
@@ -64,23 +64,25 @@ class Undo:
     def around(self, name: str, settings: Sequence[CommandSetting], board: Board) -> Iterator[None]:
         """Set knobs for as long as the context lasts.
 
-        Raises KnobError for one that does not take effect, or is another at the end,
+        Raises KnobError for a knob without effect or one that changed during the run,
         NotPutBackError, BoardError, DiskError.
         """
         if not settings:
             yield
             return
-        old = [Old(one.name, one.knob, read_knob(board, one.name, one.knob)) for one in settings]
+        old = [
+            Old(item.name, item.knob, read_knob(board, item.name, item.knob)) for item in settings
+        ]
         note = Note(board.name, old)
         self._write(name, note)
         try:
-            for one in settings:
-                write_knob(board, one.name, one.knob, one.value)
+            for setting in settings:
+                write_knob(board, setting.name, setting.knob, setting.value)
             yield
-            for one in settings:
-                _check_kept(one, board)
+            for setting in settings:
+                _check_kept(setting, board)
         except BaseException:
-            # What went wrong first is what is told. The note stays, and is seen to again.
+            # The first error is raised. The note stays for the next attempt.
             with contextlib.suppress(NotPutBackError):
                 self._put_back(name, note, board)
             raise
@@ -101,31 +103,31 @@ class Undo:
         except (BoardError, LabError) as error:
             why = str(error)
         left = self.note(name)
-        for one in note.old:
-            if left is None or one not in left.old:
-                tell(f"{note.opened}: command:{one.name} was put back to {one.value!r}")
+        for old in note.old:
+            if left is None or old not in left.old:
+                tell(f"{note.opened}: command:{old.name} was put back to {old.value!r}")
         return why
 
     def _put_back(self, name: str, note: Note, board: Board) -> None:
-        """Write what knobs were, the last one first; the note keeps those that cannot be."""
+        """Write the former values, the last knob first; the note keeps those that fail."""
         failed: list[Old] = []
-        said: list[str] = []
-        for number, one in enumerate(reversed(note.old)):
+        reasons: list[str] = []
+        for number, old in enumerate(reversed(note.old)):
             try:
-                write_knob(board, one.name, one.knob, one.value)
+                write_knob(board, old.name, old.knob, old.value)
             except KnobError as error:
-                failed.insert(0, one)
-                said.append(_not_put_back(one, str(error)))
+                failed.insert(0, old)
+                reasons.append(_not_put_back(old, str(error)))
             except BoardError as error:
-                # It is gone: nothing of what is left can be done now.
+                # The board is gone: the rest cannot be restored now.
                 rest = note.old[: len(note.old) - number]
                 failed = [*rest, *failed]
-                said += [_not_put_back(old, str(error)) for old in reversed(rest)]
+                reasons += [_not_put_back(item, str(error)) for item in reversed(rest)]
                 break
         if failed:
             self._write(name, Note(note.opened, failed))
             raise NotPutBackError(
-                f"{'; '.join(said)}: the same `whylate study run` tries again before anything else"
+                f"{'; '.join(reasons)}: the same `whylate study run` first tries again"
             )
         try:
             self._path(name).unlink()
@@ -143,15 +145,15 @@ class Undo:
         return self._directory / f"{path_part(name)}.json"
 
 
-def _not_put_back(one: Old, why: str) -> str:
-    return f"command:{one.name} could not be put back to {one.value!r} ({why})"
+def _not_put_back(old: Old, why: str) -> str:
+    return f"command:{old.name} could not be put back to {old.value!r} ({why})"
 
 
-def _check_kept(one: CommandSetting, board: Board) -> None:
-    """Raise KnobError for a knob that is no more what it was set to: the run was without it."""
-    now = read_knob(board, one.name, one.knob)
-    if now != one.value:
+def _check_kept(setting: CommandSetting, board: Board) -> None:
+    """Raise KnobError for a knob that changed during the run."""
+    now = read_knob(board, setting.name, setting.knob)
+    if now != setting.value:
         raise KnobError(
-            f"knob command:{one.name} was set to {one.value!r}, and {now!r} is read after the run: "
-            "something else sets it"
+            f"knob command:{setting.name} was set to {setting.value!r}, and {now!r} is read "
+            "after the run: something else sets it"
         )
