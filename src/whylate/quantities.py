@@ -114,6 +114,11 @@ def format_estimate(
     return texts[0], f"[{texts[1]}, {texts[2]}]"
 
 
+def format_general(value: float, digits: int = 6) -> str:
+    """Format a number with at most `digits` significant digits, as the format %g does."""
+    return f"{value:.{digits}g}".replace("-", _MINUS)
+
+
 def format_percent(share: float, decimals: int = 0, *, signed: bool = False) -> str:
     """Format a share: 0.958 → "96 %", with one decimal "95.8 %"; what rounds to 0 has no sign."""
     text = f"{abs(100 * share):.{decimals}f}"

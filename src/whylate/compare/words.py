@@ -62,8 +62,9 @@ def amount_text(value: float, unit: str) -> str:
     if unit == "ns":
         return format_short_ns(round(value))
     # All digits of a whole number, six of others.
-    number = f"{value:.0f}" if abs(value) >= 1e5 else f"{value:.6g}"
-    return f"{number} {unit}".rstrip()
+    size = abs(value)
+    number = f"{size:.0f}" if size >= 1e5 else f"{size:.6g}"
+    return f"{_MINUS if value < 0 else ''}{number} {unit}".rstrip()
 
 
 def signed_text(value: float) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from whylate.compare.runs import Arm
 from whylate.compare.words import amount_text
-from whylate.quantities import format_ns
+from whylate.quantities import format_general, format_ns
 from whylate.report.plots.chart import Chart, Dot, across, steps_of, ticks, time_label, upwards
 from whylate.stats.run.histogram import PARTS, edges_ns
 from whylate.text import plain
@@ -90,7 +90,13 @@ def run_by_run(arms: Sequence[Arm], statistic: str, unit: str = "ns") -> Chart |
     return Chart(
         f"{statistic} of each run, in the order in which they were made",
         ticks(x, lambda number: f"{number:g}"),
-        ticks(y, time_label if unit == "ns" else lambda value: f"{value:g} {unit}".rstrip(), 5),
+        ticks(
+            y,
+            time_label
+            if unit == "ns"
+            else lambda value: f"{format_general(value)} {unit}".rstrip(),
+            5,
+        ),
         dots=[
             Dot(
                 x(number),

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from whylate.quantities import format_general
+
 Floats = NDArray[np.float64]
 
 #: The box, in units of its own, and what is left of it for the axes' labels.
@@ -119,7 +121,7 @@ def _steps(low: float, high: float, most: int) -> list[float]:
 def time_label(ns: float) -> str:
     """Write a round time: "20 µs"."""
     size, unit = next(((s, u) for s, u in _UNITS if abs(ns) >= s), _UNITS[-1])
-    return f"{ns / size:g} {unit}"
+    return f"{format_general(ns / size)} {unit}"
 
 
 def steps_of(edges: Floats, heights: Floats, x: Scale, y: Scale, colour: str, title: str) -> Line:

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from whylate.compare.runs import Arm
-from whylate.quantities import format_estimate
+from whylate.quantities import format_estimate, format_general
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.recording.workloads.point_names import series_names
 from whylate.report.plots.arms import colour
@@ -197,7 +197,7 @@ def _chart(caption: str, series: Sequence[_Series], curves: Sequence[Curve]) -> 
         path = " ".join(f"{x(at)},{y(value)}" for at, value in curve.points)
         lines.append(Line(path, "model", f"{plain(curve.name, 80)}: the network that fits it"))
     x_ticks = [Tick(x(place), texts[place]) for place in _apart(places, x)]
-    y_ticks = ticks(y, lambda value: f"{value:g}", 5)
+    y_ticks = ticks(y, format_general, 5)
     return SweepChart(Chart(caption, x_ticks, y_ticks, lines, dots), keys if len(keys) > 1 else [])
 
 

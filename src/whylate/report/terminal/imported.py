@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from whylate.quantities import format_count, format_short_ns
+from whylate.quantities import format_count, format_general, format_short_ns
 from whylate.recording.imported.recording import About
 from whylate.report.terminal.lines import hanging
 from whylate.summary.imported import ImportedSummary, NumbersSummary
@@ -100,6 +100,6 @@ def _print_numbers(summary: NumbersSummary, console: Console) -> None:
     for label, value in figures.items():
         if value is not None:
             table.add_column(label, justify="right", overflow="fold")
-    table.add_row(*(f"{value:.6g}" for value in figures.values() if value is not None))
+    table.add_row(*(format_general(value) for value in figures.values() if value is not None))
     console.print(table)
     console.print(Text("Their times and boots are not known.", style="dim"))
