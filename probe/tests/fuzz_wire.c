@@ -167,7 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t stream[MAX_INPUT];
 	struct frame frame;
 	size_t length;
-	bool found;
+	bool complete;
 
 	if (size < 1 || size > MAX_INPUT)
 		return 0;
@@ -180,8 +180,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unpack_all(data + 1, size - 1 < WIRE_MAX_PAYLOAD ? size - 1 : WIRE_MAX_PAYLOAD);
 	memset(&decoder, 0, sizeof(decoder));
 	for (size_t at = 0; at < length;) {
-		at += frame_feed(&decoder, stream + at, length - at, &frame, &found);
-		if (found)
+		at += frame_feed(&decoder, stream + at, length - at, &frame, &complete);
+		if (complete)
 			unpack_all(frame.payload, frame.length);
 	}
 	converse(stream, length, data[0] & 2);

@@ -99,8 +99,8 @@ struct snapshot {
 	uint64_t first; /* what is before it may have been overwritten meanwhile */
 };
 
-/* take - copy a ring; what was overwritten meanwhile does not count */
-static bool take(const struct recorder *recorder, uint16_t cpu, struct snapshot *snapshot)
+/* copy_ring - copy a ring; what was overwritten meanwhile does not count */
+static bool copy_ring(const struct recorder *recorder, uint16_t cpu, struct snapshot *snapshot)
 {
 	size_t bytes = recorder->ring_size * sizeof(struct recorder_event);
 	uint64_t after;
@@ -277,7 +277,7 @@ static int run(const struct recorder_engine *engine, struct recorder_plan *plan,
 	engine->gather(&recorder);
 	engine->cost(&recorder, &cost);
 	for (uint16_t i = 0; i < recorder.cpu_limit; i++)
-		if (recorder.cpus[i] && !take(&recorder, i, &snapshots[i]))
+		if (recorder.cpus[i] && !copy_ring(&recorder, i, &snapshots[i]))
 			return 1;
 	if (plan->measure_cost)
 		print_programs();

@@ -140,10 +140,10 @@ static void frames(void)
 	while ((got = fread(data, 1, sizeof(data), stdin)) > 0) {
 		for (size_t at = 0; at < got;) {
 			struct frame frame;
-			bool found;
+			bool complete;
 
-			at += frame_feed(&decoder, data + at, got - at, &frame, &found);
-			if (found)
+			at += frame_feed(&decoder, data + at, got - at, &frame, &complete);
+			if (complete)
 				print_again(&frame);
 		}
 	}

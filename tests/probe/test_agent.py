@@ -83,13 +83,13 @@ def test_a_command_is_killed_after_its_timeout(client: Client) -> None:
     assert (result.timed_out, result.signal, result.stdout) == (True, 9, b"began\n")
 
 
-def test_what_a_command_leaves_running_ends_with_it(client: Client) -> None:
+def test_processes_that_a_command_leaves_are_killed(client: Client) -> None:
     result = run_command(client, ["sh", "-c", "setsid sleep 60 & echo $!"])
     assert result.status == 0
     assert not is_alive(int(result.stdout))
 
 
-def test_a_command_that_is_not_there_is_refused_with_the_boards_errno(client: Client) -> None:
+def test_a_missing_command_is_refused_with_the_errno_of_the_board(client: Client) -> None:
     with pytest.raises(ProbeRefusedError, match="cannot run no-such-command") as refused:
         run_command(client, ["no-such-command"])
     assert refused.value.error == errno.ENOENT
@@ -126,7 +126,9 @@ def test_a_file_is_put_with_its_mode_and_all_of_its_bytes(
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_a_file_is_replaced_only_when_the_new_one_is_whole(client: Client, tmp_path: Path) -> None:
+def test_a_file_is_replaced_only_when_the_new_file_is_complete(
+    client: Client, tmp_path: Path
+) -> None:
     target = tmp_path / "file"
     target.write_bytes(b"old")
     checksum = xxhash.xxh64_intdigest(b"new one")
@@ -146,7 +148,7 @@ def test_a_file_is_replaced_only_when_the_new_one_is_whole(client: Client, tmp_p
         ([(0, 7, 0, b"new "), (4, 3, 0, b"one")], "out of order"),
     ],
 )
-def test_what_is_no_sound_file_is_refused_and_leaves_nothing_behind(
+def test_an_invalid_file_is_refused_and_leaves_nothing_behind(
     client: Client, tmp_path: Path, pieces: list[tuple[int, int, int, bytes]], reason: str
 ) -> None:
     target = tmp_path / "file"
@@ -159,7 +161,7 @@ def test_what_is_no_sound_file_is_refused_and_leaves_nothing_behind(
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_a_file_in_a_folder_that_is_not_there_is_refused(client: Client, tmp_path: Path) -> None:
+def test_a_file_in_a_missing_folder_is_refused(client: Client, tmp_path: Path) -> None:
     with pytest.raises(ProbeRefusedError, match="No such file") as refused:
         put_file(client, str(tmp_path / "none" / "file"), b"x")
     assert refused.value.error == errno.ENOENT
@@ -167,7 +169,7 @@ def test_a_file_in_a_folder_that_is_not_there_is_refused(client: Client, tmp_pat
         put_file(client, "file", b"x")
 
 
-def test_a_file_that_is_not_whole_is_removed_with_the_session(tmp_path: Path) -> None:
+def test_an_incomplete_file_is_removed_with_the_session(tmp_path: Path) -> None:
     with closing(LocalBoard().start_probe(tell_nobody).stream) as stream:
         client = Client(stream)
         client.hello()

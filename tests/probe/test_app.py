@@ -171,8 +171,8 @@ def is_whole(heard: Heard) -> None:
     for result in heard.results:
         assert heard.rows[result.cpu] == result.seen
         assert result.dropped == 0
-    start = min(one.start_ns for one in heard.started.values())
-    assert all(one.interval_ns == 0 for one in heard.started.values())
+    start = min(started.start_ns for started in heard.started.values())
+    assert all(started.interval_ns == 0 for started in heard.started.values())
     assert all(start <= due < start + 3 * 10**9 for _, due, _ in heard.threads)
     assert all(ns > 0 for ns in heard.latency_ns)
     assert {window.tid for window in heard.windows} <= {pid for pid, _, _ in heard.threads}
@@ -204,7 +204,7 @@ def test_a_process_that_runs_is_watched_and_left_alone(engine: int) -> None:
         heard = watch(app(pid=pid), engine)
         assert Path(f"/proc/{pid}").exists()
     is_whole(heard)
-    assert {one for one, _, _ in heard.threads} == {pid}
+    assert {thread for thread, _, _ in heard.threads} == {pid}
 
 
 def test_threads_are_found_by_their_name(engine: int) -> None:
@@ -214,7 +214,7 @@ def test_threads_are_found_by_their_name(engine: int) -> None:
     assert {pid for pid, _, _ in heard.threads} == {first, second}
 
 
-def test_who_is_woken_by_a_thread_is_due_when_it_is_woken(engine: int) -> None:
+def test_a_thread_that_a_thread_wakes_is_due_at_its_waking(engine: int) -> None:
     with running(TALKERS) as pid:
         heard = watch(app(pid=pid), engine)
     is_whole(heard)
@@ -228,7 +228,7 @@ def test_who_is_woken_by_a_thread_is_due_when_it_is_woken(engine: int) -> None:
     assert all(window.due_ns == window.waking_ns for window in windows)
 
 
-def test_both_engines_tell_the_same_of_the_same_wakeups() -> None:
+def test_both_engines_record_the_same_wakeups_alike() -> None:
     if not Path("/sys/kernel/btf/vmlinux").exists():
         pytest.skip("this kernel has no BTF")
     with running(TALKERS) as pid, ThreadPoolExecutor() as pool:
@@ -257,10 +257,10 @@ def test_a_command_that_is_over_ends_the_run(engine: int) -> None:
     assert heard.results[0].end_ns - heard.results[0].start_ns < 20 * 10**9
 
 
-def test_the_first_that_is_too_late_ends_the_run(engine: int) -> None:
+def test_the_first_activation_above_the_limit_ends_the_run(engine: int) -> None:
     with running(SLEEPER) as pid:
         heard = watch(app(pid=pid, seconds=30), engine, stop_above_ns=1_000)
-    (window,) = [one for one in heard.windows if one.reason == 2]
+    (window,) = [window for window in heard.windows if window.reason == 2]
     assert window.run_ns - window.due_ns > 1_000
     # Some kernels do not show all switches from idle: whether any was missed here is up to them.
     assert [note.code for note in heard.notes if note.code != "hides-idle"] == ["stopped"]
@@ -276,7 +276,7 @@ def test_the_first_that_is_too_late_ends_the_run(engine: int) -> None:
         (app(pid=1, comm="init"), "one program to watch"),
     ],
 )
-def test_what_cannot_be_watched_is_refused_in_one_line(wrong: App, text: str) -> None:
+def test_an_invalid_program_to_watch_is_refused_in_one_line(wrong: App, text: str) -> None:
     with pytest.raises(ProbeRefusedError, match=text):
         watch(wrong)
 

@@ -54,8 +54,8 @@ def test_the_probe_is_one_static_program_of_its_architecture(arch: str) -> None:
     assert not described or "statically linked" in described
     # PT_INTERP would name a loader that a bare board does not have.
     assert b"/ld-linux" not in binary.path.read_bytes()[:4096]
-    said = subprocess.run([*start, "--version"], capture_output=True, text=True, check=True)
-    assert said.stdout.startswith(f"whylate-probe {__version__} protocol ")
+    done = subprocess.run([*start, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"whylate-probe {__version__} protocol ")
 
 
 @pytest.mark.parametrize("arch", list(MACHINES))
@@ -86,12 +86,12 @@ def test_a_session_from_hello_to_the_result(arch: str, spool: int) -> None:
     results = [m for m in messages if isinstance(m, CpuResult)]
     assert [result.cpu for result in results] == list(welcome.cpus)
     for result in results:
-        one = started[result.cpu]
-        expected = -(-(result.end_ns - result.start_ns) // one.interval_ns)
+        cpu_started = started[result.cpu]
+        expected = -(-(result.end_ns - result.start_ns) // cpu_started.interval_ns)
         assert result.seen + result.overrun + result.dropped == expected
         assert result.dropped == 0
         blocks = [m for m in messages if isinstance(m, Samples) and m.cpu == result.cpu]
-        rows = [decode_samples(block, one.interval_ns, expected) for block in blocks]
+        rows = [decode_samples(block, cpu_started.interval_ns, expected) for block in blocks]
         assert sum(part.activation.size for part in rows) == expected
         assert sum(int(part.overrun.sum()) for part in rows) == result.overrun
     work = [m.work for m in messages if isinstance(m, LoadWork)]

@@ -38,7 +38,7 @@ def note(kind: int, name: bytes, value: bytes, padding: bool = True) -> bytes:
 
 @pytest.mark.skipif(shutil.which("readelf") is None, reason="needs readelf")
 @pytest.mark.parametrize("name", list(TARGETS))
-def test_it_is_what_readelf_says_of_a_program(name: str, program: Path, tmp_path: Path) -> None:
+def test_the_build_id_equals_that_of_readelf(name: str, program: Path, tmp_path: Path) -> None:
     target = TARGETS[name]
     if (tool := absent(target)) is not None:
         pytest.skip(f"{tool} is not installed")
@@ -49,18 +49,18 @@ def test_it_is_what_readelf_says_of_a_program(name: str, program: Path, tmp_path
     objcopy = target.compiler.replace("gcc", "objcopy") if "-" in target.compiler else "objcopy"
     section = "--only-section=.note.gnu.build-id"
     subprocess.run([objcopy, "-O", "binary", section, built, notes], check=True)
-    said = subprocess.run(["readelf", "-n", built], capture_output=True, text=True, check=True)
-    found = re.search(r"Build ID: ([0-9a-f]+)", said.stdout)
-    assert found is not None
-    assert build_id(program, notes.read_bytes()).strip() == found[1]
+    done = subprocess.run(["readelf", "-n", built], capture_output=True, text=True, check=True)
+    match = re.search(r"Build ID: ([0-9a-f]+)", done.stdout)
+    assert match is not None
+    assert build_id(program, notes.read_bytes()).strip() == match[1]
 
 
 @pytest.mark.skipif(not KERNEL_NOTES.exists(), reason="this kernel shows no notes")
-def test_this_kernel_has_one() -> None:
+def test_this_kernel_has_a_build_id() -> None:
     assert b"GNU\0" in KERNEL_NOTES.read_bytes()
 
 
-def test_it_is_found_behind_other_notes_and_without_padding(program: Path) -> None:
+def test_a_build_id_after_other_notes_and_without_padding_is_read(program: Path) -> None:
     other = note(1, b"Linux\0", b"abcde") + note(3, b"Xen\0", b"x" * 20)
     assert build_id(program, other + note(3, b"GNU\0", bytes(range(20)))).strip() == (
         bytes(range(20)).hex()
@@ -69,7 +69,7 @@ def test_it_is_found_behind_other_notes_and_without_padding(program: Path) -> No
     assert build_id(program, other).strip() == ""
 
 
-def test_one_that_is_longer_than_any_is_none(program: Path) -> None:
+def test_a_build_id_that_is_too_long_is_ignored(program: Path) -> None:
     assert build_id(program, note(3, b"GNU\0", b"x" * 64)).strip() == "78" * 64
     assert build_id(program, note(3, b"GNU\0", b"x" * 65)).strip() == ""
 

@@ -178,7 +178,7 @@ class Rewritten:
     [(unchanged, Rewritten(PROTOCOL + 1)), (Rewritten(PROTOCOL + 1), Rewritten(PROTOCOL + 1))],
     ids=["only what it says is foreign", "it does not understand us either"],
 )
-def test_a_probe_of_another_protocol_is_told_apart_from_a_bad_line(
+def test_a_probe_of_another_protocol_is_distinguished_from_a_bad_line(
     probe: list[str], up: Change, down: Change
 ) -> None:
     with (
@@ -202,7 +202,7 @@ def test_a_probe_of_another_protocol_is_told_apart_from_a_bad_line(
     ],
     ids=["a login prompt", "an echo", "noise", "silence"],
 )
-def test_what_is_no_probe_is_given_up_in_time_with_one_clear_line(program: str) -> None:
+def test_a_line_without_a_probe_fails_in_time_with_one_clear_line(program: str) -> None:
     with (
         closing(RelayedStream(["sh", "-c", program], unchanged, unchanged)) as stream,
         pytest.raises(ProbeTimeoutError, match="did not say hello in time"),
@@ -257,14 +257,14 @@ def test_a_probe_of_another_whylate_is_refused_and_its_version_is_not_trusted(
     assert len(str(raised.value)) < 200
 
 
-def test_everything_a_probe_said_before_it_went_is_heard(
+def test_all_messages_of_a_probe_that_is_gone_are_received(
     sockets: tuple[SocketStream, socket.socket],
 ) -> None:
     stream, far = sockets
     frames: list[bytes] = []
     board = Link(frames.append)
-    said = [Note(str(i), "x" * 2000) for i in range(70)]  # more than is read at once
-    for message in said:
+    notes = [Note(str(i), "x" * 2000) for i in range(70)]  # more than is read at once
+    for message in notes:
         board.send(message)
     far.sendall(b"".join(frames))
     far.close()
@@ -273,11 +273,11 @@ def test_everything_a_probe_said_before_it_went_is_heard(
         heard += client.pump(1.0)
     with pytest.raises(ProbeGoneError):
         client.pump(1.0)
-    assert heard == said
+    assert heard == notes
     assert client.link.counts.lost == 0
 
 
-def test_what_it_says_out_of_the_schema_is_counted_and_passed_over(
+def test_messages_outside_of_the_schema_are_counted_and_dropped(
     sockets: tuple[SocketStream, socket.socket],
 ) -> None:
     stream, far = sockets
@@ -303,7 +303,7 @@ def test_a_refused_command_is_an_error_with_the_probes_own_reason(probe: list[st
         client.call(Read(0, 100, 0, "/proc/version"))
 
 
-def test_large_files_arrive_whole_over_a_bad_line(probe: list[str], tmp_path: Path) -> None:
+def test_large_files_arrive_complete_over_a_bad_line(probe: list[str], tmp_path: Path) -> None:
     file = tmp_path / "large"
     file.write_bytes(os.urandom(30_000))
     with closing(RelayedStream(probe, Noise(41, 0.003), Noise(42, 0.003))) as stream:
@@ -313,7 +313,7 @@ def test_large_files_arrive_whole_over_a_bad_line(probe: list[str], tmp_path: Pa
     assert b"".join(getattr(piece, "data", b"") for piece in pieces) == file.read_bytes()
 
 
-def test_encoding_a_foreign_frame_is_the_inverse_of_what_the_relay_undoes() -> None:
+def test_frames_of_another_protocol_are_encoded_as_the_relay_decodes_them() -> None:
     frame = encode_frame(Hello.KIND, 1, b"\0\0")
     assert cobs_encode(cobs_decode(frame[1:-1])) == frame[1:-1]
     decoder = FrameDecoder()
@@ -333,7 +333,7 @@ def _said(count: int) -> bytes:
     return b"".join(frames)
 
 
-def test_a_file_that_is_followed_never_holds_its_reader_up(tmp_path: Path) -> None:
+def test_reading_a_file_that_grows_never_blocks(tmp_path: Path) -> None:
     path = tmp_path / "port"
     path.write_bytes(_said(40))
     writing = [True]
@@ -359,7 +359,7 @@ def test_a_file_that_is_followed_never_holds_its_reader_up(tmp_path: Path) -> No
         (TimeoutError, "the line accepts nothing any more"),
     ],
 )
-def test_a_line_that_takes_nothing_and_says_nothing_more_has_ended(
+def test_a_line_that_neither_accepts_nor_sends_has_ended(
     sockets: tuple[SocketStream, socket.socket],
     monkeypatch: pytest.MonkeyPatch,
     error: type[OSError],

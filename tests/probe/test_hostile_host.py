@@ -52,7 +52,7 @@ def vectors() -> list[bytes]:
 
 
 @pytest.mark.parametrize("seed", [31, 32, 33])
-def test_a_probe_that_hears_noise_answers_what_is_said_to_it_after_that(
+def test_a_probe_answers_commands_after_noise(
     probe: list[str], seed: int, vectors: list[bytes]
 ) -> None:
     stream = RelayedStream(probe, unchanged, unchanged)
@@ -63,7 +63,7 @@ def test_a_probe_that_hears_noise_answers_what_is_said_to_it_after_that(
 
 
 @pytest.mark.parametrize("seed", [34, 35, 36])
-def test_a_probe_that_hears_sound_nonsense_hears_on_and_ends_with_its_input(
+def test_a_probe_survives_valid_frames_of_nonsense_and_ends_with_its_input(
     probe: list[str], seed: int, vectors: list[bytes]
 ) -> None:
     decoder, token = FrameDecoder(), 0xC0FFEE
@@ -79,7 +79,7 @@ def test_a_probe_that_hears_sound_nonsense_hears_on_and_ends_with_its_input(
     assert stream.process.returncode == 0
 
 
-def test_a_probe_whose_host_says_nothing_and_leaves_ends(probe: list[str]) -> None:
+def test_a_probe_whose_host_sends_nothing_and_leaves_ends(probe: list[str]) -> None:
     stream = RelayedStream(probe, unchanged, unchanged)
     stream.close()
     assert stream.process.returncode == 0

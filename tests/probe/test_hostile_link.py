@@ -29,7 +29,7 @@ from whylate.wire.messages import (
 )
 
 
-def test_what_arrived_is_not_lost_because_answering_failed() -> None:
+def test_received_messages_survive_a_failed_answer() -> None:
     def gone(_: bytes) -> None:
         raise BrokenPipeError
 

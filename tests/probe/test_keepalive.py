@@ -20,7 +20,7 @@ def ended(stream: Stream, seconds: float) -> bool:
     return False
 
 
-def test_a_silent_host_is_taken_for_gone_only_where_it_promised_to_speak() -> None:
+def test_a_silent_host_counts_as_gone_only_after_a_keepalive() -> None:
     with closing(LocalBoard().start_probe(tell_nobody).stream) as stream:
         client = Client(stream)
         client.hello()

@@ -116,7 +116,7 @@ def test_a_line_that_goes_bad_and_recovers_loses_nothing() -> None:
     assert pair.host.counts.lost == 0
 
 
-def test_a_slow_line_is_not_choked_by_asking_for_the_same_again() -> None:
+def test_a_slow_line_is_not_choked_by_repeated_requests() -> None:
     line = Narrow(200, Damage(12, byte=0.001))  # 20 kB/s: what is sent at once takes five seconds
     pair = Pair(line, Damage(13, byte=0.001))
     sent: list[Message] = [File(i, 0, 0, 0, "", b"\x55" * 4000) for i in range(25)]
@@ -159,7 +159,7 @@ def test_one_damaged_frame_is_one_damaged_one_missing_and_one_request() -> None:
     assert (counts.reordered, counts.duplicate, counts.lost) == (0, 0, 0)
 
 
-def test_what_comes_late_by_itself_is_reordered_and_not_asked_for() -> None:
+def test_a_late_frame_is_reordered_and_not_requested_again() -> None:
     pair = Pair()
     first, second = pair.written(note(10)), pair.written(note(10))
     frames = pair.host.receive(second + first)
@@ -168,7 +168,7 @@ def test_what_comes_late_by_itself_is_reordered_and_not_asked_for() -> None:
     assert (counts.missing, counts.reordered, counts.requests) == (1, 1, 0)
 
 
-def test_what_comes_twice_is_delivered_once_and_counted() -> None:
+def test_a_duplicate_frame_is_delivered_once_and_counted() -> None:
     pair = Pair()
     frame = pair.written(note(10))
     assert len(pair.host.receive(frame + frame)) == 1
@@ -192,7 +192,7 @@ def test_an_acknowledgement_that_was_lost_is_given_again() -> None:
     assert pair.host.counts.delivered == 1
 
 
-def test_the_loss_of_the_last_frame_is_noticed_by_time_alone() -> None:
+def test_the_loss_of_the_last_frame_is_detected_by_time_alone() -> None:
     pair = Pair()
     pair.written(note(5))
     assert pair.settle() < 2
@@ -200,7 +200,7 @@ def test_the_loss_of_the_last_frame_is_noticed_by_time_alone() -> None:
     assert pair.host.counts.missing == 1
 
 
-def test_a_frame_that_is_asked_for_again_comes_in_pieces_and_only_those_not_there() -> None:
+def test_a_requested_frame_comes_in_the_missing_fragments_alone() -> None:
     pieces: list[int] = []
 
     def every_third_dropped(frames: list[bytes]) -> list[bytes]:
@@ -222,7 +222,7 @@ def test_a_frame_that_is_asked_for_again_comes_in_pieces_and_only_those_not_ther
     assert pair.at_host[0].payload.endswith(b"\x01" * 100)
 
 
-def test_a_mark_is_answered_behind_what_was_asked_for_before_it() -> None:
+def test_a_mark_is_answered_after_the_requests_before_it() -> None:
     pair = Pair()
     pair.written(note(10))
     written: list[bytes] = []
@@ -234,7 +234,7 @@ def test_a_mark_is_answered_behind_what_was_asked_for_before_it() -> None:
     assert written[1] == control(Marked(7))
 
 
-def test_what_was_asked_for_is_asked_for_again_only_behind_the_mark() -> None:
+def test_a_request_is_repeated_only_after_its_mark() -> None:
     pair = Pair()
     stream = [pair.written(note(10)) for _ in range(2)]
     pair.host.receive(stream[1])
@@ -267,7 +267,7 @@ def never(number: int) -> Line:
 
 
 @pytest.mark.parametrize("length", [10, 1000])
-def test_what_never_arrives_is_given_up_and_counted_and_the_rest_goes_on(length: int) -> None:
+def test_a_frame_that_never_arrives_is_counted_and_the_rest_is_delivered(length: int) -> None:
     pair = Pair(never(3))
     sent: list[Message] = [note(length) for _ in range(6)]
     for message in sent:
@@ -278,7 +278,7 @@ def test_what_never_arrives_is_given_up_and_counted_and_the_rest_goes_on(length:
     assert pair.board.all_acknowledged
 
 
-def test_bytes_that_arrive_as_something_is_given_up_do_not_swallow_what_waited_for_it() -> None:
+def test_bytes_that_arrive_as_a_frame_is_given_up_do_not_lose_the_frames_behind_it() -> None:
     pair = Pair()
     pair.written(note(10))
     second, third = pair.written(note(10)), pair.written(note(10))
@@ -288,7 +288,7 @@ def test_bytes_that_arrive_as_something_is_given_up_do_not_swallow_what_waited_f
     assert pair.host.counts.lost == 1
 
 
-def test_the_end_of_the_stream_hands_out_what_waited_and_counts_what_did_not_come() -> None:
+def test_the_end_of_the_stream_delivers_waiting_frames_and_counts_missing_ones() -> None:
     pair = Pair()
     frames = [pair.written(note(10)) for _ in range(6)]
     assert len(pair.host.receive(frames[0] + frames[2] + frames[5])) == 1

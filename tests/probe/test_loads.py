@@ -71,9 +71,9 @@ def build(compiler: str, target: Path, extra: list[str]) -> Path:
 
 def parse(text: str) -> Outcome:
     def value(name: str) -> str:
-        found = re.search(rf"^{name} (.*)$", text, re.MULTILINE)
-        assert found, f"no {name} in {text!r}"
-        return found[1]
+        match = re.search(rf"^{name} (.*)$", text, re.MULTILINE)
+        assert match, f"no {name} in {text!r}"
+        return match[1]
 
     work = [int(units) for units in re.findall(r"^work (\d+)$", text, re.MULTILINE)]
     left = int(value("left")) if "\nleft " in text else None
@@ -133,15 +133,15 @@ def faults_of_children(pid: int) -> int:
 
 def processes_named(mark: str) -> list[str]:
     """Processes whose command line begins so, its arguments ended by zero bytes."""
-    found = []
+    processes = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = path.read_bytes()
         except OSError:
             continue
         if line.startswith(mark.encode()):
-            found.append(str(path))
-    return found
+            processes.append(str(path))
+    return processes
 
 
 def left_behind() -> set[str]:
@@ -272,7 +272,7 @@ def test_timer_makes_a_timer_interrupt_for_its_expirations(driver: str) -> None:
     assert after - before > outcome.work[-1] / 2
 
 
-def test_net_says_that_loopback_is_down(driver: str) -> None:
+def test_net_reports_that_loopback_is_down(driver: str) -> None:
     isolated = ["unshare", "--user", "--map-root-user", "--net"]
     if not shutil.which("unshare") or subprocess.run([*isolated, "true"], check=False).returncode:
         pytest.skip("cannot make a network namespace")
@@ -282,7 +282,7 @@ def test_net_says_that_loopback_is_down(driver: str) -> None:
     assert "ip link set lo up" in outcome.message
 
 
-def test_disk_refuses_a_full_disk_and_says_what_to_do(driver: str, small_disk: list[str]) -> None:
+def test_disk_refuses_a_full_disk_with_a_remedy(driver: str, small_disk: list[str]) -> None:
     script = SMALL_FILE_SYSTEM + "cat /dev/zero >fill 2>&- || true; /proc/self/fd/9 disk 2"
     done = in_mount_namespace(script, driver, *small_disk)
     outcome = parse(done.stdout)
@@ -341,14 +341,14 @@ def test_disk_reports_a_limit_on_file_sizes(driver: str, tmp_path: Path) -> None
     assert "File too large" in outcome.message
 
 
-def test_cmd_says_that_a_command_does_not_exist(driver: str) -> None:
+def test_cmd_reports_that_a_command_does_not_exist(driver: str) -> None:
     outcome = run([driver, "cmd", "2", "/no/such/command", "x"])
     assert outcome.state == "failed"
     assert outcome.message == "cannot run /no/such/command: No such file or directory"
     assert len(outcome.work) < 5
 
 
-def test_cmd_says_how_a_command_ended(driver: str) -> None:
+def test_cmd_reports_how_a_command_ended(driver: str) -> None:
     outcome = run([driver, "cmd", "5", "sh", "-c", "sleep 0.3; exit 3"])
     assert outcome.state == "ended"
     assert re.fullmatch(r"exited with status 3 after 0\.[3-9] s", outcome.message)

@@ -32,7 +32,7 @@ SECOND = 1_000_000_000
 
 
 def carry_out(tmp_path: Path, *commands: Message) -> list[Message]:
-    """Let the probe carry out a plan and return all that it said."""
+    """Let the probe carry out a plan and return all that it frames."""
     frames = bytearray()
     link = Link(frames.extend)
     for command in (Hello(__version__), *commands):
@@ -47,10 +47,10 @@ def carry_out(tmp_path: Path, *commands: Message) -> list[Message]:
         stdin=subprocess.DEVNULL,
     )
     decoder = FrameDecoder()
-    said: list[Frame] = list(decoder.feed(done.stdout))
+    answers: list[Frame] = list(decoder.feed(done.stdout))
     assert not decoder.counts.damaged
-    assert [frame.number for frame in said] == list(range(1, len(said) + 1))
-    return [MESSAGES[frame.kind].unpack(frame.payload) for frame in said]
+    assert [frame.number for frame in answers] == list(range(1, len(answers) + 1))
+    return [MESSAGES[frame.kind].unpack(frame.payload) for frame in answers]
 
 
 def places(messages: list[Message], kind: type[Message]) -> list[int]:
@@ -58,45 +58,45 @@ def places(messages: list[Message], kind: type[Message]) -> list[int]:
 
 
 def test_a_plan_is_carried_out_in_its_order_and_the_probe_ends_by_itself(tmp_path: Path) -> None:
-    said = carry_out(
+    frames = carry_out(
         tmp_path,
         Wakeup(1_000_000, SECOND // 5, 10, 0, 0, (0,)),
         Read(0, 4096, 0, "/proc/version"),
         Finish(),
     )
-    (result,) = places(said, CpuResult)
-    (file,) = places(said, File)
-    assert max(places(said, Samples)) < result < file
-    assert [m.command for m in said if isinstance(m, Done)] == [2, 3, 4]
-    account = said[result]
+    (result,) = places(frames, CpuResult)
+    (file,) = places(frames, File)
+    assert max(places(frames, Samples)) < result < file
+    assert [m.command for m in frames if isinstance(m, Done)] == [2, 3, 4]
+    account = frames[result]
     assert isinstance(account, CpuResult)
     assert (account.seen + account.overrun, account.dropped) == (200, 0)
 
 
 def test_a_pause_keeps_the_next_command_waiting(tmp_path: Path) -> None:
     began = time.monotonic()
-    said = carry_out(tmp_path, Pause(400), Read(0, 64, 0, "/proc/uptime"))
+    frames = carry_out(tmp_path, Pause(400), Read(0, 64, 0, "/proc/uptime"))
     assert time.monotonic() - began >= 0.4
-    assert places(said, Done)[0] < places(said, File)[0]
+    assert places(frames, Done)[0] < places(frames, File)[0]
 
 
 def test_a_plan_longer_than_the_buffers_loses_nothing(tmp_path: Path) -> None:
     reads = [Read(0, 4096, 0, "/proc/self/status") for _ in range(3000)]
-    said = carry_out(tmp_path, *reads)
-    assert len(places(said, File)) == 3000
-    assert [m.command for m in said if isinstance(m, Done)] == list(range(2, 3002))
+    frames = carry_out(tmp_path, *reads)
+    assert len(places(frames, File)) == 3000
+    assert [m.command for m in frames if isinstance(m, Done)] == list(range(2, 3002))
 
 
 def test_a_phase_counts_for_the_next_workload_only_and_is_bounded(tmp_path: Path) -> None:
     workload = Wakeup(1_000_000, SECOND // 20, 10, 0, 0, (0,))
-    said = carry_out(tmp_path, Phase(11 * SECOND), workload, Phase(300_000), workload, workload)
-    refused = [m for m in said if isinstance(m, Failed)]
+    frames = carry_out(tmp_path, Phase(11 * SECOND), workload, Phase(300_000), workload, workload)
+    refused = [m for m in frames if isinstance(m, Failed)]
     assert [m.command for m in refused] == [3]
-    assert len(places(said, CpuResult)) == 1 + 1 or len(places(said, CpuResult)) == 2
+    assert len(places(frames, CpuResult)) == 1 + 1 or len(places(frames, CpuResult)) == 2
 
 
 @pytest.mark.parametrize("words", [["--plan", "/nonexistent"], ["--plan"], ["--nonsense"]])
-def test_a_plan_that_is_not_there_is_said(words: list[str]) -> None:
+def test_a_missing_plan_is_reported(words: list[str]) -> None:
     done = subprocess.run(
         [str(LocalBoard().binary.path), *words],
         capture_output=True,

@@ -132,37 +132,37 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def read(text: str) -> Recording:
     """Read what the driver prints."""
-    found = Recording()
+    recording = Recording()
     for line in text.splitlines():
         kind, *words = line.split()
         if kind == "cpu":
-            cpu = found.cpus[int(words[0])]
+            cpu = recording.cpus[int(words[0])]
             cpu.pid, cpu.recorded, cpu.ring = int(words[2]), int(words[4]), int(words[10])
         elif kind == "event":
-            found.cpus[int(words[0])].events.append(Event(*map(int, words[1:])))
+            recording.cpus[int(words[0])].events.append(Event(*map(int, words[1:])))
         elif kind == "stage":
             cpu_number, switched, waking, timer, *sums = map(int, words)
-            found.cpus[cpu_number].stages.append(Stage(switched, waking, timer, tuple(sums)))
+            recording.cpus[cpu_number].stages.append(Stage(switched, waking, timer, tuple(sums)))
         elif kind == "window":
-            found.cpus[int(words[0])].windows.append(Window(*map(int, words[1:])))
+            recording.cpus[int(words[0])].windows.append(Window(*map(int, words[1:])))
         elif kind == "held":
-            cpu = found.cpus[int(words[0])]
+            cpu = recording.cpus[int(words[0])]
             cpu.holds, cpu.not_held = int(words[1]), int(words[2])
         elif kind == "source":
-            found.sources[words[0]] = int(words[1])
+            recording.sources[words[0]] = int(words[1])
         elif kind == "fault":
-            found.faults.append(line)
+            recording.faults.append(line)
         else:
-            read_cost(found, kind, words)
-    return found
+            read_cost(recording, kind, words)
+    return recording
 
 
-def read_cost(found: Recording, kind: str, words: list[str]) -> None:
+def read_cost(recording: Recording, kind: str, words: list[str]) -> None:
     """Read what the driver prints of itself."""
     if kind == "program":
-        found.verified[words[0]] = int(words[3])
+        recording.verified[words[0]] = int(words[3])
     elif kind == "cost":
-        found.runs, found.run_ns, found.missed = map(int, words)
+        recording.runs, recording.run_ns, recording.missed = map(int, words)
 
 
 def record(driver: Path, seconds: float, *options: str) -> Recording:
@@ -229,7 +229,7 @@ def second(driver: Path) -> Recording:
     return record(driver, 1)
 
 
-def test_what_matters_is_attached(second: Recording) -> None:
+def test_the_needed_tracepoints_are_attached(second: Recording) -> None:
     """A source that is not there has an errno; these are in every kernel with BTF."""
     needed = ["sched:sched_switch", "sched:sched_waking", "irq:irq_handler_entry"]
     needed += ["irq:softirq_entry", "timer:hrtimer_expire_entry", "power:cpu_idle"]
@@ -253,7 +253,7 @@ def test_stages_are_in_order(second: Recording) -> None:
         assert sum(stage.timer_ns != 0 for stage in woken) > 0.9 * len(woken)
 
 
-def test_stages_are_what_the_events_say(second: Recording) -> None:
+def test_stages_agree_with_the_events(second: Recording) -> None:
     """The same switches and wakings are in the ring."""
     for cpu in second.cpus.values():
         first_ns = cpu.events[0].time_ns
@@ -284,7 +284,7 @@ def test_a_wakeup_begins_with_the_entry_of_its_interrupt(second: Recording) -> N
         (TIMER_ENTRY, TIMER_EXIT, "f"),
     ],
 )
-def test_what_is_entered_is_left(second: Recording, entry: int, leave: int, name: str) -> None:
+def test_each_entry_has_its_exit(second: Recording, entry: int, leave: int, name: str) -> None:
     """What begins inside of another (a timer of a softirq, say) ends before it."""
     for cpu in second.cpus.values():
         inside: list[int] = []
@@ -332,11 +332,11 @@ def test_sums_add_up_to_the_time_between(second: Recording) -> None:
 def test_a_switch_storm_loses_nothing(driver: Path) -> None:
     """The ring is full to the last event, and who runs next is who ran before the next switch."""
     with switch_storm():
-        found = record(driver, 1, "ring=200000")
-    assert found.faults == []
-    assert found.missed == 0
-    assert max(cpu.recorded for cpu in found.cpus.values()) > 10 * 4096
-    for cpu in found.cpus.values():
+        recording = record(driver, 1, "ring=200000")
+    assert recording.faults == []
+    assert recording.missed == 0
+    assert max(cpu.recorded for cpu in recording.cpus.values()) > 10 * 4096
+    for cpu in recording.cpus.values():
         assert cpu.ring == 4096
         if cpu.recorded > 2 * cpu.ring:
             # What was written while the ring was copied is no longer in it.
@@ -346,15 +346,15 @@ def test_a_switch_storm_loses_nothing(driver: Path) -> None:
         assert breaks <= HIDDEN * len(switches)
 
 
-def test_what_is_held_is_not_overwritten(driver: Path) -> None:
+def test_a_held_window_is_not_overwritten(driver: Path) -> None:
     """Windows stay while the rest of the ring is written anew many times; nobody looks meanwhile.
 
     The first half's are released then, so that as many of the second half find room.
     """
     with switch_storm():
-        found = record(driver, 2, "ring=200000", "want=40")
-    assert found.missed == 0
-    stormy = max(found.cpus.values(), key=lambda cpu: cpu.recorded)
+        recording = record(driver, 2, "ring=200000", "want=40")
+    assert recording.missed == 0
+    stormy = max(recording.cpus.values(), key=lambda cpu: cpu.recorded)
     assert stormy.recorded > 10 * stormy.ring
     # Half of 16 chunks, and a window has two at the least here.
     assert 4 <= stormy.holds <= 16
@@ -373,10 +373,10 @@ def test_what_is_held_is_not_overwritten(driver: Path) -> None:
 def test_late_wakeups_get_their_stack(driver: Path) -> None:
     """With a threshold below any latency each timer has the instruction that it interrupted."""
     with busy_in_the_kernel():
-        found = record(driver, 1, "stack=500")
-    assert found.faults == []
+        recording = record(driver, 1, "stack=500")
+    assert recording.faults == []
     stacks = known = 0
-    for cpu in found.cpus.values():
+    for cpu in recording.cpus.values():
         for at, event in enumerate(cpu.events):
             if event.kind != STACK:
                 continue
@@ -395,28 +395,28 @@ def test_late_wakeups_get_their_stack(driver: Path) -> None:
     assert known > 10
 
 
-def test_of_a_timer_that_is_little_late_the_instruction_is_told_and_not_who_called(
+def test_a_slightly_late_timer_records_the_instruction_without_its_callers(
     driver: Path,
 ) -> None:
     """A stack takes long; whether the kernel held the timer up shows without."""
     with busy_in_the_kernel():
-        found = record(driver, 1, "stack=50000000")
-    looked = [event for cpu in found.cpus.values() for event in cpu.events
+        recording = record(driver, 1, "stack=50000000")
+    looked = [event for cpu in recording.cpus.values() for event in cpu.events
               if event.kind == STACK and event.a & 0x7F == 1]  # fmt: skip
     assert len(looked) > 10
     assert {event.b for event in looked} == {0}
     assert any(event.a & 0x80 or event.e >> 63 for event in looked)
-    assert not any(event.kind == FRAMES for cpu in found.cpus.values() for event in cpu.events)
+    assert not any(event.kind == FRAMES for cpu in recording.cpus.values() for event in cpu.events)
 
 
-def test_cost_is_told(driver: Path) -> None:
+def test_the_cost_is_reported(driver: Path) -> None:
     """The kernel measures the programs when it is asked to. A hypervisor's pauses are in it."""
-    found = record(driver, 1, "cost", "quiet")
-    assert found.runs > 1000
+    recording = record(driver, 1, "cost", "quiet")
+    assert recording.runs > 1000
     # Instructions that the kernel's verifier went through, which an emulated board does at length.
-    assert len(found.verified) > 15
-    assert max(found.verified.values()) < 20_000
-    assert 10 < found.run_ns / found.runs < 5000
+    assert len(recording.verified) > 15
+    assert max(recording.verified.values()) < 20_000
+    assert 10 < recording.run_ns / recording.runs < 5000
 
 
 def bpf_program_is_there(number: int) -> bool:
@@ -436,12 +436,12 @@ def bpf_program_is_there(number: int) -> bool:
 
 def programs_of(pid: int) -> set[int]:
     """Return the numbers of the BPF programs that a process holds."""
-    found = set()
+    names = set()
     for path in Path(f"/proc/{pid}/fdinfo").iterdir():
         for line in path.read_text().splitlines():
             if line.startswith("prog_id:"):
-                found.add(int(line.split()[1]))
-    return found
+                names.add(int(line.split()[1]))
+    return names
 
 
 def test_nothing_is_left_of_a_killed_recorder(driver: Path) -> None:
@@ -460,7 +460,7 @@ def test_nothing_is_left_of_a_killed_recorder(driver: Path) -> None:
     assert not any(map(bpf_program_is_there, numbers))
 
 
-def test_without_privileges_it_says_so(driver: Path) -> None:
+def test_missing_privileges_are_reported(driver: Path) -> None:
     """One line, and nothing is running."""
     # Where another user can reach it: the tests' own folders are closed.
     with tempfile.TemporaryDirectory() as folder:

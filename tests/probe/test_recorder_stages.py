@@ -106,7 +106,7 @@ def test_the_measured_thread_is_in_no_sum_but_what_interrupts_it_is(run: Run) ->
     assert sum(second.sums) == 60
 
 
-def test_who_preempts_a_softirq_is_not_in_it(run: Run) -> None:
+def test_a_thread_that_preempts_a_softirq_is_not_in_it(run: Run) -> None:
     """With PREEMPT_RT softirqs run in threads, and such a thread may be preempted."""
     lines = [switch(0, 100, 0, SOFTIRQ_THREAD), event(0, 110, 6, SOFTIRQ_THREAD)]
     lines += [
@@ -125,7 +125,7 @@ def test_a_waking_on_another_cpu_counts_though_it_is_read_later(run: Run) -> Non
     assert (stage.timer_ns, stage.waking_ns) == (100, 120)
 
 
-def test_wakings_of_two_cpus_are_told_apart_by_their_time(run: Run) -> None:
+def test_wakings_of_two_cpus_are_distinguished_by_their_time(run: Run) -> None:
     lines = [waking(0, 300, 0, ME), switch(0, 350, 0, ME)]
     lines = [switch(0, 150, 0, ME), switch(0, 200, ME, 0), *lines]
     (first, second) = run([*lines, waking(1, 120, 0, ME), waking(1, 280, 0, ME)])[0]
@@ -152,14 +152,14 @@ def test_a_sleeper_may_be_woken_before_it_has_left(run: Run) -> None:
     assert second.waking_ns == 115
 
 
-def test_nobody_gets_the_time_in_which_events_were_lost(run: Run) -> None:
+def test_time_in_which_events_were_lost_is_in_no_sum(run: Run) -> None:
     lines = [switch(0, 100, 0, OTHER), event(0, 150, 3, OTHER), "lost 0"]
     (stage,) = run([*lines, event(0, 900, 16, OTHER), switch(0, 950, OTHER, ME)])[0]
     assert stage.sums[THREAD] == 50 + 50
     assert sum(stage.sums) == 100
 
 
-def test_nobody_gets_the_time_of_a_thread_whose_switch_was_not_told(run: Run) -> None:
+def test_time_of_a_thread_whose_switch_was_lost_is_in_no_sum(run: Run) -> None:
     lines = [switch(0, 100, ME, 0), *vector(0, 200, 210, 0)]
     (stage,) = run([*lines, switch(0, 300, OTHER, ME)])[0]
     assert stage.sums[IDLE] == 100

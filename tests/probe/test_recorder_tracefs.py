@@ -126,8 +126,8 @@ def instances(tracefs: Path) -> set[str]:
 def settings(tracefs: Path) -> dict[str, str]:
     """What of the board's tracing is not ours, and the mounts."""
     names = ("tracing_on", "current_tracer", "trace_clock", "set_event", "buffer_size_kb")
-    found = {name: (tracefs / name).read_text() for name in names}
-    return found | {"mounts": Path("/proc/self/mounts").read_text()}
+    settings = {name: (tracefs / name).read_text() for name in names}
+    return settings | {"mounts": Path("/proc/self/mounts").read_text()}
 
 
 def start(driver: Path, seconds: int) -> subprocess.Popen[str]:
@@ -177,7 +177,7 @@ def watched(recorded: Recorded) -> list[int]:
     return result
 
 
-def test_every_source_is_told_as_attached_or_with_its_errno(recorded: Recorded) -> None:
+def test_every_source_is_reported_as_attached_or_with_its_errno(recorded: Recorded) -> None:
     assert recorded.sources["sched:sched_switch"] == 0
     assert recorded.sources["sched:sched_waking"] == 0
     assert all(0 <= error < 4096 for error in recorded.sources.values())
@@ -267,14 +267,14 @@ def test_the_sums_and_the_measured_thread_fill_the_wall_time(recorded: Recorded)
         assert sum(sums) + on_ns == pytest.approx(wall_ns, rel=0.03)
 
 
-def test_what_it_ends_is_all_it_began(driver: Path, tracefs: Path) -> None:
+def test_stopping_restores_all_settings_of_tracing(driver: Path, tracefs: Path) -> None:
     before = settings(tracefs)
     subprocess.run([driver, "1"], check=True, capture_output=True, timeout=60)
     assert instances(tracefs) == set()
     assert settings(tracefs) == before
 
 
-def test_two_record_at_a_time(driver: Path, tracefs: Path) -> None:
+def test_two_recorders_run_at_a_time(driver: Path, tracefs: Path) -> None:
     both = [start(driver, 2) for _ in range(2)]
     assert instances(tracefs) == {f"whylate-{process.pid}" for process in both}
     for process in both:
@@ -293,7 +293,9 @@ def test_a_killed_probe_leaves_nothing(driver: Path, tracefs: Path) -> None:
     assert settings(tracefs) == before
 
 
-def test_what_a_killed_guardian_left_goes_at_the_next_start(driver: Path, tracefs: Path) -> None:
+def test_the_instance_of_a_killed_guardian_is_removed_at_the_next_start(
+    driver: Path, tracefs: Path
+) -> None:
     process = start(driver, 60)
     left = {f"whylate-{process.pid}"}
     os.kill(guardian_of(process.pid), signal.SIGKILL)
@@ -306,7 +308,7 @@ def test_what_a_killed_guardian_left_goes_at_the_next_start(driver: Path, tracef
     wait_for(tracefs, set())
 
 
-def test_an_ordinary_user_is_refused_in_one_line(driver: Path) -> None:
+def test_a_user_without_privileges_is_refused_in_one_line(driver: Path) -> None:
     mounts = Path("/proc/self/mounts").read_text()
     # By its descriptor: the tests' directories are closed to others.
     with driver.open("rb") as program:

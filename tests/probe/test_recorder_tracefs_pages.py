@@ -96,10 +96,10 @@ def reason(kind: int) -> Callable[[str], list[Row]]:
 
 
 def raised(text: str) -> list[Row]:
-    found = re.match(r"target_mask=([0-9a-f,]+) \((.*)\)", text)
-    assert found
-    mask = int(found[1].replace(",", ""), 16)
-    return [(18, VECTORS.get(found[2], 0), n, 0, 0) for n in range(64) if mask >> n & 1]
+    match = re.match(r"target_mask=([0-9a-f,]+) \((.*)\)", text)
+    assert match
+    mask = int(match[1].replace(",", ""), 16)
+    return [(18, VECTORS.get(match[2], 0), n, 0, 0) for n in range(64) if mask >> n & 1]
 
 
 def sent(text: str) -> list[Row]:
@@ -148,13 +148,13 @@ def printed(text: str) -> tuple[dict[int, list[tuple[int, Row]]], list[str]]:
     for line in text.splitlines():
         if line.startswith("#") or not line or LOST.match(line):
             continue
-        found = LINE.match(line)
-        assert found, line
-        cpu, at_us = int(found[1]), int(found[2]) * 1_000_000 + int(found[3])
-        for row in PRINTED[found[4]](found[5]):
+        match = LINE.match(line)
+        assert match, line
+        cpu, at_us = int(match[1]), int(match[2]) * 1_000_000 + int(match[3])
+        for row in PRINTED[match[4]](match[5]):
             rows.setdefault(cpu, []).append((at_us, row))
-        if found[4] == "sched_switch":
-            names.append(fields(found[5])["next_comm"])
+        if match[4] == "sched_switch":
+            names.append(fields(match[5])["next_comm"])
     return rows, names
 
 
@@ -198,7 +198,7 @@ def test_there_are_pages_with_longs_of_four_and_of_eight_bytes() -> None:
     assert {"sabrelite", "virt-arm64", "virt-arm64-absolute", "x86"} <= set(BOARDS)
 
 
-def test_every_event_is_what_the_kernel_printed_of_it(decoder: Path, board: Path) -> None:
+def test_every_event_equals_what_the_kernel_printed(decoder: Path, board: Path) -> None:
     ours, our_names = decoded(run(decoder, board))
     theirs, their_names = printed((board / "trace.txt").read_text())
     assert ours == theirs
@@ -206,7 +206,7 @@ def test_every_event_is_what_the_kernel_printed_of_it(decoder: Path, board: Path
     assert sum(map(len, ours.values())) > 200
 
 
-def test_what_was_overwritten_before_is_counted(decoder: Path, board: Path) -> None:
+def test_overwritten_events_are_counted(decoder: Path, board: Path) -> None:
     """The kernel tells the number, where the page that follows has room for it, or that some."""
     text = (board / "trace.txt").read_text()
     head = re.search(r"entries-in-buffer/entries-written: (\d+)/(\d+)", text)
@@ -217,7 +217,7 @@ def test_what_was_overwritten_before_is_counted(decoder: Path, board: Path) -> N
     assert (missed > 0) == (lost > 0)
 
 
-def test_a_page_cut_short_gives_what_is_whole_and_counts_the_rest(
+def test_a_truncated_page_gives_its_complete_events_and_counts_the_rest(
     decoder: Path, board: Path
 ) -> None:
     raw = min(board.glob("cpu*.raw"))
@@ -229,9 +229,9 @@ def test_a_page_cut_short_gives_what_is_whole_and_counts_the_rest(
     assert events == decoded(whole)[0][cpu][: len(events)]
 
     def missed(text: str) -> int:
-        found = re.search(rf"^missed {cpu} (\d+)$", text, re.MULTILINE)
-        assert found
-        return int(found[1])
+        match = re.search(rf"^missed {cpu} (\d+)$", text, re.MULTILINE)
+        assert match
+        return int(match[1])
 
     # A number of lost events that stood behind the records is gone with the end of the page.
     assert missed(cut) >= 1
@@ -245,9 +245,9 @@ def test_a_discarded_record_is_left_out_and_the_times_behind_it_stay(
     cpu, page = int(raw.stem[3:]), bytearray(raw.read_bytes())
     before = decoded(run(decoder, board))[0][cpu]
     header = (board / "events" / "header_page").read_text()
-    found = re.search(r"char data;\s+offset:(\d+);", header)
-    assert found
-    at, records = int(found[1]), 0
+    match = re.search(r"char data;\s+offset:(\d+);", header)
+    assert match
+    at, records = int(match[1]), 0
     # The fifth short record whose time is not the one before it: "1" stands for no time.
     while True:
         (word,) = struct.unpack_from("<I", page, at)

@@ -57,13 +57,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
             [str(driver), "me"],
             check=True, capture_output=True, text=True, input="\n".join(lines), timeout=60,
         )  # fmt: skip
-        found = [[int(word) for word in line.split()[1:]] for line in done.stdout.splitlines()]
-        return [Stage(pid, due, ORIGINS[origin]) for _, pid, _, due, origin in found]
+        stages = [[int(word) for word in line.split()[1:]] for line in done.stdout.splitlines()]
+        return [Stage(pid, due, ORIGINS[origin]) for _, pid, _, due, origin in stages]
 
     return of
 
 
-def test_a_sleeper_was_due_when_its_timer_was_to_expire(run: Run) -> None:
+def test_a_sleeper_is_due_at_the_expiry_of_its_timer(run: Run) -> None:
     started = event(1, 500, TIMER_START, e=900, f=TIMER)
     assert run([started, *expiry(1000, TIMER, ME)]) == [Stage(ME, 900, "timer")]
 
@@ -73,29 +73,29 @@ def test_a_timer_that_was_started_again_has_its_last_deadline(run: Run) -> None:
     assert run([*started, *expiry(1000, TIMER, ME)]) == [Stage(ME, 700, "timer")]
 
 
-def test_the_timers_of_others_do_not_take_the_place_of_one(run: Run) -> None:
+def test_timers_of_other_threads_do_not_evict_a_timer(run: Run) -> None:
     addresses = [TIMER + 64 * i for i in random.Random(1).sample(range(1 << 30), 3050)]
-    mine, others = addresses[:50], addresses[50:]
-    lines = [event(0, 100 + i, TIMER_START, e=50_000, f=one) for i, one in enumerate(mine)]
+    mine, other = addresses[:50], addresses[50:]
+    lines = [event(0, 100 + i, TIMER_START, e=50_000, f=address) for i, address in enumerate(mine)]
     # Those of others expire and are started again; some never expire.
-    for i, one in enumerate(others):
+    for i, address in enumerate(other):
         at = 1000 + 10 * i
-        lines.append(event(1, at, TIMER_START, e=at + 2, f=one))
+        lines.append(event(1, at, TIMER_START, e=at + 2, f=address))
         if i % 4:
-            lines.append(event(1, at + 3, TIMER_ENTRY, f=one))
-            lines.append(event(1, at + 4, TIMER_EXIT, f=one))
-    for i, one in enumerate(mine):
-        lines += expiry(60_000 + 100 * i, one, ME + i)
+            lines.append(event(1, at + 3, TIMER_ENTRY, f=address))
+            lines.append(event(1, at + 4, TIMER_EXIT, f=address))
+    for i, address in enumerate(mine):
+        lines += expiry(60_000 + 100 * i, address, ME + i)
     assert run(lines) == [Stage(ME + i, 50_000, "timer") for i in range(50)]
 
 
-def test_a_timer_that_expired_is_not_known_any_more(run: Run) -> None:
+def test_an_expired_timer_is_dropped(run: Run) -> None:
     lines = [event(0, 500, TIMER_START, e=900, f=TIMER)]
     lines += expiry(1000, TIMER, ME) + expiry(2000, TIMER, ME)
     assert run(lines) == [Stage(ME, 900, "timer"), Stage(ME, 2000, "interrupt")]
 
 
-def test_a_timer_whose_start_was_not_seen_is_an_interrupt_as_another(run: Run) -> None:
+def test_a_timer_whose_start_was_not_seen_counts_as_an_interrupt(run: Run) -> None:
     # When it was to expire is not known: no latency is told from a guess of it.
     assert run(expiry(1000, TIMER, ME)) == [Stage(ME, 1000, "interrupt")]
     # One whose expiry lies ahead was started by another clock, or anew.

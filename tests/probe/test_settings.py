@@ -25,12 +25,12 @@ def preempt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_c("cc", "preempt_setting", ["failure.c"], tmp_path_factory.mktemp("preempt"), [])
 
 
-def test_how_the_kernel_is_preempted_is_set_read_back_and_put_back(preempt: Path) -> None:
+def test_the_preemption_mode_is_set_read_back_and_restored(preempt: Path) -> None:
     done = subprocess.run([preempt, "lazy"], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["0 lazy", "0 full", ""]
 
 
-def test_a_choice_that_there_is_not_leaves_it_as_it_was(preempt: Path) -> None:
+def test_an_invalid_preemption_mode_changes_nothing(preempt: Path) -> None:
     done = subprocess.run([preempt, "half"], capture_output=True, text=True, check=True)
     applied, put_back, text = done.stdout.splitlines()
     assert (applied, put_back) == ("22 full", "0 full")
@@ -58,14 +58,16 @@ def measured(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.realtime
 @pytest.mark.skipif(os.geteuid() != 0, reason="changing settings needs root")
-def test_what_something_else_sets_during_the_run_voids_it_and_is_put_back(
+def test_a_setting_that_something_else_changes_invalidates_the_run_and_is_restored(
     tmp_path: Path, swappiness: str
 ) -> None:
     load = f"cmd:sh -c 'echo 33 >{SWAPPINESS}; while :; do :; done'"
     done = measured(tmp_path / "r", "--set", f"{SWAPPINESS}=11", "--load", load)
     assert done.returncode == 3
     assert SWAPPINESS.read_text().strip() == swappiness
-    (problem,) = (one for one in open_recording(tmp_path / "r").manifest.problems if one.fatal)
+    (problem,) = (
+        problem for problem in open_recording(tmp_path / "r").manifest.problems if problem.fatal
+    )
     assert problem.code == "leaving"
     assert problem.text == (
         f'{SWAPPINESS} was set to "11" and reads "33" after the run: something else sets it'
@@ -75,7 +77,7 @@ def test_what_something_else_sets_during_the_run_voids_it_and_is_put_back(
 
 @pytest.mark.realtime
 @pytest.mark.skipif(os.geteuid() != 0, reason="changing settings needs root")
-def test_a_file_that_is_set_twice_is_looked_at_for_what_was_set_last(
+def test_a_file_that_is_set_twice_is_checked_for_its_last_value(
     tmp_path: Path, swappiness: str
 ) -> None:
     twice = ["--set", f"{SWAPPINESS}=11", "--set", f"{SWAPPINESS}=12"]

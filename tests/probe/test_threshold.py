@@ -21,17 +21,17 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> Late:
     )
 
     def said(latencies: Sequence[int], limit_ns: int = 0, tail_ppm: int = 2000) -> list[bool]:
-        told = subprocess.run(
+        done = subprocess.run(
             [str(built), str(limit_ns), str(tail_ppm)],
             input="\n".join(map(str, latencies)), capture_output=True, text=True, check=True,
         )  # fmt: skip
-        assert told.stderr == ""
-        return [character == "1" for character in told.stdout]
+        assert done.stderr == ""
+        return [character == "1" for character in done.stdout]
 
     return said
 
 
-def test_by_rank_it_is_the_slowest_part_and_none_of_the_last_thousandth_is_missed(
+def test_by_rank_the_slowest_part_is_late_and_none_of_the_last_thousandth_is_missed(
     late: Late,
 ) -> None:
     rng = random.Random(3)
@@ -51,14 +51,14 @@ def test_stalls_among_the_first_are_late_though_the_first_was_the_worst(late: La
     assert sum(marked) < 100
 
 
-def test_a_board_that_is_always_as_fast_is_not_always_late(late: Late) -> None:
+def test_equal_latencies_are_not_always_late(late: Late) -> None:
     marked = late([9_330] * 20_000)
     assert sum(marked) < 100
     marked = late([9_330 if i % 100 else 11_000 for i in range(20_000)])
     assert sum(marked) < 300
 
 
-def test_stalls_that_end_do_not_blind_it(late: Late) -> None:
+def test_stalls_that_end_do_not_raise_the_threshold_for_good(late: Late) -> None:
     """After a bad minute the ordinary tail is found again, as the edge falls."""
     rng = random.Random(4)
     bad = [5_000_000] * 100
@@ -67,7 +67,7 @@ def test_stalls_that_end_do_not_blind_it(late: Late) -> None:
     assert sum(marked) > 200
 
 
-def test_above_a_limit_all_are_late_and_nothing_else(late: Late) -> None:
+def test_with_a_limit_exactly_the_latencies_above_it_are_late(late: Late) -> None:
     assert late([99, 100, 101, -5, 10**12], limit_ns=100) == [False, False, True, False, True]
 
 

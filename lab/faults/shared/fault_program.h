@@ -192,11 +192,11 @@ static inline bool fault_wait(struct fault *fault)
 static inline void fault_become(uint64_t cpu, int priority)
 {
 	struct sched_param wanted = {.sched_priority = priority};
-	cpu_set_t one;
+	cpu_set_t set;
 
-	CPU_ZERO(&one);
-	CPU_SET((int)cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), &one) != 0)
+	CPU_ZERO(&set);
+	CPU_SET((int)cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) != 0)
 		fault_fail("the CPU cannot be used");
 	if (sched_setscheduler(0, priority ? SCHED_FIFO : SCHED_OTHER, &wanted) != 0)
 		fault_fail("no real-time priority");

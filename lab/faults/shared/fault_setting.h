@@ -37,16 +37,16 @@ static inline bool fault_write(const char *path, const char *value)
 
 static inline void fault_keep(struct fault_settings *settings, const char *path)
 {
-	struct fault_setting *one = &settings->all[settings->count++];
+	struct fault_setting *setting = &settings->all[settings->count++];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? read(fd, one->old, sizeof(one->old) - 1) : -1;
+	ssize_t got = fd >= 0 ? read(fd, setting->old, sizeof(setting->old) - 1) : -1;
 
 	if (got < 0)
 		fault_fail(path);
 	close(fd);
-	one->old[got] = '\0';
-	one->old[strcspn(one->old, "\n")] = '\0';
-	one->path = path;
+	setting->old[got] = '\0';
+	setting->old[strcspn(setting->old, "\n")] = '\0';
+	setting->path = path;
 }
 
 /* fault_guard - from here on the settings that were kept are put back when we are gone */
