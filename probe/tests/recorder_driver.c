@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "event_lines.h"
 #include "failure.h"
 #include "recorder/window.h"
 
@@ -83,13 +84,6 @@ static void *sleeper_main(void *argument)
 		}
 	}
 	return NULL;
-}
-
-static void print_sums(const uint64_t *sums)
-{
-	for (int i = 0; i < RECORDER_SUMS; i++)
-		printf(" %" PRIu64, sums[i]);
-	printf("\n");
 }
 
 /* What was in the ring of one CPU at one time; it goes on to be written to. */
@@ -196,15 +190,9 @@ static void print_stages(const struct recorder_cpu *cpu, uint16_t number)
 {
 	uint64_t first = cpu->stages > STAGES ? cpu->stages - STAGES : 0;
 
-	for (uint64_t i = first; i < cpu->stages; i++) {
-		const struct recorder_stage *stage = &cpu->stage[i % STAGES];
-
-		printf("stage %u %llu %llu %llu", number, (unsigned long long)stage->switched_ns,
-		       (unsigned long long)stage->waking_ns, (unsigned long long)stage->timer_ns);
-		print_sums((const uint64_t *)stage->sums);
-	}
-	printf("left %u %llu", number, (unsigned long long)cpu->left_ns);
-	print_sums((const uint64_t *)cpu->left_sums);
+	for (uint64_t i = first; i < cpu->stages; i++)
+		print_stage(number, &cpu->stage[i % STAGES]);
+	print_left(number, cpu);
 }
 
 static void print_cpu(const struct snapshot *snapshot, uint64_t ring, uint16_t number,

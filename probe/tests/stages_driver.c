@@ -10,17 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "event_lines.h"
 #include "recorder/tracefs/rings.h"
 #include "recorder/tracefs/stages.h"
 
 #define MOST_CPUS 8
-
-static void print_sums(const __u64 *sums)
-{
-	for (size_t i = 0; i < RECORDER_SUMS; i++)
-		printf(" %" PRIu64, (uint64_t)sums[i]);
-	printf("\n");
-}
 
 static void read_line(struct stages *stages, const char *line)
 {
@@ -71,16 +65,9 @@ int main(int argc, char **argv)
 	for (uint16_t cpu = 0; cpu < cpus; cpu++) {
 		const struct recorder_cpu *state = recorder.cpus[cpu];
 
-		for (uint64_t i = 0; i < state->stages; i++) {
-			const struct recorder_stage *stage = &state->stage[i % STAGES];
-
-			printf("stage %u %" PRIu64 " %" PRIu64 " %" PRIu64, cpu,
-			       (uint64_t)stage->switched_ns, (uint64_t)stage->waking_ns,
-			       (uint64_t)stage->timer_ns);
-			print_sums(stage->sums);
-		}
-		printf("left %u %" PRIu64, cpu, (uint64_t)state->left_ns);
-		print_sums(state->left_sums);
+		for (uint64_t i = 0; i < state->stages; i++)
+			print_stage(cpu, &state->stage[i % STAGES]);
+		print_left(cpu, state);
 	}
 	stages_close(&stages);
 	rings_close(&recorder);

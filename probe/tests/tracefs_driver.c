@@ -40,14 +40,6 @@ static _Atomic bool ending;
 /* What was printed of each CPU, and when it was first and last found to be too late. */
 static uint64_t next_event[MOST_CPUS], next_stage[MOST_CPUS];
 
-static void sleep_until(uint64_t ns)
-{
-	struct timespec at = clock_timespec(ns);
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0)
-		;
-}
-
 static void *sleep_often(void *argument)
 {
 	struct sleeper *sleeper = argument;
@@ -61,7 +53,7 @@ static void *sleep_often(void *argument)
 		perror("SCHED_FIFO");
 	atomic_store(&sleeper->pid, (uint32_t)gettid());
 	while (!atomic_load(&ending))
-		sleep_until(due_ns += period_ns);
+		clock_sleep_until(due_ns += period_ns);
 	return NULL;
 }
 
@@ -78,20 +70,11 @@ static void start_sleepers(void)
 		sleeper->cpu = cpu;
 		pthread_create(&sleeper->thread, NULL, sleep_often, sleeper);
 		while (!atomic_load(&sleeper->pid))
-			sleep_until(clock_ns() + STEP_NS);
+			clock_sleep_until(clock_ns() + STEP_NS);
 		measured[sleeper_count++] =
 		    (struct recorder_thread){.pid = atomic_load(&sleeper->pid), .cpu = cpu};
 		printf("thread %u %u\n", cpu, atomic_load(&sleeper->pid));
 	}
-}
-
-static void print_stage(uint16_t cpu, const struct recorder_stage *stage)
-{
-	printf("stage %u %" PRIu64 " %" PRIu64 " %" PRIu64, cpu, (uint64_t)stage->switched_ns,
-	       (uint64_t)stage->waking_ns, (uint64_t)stage->timer_ns);
-	for (size_t i = 0; i < RECORDER_SUMS; i++)
-		printf(" %" PRIu64, (uint64_t)stage->sums[i]);
-	printf("\n");
 }
 
 /* print_new - what came into the rings since the last look */
@@ -133,7 +116,7 @@ static void record(struct recorder *recorder, uint64_t seconds)
 	for (uint64_t at_ns = begun_ns; at_ns < begun_ns + seconds * NS_PER_S; calls++) {
 		uint64_t before_ns;
 
-		sleep_until(at_ns += LOOK_NS);
+		clock_sleep_until(at_ns += LOOK_NS);
 		before_ns = used_ns();
 		recorder->engine->gather(recorder);
 		cpu_ns += used_ns() - before_ns;

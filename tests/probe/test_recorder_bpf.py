@@ -124,7 +124,8 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sources = [PROBE / f"src/recorder/{name}.c" for name in names]
     sources += [PROBE / "src/failure.c", PROBE / "src/small_file.c"]
     compiler = shutil.which(os.environ.get("CC", "cc")) or "gcc"
-    command: list[str | Path] = [compiler, *FLAGS, f"-I{PROBE / 'src'}"]
+    command: list[str | Path] = [compiler, *FLAGS]
+    command += [f"-I{PROBE / 'src'}", f"-I{PROBE / 'tests'}"]
     command += [PROBE / "tests/recorder_driver.c", *sources, "-o", target]
     subprocess.run(command, check=True)
     return target
@@ -436,12 +437,12 @@ def bpf_program_is_there(number: int) -> bool:
 
 def programs_of(pid: int) -> set[int]:
     """Return the numbers of the BPF programs that a process holds."""
-    names = set()
+    numbers = set()
     for path in Path(f"/proc/{pid}/fdinfo").iterdir():
         for line in path.read_text().splitlines():
             if line.startswith("prog_id:"):
-                names.add(int(line.split()[1]))
-    return names
+                numbers.add(int(line.split()[1]))
+    return numbers
 
 
 def test_nothing_is_left_of_a_killed_recorder(driver: Path) -> None:

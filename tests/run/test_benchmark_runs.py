@@ -209,10 +209,10 @@ def test_a_command_that_fails_has_no_verdict_and_keeps_what_there_is(tmp_path: P
 
 
 REFUSED = [
-    (["memory", "--ops", "copy", "--sizes", "4T"], "memory that are free"),
+    (["memory", "--ops", "copy", "--sizes", "4T"], "MiB of free memory"),
     (["memory", "--sizes", "2G", "--pages", "hugetlb"], "not reserved"),
     (["cmd", "--", "/no/such/program"], "cannot run /no/such/program"),
-    (["switch", "--tasks", "4000", "--set-size", "1G"], "memory that are free"),
+    (["switch", "--tasks", "4000", "--set-size", "1G"], "MiB of free memory"),
     (["memory", "--counters", "r1ffff:u"], "r1ffff:u cannot be counted"),
     (["clock", "--via", "hpet"], "/dev/hpet"),
 ]  # fmt: skip
@@ -267,7 +267,7 @@ def test_a_point_that_cannot_be_had_costs_the_others_nothing(tmp_path: Path) -> 
     )  # fmt: skip
     found = points(document)
     assert found["set 64 KiB"]["gb_per_s"]["value"] > 0
-    assert "memory that are free" in found["set 4 TiB"]["refused"]
+    assert "MiB of free memory" in found["set 4 TiB"]["refused"]
     assert document["trust"] == "no verdict"
 
 

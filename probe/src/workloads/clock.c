@@ -20,17 +20,6 @@
 /* The least timer slack, for the sleeps of the emulated device. */
 #define LEAST_SLACK_NS 1ul
 
-struct clock_plan {
-	clockid_t clock;
-	enum clock_method method;
-	size_t threads;
-	uint64_t service_ns, think_ns; /* of the emulated device */
-	uint64_t block_ns;
-	uint16_t repetitions;
-	size_t cpu_count;
-	uint16_t cpus[WIRE_MOST_CLOCK_THREADS];
-};
-
 enum phase { READ_CLOCK, COMPARE };
 
 struct clock_thread {
@@ -45,7 +34,7 @@ struct clock_thread {
 
 /* What all threads share. What is written while they measure has its own cache lines. */
 struct clock_run {
-	const struct clock_plan *plan;
+	const struct wire_bench_clock *plan;
 	struct clock_source source;
 	struct serial_device device;
 	struct clock_thread *threads;
@@ -111,10 +100,10 @@ static void *thread_main(void *argument)
 {
 	struct clock_thread *thread = argument;
 	struct clock_run *run = thread->run;
-	const struct clock_plan *plan = run->plan;
+	const struct wire_bench_clock *plan = run->plan;
 
-	if (plan->cpu_count) {
-		int error = thread_pin(plan->cpus[thread->index % plan->cpu_count]);
+	if (plan->cpus.count) {
+		int error = thread_pin(wire_list_u16(plan->cpus, thread->index % plan->cpus.count));
 
 		if (error)
 			atomic_store(&run->pin_error, error);
@@ -153,7 +142,7 @@ static bool is_common(const struct clock_source *source)
 
 static int repeat(struct clock_run *run, struct child_context *context, uint16_t number)
 {
-	const struct clock_plan *plan = run->plan;
+	const struct wire_bench_clock *plan = run->plan;
 
 	for (size_t i = 0; i < plan->threads; i++) {
 		struct clock_thread *thread = &run->threads[i];
@@ -176,7 +165,8 @@ static int repeat(struct clock_run *run, struct child_context *context, uint16_t
 
 		REPORT(context, clock_repetition, CLOCK_REPETITION, .turn = context->turn,
 		       .repetition = number, .thread = (uint16_t)i,
-		       .cpu = plan->cpu_count ? plan->cpus[i % plan->cpu_count] : UINT16_MAX,
+		       .cpu = plan->cpus.count ? wire_list_u16(plan->cpus, i % plan->cpus.count)
+					       : UINT16_MAX,
 		       .ns = thread->ns, .calls = thread->calls, .checks = thread->checks,
 		       .backward = thread->backward,
 		       .most_backward_ns =
@@ -211,23 +201,24 @@ static int start_threads(struct clock_run *run, struct child_context *context)
 		error = thread_start(&thread->thread, THREAD_ANY_CPU, thread_main, thread);
 	}
 	if (error)
-		return fail(context->text, error, "only %zu of %zu threads could be started: %s",
+		return fail(context->text, error, "only %zu of %u threads could be started: %s",
 			    run->started, run->plan->threads, strerror(error));
 	return 0;
 }
 
 /* count_cpus - count the different CPUs of the threads */
-static size_t count_cpus(const struct clock_plan *plan)
+static size_t count_cpus(const struct wire_bench_clock *plan)
 {
 	uint16_t allowed[WIRE_MOST_CLOCK_THREADS];
 	size_t different = 0;
 
-	if (!plan->cpu_count)
+	if (!plan->cpus.count)
 		return thread_cpus(allowed, WIRE_MOST_CLOCK_THREADS);
-	for (size_t i = 0; i < plan->cpu_count; i++) {
+	for (size_t i = 0; i < plan->cpus.count; i++) {
 		size_t before = 0;
 
-		while (before < i && plan->cpus[before] != plan->cpus[i])
+		while (before < i &&
+		       wire_list_u16(plan->cpus, before) != wire_list_u16(plan->cpus, i))
 			before++;
 		different += before == i;
 	}
@@ -236,18 +227,18 @@ static size_t count_cpus(const struct clock_plan *plan)
 
 static int run_plan(struct child_context *context, const void *asked)
 {
-	const struct clock_plan *plan = asked;
+	const struct wire_bench_clock *plan = asked;
 	struct clock_run *run = aligned_alloc(64, sizeof(*run));
 	struct clock_thread *threads = aligned_alloc(64, plan->threads * sizeof(*threads));
 	int error;
 
 	if (!run || !threads)
-		return fail(context->text, ENOMEM, "no memory for %zu threads", plan->threads);
+		return fail(context->text, ENOMEM, "no memory for %u threads", plan->threads);
 	memset(run, 0, sizeof(*run));
 	memset(threads, 0, plan->threads * sizeof(*threads));
 	run->plan = plan;
 	run->threads = threads;
-	error = clock_open(&run->source, context, plan->method, plan->clock);
+	error = clock_open(&run->source, context, (enum clock_method)plan->method, plan->clock);
 	if (error)
 		return error;
 	run->device.service_ns = plan->service_ns;
@@ -267,21 +258,14 @@ static int run_plan(struct child_context *context, const void *asked)
 static int start(struct workload *workload, const union wire_command *command)
 {
 	const struct wire_bench_clock *asked = &command->bench_clock;
-	struct clock_plan plan = {.clock = asked->clock,
-				  .method = (enum clock_method)asked->method,
-				  .threads = asked->threads,
-				  .service_ns = asked->service_ns,
-				  .think_ns = asked->think_ns,
-				  .block_ns = asked->block_ns,
-				  .repetitions = asked->repetitions};
 
-	if (asked->method >= CLOCK_BY_COUNT || !plan.threads ||
-	    plan.threads > WIRE_MOST_CLOCK_THREADS || plan.service_ns > WIRE_LONGEST_BLOCK_NS ||
-	    plan.think_ns > WIRE_LONGEST_BLOCK_NS ||
-	    !benchmark_is_valid(plan.block_ns, plan.repetitions) ||
-	    !benchmark_copy_cpus(asked->cpus, plan.cpus, WIRE_MOST_CLOCK_THREADS, &plan.cpu_count))
+	if (asked->method >= CLOCK_BY_COUNT || !asked->threads ||
+	    asked->threads > WIRE_MOST_CLOCK_THREADS || asked->service_ns > WIRE_LONGEST_BLOCK_NS ||
+	    asked->think_ns > WIRE_LONGEST_BLOCK_NS ||
+	    !benchmark_is_valid(asked->block_ns, asked->repetitions) ||
+	    asked->cpus.count > WIRE_MOST_CLOCK_THREADS)
 		return benchmark_refuse(workload);
-	return benchmark_start(workload, asked->turn, run_plan, &plan);
+	return benchmark_start(workload, asked->turn, run_plan, asked);
 }
 
 const struct workload_ops workload_clock = {

@@ -23,19 +23,8 @@
 
 #define ANY_CPU 0xFFFF
 
-struct memory_plan {
-	enum memory_operation operation;
-	enum buffer_content source;
-	enum buffer_pages pages;
-	enum memory_routine routine;
-	size_t bytes;
-	uint64_t block_ns;
-	uint16_t repetitions;
-	uint16_t cpu; /* or ANY_CPU */
-};
-
 struct memory_run {
-	const struct memory_plan *plan;
+	const struct wire_bench_memory *plan;
 	struct buffer source, target;
 	bool has_source, has_target;
 	const uint8_t *chain; /* the next read of it */
@@ -115,8 +104,8 @@ static void follow_chain(struct memory_run *run, uint64_t reads)
 /* pass - copy, set or read all bytes once */
 static void pass(struct memory_run *run)
 {
-	const struct memory_plan *plan = run->plan;
-	size_t words = plan->bytes / sizeof(unsigned long);
+	const struct wire_bench_memory *plan = run->plan;
+	size_t bytes = (size_t)plan->size, words = bytes / sizeof(unsigned long);
 	bool plain = plan->routine == ROUTINE_PLAIN;
 	void *to = run->target.bytes;
 	const void *from = run->source.bytes;
@@ -127,21 +116,21 @@ static void pass(struct memory_run *run)
 		if (plain)
 			copy_plain(to, from, words);
 		else
-			memcpy(to, from, plan->bytes);
+			memcpy(to, from, bytes);
 		keep(to);
 		break;
 	case MEMORY_SET:
 		if (plain)
 			set_plain(to, 0x5A5A5A5Aul, words);
 		else
-			memset(to, 0x5A, plan->bytes);
+			memset(to, 0x5A, bytes);
 		keep(to);
 		break;
 	default:
 		/* The library has no function that only reads: a search for an absent byte reads
 		 * all bytes. */
 		sum = plain ? read_plain(from, words)
-			    : (unsigned long)(uintptr_t)memchr(from, ABSENT_BYTE, plan->bytes);
+			    : (unsigned long)(uintptr_t)memchr(from, ABSENT_BYTE, bytes);
 		KEEP_PLAIN(sum);
 	}
 }
@@ -197,9 +186,9 @@ static void report_backings(struct child_context *context, const struct memory_r
 
 static int open_buffers(struct memory_run *run, struct child_context *context)
 {
-	const struct memory_plan *plan = run->plan;
+	const struct wire_bench_memory *plan = run->plan;
 	uint64_t there = memory_available_bytes();
-	uint64_t wanted = (run->has_source + run->has_target) * (uint64_t)plan->bytes;
+	uint64_t wanted = (run->has_source + run->has_target) * plan->size;
 	int error = 0;
 
 	/* Pages of hugetlbfs are not among the free memory. */
@@ -208,10 +197,12 @@ static int open_buffers(struct memory_run *run, struct child_context *context)
 			    "%llu MiB are more than the %llu MiB of free memory",
 			    (unsigned long long)(wanted >> 20), (unsigned long long)(there >> 20));
 	if (run->has_source)
-		error = buffer_open(&run->source, context, plan->bytes, plan->pages, plan->source);
-	if (!error && run->has_target)
 		error =
-		    buffer_open(&run->target, context, plan->bytes, plan->pages, CONTENT_RANDOM);
+		    buffer_open(&run->source, context, (size_t)plan->size,
+				(enum buffer_pages)plan->pages, (enum buffer_content)plan->source);
+	if (!error && run->has_target)
+		error = buffer_open(&run->target, context, (size_t)plan->size,
+				    (enum buffer_pages)plan->pages, CONTENT_RANDOM);
 	if (!error && plan->operation == MEMORY_LATENCY) {
 		make_chain(&run->source);
 		run->chain = run->source.bytes;
@@ -221,7 +212,7 @@ static int open_buffers(struct memory_run *run, struct child_context *context)
 
 static int run_plan(struct child_context *context, const void *asked)
 {
-	const struct memory_plan *plan = asked;
+	const struct wire_bench_memory *plan = asked;
 	struct memory_run run = {.plan = plan,
 				 .has_source = plan->operation != MEMORY_SET,
 				 .has_target = plan->operation == MEMORY_COPY ||
@@ -255,23 +246,15 @@ static int run_plan(struct child_context *context, const void *asked)
 static int start(struct workload *workload, const union wire_command *command)
 {
 	const struct wire_bench_memory *asked = &command->bench_memory;
-	struct memory_plan plan = {.operation = (enum memory_operation)asked->operation,
-				   .source = (enum buffer_content)asked->source,
-				   .pages = (enum buffer_pages)asked->pages,
-				   .routine = (enum memory_routine)asked->routine,
-				   .bytes = (size_t)asked->size,
-				   .block_ns = asked->block_ns,
-				   .repetitions = asked->repetitions,
-				   .cpu = asked->cpu};
 
 	if (asked->operation >= MEMORY_COUNT || asked->source >= CONTENT_COUNT ||
 	    asked->pages >= PAGES_COUNT || asked->routine >= ROUTINE_COUNT ||
 	    asked->size < WIRE_SMALLEST_BUFFER ||
-	    !benchmark_is_valid(plan.block_ns, plan.repetitions))
+	    !benchmark_is_valid(asked->block_ns, asked->repetitions))
 		return benchmark_refuse(workload);
 	if (asked->size > SIZE_MAX / 8)
 		return benchmark_refuse_size(workload, asked->size);
-	return benchmark_start(workload, asked->turn, run_plan, &plan);
+	return benchmark_start(workload, asked->turn, run_plan, asked);
 }
 
 const struct workload_ops workload_memory = {

@@ -62,14 +62,14 @@ static bool repeat(struct token_ring *ring, struct child_context *context, uint1
 /* count_flushes - count TLB flushes in a block of their own, or report why they cannot be counted
  */
 static bool count_flushes(struct token_ring *ring, struct child_context *context,
-			  const struct ring_plan *plan, uint64_t rounds)
+			  const struct wire_bench_switch *plan, uint64_t rounds)
 {
 	struct flush_counter counter;
 	struct ring_block block = {0};
 	struct counters none = {.count = 0};
 	uint64_t flushes = 0;
 	/* On the CPUs of the tasks alone; other threads there are counted too. */
-	size_t cpus = plan->tasks < plan->cpu_count ? plan->tasks : plan->cpu_count;
+	size_t cpus = plan->tasks < plan->cpus.count ? plan->tasks : plan->cpus.count;
 	int error = flushes_open(&counter, plan->cpus, cpus);
 	bool went = true;
 
@@ -86,7 +86,7 @@ static bool count_flushes(struct token_ring *ring, struct child_context *context
 }
 
 static int run_ring(struct token_ring *ring, struct child_context *context,
-		    const struct ring_plan *plan)
+		    const struct wire_bench_switch *plan)
 {
 	uint64_t rounds = ring_begin(ring) ? rounds_for(ring, plan->block_ns) : 0;
 	int error = 0;
@@ -120,21 +120,14 @@ static int run(struct child_context *context, const void *plan)
 static int start(struct workload *workload, const union wire_command *command)
 {
 	const struct wire_bench_switch *asked = &command->bench_switch;
-	struct ring_plan plan = {.tasks = asked->tasks,
-				 .channel = (enum channel_kind)asked->channel,
-				 .threads = asked->threads,
-				 .set_bytes = asked->set_bytes,
-				 .block_ns = asked->block_ns,
-				 .repetitions = asked->repetitions,
-				 .priority = asked->priority};
 
-	if (asked->channel >= BY_COUNT || !plan.tasks || plan.tasks > WIRE_MOST_TASKS ||
-	    plan.priority > 99 || !benchmark_is_valid(plan.block_ns, plan.repetitions) ||
-	    !benchmark_copy_cpus(asked->cpus, plan.cpus, WIRE_MOST_CPUS, &plan.cpu_count))
+	if (asked->channel >= BY_COUNT || !asked->tasks || asked->tasks > WIRE_MOST_TASKS ||
+	    asked->priority > 99 || !benchmark_is_valid(asked->block_ns, asked->repetitions) ||
+	    asked->cpus.count > WIRE_MOST_CPUS)
 		return benchmark_refuse(workload);
-	if (plan.set_bytes > SIZE_MAX / 8)
-		return benchmark_refuse_size(workload, plan.set_bytes);
-	return benchmark_start(workload, asked->turn, run, &plan);
+	if (asked->set_bytes > SIZE_MAX / 8)
+		return benchmark_refuse_size(workload, asked->set_bytes);
+	return benchmark_start(workload, asked->turn, run, asked);
 }
 
 const struct workload_ops workload_switch = {

@@ -93,13 +93,3 @@ bool benchmark_is_valid(uint64_t block_ns, uint16_t repetitions)
 {
 	return block_ns && block_ns <= WIRE_LONGEST_BLOCK_NS && repetitions;
 }
-
-bool benchmark_copy_cpus(struct wire_list list, uint16_t *cpus, size_t room, size_t *count)
-{
-	if (list.count > room)
-		return false;
-	*count = list.count;
-	for (size_t i = 0; i < list.count; i++)
-		cpus[i] = wire_list_u16(list, i);
-	return true;
-}

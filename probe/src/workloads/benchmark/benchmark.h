@@ -6,7 +6,8 @@
 #include "child.h"
 #include "workloads/workload.h"
 
-/* benchmark_start - start a turn; returns 0, or an errno with the workload's text */
+/* benchmark_start - start a turn; returns 0, or an errno with the text. The child has a copy of the
+ * plan, and of the frame that lists of it point into. */
 int benchmark_start(struct workload *workload, uint32_t turn, child_body body, const void *plan);
 
 /* benchmark_refuse - fill in the text for a turn with an invalid value; returns the errno */
@@ -17,9 +18,6 @@ int benchmark_refuse_size(struct workload *workload, uint64_t size);
 
 /* benchmark_is_valid - whether repetitions of a block can be made */
 bool benchmark_is_valid(uint64_t block_ns, uint16_t repetitions);
-
-/* benchmark_copy_cpus - copy a list of CPUs; false: there are more than fit */
-bool benchmark_copy_cpus(struct wire_list list, uint16_t *cpus, size_t room, size_t *count);
 
 /* child_workload_*: the functions of a workload whose state is a struct child */
 int child_workload_start(struct workload *workload, uint32_t turn, child_body body,

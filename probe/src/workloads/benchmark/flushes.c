@@ -55,7 +55,7 @@ static int open_on(long id, int cpu)
 	return -error;
 }
 
-int flushes_open(struct flush_counter *counter, const uint16_t *cpus, size_t count)
+int flushes_open(struct flush_counter *counter, struct wire_list cpus, size_t count)
 {
 	long id = IS_REPORTED ? tracepoint_id() : -ENOENT;
 
@@ -67,7 +67,7 @@ int flushes_open(struct flush_counter *counter, const uint16_t *cpus, size_t cou
 	if (count > WIRE_MOST_CPUS)
 		return E2BIG;
 	for (size_t i = 0; i < count; i++) {
-		int fd = open_on(id, cpus[i]);
+		int fd = open_on(id, wire_list_u16(cpus, i));
 
 		if (fd < 0) {
 			flushes_close(counter);

@@ -11,16 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "wire/constants.h"
+#include "wire/messages.h"
 
 struct flush_counter {
 	size_t count;
 	int fds[WIRE_MOST_CPUS];
 };
 
-/* flushes_open - count the flushes of these CPUs; returns 0, or an errno: ENOENT without such a
- * tracepoint, EDOM without CPUs */
-int flushes_open(struct flush_counter *counter, const uint16_t *cpus, size_t count);
+/* flushes_open - count the flushes of the first `count` of these CPUs; returns 0, or an errno:
+ * ENOENT without such a tracepoint, EDOM without CPUs */
+int flushes_open(struct flush_counter *counter, struct wire_list cpus, size_t count);
 
 /* flushes_read - read how many there were since it was opened */
 uint64_t flushes_read(const struct flush_counter *counter);

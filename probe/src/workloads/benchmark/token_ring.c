@@ -46,7 +46,7 @@ struct task_words {
 };
 
 struct token_ring {
-	struct ring_plan plan;
+	struct wire_bench_switch plan;
 	struct channel *channels; /* the k-th task waits on the k-th; the last is nobody's */
 	struct task *tasks;
 	struct task_words *words;
@@ -87,10 +87,11 @@ static const uint8_t *new_set(uint64_t bytes)
 }
 
 /* settle - go to the CPU and the priority of a task; returns 0, or an errno */
-static int settle(const struct ring_plan *plan, size_t index)
+static int settle(const struct wire_bench_switch *plan, size_t index)
 {
 	struct sched_param param = {.sched_priority = plan->priority};
-	int error = plan->cpu_count ? thread_pin(plan->cpus[index % plan->cpu_count]) : 0;
+	int error =
+	    plan->cpus.count ? thread_pin(wire_list_u16(plan->cpus, index % plan->cpus.count)) : 0;
 
 	if (error)
 		return error;
@@ -105,7 +106,7 @@ static int settle(const struct ring_plan *plan, size_t index)
 static void run_task(struct task *task)
 {
 	struct token_ring *ring = task->ring;
-	const struct ring_plan *plan = &ring->plan;
+	const struct wire_bench_switch *plan = &ring->plan;
 	const struct channel *in = &ring->channels[task->index];
 	const struct channel *out = &ring->channels[(task->index + 1) % plan->tasks];
 	const uint8_t *set = plan->threads ? task->set : new_set(plan->set_bytes);
@@ -205,7 +206,7 @@ static void end_processes(struct token_ring *ring, bool by_force)
 
 static int start_tasks(struct token_ring *ring, struct child_context *context)
 {
-	const struct ring_plan *plan = &ring->plan;
+	const struct wire_bench_switch *plan = &ring->plan;
 	int error;
 
 	if (!plan->threads)
@@ -218,7 +219,7 @@ static int start_tasks(struct token_ring *ring, struct child_context *context)
 		if (error) {
 			end_processes(ring, true);
 			return fail(context->text, error,
-				    "only %zu of %zu tasks could be started: %s (a limit on "
+				    "only %zu of %u tasks could be started: %s (a limit on "
 				    "processes, or memory)",
 				    ring->started, plan->tasks, strerror(error));
 		}
@@ -231,44 +232,45 @@ static int start_tasks(struct token_ring *ring, struct child_context *context)
 
 static int open_channels(struct token_ring *ring, struct child_context *context)
 {
-	const struct ring_plan *plan = &ring->plan;
+	const struct wire_bench_switch *plan = &ring->plan;
 
 	allow_files(plan->tasks);
 	for (; ring->opened <= plan->tasks; ring->opened++) {
-		int error = channel_open(&ring->channels[ring->opened], plan->channel,
-					 &ring->words[ring->opened].token);
+		int error =
+		    channel_open(&ring->channels[ring->opened], (enum channel_kind)plan->channel,
+				 &ring->words[ring->opened].token);
 
 		if (error)
 			return fail(context->text, error,
-				    "only %zu channels for %zu tasks could be opened: %s",
+				    "only %zu channels for %u tasks could be opened: %s",
 				    ring->opened, plan->tasks, strerror(error));
 	}
 	return 0;
 }
 
 /* estimate_bytes - estimate the memory of the tasks; each process has a table of all descriptors */
-static uint64_t estimate_bytes(const struct ring_plan *plan)
+static uint64_t estimate_bytes(const struct wire_bench_switch *plan)
 {
 	uint64_t files = OTHER_FILES;
 
-	while (files < 2 * plan->tasks + OTHER_FILES)
+	while (files < 2u * plan->tasks + OTHER_FILES)
 		files *= 2;
 	return plan->tasks *
 	       (plan->set_bytes + TASK_BYTES + (plan->threads ? 0 : files * sizeof(void *)));
 }
 
 int ring_open(struct token_ring **opened, struct child_context *context,
-	      const struct ring_plan *plan)
+	      const struct wire_bench_switch *plan)
 {
 	struct token_ring *ring = calloc(1, sizeof(*ring));
-	size_t bytes = (plan->tasks + 1) * sizeof(*ring->words);
+	size_t bytes = (plan->tasks + 1u) * sizeof(*ring->words);
 	uint64_t there = memory_available_bytes();
 	int error;
 
 	if (plan->set_bytes > there / plan->tasks || estimate_bytes(plan) + LEFT_FREE > there)
 		return fail(
 		    context->text, ENOMEM,
-		    "%zu tasks with sets of %llu bytes are more than the %llu MiB of free memory",
+		    "%u tasks with sets of %llu bytes are more than the %llu MiB of free memory",
 		    plan->tasks, (unsigned long long)plan->set_bytes,
 		    (unsigned long long)(there >> 20));
 	if (!ring)
@@ -276,14 +278,13 @@ int ring_open(struct token_ring **opened, struct child_context *context,
 	*opened = ring;
 	ring->plan = *plan;
 	ring->context = context;
-	ring->channels = calloc(plan->tasks + 1, sizeof(*ring->channels));
+	ring->channels = calloc(plan->tasks + 1u, sizeof(*ring->channels));
 	ring->tasks = calloc(plan->tasks, sizeof(*ring->tasks));
 	ring->words = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ring->set = new_set(plan->set_bytes);
 	if (!ring->channels || !ring->tasks || ring->words == MAP_FAILED ||
 	    (plan->set_bytes && !ring->set))
-		return fail(context->text, ENOMEM, "no memory for a ring of %zu tasks",
-			    plan->tasks);
+		return fail(context->text, ENOMEM, "no memory for a ring of %u tasks", plan->tasks);
 	error = open_channels(ring, context);
 	return error ? error : start_tasks(ring, context);
 }
@@ -296,7 +297,7 @@ int ring_open(struct token_ring **opened, struct child_context *context,
  */
 static void drop_identifiers(const struct token_ring *ring)
 {
-	for (int i = 0; i < OTHER_SPACES && ring->plan.cpu_count == 1; i++) {
+	for (int i = 0; i < OTHER_SPACES && ring->plan.cpus.count == 1; i++) {
 		/* Its end sends no signal: it is no task of the ring. */
 		pid_t child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 

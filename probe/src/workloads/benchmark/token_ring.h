@@ -10,18 +10,6 @@
 #include "channel.h"
 #include "child.h"
 
-struct ring_plan {
-	size_t tasks;
-	enum channel_kind channel;
-	bool threads;
-	uint64_t set_bytes;
-	uint64_t block_ns;
-	uint16_t repetitions;
-	int priority;
-	size_t cpu_count;
-	uint16_t cpus[WIRE_MOST_CPUS];
-};
-
 struct token_ring;
 
 /* What one block of a ring took, or one of a task alone. */
@@ -33,7 +21,7 @@ struct ring_block {
 
 /* ring_open - start the tasks, which then wait; returns 0, or an errno with the context's text */
 int ring_open(struct token_ring **ring, struct child_context *context,
-	      const struct ring_plan *plan);
+	      const struct wire_bench_switch *plan);
 
 /* ring_begin - wait until all tasks wait and have no identifier; false: a task has died */
 bool ring_begin(struct token_ring *ring);
