@@ -18,7 +18,7 @@ WORDS = {
     "known cause": r"\bknown cause",
     "foreign": r"(?i)\bforeign\b",
     "trial": r"(?i)trial",
-    "lane": r"(?i)\blanes?\b",
+    "lane": r"(?i)(?<!Freedman and )\blanes?\b",
     "the account": r"\bthe account\b",
     "passed over": r"passed over|passed_over",
     "peeked": r"peeked",

@@ -54,7 +54,7 @@ class Answer:
     """Why a run's late activations were late.
 
     threshold_ns: above it an activation counts as late. population None: none was, or nothing
-    was recorded; then `why_not` says so. worst: the worst recorded
+    was recorded; then `why_not` has the reason. worst: the worst recorded
     episodes, the worst first. families: what late episodes have in common. between: activations
     that were recorded as late and are not above a threshold that was asked for now: they are not
     among the control activations either, which the recorder drew from those that were not late.
@@ -198,10 +198,10 @@ class _Worst:
 
     def add(self, example: TracedActivation) -> None:
         """Keep a late activation if it is among the worst."""
-        one = example.breakdown
-        number = self._episode[one.cpu, one.activation]
+        breakdown = example.breakdown
+        number = self._episode[breakdown.cpu, breakdown.activation]
         kept = self._kept.get(number)
-        if kept is not None and kept.breakdown.latency_ns >= one.latency_ns:
+        if kept is not None and kept.breakdown.latency_ns >= breakdown.latency_ns:
             return
         self._kept[number] = example
         if len(self._kept) > self._most:
@@ -252,7 +252,7 @@ def _are_late(samples: CpuSamples, limit_ns: int) -> NDArray[np.bool_]:
 
 
 def _late(samples: CpuSamples, limit_ns: int) -> Iterable[tuple[int, int, int]]:
-    """Return number, due time and latency of the late ones."""
+    """Return number, due time and latency of the late activations."""
     rows = np.flatnonzero(_are_late(samples, limit_ns))
     columns = samples.activation[rows], samples.due_of(rows), samples.latency_ns[rows]
     return zip(*(column.tolist() for column in columns), strict=True)

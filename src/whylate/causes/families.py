@@ -9,7 +9,7 @@ members, and how many control activations reach it.
 
 At most so many families are named; the rest, and what nothing holds together, is one family of
 `other`. Every recorded episode is in one family and no more. Nothing is looked for in how causes
-vary together among late activations: such patterns come from having selected late ones.
+vary together among late activations: selection of late activations creates such patterns.
 """
 
 from __future__ import annotations

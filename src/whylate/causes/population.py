@@ -117,7 +117,7 @@ def locate_shares(
     """Return the located shares of a run whose activations were due in [start_ns, end_ns).
 
     late: one for each episode, recorded or not. control: drawn at random.
-    Raises ValueError without a late episode, and NoExcessError where the late ones took no longer
+    Raises ValueError without a late episode, and NoExcessError if late activations took no longer
     than control activations: there is no excess to share.
     """
     late_spent = [activation.by_cause() for activation in late]
@@ -173,8 +173,8 @@ def _spent(
     block_ns: int,
 ) -> Spent:
     matrix = np.zeros((len(rows), len(keys)))
-    for row, one in enumerate(spent):
-        for key, ns in one.items():
+    for row, row_spent in enumerate(spent):
+        for key, ns in row_spent.items():
             matrix[row, _column(keys, key)] += ns
     return Spent(
         matrix,

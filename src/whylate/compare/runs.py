@@ -212,8 +212,8 @@ def imported_runs(path: Path) -> list[Run]:
         return []
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return [
-        imported_run(f"{path} ({number})" if len(imported) > 1 else str(path), one, digest, number)
-        for number, one in enumerate(imported, 1)
+        imported_run(f"{path} ({number})" if len(imported) > 1 else str(path), run, digest, number)
+        for number, run in enumerate(imported, 1)
     ]
 
 

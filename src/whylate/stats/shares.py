@@ -38,7 +38,7 @@ class Spent:
     cpu: Ints
     block: Ints
 
-    def of(self, rows: Bools) -> Spent:
+    def select(self, rows: Bools) -> Spent:
         """Return some of the rows; bool, shape (n,)."""
         return Spent(self.spent[rows], self.cpu[rows], self.block[rows])
 
@@ -77,8 +77,8 @@ def estimate_shares(
         cpus = np.zeros(1, np.int64)
     blocks = np.unique(np.concatenate([late.block, body.block]))
     sums = _Sums(
-        *_by_block(late.of(~lost), cpus, blocks),
-        *_by_block(late.of(lost), cpus, blocks),
+        *_by_block(late.select(~lost), cpus, blocks),
+        *_by_block(late.select(lost), cpus, blocks),
         lost_cause,
         *_by_block(body, cpus, blocks),
     )

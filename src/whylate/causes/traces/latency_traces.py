@@ -56,7 +56,7 @@ def cut_latency_trace(trace: LatencyTrace) -> list[Piece]:
             pieces.append(_first(trace, at, start))
             at = start
         if end > at:
-            cause, detail = _of(trace, step, after)
+            cause, detail = _cause_of(trace, step, after)
             pieces.append(Piece(at, end, cause, detail, _stage(trace)))
             at = end
     if at < trace.latency_ns:
@@ -71,7 +71,7 @@ def _first(trace: LatencyTrace, start: int, end: int) -> Piece:
     return Piece(start, end, Cause.NOT_OBSERVED)
 
 
-def _of(trace: LatencyTrace, step: Step, after: Step | None) -> tuple[Cause, str]:
+def _cause_of(trace: LatencyTrace, step: Step, after: Step | None) -> tuple[Cause, str]:
     """Name the time from one line to the next."""
     if trace.tracer == "irqsoff":
         return _section(trace, step.flags)

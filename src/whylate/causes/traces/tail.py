@@ -91,7 +91,7 @@ class Tail:
             self._floor_ns = max(self._floor_ns or 0, latency_ns)
 
     def _room(self) -> int:
-        """Return how many late ones are kept: of those seen so far four times the tail."""
+        """Return how many late activations are kept: four times the tail so far."""
         if self._threshold_ns is not None:
             return MOST_LATE
         return min(MOST_LATE, max(FIRST_LATE, 4 * self.count // TAIL_OF))
@@ -114,7 +114,7 @@ class Tail:
         rename: what a piece is called by what is known only now, at the end of the trace.
         """
         limit, name = self._limit()
-        late = [one for latency, _, one in self._late if latency > limit]
+        late = [breakdown for latency, _, breakdown in self._late if latency > limit]
         if not late:
             return Answer(limit, name, None, [], why_not)
         worst_first = sorted(self._worst, reverse=True)

@@ -53,12 +53,12 @@ def _until_the_softirq(window: Window) -> list[Piece]:
     if observed > window.due_ns:
         pieces.append(Piece(window.due_ns, observed, Cause.NOT_OBSERVED))
     for cut_segment in cut_segments(window.events, window.cpu, observed, window.run_ns):
-        cause, detail = _of(cut_segment)
+        cause, detail = _cause_of(cut_segment)
         pieces.append(Piece(cut_segment.start_ns, cut_segment.end_ns, cause, detail, Stage.WAKING))
     return pieces
 
 
-def _of(segment: Segment) -> tuple[Cause, str]:
+def _cause_of(segment: Segment) -> tuple[Cause, str]:
     inner = f"{segment.name}: {segment.within}" if segment.within else segment.name
     if segment.level is Level.UNKNOWN:
         return Cause.NOT_OBSERVED, ""

@@ -78,7 +78,7 @@ class _Doing:
     #: What is spun for: its address, its name, and how many contexts are nested there.
     locks: list[tuple[int, str, int]] = field(default_factory=list)
 
-    def take(self, event: Event, functions: list[str], interrupts: int) -> None:
+    def update(self, event: Event, functions: list[str], interrupts: int) -> None:
         """Take an event of softirqs and locks, and of functions wherever they run."""
         kind, name = event.kind, event.name
         if kind is Kind.SOFTIRQ_ENTRY:
@@ -139,7 +139,7 @@ class _Cpu:
             interrupt_ns=self.interrupt_ns if self.interrupts else 0,
         )
 
-    def take(self, event: Event, time_ns: int) -> None:
+    def update(self, event: Event, time_ns: int) -> None:
         kind = event.kind
         if kind is Kind.SWITCH:
             self._switch(event, time_ns)
@@ -155,7 +155,7 @@ class _Cpu:
             self.idle_state = event.id if kind is Kind.IDLE_ENTRY else -1
         else:
             functions = self.functions if self.interrupts else self.doing.functions
-            self.doing.take(event, functions, len(self.interrupts))
+            self.doing.update(event, functions, len(self.interrupts))
 
     def _switch(self, event: Event, time_ns: int) -> None:
         # Nobody switches threads within an interrupt: what is still open lost its end.
@@ -200,7 +200,7 @@ def cut_segments(events: Sequence[Event], cpu: int, start_ns: int, end_ns: int) 
             at = until
         if event.kind is Kind.NMI:
             nmis.append((max(latest - event.duration_ns, start_ns), until, event.name))
-        state.take(event, latest)
+        state.update(event, latest)
     if end_ns > at:
         cut.append(state.segment(at, end_ns))
     return list(_joined(_overlaid(cut, nmis)))

@@ -80,7 +80,7 @@ def fit_effects(
     if degrees < 1:
         raise ValueError("as many effects as runs: make more rounds")
     fit = _Fit(design, len(names), int(degrees))
-    estimate, error = fit.of(values)
+    estimate, error = fit.fit(values)
     half = student_t(0.5 + confidence / 2, float(degrees)) * error
     groups = [np.flatnonzero(rounds == number) for number in np.unique(rounds)]
     p = np.array(
@@ -99,7 +99,7 @@ class _Fit:
         self._degrees = degrees
         self._spread = (self._inverse**2).sum(axis=1)[:effects]
 
-    def of(self, values: Floats) -> tuple[Floats, Floats]:
+    def fit(self, values: Floats) -> tuple[Floats, Floats]:
         """Return the effects and their standard errors, shapes (effects, statistics)."""
         coefficients = self._inverse @ values
         left = values - self._design @ coefficients
@@ -131,7 +131,7 @@ def _tested(
 
 
 def _sum_of(fit: _Fit, values: Floats, column: int, weights: Floats) -> float:
-    estimate, error = fit.of(values)
+    estimate, error = fit.fit(values)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.nan_to_num(estimate[column] / error[column], posinf=1e9, neginf=1e9)
     return float(((weights * np.abs(t)) ** _POWER).sum())

@@ -160,10 +160,13 @@ def _cut(counts: tuple[int, ...], tail: float) -> int:
 
 @cache
 def _signed_rank_counts(n: int) -> tuple[int, ...]:
-    """How many of the 2^n signs have each sum of positive ranks, 0 … n (n + 1) / 2."""
-    ways = [1]
+    """How many of the 2^n signs have each sum of positive ranks, 0 … n (n + 1) / 2.
+
+    The coefficients of the product of 1 + x^rank over the ranks.
+    """
+    ways = _first_of(n * (n + 1) // 2 + 1)
     for rank in range(1, n + 1):
-        ways = _plus(ways, rank)
+        ways[rank:] += ways[:-rank].copy()
     return tuple(ways)
 
 
@@ -171,35 +174,19 @@ def _signed_rank_counts(n: int) -> tuple[int, ...]:
 def _rank_sum_counts(m: int, n: int) -> tuple[int, ...]:
     """How many of the orders of m and n values have each number of inversions, 0 … m n.
 
-    The coefficients of the Gaussian binomial (m + n over m), by multiplying and dividing.
+    The coefficients of the Gaussian binomial (m + n over m): the product of
+    (1 - x^(n + k)) / (1 - x^k) for k from 1 to m.
     """
-    ways = [1]
+    ways = _first_of(m * n + 1)
     for k in range(1, m + 1):
-        ways = _divided(_times(ways, n + k), k)
+        ways[n + k :] -= ways[: -(n + k)].copy()
+        for start in range(k):
+            ways[start::k] = np.cumsum(ways[start::k])
     return tuple(ways)
 
 
-def _plus(ways: list[int], rank: int) -> list[int]:
-    """Multiply by 1 + x^rank."""
-    longer = [*ways, *([0] * rank)]
-    for i, count in enumerate(ways):
-        longer[i + rank] += count
-    return longer
-
-
-def _times(ways: list[int], power: int) -> list[int]:
-    """Multiply by 1 - x^power."""
-    longer = [*ways, *([0] * power)]
-    for i, count in enumerate(ways):
-        longer[i + power] -= count
-    return longer
-
-
-def _divided(ways: list[int], power: int) -> list[int]:
-    """Divide by 1 - x^power; it leaves no remainder."""
-    shorter = list(ways)
-    for i in range(power, len(shorter)):
-        shorter[i] += shorter[i - power]
-    while shorter and shorter[-1] == 0:
-        shorter.pop()
-    return shorter
+def _first_of(size: int) -> NDArray[np.object_]:
+    """Return the polynomial 1, with exact integers as coefficients."""
+    ways = np.zeros(size, object)
+    ways[0] = 1
+    return ways
