@@ -86,8 +86,8 @@ def shell_board(line: SerialLine) -> ProcessBoard:
 
 def hung_board(line: SerialLine) -> ProcessBoard:
     """A board that stops in the middle of its boot."""
-    says = "printf 'Loading Linux\\r\\nVFS: Unable to mount root fs\\r\\n'; exec sleep 1000"
-    return ProcessBoard(["sh", "-c", says], line)
+    script = "printf 'Loading Linux\\r\\nVFS: Unable to mount root fs\\r\\n'; exec sleep 1000"
+    return ProcessBoard(["sh", "-c", script], line)
 
 
 def ssh_server_board(directory: Path, port: int) -> ProcessBoard:
@@ -183,7 +183,7 @@ class QemuOnTheBench:
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
         return port

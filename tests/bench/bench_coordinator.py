@@ -22,7 +22,7 @@ class Coordinator:
     def __init__(self, directory: Path, resources: Sequence[str]) -> None:
         self.address = f"127.0.0.1:{free_port()}"
         exports = directory / "exports.yaml"
-        exports.write_text("board7:\n" + "".join(f"  {one}\n" for one in resources))
+        exports.write_text("board7:\n" + "".join(f"  {resource}\n" for resource in resources))
         self._log = (directory / "labgrid.log").open("wb")
         self._coordinator = self._start(directory, "labgrid-coordinator", "-l", self.address)
         assert wait_until(lambda: self._places() is not None)

@@ -21,7 +21,7 @@ def environment(directory: Path, **targets: str) -> Path:
 def target(*, resources: list[str], drivers: list[str]) -> str:
     """Return a target's text; each resource and driver is a line of YAML's flow style."""
     parts = {"resources": resources, "drivers": drivers}
-    lines = [[f"{name}:", *(f"- {one}" for one in part)] for name, part in parts.items() if part]
+    lines = [[f"{name}:", *(f"- {item}" for item in part)] for name, part in parts.items() if part]
     return "\n".join(line for part in lines for line in part)
 
 

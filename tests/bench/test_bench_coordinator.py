@@ -99,14 +99,14 @@ def board7() -> LabgridBoard:
 def test_a_place_is_acquired_used_over_the_network_and_released(
     lab: Lab,
 ) -> None:
-    told: list[str] = []
-    with ready(board7(), told.append) as board:
+    shown: list[str] = []
+    with ready(board7(), shown.append) as board:
         assert lab.owner("board7") not in (None, "None")
         assert lab.power.outlets[1].state
         assert board.run(["echo", "far away"]).output == b"far away\n"
     assert lab.owner("board7") == "None"
     assert not lab.power.outlets[1].state
-    assert "acquiring board7" in told
+    assert "acquiring board7" in shown
 
 
 def test_a_fork_meanwhile_starts_no_threads_of_the_coordinators(
@@ -144,7 +144,7 @@ def test_places_are_listed_with_who_has_them_and_what_they_lack(lab: Lab) -> Non
     assert free.comment == "i.MX6Q sabrelite"
     assert broken.state.startswith("lacks ")
     lab.coordinator.client("-p", "board7", "acquire", user="zoe", host="desk2")
-    assert next(one.owner for one in list_places() if one.state == "taken") == "desk2/zoe"
+    assert next(place.owner for place in list_places() if place.state == "taken") == "desk2/zoe"
 
 
 @pytest.mark.usefixtures("lab")
@@ -167,7 +167,7 @@ def test_a_target_made_of_a_place_acquires_it(lab: Lab, tmp_path: Path) -> None:
     with ready(labgrid_board("main", path, options=OPTIONS), tell_nobody) as board:
         assert lab.owner("board7") not in (None, "None")
         assert board.run(["echo", "both"]).output == b"both\n"
-        assert [one.state for one in list_targets(path)] == ["taken"]
+        assert [target.state for target in list_targets(path)] == ["taken"]
     assert lab.owner("board7") == "None"
     assert not lab.power.outlets[1].state
 

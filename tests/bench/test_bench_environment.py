@@ -48,7 +48,7 @@ def test_the_environment_file_may_be_named_by_lg_env(
 ) -> None:
     path = environment(tmp_path, board7=target(resources=[PORT], drivers=[POWER]))
     monkeypatch.setenv("LG_ENV", str(path))
-    assert [one.name for one in list_targets()] == ["board7"]
+    assert [target.name for target in list_targets()] == ["board7"]
     assert labgrid_board("board7").name == "board7"
 
 
@@ -56,14 +56,14 @@ def test_two_files_may_have_a_target_of_the_same_name(tmp_path: Path) -> None:
     body = target(resources=[PORT], drivers=[POWER])
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    one = environment(tmp_path / "a", main=body)
+    first = environment(tmp_path / "a", main=body)
     other = environment(tmp_path / "b", main=body)
-    with target_lock(one, "main"):
-        assert [found.state for found in list_targets(other)] == ["free"]
+    with target_lock(first, "main"):
+        assert [target.state for target in list_targets(other)] == ["free"]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "is not a labgrid environment"),
         ("targets: [", "is not a labgrid environment"),
@@ -71,9 +71,9 @@ def test_two_files_may_have_a_target_of_the_same_name(tmp_path: Path) -> None:
         ("a: !template $LG_NOBODY_SET_THIS", "unknown variable"),
     ],
 )
-def test_a_file_that_is_no_environment_is_said_so(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_that_is_no_environment_is_said_so(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "env.yaml").write_text(text)
-    with pytest.raises(BoardError, match=said):
+    with pytest.raises(BoardError, match=message):
         list_targets(tmp_path / "env.yaml")
 
 
@@ -94,7 +94,7 @@ def test_a_name_that_nobody_knows_is_said_with_where_to_look() -> None:
 
 
 @pytest.mark.parametrize(
-    ("resources", "drivers", "said"),
+    ("resources", "drivers", "message"),
     [
         ([PORT], [POWER], "takes no commands"),
         ([LINE], ["NoSuchDriver: {}"], "unknown driver class NoSuchDriver"),
@@ -112,12 +112,12 @@ def test_a_name_that_nobody_knows_is_said_with_where_to_look() -> None:
     ],
 )
 def test_a_target_that_cannot_be_used_is_an_error_of_one_line_and_is_let_go(
-    tmp_path: Path, resources: list[str], drivers: list[str], said: str
+    tmp_path: Path, resources: list[str], drivers: list[str], message: str
 ) -> None:
     path = environment(tmp_path, board7=target(resources=resources, drivers=drivers))
     path.write_text(path.read_text().replace("usbsdmux:", "qemu: /bin/true, usbsdmux:"))
     board = labgrid_board("board7", path)
-    with pytest.raises(BoardError, match=said) as caught:
+    with pytest.raises(BoardError, match=message) as caught:
         board.hold(tell_nobody)
     assert "\n" not in str(caught.value)
     assert target_lock(path, "board7").owner() is None
@@ -190,5 +190,5 @@ def test_a_place_that_cannot_be_given_back_keeps_no_other_one(tmp_path: Path, ba
     source._leases = list(leases)  # type: ignore[arg-type]
     with pytest.raises(BoardError, match="stubborn"):
         source.release()
-    assert [one.released for one in leases] == [True, True]
+    assert [lease.released for lease in leases] == [True, True]
     assert target_lock(path, "board7").owner() is None

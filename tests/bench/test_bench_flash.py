@@ -44,10 +44,10 @@ class Bench:
     board: LabgridBoard
     power: Strip
     card: Card
-    told: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
 
     def flash(self, image: Path) -> None:
-        flash(self.board, self.board.card, image, self.told.append)
+        flash(self.board, self.board.card, image, self.shown.append)
 
 
 def is_blank(medium: Card) -> bool:
@@ -78,7 +78,7 @@ def bench(
         )
         board = labgrid_board("board7", path, options=BenchOptions(boot_s=20.0))
         made = Bench(board, power, medium)
-        board.hold(made.told.append)
+        board.hold(made.shown.append)
         try:
             yield made
         finally:
@@ -102,7 +102,7 @@ def test_the_card_is_only_ours_while_the_board_is_off(
     bench: Bench, tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "image").write_bytes(content)
-    bench.board.boot(bench.told.append)
+    bench.board.boot(bench.shown.append)
     at_the_turn: list[bool] = []
     mux = bench.board.card
     to_host = mux.to_host
@@ -112,7 +112,7 @@ def test_the_card_is_only_ours_while_the_board_is_off(
         return to_host()
 
     monkeypatch.setattr(mux, "to_host", watched)
-    flash(bench.board, mux, tmp_path / "image", bench.told.append)
+    flash(bench.board, mux, tmp_path / "image", bench.shown.append)
     assert at_the_turn
     assert not any(at_the_turn)
     assert bench.power.outlets[1].state
@@ -135,7 +135,7 @@ def test_a_card_that_reads_back_something_else_is_named_with_the_offset(
     where = 7 * MIB + 4321
 
     def worn(text: str) -> None:
-        bench.told.append(text)
+        bench.shown.append(text)
         if text.startswith("reading the card back: 4 of"):
             with bench.card.backing.open("r+b") as file:
                 file.seek(where)
@@ -180,7 +180,7 @@ def test_a_card_that_is_mounted_is_refused(bench: Bench, tmp_path: Path, content
     here.mkdir()
 
     def automount(text: str) -> None:
-        bench.told.append(text)
+        bench.shown.append(text)
 
     original = flashing._settle
 
@@ -226,12 +226,12 @@ def test_what_is_not_a_block_device_is_never_written(
     mux = bench.board.card
     monkeypatch.setattr(mux, "to_host", lambda: tmp_path / "precious")
     with pytest.raises(BoardError, match="is not a block device"):
-        flash(bench.board, mux, tmp_path / "image", bench.told.append)
+        flash(bench.board, mux, tmp_path / "image", bench.shown.append)
     assert (tmp_path / "precious").read_bytes() == b"precious"
 
 
 def test_an_image_that_is_not_there_leaves_the_board_on(bench: Bench, tmp_path: Path) -> None:
-    bench.board.boot(bench.told.append)
+    bench.board.boot(bench.shown.append)
     with pytest.raises(BoardError, match="absent does not exist"):
         bench.flash(tmp_path / "absent")
     assert bench.power.outlets[1].state

@@ -172,10 +172,10 @@ def test_a_board_whose_ssh_server_never_comes_up_is_an_error_with_its_consoles_l
             ),
         )
         board = labgrid_board("board7", path, options=replace(OPTIONS, boot_s=2.0))
-        said = (
+        message = (
             r"within 2 s: nothing answers at ssh://root@.* last words: .* Unable to mount root fs"
         )
-        with pytest.raises(BoardError, match=said), ready(board, tell_nobody):
+        with pytest.raises(BoardError, match=message), ready(board, tell_nobody):
             pass
         assert not power.outlets[1].state
 
@@ -216,28 +216,28 @@ def test_a_supply_that_does_not_answer_is_an_error_in_bounded_time(
 def two_boards(tmp_path: Path) -> Iterator[tuple[Strip, list[LabgridBoard]]]:
     lines = [SerialLine(), SerialLine()]
     try:
-        with strip(*(shell_board(one) for one in lines)) as power:
+        with strip(*(shell_board(line) for line in lines)) as power:
             path = environment(
                 tmp_path,
                 **{
                     f"board{i}": target(
-                        resources=[power_port(power, i), serial_port(one.path)],
+                        resources=[power_port(power, i), serial_port(line.path)],
                         drivers=[POWER, SERIAL],
                     )
-                    for i, one in enumerate(lines, 1)
+                    for i, line in enumerate(lines, 1)
                 },
             )
             yield power, [labgrid_board(f"board{i}", path, options=OPTIONS) for i in (1, 2)]
     finally:
-        for one in lines:
-            one.close()
+        for line in lines:
+            line.close()
 
 
 def test_two_boards_are_held_side_by_side(tmp_path: Path) -> None:
     with (
-        two_boards(tmp_path) as (power, (one, other)),
-        ready(one, tell_nobody),
+        two_boards(tmp_path) as (power, (first, other)),
+        ready(first, tell_nobody),
         ready(other, tell_nobody),
     ):
-        assert one.run(["sh", "-c", "echo $$"]).status == other.run(["true"]).status == 0
+        assert first.run(["sh", "-c", "echo $$"]).status == other.run(["true"]).status == 0
         assert power.outlets[2].history[0][0] - power.outlets[1].history[0][0] >= 1.0

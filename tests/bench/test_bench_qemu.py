@@ -45,7 +45,7 @@ def test_a_board_is_booted_measured_and_lost(
 ) -> None:
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
     plug = QemuOnTheBench(qemu_command(tmp_path), tmp_path / "console", line)
-    told: list[str] = []
+    shown: list[str] = []
     with strip(plug) as power:
         path = environment(
             tmp_path,
@@ -54,7 +54,7 @@ def test_a_board_is_booted_measured_and_lost(
             ),
         )
         options = BenchOptions(boot_s=90.0, silence_s=8.0)
-        with ready(labgrid_board("board7", path, options=options), told.append) as board:
+        with ready(labgrid_board("board7", path, options=options), shown.append) as board:
             assert board.run(["uname", "-m"]).output == b"aarch64\n"
             assert board.console is not None
             assert b"Linux version 6." in board.console.log.read_bytes()
@@ -62,7 +62,7 @@ def test_a_board_is_booted_measured_and_lost(
             whole = measure(board, request(2), tmp_path / "whole", Watcher())
             assert whole.state == "complete"
             assert not [problem for problem in whole.problems if problem.fatal]
-            assert next(one for one in whole.facts if one.name == "machine").value
+            assert next(fact for fact in whole.facts if fact.name == "machine").value
 
             # Its supply is pulled in the middle of the next one.
             watcher = Watcher(plug.power_off)

@@ -80,7 +80,7 @@ class Bench:
                 log,
                 stopped,
             )
-            self.made = [one.variant for one in journal.done if not one.failed]
+            self.made = [run.variant for run in journal.done if not run.failed]
         return result, log.lines
 
     @property
@@ -89,7 +89,7 @@ class Bench:
         names = {hashlib.sha256(path.read_bytes()).hexdigest(): name
                  for name, path in self.images.items()}  # fmt: skip
         sums = (self.directory / "seen").read_text().split()[::2]
-        return [names.get(one, one) for one in sums]
+        return [names.get(name, name) for name in sums]
 
     def on_the_card(self) -> bytes:
         return self.card.backing.read_bytes()[:SIZE]
@@ -113,14 +113,14 @@ def bench(tmp_path: Path, line: SerialLine) -> Iterator[Bench]:
 def ordered(plan: StudyPlan, number: int, at: int, variant: str) -> StudyPlan:
     """Return the plan with an order in which this variant stands there in that round."""
     for seed in range(100):
-        one = msgspec.structs.replace(plan, seed=seed)
-        if round_of(one, "board7", number)[at].variant == variant:
-            return one
+        seeded = msgspec.structs.replace(plan, seed=seed)
+        if round_of(seeded, "board7", number)[at].variant == variant:
+            return seeded
     raise AssertionError
 
 
 def test_each_run_has_its_image_and_a_boot_and_the_first_one_stays(bench: Bench) -> None:
-    result, said = bench.carry_out(bench.plan())
+    result, output = bench.carry_out(bench.plan())
     assert not result.lost
     assert len(bench.made) == 4
     assert bench.seen == bench.made
@@ -130,16 +130,16 @@ def test_each_run_has_its_image_and_a_boot_and_the_first_one_stays(bench: Bench)
     assert written == changes, "a card is not worn by what it holds already"
     on = [on for _, on in bench.power.outlets[1].history].count(True)
     assert on == 4 + (bench.made[-1] == "new")
-    assert said == ["board7 has {} on its card again".format(bench.images["old"])] * (
+    assert output == ["board7 has {} on its card again".format(bench.images["old"])] * (
         bench.made[-1] == "new"
     )
 
 
 def test_a_study_that_is_stopped_says_what_it_leaves_on_the_card(bench: Bench) -> None:
     plan = ordered(bench.plan(), 1, 0, "new")
-    _, said = bench.carry_out(plan, (bench.directory / "seen").exists)
+    _, output = bench.carry_out(plan, (bench.directory / "seen").exists)
     assert bench.on_the_card() == bench.images["new"].read_bytes()
-    assert said == [f"board7 has {bench.images['new']} on its card"]
+    assert output == [f"board7 has {bench.images['new']} on its card"]
     assert bench.made == []
 
 
@@ -151,8 +151,8 @@ def test_a_host_that_dies_before_it_gives_the_first_image_again_does_it_the_next
         patch.setattr(Cards, "leave", lambda *_: "")
         bench.carry_out(plan)
     assert bench.on_the_card() == bench.images["new"].read_bytes()
-    _, said = bench.carry_out(plan)
-    assert said == [f"board7 has {bench.images['old']} on its card again"]
+    _, output = bench.carry_out(plan)
+    assert output == [f"board7 has {bench.images['old']} on its card again"]
     assert bench.on_the_card() == bench.images["old"].read_bytes()
     turns = len(bench.card.turns)
     assert bench.carry_out(plan)[1] == []

@@ -18,9 +18,9 @@ def lines_of(name: str) -> list[str]:
 
 
 def decoded(lines: Sequence[str]) -> dict[str, Fact]:
-    found = bootlog_facts(lines, "kernel log")
-    names = {fact.name: fact for fact in found}
-    assert len(names) == len(found), "a fact's name occurs twice"
+    decoded_facts = bootlog_facts(lines, "kernel log")
+    names = {fact.name: fact for fact in decoded_facts}
+    assert len(names) == len(decoded_facts), "a fact's name occurs twice"
     return names
 
 
@@ -111,8 +111,8 @@ PC = {
     [("virt-arm64", VIRT_ARM64), ("raspi3b", RASPI3B), ("sabrelite", SABRELITE), ("pc", PC)],
 )
 def test_a_virtual_board_is_described_as_it_booted(name: str, expected: dict[str, object]) -> None:
-    found = decoded(lines_of(name))
-    assert {fact: found[fact].value for fact in expected} == expected
+    facts = decoded(lines_of(name))
+    assert {fact: facts[fact].value for fact in expected} == expected
 
 
 def test_a_board_says_nothing_of_hardware_that_it_has_not() -> None:
@@ -124,11 +124,11 @@ def test_a_board_says_nothing_of_hardware_that_it_has_not() -> None:
 
 
 def test_a_fact_keeps_the_line_that_it_was_read_from() -> None:
-    found = decoded(lines_of("virt-arm64"))
-    assert found["asid_bits"].source == (
+    facts = decoded(lines_of("virt-arm64"))
+    assert facts["asid_bits"].source == (
         "kernel log: [ 0.227373] ASID allocator initialised with 32768 entries"
     )
-    assert found["gic"].source.endswith("GICv2m: range[mem 0x08020000-0x08020fff], SPI[80:143]")
+    assert facts["gic"].source.endswith("GICv2m: range[mem 0x08020000-0x08020fff], SPI[80:143]")
 
 
 def test_an_id_that_is_none_says_why_beside_its_line() -> None:
@@ -143,12 +143,12 @@ def test_a_long_line_does_not_push_the_reason_out() -> None:
 
 
 def test_the_window_in_which_another_clock_stood_in_for_the_tsc_is_measured() -> None:
-    found = decoded(lines_of("hpet-to-tsc"))
-    assert found["clock_source_switches"].value == ["hpet at 5.777423 s", "tsc at 8.871787 s"]
-    assert found["tsc_calibration_window_s"].value == pytest.approx(3.094364, abs=1e-9)
-    assert found["tsc_calibration_stand_in"].value == "hpet"
-    assert found["tsc_refined_mhz"].value == 2493.99
-    source = found["tsc_calibration_window_s"].source
+    facts = decoded(lines_of("hpet-to-tsc"))
+    assert facts["clock_source_switches"].value == ["hpet at 5.777423 s", "tsc at 8.871787 s"]
+    assert facts["tsc_calibration_window_s"].value == pytest.approx(3.094364, abs=1e-9)
+    assert facts["tsc_calibration_stand_in"].value == "hpet"
+    assert facts["tsc_refined_mhz"].value == 2493.99
+    source = facts["tsc_calibration_window_s"].source
     assert "Switched to clocksource hpet" in source
     assert "Switched to clocksource tsc" in source
 
@@ -212,27 +212,27 @@ def test_a_line_that_none_of_the_boards_writes_is_known_all_the_same(
 
 
 def test_the_line_that_names_the_interrupt_controllers_version_counts() -> None:
-    found = decoded(["GIC: Using split EOI/Deactivate mode", "GICv3: 256 SPIs implemented"])
-    assert found["gic"].value == "GICv3"
+    facts = decoded(["GIC: Using split EOI/Deactivate mode", "GICv3: 256 SPIs implemented"])
+    assert facts["gic"].value == "GICv3"
 
 
 def test_an_intel_pc_says_its_counters_on_a_line_of_their_own() -> None:
     intel = ["Performance Events: Skylake events, full-width counters, Intel PMU driver."]
-    found = decoded([*intel, "... version:                4", "... generic registers:      8"])
-    assert found["pmu_counters"].value == 8
+    facts = decoded([*intel, "... version:                4", "... generic registers:      8"])
+    assert facts["pmu_counters"].value == 8
 
 
 def test_asids_of_no_known_width_are_counted_and_not_given_a_width() -> None:
-    found = decoded(["ASID allocator initialised with 77 entries"])
-    assert found["asid_bits"].value is None
-    assert "no known number of bits" in found["asid_bits"].source
+    facts = decoded(["ASID allocator initialised with 77 entries"])
+    assert facts["asid_bits"].value is None
+    assert "no known number of bits" in facts["asid_bits"].source
 
 
 def test_a_ring_that_has_gone_round_is_said_to_have_lost_the_boot() -> None:
     tail = lines_of("pc")[-20:]
-    found = decoded([f"<6>[{90_000 + i}.000000] usb 1-1: new device" for i in range(50)] + tail)
-    assert found["boot_log"].value == "boot lines are gone: the oldest line left is of 90000 s"
-    assert "boot_kernel" not in found
+    facts = decoded([f"<6>[{90_000 + i}.000000] usb 1-1: new device" for i in range(50)] + tail)
+    assert facts["boot_log"].value == "boot lines are gone: the oldest line left is of 90000 s"
+    assert "boot_kernel" not in facts
 
 
 def test_an_empty_log_is_said_to_be_empty() -> None:
@@ -245,16 +245,16 @@ def test_of_a_console_that_saw_several_boots_the_last_one_counts() -> None:
     session = ["# cat /proc/version", "Linux version 5.0.0-old (x@y) #1 SMP PREEMPT Mon"]
     first = [line.partition(">")[2] for line in lines_of("pc")]
     second = [f"{line.partition('>')[2]}\r" for line in lines_of("virt-arm64")]
-    found = decoded([*loader, *first, *session, *loader, *second, *session])
-    assert found["boot_kernel"].value == "6.1.0-56-rt-arm64"
-    assert found["boot_log"].value == "from the boot on"
-    assert not [name for name in found if name.startswith("tsc_")]
-    assert found["asid_entries"].source.startswith("kernel log: [ 0.227373] ASID")
+    facts = decoded([*loader, *first, *session, *loader, *second, *session])
+    assert facts["boot_kernel"].value == "6.1.0-56-rt-arm64"
+    assert facts["boot_log"].value == "from the boot on"
+    assert not [name for name in facts if name.startswith("tsc_")]
+    assert facts["asid_entries"].source.startswith("kernel log: [ 0.227373] ASID")
 
 
 def test_a_console_without_times_is_decoded_too() -> None:
     bare = [line.partition("] ")[2] for line in lines_of("raspi3b")]
-    found = decoded(bare)
-    assert found["boot_kernel"].value == "6.1.0-56-rt-arm64"
-    assert found["asid_bits"].value == 16
-    assert found["clock_source_switches"].value == ["arch_sys_counter"]
+    facts = decoded(bare)
+    assert facts["boot_kernel"].value == "6.1.0-56-rt-arm64"
+    assert facts["asid_bits"].value == 16
+    assert facts["clock_source_switches"].value == ["arch_sys_counter"]

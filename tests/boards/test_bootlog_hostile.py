@@ -42,10 +42,10 @@ ANY_LINES = st.lists(
 )  # fmt: skip
 
 
-def check(found: list[Fact]) -> None:
-    msgspec.json.encode(found)
-    assert len({fact.name for fact in found}) == len(found)
-    for fact in found:
+def check(facts: list[Fact]) -> None:
+    msgspec.json.encode(facts)
+    assert len({fact.name for fact in facts}) == len(facts)
+    for fact in facts:
         texts = [fact.source]
         if isinstance(fact.value, list):
             assert len(fact.value) <= 256
@@ -81,7 +81,7 @@ def test_no_line_makes_it_raise_and_all_it_returns_is_bounded_and_printable(
     ],
 )
 def test_a_very_long_line_is_cut_and_costs_no_more_than_a_long_one(line: str) -> None:
-    assert all(len(one.text) <= LENGTH_LIMIT for one in parse([line], "x").lines)
+    assert all(len(parsed.text) <= LENGTH_LIMIT for parsed in parse([line], "x").lines)
     began = time.process_time()
     check(bootlog_facts([line] * 20, "kernel log"))
     whole_s = time.process_time() - began
@@ -104,8 +104,8 @@ def test_time_grows_with_the_number_of_lines_and_not_faster() -> None:
 def test_a_log_that_never_ends_is_cut() -> None:
     lines = [f"clocksource: c{i}: mask: 0xff" for i in range(100_000)]
     assert len(parse(lines, "x").lines) == LINE_LIMIT
-    found = decoded(lines)
-    listed = found["clock_sources_registered"].value
+    facts = decoded(lines)
+    listed = facts["clock_sources_registered"].value
     assert isinstance(listed, list)
     assert len(listed) == 64
     assert listed[-1].endswith("more")
@@ -120,22 +120,22 @@ SECRETS = [
 
 @pytest.mark.parametrize("line", SECRETS)
 def test_a_secret_on_the_command_line_is_in_no_fact_and_in_no_source(line: str) -> None:
-    found = decoded([line])
-    assert b"HUSH" not in msgspec.json.encode(list(found.values()))
-    value = found["boot_command_line"].value
+    facts = decoded([line])
+    assert b"HUSH" not in msgspec.json.encode(list(facts.values()))
+    value = facts["boot_command_line"].value
     assert isinstance(value, list)
     assert any("<redacted>" in word for word in value)
 
 
 def test_a_command_line_that_the_kernel_broke_into_pieces_is_whole_again() -> None:
-    found = decoded(
+    facts = decoded(
         [
             "[    0.0] Kernel command line: console=ttyS0 --token \\",
             "[    0.0] Kernel command line: HUSH isolcpus=2-3 \\",
             "[    0.0] Kernel command line: quiet",
         ]
     )
-    assert found["boot_command_line"].value == [
+    assert facts["boot_command_line"].value == [
         "console=ttyS0",
         "--token",
         "<redacted>",

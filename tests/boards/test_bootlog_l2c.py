@@ -12,13 +12,13 @@ from whylate.boards.facts.bootlog.l2c import decode_aux_ctrl, decode_cache_id
 
 def blocks() -> dict[str, list[str]]:
     """The quoted logs by heading, without the mail's quoting marks."""
-    found: dict[str, list[str]] = {}
+    blocks: dict[str, list[str]] = {}
     for line in lines_of("l2c-310-imx6"):
         if line.startswith("== "):
-            found[line[3:]] = []
+            blocks[line[3:]] = []
         elif line.strip("> "):
-            found[list(found)[-1]].append(re.sub(r"^[> ]+", "", line))
-    return found
+            blocks[list(blocks)[-1]].append(re.sub(r"^[> ]+", "", line))
+    return blocks
 
 
 BLOCKS = blocks()
@@ -60,7 +60,7 @@ def test_every_quoted_log_is_looked_at() -> None:
 
 @pytest.mark.parametrize("heading", EXPECTED)
 def test_what_differs_between_the_boards_is_told_apart(heading: str) -> None:
-    found = decoded(BLOCKS[heading])
+    facts = decoded(BLOCKS[heading])
     names = (
         "l2_revision",
         "l2_write_allocate",
@@ -69,13 +69,13 @@ def test_what_differs_between_the_boards_is_told_apart(heading: str) -> None:
         "l2_aux_ctrl_before",
         "l2_write_allocate_asked",
     )
-    values = tuple(found[name].value if name in found else None for name in names)
+    values = tuple(facts[name].value if name in facts else None for name in names)
     assert values == EXPECTED[heading]
 
 
 @pytest.mark.parametrize("heading", EXPECTED)
 def test_what_all_the_boards_have_in_common_is_read_from_each(heading: str) -> None:
-    found = decoded(BLOCKS[heading])
+    facts = decoded(BLOCKS[heading])
     expected = {
         "l2_controller": "L2C-310",
         "l2_ways": 16,
@@ -100,8 +100,8 @@ def test_what_all_the_boards_have_in_common_is_read_from_each(heading: str) -> N
         "l2_clock_gating": True,
         "l2_standby": True,
     }
-    assert {name: found[name].value for name in expected} == expected
-    assert "l2_aux_ctrl_not_taken" not in found
+    assert {name: facts[name].value for name in expected} == expected
+    assert "l2_aux_ctrl_not_taken" not in facts
 
 
 def test_what_booting_changed_in_the_register_is_listed() -> None:
@@ -181,6 +181,6 @@ def test_an_older_controller_has_other_fields() -> None:
     ],
 )
 def test_a_cache_id_names_part_and_release_or_says_why_not(cache_id: int, name: str | None) -> None:
-    found, why = decode_cache_id(cache_id)
-    assert found == name
+    part, why = decode_cache_id(cache_id)
+    assert part == name
     assert bool(why) == (name is None)

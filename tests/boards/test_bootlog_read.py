@@ -43,8 +43,8 @@ def read_log(limit: int, start: Sequence[str] = ()) -> FileContent:
     return snapshot.files[KERNEL_LOG]
 
 
-def by_name(found: Sequence[Fact]) -> dict[str, Fact]:
-    return {fact.name: fact for fact in found}
+def by_name(items: Sequence[Fact]) -> dict[str, Fact]:
+    return {fact.name: fact for fact in items}
 
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to read the kernel's log")
@@ -91,15 +91,15 @@ def test_a_board_that_was_not_asked_for_its_log_has_no_facts_of_it() -> None:
 
 def test_the_facts_of_a_snapshot_hold_those_of_its_log() -> None:
     log = (Path(__file__).parent / "data" / "bootlogs" / "sabrelite.txt").read_bytes()
-    found = facts(typed({KERNEL_LOG: log}), GUEST)
-    assert [f.value for f in found if f.name == "l2_ways"] == [8]
-    assert {f.theme for f in found if f.name.startswith("l2_")} == {"boot log"}
+    items = facts(typed({KERNEL_LOG: log}), GUEST)
+    assert [f.value for f in items if f.name == "l2_ways"] == [8]
+    assert {f.theme for f in items if f.name.startswith("l2_")} == {"boot log"}
 
 
 def test_a_log_that_was_cut_says_where() -> None:
     content = FileContent(b"<6>[    0.000000] x\n" * 100, truncated=True)
-    found = by_name(read_facts(Files(typed({KERNEL_LOG: content}))))
-    assert found["boot_log_cut"].value == "after its oldest 1 KiB"
+    named = by_name(read_facts(Files(typed({KERNEL_LOG: content}))))
+    assert named["boot_log_cut"].value == "after its oldest 1 KiB"
 
 
 def test_the_log_is_asked_for_by_its_own_name_alone() -> None:
@@ -110,7 +110,7 @@ def test_the_log_is_asked_for_by_its_own_name_alone() -> None:
 
 
 def counted(*counts: CpuCounts) -> ProbeFacts:
-    cpus = tuple(CpuFrequency(cpu, 10**9, one) for cpu, one in enumerate(counts))
+    cpus = tuple(CpuFrequency(cpu, 10**9, count) for cpu, count in enumerate(counts))
     return ProbeFacts("Linux", "n", "r", "v", "m", "aarch64", 64, cpu_frequencies=cpus)
 
 
@@ -136,10 +136,10 @@ def test_counters_that_count_are_shown_with_their_ratio() -> None:
 
 
 def test_a_counter_that_reads_zero_is_told_from_one_that_is_not_there() -> None:
-    found = values(counted(SABRELITE_0, SABRELITE_1, SABRELITE_1))
-    assert found["cycles"] == ["cpu 0: reads 0", "cpu 1-2: none (no such counter)"]
-    assert found["instructions"] == found["cycles"]
-    assert found["instructions_per_cycle"] == "none (it takes both counts)"
+    shown = values(counted(SABRELITE_0, SABRELITE_1, SABRELITE_1))
+    assert shown["cycles"] == ["cpu 0: reads 0", "cpu 1-2: none (no such counter)"]
+    assert shown["instructions"] == shown["cycles"]
+    assert shown["instructions_per_cycle"] == "none (it takes both counts)"
 
 
 def test_cycles_without_instructions_make_no_ratio() -> None:
@@ -153,9 +153,9 @@ def test_cycles_without_instructions_make_no_ratio() -> None:
 
 def test_a_counter_that_others_hold_or_that_is_not_allowed_says_so() -> None:
     held = CpuCounts(100_000, 0, "EBUSY", 0, "EACCES")
-    found = values(counted(held))
-    assert found["cycles"] == "none (others hold the counter)"
-    assert "perf_event_paranoid" in str(found["instructions"])
+    shown = values(counted(held))
+    assert shown["cycles"] == "none (others hold the counter)"
+    assert "perf_event_paranoid" in str(shown["instructions"])
 
 
 def test_this_machines_counters_are_asked_on_every_cpu_and_agree_with_what_it_has() -> None:
@@ -164,14 +164,14 @@ def test_this_machines_counters_are_asked_on_every_cpu_and_agree_with_what_it_ha
         client = Client(stream)
         welcome = client.hello()
         measured = measure_frequencies(client, welcome.cpus)
-    assert [one.cpu for one in measured] == list(welcome.cpus)
+    assert [frequency.cpu for frequency in measured] == list(welcome.cpus)
     devices = Path("/sys/bus/event_source/devices")
     present = any((devices / name).exists() for name in ("cpu", "cpu_core", "armv8_pmuv3_0"))
-    for one in measured:
-        assert one.counts is not None
-        assert one.counts.chain == 100_000
+    for frequency in measured:
+        assert frequency.counts is not None
+        assert frequency.counts.chain == 100_000
         if not present:
-            assert one.counts.cycles_error is not None
-            assert one.counts.instructions_error is not None
-        elif one.counts.instructions_error is None and one.counts.instructions:
-            assert 100_000 <= one.counts.instructions < 200_000
+            assert frequency.counts.cycles_error is not None
+            assert frequency.counts.instructions_error is not None
+        elif frequency.counts.instructions_error is None and frequency.counts.instructions:
+            assert 100_000 <= frequency.counts.instructions < 200_000

@@ -78,9 +78,9 @@ def test_an_unknown_arm_part_keeps_its_numbers() -> None:
 
 
 def test_a_board_s_serial_number_is_not_recorded() -> None:
-    found = facts(typed({"/proc/cpuinfo": ARM_CPUINFO}), GUEST)
-    assert "deadbeef" not in repr(found)
-    assert "i.MX6" in repr(found)
+    arm = facts(typed({"/proc/cpuinfo": ARM_CPUINFO}), GUEST)
+    assert "deadbeef" not in repr(arm)
+    assert "i.MX6" in repr(arm)
     assert "Serial" not in cpu.read_processors(Files(typed({"/proc/cpuinfo": ARM_CPUINFO})))[-1]
 
 
@@ -103,8 +103,8 @@ def test_a_cut_table_of_interrupts_loses_its_last_row_instead_of_reading_it_shor
 def test_a_thread_s_name_may_hold_blanks_and_parentheses() -> None:
     tail = "S 1 " + "0 " * 35 + "77 1 0 0 0\n"
     path = "/proc/9/task/10/stat"
-    found = tasks.read_realtime_tasks(Files(typed({path: f"10 (a) b (c) {tail}"})))
-    assert found == [tasks.RealTimeTask(10, "a) b (c", "fifo", 77)]
+    threads = tasks.read_realtime_tasks(Files(typed({path: f"10 (a) b (c) {tail}"})))
+    assert threads == [tasks.RealTimeTask(10, "a) b (c", "fifo", 77)]
 
 
 def test_a_deadline_thread_stands_first() -> None:
@@ -145,17 +145,17 @@ def test_a_deadline_thread_stands_first() -> None:
 def test_the_preemption_model_is_the_one_in_force(
     version: str, files: dict[str, str], model: str | None
 ) -> None:
-    found, _ = kernel.find_preemption(Files(typed(files), replace(GUEST, version=version)))
-    assert found == model
+    preemption, _ = kernel.find_preemption(Files(typed(files), replace(GUEST, version=version)))
+    assert preemption == model
 
 
 def test_a_configuration_is_reduced_to_what_bears_on_latency() -> None:
     text = b"CONFIG_HZ=1000\nCONFIG_PROVE_LOCKING=y\nCONFIG_USB=y\n# CONFIG_KASAN is not set\n"
     snapshot = typed({"/proc/config.gz": gzip.compress(text)})
-    found = {fact.name: fact.value for fact in facts(snapshot, GUEST)}
-    assert found["kernel_config"] == ["HZ=1000", "PROVE_LOCKING=y"]
-    assert found["kernel_debug_options"] == ["PROVE_LOCKING"]
-    assert found["kernel_hz"] == 1000
+    values = {fact.name: fact.value for fact in facts(snapshot, GUEST)}
+    assert values["kernel_config"] == ["HZ=1000", "PROVE_LOCKING=y"]
+    assert values["kernel_debug_options"] == ["PROVE_LOCKING"]
+    assert values["kernel_hz"] == 1000
 
 
 def test_a_bomb_in_place_of_a_configuration_is_unpacked_no_further_than_the_limit() -> None:
@@ -171,10 +171,10 @@ CUT_SHORT = gzip.compress(b"CONFIG_HZ=100\n", mtime=0)[:-9]
 
 @pytest.mark.parametrize("data", [b"no archive", b"", CUT_SHORT])
 def test_a_damaged_configuration_is_said_not_to_be_understood(data: bytes) -> None:
-    found = {fact.name: fact for fact in facts(typed({"/proc/config.gz": data}), GUEST)}
-    assert found["kernel_config"].value in (None, ["HZ=100"])
-    if found["kernel_config"].value is None:
-        assert found["kernel_config"].source == "/proc/config.gz: not understood"
+    named = {fact.name: fact for fact in facts(typed({"/proc/config.gz": data}), GUEST)}
+    assert named["kernel_config"].value in (None, ["HZ=100"])
+    if named["kernel_config"].value is None:
+        assert named["kernel_config"].source == "/proc/config.gz: not understood"
 
 
 def test_the_release_goes_into_a_path_only_when_it_is_a_plain_name() -> None:

@@ -15,14 +15,14 @@ from whylate.recording.manifest import Fact
 from whylate.run.read import read_board
 
 
-def by_name(found: list[Fact]) -> dict[str, Fact]:
-    names = {fact.name: fact for fact in found}
-    assert len(names) == len(found), "a fact's name occurs twice"
+def by_name(items: list[Fact]) -> dict[str, Fact]:
+    names = {fact.name: fact for fact in items}
+    assert len(names) == len(items), "a fact's name occurs twice"
     return names
 
 
 def test_the_captured_guest_is_described_as_it_was() -> None:
-    found = by_name(facts(before(), GUEST))
+    named = by_name(facts(before(), GUEST))
     expected = {
         "hypervisor": "KVM",
         "kernel_release": "6.18.44-fc-v470",
@@ -52,7 +52,7 @@ def test_the_captured_guest_is_described_as_it_was() -> None:
         "consoles": ["ttyS0"],
         "processor_pmus": [],
     }
-    assert {name: found[name].value for name in expected} == expected
+    assert {name: named[name].value for name in expected} == expected
 
 
 def test_caches_are_grouped_by_kind_and_sharing() -> None:
@@ -98,12 +98,12 @@ def test_a_path_is_asked_for_in_one_way_only() -> None:
 
 def test_this_machine_can_be_read_and_its_facts_survive_json() -> None:
     snapshot, probe = read_board(LocalBoard(), WANTED, tell_nobody)
-    found = facts(snapshot, probe)
-    names = by_name(found)
+    items = facts(snapshot, probe)
+    names = by_name(items)
     assert names["kernel_release"].value == probe.release
     assert names["cpus_online"].value
     assert names["memory_total_bytes"].value
-    assert msgspec.json.decode(msgspec.json.encode(found), type=list[Fact]) == found
+    assert msgspec.json.decode(msgspec.json.encode(items), type=list[Fact]) == items
 
 
 def test_a_snapshot_of_this_machine_stays_small() -> None:

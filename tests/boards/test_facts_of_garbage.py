@@ -83,10 +83,10 @@ def is_printable_line(text: str) -> bool:
 def test_facts_never_raise_and_are_bounded_printable_and_fit_for_json(
     snapshot: Snapshot, probe: ProbeFacts
 ) -> None:
-    found = facts(snapshot, probe)
-    msgspec.json.encode(found)
-    assert len({fact.name for fact in found}) == len(found)
-    for fact in found:
+    items = facts(snapshot, probe)
+    msgspec.json.encode(items)
+    assert len({fact.name for fact in items}) == len(items)
+    for fact in items:
         texts = [fact.source]
         if isinstance(fact.value, list):
             assert len(fact.value) <= 256

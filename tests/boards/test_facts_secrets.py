@@ -35,8 +35,8 @@ from whylate.boards.facts.cmdline import REDACTED, parameters, value_of
     ],
 )
 def test_a_secret_is_not_recorded(text: str) -> None:
-    found = facts(changed(before(), {"/proc/cmdline": f"quiet {text} ro\n"}), GUEST)
-    encoded = msgspec.json.encode(found)
+    items = facts(changed(before(), {"/proc/cmdline": f"quiet {text} ro\n"}), GUEST)
+    encoded = msgspec.json.encode(items)
     assert b"HUSH" not in encoded
     assert REDACTED.encode() in encoded
 

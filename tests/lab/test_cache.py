@@ -48,15 +48,15 @@ def is_locked(directory: Path) -> bool:
 
 
 def test_whoever_waits_for_another_build_says_so_once(tmp_path: Path) -> None:
-    told: list[str] = []
+    shown: list[str] = []
     with locked_by_another(tmp_path) as fd:
         threading.Timer(0.5, fcntl.flock, [fd, fcntl.LOCK_UN]).start()
-        with building(tmp_path, told.append):
+        with building(tmp_path, shown.append):
             assert is_locked(tmp_path)
-    assert told == [f"waiting for another build in {tmp_path}"]
-    with building(tmp_path, told.append):
+    assert shown == [f"waiting for another build in {tmp_path}"]
+    with building(tmp_path, shown.append):
         pass
-    assert len(told) == 1, "nobody was waited for"
+    assert len(shown) == 1, "nobody was waited for"
 
 
 def test_another_build_is_not_waited_for_for_ever(
@@ -76,12 +76,12 @@ def test_another_thread_is_waited_for_as_another_process_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "PATIENCE_S", 0.3)
-    told: list[str] = []
+    shown: list[str] = []
     failed: list[str] = []
 
     def other() -> None:
         try:
-            with building(tmp_path, told.append):
+            with building(tmp_path, shown.append):
                 pass
         except LabError as error:
             failed.append(str(error))
@@ -90,7 +90,7 @@ def test_another_thread_is_waited_for_as_another_process_is(
         thread = threading.Thread(target=other)
         thread.start()
         thread.join(10)
-    assert len(told) == len(failed) == 1
+    assert len(shown) == len(failed) == 1
 
 
 def test_it_may_be_used_within_itself(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_only_one_looks_for_modules_and_builds_them(
     def modules(board: object, faults: list[Fault], *more: object) -> dict[str, bytes]:
         del board, more
         locked.append(is_locked(tmp_path))
-        return {one.name: b"module" for one in faults}
+        return {fault.name: b"module" for fault in faults}
 
     monkeypatch.setattr(place_module, "modules", modules)
     (placed,) = place_module.place(

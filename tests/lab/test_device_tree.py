@@ -38,8 +38,8 @@ def flatten(root: Node, *names: str) -> bytes:
             strings.extend(name.encode() + b"\0")
         return offsets[name]
 
-    def node(one: Node) -> bytes:
-        name, properties, children = one
+    def node(tree: Node) -> bytes:
+        name, properties, children = tree
         out = struct.pack(">I", 1) + padded(name.encode() + b"\0")
         for key, value in properties.items():
             out += struct.pack(">3I", 3, len(value), offset(key)) + padded(value)
@@ -68,19 +68,19 @@ def unflatten(tree: bytes) -> Node:
         nonlocal at
         name = text(tree, at + 4)
         at += 4 + len(padded(name.encode() + b"\0"))
-        found: Node = (name, {}, [])
+        node_read: Node = (name, {}, [])
         while True:
             (token,) = struct.unpack_from(">I", tree, at)
             if token == 3:
                 length, offset = struct.unpack_from(">2I", tree, at + 4)
-                found[1].setdefault(text(strings, offset), tree[at + 12 : at + 12 + length])
+                node_read[1].setdefault(text(strings, offset), tree[at + 12 : at + 12 + length])
                 at += 12 + len(padded(b"x" * length))
             elif token == 1:
-                found[2].append(node())
+                node_read[2].append(node())
             else:
                 assert token == 2
                 at += 4
-                return found
+                return node_read
 
     root = node()
     assert struct.unpack_from(">I", tree, at) == (9,)
@@ -108,7 +108,7 @@ def test_what_says_that_it_is_there_is_overruled() -> None:
 def test_several_nodes_are_disabled_one_after_the_other() -> None:
     once = disable(flatten(TREE), "/soc/serial@10")
     changed = unflatten(disable(once, "/soc/serial@20"))
-    assert [one[1]["status"] for one in changed[2][0][2]] == [b"disabled\0"] * 2
+    assert [child[1]["status"] for child in changed[2][0][2]] == [b"disabled\0"] * 2
 
 
 def test_cells_are_set_and_overrule_what_is_there() -> None:

@@ -29,7 +29,7 @@ def pc() -> None:
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64", "armv7l"])
 def test_programs_are_built_for_every_architecture_of_the_probe(machine: str) -> None:
     built = programs(machine, PROGRAMS, tell_nobody)
-    assert set(built) == {one.name for one in PROGRAMS}
+    assert set(built) == {fault.name for fault in PROGRAMS}
     assert all(data.startswith(b"\x7fELF") for data in built.values())
 
 
@@ -37,11 +37,11 @@ def test_programs_are_built_for_every_architecture_of_the_probe(machine: str) ->
 def test_nothing_is_built_again_where_nothing_changed() -> None:
     modules(virtual_board("pc"), MODULES, tell_nobody)
     programs("x86_64", PROGRAMS, tell_nobody)
-    told: list[str] = []
-    modules(virtual_board("pc"), MODULES, told.append)
-    programs("x86_64", PROGRAMS, told.append)
+    shown: list[str] = []
+    modules(virtual_board("pc"), MODULES, shown.append)
+    programs("x86_64", PROGRAMS, shown.append)
     # Another test of this machine may be building meanwhile.
-    assert [text for text in told if not text.startswith("waiting for another build")] == []
+    assert [text for text in shown if not text.startswith("waiting for another build")] == []
 
 
 def _told_by(module: bytes, entry: Fault) -> list[str]:

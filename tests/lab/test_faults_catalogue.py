@@ -58,7 +58,7 @@ def test_values_that_were_given_replace_the_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "said"),
+    ("name", "values", "message"),
     [
         ("no-such", {}, "unknown fault"),
         ("../irqs-off", {}, "unknown fault"),
@@ -73,15 +73,15 @@ def test_values_that_were_given_replace_the_defaults() -> None:
     ],
 )
 def test_wrong_use_is_one_line_that_says_what_is_wrong(
-    name: str, values: dict[str, str | int], said: str
+    name: str, values: dict[str, str | int], message: str
 ) -> None:
-    with pytest.raises(LabError, match=said) as caught:
+    with pytest.raises(LabError, match=message) as caught:
         use(name, values)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("board", "name", "cpus", "said"),
+    ("board", "name", "cpus", "message"),
     [
         ("virt-arm64", "irqs-off", 1, "built for pc"),
         ("virt-arm64", "tlb-shootdown", 2, "does nothing on aarch64"),
@@ -90,10 +90,10 @@ def test_wrong_use_is_one_line_that_says_what_is_wrong(
     ],
 )
 def test_a_fault_that_a_board_cannot_have_is_refused(
-    board: str, name: str, cpus: int, said: str
+    board: str, name: str, cpus: int, message: str
 ) -> None:
     is_board = virtual_board(board)
-    with pytest.raises(LabError, match=said):
+    with pytest.raises(LabError, match=message):
         place(
             [use(name)],
             machine=is_board.description.arch,

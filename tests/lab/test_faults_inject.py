@@ -67,7 +67,7 @@ def test_a_board_that_was_on_stays_on_and_is_left_as_it_was_found() -> None:
     before = _state()
     modules = (use("irqs-off"), use("slow-irq"), use("late-idle"), use("rt-throttling"))
     logs = inject_on("pc", Injection(modules, 2.0), tell_nobody)
-    assert [log.fault.name for log in logs] == [one.name for one in modules]
+    assert [log.fault.name for log in logs] == [fault.name for fault in modules]
     assert all(log.events for log in logs)
     assert _state() == before
 
@@ -107,8 +107,8 @@ def test_a_host_that_is_killed_leaves_a_program_that_puts_settings_back() -> Non
 def test_a_machine_stopped_from_outside_does_nothing_meanwhile_by_its_own_clock() -> None:
     stops = use("machine-stopped", {"period_us": 300_000, "size_us": 60_000})
     witness = use("rt-task", {"period_us": 2000, "size_us": 100, "jitter_us": 0})
-    told: list[str] = []
-    stopped, seen = inject_on("virt-arm64", Injection((stops, witness), 3.0), told.append)
+    shown: list[str] = []
+    stopped, seen = inject_on("virt-arm64", Injection((stops, witness), 3.0), shown.append)
     assert len(stopped.events) >= 5
     assert all(event.length_ns >= 60_000_000 for event in stopped.events)
     acted = [event.start_ns for event in seen.events]
@@ -229,11 +229,11 @@ def _placed(*names_of: str) -> list[PlacedFault]:
 
 def _act(board: Answering, *names_of: str) -> tuple[list[FaultLog], str, list[str]]:
     """Return the logs that were kept, what was raised, and what was told."""
-    placed, kept, told = _placed(*names_of), list[FaultLog](), list[str]()
-    injection = Injection(tuple(one.use for one in placed), 0.0)
+    placed, kept, shown = _placed(*names_of), list[FaultLog](), list[str]()
+    injection = Injection(tuple(fault.use for fault in placed), 0.0)
     with pytest.raises((BoardError, LabError)) as caught:
-        run_inject._act(board, placed, injection, told.append, kept.append)  # type: ignore[arg-type]
-    return kept, str(caught.value), told
+        run_inject._act(board, placed, injection, shown.append, kept.append)  # type: ignore[arg-type]
+    return kept, str(caught.value), shown
 
 
 def _cleaned(board: Answering) -> bool:
@@ -242,18 +242,18 @@ def _cleaned(board: Answering) -> bool:
 
 def test_the_logs_are_kept_though_a_fault_cannot_be_removed() -> None:
     board = Answering(lambda command: 1 if command == "sh -c stop rt-task" else LOG)
-    kept, said, _ = _act(board, "rt-task", "rt-throttling")
+    kept, output, _ = _act(board, "rt-task", "rt-throttling")
     assert [log.fault.name for log in kept] == ["rt-task", "rt-throttling"]
-    assert "board7 is not as it was found: rt-task cannot be removed" in said
+    assert "board7 is not as it was found: rt-task cannot be removed" in output
     assert board.ran_of("sh -c stop rt-throttling") == 1
     assert _cleaned(board)
 
 
 def test_a_damaged_log_keeps_nothing_from_being_removed() -> None:
     board = Answering(lambda command: b"garbage" if "rt-throttling.log" in command else LOG)
-    kept, said, _ = _act(board, "rt-task", "rt-throttling")
+    kept, output, _ = _act(board, "rt-task", "rt-throttling")
     assert [log.fault.name for log in kept] == ["rt-task"]
-    assert "rt-throttling: the fault's output is not a log" in said
+    assert "rt-throttling: the fault's output is not a log" in output
     assert (board.ran_of("sh -c stop rt-throttling"), board.ran_of("sh -c stop rt-task")) == (1, 1)
     assert _cleaned(board)
 
@@ -267,11 +267,11 @@ def test_a_step_that_is_not_answered_keeps_no_other_from_being_taken(step: str) 
         return LOG
 
     board = Answering(answer)
-    kept, said, _ = _act(board, "rt-task", "rt-throttling")
+    kept, output, _ = _act(board, "rt-task", "rt-throttling")
     read = ["rt-task"] if step == "tr -d" else ["rt-task", "rt-throttling"]
     assert [log.fault.name for log in kept] == read
-    assert "rt-throttling" in said
-    assert "took longer than 60 s" in said
+    assert "rt-throttling" in output
+    assert "took longer than 60 s" in output
     assert (board.ran_of("sh -c stop rt-throttling"), board.ran_of("sh -c stop rt-task")) == (1, 1)
     assert board.ran_of("rm -f /run/rt-task ")
     # A fault that may not have heard that it is to end is left to the watch.
@@ -285,11 +285,11 @@ def test_a_board_that_is_dead_is_not_asked_for_ever_and_what_came_first_is_said(
         raise BoardError("the console's line is gone")
 
     board = Answering(answer)
-    kept, said, told = _act(board, "rt-task", "rt-throttling")
+    kept, output, shown = _act(board, "rt-task", "rt-throttling")
     assert kept == []
     # Beginning the first failed already.
-    assert said == "the console's line is gone"
-    assert any("rt-task cannot be removed" in text for text in told)
+    assert output == "the console's line is gone"
+    assert any("rt-task cannot be removed" in text for text in shown)
     assert len(board.ran) <= 2 + run_inject.GIVE_UP
 
 

@@ -74,7 +74,7 @@ class Run:
     frames: list[Frame] = field(default_factory=list)
     result: Result | None = None
 
-    def take(self, frame: Frame, message: Message) -> None:
+    def receive(self, frame: Frame, message: Message) -> None:
         self.frames.append(frame)
         if isinstance(message, CpuStarted):
             self.books[message.cpu] = CpuAccounting(message)
@@ -91,7 +91,7 @@ class Run:
 def run_workload(client: Client, spool: bool) -> Iterator[Run]:
     """Run on two CPUs; yields the run after every turn, and at the end once more."""
     run = Run()
-    client.on_message = run.take
+    client.on_message = run.receive
     cpus = client.hello().cpus[:2]
     client.call(Wakeup(INTERVAL_NS, DURATION_NS, 80, 0, int(spool), cpus))
     deadline = time.monotonic() + PATIENCE_S
@@ -165,9 +165,9 @@ class Rewritten:
 
     def __call__(self, data: bytes) -> bytes:
         *ended, self._partial = (self._partial + data).split(b"\0")
-        return b"".join(self._one(encoded) for encoded in ended if encoded)
+        return b"".join(self._damage(encoded) for encoded in ended if encoded)
 
-    def _one(self, encoded: bytes) -> bytes:
+    def _damage(self, encoded: bytes) -> bytes:
         body = cobs_decode(encoded)
         number = int.from_bytes(body[2:6], "little")
         return encode_frame(body[1], number, body[6:-8], protocol=self._protocol)
@@ -324,7 +324,7 @@ def test_frames_of_another_protocol_are_encoded_as_the_relay_decodes_them() -> N
 # ---------------------------------------------------------------- lines that take nothing
 
 
-def _said(count: int) -> bytes:
+def _notes(count: int) -> bytes:
     """Return the first frames of a probe; 40 are more than go without an acknowledgement."""
     frames: list[bytes] = []
     board = Link(frames.append)
@@ -335,7 +335,7 @@ def _said(count: int) -> bytes:
 
 def test_reading_a_file_that_grows_never_blocks(tmp_path: Path) -> None:
     path = tmp_path / "port"
-    path.write_bytes(_said(40))
+    path.write_bytes(_notes(40))
     writing = [True]
     with closing(FileStream(path, lambda: writing[0], lambda: None)) as stream:
         client = Client(stream)
@@ -370,7 +370,7 @@ def test_a_line_that_neither_accepts_nor_sends_has_ended(
 
     stream, far = sockets
     monkeypatch.setattr(stream, "write", refuse)
-    far.sendall(_said(40))
+    far.sendall(_notes(40))
     client = Client(stream)
     assert len(client.pump(PATIENCE_S)) == 40
     with pytest.raises(ProbeGoneError, match=why):

@@ -76,11 +76,11 @@ def _locked(directory: Path, deadline: float, waits: Callable[[], None]) -> Iter
     directory.mkdir(parents=True, exist_ok=True)
     fd = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        told = False
+        shown = False
         while not try_lock(fd):
-            if not told:
+            if not shown:
                 waits()
-                told = True
+                shown = True
             if time.monotonic() > deadline:
                 raise _too_long(directory)
             time.sleep(_LOOK_S)

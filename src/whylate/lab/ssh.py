@@ -54,7 +54,7 @@ def ssh_files(
 
 def _extract(package: Path) -> dict[str, tuple[bytes, int]]:
     """Return the server and the libraries in a package, links resolved to files."""
-    found: dict[str, tuple[bytes, int]] = {}
+    files: dict[str, tuple[bytes, int]] = {}
     links: dict[str, str] = {}
     with contents(package) as tar:
         for member in tar:
@@ -64,11 +64,11 @@ def _extract(package: Path) -> dict[str, tuple[bytes, int]]:
             if member.issym():
                 links[str(path)] = str(path.parent / member.linkname)
             elif member.isfile() and (path.name == "dropbear" or ".so" in path.name):
-                found[str(path)] = (_data(tar, member), 0o755)
+                files[str(path)] = (_data(tar, member), 0o755)
     for link, target in links.items():
-        if target in found:
-            found[link] = found[target]
-    return found
+        if target in files:
+            files[link] = files[target]
+    return files
 
 
 def _data(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

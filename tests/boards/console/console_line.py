@@ -105,13 +105,13 @@ def opened(line: Line) -> ConsoleShell:
 
 def session(leader: int) -> list[int]:
     """Return the processes of a session that still run."""
-    found = []
+    pids = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             state, _, _, sid = stat.read_text().rpartition(")")[2].split()[:4]
             if int(sid) == leader and state != "Z":
-                found.append(int(stat.parent.name))
-    return found
+                pids.append(int(stat.parent.name))
+    return pids
 
 
 @contextmanager

@@ -41,29 +41,29 @@ def console_and_board(
 
 def test_a_board_that_nobody_listens_to_never_waits(tmp_path: Path) -> None:
     log = tmp_path / "console.log"
-    said = os.urandom(4 << 20)
+    output = os.urandom(4 << 20)
     with console_and_board(log) as (console, board):
-        board.sendall(said)  # it would time out
-        wait_until(lambda: log.stat().st_size >= len(said))
+        board.sendall(output)  # it would time out
+        wait_until(lambda: log.stat().st_size >= len(output))
         assert console.log == log
-    assert log.read_bytes() == said
+    assert log.read_bytes() == output
 
 
 def test_a_user_who_does_not_read_stops_nothing_and_learns_what_was_dropped(tmp_path: Path) -> None:
     log = tmp_path / "console.log"
-    said = os.urandom(3 << 20)
+    output = os.urandom(3 << 20)
     with console_and_board(log) as (console, board):
         user = console.connect()
-        board.sendall(said)
-        wait_until(lambda: log.stat().st_size >= len(said))
+        board.sendall(output)
+        wait_until(lambda: log.stat().st_size >= len(output))
         heard = b""
         while select.select([user.fileno()], [], [], 0.5)[0]:
             heard += user.read(1 << 16)
         assert 0 < len(heard) <= QUEUE_BYTES
-        assert heard == said[: len(heard)]
-        assert user.dropped == len(said) - len(heard)
+        assert heard == output[: len(heard)]
+        assert user.dropped == len(output) - len(heard)
         user.close()
-    assert log.read_bytes() == said
+    assert log.read_bytes() == output
 
 
 def test_both_directions_belong_to_one_user_at_a_time(tmp_path: Path) -> None:

@@ -49,11 +49,11 @@ def state_of(line: Line) -> list[str]:
     stream = line.console.connect()
     stream.write(b"stty -a >&2; printf '%s%s' he re\n")
     deadline = time.monotonic() + 10
-    while b"here" not in (said := line.console.log.read_bytes()):
-        assert time.monotonic() < deadline, said
+    while b"here" not in (log := line.console.log.read_bytes()):
+        assert time.monotonic() < deadline, log
         time.sleep(0.01)
     stream.close()
-    return said[said.rindex(b"speed") :].decode().split()
+    return log[log.rindex(b"speed") :].decode().split()
 
 
 def assert_given_back(line: Line) -> None:

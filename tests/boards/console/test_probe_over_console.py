@@ -116,8 +116,8 @@ def test_a_panic_in_the_middle_of_a_run_is_in_the_log_at_once(
     with opened(one_line) as shell, closing(shell.stream(probe)) as stream:
         client = Client(stream)
         client.hello()
-        said = [PANIC]
-        one_line.channel.down = lambda data: data + (said.pop() if said else b"")
+        printed = [PANIC]
+        one_line.channel.down = lambda data: data + (printed.pop() if printed else b"")
         wait_until(lambda: PANIC in one_line.console.log.read_bytes(), 5)
         one_line.channel.down = lambda data: data
     (crash,) = find_crashes(one_line.console.log.read_bytes())

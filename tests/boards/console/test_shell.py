@@ -51,14 +51,14 @@ def test_a_command_answers_as_it_would_anywhere(line: Line) -> None:
 
 def test_a_file_arrives_whole_with_its_mode(line: Line, tmp_path: Path) -> None:
     data = random.Random(1).randbytes(70_000) + bytes(500_000)
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     target = tmp_path / "it's a file"
     with opened(line) as shell:
-        shell.put(data, str(target), 0o755, lambda done, all_of: told.append((done, all_of)))
+        shell.put(data, str(target), 0o755, lambda done, all_of: progress.append((done, all_of)))
         assert target.read_bytes() == data
         assert target.stat().st_mode & 0o777 == 0o755
-        assert told[-1] == (len(data), len(data))
-        assert told == sorted(told)
+        assert progress[-1] == (len(data), len(data))
+        assert progress == sorted(progress)
         shell.put(b"", str(target))
         assert target.read_bytes() == b""
         assert target.stat().st_mode & 0o777 == 0o644
@@ -87,11 +87,11 @@ def test_a_terminal_is_given_back_as_it_was_found(line: Line) -> None:
     stream = line.console.connect()
     stream.write(b"stty -a >&2; printf '%s%s' he re\n")
     deadline = time.monotonic() + PATIENCE_S
-    while b"here" not in (said := line.console.log.read_bytes()):
+    while b"here" not in (log := line.console.log.read_bytes()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     stream.close()
-    state = said[said.rindex(b"speed") :].decode().split()
+    state = log[log.rindex(b"speed") :].decode().split()
     assert "echo" in state
     assert "isig" in state
     assert "icanon" in state
@@ -299,9 +299,9 @@ def test_a_board_that_lacks_a_tool_is_served_with_another(
     stub.mkdir()
     have = "sh id mkdir stty rm dd cat mv chmod head tail tr wc od xz gzip base64 sha256sum md5sum"
     for name in f"{have} cksum setsid sleep".split():
-        found = shutil.which(name)
-        if name not in absent and found is not None:
-            (stub / name).symlink_to(found)
+        path = shutil.which(name)
+        if name not in absent and path is not None:
+            (stub / name).symlink_to(path)
     data = random.Random(6).randbytes(5000) + bytes(5000)
     one_line.channel.write(f"PATH={stub}\n".encode())
     with opened(one_line) as shell:

@@ -39,9 +39,9 @@ def full(*words: object) -> None:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Iterator[Machine]:
-    one = Machine(tmp_path)
-    yield one
-    one.stop()
+    machine = Machine(tmp_path)
+    yield machine
+    machine.stop()
 
 
 def start(machine: Machine, script: str, *, outlive: bool = False) -> None:
@@ -52,10 +52,10 @@ def start(machine: Machine, script: str, *, outlive: bool = False) -> None:
 @pytest.fixture
 def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[QemuBoard]:
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path))
-    one = QemuBoard(virtual_board("virt-arm64"))
-    one.hold(tell_nobody)
-    yield one
-    one.close()
+    board = QemuBoard(virtual_board("virt-arm64"))
+    board.hold(tell_nobody)
+    yield board
+    board.close()
 
 
 # -- the console's log
@@ -111,9 +111,9 @@ def test_the_middle_of_a_log_is_given_back_and_the_writer_writes_on(tmp_path: Pa
                 if error.errno == errno.EOPNOTSUPP:
                     pytest.skip("this file system cannot give back a part of a file")
                 raise
-    found = path.stat()
-    assert found.st_size == 32 * MIB
-    assert found.st_blocks * 512 <= 7 * MIB
+    status = path.stat()
+    assert status.st_size == 32 * MIB
+    assert status.st_blocks * 512 <= 7 * MIB
     data = path.read_bytes()
     assert data[: 4 * MIB] == b"".join(bytes([65 + n]) * MIB for n in range(4))
     assert data[-MIB:] == bytes([65 + 31]) * MIB
@@ -123,16 +123,16 @@ def test_the_middle_of_a_log_is_given_back_and_the_writer_writes_on(tmp_path: Pa
 def test_a_log_is_bounded_for_as_long_as_the_board_is_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = threading.Event()
-    monkeypatch.setattr(BoundedLog, "give_back", lambda _: told.set())
+    punched = threading.Event()
+    monkeypatch.setattr(BoundedLog, "give_back", lambda _: punched.set())
     monkeypatch.setattr("whylate.boards.qemu.console_log.POLL_S", 0.01)
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path))
     before = threading.active_count()
-    one = QemuBoard(virtual_board("virt-arm64"))
+    board = QemuBoard(virtual_board("virt-arm64"))
     assert threading.active_count() == before
-    one.hold(tell_nobody)
-    assert told.wait(10)
-    one.close()
+    board.hold(tell_nobody)
+    assert punched.wait(10)
+    board.close()
     assert threading.active_count() == before
 
 
@@ -144,10 +144,10 @@ def test_a_board_that_outlives_us_is_left_without_a_warning_and_found_again(
 ) -> None:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        one = Machine(tmp_path)
-        start(one, "sleep 60; :", outlive=True)
-        pid = one.pid
-        del one
+        machine = Machine(tmp_path)
+        start(machine, "sleep 60; :", outlive=True)
+        pid = machine.pid
+        del machine
         gc.collect()
     assert not seen
     again = Machine(tmp_path)
@@ -261,14 +261,14 @@ def test_whoever_boots_a_board_hears_that_another_build_is_waited_for(
     monkeypatch.setenv("WHYLATE_LAB", str(tmp_path / "lab"))
     monkeypatch.setattr(board_module, "is_fetched", lambda _: True)
     monkeypatch.setattr(cache, "PATIENCE_S", 0.2)
-    told: list[str] = []
-    monkeypatch.setattr(board, "_tell", told.append)
+    shown: list[str] = []
+    monkeypatch.setattr(board, "_tell", shown.append)
     (tmp_path / "lab").mkdir()
     with (tmp_path / "lab" / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(BoardError, match="another whylate has been building"):
             _ = board.release
-    assert told == [f"waiting for another build in {tmp_path / 'lab'}"]
+    assert shown == [f"waiting for another build in {tmp_path / 'lab'}"]
 
 
 # -- what killed runs leave behind

@@ -146,10 +146,10 @@ def test_the_port_of_sabrelite_gets_bytes_while_its_host_is_silent_and_its_probe
     ):
 
         def received() -> int:
-            said = board.run(["cat", "/proc/tty/driver/IMX-uart"]).output.decode()
-            found = re.search(r"^0:.* rx:([0-9]+)", said, re.MULTILINE)
-            assert found is not None, said
-            return int(found[1])
+            text = board.run(["cat", "/proc/tty/driver/IMX-uart"]).output.decode()
+            received = re.search(r"^0:.* rx:([0-9]+)", text, re.MULTILINE)
+            assert received is not None, text
+            return int(received[1])
 
         started = board.start_probe(tell_nobody)
         with closing(started.stream) as stream:

@@ -48,8 +48,8 @@ def test_a_board_s_sources_are_those_that_were_recorded_of_it(
         report = try_recorder(client, client.hello().cpus)
     known = json.loads((RECORDED / f"{recorded}.json").read_text())["report"]
     assert report.engine == known["engine"]
-    assert {one.name: one.error for one in report.sources} == {
-        one["name"]: one["error"] for one in known["sources"]
+    assert {source.name: source.error for source in report.sources} == {
+        source["name"]: source["error"] for source in known["sources"]
     }
 
 
@@ -65,7 +65,7 @@ def test_a_board_on_which_nothing_can_be_traced_is_measured_and_explain_says_why
     with ready(board, tell_nobody):
         manifest = measure(board, plan, tmp_path / "r", Quiet())
     assert sum(account.expected for account in manifest.cpus) == 500 * len(manifest.cpus)
-    found = explain_recording(open_recording(tmp_path / "r"))
-    assert found.population is None
-    assert found.why_not is not None
-    assert "lockdown" in found.why_not
+    explanation = explain_recording(open_recording(tmp_path / "r"))
+    assert explanation.population is None
+    assert explanation.why_not is not None
+    assert "lockdown" in explanation.why_not

@@ -90,11 +90,11 @@ def test_a_board_boots_tells_its_facts_and_is_measured(name: str, tmp_path: Path
 @pytest.mark.parametrize(("fails", "booted"), [(1, True), (BOOTS, False)])
 def test_a_board_whose_qemu_fails_while_it_boots_is_booted_again(fails: int, booted: bool) -> None:
     board = QemuBoard(virtual_board("pc"))
-    said: list[str] = []
+    shown: list[str] = []
 
     def tell(text: str) -> None:
-        said.append(text)
-        if text == "booting pc" and said.count(text) <= fails:
+        shown.append(text)
+        if text == "booting pc" and shown.count(text) <= fails:
             pid = board.machine.pid
             assert pid is not None
             # As a failed assertion of its own ends it.
@@ -102,8 +102,8 @@ def test_a_board_whose_qemu_fails_while_it_boots_is_booted_again(fails: int, boo
 
     with pytest.raises(BootAgainError) if not booted else nullcontext(), ready(board, tell):
         assert board.power.is_on()
-    assert said.count("booting pc") == min(fails + 1, BOOTS)
-    assert said.count("QEMU failed while pc booted: trying again") == min(fails, BOOTS - 1)
+    assert shown.count("booting pc") == min(fails + 1, BOOTS)
+    assert shown.count("QEMU failed while pc booted: trying again") == min(fails, BOOTS - 1)
     assert not board.power.is_on()
 
 
@@ -113,11 +113,11 @@ def test_a_board_of_which_a_cpu_stands_still_is_booted_again(
     """Its QEMU is stopped, after its kernel has said what it says of such a CPU."""
     monkeypatch.setattr(machine, "STALLED_S", 0.5)
     board = QemuBoard(virtual_board("pc"))
-    said: list[str] = []
+    shown: list[str] = []
     stopped: list[int] = []
 
     def tell(text: str) -> None:
-        said.append(text)
+        shown.append(text)
         if text == "booting pc" and not stopped:
             pid = board.machine.pid
             assert pid is not None
@@ -128,8 +128,8 @@ def test_a_board_of_which_a_cpu_stands_still_is_booted_again(
 
     with ready(board, tell):
         assert board.machine.pid not in (None, *stopped)
-    assert said.count("booting pc") == 2
-    assert said.count("a CPU stalled while pc booted: trying again") == 1
+    assert shown.count("booting pc") == 2
+    assert shown.count("a CPU stalled while pc booted: trying again") == 1
 
 
 def test_the_counters_of_virt_arm64_are_counted(arm64: QemuBoard, tmp_path: Path) -> None:
@@ -150,8 +150,8 @@ def test_ten_kilohertz_lose_no_sample_and_another_run_follows(
 def test_files_commands_and_their_ends_are_a_board_s_own(arm64: QemuBoard) -> None:
     data = bytes(range(256)) * 40
     arm64.put(data, "/root/a file", 0o600)
-    found = arm64.run(["sha256sum", "/root/a file"]).output.split()[0]
-    assert found.decode() == hashlib.sha256(data).hexdigest()
+    digest = arm64.run(["sha256sum", "/root/a file"]).output.split()[0]
+    assert digest.decode() == hashlib.sha256(data).hexdigest()
     assert arm64.run(["sh", "-c", "echo out; echo err >&2; exit 7"]).status == 7
     assert arm64.run(["printf", "%s", "; rm -rf /"]).output == b"; rm -rf /"
     with pytest.raises(BoardError, match="longer than"):
@@ -167,16 +167,16 @@ def test_a_board_that_somebody_has_is_refused_by_name(arm64: QemuBoard) -> None:
 
 
 def test_a_board_that_was_on_stays_on() -> None:
-    found = QemuBoard(virtual_board("virt-arm64"))
-    found.stay_on()
-    with ready(found, tell_nobody):
+    first = QemuBoard(virtual_board("virt-arm64"))
+    first.stay_on()
+    with ready(first, tell_nobody):
         pass
     try:
         with ready(open_board("virt-arm64"), tell_nobody) as again:
             assert again.run(["true"]).status == 0
-        assert found.power.is_on()
+        assert first.power.is_on()
     finally:
-        found.power.off()
+        first.power.off()
 
 
 def test_a_panic_turns_the_run_into_no_verdict_and_keeps_its_backtrace(
@@ -185,7 +185,7 @@ def test_a_panic_turns_the_run_into_no_verdict_and_keeps_its_backtrace(
     crash = LoadPlan("cmd", 1, "sh -c 'sleep 3; echo c >/proc/sysrq-trigger'")
     manifest = run(arm64, request(20.0, loads=(crash,)), tmp_path / "r")
     assert manifest.state == "cut"
-    panics = [one for one in manifest.crashes if one.fatal]
+    panics = [crash for crash in manifest.crashes if crash.fatal]
     assert panics
     assert any("sysrq" in frame for frame in panics[0].backtrace)
     recording = open_recording(tmp_path / "r")

@@ -33,8 +33,8 @@ def start(directory: Path, *words: str, wrapper: tuple[str, ...] = ()) -> subpro
 
 def result(process: subprocess.Popen[bytes]) -> dict[str, Any]:
     output, _ = process.communicate(timeout=240)
-    found: dict[str, Any] = json.loads(output)
-    return found
+    document: dict[str, Any] = json.loads(output)
+    return document
 
 
 def measure(directory: Path, *words: str) -> dict[str, Any]:
@@ -88,9 +88,9 @@ def test_a_host_that_takes_the_cpu_from_qemu_s_threads_changes_nothing(
 def test_a_run_without_the_right_to_a_real_time_priority_says_so(tmp_path: Path) -> None:
     without = ("setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice")
     words = ("virt-arm64", "--smp", "1", "--for", "10ms")
-    found = result(start(tmp_path / "a", *words, wrapper=without))
-    assert found["state"] == "complete"
-    assert "unsteady" in [warning["code"] for warning in found["warnings"]]
+    other = result(start(tmp_path / "a", *words, wrapper=without))
+    assert other["state"] == "complete"
+    assert "unsteady" in [warning["code"] for warning in other["warnings"]]
 
 
 def test_another_start_phase_is_another_run_and_diff_says_where_they_part(tmp_path: Path) -> None:
@@ -98,20 +98,20 @@ def test_another_start_phase_is_another_run_and_diff_says_where_they_part(tmp_pa
     runs = result(done)["runs"]
     assert [run["phase_ns"] for run in runs] == [0, 500_000]
     assert runs[0]["seed"] + 1 == runs[1]["seed"]
-    status, found = diff(str(tmp_path / "p/phase-0"), str(tmp_path / "p/phase-1"))
+    status, document = diff(str(tmp_path / "p/phase-0"), str(tmp_path / "p/phase-1"))
     assert status == 1
-    names = {one["name"] for one in found["differing_facts"]}
+    names = {fact["name"] for fact in document["differing_facts"]}
     assert {"plan: seed", "plan: phase_ns"} <= names
-    parting = found["partings"][0]
+    parting = document["partings"][0]
     assert parting["at"]["first_latency_ns"] != parting["at"]["second_latency_ns"]
 
 
 def test_ten_kilohertz_over_the_output_port_lose_no_sample(tmp_path: Path) -> None:
-    found = measure(
+    other = measure(
         tmp_path / "a", "virt-arm64", "--smp", "1", "--for", "2s", "--interval", "100us"
     )
-    assert found["expected"] == found["seen"] + found["overrun"] == 20_000
-    assert found["dropped"] == 0
+    assert other["expected"] == other["seen"] + other["overrun"] == 20_000
+    assert other["dropped"] == 0
 
 
 # A load that only computes starves the other CPU where turns are not fair, but takes long.
@@ -165,7 +165,7 @@ def test_a_host_that_is_killed_leaves_no_board_running(tmp_path: Path) -> None:
 
 
 def test_a_known_cause_acts_in_a_run_and_what_it_did_is_kept(tmp_path: Path) -> None:
-    found = measure(
+    other = measure(
         tmp_path / "r", "pc", "--smp", "1", "--for", "500ms", "--fault",
         "irqs-off size_us=400 period_us=20000 jitter_us=5000 phase_us=0",
     )  # fmt: skip
@@ -175,7 +175,7 @@ def test_a_known_cause_acts_in_a_run_and_what_it_did_is_kept(tmp_path: Path) -> 
     assert len(lengths) > 20
     assert min(lengths) >= 400_000
     # A stall of 0.4 ms every 20 ms or so catches some of those that come every millisecond.
-    assert 40_000 < found["latency_ns"]["max"]["value"] < 600_000
+    assert 40_000 < other["latency_ns"]["max"]["value"] < 600_000
 
 
 def test_a_cause_that_a_board_cannot_have_is_refused(tmp_path: Path) -> None:

@@ -19,15 +19,15 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> User:
     for program in (SSHD, DROPBEAR, BUSYBOX, "unshare", "ssh"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
-    one = User(tmp_path / "user")
-    monkeypatch.setenv("PATH", f"{one.directory}/bin:{os.environ['PATH']}")
+    made = User(tmp_path / "user")
+    monkeypatch.setenv("PATH", f"{made.directory}/bin:{os.environ['PATH']}")
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
-    return one
+    return made
 
 
 @pytest.fixture
 def server(tmp_path: Path, user: User) -> Iterator[Server]:
     """Run OpenSSH's server, whose key the user knows."""
-    with openssh(tmp_path / "server", user) as one:
-        user.know(one)
-        yield one
+    with openssh(tmp_path / "server", user) as server:
+        user.know(server)
+        yield server

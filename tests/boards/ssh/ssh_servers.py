@@ -43,9 +43,9 @@ exec chroot "$root" "$@"
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
         return port
 
 
@@ -115,7 +115,7 @@ class Server:
         """Return what runs in the server's process namespace: host's pid, and its name."""
         first = self.first()
         namespace = (Path("/proc") / str(first) / "ns" / "pid").readlink()
-        found = {}
+        processes = {}
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit():
                 continue
@@ -123,15 +123,15 @@ class Server:
                 text = (entry / "stat").read_text()
                 zombie = text.rsplit(")", 1)[1].split()[0] == "Z"
                 if (entry / "ns" / "pid").readlink() == namespace and not zombie:
-                    found[int(entry.name)] = (entry / "comm").read_text().strip()
-        return found
+                    processes[int(entry.name)] = (entry / "comm").read_text().strip()
+        return processes
 
     def first(self) -> int:
         """Return the server's own process: the child of unshare."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return int(children.read_text().split()[0])
 
-    def others(self) -> dict[int, str]:
+    def running(self) -> dict[int, str]:
         """Return what runs there besides the server and its sessions."""
         return {pid: name for pid, name in self.processes().items()
                 if name not in ("sshd", "dropbear")}  # fmt: skip
@@ -256,14 +256,14 @@ def make_root(root: Path, user: User, kind: BoardKind) -> None:
         (home / ".ssh/authorized_keys").write_text(user.public_key)
         home.chmod(stat.S_IRWXU)
         (home / ".ssh").chmod(stat.S_IRWXU)
-    for one in (root / "home/me", *(root / "home/me").rglob("*")):
-        os.chown(one, 1000, 1000)
+    for path in (root / "home/me", *(root / "home/me").rglob("*")):
+        os.chown(path, 1000, 1000)
 
 
 def copy_program(root: Path, program: str) -> None:
     """Copy a program of this machine to its place in a root, with the libraries it loads."""
-    said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-    files = [word for line in said.splitlines() for word in line.split() if word.startswith("/")]
+    listing = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    files = [word for line in listing.splitlines() for word in line.split() if word.startswith("/")]
     for name in (program, *files):
         target = root / name.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)

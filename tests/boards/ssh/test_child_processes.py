@@ -79,11 +79,11 @@ def alarm() -> Iterator[Callable[[float], object]]:
 def test_what_was_said_is_known_also_where_an_interrupt_ends_it(
     alarm: Callable[[float], object],
 ) -> None:
-    said = bytearray()
+    error = bytearray()
     alarm(0.7)
     with pytest.raises(Alarm):
-        run_to_end(["sh", "-c", "echo $$ >&2; exec sleep 100"], b"", 30, 100, said)
-    wait_until_gone(int(said))
+        run_to_end(["sh", "-c", "echo $$ >&2; exec sleep 100"], b"", 30, 100, error)
+    wait_until_gone(int(error))
 
 
 def test_whoever_does_not_hear_that_it_is_over_is_ended_with_the_others() -> None:

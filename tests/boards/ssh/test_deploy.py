@@ -20,7 +20,7 @@ class Liar:
     name = "liar"
 
     def __init__(self, words: Sequence[str], instead: Sequence[str] = ("true",)) -> None:
-        self._said = "".join(f"whylate: {word}\n" for word in (*words, "end")).encode()
+        self._output = "".join(f"whylate: {word}\n" for word in (*words, "end")).encode()
         self._instead = instead
         self.looked = 0
 
@@ -31,7 +31,7 @@ class Liar:
         del argv, data, timeout_s
         self.looked += 1
         assert self.looked < 100, "it is asked for ever"
-        return Finished(0, self._said)
+        return Finished(0, self._output)
 
     def stream(self, argv: Sequence[str]) -> ProcessStream:
         del argv

@@ -50,16 +50,16 @@ class Session:
     def __init__(self, server: Server, user: str = "root") -> None:
         self.server = server
         self.board = SshBoard(server.url(user))
-        self.told: list[str] = []
+        self.shown: list[str] = []
 
     def speaks(self) -> list[str]:
         """Start the probe, hear it, and return where programs of its name lie meanwhile."""
-        with closing(self.board.start_probe(self.told.append).stream) as stream:
+        with closing(self.board.start_probe(self.shown.append).stream) as stream:
             welcome = Client(stream).hello()
             assert welcome.arch == platform.machine()
-            found = self.files()
-        assert not self.server.others(), "the probe and its guardian have gone"
-        return found
+            files = self.files()
+        assert not self.server.running(), "the probe and its guardian have gone"
+        return files
 
     def files(self) -> list[str]:
         places = ("run", "tmp", "dev/shm", "var/tmp", "root", "home/me", "mnt", "data")
@@ -92,11 +92,11 @@ def test_eleven_applets_and_a_read_only_root_are_enough(boards: Boards, name: st
 def test_it_is_copied_once_and_found_again(boards: Boards, name: str) -> None:
     session = Session(boards(BoardKind()))
     session.speaks()
-    assert [text for text in session.told if "copying" in text]
-    session.told.clear()
+    assert [text for text in session.shown if "copying" in text]
+    session.shown.clear()
     again = Session(session.server)
     assert again.speaks() == [f"/run/{PRIVATE}/{name}"]
-    assert again.told == [], "what a killed host left is as good"
+    assert again.shown == [], "what a killed host left is as good"
     assert again.left() == []
 
 
@@ -112,9 +112,9 @@ def test_a_damaged_one_is_copied_anew(
     other = b"#!/bin/sh\necho whylate-probe 0.0 protocol 1\nexit\n"
     path.write_bytes({"zeros": bytes(len(whole)), "cut off": whole[:100_000],
                       "another program": other.ljust(len(whole), b"#")}[damage])  # fmt: skip
-    session.told.clear()
+    session.shown.clear()
     session.speaks()
-    assert session.told == [f"copying the probe to {session.board.name}"]
+    assert session.shown == [f"copying the probe to {session.board.name}"]
     assert hashlib.sha256(path.read_bytes()).hexdigest() == name.partition(".")[2]
     assert session.left() == []
 
@@ -125,9 +125,9 @@ def test_a_changed_one_is_found_by_its_hash_alone(boards: Boards, name: str) -> 
     path = session.server.path(f"/run/{PRIVATE}/{name}")
     # It runs, it has the size, and it answers as it should.
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    session.told.clear()
+    session.shown.clear()
     session.speaks()
-    assert session.told == [f"copying the probe to {session.board.name}"]
+    assert session.shown == [f"copying the probe to {session.board.name}"]
 
 
 def test_directories_that_let_no_program_run_are_passed_over(boards: Boards, name: str) -> None:
@@ -207,7 +207,7 @@ def test_without_a_place_root_mounts_one_that_nobody_sees(boards: Boards) -> Non
     session = Session(boards(BoardKind(mounts=NOEXEC)))
     mounts = Path(f"/proc/{session.server.first()}/mounts")
     assert session.speaks() == []
-    assert session.told == [f"sending the probe to {session.board.name}, into memory"]
+    assert session.shown == [f"sending the probe to {session.board.name}, into memory"]
     assert "whylate" not in mounts.read_text()
     assert session.left() == []
 

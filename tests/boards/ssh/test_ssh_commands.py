@@ -84,9 +84,9 @@ def test_what_a_signal_interrupts_here_is_ended_on_the_board(
     host = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 30
-        while "sleep" not in server.others().values() and time.monotonic() < deadline:
+        while "sleep" not in server.running().values() and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert "sleep" in server.others().values()
+        assert "sleep" in server.running().values()
         host.send_signal(number)
         assert host.wait(30) == 128 + number
     finally:
@@ -97,16 +97,16 @@ def test_what_a_signal_interrupts_here_is_ended_on_the_board(
 
 @pytest.mark.parametrize("status", [b"9" * 5000, b"1000", b"-1", b"", b"7 7"])
 def test_a_status_that_no_shell_has_is_none(status: bytes) -> None:
-    said = b"token 1 2\nwhat it said\ntoken " + status + b"\n"
+    error = b"token 1 2\nwhat it said\ntoken " + status + b"\n"
     with pytest.raises(BoardError, match="did not end"):
-        SshBoard("ssh://board7")._finished("board7: true", "token", Ended(0, b"", said))
+        SshBoard("ssh://board7")._finished("board7: true", "token", Ended(0, b"", error))
 
 
 def wait_for_nobody(server: Server, seconds: float = 5.0) -> None:
     deadline = time.monotonic() + seconds
-    while server.others() and time.monotonic() < deadline:
+    while server.running() and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not server.others()
+    assert not server.running()
 
 
 def test_a_stream_carries_both_ways_and_ends_the_command(server: Server) -> None:

@@ -75,7 +75,7 @@ def test_a_run_on_a_board_of_eleven_applets(tmp_path: Path, user: User) -> None:
             manifest = measure(held, plan(1.0), tmp_path / "r", Quiet())
         check_whole(manifest, 1000)
         assert manifest.board == server.url()
-        assert not server.others()
+        assert not server.running()
         assert not server.path("/run/whylate-probe-0").exists()
 
 
@@ -189,13 +189,14 @@ def test_a_cut_line_leaves_the_board_as_it_was(
         assert wait_for(lambda: read_settings() == SETTINGS, 20)
         assert wait_for((tmp_path / "r" / "journal").exists, 20)
         time.sleep(3)  # warmed up, and measuring
-        assert {"whylate-timer", "sleep"} <= set(server.others().values())
+        assert {"whylate-timer", "sleep"} <= set(server.running().values())
         stopped = cut(held, server)
         as_found = wait_for(
-            lambda: read_settings() == settings_before and not server.others(), LEAVE_S + SLACK_S
+            lambda: read_settings() == settings_before and not server.running(),
+            LEAVE_S + SLACK_S,
         )
         assert read_settings() == settings_before, "settings were not put back in time"
-        assert as_found, f"processes are left: {server.others()}"
+        assert as_found, f"processes are left: {server.running()}"
     finally:
         for pid in stopped:
             os.kill(pid, signal.SIGKILL)
@@ -219,7 +220,8 @@ def test_a_host_that_is_killed_leaves_the_board_as_it_was(
         host.kill()
         host.wait()
     assert wait_for(
-        lambda: read_settings() == settings_before and not server.others(), LEAVE_S + SLACK_S
+        lambda: read_settings() == settings_before and not server.running(),
+        LEAVE_S + SLACK_S,
     )
     # The probe's file stays for the next one, who removes it.
     with ready(SshBoard(server.url()), lambda _: None) as held:
@@ -234,4 +236,4 @@ def test_a_line_cut_while_much_is_to_be_sent_is_no_trap(server: Server) -> None:
         client.hello()
         client.keepalive(1.0)
         client._send(Read(0, 1 << 20, 0, "/usr/bin/*"))
-        assert wait_for(lambda: not server.others(), 1.0 + SLACK_S), "it waits for ever"
+        assert wait_for(lambda: not server.running(), 1.0 + SLACK_S), "it waits for ever"

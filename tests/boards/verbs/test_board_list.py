@@ -89,7 +89,7 @@ def test_a_bench_that_cannot_be_read_does_not_hide_the_other_boards(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "says"),
+    ("arguments", "status", "message"),
     [
         (["soak", "virt-arm64"], 2, "say how long"),
         (["soak"], 2, "name a board"),
@@ -106,11 +106,11 @@ def test_a_bench_that_cannot_be_read_does_not_hide_the_other_boards(tmp_path: Pa
     ],
 )
 def test_wrong_use_is_answered_by_one_line(
-    arguments: list[str], status: int, says: str, tmp_path: Path
+    arguments: list[str], status: int, message: str, tmp_path: Path
 ) -> None:
     done = whylate(*arguments, env={"WHYLATE_RUN": str(tmp_path)})
     assert done.returncode == status
-    assert says in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
 
@@ -126,5 +126,5 @@ def test_this_machine_runs_commands_and_passes_its_tests() -> None:
     assert (done.returncode, done.stdout) == (3, "out\n")
     assert done.stderr.splitlines()[-1] == "err"
     tried = json.loads(whylate("selftest", "local", "--json").stdout)["tried"]
-    states = {one["name"]: one["state"] for one in tried}
+    states = {driver["name"]: driver["state"] for driver in tried}
     assert (states["power"], states["console"], states["probe"]) == ("not there", "not there", "ok")

@@ -102,8 +102,8 @@ def test_a_board_that_somebody_has_is_refused_with_their_name() -> None:
 
 def test_a_script_speaks_over_the_console(running: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    said = "echo hel''lo from-$(uname -m)\n"
-    done = whylate("console", BOARD, "--until", "hello from-aarch64", "--log", str(log), data=said)
+    typed = "echo hel''lo from-$(uname -m)\n"
+    done = whylate("console", BOARD, "--until", "hello from-aarch64", "--log", str(log), data=typed)
     assert done.returncode == 0, done.stderr
     assert "hello from-aarch64" in done.stdout
     assert log.read_text() == done.stdout
@@ -156,7 +156,7 @@ def read_until(fd: int, text: bytes, within_s: float = 30.0) -> bytes:
 
 
 def tried(output: str) -> dict[str, str]:
-    return {one["name"]: one["state"] for one in json.loads(output)["tried"]}
+    return {step["name"]: step["state"] for step in json.loads(output)["tried"]}
 
 
 @pytest.mark.usefixtures("running")
@@ -193,7 +193,7 @@ def test_a_board_that_is_off_is_tried_and_off_again() -> None:
         "power": "ok", "boot": "ok", "console": "ok", "network": "not there", "probe": "ok",
         "power off": "ok",
     }  # fmt: skip
-    console = next(one for one in json.loads(done.stdout)["tried"] if one["name"] == "console")
+    console = next(step for step in json.loads(done.stdout)["tried"] if step["name"] == "console")
     assert re.match(r"\d{4,} bytes were printed while it booted; it answers", console["why"])
     assert listed()["state"] == "off"
 

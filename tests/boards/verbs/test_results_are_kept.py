@@ -49,8 +49,8 @@ def test_a_commands_output_is_passed_on() -> None:
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_facts_are_printed(monkeypatch: pytest.MonkeyPatch, form: list[str]) -> None:
     monkeypatch.setattr(read, "read_board", lambda *_: ())
-    found = [Fact("kernel", "6.1.0", "/proc/version")]
-    monkeypatch.setattr(board_facts, "facts", lambda *_: found)
+    facts = [Fact("kernel", "6.1.0", "/proc/version")]
+    monkeypatch.setattr(board_facts, "facts", lambda *_: facts)
     done = CliRunner().invoke(facts_verb.command, ["board7", *form])
     assert isinstance(done.exception, BoardError)
     if form:
