@@ -107,7 +107,7 @@ def test_a_name_that_nobody_knows_is_said_with_where_to_look() -> None:
         (
             [],
             ["QEMUDriver: {qemu_bin: qemu, machine: virt, cpu: max, memory: 64M, extra_args: ''}"],
-            "QEMUDriver of labgrid's",
+            "QEMUDriver",
         ),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_password_in_a_supplys_address_is_not_shown(tmp_path: Path) -> None:
         board = labgrid_board("board7", path)
         board.hold(tell_nobody)
         try:
-            with pytest.raises(BoardError, match=r"asking its supply .* 404") as caught:
+            with pytest.raises(BoardError, match=r"reading its supply .* 404") as caught:
                 board.boot(tell_nobody)
             assert "s3cret" not in str(caught.value)
         finally:

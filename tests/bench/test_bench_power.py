@@ -203,7 +203,7 @@ def test_a_supply_that_does_not_answer_is_an_error_in_bounded_time(
     plugged.hung.set()
     began = time.monotonic()
     with (
-        pytest.raises(BoardError, match=r"asking its supply .* took longer than 1 s"),
+        pytest.raises(BoardError, match=r"reading its supply .* took longer than 1 s"),
         ready(board, tell_nobody),
     ):
         pass

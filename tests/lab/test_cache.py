@@ -143,7 +143,7 @@ def test_two_who_build_the_same_program_do_not_meet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WHYLATE_LAB", str(tmp_path))
-    monkeypatch.setattr(programs_module, "needed", lambda *_: None)
+    monkeypatch.setattr(programs_module, "require", lambda *_: None)
     both = threading.Barrier(2)
 
     def compiled(compiler: str, source: Path, target: Path) -> None:
