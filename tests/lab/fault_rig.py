@@ -106,7 +106,7 @@ def run_with(
     script.add(Hello(__version__), set())
     script.add(Phase(0), set())
     script.add(Wakeup(INTERVAL_NS, duration_ns, 95, int(hold_idle), 0, (0,)), set())
-    wanted = [*(one.log for one in placed), *also_read]
+    wanted = [*(fault.log for fault in placed), *also_read]
     for command in read_commands([FileRequest(path, LOG_LIMIT) for path in wanted]):
         script.add(command, set())
     script.add(Finish(), set())
@@ -122,7 +122,7 @@ def run_with(
     collected = CollectedFiles()
     for message in messages:
         collected.receive(message)
-    files = {path: found.data for path, found in collected.files.items()}
+    files = {path: content.data for path, content in collected.files.items()}
     events = {log.fault.name: log.events for log in logs(placed, files)}
     return _seen(messages, events, files, console)
 

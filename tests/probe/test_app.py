@@ -82,7 +82,7 @@ class Heard:
     notes: list[Note] = field(default_factory=list)
     done: bool = False
 
-    def take(self, _: Frame, message: Message) -> None:
+    def receive(self, _: Frame, message: Message) -> None:
         """Take one message."""
         match message:
             case CpuStarted():
@@ -129,7 +129,7 @@ def watch(app: App, engine: int = 0, stop_above_ns: int = 0) -> Heard:
         client = Client(stream)
         client.hello()
         client.keepalive(started.keepalive_s)
-        client.on_message = heard.take
+        client.on_message = heard.receive
         client.call(Recorder(engine, 0, 2000, 100, 0, stop_above_ns))
         client.call(app)
         until = time.monotonic() + 60
@@ -296,7 +296,7 @@ def test_the_command_dies_with_its_probe(how: str) -> None:
     with closing(started.stream) as stream:
         client = Client(stream)
         client.hello()
-        client.on_message = heard.take
+        client.on_message = heard.receive
         client.call(Recorder(0, 0, 2000, 100, 0, 0))
         client.call(app(argv=(sys.executable, "-c", SLEEPER), seconds=60))
         until = time.monotonic() + 30

@@ -20,7 +20,7 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> Late:
         "cc", "late", ["recorder/threshold.c"], folder, ["-O1", "-fsanitize=undefined"]
     )
 
-    def said(latencies: Sequence[int], limit_ns: int = 0, tail_ppm: int = 2000) -> list[bool]:
+    def decide(latencies: Sequence[int], limit_ns: int = 0, tail_ppm: int = 2000) -> list[bool]:
         done = subprocess.run(
             [str(built), str(limit_ns), str(tail_ppm)],
             input="\n".join(map(str, latencies)), capture_output=True, text=True, check=True,
@@ -28,7 +28,7 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> Late:
         assert done.stderr == ""
         return [character == "1" for character in done.stdout]
 
-    return said
+    return decide
 
 
 def test_by_rank_the_slowest_part_is_late_and_none_of_the_last_thousandth_is_missed(
