@@ -40,17 +40,17 @@ def measured(source: str, out: Path, quick: bool) -> dict[str, Any]:
 def costs(document: dict[str, Any]) -> dict[int, Interval]:
     """Return what a call takes, by the number of threads."""
     return {
-        one["parameters"]["threads"]: interval(one["ns_per_call"])
-        for one in points(document).values()
+        item["parameters"]["threads"]: interval(item["ns_per_call"])
+        for item in points(document).values()
     }
 
 
-def finding(found: dict[str, dict[int, Interval]]) -> str:
+def finding(result: dict[str, dict[int, Interval]]) -> str:
     """Return how many times as long a call takes as by the tsc, alone and with others."""
-    tsc = found["tsc"]
+    tsc = result["tsc"]
     parts = []
     for source in SOURCES[1:]:
-        alone, crowded = (found[source][n].value / tsc[n].value for n in (1, max(tsc)))
+        alone, crowded = (result[source][n].value / tsc[n].value for n in (1, max(tsc)))
         parts.append(f"× {alone:.1f} by {source} ({crowded:.1f} with {max(tsc)} threads)")
     return f"A call takes {tsc[1]} ns by the tsc, and that {' and '.join(parts)}."
 
@@ -80,16 +80,16 @@ def main() -> None:
     """Measure by each source, and say what was found."""
     with telling(__doc__.splitlines()[0]) as (out, quick):
         documents = {source: measured(source, out, quick) for source in SOURCES}
-    found = {source: costs(one) for source, one in documents.items()}
-    for source, by_threads in found.items():
-        told = ", ".join(f"{threads}: {cost}" for threads, cost in by_threads.items())
-        print(f"  {source:8} ns a call by threads  {told}")
+    result = {source: costs(item) for source, item in documents.items()}
+    for source, by_threads in result.items():
+        output = ", ".join(f"{threads}: {cost}" for threads, cost in by_threads.items())
+        print(f"  {source:8} ns a call by threads  {output}")
         for network in documents[source]["networks"]:
-            predicted = ", ".join(f"{one['threads']} threads {interval(one['calls_per_us'])}"
-                                  for one in network["predicted"])  # fmt: skip
+            predicted = ", ".join(f"{item['threads']} threads {interval(item['calls_per_us'])}"
+                                  for item in network["predicted"])  # fmt: skip
             print(f"  {'':8} as if shared for {interval(network['service_ns'])} ns of each; "
                   f"predicted, not measured, in calls a µs: {predicted}")  # fmt: skip
-    say(finding(found))
+    say(finding(result))
     for line in published():
         say(line)
 

@@ -56,15 +56,15 @@ def finding(untouched: Interval, written: Interval, no_copy: float) -> str:
 def main() -> None:
     """Run the study and say what it found."""
     with telling(__doc__.splitlines()[0]) as (out, quick):
-        found: dict[str, Any] = whylate(
+        result: dict[str, Any] = whylate(
             "study", "run", HERE / "half_speed_memory.toml", "-o", out / "study",
             *(["--runs", "6"] if quick else []),
         )  # fmt: skip
-        by_name = ratios(found)
+        by_name = ratios(result)
         for name, ratio in by_name.items():
             print(f"  {name:32} always / never  × {ratio}")
         names = f"copy {SIZE}, untouched source", f"copy {SIZE}, random source"
-        speeds = typical(found)
+        speeds = typical(result)
         no_copy = speeds[names[0]] / speeds[names[1]]
         say(finding(by_name[names[0]], by_name[names[1]], no_copy))
 

@@ -35,13 +35,13 @@ def cliff(flushes: Mapping[int, float]) -> tuple[int, int] | None:
     return max(few), min(most)
 
 
-def finding(found: Mapping[str, dict[str, Any]]) -> str:
+def finding(result: Mapping[str, dict[str, Any]]) -> str:
     """Return where the cliff is, and what it costs."""
-    rings = {one["parameters"]["tasks"]: one for one in found.values()}
+    rings = {item["parameters"]["tasks"]: item for item in result.values()}
     flushes = {
-        tasks: one["flushes_per_switch"]
-        for tasks, one in rings.items()
-        if one["flushes_per_switch"] is not None
+        tasks: item["flushes_per_switch"]
+        for tasks, item in rings.items()
+        if item["flushes_per_switch"] is not None
     }
     if not flushes:
         return "This kernel does not tell when it flushes the translation buffer: no cliff shows."
@@ -62,15 +62,17 @@ def main() -> None:
     """Measure the ring, and read the box."""
     with telling(__doc__.splitlines()[0]) as (out, quick):
         less = ["--rounds", "6", "--repetitions", "2", "--block", "20ms"] if quick else []
-        found = points(
+        result = points(
             whylate("bench", "switch", "--tasks", ",".join(map(str, TASKS)),
                     "-o", out / "ring", *less)
         )  # fmt: skip
-    for name, one in found.items():
-        flushes = one["flushes_per_switch"]
-        said = "not told" if flushes is None else f"{flushes:.3f}"
-        print(f"  {name:9} {interval(one['ns_per_switch'])} ns a switch, flushes a switch {said}")
-    say(finding(found))
+    for name, item in result.items():
+        flushes = item["flushes_per_switch"]
+        output = "not told" if flushes is None else f"{flushes:.3f}"
+        print(
+            f"  {name:9} {interval(item['ns_per_switch'])} ns a switch, flushes a switch {output}"
+        )
+    say(finding(result))
     box = whylate("compare", BOX)
     student = box["student"]
     say(

@@ -60,18 +60,18 @@ def telling(story: str) -> Iterator[tuple[Path, bool]]:
 
 def whylate(*words: str | Path) -> dict[str, Any]:
     """Run whylate, show the command, and return what it printed; it must not fail."""
-    told = [str(word) for word in words]
-    print(f"$ whylate {shlex.join(_shown(word) for word in told)}", flush=True)
+    output = [str(word) for word in words]
+    print(f"$ whylate {shlex.join(_shown(word) for word in output)}", flush=True)
     done = subprocess.run(
-        [sys.executable, "-m", "whylate", *told, "--json"],
+        [sys.executable, "-m", "whylate", *output, "--json"],
         stdout=subprocess.PIPE,
         text=True,
         check=False,
     )
     if done.returncode not in _READABLE:
         sys.exit(f"whylate ended with status {done.returncode}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def _shown(word: str) -> str:
@@ -85,27 +85,27 @@ def say(text: str) -> None:
     print(textwrap.fill(" ".join(text.split()), 88), flush=True)
 
 
-def interval(found: dict[str, Any]) -> Interval:
+def interval(result: dict[str, Any]) -> Interval:
     """Return a figure as whylate prints it: value, low, high."""
-    return Interval(found["value"], found["low"], found["high"])
+    return Interval(result["value"], result["low"], result["high"])
 
 
 def points(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the points of a run by their names."""
-    return {one["name"]: one for one in document["points"]}
+    return {item["name"]: item for item in document["points"]}
 
 
 def ratios(document: dict[str, Any]) -> dict[str, Interval]:
     """Return what a study found of its second variant: ratios to the first, by statistic."""
-    (one,) = document["comparisons"]
+    (item,) = document["comparisons"]
     return {
         row["name"]: Interval(row["ratio"], row["low"], row["high"])
-        for row in one["found"]["statistics"]
+        for row in item["found"]["statistics"]
         if row["ratio"] is not None
     }
 
 
 def typical(document: dict[str, Any]) -> dict[str, float]:
     """Return the typical values of a study's first variant, by statistic."""
-    (one,) = document["comparisons"]
-    return {row["name"]: row["first"] for row in one["found"]["statistics"]}
+    (item,) = document["comparisons"]
+    return {row["name"]: row["first"] for row in item["found"]["statistics"]}

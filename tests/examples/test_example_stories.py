@@ -20,7 +20,7 @@ from story import HERE, Interval
 LINES = one_lock.LINES
 
 
-def told(name: str, *words: str) -> str:
+def output(name: str, *words: str) -> str:
     """Run an example and return what it printed, its lines joined."""
     done = subprocess.run(
         [sys.executable, str(HERE / f"{name}.py"), *words],
@@ -94,7 +94,7 @@ def test_the_image_that_copies_memory_at_half_the_speed(tmp_path: Path) -> None:
     if not setting.exists():
         pytest.skip("no transparent huge pages here")
     before = setting.read_text()
-    text = told("half_speed_memory", "--quick", "--out", str(tmp_path / "s"))
+    text = output("half_speed_memory", "--quick", "--out", str(tmp_path / "s"))
     # Which of the two it is, is the machine's: its caches.
     assert " is gone, and what remains " in text or "cannot be told here" in text
     assert setting.read_text() == before
@@ -104,7 +104,7 @@ def test_the_image_that_copies_memory_at_half_the_speed(tmp_path: Path) -> None:
     os.geteuid() != 0 or os.uname().machine != "x86_64", reason="flushes are told to root, on x86"
 )
 def test_the_seventh_process(tmp_path: Path) -> None:
-    text = told("seventh_process", "--quick", "--out", str(tmp_path / "r"))
+    text = output("seventh_process", "--quick", "--out", str(tmp_path / "r"))
     assert "With 6 processes 0.0" in text
     assert "buffer, with 7 " in text
     assert "-18.86 % ± 0.15 %" in text
@@ -116,7 +116,7 @@ def test_the_seventh_process(tmp_path: Path) -> None:
     os.uname().machine not in ("x86_64", "aarch64"), reason="no line can be cleaned"
 )
 def test_one_lock_sixteen_thousand_lines(tmp_path: Path) -> None:
-    text = told("one_lock", "--quick", "--out", str(tmp_path / "s"))
+    text = output("one_lock", "--quick", "--out", str(tmp_path / "s"))
     # Where signals take long, as in a virtual machine, each chunk has a part of one to pay for.
     assert "The knee is at chunks of" in text or "No chunk is cheap enough" in text
     assert "-28.9 %" in text
@@ -125,7 +125,7 @@ def test_one_lock_sixteen_thousand_lines(tmp_path: Path) -> None:
 
 @pytest.mark.qemu
 def test_the_clock_that_does_not_scale(tmp_path: Path) -> None:
-    text = told("clock_that_does_not_scale", "--quick", "--out", str(tmp_path / "s"))
+    text = output("clock_that_does_not_scale", "--quick", "--out", str(tmp_path / "s"))
     by_hpet = re.search(r"× ([\d.]+) by hpet", text)
     assert by_hpet is not None
     assert float(by_hpet[1]) > 3

@@ -57,7 +57,7 @@ def measured(directory: Path, *arguments: str) -> tuple[dict[str, Any], Recordin
 
 def woken(recording: Recording) -> dict[int, dict[str, NDArray[Any]]]:
     """Return due times, latencies and origins of each thread."""
-    found: dict[int, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    result: dict[int, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for cpu_series in recording.samples:
         assert cpu_series.woken is not None
         columns = (
@@ -68,10 +68,10 @@ def woken(recording: Recording) -> dict[int, dict[str, NDArray[Any]]]:
         )
         for pid, due, latency, origin in zip(*(c.tolist() for c in columns), strict=True):
             for name, value in (("due", due), ("latency", latency), ("origin", ORIGINS[origin])):
-                found[pid][name].append(value)
+                result[pid][name].append(value)
     return {
         pid: {name: np.array(values) for name, values in columns.items()}
-        for pid, columns in found.items()
+        for pid, columns in result.items()
     }
 
 
@@ -96,7 +96,7 @@ def paced(
         pytest.skip("this kernel has no BTF")
     folder = tmp_path_factory.mktemp("paced")
     log = folder / "log"
-    found = measured(
+    result = measured(
         folder / "r",
         "--for",
         "60s",
@@ -109,17 +109,17 @@ def paced(
         str(pacer),
         str(log),
     )
-    report = found[1].manifest.recorder
+    report = result[1].manifest.recorder
     assert report is not None
     assert report.engine == request.param
-    if any(one.code == "hides-idle" for one in found[1].manifest.problems):
-        assert found[0]["trust"] == "no verdict"
+    if any(item.code == "hides-idle" for item in result[1].manifest.problems):
+        assert result[0]["trust"] == "no verdict"
         pytest.skip("this kernel does not trace switches from the idle thread")
     own: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for line in log.read_text().splitlines():
         pid, due_ns, ahead = map(int, line.split())
         own[pid].append((due_ns, ahead))
-    return *found, {pid: np.array(deadlines) for pid, deadlines in own.items()}
+    return *result, {pid: np.array(deadlines) for pid, deadlines in own.items()}
 
 
 def test_each_thread_was_due_when_it_says_itself(paced: Any) -> None:
@@ -136,19 +136,19 @@ def test_each_thread_was_due_when_it_says_itself(paced: Any) -> None:
 
 
 def test_the_account_closes_and_the_threads_are_named(paced: Any) -> None:
-    told, recording, own = paced
+    output, recording, own = paced
     manifest = recording.manifest
-    assert not [one.text for one in manifest.problems if one.fatal]
+    assert not [item.text for item in manifest.problems if item.fatal]
     assert manifest.app_end is not None
     assert (manifest.app_end.status, manifest.app_end.signal) == (7, 0)
     assert manifest.state == "complete"
     for account, cpu_series in zip(manifest.cpus, recording.samples, strict=True):
         assert account.expected == account.seen + account.dropped
         assert account.seen == cpu_series.latency_ns.size
-    names = {one.pid: one.name for one in manifest.threads}
+    names = {item.pid: item.name for item in manifest.threads}
     assert {names[pid] for pid in own} == {"pacer", "wl-fast"}
-    assert {one["pid"] for one in told["per_thread"]} == set(woken(recording))
-    assert sum(one["seen"] for one in told["per_thread"]) == told["seen"]
+    assert {item["pid"] for item in output["per_thread"]} == set(woken(recording))
+    assert sum(item["seen"] for item in output["per_thread"]) == output["seen"]
 
 
 def test_what_was_recorded_is_explained_by_the_same_accounting(paced: Any) -> None:
@@ -165,11 +165,11 @@ def test_what_was_recorded_is_explained_by_the_same_accounting(paced: Any) -> No
         pieces = cut_window(window)
         assert sum(piece.length_ns for piece in pieces) == max(window.latency_ns, 0)
     assert {window.pid for window in windows} <= set(woken(recording))
-    found = explain_recording(recording)
-    assert found.population is not None
-    assert sum(one.share for one in found.population.causes) == pytest.approx(1)
-    assert all(story.thread for story in found.worst)
-    assert set(own) & {story.window.pid for story in found.worst}
+    result = explain_recording(recording)
+    assert result.population is not None
+    assert sum(item.share for item in result.population.causes) == pytest.approx(1)
+    assert all(story.thread for story in result.worst)
+    assert set(own) & {story.window.pid for story in result.worst}
 
 
 def rows_of(cpu_series: CpuSamples) -> dict[tuple[int, int], tuple[int, int, int]]:
@@ -195,9 +195,9 @@ def test_a_thread_that_waits_at_a_pipe_is_due_when_it_is_written_to(tmp_path: Pa
 
 
 def test_a_run_without_a_thread_of_that_name_has_no_verdict(tmp_path: Path) -> None:
-    told, recording = measured(tmp_path / "r", "--for", "1s", "--comm", "wl-nobody")
-    assert told["verdict"] == "no verdict"
-    assert told["trust_reasons"] == [
+    output, recording = measured(tmp_path / "r", "--for", "1s", "--comm", "wl-nobody")
+    assert output["verdict"] == "no verdict"
+    assert output["trust_reasons"] == [
         'No thread of "wl-nobody" was woken: is it the right one, and did it run meanwhile?'
     ]
     assert recording.manifest.state == "complete"

@@ -36,30 +36,30 @@ def measured(directory: Path, benchmark: str, *words: str, status: int = 0) -> d
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == status, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def points(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {one["name"]: one for one in document["points"]}
+    return {item["name"]: item for item in document["points"]}
 
 
 @ROOT
 def test_page_frames_are_one_of_the_zero_page_and_as_many_as_pages_once_written(
     tmp_path: Path,
 ) -> None:
-    found = points(
+    result = points(
         measured(tmp_path / "r", "memory", "--ops", "copy", "--sizes", "4M",
                  "--source", "untouched,zeros,random", "--block", "2ms", *SHORT)
     )  # fmt: skip
-    frames = {name: (one["frames"], one["backing"]) for name, one in found.items()}
+    frames = {name: (item["frames"], item["backing"]) for name, item in result.items()}
     assert frames == {
         "copy 4 MiB, untouched source": (1, "zero page"),
         "copy 4 MiB, zeros source": (1024, "small pages"),
         "copy 4 MiB, random source": (1024, "small pages"),
     }
-    assert found["copy 4 MiB, untouched source"]["note"] == "write bandwidth (zero page)"
-    assert all(one["target_backing"] == "small pages" for one in found.values())
+    assert result["copy 4 MiB, untouched source"]["note"] == "write bandwidth (zero page)"
+    assert all(item["target_backing"] == "small pages" for item in result.values())
 
 
 @ROOT
@@ -68,35 +68,35 @@ def test_page_frames_are_one_of_the_zero_page_and_as_many_as_pages_once_written(
 )
 def test_huge_pages_are_proved_and_the_system_is_left_as_it_was(tmp_path: Path) -> None:
     before = {path: path.read_text() for path in THP.parent.glob("*") if path.is_file()}
-    found = points(
+    result = points(
         measured(tmp_path / "r", "memory", "--ops", "copy,set,latency", "--sizes",
                  "4M", "--source", "untouched,random", "--pages", "thp", "--block", "2ms", *SHORT)
     )  # fmt: skip
-    assert found["copy 4 MiB, untouched source"]["frames"] == 512
-    assert found["copy 4 MiB, untouched source"]["backing"] == "huge zero page"
-    assert found["copy 4 MiB, random source"]["backing"] == "transparent huge pages"
-    assert found["set 4 MiB"]["backing"] == "transparent huge pages"
-    assert found["latency 4 MiB"]["ns_per_read"]["value"] > 0
+    assert result["copy 4 MiB, untouched source"]["frames"] == 512
+    assert result["copy 4 MiB, untouched source"]["backing"] == "huge zero page"
+    assert result["copy 4 MiB, random source"]["backing"] == "transparent huge pages"
+    assert result["set 4 MiB"]["backing"] == "transparent huge pages"
+    assert result["latency 4 MiB"]["ns_per_read"]["value"] > 0
     assert before == {path: path.read_text() for path in before}
 
 
 def test_every_way_of_reading_and_writing_gives_a_rate(tmp_path: Path) -> None:
-    found = points(
+    result = points(
         measured(tmp_path / "r", "memory", "--ops", "copy,set,read", "--routine",
                  "libc,plain", "--sizes", "64k", "--block", "1ms", *SHORT)
     )  # fmt: skip
-    assert len(found) == 6
-    assert all(one["gb_per_s"]["value"] > 0.01 for one in found.values())
+    assert len(result) == 6
+    assert all(item["gb_per_s"]["value"] > 0.01 for item in result.values())
 
 
 @pytest.mark.parametrize("over", ["pipe", "eventfd", "futex", "socketpair"])
 @pytest.mark.parametrize("kind", ["process", "thread"])
 def test_a_pinned_ring_switches_at_every_hop(tmp_path: Path, over: str, kind: str) -> None:
-    found = points(
+    result = points(
         measured(tmp_path / "r", "switch", "--tasks", "1,3", "--over", over,
                  "--kind", kind, "--block", "5ms", *SHORT)
     )  # fmt: skip
-    ring, alone = found["3 tasks"], found["1 task"]
+    ring, alone = result["3 tasks"], result["1 task"]
     # A task that something else keeps from its CPU switches once more.
     assert 0.9 < ring["switches"] / ring["hops"] < 1.5
     assert ring["ns_per_switch"]["value"] > 0
@@ -107,13 +107,13 @@ def test_a_pinned_ring_switches_at_every_hop(tmp_path: Path, over: str, kind: st
 @ROOT
 @X86
 def test_the_seventh_process_has_no_identifier_left(tmp_path: Path) -> None:
-    found = points(
+    result = points(
         measured(tmp_path / "r", "switch", "--tasks", "4,7", "--block", "20ms",
                  "--rounds", "3", "--repetitions", "1")
     )  # fmt: skip
     # Beside other work a task is switched away from and back to, which flushes nothing.
-    assert found["4 tasks"]["flushes_per_switch"] < 0.2
-    assert found["7 tasks"]["flushes_per_switch"] > 0.4
+    assert result["4 tasks"]["flushes_per_switch"] < 0.2
+    assert result["7 tasks"]["flushes_per_switch"] > 0.4
     threads = points(
         measured(tmp_path / "t", "switch", "--tasks", "7", "--kind", "thread",
                  "--block", "20ms", "--rounds", "3", "--repetitions", "1")
@@ -127,15 +127,15 @@ def test_a_clock_is_read_and_never_goes_backwards(tmp_path: Path) -> None:
         tmp_path / "r", "clock", "--clocks", "monotonic,process-cputime", "--via",
         "libc,syscall", "--threads", "1,2", "--block", "5ms", *SHORT,
     )  # fmt: skip
-    found = points(document)
-    assert all(one["ns_per_call"]["value"] > 0 for one in found.values())
-    monotonic = [one for name, one in found.items() if name.startswith("monotonic")]
-    assert all(one["backward_steps"] == 0 and one["checks"] > 0 for one in monotonic)
-    cpu = found["process-cputime, 1 thread, by libc"]
+    result = points(document)
+    assert all(item["ns_per_call"]["value"] > 0 for item in result.values())
+    monotonic = [item for name, item in result.items() if name.startswith("monotonic")]
+    assert all(item["backward_steps"] == 0 and item["checks"] > 0 for item in monotonic)
+    cpu = result["process-cputime, 1 thread, by libc"]
     # Two threads' CPU times say nothing of each other, and reading them is a system call.
     assert cpu["backward_steps"] is None
     assert cpu["system_call"] is True
-    assert found["monotonic, 1 thread, by syscall"]["system_call"] is True
+    assert result["monotonic, 1 thread, by syscall"]["system_call"] is True
 
 
 def test_the_times_of_an_emulated_device_are_drawn_anew_in_each_trial(tmp_path: Path) -> None:
@@ -153,14 +153,14 @@ def test_the_times_of_an_emulated_device_are_drawn_anew_in_each_trial(tmp_path: 
 
 def test_a_command_is_timed_and_its_number_found(tmp_path: Path) -> None:
     script = "sleep 0.05; echo took 12.5 ms >&2"
-    found = points(
+    result = points(
         measured(tmp_path / "r", "cmd", "--rounds", "6", "--value",
                  r"took ([\d.]+)", "--unit", "ms", "--", "sh", "-c", script)
     )  # fmt: skip
-    (one,) = found.values()
-    assert one["value"] == {"value": 12.5, "low": 12.5, "high": 12.5}
-    assert 0.05 < one["wall_s"]["value"] < 5
-    assert one["cpu_s"]["value"] < one["wall_s"]["value"]
+    (item,) = result.values()
+    assert item["value"] == {"value": 12.5, "low": 12.5, "high": 12.5}
+    assert 0.05 < item["wall_s"]["value"] < 5
+    assert item["cpu_s"]["value"] < item["wall_s"]["value"]
 
 
 def test_what_a_command_leaves_running_is_ended_with_it(tmp_path: Path) -> None:
@@ -189,11 +189,11 @@ def test_who_is_shown_no_frames_is_told_so_however_large_the_buffer(tmp_path: Pa
                   "--sizes", "32M", "--source", "random,untouched", "--block", "2ms", *SHORT)],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
-    found = points(json.loads(done.stdout))
-    written = found["copy 32 MiB, random source"]
+    result = points(json.loads(done.stdout))
+    written = result["copy 32 MiB, random source"]
     assert (written["backing"], written["frames"]) == ("small pages", None)
     # Of what was never written nobody knows then what is copied.
-    assert "root alone" in found["copy 32 MiB, untouched source"]["refused"]
+    assert "root alone" in result["copy 32 MiB, untouched source"]["refused"]
 
 
 def test_a_command_that_fails_has_no_verdict_and_keeps_what_there_is(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_command_that_fails_has_no_verdict_and_keeps_what_there_is(tmp_path: P
     assert "status 7, and was not run again" in document["trust_reasons"][0]
     recording = open_recording(tmp_path / "r")
     assert recording.repetitions.n == 2
-    assert [one.text for one in recording.manifest.problems if one.fatal] == []
+    assert [item.text for item in recording.manifest.problems if item.fatal] == []
 
 
 REFUSED = [
@@ -234,11 +234,11 @@ def test_more_tasks_than_processes_are_allowed_cost_the_others_nothing(tmp_path:
         ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", limited],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
-    told, left = done.stdout.rsplit("\n", 2)[:2]
-    found = points(json.loads(told))
-    assert re.search(r"only \d+ of 1000 tasks could be started", found["1000 tasks"]["refused"])
+    output, left = done.stdout.rsplit("\n", 2)[:2]
+    result = points(json.loads(output))
+    assert re.search(r"only \d+ of 1000 tasks could be started", result["1000 tasks"]["refused"])
     # Those that had been started are gone before the next ring is.
-    assert found["2 tasks"]["ns_per_hop"]["value"] > 0
+    assert result["2 tasks"]["ns_per_hop"]["value"] > 0
     # The shell, and pgrep does not count itself.
     assert int(left) == 1
     assert Path("/proc/sys/kernel/pid_max").read_text() == before
@@ -265,19 +265,19 @@ def test_a_point_that_cannot_be_had_costs_the_others_nothing(tmp_path: Path) -> 
         tmp_path / "r", "memory", "--ops", "set", "--sizes", "64k,4T", "--block",
         "1ms", *SHORT, status=3,
     )  # fmt: skip
-    found = points(document)
-    assert found["set 64 KiB"]["gb_per_s"]["value"] > 0
-    assert "MiB of free memory" in found["set 4 TiB"]["refused"]
+    result = points(document)
+    assert result["set 64 KiB"]["gb_per_s"]["value"] > 0
+    assert "MiB of free memory" in result["set 4 TiB"]["refused"]
     assert document["trust"] == "no verdict"
 
 
 def test_software_events_are_counted_beside_the_time(tmp_path: Path) -> None:
-    found = points(
+    result = points(
         measured(tmp_path / "r", "cmd", "--rounds", "2", "--counters",
                  "page-faults,task-clock", "--", "true")
     )["wall time"]  # fmt: skip
-    assert found["counts"]["page-faults"]["value"] > 10
-    assert found["counts"]["task-clock"]["value"] > 10_000
+    assert result["counts"]["page-faults"]["value"] > 10
+    assert result["counts"]["task-clock"]["value"] > 10_000
 
 
 def test_ctrl_c_ends_a_trial_at_once_and_keeps_those_before(tmp_path: Path) -> None:
@@ -304,9 +304,9 @@ def test_a_probe_that_is_killed_takes_its_trial_along(tmp_path: Path) -> None:
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         deadline = time.monotonic() + 20
-        while not (found := _pids("sleep 27.1828")) and time.monotonic() < deadline:
+        while not (result := _pids("sleep 27.1828")) and time.monotonic() < deadline:
             time.sleep(0.1)
-        assert found
+        assert result
         (probe,) = children_of(process.pid)
         os.kill(probe, signal.SIGKILL)
         process.communicate(timeout=30)
@@ -318,10 +318,10 @@ def test_a_probe_that_is_killed_takes_its_trial_along(tmp_path: Path) -> None:
 
 
 def _pids(line: str) -> list[str]:
-    found = subprocess.run(
+    result = subprocess.run(
         ["pgrep", "-f", f"^{line}$"], capture_output=True, text=True, check=False
     )
-    return found.stdout.split()
+    return result.stdout.split()
 
 
 def test_a_copy_of_a_run_of_a_command_is_no_second_run(tmp_path: Path) -> None:
@@ -336,7 +336,7 @@ def test_a_copy_of_a_run_of_a_command_is_no_second_run(tmp_path: Path) -> None:
         )  # fmt: skip
         return done.returncode, " ".join(done.stderr.split())
 
-    status, said = compared("a", "c")
-    assert (status, "one and the same run" in said) == (2, True)
-    status, said = compared("a", "b")
-    assert "one and the same run" not in said
+    status, printed = compared("a", "c")
+    assert (status, "one and the same run" in printed) == (2, True)
+    status, printed = compared("a", "b")
+    assert "one and the same run" not in printed

@@ -76,7 +76,7 @@ def measured(
 
 def by_name(summary: BenchmarkSummary) -> dict[str, PointFigures]:
     assert summary.trust.verdict == "ok", summary.trust.reasons
-    return {one.name: one for one in summary.points}
+    return {item.name: item for item in summary.points}
 
 
 @pytest.mark.parametrize("name", ["virt-arm64", "raspi3b", "sabrelite"])
@@ -110,10 +110,10 @@ def test_all_workloads_run_on_a_board(name: str, tmp_path: Path) -> None:
     assert ring.figures["ns_per_switch"].value > 0
     assert ring.facts["flushes_per_switch"] is None
     assert "x86" in str(ring.facts["flushes_not_counted"])
-    assert all(one.value > 0 for one in ring.counts.values())
+    assert all(item.value > 0 for item in ring.counts.values())
     assert set(ring.counts) == set(pmu)
     pages = SIZE // 4096
-    frames = {name: (one.facts["frames"], one.facts["pages"]) for name, one in buffers.items()}
+    frames = {name: (item.facts["frames"], item.facts["pages"]) for name, item in buffers.items()}
     assert frames == {
         "copy 256 KiB, untouched source": (1, pages),
         "copy 256 KiB, random source": (pages, pages),
@@ -159,8 +159,8 @@ def test_a_study_of_the_clock_sources_of_the_pc(tmp_path: Path) -> None:
             StudyLog(),
             lambda: False,
         )
-    (one,) = result.standings.values()
-    comparison = one.comparison
+    (item,) = result.standings.values()
+    comparison = item.comparison
     assert comparison is not None
     assert "the smallest p that could come out" in comparison.why
     (row,) = comparison.statistics

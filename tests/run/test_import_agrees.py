@@ -93,9 +93,9 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Window], Path]:
         busy.wait()
     if manifest.recorder is None or manifest.recorder.engine is None:
         pytest.skip("nothing can be recorded here")
-    windows = [one for one in read_windows(folder / "r")
-               if one.timer_ns is not None and one.waking_ns is not None
-               and one.switched_ns is not None and one.observed_ns <= one.due_ns]  # fmt: skip
+    windows = [item for item in read_windows(folder / "r")
+               if item.timer_ns is not None and item.waking_ns is not None
+               and item.switched_ns is not None and item.observed_ns <= item.due_ns]  # fmt: skip
     return windows, text
 
 
@@ -122,19 +122,19 @@ def _told_alike(ours: Counter[str], theirs: Counter[str]) -> bool:
     A host that takes the CPU away between the two writing one event down moves that edge by as
     much as it likes, and so what lies on either side of it; it makes nothing up.
     """
-    return all(one.keys() >= {name for name, spent in other.items() if spent > 2000}
-               for one, other in ((ours, theirs), (theirs, ours)))  # fmt: skip
+    return all(item.keys() >= {name for name, spent in other.items() if spent > 2000}
+               for item, other in ((ours, theirs), (theirs, ours)))  # fmt: skip
 
 
 def test_due_waking_and_what_ran_until_the_switch_are_the_same_in_both(
     both: tuple[list[Window], Path],
 ) -> None:
     windows, text = both
-    pids = frozenset(one.pid for one in windows)
+    pids = frozenset(item.pid for item in windows)
     traced: list[tuple[Activation, tuple[Piece, ...]]] = []
 
-    def take(one: Activation, found: Callable[[Reason, int], CutOut]) -> None:
-        traced.append((one, cut_activation(one, found("tail", 0))))
+    def take(item: Activation, result: Callable[[Reason, int], CutOut]) -> None:
+        traced.append((item, cut_activation(item, result("tail", 0))))
 
     with text.open("rb") as stream:
         read_trace(stream, "trace.txt", Watch(pids=pids), take)
@@ -143,18 +143,18 @@ def test_due_waking_and_what_ran_until_the_switch_are_the_same_in_both(
     for own in windows:
         assert own.waking_ns is not None
         assert own.switched_ns is not None
-        same = [(one, pieces) for one, pieces in traced
-                if one.waking_ns is not None
-                and abs(one.waking_ns - own.waking_ns) < WAKING_APART_NS]  # fmt: skip
+        same = [(item, pieces) for item, pieces in traced
+                if item.waking_ns is not None
+                and abs(item.waking_ns - own.waking_ns) < WAKING_APART_NS]  # fmt: skip
         if len(same) != 1:
             # It was overwritten before the text was read.
             continue
-        one, pieces = same[0]
-        assert one.waking_ns is not None
-        assert abs(one.due_ns - own.due_ns) <= 1000
+        item, pieces = same[0]
+        assert item.waking_ns is not None
+        assert abs(item.due_ns - own.due_ns) <= 1000
         compared += 1
         ours = _contexts(cut_window(own), own.waking_ns, own.switched_ns)
-        theirs = _contexts(pieces, one.waking_ns, one.run_ns)
+        theirs = _contexts(pieces, item.waking_ns, item.run_ns)
         if not (_as_long(ours, theirs, len(pieces)) or _told_alike(ours, theirs)):
             apart.append((ours, theirs))
     assert compared >= 5

@@ -37,17 +37,17 @@ pytestmark = [
 
 def marked(mark: str) -> dict[int, str]:
     """Return every process with our mark in its environment, and its name."""
-    found = {}
+    result = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
             state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
             if f"{MARK}={mark}".encode() in (entry / "environ").read_bytes() and state != "Z":
-                found[int(entry.name)] = (entry / "comm").read_text().strip()
+                result[int(entry.name)] = (entry / "comm").read_text().strip()
         except (OSError, IndexError):
             continue
-    return found
+    return result
 
 
 def start(directory: Path, mark: str, *more: str) -> subprocess.Popen[bytes]:
@@ -103,8 +103,8 @@ def written(journal: Path) -> dict[int, int]:
     rows: dict[int, int] = {}
     for frame in frames:
         if frame.kind == CpuStarted.KIND:
-            one = CpuStarted.unpack(frame.payload)
-            started[one.cpu] = one
+            item = CpuStarted.unpack(frame.payload)
+            started[item.cpu] = item
         elif frame.kind == Samples.KIND:
             block = Samples.unpack(frame.payload)
             decoded = decode_samples(block, started[block.cpu].interval_ns, 1 << 40)

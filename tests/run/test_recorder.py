@@ -92,10 +92,10 @@ def test_windows_are_whole_and_their_pieces_sum_to_the_latency(recorded: Path) -
 
 
 def test_the_answer_sums_to_one(recorded: Path) -> None:
-    found = explain_recording(open_recording(recorded))
-    assert found.population is not None
-    assert sum(one.share for one in found.population.causes) == pytest.approx(1)
-    assert found.worst
+    result = explain_recording(open_recording(recorded))
+    assert result.population is not None
+    assert sum(item.share for item in result.population.causes) == pytest.approx(1)
+    assert result.worst
 
 
 def test_a_threshold_copies_only_what_is_above_it(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_the_first_that_is_too_late_ends_the_run_and_shows_all_cpus(
     assert [problem.code for problem in manifest.problems] == ["stopped"]
     # It was over soon after it had begun.
     assert all(cpu.end_ns - cpu.start_ns < 10_000_000_000 for cpu in manifest.cpus)
-    (window,) = [one for one in read_windows(tmp_path / "r") if one.reason == "stop"]
+    (window,) = [item for item in read_windows(tmp_path / "r") if item.reason == "stop"]
     assert f"activation {window.activation} on CPU {window.cpu} was" in manifest.problems[0].text
     assert window.latency_ns > 1_000
     assert window.observed_ns == window.due_ns
@@ -152,9 +152,9 @@ def test_without_it_nothing_is_recorded_and_explain_says_so(tmp_path: Path) -> N
     run = RunPlan(workload=Wakeup(duration_ns=500_000_000, interval_ns=1_000_000))
     manifest = measure(LocalBoard(), run, tmp_path / "r", Quiet())
     assert manifest.recorder is None
-    found = explain_recording(open_recording(tmp_path / "r"))
-    assert found.why_not is not None
-    assert "--no-recorder" in found.why_not
+    result = explain_recording(open_recording(tmp_path / "r"))
+    assert result.why_not is not None
+    assert "--no-recorder" in result.why_not
 
 
 STATISTICS = "/proc/sys/kernel/bpf_stats_enabled"

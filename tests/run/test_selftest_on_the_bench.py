@@ -65,7 +65,7 @@ def board(tmp_path: Path, plugged: Strip, line: SerialLine) -> LabgridBoard:
 
 
 @pytest.fixture(params=["says no", "cannot tell"])
-def says(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def message(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "cannot tell":
         monkeypatch.delattr(NetworkPowerDriver, "get")
     return str(request.param)
@@ -73,33 +73,33 @@ def says(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 def tried(board: LabgridBoard) -> dict[str, StepResult]:
     with held(board, tell_nobody):
-        return {one.name: one for one in selftest(board, tell_nobody)}
+        return {item.name: item for item in selftest(board, tell_nobody)}
 
 
-@pytest.mark.usefixtures("says")
+@pytest.mark.usefixtures("message")
 def test_a_board_that_is_up_is_found_by_its_answer_and_left_on(
     board: LabgridBoard, machine: ProcessBoard, plugged: Strip
 ) -> None:
     machine.power_on()
-    found = tried(board)
-    assert found["power"].why == "it is on, and is left on"
-    assert found["probe"].state == "ok", found
-    assert "power off" not in found
+    result = tried(board)
+    assert result["power"].why == "it is on, and is left on"
+    assert result["probe"].state == "ok", result
+    assert "power off" not in result
     assert machine.running
     assert plugged.outlets[1].history == []
 
 
 def test_a_board_that_is_off_is_off_again(
-    board: LabgridBoard, machine: ProcessBoard, plugged: Strip, says: str
+    board: LabgridBoard, machine: ProcessBoard, plugged: Strip, message: str
 ) -> None:
-    found = tried(board)
-    assert found["boot"].state == "ok", found
-    if says == "says no":
-        assert found["power"].why == "it is off"
-        assert found["power off"].state == "ok"
+    result = tried(board)
+    assert result["boot"].state == "ok", result
+    if message == "says no":
+        assert result["power"].why == "it is off"
+        assert result["power off"].state == "ok"
     else:
-        assert "cannot be told" in found["power"].why
-        assert found["power off"].state == "not tried"
+        assert "cannot be told" in result["power"].why
+        assert result["power off"].state == "not tried"
     assert not machine.running
     first, *_, last = (on for _, on in plugged.outlets[1].history)
     assert (first, last) == (True, False)

@@ -55,7 +55,7 @@ def test_one_board_s_failure_never_stops_the_others(tmp_path: Path) -> None:
         job("c", defective, tmp_path),
         job("d", LocalBoard, tmp_path),
     ]
-    outcomes = carry_out_rounds([[one] for one in jobs], lambda: False)
+    outcomes = carry_out_rounds([[item] for item in jobs], lambda: False)
     assert [outcome.job.name for outcome in outcomes] == ["a", "b", "c", "d"]
     assert [outcome.error is None for outcome in outcomes] == [False, True, False, True]
     assert str(outcomes[0].error) == "the relay sticks"
@@ -82,7 +82,7 @@ def test_a_recording_is_kept_and_shown_though_leaving_the_board_failed(
     assert "the relay sticks" in shown.err
     assert show_several([outcome, outcome], [], as_json=True) == 3
     runs = json.loads(capsys.readouterr().out)["runs"]
-    assert [one["error"] for one in runs] == ["the relay sticks"] * 2
+    assert [item["error"] for item in runs] == ["the relay sticks"] * 2
     assert runs[0]["expected"] == 200
 
 
@@ -125,9 +125,9 @@ def test_phases_divide_the_interval_and_each_has_a_seed_of_its_own(
     count: int, tmp_path: Path
 ) -> None:
     jobs = phases(job("a", LocalBoard, tmp_path), count)
-    starts = [one.plan.activations.phase_ns for one in jobs if one.plan.activations]
+    starts = [item.plan.activations.phase_ns for item in jobs if item.plan.activations]
     assert starts[0] == 0
     assert all(0 < b - a <= 1_000_000 // count + 1 for a, b in itertools.pairwise(starts))
     assert max(starts) < 1_000_000
-    assert len({one.plan.seed for one in jobs}) == count
-    assert len({one.directory for one in jobs}) == count
+    assert len({item.plan.seed for item in jobs}) == count
+    assert len({item.directory for item in jobs}) == count

@@ -144,7 +144,7 @@ def test_killed_while_they_are_shown_the_probe_leaves_them_hidden(
 
 def probes(mark: str) -> list[int]:
     """Return the probe of a marked run, without its guardian."""
-    found = []
+    result = []
     for entry in Path("/proc").iterdir():
         try:
             if (
@@ -152,7 +152,7 @@ def probes(mark: str) -> list[int]:
                 and f"{MARK}={mark}".encode() in (entry / "environ").read_bytes()
                 and (entry / "comm").read_text().startswith("whylate-probe")
             ):
-                found.append(int(entry.name))
+                result.append(int(entry.name))
         except OSError:
             continue
-    return found
+    return result

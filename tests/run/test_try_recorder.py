@@ -70,8 +70,8 @@ def test_it_says_of_every_source_what_became_of_it_and_leaves_nothing() -> None:
     assert report.symbols is not None
     assert report.symbols.addresses > 0
     assert not TRACING.exists() or not list(TRACING.glob("whylate*"))
-    found = {one.cause.value: one.observable for one in list_observability(report, [])}
-    assert found["thread"] is Observable.YES
+    result = {item.cause.value: item.observable for item in list_observability(report, [])}
+    assert result["thread"] is Observable.YES
 
 
 def test_doctor_prints_what_can_be_told_apart_as_text_and_for_machines() -> None:
@@ -80,13 +80,13 @@ def test_doctor_prints_what_can_be_told_apart_as_text_and_for_machines() -> None
         [*command, "--json"], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert said["recorder"]["engine"] in ("bpf", "tracefs", None)
-    told = {one["cause"]: one["observable"] for one in said["observability"]}
-    if said["recorder"]["engine"] is not None:
-        assert told["thread"] == "observable"
-        assert {"lock", "page fault", "steal", "interrupts disabled"} <= set(told)
-    assert "flight recorder" in {check["name"] for check in said["checks"]}
+    printed = json.loads(done.stdout)
+    assert printed["recorder"]["engine"] in ("bpf", "tracefs", None)
+    output = {item["cause"]: item["observable"] for item in printed["observability"]}
+    if printed["recorder"]["engine"] is not None:
+        assert output["thread"] == "observable"
+        assert {"lock", "page fault", "steal", "interrupts disabled"} <= set(output)
+    assert "flight recorder" in {check["name"] for check in printed["checks"]}
     done = subprocess.run(
         [*command, "--no-recorder"], capture_output=True, text=True, timeout=120, check=False
     )
@@ -104,12 +104,12 @@ def test_who_may_trace_nothing_still_measures_and_explain_says_why_it_cannot(
     assert sum(account.seen for account in manifest.cpus) > 100
     assert manifest.recorder is not None
     assert manifest.recorder.engine is None
-    found = explain_recording(open_recording(tmp_path / "r"))
-    assert found.population is None
-    assert found.why_not is not None
-    assert "bpf: " in found.why_not
-    assert "root" in found.why_not
-    assert {one.observable for one in found.observability} == {Observable.NO}
+    result = explain_recording(open_recording(tmp_path / "r"))
+    assert result.population is None
+    assert result.why_not is not None
+    assert "bpf: " in result.why_not
+    assert "root" in result.why_not
+    assert {item.observable for item in result.observability} == {Observable.NO}
     command = [sys.executable, "-m", "whylate", "explain", str(tmp_path / "r")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 3

@@ -30,7 +30,7 @@ def test_each_measuring_thread_is_counted_by_itself(tmp_path: Path) -> None:
     # Its memory is locked: nothing of it is faulted in.
     assert faults["per_activation"] < 0.1
     manifest = open_recording(tmp_path / "r").manifest
-    assert [one.cpu for one in manifest.events] == [one.cpu for one in manifest.cpus]
+    assert [item.cpu for item in manifest.events] == [item.cpu for item in manifest.cpus]
     page = (tmp_path / "r" / "report.html").read_text()
     assert "context-switches" in page
 
@@ -45,9 +45,9 @@ def test_each_measuring_thread_is_counted_by_itself(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_counted_is_refused(tmp_path: Path, words: list[str], why: str) -> None:
-    found = CliRunner().invoke(
+    result = CliRunner().invoke(
         whylate, ["measure", "--for", "1s", "-o", str(tmp_path / "r"), *words]
     )
-    assert found.exit_code != 0
-    assert why in f"{found.output} {found.exception}"
+    assert result.exit_code != 0
+    assert why in f"{result.output} {result.exception}"
     assert not (tmp_path / "r").exists()

@@ -60,7 +60,7 @@ def plan(**wanted: object) -> SoakPlan:
 
 def outcomes(cycles: Sequence[Cycle]) -> list[str]:
     """What became of the cycles; a run that a busy host let go too late came to its end, too."""
-    return ["ok" if "first deadline" in one.why else one.outcome for one in cycles]
+    return ["ok" if "first deadline" in item.why else item.outcome for item in cycles]
 
 
 def kernel_lines(log: bytes) -> set[bytes]:
@@ -90,25 +90,25 @@ def test_two_cycles_of_a_board_that_was_on(tmp_path: Path) -> None:
     _, cycles = read_soak(tmp_path / "s")
     assert outcomes(cycles) == ["ok", "ok"], cycles
     assert len(busy) == 2
-    for one in cycles:
-        assert one.boot_s is not None
-        assert one.measuring_s is not None
-        assert 0 < one.boot_s < one.measuring_s < one.total_s
-        assert one.latency is not None
-        assert one.latency.expected >= 2000  # two CPUs, 1 s, 1 kHz
-        assert one.latency.expected == one.latency.seen + one.latency.overrun
-        assert one.console is not None
+    for item in cycles:
+        assert item.boot_s is not None
+        assert item.measuring_s is not None
+        assert 0 < item.boot_s < item.measuring_s < item.total_s
+        assert item.latency is not None
+        assert item.latency.expected >= 2000  # two CPUs, 1 s, 1 kHz
+        assert item.latency.expected == item.latency.seen + item.latency.overrun
+        assert item.console is not None
         # The end of the console is looked for after a good run alone.
-        assert one.console.whole is (True if one.outcome == "ok" else None)
-        left = cycle_directory(tmp_path / "s", one.cycle)
-        kept = ["console.log"] if one.outcome == "ok" else ["console.log", "recording"]
+        assert item.console.whole is (True if item.outcome == "ok" else None)
+        left = cycle_directory(tmp_path / "s", item.cycle)
+        kept = ["console.log"] if item.outcome == "ok" else ["console.log", "recording"]
         assert sorted(entry.name for entry in left.iterdir()) == kept
         log = (left / "console.log").read_bytes()
-        assert len(log) == one.console.bytes
+        assert len(log) == item.console.bytes
         assert log.startswith(b"[    0.000000] Booting Linux on physical CPU")
         ready = log.index(b"whylate: ready")
-        if one.outcome == "ok":
-            assert ready < log.index(b"whylate: end of cycle-%d" % one.cycle)
+        if item.outcome == "ok":
+            assert ready < log.index(b"whylate: end of cycle-%d" % item.cycle)
     first, second = (
         kernel_lines((cycle_directory(tmp_path / "s", n) / "console.log").read_bytes())
         for n in (1, 2)
@@ -187,10 +187,10 @@ def test_a_board_that_dies_in_every_way_is_counted_and_the_soak_goes_on(
     recording = open_recording(cycle_directory(tmp_path / "s", 2) / "recording")
     assert any(problem.fatal for problem in recording.manifest.problems)
     assert not board.power.is_on()
-    found = summarize(made, cycles)
-    assert {one.kind for one in found.kinds} >= {"crashed", "hung", "no-probe", "console-cut"}
-    assert found.failures.of == 6
-    assert found.consoles.cut == 1
+    result = summarize(made, cycles)
+    assert {item.kind for item in result.kinds} >= {"crashed", "hung", "no-probe", "console-cut"}
+    assert result.failures.of == 6
+    assert result.consoles.cut == 1
 
 
 def test_a_board_that_never_boots_is_given_up_in_its_time(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_board_that_never_boots_is_given_up_in_its_time(tmp_path: Path) -> Non
     assert ended == "given up"
     assert time.monotonic() - began < 60
     _, cycles = read_soak(tmp_path / "s")
-    assert [(one.outcome, one.stage) for one in cycles] == [("no-boot", "boot")] * 2
+    assert [(item.outcome, item.stage) for item in cycles] == [("no-boot", "boot")] * 2
     assert "did not come up within 5 s" in cycles[0].why
     console = (cycle_directory(tmp_path / "s", 1) / "console.log").read_bytes()
     assert console.startswith(b"[    0.000000] Booting Linux")
@@ -264,10 +264,10 @@ def test_a_soak_whose_host_was_killed_goes_on(tmp_path: Path) -> None:
     _, cycles = read_soak(directory)
     assert outcomes(cycles) == ["ok", "interrupted", "ok"], done.stderr
     assert "2, and 1 interrupted by us" in done.stdout
-    if all(one.outcome != "run-failed" for one in cycles):
+    if all(item.outcome != "run-failed" for item in cycles):
         assert done.returncode == 0
         assert "0 of 2: rate below 85 % (95 %)" in done.stdout
-    assert [one.session for one in cycles] == [1, 1, 2]
+    assert [item.session for item in cycles] == [1, 1, 2]
     again = subprocess.run(
         [*command[:5], "--show", str(directory)], capture_output=True, text=True, timeout=60,
         check=False,
@@ -294,6 +294,6 @@ def test_ctrl_c_cuts_the_power_and_ends_in_good_order(tmp_path: Path) -> None:
     assert host.returncode == 3
     assert re.search(rb"The soak was ended early: \d+ s of 8 h 0 min\.", output)
     assert b"Traceback" not in error
-    assert [one.outcome for one in read_soak(directory)[1]] == ["interrupted"]
+    assert [item.outcome for item in read_soak(directory)[1]] == ["interrupted"]
     board = QemuBoard(virtual_board(BOARD), VirtualOptions())
     assert not board.power.is_on()

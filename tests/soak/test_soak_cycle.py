@@ -43,17 +43,17 @@ def board(tmp_path: Path) -> PaperBoard:
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What is to be said of the runs, which nobody measures."""
-    said: dict[str, Any] = {}
+    printed: dict[str, Any] = {}
 
     def opened(directory: Path) -> Recording:
-        return recording(directory, **said)
+        return recording(directory, **printed)
 
     def measured(_board: object, _request: object, directory: Path, *_: object) -> object:
         return opened(directory).manifest
 
     monkeypatch.setattr(soak_cycle, "measure", measured)
     monkeypatch.setattr(soak_cycle, "open_recording", opened)
-    return said
+    return printed
 
 
 @pytest.fixture
@@ -94,16 +94,16 @@ def carried_out(
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("printed", "why"),
     [
         ({"dropped": 7}, "7 of 107 activations were dropped"),
         ({"policy": "other"}, 'the probe ran with policy "other" instead of fifo'),
     ],
 )
 def test_a_cycle_whose_run_has_no_verdict_has_failed(
-    command: Callable[..., Result], runs: dict[str, Any], tmp_path: Path, said: Any, why: str
+    command: Callable[..., Result], runs: dict[str, Any], tmp_path: Path, printed: Any, why: str
 ) -> None:
-    runs.update(said)
+    runs.update(printed)
     done = command("--cycles", "1")
     assert done.exit_code == 1, done.output
     [cycle] = read_soak(tmp_path / "s")[1]
@@ -116,7 +116,7 @@ def test_a_cycle_whose_run_can_be_trusted_is_ok(
 ) -> None:
     assert command("--cycles", "2").exit_code == 0
     cycles = read_soak(tmp_path / "s")[1]
-    assert [one.outcome for one in cycles] == ["ok", "ok"]
+    assert [item.outcome for item in cycles] == ["ok", "ok"]
     assert cycles[0].latency is not None
     assert (cycles[0].latency.seen, cycles[0].latency.max_ns) == (100, 9_000)
 
@@ -213,10 +213,10 @@ def test_programs_are_told_how_it_ended_and_what_its_goal_was(
     command: Callable[..., Result], end_after: int, ended: str
 ) -> None:
     done = command("--cycles", "4", "--json", end_after=end_after)
-    told = json.loads(done.stdout)
-    assert told["ended"] == ended
-    assert told["goal"] == {"cycles": 4, "seconds": None, "give_up": 20}
-    assert told["summary"]["cycles"] == end_after
+    reported = json.loads(done.stdout)
+    assert reported["ended"] == ended
+    assert reported["goal"] == {"cycles": 4, "seconds": None, "give_up": 20}
+    assert reported["summary"]["cycles"] == end_after
 
 
 def test_a_soak_that_is_only_shown_has_no_goal(
@@ -231,16 +231,16 @@ def test_a_soak_that_is_only_shown_has_no_goal(
 # -- how it leaves the board
 
 
-@pytest.mark.parametrize("found", [True, False, None])
+@pytest.mark.parametrize("result", [True, False, None])
 def test_a_board_is_on_at_the_end_only_if_it_was_seen_to_be_on(
-    board: PaperBoard, runs: dict[str, Any], tmp_path: Path, found: bool | None
+    board: PaperBoard, runs: dict[str, Any], tmp_path: Path, result: bool | None
 ) -> None:
     del runs
-    board.power.state = found is not False
-    board.power.says = lambda state: None if found is None else state
+    board.power.state = result is not False
+    board.power.says = lambda state: None if result is None else state
     _, [cycle] = carried_out(board, tmp_path / "s", lambda: False)
     assert cycle.outcome == "ok", cycle.why
-    assert board.power.state is bool(found)
+    assert board.power.state is bool(result)
 
 
 # -- what is printed

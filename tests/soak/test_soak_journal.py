@@ -22,16 +22,16 @@ def cycle(number: int, outcome: Outcome = "ok", session: int = 1) -> Cycle:
 
 def soaked(directory: Path, *cycles: Cycle) -> Path:
     with SoakJournal(directory, PLAN) as journal:
-        for one in cycles:
+        for item in cycles:
             journal.begin()
-            journal.append(one)
+            journal.append(item)
     return directory
 
 
 def test_a_soak_goes_on_where_it_was(tmp_path: Path) -> None:
     soak = soaked(tmp_path / "s", cycle(1), cycle(2, "no-boot"))
     with SoakJournal(soak, PLAN) as journal:
-        assert [one.outcome for one in journal.cycles] == ["ok", "no-boot"]
+        assert [item.outcome for item in journal.cycles] == ["ok", "no-boot"]
         assert journal.session == 2
         assert journal.begin() == (3, soak / "cycles" / "000003")
 
@@ -42,9 +42,9 @@ def test_a_cycle_that_a_killed_host_left_is_interrupted_by_us(tmp_path: Path) ->
         journal.begin()
         (cycle_directory(soak, 2) / "console.log").write_text("as far as it came")
     with SoakJournal(soak, PLAN) as journal:
-        assert [one.outcome for one in journal.cycles] == ["ok", "interrupted"]
+        assert [item.outcome for item in journal.cycles] == ["ok", "interrupted"]
         assert journal.begin()[0] == 3
-    assert [one.outcome for one in read_soak(soak)[1]] == ["ok", "interrupted"]
+    assert [item.outcome for item in read_soak(soak)[1]] == ["ok", "interrupted"]
     assert (cycle_directory(soak, 2) / "console.log").read_text() == "as far as it came"
 
 
@@ -52,10 +52,10 @@ def test_a_cycle_that_had_crashed_before_its_host_was_killed_has_crashed(tmp_pat
     soak = soaked(tmp_path / "s", cycle(1))
     with SoakJournal(soak, PLAN) as journal:
         journal.begin()
-        said = "[    3.0] Kernel panic - not syncing: Attempted to kill init!\n"
-        (cycle_directory(soak, 2) / "console.log").write_text(said)
+        output = "[    3.0] Kernel panic - not syncing: Attempted to kill init!\n"
+        (cycle_directory(soak, 2) / "console.log").write_text(output)
     with SoakJournal(soak, PLAN) as journal:
-        assert [one.outcome for one in journal.cycles] == ["ok", "crashed"]
+        assert [item.outcome for item in journal.cycles] == ["ok", "crashed"]
         assert journal.cycles[1].why == "Kernel panic - not syncing: Attempted to kill init!"
 
 
@@ -68,11 +68,11 @@ def test_a_line_that_was_torn_is_a_cycle_that_was_interrupted(
     first, second = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(first + second[:bytes_left])
     # Whoever only looks sees what is whole, and writes nothing.
-    assert [one.cycle for one in read_soak(soak)[1]] == [1]
+    assert [item.cycle for item in read_soak(soak)[1]] == [1]
     with SoakJournal(soak, PLAN) as opened:
-        assert [one.outcome for one in opened.cycles] == ["ok", "interrupted"]
+        assert [item.outcome for item in opened.cycles] == ["ok", "interrupted"]
         opened.append(cycle(3, session=opened.session))
-    assert [one.cycle for one in read_soak(soak)[1]] == [1, 2, 3]
+    assert [item.cycle for item in read_soak(soak)[1]] == [1, 2, 3]
 
 
 def test_a_damaged_line_is_said_and_nothing_is_written_behind_it(tmp_path: Path) -> None:
@@ -86,16 +86,18 @@ def test_a_damaged_line_is_said_and_nothing_is_written_behind_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value", "output"),
     [
         ("board", "board8", "a soak with board board7, not board8"),
         ("run_for_ns", 5 * 10**9, "with run-for 1 s, not 5 s"),
         ("loads", [], "with loads net, not none"),
     ],
 )
-def test_another_soak_is_not_mixed_in(tmp_path: Path, field: str, value: object, said: str) -> None:
+def test_another_soak_is_not_mixed_in(
+    tmp_path: Path, field: str, value: object, output: str
+) -> None:
     soak = soaked(tmp_path / "s", cycle(1))
-    with pytest.raises(RequestError, match=said):
+    with pytest.raises(RequestError, match=output):
         SoakJournal(soak, msgspec.structs.replace(PLAN, **{field: value}))
 
 

@@ -79,15 +79,15 @@ def test_a_relay_that_sticks_for_a_while_is_counted_and_the_soak_goes_on(
     finally:
         line.close()
     _, cycles = read_soak(tmp_path / "s")
-    assert [(one.outcome, one.stage) for one in cycles] == [
+    assert [(item.outcome, item.stage) for item in cycles] == [
         ("ok", "done"),
         ("no-power", "off"),
         ("ok", "done"),
     ], cycles
     assert "the relay sticks" in cycles[1].why
     assert on_at_the_end == [False, True, False]
-    for one in cycles:
+    for item in cycles:
         # Each log is that of its own cycle, though the bench's goes on.
-        log = (cycle_directory(tmp_path / "s", one.cycle) / "console.log").read_bytes()
+        log = (cycle_directory(tmp_path / "s", item.cycle) / "console.log").read_bytes()
         assert log.startswith(b"[    0.000000] Linux version 0.0.0 (bench)")
         assert log.count(b"Linux version") == 1

@@ -37,27 +37,27 @@ def test_the_limits_of_the_failure_rate_are_clopper_and_pearsons(
     failed: int, low: float, high: float
 ) -> None:
     outcomes: list[Outcome] = ["no-boot" if n < failed else "ok" for n in range(100)]
-    found = summarize(PLAN, cycles(*outcomes)).failures
-    assert (found.count, found.of) == (failed, 100)
-    assert found.low == pytest.approx(low, rel=1e-5)
-    assert found.high == pytest.approx(high, rel=1e-5)
+    result = summarize(PLAN, cycles(*outcomes)).failures
+    assert (result.count, result.of) == (failed, 100)
+    assert result.low == pytest.approx(low, rel=1e-5)
+    assert result.high == pytest.approx(high, rel=1e-5)
 
 
 def test_what_we_interrupted_is_no_failure_and_no_success() -> None:
-    found = summarize(PLAN, cycles("ok", "interrupted", "crashed", "interrupted"))
-    assert (found.cycles, found.interrupted, found.failures.count) == (2, 2, 1)
-    assert found.failures.of == 2
+    result = summarize(PLAN, cycles("ok", "interrupted", "crashed", "interrupted"))
+    assert (result.cycles, result.interrupted, result.failures.count) == (2, 2, 1)
+    assert result.failures.of == 2
 
 
 def test_a_soak_without_a_cycle_knows_nothing_of_the_rate() -> None:
-    found = summarize(PLAN, cycles("interrupted"))
-    assert (found.failures.low, found.failures.high) == (0.0, 1.0)
-    assert found.boot is None
+    result = summarize(PLAN, cycles("interrupted"))
+    assert (result.failures.low, result.failures.high) == (0.0, 1.0)
+    assert result.boot is None
 
 
 def test_kinds_come_in_the_order_of_a_cycle_with_their_first_story() -> None:
-    found = summarize(PLAN, cycles("crashed", "ok", "no-power", "crashed")).kinds
-    assert [(one.kind, one.rate.count, one.first_cycle, one.why) for one in found] == [
+    result = summarize(PLAN, cycles("crashed", "ok", "no-power", "crashed")).kinds
+    assert [(item.kind, item.rate.count, item.first_cycle, item.why) for item in result] == [
         ("no-power", 1, 3, "why 3"),
         ("crashed", 2, 1, "why 1"),
     ]
@@ -65,10 +65,10 @@ def test_kinds_come_in_the_order_of_a_cycle_with_their_first_story() -> None:
 
 def test_the_medians_limits_are_order_statistics() -> None:
     # Of 100 the 40th and the 61st (Conover, Practical Nonparametric Statistics, 3.2).
-    found = times([float(n) for n in range(100, 0, -1)])
-    assert found is not None
-    assert (found.min_s, found.median_s, found.max_s) == (1.0, 50.5, 100.0)
-    assert (found.low_s, found.high_s) == (40.0, 61.0)
+    result = times([float(n) for n in range(100, 0, -1)])
+    assert result is not None
+    assert (result.min_s, result.median_s, result.max_s) == (1.0, 50.5, 100.0)
+    assert (result.low_s, result.high_s) == (40.0, 61.0)
 
 
 def test_few_times_have_no_limits_for_their_median() -> None:
@@ -96,16 +96,16 @@ def test_memory_that_grows_is_not_flat() -> None:
 
 
 def test_the_account_of_all_runs_is_their_sum() -> None:
-    one, two = cycles("ok", "ok")
+    item, two = cycles("ok", "ok")
     runs = [Latency(10, 8, 1, 1, 500), Latency(10, 10, 0, 0, 900)]
-    found = summarize(
+    result = summarize(
         PLAN,
         [
             Cycle(**{**{f: getattr(c, f) for f in c.__struct_fields__}, "latency": run})
-            for c, run in zip((one, two), runs, strict=True)
+            for c, run in zip((item, two), runs, strict=True)
         ],
     )
-    assert (found.expected, found.overrun, found.dropped, found.max_ns) == (20, 1, 1, 900)
+    assert (result.expected, result.overrun, result.dropped, result.max_ns) == (20, 1, 1, 900)
 
 
 @pytest.mark.parametrize(

@@ -109,13 +109,13 @@ def test_a_study_of_memory_says_what_its_sources_really_were(tmp_path: Path) -> 
         [*whylate, "study", "run", str(plan), "-o", str(directory), "--json"],
         capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
-    (found,) = json.loads(done.stdout)["comparisons"]
-    assert found["rounds"] == 6, done.stderr
-    (row,) = found["comparison"]["statistics"]
+    (result,) = json.loads(done.stdout)["comparisons"]
+    assert result["rounds"] == 6, done.stderr
+    (row,) = result["comparison"]["statistics"]
     assert (row["name"], row["unit"], row["higher_is_better"]) == ("copy 1 MiB", "GB/s", True)
     assert row["low"] <= row["ratio"] <= row["high"]
     # Which is faster is this machine's matter; what the one source really is stands beside it.
-    assert any("zero page" in text for text in found["comparison"]["cautions"])
+    assert any("zero page" in text for text in result["comparison"]["cautions"])
     page = (directory / "report.html").read_text()
     assert "copy 1 MiB of each run" in page
     sides = [str(directory / "runs" / "local" / "idle" / name) for name in ("written", "untouched")]
@@ -123,7 +123,7 @@ def test_a_study_of_memory_says_what_its_sources_really_were(tmp_path: Path) -> 
         [*whylate, "compare", *sides, "--json"],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-    assert json.loads(alone.stdout)["p"] == found["comparison"]["p"]
+    assert json.loads(alone.stdout)["p"] == result["comparison"]["p"]
 
 
 def test_runs_of_different_workloads_are_not_compared(tmp_path: Path) -> None:

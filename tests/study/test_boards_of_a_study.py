@@ -57,7 +57,7 @@ def lines(directory: Path) -> list[FinishedRun]:
 
 def kept(directory: Path) -> list[FinishedRun]:
     """Return the runs that count: a starved host may have let one begin late, and made another."""
-    return [one for one in lines(directory) if not one.failed]
+    return [item for item in lines(directory) if not item.failed]
 
 
 def command(directory: Path) -> list[str]:
@@ -81,7 +81,7 @@ def test_a_board_that_is_lost_keeps_what_it_has_and_the_other_goes_on(tmp_path: 
             assert time.monotonic() < deadline
             # As another command finds it: the study switches it on anew.
             pid = QemuBoard(virtual_board(LOST)).machine.pid
-            if pid is not None and sum(one.board == LOST for one in kept(study)) >= 3:
+            if pid is not None and sum(item.board == LOST for item in kept(study)) >= 3:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.1)
@@ -89,26 +89,26 @@ def test_a_board_that_is_lost_keeps_what_it_has_and_the_other_goes_on(tmp_path: 
     assert host.returncode == 3, err
     assert f"whylate: {LOST} was given up: " in err
     assert "Traceback" not in err
-    found = {one["key"]["board"]: one for one in json.loads(out)["comparisons"]}
-    assert (found[KEPT]["over"], found[KEPT]["rounds"]) == (True, 6)
-    assert not found[LOST]["over"]
+    outcome = {item["key"]["board"]: item for item in json.loads(out)["comparisons"]}
+    assert (outcome[KEPT]["over"], outcome[KEPT]["rounds"]) == (True, 6)
+    assert not outcome[LOST]["over"]
     done = lines(study)
-    made = Counter(one.board for one in kept(study))
+    made = Counter(item.board for item in kept(study))
     assert made[KEPT] == 12
     assert 3 <= made[LOST] < 12
     # Each try of the run at which it was given up is told of.
-    given_up = [one for one in done if one.board == LOST][-3:]
-    assert all(one.failed for one in given_up), given_up
-    assert len({(one.variant, one.round) for one in given_up}) == 1, given_up
-    for one in kept(study):
-        assert open_recording(study / one.recording).manifest.state == "complete"
+    given_up = [item for item in done if item.board == LOST][-3:]
+    assert all(item.failed for item in given_up), given_up
+    assert len({(item.variant, item.round) for item in given_up}) == 1, given_up
+    for item in kept(study):
+        assert open_recording(study / item.recording).manifest.state == "complete"
     # The same command goes on where it was, with a board that is there again.
     switch_on(LOST)
     again = subprocess.run(command(study), capture_output=True, text=True, timeout=580, check=False)
-    found = {one["key"]["board"]: one for one in json.loads(again.stdout)["comparisons"]}
-    assert [found[name]["rounds"] for name in (LOST, KEPT)] == [6, 6], again.stderr
+    outcome = {item["key"]["board"]: item for item in json.loads(again.stdout)["comparisons"]}
+    assert [outcome[name]["rounds"] for name in (LOST, KEPT)] == [6, 6], again.stderr
     assert lines(study)[: len(done)] == done
-    assert Counter(one.board for one in kept(study)) == {LOST: 12, KEPT: 12}
+    assert Counter(item.board for item in kept(study)) == {LOST: 12, KEPT: 12}
 
 
 def plan(*variants: Variant, rounds: int = 2, **more: CommandKnob) -> StudyPlan:
@@ -137,7 +137,7 @@ def carried_out(directory: Path, wanted: StudyPlan) -> tuple[Result, StudyLog]:
 
 
 def fact(manifest: Manifest, name: str) -> object:
-    return {one.name: one.value for one in manifest.facts}[name]
+    return {item.name: item.value for item in manifest.facts}[name]
 
 
 def test_a_board_boots_for_each_run_that_a_kernel_or_its_command_line_needs_it_for(
@@ -158,9 +158,11 @@ def test_a_board_boots_for_each_run_that_a_kernel_or_its_command_line_needs_it_f
     assert not result.lost
     done = kept(tmp_path / "s")
     assert len(done) == 4
-    found = {one.recording: open_recording(tmp_path / "s" / one.recording).manifest for one in done}
-    assert len({fact(one, "boot_id") for one in found.values()}) == 4
-    for path, manifest in found.items():
+    outcome = {
+        item.recording: open_recording(tmp_path / "s" / item.recording).manifest for item in done
+    }
+    assert len({fact(item, "boot_id") for item in outcome.values()}) == 4
+    for path, manifest in outcome.items():
         rt = "/rt/" in path
         assert manifest.board == (f"{LOST}-rt" if rt else LOST)
         assert (fact(manifest, "preemption") == "rt") == rt
@@ -180,5 +182,5 @@ def test_a_board_that_does_not_boot_for_its_command_line_ends_the_study(tmp_path
         carried_out(tmp_path / "s", wanted)
     assert "variant other on virt-arm64: knob cmdline: skew_tick=1 is not on" in str(error.value)
     assert "whylate board off virt-arm64" in str(error.value)
-    assert all(one.variant == "base" for one in lines(tmp_path / "s"))
+    assert all(item.variant == "base" for item in lines(tmp_path / "s"))
     assert board.power.is_on()

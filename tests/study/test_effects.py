@@ -28,9 +28,9 @@ PLAN = StudyPlan(
     stop=Stop("runs", [ROUNDS]),
 )
 DONE = [
-    FinishedRun("pc", "idle", one.name, number, f"{one.name}/{number - 1}", f"{number}", 1.0)
+    FinishedRun("pc", "idle", item.name, number, f"{item.name}/{number - 1}", f"{number}", 1.0)
     for number in range(1, ROUNDS + 1)
-    for one in PLAN.variants
+    for item in PLAN.variants
 ]
 
 
@@ -38,8 +38,8 @@ DONE = [
 def test_what_overruns_hide_has_no_effect_and_is_named(
     monkeypatch: pytest.MonkeyPatch, *, hidden: bool
 ) -> None:
-    sides = {one.name: arm(one.name, ROUNDS, 3.0 if one.name[0] == "1" else 1.0).runs
-             for one in PLAN.variants}  # fmt: skip
+    sides = {item.name: arm(item.name, ROUNDS, 3.0 if item.name[0] == "1" else 1.0).runs
+             for item in PLAN.variants}  # fmt: skip
 
     def read(path: Path) -> Run:
         run = sides[path.parent.name][int(path.name)]
@@ -49,10 +49,10 @@ def test_what_overruns_hide_has_no_effect_and_is_named(
         return run
 
     monkeypatch.setattr(evidence, "read_run", read)
-    found = estimate_effects(PLAN, Evidence(Path("study"), PLAN), "pc", "idle", DONE)
-    assert found.why_not is None
-    first = next(one for one in found.effects if len(one.knobs) == 1)
+    result = estimate_effects(PLAN, Evidence(Path("study"), PLAN), "pc", "idle", DONE)
+    assert result.why_not is None
+    first = next(item for item in result.effects if len(item.knobs) == 1)
     assert first.p <= 0.05
     assert first.ratios["p50"][0] == pytest.approx(3, rel=0.1)
-    assert found.left_out == (["max"] if hidden else [])
+    assert result.left_out == (["max"] if hidden else [])
     assert ("max" in first.ratios) is not hidden

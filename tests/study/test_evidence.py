@@ -67,14 +67,14 @@ def test_at_any_time_it_is_not_over_before_the_evidence_is_twentyfold(
 ) -> None:
     made_up(1.08)
     study = Evidence(Path("study"), plan(Stop("anytime", [ROUNDS])))
-    found = [study.standing(KEY, done(rounds)) for rounds in range(1, ROUNDS + 1)]
-    for one in found:
-        assert one.e_value is not None
-        assert one.e_value < 20
-        assert one.comparison is not None
-        assert one.comparison.verdict in ("inconclusive", "no verdict")
-    assert [one.over for one in found] == [False] * (ROUNDS - 1) + [True]
-    last = found[-1].comparison
+    result = [study.standing(KEY, done(rounds)) for rounds in range(1, ROUNDS + 1)]
+    for item in result:
+        assert item.e_value is not None
+        assert item.e_value < 20
+        assert item.comparison is not None
+        assert item.comparison.verdict in ("inconclusive", "no verdict")
+    assert [item.over for item in result] == [False] * (ROUNDS - 1) + [True]
+    last = result[-1].comparison
     assert last is not None
     # A test at 5 % of these runs alone would have called it.
     assert last.p is not None
@@ -91,7 +91,7 @@ def test_at_any_time_it_is_over_once_the_evidence_is_twentyfold(
     made_up(2.0)
     study = Evidence(Path("study"), plan(Stop("anytime", [ROUNDS])))
     first = next(
-        one for rounds in range(2, ROUNDS + 1) if (one := study.standing(KEY, done(rounds))).over
+        item for rounds in range(2, ROUNDS + 1) if (item := study.standing(KEY, done(rounds))).over
     )
     assert first.rounds < ROUNDS
     assert first.e_value is not None
@@ -121,26 +121,26 @@ def test_two_kernels_of_a_board_are_compared_boot_by_boot_and_the_difference_is_
 
     made_up(0.5, change=booted)
     study = Evidence(Path("study"), plan(Stop("runs", [6]), kernel="rt"))
-    found = study.standing(KEY, done(6)).comparison
-    assert found is not None
-    assert (found.verdict, found.scope) == ("better", "boots")
-    assert (found.first.boots, found.second.boots) == (6, 6)
-    assert found.cautions == ["board is pc in base and pc-rt in other"]
+    result = study.standing(KEY, done(6)).comparison
+    assert result is not None
+    assert (result.verdict, result.scope) == ("better", "boots")
+    assert (result.first.boots, result.second.boots) == (6, 6)
+    assert result.cautions == ["board is pc in base and pc-rt in other"]
 
 
 def test_who_fails_more_often_is_not_better_for_the_rest(made_up: Callable[..., None]) -> None:
     made_up(0.5)
     study_plan = plan(Stop("runs", [ROUNDS]))
     fell = [FinishedRun("pc", "idle", "other", 1, "", "0", 1.0, failed="it panicked")] * 6
-    found = Evidence(Path("study"), study_plan).standing(KEY, [*fell, *done()]).comparison
-    assert found is not None
-    assert found.verdict == "no verdict"
-    assert any("6 runs of other failed and were made again: it panicked" in one
-               for one in found.cautions)  # fmt: skip
+    result = Evidence(Path("study"), study_plan).standing(KEY, [*fell, *done()]).comparison
+    assert result is not None
+    assert result.verdict == "no verdict"
+    assert any("6 runs of other failed and were made again: it panicked" in item
+               for item in result.cautions)  # fmt: skip
     once = Evidence(Path("study"), study_plan).standing(KEY, [fell[0], *done()]).comparison
     assert once is not None
     assert once.verdict == "better"
-    assert any("1 run of other failed and was made again" in one for one in once.cautions)
+    assert any("1 run of other failed and was made again" in item for item in once.cautions)
 
 
 def test_no_number_of_runs_decides_before_the_next_look(made_up: Callable[..., None]) -> None:
@@ -171,8 +171,8 @@ def test_whoever_looks_past_the_rule_has_no_verdict(
                  for name, runs in study.runs("pc", "idle", known[1]).items()]  # fmt: skip
         by_hand = compare(sides[0], sides[1], Question())
         assert by_hand.verdict == "worse"
-        told = allow_interim_look(by_hand, tmp_path, accept=False)
-        assert told.verdict == ("worse" if over else "no verdict")
+        output = allow_interim_look(by_hand, tmp_path, accept=False)
+        assert output.verdict == ("worse" if over else "no verdict")
         accepted = allow_interim_look(by_hand, tmp_path, accept=True)
         assert accepted.verdict == "worse"
         assert "whylate study show" in accepted.cautions[-1]

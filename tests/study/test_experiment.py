@@ -44,8 +44,8 @@ def asked(of: RunPlan, what: str, target: Cause | None = None) -> Experiment:
 def knobs(of: RunPlan, what: str) -> list[dict[str, str]]:
     """Return the knobs with the cause on, off, and of the placebo."""
     variants = asked(of, what).plan.variants
-    assert [one.name for one in variants] == ["on", "off", "placebo"]
-    return [one.knobs for one in variants]
+    assert [item.name for item in variants] == ["on", "off", "placebo"]
+    return [item.knobs for item in variants]
 
 
 def test_a_knob_is_switched_and_nothing_else() -> None:
@@ -79,9 +79,9 @@ def test_a_cause_is_switched_off_by_its_knob() -> None:
     of = recorded(allow_idle_states=True)
     assert knobs(of, "idle exit")[1]["idle-states"] == "held"
     assert knobs(of, "throttling")[1]["rt-runtime"] == "-1"
-    found = asked(of, "throttling")
-    assert found.targets == {Cause.THROTTLING}
-    assert found.plan.request.recorder == RecorderPlan(threshold_ns=LIMIT_NS)
+    result = asked(of, "throttling")
+    assert result.targets == {Cause.THROTTLING}
+    assert result.plan.request.recorder == RecorderPlan(threshold_ns=LIMIT_NS)
     assert asked(of, "thp=never", Cause.PAGE_FAULT).targets == {Cause.PAGE_FAULT}
     assert not asked(of, "thp=never").targets
 
@@ -92,7 +92,7 @@ def test_a_load_of_the_run_is_left_out() -> None:
     assert on["load"] == "memory:2"
     assert "load" not in off
     plan = asked(of, "memory").plan
-    assert [one.kind for one in plan.loads[0].loads] == ["switch"]
+    assert [item.kind for item in plan.loads[0].loads] == ["switch"]
 
 
 def test_a_known_cause_is_left_out_and_the_others_stay() -> None:
@@ -141,8 +141,8 @@ def test_a_watched_program_is_not_repeated() -> None:
 def runs(excess: Sequence[float], causes: Mapping[Cause, float]) -> list[RunLate]:
     """Return runs of which each cause has so large a part of the late time."""
     return [
-        RunLate(one, 50, {cause: part * one for cause, part in causes.items()}, None)
-        for one in excess
+        RunLate(item, 50, {cause: part * item for cause, part in causes.items()}, None)
+        for item in excess
     ]
 
 
@@ -158,40 +158,40 @@ def judge(
 
 
 def test_a_share_is_believed_where_the_cause_fell_and_the_placebo_did_nothing() -> None:
-    found = judge(runs([0.4 * one for one in EXCESS[::-1]], {Cause.SOFTIRQ: 1.0}))
-    assert found.why_not is None
-    assert found.preventable is not None
-    assert found.preventable.low is not None
-    assert found.preventable.high is not None
-    assert found.preventable.low < 0.6 < found.preventable.high
-    assert found.fell
-    assert found.off_target == []
+    result = judge(runs([0.4 * item for item in EXCESS[::-1]], {Cause.SOFTIRQ: 1.0}))
+    assert result.why_not is None
+    assert result.preventable is not None
+    assert result.preventable.low is not None
+    assert result.preventable.high is not None
+    assert result.preventable.low < 0.6 < result.preventable.high
+    assert result.fell
+    assert result.off_target == []
 
 
 def test_a_share_is_not_believed_where_the_causes_own_time_stayed() -> None:
-    found = judge(runs([0.4 * one for one in EXCESS], {Cause.THREAD: 1.5, Cause.SOFTIRQ: -0.5}))
-    assert found.preventable is None
-    assert found.fell is False
-    assert "manipulation check" in (found.why_not or "")
+    result = judge(runs([0.4 * item for item in EXCESS], {Cause.THREAD: 1.5, Cause.SOFTIRQ: -0.5}))
+    assert result.preventable is None
+    assert result.fell is False
+    assert "manipulation check" in (result.why_not or "")
 
 
 def test_a_share_is_not_believed_where_the_placebo_prevents_something() -> None:
-    off = runs([0.4 * one for one in EXCESS[::-1]], {Cause.SOFTIRQ: 1.0})
-    found = judge(off, placebo=[0.7 * one for one in EXCESS])
-    assert found.preventable is None
-    assert "placebo" in (found.why_not or "")
+    off = runs([0.4 * item for item in EXCESS[::-1]], {Cause.SOFTIRQ: 1.0})
+    result = judge(off, placebo=[0.7 * item for item in EXCESS])
+    assert result.preventable is None
+    assert "placebo" in (result.why_not or "")
 
 
 def test_what_else_changed_is_told() -> None:
-    found = judge(runs([0.2 * one for one in EXCESS], {Cause.SOFTIRQ: 1.0}))
-    assert [one.cause for one in found.off_target] == ["softirq"]
-    assert found.preventable is not None
+    result = judge(runs([0.2 * item for item in EXCESS], {Cause.SOFTIRQ: 1.0}))
+    assert [item.cause for item in result.off_target] == ["softirq"]
+    assert result.preventable is not None
 
 
 def test_nothing_late_has_no_preventable_share() -> None:
     quiet = runs([0.0] * 6, {})
-    found = judged(NOTHING, quiet, quiet, quiet, frozenset())
-    assert "nothing was late" in (found.why_not or "")
+    result = judged(NOTHING, quiet, quiet, quiet, frozenset())
+    assert "nothing was late" in (result.why_not or "")
 
 
 @pytest.mark.realtime
@@ -202,7 +202,7 @@ def test_what_cannot_be_asked_is_one_line(tmp_path: Path) -> None:
         [*run, "measure", "local", "--for", "1s", "--interval", "500us", "-o", recording],
         capture_output=True, timeout=60, check=False,
     )  # fmt: skip
-    for words, says in (
+    for words, message in (
         (["--experiment", "steal"], "no knob switches 'steal' off: the host causes it"),
         (["--experiment", "throttling", "--rounds", "2"], "--rounds must lie between 4 and 1000"),
         (["--experiment", "throttling", "--target", "x"], "--target 'x' is no cause"),
@@ -214,7 +214,7 @@ def test_what_cannot_be_asked_is_one_line(tmp_path: Path) -> None:
             check=False, cwd=tmp_path,
         )  # fmt: skip
         assert (done.returncode, done.stdout) == (2, ""), words
-        assert says in done.stderr
+        assert message in done.stderr
     assert not (tmp_path / "experiments").exists()
 
 
@@ -236,17 +236,17 @@ def test_on_a_board_a_known_cause_is_found_to_be_the_reason(tmp_path: Path) -> N
             capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
-        assert found["why_not"] is None
-        assert found["preventable"]["share"] > 0.95
-        assert found["preventable"]["low"] > 0.5
-        assert found["placebo"]["low"] < 0 < found["placebo"]["high"]
-        assert found["fell"]
-        assert found["target"]["off_ns_per_s"] == pytest.approx(0, abs=1000)
-        assert found["located"]["share"] > 0.8
+        result = json.loads(done.stdout)
+        assert result["why_not"] is None
+        assert result["preventable"]["share"] > 0.95
+        assert result["preventable"]["low"] > 0.5
+        assert result["placebo"]["low"] < 0 < result["placebo"]["high"]
+        assert result["fell"]
+        assert result["target"]["off_ns_per_s"] == pytest.approx(0, abs=1000)
+        assert result["located"]["share"] > 0.8
         # The same again has nothing left to make.
         again = subprocess.run(
             [*explain, str(tmp_path / "e"), "--experiment", "rt-task"],
             capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
-        assert json.loads(again.stdout) == found
+        assert json.loads(again.stdout) == result

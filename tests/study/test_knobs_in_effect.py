@@ -38,9 +38,9 @@ def recorder(engine: str | None, refused: str | None = None) -> RecorderReport:
     return RecorderReport(engine, refused, 0, [], 0, 0, 0, 0, None, None)
 
 
-def why(run: Manifest, knobs: Mapping[str, str], *others: Mapping[str, str]) -> str | None:
+def why(run: Manifest, knobs: Mapping[str, str], *rest: Mapping[str, str]) -> str | None:
     """Say which knob a run was made without, in a study of these variants."""
-    variants = [apply_knobs(REQUEST, one) for one in (knobs, *others)]
+    variants = [apply_knobs(REQUEST, item) for item in (knobs, *rest)]
     return missing_knob(variants[0], run, variants)
 
 
@@ -57,21 +57,23 @@ def test_a_word_that_is_to_be_left_out_is_on_no_line(word: str) -> None:
 
 
 def test_a_word_of_another_variant_is_on_no_line_but_its_own() -> None:
-    one, two = {"cmdline:nohz_full": "1"}, {"cmdline:nohz_full": "2", "cmdline:quiet": "yes"}
-    assert why(manifest("nohz_full=1"), one, two) is None
-    assert "quiet of another variant" in (why(manifest("nohz_full=1", "quiet"), one, two) or "")
-    assert "nohz_full=2 of another" in (why(manifest("nohz_full=2"), {}, one, two) or "")
+    item, two = {"cmdline:nohz_full": "1"}, {"cmdline:nohz_full": "2", "cmdline:quiet": "yes"}
+    assert why(manifest("nohz_full=1"), item, two) is None
+    assert "quiet of another variant" in (why(manifest("nohz_full=1", "quiet"), item, two) or "")
+    assert "nohz_full=2 of another" in (why(manifest("nohz_full=2"), {}, item, two) or "")
     # What all ask for is nobody's alone, and what nobody asks for is nobody's business.
-    assert why(manifest("quiet", "nohz_full=1", "ro"), {**one, "cmdline:quiet": "yes"}, two) is None
+    assert (
+        why(manifest("quiet", "nohz_full=1", "ro"), {**item, "cmdline:quiet": "yes"}, two) is None
+    )
 
 
 def test_a_recorder_that_is_compared_is_there() -> None:
     bpf = manifest(recorder=recorder("bpf"))
     refused = manifest(recorder=recorder(None, "the kernel allows none."))
     assert why(bpf, {"recorder": "on"}) is None
-    says = "knob recorder: there was none (the kernel allows none)"
-    assert why(refused, {"recorder": "on"}) == says
-    assert why(refused, {}, {"recorder": "off"}) == says
+    message = "knob recorder: there was none (the kernel allows none)"
+    assert why(refused, {"recorder": "on"}) == message
+    assert why(refused, {}, {"recorder": "off"}) == message
     assert why(manifest(), {"recorder": "off"}, {}) is None
     # Where it is compared by nobody a run may do without it.
     assert why(refused, {}, {"priority": "3"}) is None

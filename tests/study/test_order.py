@@ -23,17 +23,17 @@ def test_every_round_has_each_variant_under_each_load_once() -> None:
     assert len(runs) == len(set(runs)) == 40 * 6
     for number in range(40):
         places = runs[6 * number : 6 * number + 6]
-        assert {one.round for one in places} == {number + 1}
+        assert {item.round for item in places} == {number + 1}
         # Under one load they follow each other directly.
-        assert len({one.load for one in places[:3]}) == 1
-        assert {one.variant for one in places[:3]} == {"base", "x", "y"}
+        assert len({item.load for item in places[:3]}) == 1
+        assert {item.variant for item in places[:3]} == {"base", "x", "y"}
 
 
 def test_who_comes_first_is_left_to_chance_and_the_same_each_time() -> None:
     first = Counter(round_of(PLAN, "pc", number)[0].variant for number in range(1, 121))
     assert all(20 < count < 60 for count in first.values())
     assert list(order(PLAN, "pc")) == list(order(PLAN, "pc"))
-    orders = [[one.variant for one in order(PLAN, board)] for board in PLAN.boards]
+    orders = [[item.variant for item in order(PLAN, board)] for board in PLAN.boards]
     assert orders[0] != orders[1]
 
 
@@ -48,5 +48,5 @@ def test_what_is_made_or_decided_is_not_made_again() -> None:
     done = {(load, variant) for load in ("idle", "busy") for variant in ("x", "y")}
     assert not list(remaining_runs(PLAN, "pc", set(), done))
     assert {
-        one.load for one in remaining_runs(PLAN, "pc", set(), {("idle", "x"), ("idle", "y")})
+        item.load for item in remaining_runs(PLAN, "pc", set(), {("idle", "x"), ("idle", "y")})
     } == {"busy"}

@@ -36,9 +36,9 @@ def knob(file: Path, write: str = 'printf "%s" "$1" >"$2"') -> CommandKnob:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    found = tmp_path / "a knob"
-    found.write_text("old")
-    return found
+    result = tmp_path / "a knob"
+    result.write_text("old")
+    return result
 
 
 def test_a_knob_is_set_while_the_run_goes_and_put_back_after_it(tmp_path: Path, file: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_knob_is_set_while_the_run_goes_and_put_back_after_it(tmp_path: Path, 
     with undo.around("local", [CommandSetting("k", knob(file), "new")], LocalBoard()):
         assert file.read_text() == "new"
         (note,) = read_notes(tmp_path, ["local"])
-        assert [(one.name, one.value) for one in note.old] == [("k", "old")]
+        assert [(item.name, item.value) for item in note.old] == [("k", "old")]
     assert file.read_text() == "old"
     assert not read_notes(tmp_path, ["local"])
 
@@ -74,14 +74,14 @@ def test_what_goes_wrong_meanwhile_is_told_and_the_knob_is_put_back(
 
 
 @pytest.mark.parametrize(
-    ("write", "says"),
+    ("write", "message"),
     [
         ("printf half >$2", "'new' was written, and 'half' is read back"),
         ("printf new >$2; echo no such thing >&2; exit 3", "status 3 (no such thing)"),
     ],
 )
 def test_a_knob_that_does_not_take_fails_the_run_and_all_are_put_back(
-    tmp_path: Path, file: Path, write: str, says: str
+    tmp_path: Path, file: Path, write: str, message: str
 ) -> None:
     other = tmp_path / "other"
     other.write_text("1")
@@ -97,28 +97,28 @@ def test_a_knob_that_does_not_take_fails_the_run_and_all_are_put_back(
     ):
         pytest.fail("it was measured")
     assert str(error.value).startswith("knob command:k: ")
-    assert says in str(error.value)
+    assert message in str(error.value)
     assert (other.read_text(), file.read_text()) == ("1", "old")
     assert not read_notes(tmp_path, ["local"])
 
 
 def test_a_knob_that_cannot_be_put_back_is_noted_until_it_can(tmp_path: Path, file: Path) -> None:
     undo = Undo(tmp_path)
-    told: list[str] = []
+    reported: list[str] = []
     stuck = knob(file, '[ ! -e "$2.stuck" ] && printf "%s" "$1" >"$2"')
     with (
         pytest.raises(NotPutBackError, match="command:k could not be put back to 'old'"),
         undo.around("local", [CommandSetting("k", stuck, "new")], LocalBoard()),
     ):
         Path(f"{file}.stuck").touch()
-    assert "could not be put back" in undo.put_back("local", here, told.append)
-    assert not told
+    assert "could not be put back" in undo.put_back("local", here, reported.append)
+    assert not reported
     Path(f"{file}.stuck").unlink()
-    assert undo.put_back("local", here, told.append) == ""
-    assert told == ["local: command:k was put back to 'old'"]
+    assert undo.put_back("local", here, reported.append) == ""
+    assert reported == ["local: command:k was put back to 'old'"]
     assert file.read_text() == "old"
     # There is nothing left to do: the board is not even opened.
-    assert undo.put_back("local", gone, told.append) == ""
+    assert undo.put_back("local", gone, reported.append) == ""
 
 
 def test_a_knob_that_something_else_sets_meanwhile_fails_the_run_and_is_put_back(
@@ -140,7 +140,7 @@ def test_one_that_cannot_be_put_back_keeps_none_of_the_others(tmp_path: Path) ->
         file.write_text("old")
     write = '[ ! -e "$2.stuck" ] && printf "%s" "$1" >"$2"'
     settings = [CommandSetting(name, knob(file, write), "new") for name, file in files.items()]
-    undo, told = Undo(tmp_path), list[str]()
+    undo, reported = Undo(tmp_path), list[str]()
 
     def stuck(*names: str) -> None:
         for name in names:
@@ -155,16 +155,16 @@ def test_one_that_cannot_be_put_back_keeps_none_of_the_others(tmp_path: Path) ->
     assert "command:b could not be put back to 'old'" in str(error.value)
     assert [file.read_text() for file in files.values()] == ["old", "new", "old", "new"]
     (note,) = read_notes(tmp_path, ["local"])
-    assert [one.name for one in note.old] == ["b", "d"]
+    assert [item.name for item in note.old] == ["b", "d"]
     Path(f"{files['d']}.stuck").unlink()
-    assert "command:b could not be put back" in undo.put_back("local", here, told.append)
-    assert told == ["local: command:d was put back to 'old'"]
+    assert "command:b could not be put back" in undo.put_back("local", here, reported.append)
+    assert reported == ["local: command:d was put back to 'old'"]
     # Of a board that is gone nothing is: what is left stays noted.
     (tmp_path / "undo/gone.json").write_bytes((tmp_path / "undo/local.json").read_bytes())
     assert "b could not be put back" in undo.put_back(
-        "gone", lambda _: Answering(None), told.append
+        "gone", lambda _: Answering(None), reported.append
     )
-    assert [[one.name for one in note.old] for note in read_notes(tmp_path, ["gone"])] == [["b"]]
+    assert [[item.name for item in note.old] for note in read_notes(tmp_path, ["gone"])] == [["b"]]
 
 
 def here(name: str) -> LocalBoard:
@@ -193,11 +193,11 @@ ECHO = CommandKnob("echo", "echo {value}")
 
 
 @pytest.mark.parametrize(
-    ("output", "says"),
+    ("output", "message"),
     [(b"x" * 1001, "longer than 1000 bytes"), (b"\xff", "UTF-8"), (b"a\0b", "zero byte")],
 )
-def test_what_a_knob_reads_is_bounded_text(output: bytes, says: str) -> None:
-    with pytest.raises(KnobError, match=says):
+def test_what_a_knob_reads_is_bounded_text(output: bytes, message: str) -> None:
+    with pytest.raises(KnobError, match=message):
         read_knob(Answering(output), "k", ECHO)
     assert read_knob(Answering(b" a b\n"), "k", ECHO) == "a b"
     assert read_knob(Answering(b""), "k", ECHO) == ""
@@ -211,7 +211,7 @@ def test_a_board_that_is_gone_is_not_the_knob_s_fault_and_a_missing_command_is()
 
 
 @pytest.mark.parametrize(
-    ("read", "write", "says"),
+    ("read", "write", "message"),
     [
         ("cat x", "echo", r"knobs.k.write has no {value}"),
         ("", "echo {value}", "knobs.k.read: write a command"),
@@ -219,10 +219,10 @@ def test_a_board_that_is_gone_is_not_the_knob_s_fault_and_a_missing_command_is()
         ("cat x", "echo {value} " + "x " * 64, "knobs.k.write: write a command of at most 64"),
     ],
 )
-def test_commands_that_cannot_be_a_knob_s_are_one_line(read: str, write: str, says: str) -> None:
+def test_commands_that_cannot_be_a_knob_s_are_one_line(read: str, write: str, message: str) -> None:
     with pytest.raises(RequestError) as error:
         check_knob("k", CommandKnob(read, write))
-    assert str(error.value).startswith(says)
+    assert str(error.value).startswith(message)
 
 
 # -- whole studies
@@ -338,6 +338,6 @@ def test_a_board_whose_knob_cannot_be_put_back_is_given_up_and_its_run_is_kept(
     assert done.returncode == 3
     assert "local was given up: command:note could not be put back to 'old'" in done.stderr
     kept = [json.loads(line) for line in (tmp_path / "s/runs.jsonl").read_text().splitlines()]
-    assert [one["failed"] for one in kept if one["variant"] == "other"] == [""]
+    assert [item["failed"] for item in kept if item["variant"] == "other"] == [""]
     assert read_notes(tmp_path / "s", ["local"])
     assert os.path.lexists(tmp_path / "s" / kept[-1]["recording"])

@@ -76,7 +76,7 @@ def test_a_plan_says_what_every_run_is(tmp_path: Path) -> None:
     assert (plan.workload.duration_ns, plan.workload.interval_ns) == (2_000_000_000, 500_000)
     assert plan.stop == Stop("looks", [6, 12])
     assert plan.margins == {"p50": 1.05}
-    assert [(one.name, len(one.loads)) for one in plan.loads] == [("idle", 0), ("busy", 2)]
+    assert [(item.name, len(item.loads)) for item in plan.loads] == [("idle", 0), ("busy", 2)]
     assert plan.variants[1].knobs == {
         "thp": "never",
         "sysctl:kernel.sched_rt_runtime_us": "-1",
@@ -89,11 +89,11 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
     plan = read(tmp_path, "[variants.a]\n[variants.b]\npriority = 50\n")
     assert plan.boards == ["local"]
     assert plan.stop == Stop("looks", [10, 20, 30])
-    assert [one.name for one in plan.loads] == ["idle"]
+    assert [item.name for item in plan.loads] == ["idle"]
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("boards = [", "plan.toml: "),
         ("bords = ['pc']", "a plan has no key 'bords': there are anytime, boards, budget, "),
@@ -172,10 +172,10 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         ("loads = {x = ['beer']}\n[variants.a]\n[variants.b]\npriority = 3", "unknown load 'beer'"),
     ],
 )
-def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, says: str) -> None:
+def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(RequestError) as error:
         read(tmp_path, text)
-    assert says in str(error.value)
+    assert message in str(error.value)
     assert len(str(error.value).splitlines()) == 1
 
 
@@ -204,30 +204,30 @@ def test_an_idle_state_is_switched_where_the_run_may_use_it(tmp_path: Path) -> N
 def test_a_word_that_is_not_wanted_is_left_out_of_the_command_line(tmp_path: Path) -> None:
     factors = "[factors]\n'cmdline:threadirqs' = [false, true]\npriority = [3, 4]\n"
     plan = read(tmp_path, PC + factors)
-    applied = [apply_knobs(REQUEST, one.knobs) for one in plan.variants]
-    assert [one.kernel_args for one in applied] == [(), (), ("threadirqs",), ("threadirqs",)]
-    assert [one.left_out for one in applied] == [("threadirqs",), ("threadirqs",), (), ()]
+    applied = [apply_knobs(REQUEST, item.knobs) for item in plan.variants]
+    assert [item.kernel_args for item in applied] == [(), (), ("threadirqs",), ("threadirqs",)]
+    assert [item.left_out for item in applied] == [("threadirqs",), ("threadirqs",), (), ()]
 
 
 def test_a_recorder_is_switched_on_by_its_knob(tmp_path: Path) -> None:
     plan = read(tmp_path, f"recorder = false\n{AB}recorder = 'on'")
-    runs = [apply_knobs(plan.request, one.knobs).plan for one in plan.variants]
-    assert [one.recorder for one in runs] == [None, RecorderPlan()]
+    runs = [apply_knobs(plan.request, item.knobs).plan for item in plan.variants]
+    assert [item.recorder for item in runs] == [None, RecorderPlan()]
 
 
 def test_a_kernel_is_of_the_same_machine(tmp_path: Path) -> None:
     plan = read(tmp_path, "boards = ['pc', 'virt-arm64-rt']\n[variants.a]\nkernel = 'ordinary'\n"
                           "[variants.b]\nkernel = 'rt'\n")  # fmt: skip
     opened = [
-        opened_name(board, apply_knobs(REQUEST, one.knobs)) for board in plan.boards
-        for one in plan.variants
+        opened_name(board, apply_knobs(REQUEST, item.knobs)) for board in plan.boards
+        for item in plan.variants
     ]  # fmt: skip
     assert opened == ["pc", "pc-rt", "virt-arm64", "virt-arm64-rt"]
     assert opened_name("pc-rt", apply_knobs(REQUEST, {})) == "pc-rt"
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "result"),
     [
         ("a", ("a", {})),
         ("b:priority=20,thp=never", ("b", {"priority": "20", "thp": "never"})),
@@ -235,8 +235,8 @@ def test_a_kernel_is_of_the_same_machine(tmp_path: Path) -> None:
         ("b:cmdline:isolcpus=managed_irq,2", ("b", {"cmdline:isolcpus": "managed_irq,2"})),
     ],
 )
-def test_a_variant_on_the_command_line(text: str, found: tuple[str, dict[str, str]]) -> None:
-    assert VARIANT.convert(text, None, None) == found
+def test_a_variant_on_the_command_line(text: str, result: tuple[str, dict[str, str]]) -> None:
+    assert VARIANT.convert(text, None, None) == result
 
 
 @pytest.mark.parametrize("text", ["b:thp", "b:=x", "b:thp=", "b:thp=a,thp=b", "b:thp=a,,"])

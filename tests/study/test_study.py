@@ -47,12 +47,12 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str]:
 def test_a_study_has_a_verdict_that_compare_gives_too(tmp_path: Path) -> None:
     before = Path(LATENCY).read_text()
     done = run(study(tmp_path / "s", "--variant", "other:sysctl:vm.stat_interval=7"))
-    found = json.loads(done.stdout)["comparisons"]
-    assert len(found) == 1
-    assert found[0]["over"]
-    assert found[0]["rounds"] == 6
-    verdict = found[0]["comparison"]["verdict"]
-    assert found[0]["comparison"]["scope"] == "boot"
+    result = json.loads(done.stdout)["comparisons"]
+    assert len(result) == 1
+    assert result[0]["over"]
+    assert result[0]["rounds"] == 6
+    verdict = result[0]["comparison"]["verdict"]
+    assert result[0]["comparison"]["scope"] == "boot"
     undecided = verdict in ("no verdict", "inconclusive")
     assert done.returncode == (3 if undecided else 0), done.stderr
     # The knob was set in the runs of one side, and is as it was.
@@ -62,12 +62,12 @@ def test_a_study_has_a_verdict_that_compare_gives_too(tmp_path: Path) -> None:
         recordings = sorted(folder.iterdir())
         assert len(recordings) == 6
         settings = open_recording(recordings[0]).manifest.plan.settings
-        assert [one.path for one in settings] == paths
+        assert [item.path for item in settings] == paths
     sides = [str(tmp_path / "s" / "runs" / "local" / "idle" / name) for name in ("base", "other")]
     alone = run([sys.executable, "-m", "whylate", "compare", *sides, "--json"])
-    assert json.loads(alone.stdout)["p"] == found[0]["comparison"]["p"]
+    assert json.loads(alone.stdout)["p"] == result[0]["comparison"]["p"]
     shown = run([sys.executable, "-m", "whylate", "study", "show", str(tmp_path / "s"), "--json"])
-    assert json.loads(shown.stdout)["comparisons"] == found
+    assert json.loads(shown.stdout)["comparisons"] == result
 
 
 def test_a_board_that_is_none_is_told_before_anything_is_made(tmp_path: Path) -> None:
@@ -116,15 +116,15 @@ def test_a_run_that_began_too_late_is_made_again(
         warm_up_ns=0,
     )
     with StudyJournal(tmp_path / "s", plan) as journal:
-        found = carry_out.run_study(
+        result = carry_out.run_study(
             journal, plan, lambda name, _: open_board(name), Silent(), lambda: False
         )
     done = read_study(tmp_path / "s")[1]
-    assert [one.failed for one in done if one.failed] == [
+    assert [item.failed for item in done if item.failed] == [
         "the thread of CPU 0 was let go after its first deadline"
     ]
-    assert sum(not one.failed for one in done) == 4
-    assert not found.lost
+    assert sum(not item.failed for item in done) == 4
+    assert not result.lost
 
 
 def test_a_killed_study_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -175,9 +175,9 @@ def test_a_recorder_is_there_where_the_knob_asks_for_it(tmp_path: Path) -> None:
     run(study(tmp_path / "s", "--variant", "other:recorder=on"))
     done = read_study(tmp_path / "s")[1]
     assert len(done) == 12
-    for one in done:
-        report = open_recording(tmp_path / "s" / one.recording).manifest.recorder
-        assert (report is not None) == (one.variant == "other")
+    for item in done:
+        report = open_recording(tmp_path / "s" / item.recording).manifest.recorder
+        assert (report is not None) == (item.variant == "other")
 
 
 def test_another_plan_does_not_go_on_with_a_study(tmp_path: Path) -> None:
@@ -196,11 +196,11 @@ def test_a_run_ends_once_what_it_is_to_show_can_be_said(tmp_path: Path) -> None:
     words = ["local", "--interval", "500us", "--no-recorder", "--json", "--for", "60s"]
     command = [sys.executable, "-m", "whylate", "measure", *words, "-o"]
     done = run([*command, str(tmp_path / "a"), "--until", "over(2s)<1/1s"])
-    found = json.loads(done.stdout)
+    result = json.loads(done.stdout)
     # -ln of .05 times 6 / pi^2 is 3.49.
-    assert 3.4 < found["elapsed_ns"] / 1e9 < 6
-    assert found["trust"] == "ok", found["trust_reasons"]
-    assert found["requirements"][0]["verdict"] in ("pass", "inconclusive")
+    assert 3.4 < result["elapsed_ns"] / 1e9 < 6
+    assert result["trust"] == "ok", result["trust_reasons"]
+    assert result["requirements"][0]["verdict"] in ("pass", "inconclusive")
     assert open_recording(tmp_path / "a").manifest.state == "complete"
     never = run([*command[:-3], "--for", "1s", "-o", str(tmp_path / "b"),
                  "--until", "over(1us)<1/1s"])  # fmt: skip
@@ -216,11 +216,11 @@ def test_runs_together_bound_how_rare_something_is(tmp_path: Path) -> None:
     for name in ("a", "b"):
         run([*command, str(tmp_path / "runs" / name)])
     bound = [sys.executable, "-m", "whylate", "bound", str(tmp_path / "runs"), "--json"]
-    found = json.loads(run(bound).stdout)
-    assert found["runs"] == 2
-    assert found["episodes"] == 0
-    assert found["seconds"] == pytest.approx(2, abs=0.1)
-    assert found["once_in_s"] <= 2 / 2.99
+    result = json.loads(run(bound).stdout)
+    assert result["runs"] == 2
+    assert result["episodes"] == 0
+    assert result["seconds"] == pytest.approx(2, abs=0.1)
+    assert result["once_in_s"] <= 2 / 2.99
     lower = json.loads(run([*bound, "--above", "1us"]).stdout)
     assert lower["episodes"] > 100
     assert lower["more_often_than_s"] >= lower["once_in_s"]
@@ -244,22 +244,22 @@ def test_two_knobs_at_once_are_told_apart(tmp_path: Path) -> None:
     )
     done = run([sys.executable, "-m", "whylate", "study", "run", str(plan), "-o",
                 str(tmp_path / "s"), "--json"])  # fmt: skip
-    found = json.loads(done.stdout)
-    (effects,) = found["effects"]
+    result = json.loads(done.stdout)
+    (effects,) = result["effects"]
     assert effects["rounds"] == 6
-    assert [one["knobs"] for one in effects["effects"]] == [
+    assert [item["knobs"] for item in effects["effects"]] == [
         ["priority: 20 → 80"],
         ["sysctl:vm.stat_interval: 1 → 7"],
         ["priority: 20 → 80", "sysctl:vm.stat_interval: 1 → 7"],
     ]
-    for one in effects["effects"]:
-        for value, low, high in one["ratios"].values():
+    for item in effects["effects"]:
+        for value, low, high in item["ratios"].values():
             assert low < value < high
-        assert 0 < one["p"] <= 1
-    told = set(effects["effects"][0]["ratios"])
+        assert 0 < item["p"] <= 1
+    output = set(effects["effects"][0]["ratios"])
     # Of the largest nothing is said where overruns hide how large they are.
-    assert {*told, *effects["left_out"]} == {"p50", "top 10", "max"}
-    assert "p50" in told
+    assert {*output, *effects["left_out"]} == {"p50", "top 10", "max"}
+    assert "p50" in output
     page = (tmp_path / "s" / "report.html").read_text()
     assert "What each knob does" in page
     assert page.count('aria-label="p50: what each makes of it"') == 1

@@ -36,7 +36,7 @@ from whylate.summary.trust import assess
 
 Floats = NDArray[np.float64]
 
-#: Causes of whylate itself, and time without a known cause.
+#: Causes of whylate itself, and time that has no cause.
 _OWN = frozenset({Cause.RECORDING, Cause.UNEXPLAINED, Cause.NOT_OBSERVED})
 #: Facts that the runs must share with the recording.
 _SAME_FACTS = ("kernel_release", "kernel_command_line", "cpu_model", "cpus_online")
@@ -61,12 +61,12 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class ExperimentResult(msgspec.Struct, frozen=True):
-    """What an experiment result.
+    """The result of an experiment.
 
-    rounds: whole ones. preventable None: there is none, and why_not says why. target: the causes'
-    own time; None: none was named. fell: whether it did; None: not asked. located: their share of
-    the recording's late time. off_target: what else surely changed. different_facts: facts in which
-    the runs differ from the recording.
+    rounds: whole rounds. preventable: None if there is no share, for the reason why_not. target:
+    the time of the causes; None if none was named. fell: whether that time fell. located: their
+    share of the recording's excess. off_target: other causes that changed. different_facts: facts
+    in which the runs differ from the recording.
     """
 
     description: str
@@ -94,7 +94,7 @@ class RunLate(msgspec.Struct, frozen=True):
 
 
 def located_share(population: Population | None, targets: frozenset[Cause]) -> Share | None:
-    """Return the located share of causes; the interval where it is of one line of the account."""
+    """Return the located share of causes; with an interval if it is of a single cause."""
     if population is None or not targets:
         return None
     shares = [item for item in population.causes if item.cause in targets and item.share]

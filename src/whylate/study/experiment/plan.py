@@ -88,7 +88,7 @@ def plan_experiment(
 ) -> Experiment:
     """Return the experiment on a run of that board; raises RequestError if there can be none.
 
-    target None: the known cause of what is switched, if any.
+    target None: the cause that the switch is for, if there is one.
     """
     activations = plan.activations
     if activations is None:
