@@ -25,7 +25,7 @@ const struct bpf_source bpf_sources[] = {
     VECTOR("call_function_single"),
     VECTOR("irq_work"),
     VECTOR("thermal_apic"),
-    VECTOR("deferred_error"),
+    VECTOR("deferred_error_apic"),
     VECTOR("threshold_apic"),
     VECTOR("error_apic"),
     VECTOR("spurious_apic"),

@@ -8,8 +8,8 @@
 /*
  * open_chunk - begin the chunk of that number in the next one that is not held
  *
- * Whoever makes its first event does it. One that interrupts just that may do it as well; what it
- * wrote is lost then. Returns whether there is one.
+ * The first event of a chunk opens it. An event that interrupts just that may open it as well, and
+ * is lost then. Returns whether there is a chunk.
  */
 FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now)
 {
@@ -46,8 +46,8 @@ FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now)
 /*
  * hold_window - hold what was recorded since due_ns, and some before it, against overwriting
  *
- * One chunk more than begins before due_ns: what ran then is in the switch before it. Half of
- * all chunks can be held; of a window that needs more the end is.
+ * One chunk more than begins before due_ns: the switch before it shows what ran then. Half of all
+ * chunks can be held; of a window that needs more, the end is held.
  */
 FUNCTION int hold_window(struct recorder_bpf_cpu *cpu, __u64 due_ns, __u64 now)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Recording an event on this CPU, and the books of where its time goes. */
+/* Recording an event on this CPU, and the accounting of its time. */
 #ifndef WHYLATE_RECORDER_BPF_CPU_H
 #define WHYLATE_RECORDER_BPF_CPU_H
 
 #include "kernel.h"
 #include "layout.h"
 
-/* Where the measured thread's own time goes: into no sum that anybody reads. */
+/* The sum of the measured thread's own time, which is never read. */
 #define SUM_OWN RECORDER_SUMS
 
 const volatile struct recorder_config config SECTION(".rodata") = {};
 
-/* Stands for the array of struct recorder_bpf_cpu; the loader puts the map in its place. */
+/* The array of struct recorder_bpf_cpu; the loader puts the map in its place. */
 char cpus SECTION("maps");
 /* The same for the hash of struct recorder_woken. */
 char woken SECTION("maps");
@@ -42,7 +42,7 @@ ALWAYS_INLINE struct recorder_bpf_cpu *cpu_here(void)
 	}                                                                                          \
 	ALWAYS_INLINE void name##_body(struct recorder_bpf_cpu *cpu, __u64 *context, __u64 now)
 
-/* reserve - reserve addresses, with room to begin at a huge page */
+/* reserve - reserve the numbers of this many events; returns the first */
 ALWAYS_INLINE __u64 reserve(struct recorder_bpf_cpu *cpu, __u64 count)
 {
 	return __sync_fetch_and_add(&cpu->shared.events, count);
@@ -71,7 +71,7 @@ ALWAYS_INLINE void fill(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now, _
 	}
 	event +=
 	    (cpu->open[chunk & 1].index * CHUNK_EVENTS + number % CHUNK_EVENTS) & config.ring_mask;
-	/* Else each store gets an address calculated from the map's beginning for itself. */
+	/* Otherwise each store computes its own address from the beginning of the map. */
 	opaque(event);
 	event->time_ns = now;
 	event->kind_a_b = kind | (__u32)a << 8 | (__u32)b << 16;
@@ -88,8 +88,7 @@ ALWAYS_INLINE void record(struct recorder_bpf_cpu *cpu, __u64 now, __u8 kind, __
 	fill(cpu, reserve(cpu, 1), now, kind, a, b, c, d, e, f);
 }
 
-/* is_watching - whether a program's threads are recorded; else none of that is loaded.
- */
+/* is_watching - whether a program is watched; the verifier drops that code where none is */
 ALWAYS_INLINE bool is_watching(void)
 {
 	return config.watch_pid || config.watch_comm[0];
@@ -106,7 +105,7 @@ ALWAYS_INLINE __u64 place(const struct recorder_bpf_cpu *cpu)
 /*
  * account - add the time until now to the sum of where the CPU was; interrupts are off
  *
- * All is modulo 2^64, so that what an NMI adds at an awkward moment is set right by the next call.
+ * All is modulo 2^64: the next call corrects what an NMI adds in between.
  */
 ALWAYS_INLINE void account(struct recorder_bpf_cpu *cpu, __u64 now)
 {
@@ -123,8 +122,8 @@ ALWAYS_INLINE void account(struct recorder_bpf_cpu *cpu, __u64 now)
 /*
  * account_preemptible - the same where an interrupt may come in between
  *
- * It may have accounted for a time after our now already. Then the difference is negative and
- * takes back from this place what the interrupt, or what comes next, counts again.
+ * The interrupt may have accounted for a time after now. Then the difference is negative, and takes
+ * back from this sum what is counted again.
  */
 ALWAYS_INLINE void account_preemptible(struct recorder_bpf_cpu *cpu, __u64 now)
 {

@@ -15,7 +15,7 @@ ALWAYS_INLINE void interrupt_entered(struct recorder_bpf_cpu *cpu, __u64 now)
 ALWAYS_INLINE void interrupt_left(struct recorder_bpf_cpu *cpu, __u64 now)
 {
 	account(cpu, now);
-	/* The first that we see may have been entered before we began. */
+	/* The first exit may belong to an interrupt from before the start. */
 	if (likely(cpu->interrupts))
 		cpu->interrupts--;
 }

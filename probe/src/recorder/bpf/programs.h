@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 d0660f7738b2e5623c7f9376b1e8416abebe2733f3e8a90becd569d084295e77 */
+/* sources: sha256 5e820c32f66e81afb9bfedc77771ad544b022d0987b4d183975b05cd2d4f2270 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

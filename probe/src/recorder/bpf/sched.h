@@ -5,7 +5,7 @@
 
 #include "watch.h"
 
-/* look_at_steal - has the hypervisor taken time since it was last looked at? */
+/* look_at_steal - record the time that the hypervisor has stolen since the last call */
 ALWAYS_INLINE void look_at_steal(struct recorder_bpf_cpu *cpu, struct task_struct *next, __u64 now)
 {
 	__u64 steal_ns, before_ns = cpu->steal_ns;
@@ -18,7 +18,7 @@ ALWAYS_INLINE void look_at_steal(struct recorder_bpf_cpu *cpu, struct task_struc
 	if (likely(steal_ns == before_ns))
 		return;
 	cpu->steal_ns = steal_ns;
-	/* The first is what was taken since the machine was started. */
+	/* The first value counts from the start of the machine. */
 	if (!cpu->since_ns)
 		return;
 	cpu->sums[SUM_STEAL] += steal_ns - before_ns;
@@ -63,8 +63,8 @@ ALWAYS_INLINE void switched_from(struct recorder_bpf_cpu *cpu, bool runnable, __
 		cpu->shared.want.due_ns = 0;
 		hold_window(cpu, due_ns, now);
 	}
-	/* It was woken before it could sleep, and that has nothing to do with the next switch to
-	 * it. One that sleeps may be woken already, by another CPU. */
+	/* A runnable thread was woken before it could sleep: that waking does not belong to the
+	 * next switch to it. A sleeping thread may already be woken by another CPU. */
 	if (runnable) {
 		cpu->waking_ns = 0;
 		cpu->timer_ns = 0;
@@ -106,14 +106,13 @@ int switch_threads(__u64 *context)
 		cpu->thread = SUM_OWN;
 		runnable_ns = switched_to(cpu, next, now);
 	}
-	/* Preempted: it was woken before it could sleep, which has nothing to do with what comes.
-	 */
+	/* Preempted: it was woken before it could sleep, which does not belong to its next run. */
 	if (is_watching() && runnable && is_watched(prev))
 		bpf_map_delete_elem(&woken, &prev_pid);
 	if (is_watching() && is_watched(next))
 		runnable_ns = watched_runs(cpu, next, next_pid, now);
-	/* Still on prev's stack: it kept the thread from running, unless it was its turn, or idle.
-	 */
+	/* Still on prev's stack, which delayed the thread, unless prev had a higher priority or was
+	 * idle. */
 	if (config.stack_after_ns && now - runnable_ns > config.stack_after_ns && prev_pid &&
 	    prev->prio > next->prio)
 		record_stack(context, cpu, now, STACK_SWITCH, 0, 1);

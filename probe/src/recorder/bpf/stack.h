@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Stacks: what was running where a measured thread should have run. Taken only when it is late. */
+/* Stacks: what ran instead of a measured thread. Taken only when it is late. */
 #ifndef WHYLATE_RECORDER_BPF_STACK_H
 #define WHYLATE_RECORDER_BPF_STACK_H
 
@@ -43,8 +43,8 @@ ALWAYS_INLINE bool is_kernel(__u64 address)
 /*
  * find_frame - return the innermost frame with that address
  *
- * Without branches, and always over all of them: the verifier follows each side of every branch,
- * which is too much for it in a loop. What earlier stacks left behind may be found as well.
+ * Without branches, and always over all frames: the verifier follows both sides of every branch,
+ * which is too much in a loop. A frame of an earlier stack may match as well.
  */
 ALWAYS_INLINE __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 address)
 {
@@ -101,7 +101,7 @@ ALWAYS_INLINE void below_timer(__u64 *context, struct recorder_bpf_cpu *cpu, __u
 	if (bytes > 0)
 		stack->frames = (__u64)bytes / sizeof(cpu->frames[0]);
 	stack->first = find_frame(cpu, instruction);
-	/* Not found: all of it is better than nothing. */
+	/* Not found: keep all of it. */
 	if (stack->first > stack->frames)
 		stack->first = 0;
 }
@@ -128,13 +128,13 @@ ALWAYS_INLINE __u64 code_before(__u64 instruction)
 /*
  * record_stack - record what the running thread did when the measured one should have run
  *
- * instruction: what the timer's interrupt interrupted, where that is known. deep: it took so long
- * that who called is worth looking for; else only the instruction is recorded.
+ * instruction: what the timer's interrupt interrupted, where that is known. deep: record the
+ * callers too, not only the instruction.
  */
 ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 now, __u8 why,
 				__u64 instruction, bool deep)
 {
-	/* There is nothing of user code on the kernel's stack. */
+	/* The kernel's stack holds no user code. */
 	bool user = instruction && !is_kernel(instruction);
 	struct stack stack = {0};
 	__u64 code = code_before(instruction), number, frames, pairs;
@@ -147,7 +147,7 @@ ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __
 	frames = min(stack.frames - stack.first, KEPT_FRAMES);
 	pairs = (frames + 1) / 2;
 	number = reserve(cpu, 1 + pairs);
-	/* What it takes makes the thread later still, and is nobody else's. */
+	/* The time that it takes adds to the thread's latency, and is recorded. */
 	fill(cpu, number, now, EVENT_STACK, user ? why | STACK_OF_USER : why, frames, thread,
 	     bpf_ktime_get_ns() - now, user ? 0 : instruction, code);
 	for (__u32 i = 0; i < FRAME_PAIRS; i++) {

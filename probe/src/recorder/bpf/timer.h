@@ -8,8 +8,8 @@
 /*
  * wakes_measured - whether this timer is the sleep of this CPU's measured thread
  *
- * What follows a timer is read as if it were a sleeper's task. Where it is another timer that is
- * something else; the address of the measured thread's task_struct it is in no other.
+ * What follows the timer is read as a sleeper's task. In another kind of timer it is something
+ * else, but never the address of the measured thread's task_struct.
  */
 ALWAYS_INLINE bool wakes_measured(struct recorder_bpf_cpu *cpu, struct hrtimer *timer)
 {
@@ -22,8 +22,8 @@ ALWAYS_INLINE bool wakes_measured(struct recorder_bpf_cpu *cpu, struct hrtimer *
 	return task == cpu->task;
 }
 
-/* A timer that is later than this was held up: whether by the kernel, the instruction shows that
- * it interrupted. That takes a fraction of what a stack takes. */
+/* A timer that is later than this was delayed. The instruction that it interrupted shows whether by
+ * the kernel, at a fraction of the cost of a stack. */
 #define LOOK_AFTER_NS 2000
 
 /* late_by - how late a timer comes, ns */
@@ -46,8 +46,8 @@ int timer_entry(__u64 *context)
 		return 0;
 	record(cpu, now, EVENT_TIMER_ENTRY, 0, 0, 0, 0, (__u64)timer->function, (__u64)timer);
 	timer_expires(cpu, timer);
-	/* Whom a timer wakes shows only when it does: of a watched program, any late one counts.
-	 * In an idle state nothing runs that could have held it up, but softirqs after an
+	/* Which thread a timer will wake is not known yet: where a program is watched, any late
+	 * timer counts. In an idle state nothing can have delayed it, but softirqs after an
 	 * interrupt. */
 	if ((cpu->in_idle_state && !cpu->in_softirq) ||
 	    likely(!stack_after_ns || late_ns <= min(stack_after_ns, LOOK_AFTER_NS)) ||

@@ -28,7 +28,7 @@ ALWAYS_INLINE void timer_expires(struct recorder_bpf_cpu *cpu, struct hrtimer *t
 	cpu->expired_in = cpu->interrupts;
 }
 
-/* softirq_raised, softirq_begins - since when does it wait? */
+/* softirq_raised, softirq_begins - note since when a softirq waits */
 ALWAYS_INLINE void softirq_raised(struct recorder_bpf_cpu *cpu, __u64 vector, __u64 now)
 {
 	__u64 *raised_ns = &cpu->raised_ns[vector % SOFTIRQ_ROOM];
@@ -47,7 +47,7 @@ ALWAYS_INLINE void softirq_begins(struct recorder_bpf_cpu *cpu, __u64 vector, __
 	*raised_ns = 0;
 }
 
-/* watched_woken - a watched thread is woken on this CPU: what by, and since when was it due? */
+/* watched_woken - note what woke a watched thread on this CPU, and since when it was due */
 ALWAYS_INLINE void watched_woken(struct recorder_bpf_cpu *cpu, __u32 pid, __u64 now)
 {
 	struct recorder_waker at = {

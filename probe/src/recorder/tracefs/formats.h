@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How this kernel lays out its trace events: read from its own descriptions, because it is
- * another with every version, architecture and configuration.
+ * How this kernel lays out its trace events: read from its own descriptions, because the layout
+ * differs with version, architecture and configuration.
  */
 #ifndef WHYLATE_RECORDER_TRACEFS_FORMATS_H
 #define WHYLATE_RECORDER_TRACEFS_FORMATS_H

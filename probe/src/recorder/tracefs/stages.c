@@ -108,8 +108,7 @@ static void begin_stage(struct stages_cpu *cpu, const __u64 *sums, uint64_t now_
 static void switch_threads(struct stages_cpu *cpu, const struct recorder_event *event,
 			   const __u64 *sums)
 {
-	/* No thread is switched while an interrupt is open: if one seems to be, its exit was lost.
-	 */
+	/* No interrupt switches threads: the exit of one that seems open was lost. */
 	cpu->irqs = 0;
 	cpu->current = event->d;
 	if (!cpu->out->measured)
@@ -134,8 +133,8 @@ void stages_event(struct stages *stages, struct stages_cpu *cpu, const struct re
 	if (!cpu->known_ns)
 		cpu->known_ns = event->time_ns;
 	if (cpu->current != pid) {
-		/* A switch was not recorded: an interrupt took its time whoever ran, but else it is
-		 * not known who ran until when. */
+		/* A switch was lost: the time of an interrupt is still its own, but it is not known
+		 * which thread ran until when. */
 		if (!cpu->irqs)
 			cpu->known_ns = event->time_ns;
 		cpu->current = pid;

@@ -14,7 +14,7 @@
 #define TIMERS	 8192u /* timers that were started; a power of two */
 #define THREADS	 4096u /* of one process */
 #define SOFTIRQS 16u
-/* By another clock than ours a timer expires at quite another time. */
+/* A timer of another clock expires at a time that is farther away. */
 #define LATEST_NS 10000000000
 
 struct woken {
@@ -48,7 +48,7 @@ struct watch_cpu {
 	uint64_t from_idle;
 };
 
-/* As many as are reported of a CPU whose kernel may trace where it idles, but for a few. */
+/* Of a kernel that traces idle CPUs, switches to idle and from idle differ by less. */
 #define IDLE_LEAST     20u
 #define IDLE_TOLERANCE 50u
 
@@ -92,7 +92,7 @@ void watch_lost(struct watch *watch)
 	watch->lost = true;
 }
 
-/* forget - drop all that is open and who was woken; not what was looked at already */
+/* forget - drop all open state and wakings, but not the position in the rings */
 static void forget(struct watch *watch)
 {
 	memset(watch->woken, 0, sizeof(watch->woken));
@@ -159,7 +159,7 @@ static void keep_woken(struct watch *watch, struct woken woken)
 {
 	struct woken *place = find_woken(watch, woken.pid), *other;
 
-	/* An empty one has woken nobody since for ever. */
+	/* An empty entry is the oldest. */
 	for (uint32_t i = 0; i < WAYS && (!place || place->pid != woken.pid); i++) {
 		other = &watch->woken[(woken.pid + i) % WOKEN];
 		if (!place || other->waking_ns < place->waking_ns)
@@ -228,7 +228,7 @@ static void timer_expires(struct watch *watch, struct watch_cpu *cpu,
 		if (timer->expires_ns <= event->time_ns &&
 		    event->time_ns - timer->expires_ns < LATEST_NS)
 			cpu->expired_ns = timer->expires_ns;
-		/* One that goes on is started anew. */
+		/* A periodic timer is started again. */
 		*timer = (struct timer){0};
 	}
 }
@@ -246,8 +246,7 @@ static void switch_threads(struct watch *watch, struct recorder *recorder, uint1
 	cpu->expired_ns = 0;
 	cpu->in_softirq = cpu->softirq_thread == 1 + event->d;
 	cpu->current = event->d;
-	/* Preempted: it was woken before it could sleep, which has nothing to do with what comes.
-	 */
+	/* Preempted: it was woken before it could sleep, which does not belong to its next run. */
 	woken = event->a == SWITCH_PREEMPTED ? find_woken(watch, event->c) : NULL;
 	if (woken)
 		*woken = (struct woken){0};
@@ -384,7 +383,7 @@ void watch_publish(struct watch *watch, struct recorder *recorder, uint64_t unti
 		follow_event(watch, recorder, number, first);
 		watch->cpus[number].next++;
 	}
-	/* What was lost lay somewhere among these: who was woken then may have run already. */
+	/* The lost events lay among these: a thread that they woke may have run already. */
 	if (was_lost || watch->lost) {
 		forget(watch);
 		recorder->gaps++;
