@@ -35,8 +35,12 @@ def manifest_of(
     cpus: Sequence[int] = range(8),
 ) -> Manifest:
     order = list(range(len(points))) * rounds
-    plan = benchmark(points, rounds=rounds, repetitions=2, block_ns=1_000_000, order=order)
-    whole = RunPlan(workload=plan, cpus=list(cpus), host_cpus=host_cpus)  # fmt: skip
+    # A command has one repetition a turn.
+    repetitions = 1 if isinstance(points[0], CommandPoint) else 2
+    plan = benchmark(
+        points, rounds=rounds, repetitions=repetitions, block_ns=1_000_000, order=order
+    )
+    whole = RunPlan(workload=plan, cpus=list(cpus), host_cpus=host_cpus)
     return replace(app_manifest([]), plan=whole, cpus=[], recorder=None, turns=list(reports))
 
 

@@ -87,16 +87,14 @@ def run_by_run(arms: Sequence[Arm], statistic: str, unit: str = "ns") -> Chart |
     values = [math.exp(run.values[statistic].compared) for _, _, run in runs]
     y = upwards(min(values) / 1.02, max(values) * 1.02, log=max(values) > 3 * min(values))
     x = across(0, len(runs) + 1)
+
+    def label(value: float) -> str:
+        return time_label(value) if unit == "ns" else f"{format_general(value)} {unit}".rstrip()
+
     return Chart(
         f"{statistic} of each run, in the order in which they were made",
         ticks(x, lambda number: f"{number:g}"),
-        ticks(
-            y,
-            time_label
-            if unit == "ns"
-            else lambda value: f"{format_general(value)} {unit}".rstrip(),
-            5,
-        ),
+        ticks(y, label, 5),
         dots=[
             Dot(
                 x(number),
