@@ -1,4 +1,4 @@
-"""`whylate import`: recordings of other tools' files."""
+"""`whylate import`: make recordings of other tools' files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.print_json import print_json
+from whylate.cli.print_json import json_option, print_json
 
 if TYPE_CHECKING:
     from whylate.recording.imported.write import Importable
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path),
                 metavar="FILE…")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
-              help="The recording's directory; of several runs, numbered ones below it.  "
+              help="The recording's directory; several runs get numbered ones below it.  "
               "[default: recordings/TIME-FILE]")  # fmt: skip
 @click.option("--column", metavar="NAME",
-              help="Of numbers: the heading or the number of the column.")  # fmt: skip
-@click.option("--unit", default="", help="Of numbers: what they are.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+              help="Numbers: the heading or the number of the column.")  # fmt: skip
+@click.option("--unit", default="", metavar="TEXT", help="Numbers: their unit.")
+@json_option
 def command(
     files: tuple[Path, ...], output: Path | None, column: str | None, unit: str, as_json: bool
 ) -> None:
-    """Make a recording of each run that FILEs tell of.
+    """Make a recording of each run in FILEs.
 
     \b
     Latencies: cyclictest (lines, histogram, -v, --json), jitterdebugger, rtla timerlat hist,
@@ -34,8 +34,8 @@ def command(
     lmbench's lat_ctx, perf stat -x. Any of them may be quoted in a mail.
 
     What a file does not have (order, overflow, missed activations) is kept with it: whylate report
-    says it, whylate compare takes the recordings as it takes the files, and what would need more
-    is refused.
+    prints it, whylate compare reads the recordings like the files, and verbs that need more refuse
+    them.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
     from whylate.cli.run_options import new_directory
     from whylate.recording.imported.write import read_importable, write_imported
@@ -46,23 +46,23 @@ def command(
     if as_json:
         _print_json(made, runs)
         return
-    for place, run in zip(made, runs, strict=True):
-        _print(place, run)
+    for path, run in zip(made, runs, strict=True):
+        _print(path, run)
 
 
-def _print(place: Path, run: Importable) -> None:
+def _print(path: Path, run: Importable) -> None:
     from whylate.quantities import format_count
     from whylate.recording.imported.model import ImportedRun
     from whylate.text import plain
 
-    found = run.data
-    if not isinstance(found, ImportedRun):
-        what = f"{format_count(len(found.values))} values"
-    elif found.latency_ns is None:
+    data = run.data
+    if not isinstance(data, ImportedRun):
+        what = f"{format_count(len(data.values))} values"
+    elif data.latency_ns is None:
         what = "a mean and a maximum"
     else:
-        what = f"{format_count(found.latency_ns.size + found.overflow)} activations"
-    click.echo(f"{plain(str(place), 1000)}  {plain(run.source, 200)}: {found.tool}, {what}")
+        what = f"{format_count(data.latency_ns.size + data.overflow)} activations"
+    click.echo(f"{plain(str(path), 1000)}  {plain(run.source, 200)}: {data.tool}, {what}")
 
 
 def _print_json(made: list[Path], runs: list[Importable]) -> None:
@@ -70,9 +70,9 @@ def _print_json(made: list[Path], runs: list[Importable]) -> None:
         "format": "whylate-imports",
         "version": 1,
         "recordings": [
-            {"recording": str(place), "source": run.source, "run": run.number,
+            {"recording": str(path), "source": run.source, "run": run.number,
              "tool": run.data.tool}
-            for place, run in zip(made, runs, strict=True)
+            for path, run in zip(made, runs, strict=True)
         ],
     }  # fmt: skip
     print_json(document)

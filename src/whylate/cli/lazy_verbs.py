@@ -14,12 +14,12 @@ class LazyVerbs(click.Group):
     The verb's command is called as the verb there, or `command`.
     """
 
-    def __init__(self, *args: Any, verbs: dict[str, tuple[str, str]], **others: Any) -> None:
-        super().__init__(*args, **others)
+    def __init__(self, *args: Any, verbs: dict[str, tuple[str, str]], **settings: Any) -> None:
+        super().__init__(*args, **settings)
         self._verbs = verbs
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in the order of a day's work."""
+        """Return the verbs in the order of the table."""
         del ctx
         return list(self._verbs)
 

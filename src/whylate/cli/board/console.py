@@ -19,6 +19,8 @@ import click
 
 from whylate.cli.board.terminal_filter import TerminalFilter
 from whylate.cli.board_options import board_options
+from whylate.cli.messages import print_message
+from whylate.cli.option_groups import GroupedCommand
 from whylate.cli.parameter_types import DURATION
 
 if TYPE_CHECKING:
@@ -28,22 +30,22 @@ if TYPE_CHECKING:
 
 #: Ctrl-], as in telnet.
 LEAVE = b"\x1d"
-#: How much of what was printed is searched for --until.
+#: Bytes of output that are searched for --until.
 _WINDOW = 1 << 16
 _PIECE = 1 << 16
 _TURN_S = 0.2
 
 
-@click.command(name="console")
+@click.command(name="console", cls=GroupedCommand)
 @click.argument("board")
 @click.option("--cycle", is_flag=True,
-              help="Switch it off and on first, and see it boot. It stays on.")  # fmt: skip
+              help="Switch the board off and on first. It stays on.")  # fmt: skip
 @click.option("--for", "for_ns", type=DURATION,
               help="Leave after this.  [default with --until: 5min]")  # fmt: skip
 @click.option("--until", metavar="TEXT",
-              help="Leave when this was printed; exit status 1 where it was not.")  # fmt: skip
+              help="Leave when this is printed; exit status 1 if it is not.")  # fmt: skip
 @click.option("--log", type=click.Path(path_type=Path, dir_okay=False),
-              help="Append what is printed to this file too.")  # fmt: skip
+              help="Append the output to this file too.")  # fmt: skip
 @board_options
 def console(
     board: str,
@@ -55,9 +57,8 @@ def console(
 ) -> None:
     """Use the serial console of BOARD. Ctrl-] leaves.
 
-    On a terminal every key goes to the board, Ctrl-C too. Where the input is no terminal, it is
-    sent to the board and --for or --until says when to leave. All that the board prints goes to
-    the console's own log in any case.
+    On a terminal every key goes to the board, Ctrl-C too. Other input is sent to the board, and
+    --for or --until must end the session. The console's own log keeps all output in any case.
     """
     from whylate.boards.board import BoardError
     from whylate.boards.open import open_board
@@ -65,33 +66,33 @@ def console(
 
     terminal = sys.stdin.isatty()
     if not terminal and for_ns is None and until is None:
-        raise click.UsageError("the input is no terminal: say --for TIME or --until TEXT")
+        raise click.UsageError("the input is no terminal: use --for TIME or --until TEXT")
     if until is not None and for_ns is None:
         for_ns = 300 * 10**9
     opened = open_board(board, options)
     with contextlib.ExitStack() as stack:
-        copy = stack.enter_context(_appended(log)) if log is not None else None
-        stack.enter_context(held(opened, _tell))
+        copy = stack.enter_context(_open_log(log)) if log is not None else None
+        stack.enter_context(held(opened, print_message))
         line = opened.console
         if line is None:
-            raise BoardError(f"{board} has no serial console that we have")
-        stream = _cycled(opened, line) if cycle else line.connect()
+            raise BoardError(f"{board} has no serial console here")
+        stream = _power_cycle(opened, line) if cycle else line.connect()
         stack.enter_context(closing(stream))
         session = _Session(stream, copy, for_ns, until)
         if terminal:
-            _tell(f"connected to {board}: Ctrl-] leaves")
+            print_message(f"connected to {board}: Ctrl-] leaves")
             with _raw(sys.stdin.fileno()):
-                found = session.carry_out()
+                complete = session.run()
             click.echo(err=True)
         else:
-            found = session.carry_out()
-        _tell(session.ended)
-    if not found:
+            complete = session.run()
+        print_message(session.end_reason)
+    if not complete:
         sys.exit(1)
 
 
-def _cycled(board: Board, line: Console) -> Stream:
-    """Switch a board off and on, and connect to it as early as that goes."""
+def _power_cycle(board: Board, line: Console) -> Stream:
+    """Switch a board off and on; return the console, connected as early as possible."""
     from whylate.boards.board import BoardError
 
     power = board.power
@@ -123,12 +124,12 @@ class _Session:
         self._window = b""
         self._input: int | None = sys.stdin.fileno()
         self._keys = os.isatty(self._input)
-        #: Why it ended, for the user.
-        self.ended = "left the console"
+        #: For the user.
+        self.end_reason = "left the console"
 
-    def carry_out(self) -> bool:
-        """Pass bytes on; whether the text that was waited for came, if one was."""
-        while (wait_s := self._left()) > 0:
+    def run(self) -> bool:
+        """Pass bytes on until the end; return False if the awaited text did not come."""
+        while (wait_s := self._wait_s()) > 0:
             sources = [self._stream.fileno(), *([] if self._input is None else [self._input])]
             ready = select.select(sources, [], [], wait_s)[0]
             if self._input in ready and not self._send():
@@ -136,20 +137,20 @@ class _Session:
             if self._stream.fileno() in ready:
                 data = self._stream.read(_PIECE)
                 if not data:
-                    self.ended = "the console's line has ended: the board was switched off"
+                    self.end_reason = "the console's line has ended: the board was switched off"
                     return self._until is None
                 if self._show(data):
-                    self.ended = "the text was printed"
+                    self.end_reason = "the text was printed"
                     return True
         if self._until is not None:
-            self.ended = "the text was not printed in its time"
+            self.end_reason = "the text was not printed in time"
         return self._until is None
 
-    def _left(self) -> float:
+    def _wait_s(self) -> float:
         return _TURN_S if self._deadline is None else self._deadline - time.monotonic()
 
     def _send(self) -> bool:
-        """Send what was typed; whether the user stays."""
+        """Send what was typed; return False if the user leaves."""
         assert self._input is not None  # noqa: S101 - it was ready
         data = os.read(self._input, 4096)
         typed, leave, _ = data.partition(LEAVE) if self._keys else (data, b"", b"")
@@ -159,12 +160,12 @@ class _Session:
             try:
                 self._stream.write(typed)
             except OSError:
-                self.ended = "the console takes nothing any more"
+                self.end_reason = "the console no longer accepts input"
                 return False
         return not leave
 
     def _show(self, data: bytes) -> bool:
-        """Print what came; whether the text was in it."""
+        """Print output; return whether the awaited text is in it."""
         if self._copy is not None:
             self._copy.write(data)
         shown = self._filter.feed(data) if self._filter is not None else data
@@ -178,25 +179,25 @@ class _Session:
 
 @contextmanager
 def _raw(fd: int) -> Iterator[None]:
-    """Pass every key on for as long as the context lasts; the terminal is put back."""
+    """Pass every key on within the context; then restore the terminal."""
     saved = termios.tcgetattr(fd)
 
     def leave(number: int, frame: object) -> None:
         del frame
         sys.exit(128 + number)
 
-    before = {one: signal.signal(one, leave) for one in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         tty.setraw(fd)
         yield
     finally:
         termios.tcsetattr(fd, termios.TCSADRAIN, saved)
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
-def _appended(path: Path) -> Iterator[IO[bytes]]:
+def _open_log(path: Path) -> Iterator[IO[bytes]]:
     from whylate.recording.errors import DiskError
 
     try:
@@ -204,9 +205,3 @@ def _appended(path: Path) -> Iterator[IO[bytes]]:
             yield file
     except OSError as error:
         raise DiskError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _tell(text: str) -> None:
-    from whylate.text import plain
-
-    click.echo(f"whylate: {plain(text, 300)}", err=True)

@@ -1,4 +1,4 @@
-"""`whylate doctor`: what a board lets us measure, and which settings spoil its latency."""
+"""`whylate doctor`: what can be measured on a board, and which settings add latency."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.print_json import print_json
+from whylate.cli.print_json import json_option, print_json
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -31,13 +31,13 @@ _STYLES: dict[State, str] = {
 @click.command(name="doctor")
 @click.argument("board", default="local")
 @click.option("--no-recorder", is_flag=True, help="Do not try the flight recorder.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+@json_option
 def command(board: str, no_recorder: bool, as_json: bool) -> None:
-    """Examine BOARD: what can be measured and explained there, and what may spoil its latency.
+    """Examine BOARD: what can be measured and explained there, and what may add latency.
 
-    The flight recorder is tried for a fifth of a second, and says which causes can be told apart
-    there; what it attached is removed again, and nothing else is changed. What a setting really
-    costs on this board only a measurement can tell.
+    The flight recorder is tried for a fifth of a second, to list the causes that it can distinguish
+    there. What it attached is removed again; nothing else is changed. Only a measurement shows what
+    a setting costs on this board.
     """
     from whylate.boards.doctor import examine
     from whylate.boards.facts import WANTED, facts
@@ -47,27 +47,24 @@ def command(board: str, no_recorder: bool, as_json: bool) -> None:
     from whylate.cli.live import LiveView
     from whylate.run.read import read_board, read_board_and_recorder
 
-    with (
-        LiveView() as view,
-        ready(open_board(board), view.log) as opened,
-    ):
+    with LiveView() as view, ready(open_board(board), view.log) as opened:
         if no_recorder:
             snapshot, probe = read_board(opened, WANTED, view.log)
             recorder = None
         else:
             snapshot, probe, recorder = read_board_and_recorder(opened, WANTED, view.log)
     checks = examine(snapshot, probe, recorder)
-    # Where nothing can be recorded, the check has said why.
+    # If nothing can be recorded, a check has the reason.
     records = recorder is not None and recorder.engine is not None
-    seen = list_observability(recorder, facts(snapshot, probe)) if records else []
+    causes = list_observability(recorder, facts(snapshot, probe)) if records else []
     if as_json:
-        _print_json(board, checks, recorder, seen)
+        _print_json(board, checks, recorder, causes)
     else:
-        _print_table(checks, seen)
+        _print_table(checks, causes)
 
 
 def _print_json(
-    board: str, checks: list[Check], recorder: RecorderReport | None, seen: list[Observability]
+    board: str, checks: list[Check], recorder: RecorderReport | None, causes: list[Observability]
 ) -> None:
 
     from whylate.causes.as_json import observability_as_json
@@ -77,12 +74,12 @@ def _print_json(
             "board": board,
             "checks": checks,
             "recorder": recorder,
-            "observability": [observability_as_json(one) for one in seen],
+            "observability": [observability_as_json(cause) for cause in causes],
         }
     )
 
 
-def _print_table(checks: list[Check], seen: list[Observability]) -> None:
+def _print_table(checks: list[Check], causes: list[Observability]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -102,9 +99,9 @@ def _print_table(checks: list[Check], seen: list[Observability]) -> None:
         console.print(Text(title, style="bold"))
         console.print(table)
         console.print()
-        if group == "explaining" and seen:
-            console.print(Text("What `whylate explain` can tell apart here", style="bold"))
-            console.print(sights_table(seen))
+        if group == "explaining" and causes:
+            console.print(Text("What `whylate explain` can distinguish here", style="bold"))
+            console.print(sights_table(causes))
             console.print()
     counts = [f"{sum(c.state == s for c in checks)} {s}" for s in _STYLES]
     console.print(Text(", ".join(counts) + "."))

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.print_json import print_json
+from whylate.cli.print_json import json_option, print_json
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from whylate.recording.manifest import Fact, FactValue
 
 
 @click.command(name="facts")
 @click.argument("board", default="local")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+@json_option
 def command(board: str, as_json: bool) -> None:
     """Show what can be read of BOARD: kernel, CPUs, clocks, settings, threads.
 
@@ -28,47 +26,38 @@ def command(board: str, as_json: bool) -> None:
     from whylate.cli.live import LiveView
     from whylate.run.read import read_board
 
-    found: list[Fact] | None = None
+    known: list[Fact] | None = None
     try:
-        with (
-            LiveView() as view,
-            ready(open_board(board), view.log) as opened,
-        ):
-            found = facts(*read_board(opened, WANTED, view.log))
+        with LiveView() as view, ready(open_board(board), view.log) as opened:
+            known = facts(*read_board(opened, WANTED, view.log))
     finally:
-        # Also where the board could not be left as it was found.
-        if found is not None and as_json:
-            print_json({"board": board, "facts": found})
-        elif found is not None:
-            _print_table(found)
+        # Also if the board could not be restored.
+        if known is not None and as_json:
+            print_json({"board": board, "facts": known})
+        elif known is not None:
+            _print_table(known)
 
 
-def _print_table(found: list[Fact]) -> None:
+def _print_table(known: list[Fact]) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from whylate.report.plain_console import plain_console
-    from whylate.text import plain_lines
+    from whylate.text import plain, plain_lines
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for fact in found:
-        known = fact.value is not None
-        value = Text(plain_lines(shown(fact.value), 20_000)) if known else _why_not(fact)
+    for fact in known:
+        if fact.value is None:
+            value = Text(plain(fact.source), style="dim")
+        else:
+            value = Text(plain_lines(format_value(fact.value), 20_000))
         table.add_row(fact.name, value)
     plain_console().print(table)
 
 
-def _why_not(fact: Fact) -> Text:
-    from rich.text import Text
-
-    from whylate.text import plain
-
-    return Text(plain(fact.source), style="dim")
-
-
-def shown(value: FactValue) -> str:
+def format_value(value: FactValue) -> str:
     """Return a fact's value as text: lists of short words on one line, of phrases one a line."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def flash(image: Path, board: str, options: BoardOptions) -> None:
     """Write IMAGE to the card of BOARD, through its SD mux, read it back, and boot from it.
 
-    IMAGE is raw, .xz or .gz. The board is switched off first. One whose card keeps other bytes
-    than were written is left off.
+    IMAGE is raw, .xz or .gz. The board is switched off first, and left off if the card does not
+    keep what was written.
     """
     from whylate.boards.flash import card_of
     from whylate.boards.flash import flash as write

@@ -1,4 +1,4 @@
-"""`whylate board list`: all boards that there are."""
+"""`whylate board list`: all known boards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import click
 import msgspec
 
 from whylate.cli.board_options import board_options
-from whylate.cli.print_json import print_json
+from whylate.cli.messages import print_message
+from whylate.cli.print_json import json_option, print_json
 
 if TYPE_CHECKING:
     from whylate.boards.labgrid.environment import Listed
@@ -34,17 +35,16 @@ class Row(msgspec.Struct, frozen=True):
 
 
 @click.command(name="list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+@json_option
 @board_options
 def command(as_json: bool, options: BoardOptions) -> None:
     """Show all boards: this machine, the virtual boards, and those of a labgrid bench.
 
-    A bench's are the targets of --env or LG_ENV, and the places of LG_COORDINATOR. Nothing is
-    switched, so whether a bench's board is on is not known. Boards over SSH need no list: any
-    ssh://[user@]host is one.
+    A bench has the targets of --env or LG_ENV and the places of LG_COORDINATOR. Nothing is
+    switched, so whether a board of a bench is on is unknown. Boards over SSH need no list: any
+    ssh://[user@]host is a board.
     """
     from whylate.boards.board import BoardError
-    from whylate.text import plain
 
     rows = [_local(), *_virtual()]
     failed = False
@@ -53,7 +53,7 @@ def command(as_json: bool, options: BoardOptions) -> None:
             rows += bench()
         except BoardError as error:
             failed = True
-            click.echo(f"whylate: {plain(str(error), 1000)}", err=True)
+            print_message(str(error))
     if as_json:
         print_json({"boards": rows})
     else:
@@ -90,24 +90,26 @@ def _virtual() -> list[Row]:
 
 
 def _benches(options: BoardOptions) -> list[Callable[[], list[Row]]]:
-    """Return what lists the boards of each bench that was named; imports nothing of labgrid."""
+    """Return a function for each named bench that lists its boards; imports nothing of labgrid."""
     benches: list[Callable[[], list[Row]]] = []
     if options.environment is not None or os.environ.get("LG_ENV"):
 
-        def targets() -> list[Row]:
+        def target_rows() -> list[Row]:
             from whylate.boards.labgrid.environment import list_targets
 
-            return [_bench_row(one, "labgrid target") for one in list_targets(options.environment)]
+            return [
+                _bench_row(target, "labgrid target") for target in list_targets(options.environment)
+            ]
 
-        benches.append(targets)
+        benches.append(target_rows)
     if os.environ.get("LG_COORDINATOR"):
 
-        def places() -> list[Row]:
+        def place_rows() -> list[Row]:
             from whylate.boards.labgrid.places import list_places
 
-            return [_bench_row(one, "labgrid place") for one in list_places()]
+            return [_bench_row(place, "labgrid place") for place in list_places()]
 
-        benches.append(places)
+        benches.append(place_rows)
     return benches
 
 

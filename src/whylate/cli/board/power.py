@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from whylate.cli.board_options import board_options
+from whylate.cli.messages import print_message
 from whylate.cli.parameter_types import DURATION
 
 if TYPE_CHECKING:
@@ -28,22 +29,22 @@ _NO_WAIT = click.option("--no-wait", is_flag=True, help="Do not wait until they 
 def on(boards: tuple[str, ...], no_wait: bool, options: BoardOptions) -> None:
     """Switch BOARDs on, one after the other, and wait until they take commands.
 
-    They stay on until they are switched off with `whylate board off`.
+    They stay on until `whylate board off`.
     """
 
     def switch(board: Board, power: Power, tell: Tell) -> str:
         was_on = power.is_on()
-        _up(board, power, tell, no_wait=no_wait)
+        _switch_on(board, power, tell, no_wait=no_wait)
         return "was on" if was_on else "on"
 
-    _each(boards, options, switch)
+    _switch_each(boards, options, switch)
 
 
 @click.command(name="off")
 @_BOARDS
 @board_options
 def off(boards: tuple[str, ...], options: BoardOptions) -> None:
-    """Switch BOARDs off: the supply is cut, whatever they do."""
+    """Switch BOARDs off: the supply is cut at once."""
 
     def switch(board: Board, power: Power, tell: Tell) -> str:
         was_off = power.is_on() is False
@@ -51,7 +52,7 @@ def off(boards: tuple[str, ...], options: BoardOptions) -> None:
         power.off()
         return "was off" if was_off else "off"
 
-    _each(boards, options, switch)
+    _switch_each(boards, options, switch)
 
 
 @click.command(name="cycle")
@@ -67,15 +68,15 @@ def cycle(boards: tuple[str, ...], off_ns: int, no_wait: bool, options: BoardOpt
         tell(f"switching {board.name} off")
         power.off()
         time.sleep(off_ns / 1e9)
-        _up(board, power, tell, no_wait=no_wait)
+        _switch_on(board, power, tell, no_wait=no_wait)
         return "on"
 
-    _each(boards, options, switch)
+    _switch_each(boards, options, switch)
 
 
 @contextmanager
 def with_supply(board: Board, tell: Tell) -> Iterator[Power]:
-    """Hold a board and return its supply; raises BoardError where it has none."""
+    """Hold a board and yield its power supply; raises BoardError if it has none."""
     from whylate.boards.board import BoardError
     from whylate.boards.ready import held
 
@@ -85,7 +86,7 @@ def with_supply(board: Board, tell: Tell) -> Iterator[Power]:
         yield board.power
 
 
-def _up(board: Board, power: Power, tell: Tell, *, no_wait: bool) -> None:
+def _switch_on(board: Board, power: Power, tell: Tell, *, no_wait: bool) -> None:
     board.stay_on()
     if no_wait:
         tell(f"switching {board.name} on")
@@ -94,12 +95,12 @@ def _up(board: Board, power: Power, tell: Tell, *, no_wait: bool) -> None:
         board.boot(tell)
 
 
-def _each(
+def _switch_each(
     names: tuple[str, ...],
     options: BoardOptions,
     switch: Callable[[Board, Power, Tell], str],
 ) -> None:
-    """Do it to one board after the other; one that fails does not stop the rest."""
+    """Switch one board after the other; a failure does not stop the rest."""
     from whylate.boards.board import BoardError
     from whylate.boards.open import open_board
     from whylate.cli.live import LiveView
@@ -117,7 +118,7 @@ def _each(
                 if len(names) == 1:
                     raise
                 failed = True
-                click.echo(f"whylate: {plain(name, 80)}: {plain(str(error), 1000)}", err=True)
+                print_message(f"{name[:80]}: {error}")
             else:
                 click.echo(f"{plain(name, 80)}: {state} ({time.monotonic() - began:.1f} s)")
     if failed:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from whylate.boards.board import Finished
     from whylate.boards.open import BoardOptions
 
-#: What is sent to a command: more is a file for another way.
+#: The most that is sent to a command.
 MAX_INPUT = 64 << 20
 
 
@@ -29,11 +29,10 @@ MAX_INPUT = 64 << 20
 def run(
     board: str, argv: tuple[str, ...], with_input: bool, timeout_ns: int, options: BoardOptions
 ) -> None:
-    """Run COMMAND on BOARD and pass on what it prints, when it is over.
+    """Run COMMAND on BOARD, and print its output at its end.
 
-    The exit status is the command's; 3 where it could not be run, which a line on the error
-    stream then says. No shell reads the command: for one write sh -c '...'. A board that is off
-    is switched on for it, and off again.
+    The exit status is the command's, or 3 if it could not be run. No shell reads the command: write
+    sh -c '...' for one. A board that is off is switched on for it, and off again.
     """
     from whylate.boards.board import BoardError
     from whylate.boards.open import open_board
@@ -52,7 +51,7 @@ def run(
             view.log(f"running {argv[0][:80]}")
             done = opened.run(argv, data=data, timeout_s=timeout_ns / 1e9)
     finally:
-        # Also where the board could not be left as it was found.
+        # Also if the board could not be restored.
         if done is not None:
             pass_on(done.output, sys.stdout.buffer, terminal=sys.stdout.isatty())
             pass_on(done.error, sys.stderr.buffer, terminal=sys.stderr.isatty())
@@ -60,7 +59,7 @@ def run(
 
 
 def pass_on(data: bytes, to: IO[bytes], *, terminal: bool) -> None:
-    """Write what a board printed: as it is to a file, made harmless to a terminal."""
+    """Write what a board printed: unchanged to a file, escaped to a terminal."""
     from whylate.text import plain_lines
 
     if terminal:

@@ -1,4 +1,4 @@
-"""`whylate board selftest`: what works of a board."""
+"""`whylate board selftest`: which parts of a board work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from whylate.cli.board_options import board_options
-from whylate.cli.print_json import print_json
+from whylate.cli.print_json import json_option, print_json
 
 if TYPE_CHECKING:
     from whylate.boards.open import BoardOptions
@@ -24,14 +24,15 @@ _STYLES: dict[State, str] = {
 
 @click.command(name="selftest")
 @click.argument("board")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+@json_option
 @board_options
 def selftest(board: str, as_json: bool, options: BoardOptions) -> None:
     """Try power, boot, console, network and probe of BOARD, each timed.
 
-    A board that was off is switched on, and off again at the end; one that was on is left on.
-    Where that cannot be told, it goes off again only if it had to be switched on.
-    Exit status 1 when something failed.
+    A board that was off is switched on, and off again at the end; one that was on is left on. If
+    its state is unknown, it goes off again only if it had to be switched on.
+
+    Exit status: 0 all that was tried works, 1 something failed.
     """
     from whylate.boards.open import open_board
     from whylate.boards.ready import held
@@ -45,7 +46,7 @@ def selftest(board: str, as_json: bool, options: BoardOptions) -> None:
         print_json({"board": board, "tried": tried})
     else:
         _print_table(tried)
-    sys.exit(int(any(one.state == "failed" for one in tried)))
+    sys.exit(int(any(part.state == "failed" for part in tried)))
 
 
 def _print_table(tried: list[StepResult]) -> None:
@@ -60,8 +61,7 @@ def _print_table(tried: list[StepResult]) -> None:
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right")
     table.add_column(overflow="fold")
-    for one in tried:
-        table.add_row(
-            one.name, Text(one.state, _STYLES[one.state]), f"{one.seconds:.2f} s", plain(one.why)
-        )
+    for part in tried:
+        state = Text(part.state, _STYLES[part.state])
+        table.add_row(part.name, state, f"{part.seconds:.2f} s", plain(part.why))
     plain_console().print(table)

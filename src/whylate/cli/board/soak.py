@@ -1,19 +1,20 @@
-"""`whylate board soak`: boot, run, switch off; again and again."""
+"""`whylate board soak`: boot, measure and switch off a board again and again."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from whylate.cli.board_options import board_options
+from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import DURATION, LOAD
-from whylate.cli.print_json import print_json
+from whylate.cli.print_json import json_option, print_json
+from whylate.cli.run_options import new_directory
 from whylate.recording.plan import LoadPlan
 
 if TYPE_CHECKING:
@@ -25,32 +26,38 @@ if TYPE_CHECKING:
     from whylate.soak.summary import SoakSummary
 
 
-@click.command(name="soak")
+_what = option_under(Heading.WHAT)
+_length = option_under(Heading.LENGTH)
+_where = option_under(Heading.WHERE)
+_output = option_under(Heading.OUTPUT)
+
+
+@click.command(name="soak", cls=GroupedCommand)
 @click.argument("board", required=False)
-@click.option("--cycles", type=click.IntRange(1, 1_000_000), metavar="N",
-              help="End after so many cycles.")  # fmt: skip
-@click.option("--for", "for_ns", type=DURATION, help="End after this time, like 8h.")
-@click.option("--run-for", "run_for_ns", type=DURATION, default="5s", show_default=True,
+@_length("--cycles", type=click.IntRange(1, 1_000_000), metavar="N",
+              help="End after N cycles.")  # fmt: skip
+@_length("--for", "for_ns", type=DURATION, help="End after this time, like 8h.")
+@_what("--run-for", "run_for_ns", type=DURATION, default="5s", show_default=True,
               help="How long each cycle measures.")  # fmt: skip
-@click.option("--interval", "interval_ns", type=DURATION, default="1ms", show_default=True,
+@_what("--interval", "interval_ns", type=DURATION, default="1ms", show_default=True,
               help="Time between activations of a CPU.")  # fmt: skip
-@click.option("--load", "loads", type=LOAD, multiple=True, metavar="KIND[:N]",
-              help="Disturb, as in `whylate measure`. May be repeated.")  # fmt: skip
-@click.option("--keep", type=click.Choice(["all", "failures"]), default="all", show_default=True,
-              help="Which recordings to keep; console logs are kept in any case.")  # fmt: skip
-@click.option("--boot-timeout", "boot_ns", type=DURATION, default="3min", show_default=True,
-              help="A board that is not up after this has its power cut.")  # fmt: skip
-@click.option("--off-for", "off_ns", type=DURATION,
+@_what("--load", "loads", type=LOAD, multiple=True, metavar="KIND[:N]",
+              help="A background load, as in `whylate measure`. May be repeated.")  # fmt: skip
+@_output("--keep", type=click.Choice(["all", "failures"]), default="all", show_default=True,
+              help="Recordings to keep; console logs are always kept.")  # fmt: skip
+@_where("--boot-timeout", "boot_ns", type=DURATION, default="3min", show_default=True,
+              help="Cut the power of a board that is not up after this.")  # fmt: skip
+@_where("--off-for", "off_ns", type=DURATION,
               help="Time between off and on.  [default: 2s; none for virtual boards]",
               )  # fmt: skip
-@click.option("--give-up", type=click.IntRange(1), default=20, show_default=True, metavar="N",
-              help="End after so many failures one after the other.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
-              help="The soak's directory; one that is there already goes on.  "
+@_length("--give-up", type=click.IntRange(1), default=20, show_default=True, metavar="N",
+              help="End after N failures in succession.")  # fmt: skip
+@_output("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
+              help="The soak's directory; resume the soak that is there.  "
               "[default: soaks/TIME-BOARD]")  # fmt: skip
-@click.option("--show", type=click.Path(path_type=Path), metavar="DIR",
+@_output("--show", type=click.Path(path_type=Path), metavar="DIR",
               help="Only show the soak in this directory.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+@json_option
 @board_options
 def soak(
     board: str | None,
@@ -68,14 +75,14 @@ def soak(
     as_json: bool,
     options: BoardOptions,
 ) -> None:
-    """Switch BOARD on, boot it, measure, cut its power; again, for --cycles N or --for 8h.
+    """Switch BOARD on, boot it, measure and cut its power, for --cycles N or --for 8h.
 
-    A board that hangs is given up in its time and its power is cut. Each cycle leaves its
-    console's log and its recording in DIR, and one line in DIR/cycles.jsonl. After the host was
-    killed the same command with the same DIR goes on. Ctrl-C cuts the power and ends the soak.
+    A board that hangs has its power cut after a timeout. Each cycle leaves its console log and its
+    recording in DIR, and one line in DIR/cycles.jsonl. After the host was killed, the same command
+    with the same DIR resumes. Ctrl-C cuts the power and ends the soak.
 
-    Exit status: 0 the soak came to its end and no cycle failed, 1 a cycle failed, 3 no cycle came
-    to its end, or the soak was ended early and none had failed until then.
+    Exit status: 0 the soak is complete and no cycle failed, 1 a cycle failed, 3 the soak ended
+    early or without a complete cycle, and none failed.
     """
     from whylate.cli.board.soak_table import print_table
     from whylate.soak.journal import read_soak
@@ -85,17 +92,17 @@ def soak(
     ended: Ended | None = None
     if show is not None:
         if board is not None or output is not None:
-            raise click.UsageError("--show DIR only shows: it takes no board and no -o")
+            raise click.UsageError("--show DIR only shows: not with a board or -o")
         directory = show
     else:
         if board is None:
-            raise click.UsageError("name a board, or say --show DIR")
+            raise click.UsageError("name a board, or use --show DIR")
         if cycles is None and for_ns is None:
-            raise click.UsageError("say how long: --cycles N or --for TIME")
+            raise click.UsageError("state the length: --cycles N or --for TIME")
         from whylate.soak.carry_out import Goal
         from whylate.soak.model import SoakPlan
 
-        directory = output if output is not None else _new_directory(board)
+        directory = output if output is not None else new_directory("soaks", board)
         off_s = off_ns / 1e9 if off_ns is not None else (0.0 if _is_virtual(board) else 2.0)
         plan = SoakPlan(
             board=board,
@@ -115,27 +122,27 @@ def soak(
     if as_json:
         print_json({"plan": plan, "goal": goal, "ended": ended, "summary": summary})
     else:
-        print_table(summary, directory, _told(summary, goal, ended))
+        print_table(summary, directory, _end_reason(summary, goal, ended))
     if summary.failures.count:
         sys.exit(1)
-    # What was not tried to its end has not passed.
+    # An incomplete soak has not passed.
     sys.exit(3 if ended == "ended early" or not summary.cycles else 0)
 
 
-def _told(summary: SoakSummary, goal: Goal | None, ended: Ended | None) -> str:
-    """Return why the soak ended, as a user is told; empty where it reached its goal."""
+def _end_reason(summary: SoakSummary, goal: Goal | None, ended: Ended | None) -> str:
+    """Return why the soak ended before its goal; "" if it did not."""
     from whylate.cli.board.soak_table import duration
 
     if goal is None or ended is None or ended == "done":
         return ""
     if ended == "given up":
-        return f"{ended}: {goal.give_up} cycles one after the other failed"
-    come = []
+        return f"{ended}: {goal.give_up} cycles in succession failed"
+    done = []
     if goal.cycles is not None:
-        come.append(f"{summary.cycles} of {goal.cycles} cycles")
+        done.append(f"{summary.cycles} of {goal.cycles} cycles")
     if goal.seconds is not None:
-        come.append(f"{duration(summary.seconds)} of {duration(goal.seconds)}")
-    return f"{ended}: {', '.join(come)}. The same command goes on with it"
+        done.append(f"{duration(summary.seconds)} of {duration(goal.seconds)}")
+    return f"{ended}: {', '.join(done)}. The same command resumes it"
 
 
 def _carry_out(plan: SoakPlan, goal: Goal, directory: Path, options: BoardOptions) -> Ended:
@@ -143,14 +150,12 @@ def _carry_out(plan: SoakPlan, goal: Goal, directory: Path, options: BoardOption
     from whylate.boards.open import open_board
     from whylate.cli.interrupt import Interrupt
     from whylate.cli.live import LiveView
-    from whylate.report.plain_console import plain_console
     from whylate.soak.carry_out import soak as soak_board
 
-    console = plain_console(stderr=True)
     interrupt = Interrupt()
     opened = open_board(plan.board, options)
-    with LiveView(console) as view:
-        watcher = _Watcher(view, goal, terminal=console.is_terminal)
+    with LiveView() as view:
+        watcher = _Watcher(view, goal, terminal=view.is_terminal)
         return soak_board(opened, plan, goal, directory, watcher, interrupt.wanted)
 
 
@@ -164,17 +169,17 @@ class _Watcher:
         self._where = ""
 
     def cycle_begins(self, number: int, so_far: Sequence[Cycle]) -> None:
-        """Say which cycle begins; those that we interrupted are not counted."""
+        """Show which cycle begins; interrupted ones are not counted."""
         del number
         from whylate.soak.carry_out import count_judged
 
         of = f" of {self._goal.cycles}" if self._goal.cycles is not None else ""
         done = count_judged(so_far)
-        failed = sum(one.outcome not in {"ok", "interrupted"} for one in so_far)
+        failed = sum(cycle.outcome not in {"ok", "interrupted"} for cycle in so_far)
         self._where = f"cycle {done + 1}{of}, {failed} failed: "
 
     def cycle_ended(self, cycle: Cycle) -> None:
-        """Say what became of a cycle."""
+        """Show the outcome of a cycle."""
         if not self._terminal:
             from whylate.text import plain
 
@@ -193,16 +198,9 @@ class _Watcher:
             self._view.log(f"{self._where}{text}")
 
     def progress(self, progress: Progress) -> None:
-        """Say how far the measuring is."""
+        """Show how far the measurement is."""
         if self._terminal:
             self._view.log(f"{self._where}measuring, {progress.elapsed_s:.0f} s")
-
-
-def _new_directory(board: str) -> Path:
-    from whylate.recording.path_part import path_part
-
-    stamp = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
-    return Path("soaks") / f"{stamp}-{path_part(board)}"
 
 
 def _is_virtual(board: str) -> bool:

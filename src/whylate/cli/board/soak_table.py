@@ -1,4 +1,4 @@
-"""A soak's summary, for people and for programs."""
+"""A soak's summary, printed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whylate.text import plain
 
 
 def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
-    """Print what the soak says so far."""
+    """Print the summary of a soak so far."""
     console = plain_console()
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True, style="bold")
@@ -48,7 +48,7 @@ def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
 
 def _rate(rate: Rate) -> Text:
     if not rate.of:
-        return Text("no cycle came to its end", "yellow")
+        return Text("no complete cycle", "yellow")
     counted = f"{rate.count} of {rate.of}"
     if not rate.count:
         return Text(f"{counted}: rate below {percent(rate.high, ROUND_CEILING)} (95 %)", "green")

@@ -24,12 +24,12 @@ def command(boards: tuple[str, ...], update: bool) -> None:
 
     console = plain_console(stderr=True)
 
-    def tell(text: str) -> None:
+    def show(text: str) -> None:
         console.print(Text(f"whylate: {text} …"))
 
     for name in boards or names():
         board = virtual_board(name)
-        fetch_qemu(board, tell)
-        with building(cache_directory(), tell):
-            image = build(board, tell, update=update)
+        fetch_qemu(board, show)
+        with building(cache_directory(), show):
+            image = build(board, show, update=update)
         click.echo(f"{name:16} Linux {image.release}")

@@ -19,15 +19,16 @@ _WHERE = {"module": "pc", "program": "any board", "outside": "real time"}
 @click.command(name="faults")
 @click.argument("name", required=False)
 def faults(name: str | None) -> None:
-    """List the injected faults, or show all about the one called NAME."""
+    """List the faults that can be injected, or describe the fault NAME."""
     from whylate.lab.faults.catalogue import fault, names
 
     if name is not None:
         _describe(fault(name))
         return
     width = max(map(len, names()))
-    for one in map(fault, names()):
-        click.echo(f"{one.name:{width}}  {_WHERE[one.kind]:9}  {one.title}")
+    for injectable in map(fault, names()):
+        where = _WHERE[injectable.kind]
+        click.echo(f"{injectable.name:{width}}  {where:9}  {injectable.title}")
 
 
 def _describe(fault: Fault) -> None:
@@ -57,14 +58,14 @@ def _describe(fault: Fault) -> None:
               help="How long it acts.")  # fmt: skip
 @click.option("--smp", type=click.IntRange(1, 64), help="CPUs of a virtual board that is off.")
 def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None) -> None:
-    """Make an fault act on a board in real time, and say what it really did.
+    """Inject a fault into a board in real time, and print what it did.
 
     \b
       whylate lab inject irqs-off size_us=500 period_us=20000
       whylate lab inject preempt-off rt-task priority=98 --board pc-rt
 
-    Several faults act at the same time; the parameters behind a name are that one's. The board is
-    booted where it is off, and is left as it was found.
+    Several faults act at the same time; parameters belong to the name before them. A board that is
+    off is booted. It is left as it was.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
     from whylate.cli.live import LiveView
     from whylate.lab.faults.catalogue import uses
@@ -76,12 +77,12 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
         with LiveView() as view:
             inject(board, injection, view.log, logs.append)
     finally:
-        # Also where the board could not be left as it was found.
+        # Also if the board could not be restored.
         for log in logs:
-            sys.stdout.write(summary(log) + "\n")
+            sys.stdout.write(format_log(log) + "\n")
 
 
-def summary(log: FaultLog) -> str:
+def format_log(log: FaultLog) -> str:
     """Return one line: how often a fault acted, how long, and on which CPU."""
     from whylate.quantities import format_ns
 

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whylate.cli.messages import print_message, writing
 from whylate.cli.print_json import print_json
 from whylate.cli.report.outcomes import STATUS, show_single
 
@@ -24,8 +25,6 @@ def show_benchmarks(
     """
     import click
 
-    from whylate.text import plain
-
     if len(outcomes) == 1:
         return show_single(outcomes[0], partial(show_benchmark, as_json=as_json, predict=predict))
     worst = 0
@@ -36,11 +35,11 @@ def show_benchmarks(
         if outcome.recorded:
             if number and not as_json:
                 click.echo()
-            found, status = _shown(outcome.job.directory, None, predict, as_json=as_json)
-            document = found
+            directory = outcome.job.directory
+            document, status = _write_and_print(directory, None, predict, as_json=as_json)
         if outcome.error is not None:
             document["error"] = str(outcome.error)
-            click.echo(f"whylate: {outcome.job.name}: {plain(str(outcome.error), 1000)}", err=True)
+            print_message(f"{outcome.job.name}: {outcome.error}")
             status = 3
         worst = max(worst, status)
         documents.append(document)
@@ -59,15 +58,15 @@ def show_benchmark(
 ) -> int:
     """Print a recording, write its page, and return the exit status; raises RecordingError.
 
-    also: what else its figures are written to.
+    also: called with the figures, to export them.
     """
-    document, status = _shown(directory, page, predict, as_json=as_json, also=also)
+    document, status = _write_and_print(directory, page, predict, as_json=as_json, also=also)
     if as_json:
         print_json(document)
     return status
 
 
-def _shown(
+def _write_and_print(
     directory: Path,
     page: Path | None,
     predict: Sequence[int],
@@ -90,10 +89,8 @@ def _shown(
         recording.manifest, recording.repetitions, str(directory), predict
     )
     page = page if page is not None else directory / "report.html"
-    try:
+    with writing(page, RecordingError):
         write_benchmark(page, summary, recording.manifest)
-    except OSError as error:
-        raise RecordingError(f"{page} cannot be written: {error.strerror}") from None
     if also is not None:
         also(of_benchmark(summary))
     if not as_json:

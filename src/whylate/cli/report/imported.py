@@ -8,12 +8,11 @@ from pathlib import Path
 import click
 
 from whylate.cli.print_json import print_json
-
-STATUS = {"pass": 0, "fail": 1, "no verdict": 3}
+from whylate.cli.report.outcomes import STATUS
 
 
 def report_imported(directory: Path, requirements: Sequence[str], *, as_json: bool) -> int:
-    """Print what is known of an imported recording; return the exit status.
+    """Print the summary of an imported recording; return the exit status.
 
     Raises RecordingError, and click.UsageError for limits on numbers.
     """

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whylate.cli.messages import writing
 from whylate.cli.print_json import print_json
 from whylate.cli.report.outcomes import STATUS, worst_status
 
@@ -60,7 +61,7 @@ def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as
 def _outcome(
     outcome: Outcome, requirements: Sequence[str]
 ) -> tuple[Summary | None, dict[str, object], int]:
-    """Return what became of a run: its summary if there is one, as JSON, and as exit status."""
+    """Return the summary of a run if it has one, its JSON, and its exit status."""
     from whylate.summary.as_json import to_json
 
     summary, status = None, 0
@@ -89,10 +90,8 @@ def _write(
     summary = summarize(recording.samples, recording.manifest, str(directory), requirements)
     page = page if page is not None else directory / "report.html"
     answer = explain_recording(recording)
-    try:
+    with writing(page, RecordingError):
         write_report(page, summary, recording.manifest, recording.samples, answer)
-    except OSError as error:
-        raise RecordingError(f"{page} cannot be written: {error.strerror}") from None
     return summary, page, STATUS[overall(summary.requirements, summary.trust)], answer
 
 
@@ -106,7 +105,7 @@ def show(
 ) -> int:
     """Print a recording, write its HTML page, and return the exit status; raises RecordingError.
 
-    also: what else its summary is written to.
+    also: called with the figures, to export them.
     """
     from whylate.report.causes import answer_line
     from whylate.report.exports.trackers import of_latencies

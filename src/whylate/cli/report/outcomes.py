@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
+from whylate.cli.messages import print_message
 
 if TYPE_CHECKING:
     from whylate.run.several import Outcome
@@ -27,12 +27,10 @@ def show_single(outcome: Outcome, show: Callable[[Path], int]) -> int:
 
     show: prints the recording in a directory. Raises the run's error if there is no recording.
     """
-    from whylate.text import plain
-
     if not outcome.recorded and outcome.error is not None:
         raise outcome.error
     status = show(outcome.job.directory)
     if outcome.error is not None:
-        click.echo(f"whylate: {plain(str(outcome.error), 1000)}", err=True)
+        print_message(str(outcome.error))
         status = worst_status(status, STATUS["no verdict"])
     return status

@@ -1,4 +1,4 @@
-"""`whylate report`: a recording, shown again."""
+"""`whylate report`: show a recording again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.messages import writing
 from whylate.cli.parameter_types import PREDICTED, REQUIREMENT
+from whylate.cli.print_json import json_option
 
 if TYPE_CHECKING:
     from whylate.recording.reader import Recording
@@ -20,20 +22,22 @@ if TYPE_CHECKING:
 @click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
 @click.option("--require", "requirements", type=REQUIREMENT, multiple=True,
               metavar="LIMIT",
-              help="Judge it: p99.9<100us, max<1ms, over(100us)<1/10s. May be repeated.",
+              help="Fail unless kept: p99.9<100us, max<1ms, over(100us)<1/10s. May be repeated.",
               )  # fmt: skip
 @click.option("-o", "--output", "page", type=click.Path(path_type=Path), metavar="FILE",
               help="Where to write the page.  [default: DIR/report.html]")  # fmt: skip
 @click.option("--bencher", type=click.Path(path_type=Path), metavar="FILE",
               help="Write Bencher's metric format too.")  # fmt: skip
 @click.option("--kcidb", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write KCIDB 5.3 too; takes --build.")  # fmt: skip
-@click.option("--build", "build_id", metavar="ORIGIN:ID", help="KCIDB: the build that was run.")
+              help="Write KCIDB 5.3 too; needs --build.")  # fmt: skip
+@click.option(
+    "--build", "build_id", metavar="ORIGIN:ID", help="With --kcidb: the build that was measured."
+)
 @click.option("--lava", "as_lava", is_flag=True,
               help="Print LAVA's test-case lines, nothing else.")  # fmt: skip
 @click.option("--predict", type=PREDICTED, default=(), metavar="N,…",
-              help="Of a clock: predict what so many threads do.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+              help="Predict the throughput of N threads, as in whylate bench clock.")  # fmt: skip
+@json_option
 def command(
     directory: Path,
     requirements: tuple[str, ...],
@@ -47,8 +51,8 @@ def command(
 ) -> None:
     """Print the summary of the recording in DIR and write its HTML page.
 
-    A recording whose run was killed is first recovered from its journal. Of an imported one there
-    is what the other tool told, and no page.
+    A recording whose run was killed is first recovered from its journal. An imported recording has
+    no page.
     """
     from whylate.cli.report.benchmark import show_benchmark
     from whylate.cli.report.latencies import show
@@ -58,53 +62,59 @@ def command(
     if is_imported(directory):
         from whylate.cli.report.imported import report_imported
 
-        others = {"--output": page, "--bencher": bencher, "--kcidb": kcidb, "--build": build_id,
-                  "--lava": as_lava or None}  # fmt: skip
-        for option, given in others.items():
+        unavailable = {
+            "--output": page,
+            "--bencher": bencher,
+            "--kcidb": kcidb,
+            "--build": build_id,
+            "--lava": as_lava or None,
+        }
+        for option, given in unavailable.items():
             if given is not None:
                 raise click.UsageError(f"{option} is not for imported recordings: they have no "
-                                       "intervals and no account of every activation")  # fmt: skip
+                                       "intervals and no complete sample accounting")  # fmt: skip
         sys.exit(report_imported(directory, requirements, as_json=as_json))
     _check_build(kcidb, build_id)
 
-    def exported(found: Exported) -> None:
-        _export(found, bencher, kcidb, build_id or "")
+    def export(figures: Exported) -> None:
+        _export(figures, bencher, kcidb, build_id or "")
 
     recording = open_recording(directory)
     _check_workload(recording, requirements, predict)
     if as_lava:
-        _print_lava(recording, requirements, exported)
+        _print_lava(recording, requirements, export)
     elif recording.manifest.plan.benchmark is not None:
         sys.exit(
-            show_benchmark(directory, as_json=as_json, page=page, predict=predict, also=exported)
+            show_benchmark(directory, as_json=as_json, page=page, predict=predict, also=export)
         )
     else:
-        sys.exit(show(directory, requirements, as_json=as_json, page=page, also=exported))
+        sys.exit(show(directory, requirements, as_json=as_json, page=page, also=export))
 
 
 def _check_build(kcidb: Path | None, build_id: str | None) -> None:
-    """Raise click.UsageError for a build that KCIDB would not take."""
+    """Raise click.UsageError for a build that KCIDB refuses."""
     from whylate.report.exports.trackers import BUILD
 
     if (kcidb is None) != (build_id is None):
-        raise click.UsageError("--kcidb and --build go together: which build are the results of?")
+        raise click.UsageError("--kcidb and --build go together: the build that was measured")
     if kcidb is not None and not BUILD.fullmatch(build_id or ""):
-        raise click.UsageError("--build is ORIGIN:ID, the origin of small letters, digits and _")
+        raise click.UsageError("--build is ORIGIN:ID, the origin of characters a-z, digits and _")
 
 
 def _check_workload(
     recording: Recording, requirements: tuple[str, ...], predict: tuple[int, ...]
 ) -> None:
-    """Raise click.UsageError for what a recording of this workload is not asked."""
-    trials = recording.manifest.plan.benchmark is not None
-    if trials and requirements:
-        raise click.UsageError("--require is of latencies, and this recording has trials")
-    if predict and recording.manifest.plan.workload.kind != "clock":
-        raise click.UsageError("--predict is of recordings of the workload clock")
+    """Raise click.UsageError for options that this workload does not have."""
+    from whylate.summary.workloads import can_predict
+
+    if recording.manifest.plan.benchmark is not None and requirements:
+        raise click.UsageError("--require is for latencies: this is a benchmark")
+    if predict and not can_predict(recording.manifest.plan.workload):
+        raise click.UsageError("--predict is for benchmarks of whylate bench with --predict")
 
 
 def _print_lava(
-    recording: Recording, requirements: tuple[str, ...], exported: Callable[[Exported], None]
+    recording: Recording, requirements: tuple[str, ...], export: Callable[[Exported], None]
 ) -> None:
     from whylate.report.exports.trackers import lava, of_benchmark, of_latencies
     from whylate.summary.summarize import summarize
@@ -112,16 +122,16 @@ def _print_lava(
 
     name = str(recording.directory)
     if recording.manifest.plan.benchmark is not None:
-        found = of_benchmark(summarize_benchmark(recording.manifest, recording.repetitions, name))
+        figures = of_benchmark(summarize_benchmark(recording.manifest, recording.repetitions, name))
     else:
-        found = of_latencies(summarize(recording.samples, recording.manifest, name, requirements))
-    exported(found)
-    for line in lava(found):
+        figures = of_latencies(summarize(recording.samples, recording.manifest, name, requirements))
+    export(figures)
+    for line in lava(figures):
         click.echo(line)
 
 
-def _export(found: Exported, bencher: Path | None, kcidb: Path | None, build_id: str) -> None:
-    """Write the files for other systems that were asked for; raises DiskError."""
+def _export(figures: Exported, bencher: Path | None, kcidb: Path | None, build_id: str) -> None:
+    """Write the requested files for other systems; raises DiskError."""
     import msgspec
 
     from whylate.recording.errors import DiskError
@@ -129,12 +139,10 @@ def _export(found: Exported, bencher: Path | None, kcidb: Path | None, build_id:
 
     files = {}
     if bencher is not None:
-        files[bencher] = exports.bencher(found)
+        files[bencher] = exports.bencher(figures)
     if kcidb is not None:
         origin = build_id.partition(":")[0]
-        files[kcidb] = exports.kcidb(found, exports.Kernel(origin, build_id))
+        files[kcidb] = exports.kcidb(figures, exports.Kernel(origin, build_id))
     for path, document in files.items():
-        try:
+        with writing(path, DiskError):
             path.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
-        except OSError as error:
-            raise DiskError(f"{path} cannot be written: {error.strerror}") from None

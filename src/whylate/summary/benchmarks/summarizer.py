@@ -73,6 +73,8 @@ class BenchmarkSummarizer:
     kinds: ClassVar[Mapping[str, FigureKind]]
     #: Columns that are above zero in every valid repetition.
     positive: ClassVar[tuple[str, ...]] = ()
+    #: Whether it can predict more threads than were measured.
+    can_predict: ClassVar[bool] = False
 
     def __init__(
         self, manifest: Manifest, repetitions: Repetitions, predict: Sequence[int] = ()

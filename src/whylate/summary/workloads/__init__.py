@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from whylate.recording.manifest import Manifest
 from whylate.recording.repetitions import Repetitions
+from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.clock import Clock
 from whylate.recording.workloads.command import Command
@@ -25,6 +26,11 @@ SUMMARIZERS: dict[type[BenchmarkWorkload], type[BenchmarkSummarizer]] = {
     Clock: ClockSummarizer,
     Command: CommandSummarizer,
 }
+
+
+def can_predict(workload: Workload) -> bool:
+    """Return whether the summary of a workload can predict more threads than were measured."""
+    return isinstance(workload, BenchmarkWorkload) and SUMMARIZERS[type(workload)].can_predict
 
 
 def summarize_benchmark(

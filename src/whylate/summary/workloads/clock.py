@@ -52,6 +52,7 @@ class ClockSummarizer(BenchmarkSummarizer):
     counts_per = "call"
     swept = ("threads", "threads")
     positive = ("ns",)
+    can_predict = True
     kinds: ClassVar[Mapping[str, FigureKind]] = {
         "ns_per_call": FigureKind("ns/call", "ns", plot="ns per call"),
         "calls_per_us": FigureKind("calls/µs", plot=_THROUGHPUT_PLOT),
