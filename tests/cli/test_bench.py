@@ -29,7 +29,7 @@ REFUSED = [
     (["memory", "--priority", "80"], "No such option"),
     (["cmd", "--cpus", "0", "--", "true"], "No such option"),
     (["cmd", "--block", "1s", "--", "true"], "No such option"),
-    (["memory", "--", "true"], "no board"),
+    (["memory", "--", "true"], "board 'true'"),
     (["cmd"], "no command to run: write it behind --"),
     (["cmd", "--value", "(", "--", "true"], "invalid regular expression"),
     (["cmd", "--value", "(a)(b)", "--", "true"], "one group"),

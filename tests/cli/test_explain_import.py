@@ -19,7 +19,7 @@ def explain(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[
     )  # fmt: skip
 
 
-def test_the_answer_says_what_was_read_who_is_explained_and_what_is_missing() -> None:
+def test_the_answer_names_the_trace_the_threads_and_the_missing_data() -> None:
     done = explain("--import", str(DATA / "trace-cmd.txt"), "--threshold", "50us", "--worst", "2")
     assert done.returncode == 0, done.stderr
     shown = " ".join(done.stdout.decode().split())
@@ -37,14 +37,14 @@ def test_a_pipe_is_read_as_a_file_is_and_json_has_the_same_figures() -> None:
     by_pipe = json.loads(explain("--import", "-", *arguments, given=path.read_bytes()).stdout)
     assert by_name == by_pipe
     assert by_name["explained"]
-    assert abs(sum(one["located_share"] for one in by_name["causes"]) - 1) < 1e-9
+    assert abs(sum(cause["located_share"] for cause in by_name["causes"]) - 1) < 1e-9
     trace = by_name["trace"]
     assert trace["layout"] == "perf script text"
-    assert {one["name"] for one in trace["threads"]} == {"cyclictest"}
-    assert any("lock:contention" in one["what"] for one in trace["lacks"])
+    assert {thread["name"] for thread in trace["threads"]} == {"cyclictest"}
+    assert any("lock:contention" in missing["what"] for missing in trace["lacks"])
 
 
-def test_a_latency_tracers_episode_is_told_with_what_it_cannot_say() -> None:
+def test_an_episode_of_a_latency_tracer_has_nothing_to_compare_with() -> None:
     done = explain("--import", str(DATA / "pc-rt-wakeup_rt.txt"), "--worst", "1")
     assert done.returncode == 0, done.stderr
     shown = " ".join(done.stdout.decode().split())
@@ -53,7 +53,7 @@ def test_a_latency_tracers_episode_is_told_with_what_it_cannot_say() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["--import", "/nonexistent"], "cannot be read: No such file"),
         (["--import", str(DATA)], "is a directory"),
@@ -64,21 +64,21 @@ def test_a_latency_tracers_episode_is_told_with_what_it_cannot_say() -> None:
         ([], "give a RECORDING, or a trace"),
     ],
 )
-def test_wrong_use_is_one_line(arguments: list[str], says: str) -> None:
+def test_wrong_use_is_one_line(arguments: list[str], message: str) -> None:
     done = explain(*arguments)
     assert done.returncode == 2
-    assert says in done.stderr.decode()
+    assert message in done.stderr.decode()
     assert b"Traceback" not in done.stderr
     assert done.stdout == b""
 
 
-def test_nobody_of_that_name_is_said_and_how_to_name_one() -> None:
+def test_a_name_without_wakeups_is_not_explained() -> None:
     done = explain("--import", str(DATA / "perf.txt"), "--comm", "nobody")
     assert done.returncode == 3
     assert "no wakeup of the chosen threads is in the trace" in done.stdout.decode()
 
 
-def test_nothing_that_a_trace_says_reaches_the_terminal_as_a_command() -> None:
+def test_control_characters_of_a_trace_are_escaped() -> None:
     hostile = (DATA / "ftrace.txt").read_bytes().replace(b"python3", b"\x1b[2J\x07py")
     for arguments in ([], ["--json"]):
         done = explain("--import", "-", "--threshold", "20us", "--worst", "5",

@@ -1,4 +1,4 @@
-"""`whylate explain --perfetto FILE`: the file, what is said of it, and what goes wrong."""
+"""`whylate explain --perfetto FILE`: the file, the message, and errors."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def test_the_trace_is_written_beside_the_answer_and_json_stays_json(tmp_path: Pa
     answer = json.loads(done.stdout)
     assert trace.stat().st_size > 10_000
     assert "has 138 windows: open it at ui.perfetto.dev" in done.stderr
-    families = {one["family"]: one for one in answer["families"]}
-    assert sum(one["episodes"] for one in families.values()) == answer["episodes_recorded"]
-    named = {(one["cause"], one["detail"]) for one in families.values()}
+    families = {family["family"]: family for family in answer["families"]}
+    assert sum(family["episodes"] for family in families.values()) == answer["episodes_recorded"]
+    named = {(family["cause"], family["detail"]) for family in families.values()}
     assert {("softirq", "TASKLET"), ("thread", "rt_task")} <= named
     assert answer["worst"][0]["family"] in families
 

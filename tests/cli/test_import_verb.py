@@ -1,4 +1,4 @@
-"""`whylate import`, and what the other verbs say of what it made."""
+"""`whylate import`, and how the other verbs treat imported recordings."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def imported(name: str, to: Path) -> Path:
     return to
 
 
-def said(result: Result) -> str:
+def printed(result: Result) -> str:
     """Return what was printed, without the breaks of lines."""
     return " ".join(result.stdout.split())
 
 
 def complaint(*words: object) -> tuple[int, str]:
-    """Return the exit status and the one line that says what was wrong."""
+    """Return the exit status and the one line that names the mistake."""
     done = subprocess.run(
         [sys.executable, "-m", "whylate", *map(str, words)],
         capture_output=True, text=True, timeout=120, check=False,
@@ -39,7 +39,7 @@ def complaint(*words: object) -> tuple[int, str]:
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     lines = [
-        one for one in done.stderr.splitlines() if one and not one.startswith(("Usage", "Try"))
+        line for line in done.stderr.splitlines() if line and not line.startswith(("Usage", "Try"))
     ]
     assert len(lines) == 1, done.stderr
     return done.returncode, lines[0]
@@ -52,17 +52,17 @@ def test_a_file_becomes_a_recording_below_recordings(
     result = run("import", IMPORTED / "rtla_over.txt")
     (made,) = (tmp_path / "recordings").iterdir()
     assert made.name.endswith("-rtla_over.txt")
-    assert said(result).endswith("rtla_over.txt: rtla timerlat, 20,002 activations")
+    assert printed(result).endswith("rtla_over.txt: rtla timerlat, 20,002 activations")
 
 
 def test_several_files_become_numbered_recordings(tmp_path: Path) -> None:
     files = [IMPORTED / "rtla_over.txt", IMPORTED / "rtla_docs.txt"]
     result = run("import", *files, "-o", tmp_path / "r", "--json")
-    found = json.loads(result.stdout)
-    assert found["format"] == "whylate-imports"
-    assert [Path(one["recording"]).name for one in found["recordings"]] == ["1", "2"]
-    assert [one["source"] for one in found["recordings"]] == [file.name for file in files]
-    assert sorted(one.name for one in (tmp_path / "r").iterdir()) == ["1", "2"]
+    document = json.loads(result.stdout)
+    assert document["format"] == "whylate-imports"
+    assert [Path(made["recording"]).name for made in document["recordings"]] == ["1", "2"]
+    assert [made["source"] for made in document["recordings"]] == [file.name for file in files]
+    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == ["1", "2"]
 
 
 def test_one_bad_file_of_several_leaves_nothing(tmp_path: Path) -> None:
@@ -70,8 +70,8 @@ def test_one_bad_file_of_several_leaves_nothing(tmp_path: Path) -> None:
     code, line = complaint("import", IMPORTED / "rtla_over.txt", tmp_path / "bad",
                            "-o", tmp_path / "r")  # fmt: skip
     assert code == 2
-    assert "line 1: 'no number' is not a number; nor is it a file of cyclictest" in line
-    assert [one.name for one in tmp_path.iterdir()] == ["bad"]
+    assert "line 1: 'no number' is no number; nor is it a file of cyclictest" in line
+    assert [path.name for path in tmp_path.iterdir()] == ["bad"]
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_name_that_no_file_can_have_is_one_line(verb: list[str]) -> None:
         (["diff", "."], "of which activation: whylate compare"),
     ],
 )
-def test_what_it_lacks_is_refused_and_the_way_out_is_said(
+def test_what_it_lacks_is_refused_and_the_way_out_is_printed(
     words: list[str], lacks: str, tmp_path: Path
 ) -> None:
     made = imported("rtla_over.txt", tmp_path / "r")
@@ -111,8 +111,8 @@ def test_a_directory_of_them_is_refused_too(tmp_path: Path) -> None:
     assert complaint("bound", tmp_path / "r")[0] == 3
 
 
-def test_report_says_what_is_known_and_what_is_not(tmp_path: Path) -> None:
-    text = said(run("report", imported("cyclictest_histogram.txt", tmp_path / "r")))
+def test_report_prints_what_is_known_and_what_is_not(tmp_path: Path) -> None:
+    text = printed(run("report", imported("cyclictest_histogram.txt", tmp_path / "r")))
     assert "cyclictest · cyclictest_histogram.txt" in text
     assert "1,000 activations = 912 seen + 88 beyond the histogram's end" in text
     assert "p50 p90 p99 max mean" in text
@@ -124,24 +124,24 @@ def test_report_says_what_is_known_and_what_is_not(tmp_path: Path) -> None:
 
 def test_report_of_a_summary_has_no_quantile(tmp_path: Path) -> None:
     result = run("report", imported("xenomai_quoted.txt", tmp_path / "r"), "--json")
-    found = json.loads(result.stdout)
-    assert found["format"] == "whylate-import-summary"
-    assert found["activations"] is None
-    assert found["latency_ns"]["p50"]["value"] is None
-    assert found["latency_ns"]["max"]["value"] == 95_665
-    assert all(one["low"] is None for one in found["latency_ns"].values())
+    document = json.loads(result.stdout)
+    assert document["format"] == "whylate-import-summary"
+    assert document["activations"] is None
+    assert document["latency_ns"]["p50"]["value"] is None
+    assert document["latency_ns"]["max"]["value"] == 95_665
+    assert all(figure["low"] is None for figure in document["latency_ns"].values())
 
 
 def test_quantiles_are_of_latencies_in_order_of_size(tmp_path: Path) -> None:
     result = run("report", imported("cyclictest_samples.txt", tmp_path / "r"), "--json")
-    found = json.loads(result.stdout)["latency_ns"]
-    assert (found["p50"]["value"], found["max"]["value"]) == (28_000, 74_000)
+    document = json.loads(result.stdout)["latency_ns"]
+    assert (document["p50"]["value"], document["max"]["value"]) == (28_000, 74_000)
 
 
 def test_report_of_numbers(tmp_path: Path) -> None:
     (tmp_path / "n").write_text("3\n1\n2\n")
     run("import", tmp_path / "n", "-o", tmp_path / "r", "--unit", "MB/s")
-    text = said(run("report", tmp_path / "r"))
+    text = printed(run("report", tmp_path / "r"))
     assert "3 values, MB/s" in text
     assert "smallest median mean largest sd 1 2 2 3 1" in text
 
@@ -170,10 +170,10 @@ def test_a_limit_can_be_broken_and_is_never_shown_to_be_kept(
     made = imported(name, tmp_path / "r")
     result = run("report", made, "--require", limit, "--json")
     assert result.exit_code == status
-    (found,) = json.loads(result.stdout)["requirements"]
-    assert found["verdict"] == verdict
-    assert why in found["why"]
-    assert f"{verdict} {limit}" in said(run("report", made, "--require", limit))
+    (requirement,) = json.loads(result.stdout)["requirements"]
+    assert requirement["verdict"] == verdict
+    assert why in requirement["why"]
+    assert f"{verdict} {limit}" in printed(run("report", made, "--require", limit))
 
 
 @pytest.mark.parametrize("option", ["--output", "--bencher", "--lava", "--kcidb"])

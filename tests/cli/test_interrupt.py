@@ -1,4 +1,4 @@
-"""Whoever ends whylate with a signal finds everything left as after Ctrl-C."""
+"""A signal that ends whylate leaves everything as after Ctrl-C does."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_signal_ends_what_runs_and_has_its_own_status(
     assert wait_for(lambda: gone(tmp_path / "pid"), 5)
 
 
-def test_a_hang_up_that_is_ignored_for_us_is_ignored_by_us(tmp_path: Path) -> None:
+def test_a_hang_up_that_the_parent_ignores_stays_ignored(tmp_path: Path) -> None:
     host = begin(tmp_path / "pid", "sh", "-c", "trap '' HUP; exec \"$@\"", "sh")
     host.send_signal(signal.SIGHUP)
     with pytest.raises(subprocess.TimeoutExpired):
@@ -69,7 +69,7 @@ finally:
 """
 
 
-def test_a_second_one_does_not_cut_the_leaving_short() -> None:
+def test_a_second_signal_does_not_interrupt_the_cleanup() -> None:
     with subprocess.Popen([sys.executable, "-c", LEAVING], stdout=subprocess.PIPE) as host:
         assert host.stdout is not None
         assert host.stdout.readline() == b"began\n"

@@ -1,4 +1,4 @@
-"""What several comparisons mean beside each other, and the exit status of a study."""
+"""Several comparisons beside each other, and the exit status of a study."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def sides(tmp_path: Path) -> list[Path]:
     return paths
 
 
-def test_of_several_comparisons_it_is_said_that_each_is_at_5_per_cent(sides: list[Path]) -> None:
+def test_several_comparisons_state_that_each_is_at_5_per_cent(sides: list[Path]) -> None:
     text = f"2 comparisons, {EACH}"
-    several, one = (["compare", *sides[:count], "--independent"] for count in (3, 2))
+    several, single = (["compare", *sides[:count], "--independent"] for count in (3, 2))
     assert run(*several).stdout.splitlines()[-1] == text
     assert run(*several, "--markdown").stdout.splitlines()[-1] == text
     documents = json.loads(run(*several, "--json").stdout)
     assert [each["together"] for each in documents] == [{"comparisons": 2, "each_at": 0.05}] * 2
-    assert EACH not in run(*one).stdout
-    assert "together" not in json.loads(run(*one, "--json").stdout)
+    assert EACH not in run(*single).stdout
+    assert "together" not in json.loads(run(*single, "--json").stdout)
 
 
 @pytest.mark.parametrize("unit", ["|<img src=x>", "`x`", "a\nb", "[x](javascript:y)"])
@@ -102,9 +102,9 @@ def test_an_inconclusive_study_is_not_decided(
 ) -> None:
     directory = study(tmp_path / "s", monkeypatch)(1.0)
     done = run("study", "show", directory, "--json")
-    (one,) = json.loads(done.stdout)["comparisons"]
-    assert one["over"]
-    assert one["comparison"]["verdict"] == "inconclusive"
+    (standing,) = json.loads(done.stdout)["comparisons"]
+    assert standing["over"]
+    assert standing["comparison"]["verdict"] == "inconclusive"
     assert done.exit_code == 3
     assert run("study", "show", directory, "--fail-on", "inconclusive").exit_code == 1
     assert run("study", "show", directory, "--fail-on", "worse").exit_code == 3
@@ -128,7 +128,7 @@ def test_a_study_that_is_not_over_is_not_decided(
     assert run("study", "show", directory, "--fail-on", "worse").exit_code == 3
 
 
-def test_a_study_of_several_boards_says_that_each_is_at_5_per_cent(
+def test_a_study_of_several_boards_states_that_each_is_at_5_per_cent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = study(tmp_path / "s", monkeypatch, boards=2)(1.5)
@@ -155,8 +155,9 @@ def test_a_study_of_factors_is_decided_where_its_effects_are_estimated(
     plan, done = read_study(directory)
     key = evidence.Key("pc0", "idle", "other")
     standing = evidence.Evidence(directory, plan).standing(key, done)
-    told = BoardEffects("pc0", "idle", 8, [Effect(["a"], {}, 0.5)])
-    assert _exit_status([standing], [told], ()) == 0
+    effects = BoardEffects("pc0", "idle", 8, [Effect(["a"], {}, 0.5)])
+    assert _exit_status([standing], [effects], ()) == 0
     assert (
-        _exit_status([standing], [replace(told, why_not="two whole rounds are the least")], ()) == 3
+        _exit_status([standing], [replace(effects, why_not="two whole rounds are the least")], ())
+        == 3
     )

@@ -41,15 +41,15 @@ def table(path: Path, heading: str, first: int) -> Path:
 @pytest.mark.parametrize("heading", ["lat [us]", "max [/us]", "[red]", ":bug:"])
 def test_a_columns_name_is_no_style(tmp_path: Path, heading: str) -> None:
     sides = [table(tmp_path / f"{n}.csv", heading, 10 + n) for n in range(2)]
-    found = run("compare", *sides, "--column", heading, "--independent")
-    assert any(line.startswith(heading) for line in found.stdout.splitlines())
+    done = run("compare", *sides, "--column", heading, "--independent")
+    assert any(line.startswith(heading) for line in done.stdout.splitlines())
 
 
 def test_a_unit_is_no_style_and_no_control_character(tmp_path: Path) -> None:
     sides = [table(tmp_path / f"{n}.csv", "lat", 10 + n) for n in range(2)]
-    found = run("compare", *sides, "--column", "lat", "--independent", "--unit", "x[/b]\x1b[31m")
-    assert found.stdout.count(r"x[/b]\x1b[31m") >= 2
-    assert "\x1b" not in found.stdout
+    done = run("compare", *sides, "--column", "lat", "--independent", "--unit", "x[/b]\x1b[31m")
+    assert done.stdout.count(r"x[/b]\x1b[31m") >= 2
+    assert "\x1b" not in done.stdout
 
 
 def study(directory: Path) -> StudyPlan:
@@ -67,10 +67,10 @@ def study(directory: Path) -> StudyPlan:
 def test_a_study_shows_its_names_and_its_directory(tmp_path: Path) -> None:
     directory = tmp_path / "[/b]"
     study(directory)
-    found = run("study", "show", directory)
+    done = run("study", "show", directory)
     for name in (ADDRESS, "[red]", r"[/b]\x1b", f"report  {directory}/report.html"):
-        assert name in found.stdout
-    assert "\x1b" not in found.stdout
+        assert name in done.stdout
+    assert "\x1b" not in done.stdout
 
 
 def test_a_running_study_shows_its_names(
@@ -89,7 +89,7 @@ def test_a_running_study_shows_its_names(
         assert rf"{ADDRESS}: round 1 of at most 4, [red], [/b]\x1b" in shown
 
 
-def test_what_a_board_says_while_it_is_measured_is_no_style() -> None:
+def test_text_from_a_board_is_no_style() -> None:
     console = plain_console()
     console.file = StringIO()
     LiveView(console).log("[red]booting\x1b[2J")

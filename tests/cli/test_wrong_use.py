@@ -1,9 +1,10 @@
-"""Whatever a user gets wrong is answered by one clear line and the right exit status."""
+"""Wrong use is answered by one clear line and the right exit status."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 
 from whylate import __version__
 from whylate.cli import whylate as whylate_group
+from whylate.cli.option_groups import Heading
 
 
 def whylate(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -28,7 +30,7 @@ def whylate(*arguments: str, env: dict[str, str] | None = None) -> subprocess.Co
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
-    """Return the one line that says what was wrong; there is no traceback and no output."""
+    """Return the one line that names the mistake; there is no traceback and no output."""
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     lines = [
@@ -41,7 +43,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["--kernel-arg", "quiet"], "--kernel-arg is for virtual boards: local is none"),
         (["--load", "disco"], "no load: there are memory, switch"),
@@ -63,7 +65,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
         (["--require", "p98<1us"], "not one of"),
         (["--set", "/etc/passwd=x"], "PATH=VALUE with a path under"),
         (["--set", "/proc/sys/../../etc/passwd=x"], "PATH=VALUE with a path under"),
-        (["board9"], "no board 'board9'"),
+        (["board9"], "board 'board9'"),
         (["--comm", "a", "--pid", "3"], "one program is watched"),
         (["--comm", "a-very-long-name"], "say --comm 'a-very-long-nam'"),
         (["--comm", "a\nb"], "the name of a thread"),
@@ -78,28 +80,30 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
         (["--comm", "a", "--stop-above", "0"], "no time above zero"),
     ],
 )
-def test_what_cannot_be_measured_is_said(arguments: list[str], says: str, tmp_path: Path) -> None:
+def test_what_cannot_be_measured_is_refused(
+    arguments: list[str], message: str, tmp_path: Path
+) -> None:
     done = whylate("measure", *arguments, "-o", str(tmp_path / "r"))
-    assert says in complaint(done)
+    assert message in complaint(done)
     assert done.returncode == (3 if "board9" in arguments else 2)
     assert not (tmp_path / "r").exists()
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         ([], "-- is followed by the command"),
         (["x"] * 65, "more than 64 words"),
         (["x" * 3001], "or 3000 bytes: put it into a script"),
     ],
 )
-def test_a_command_that_cannot_be_watched_is_said(
-    words: list[str], says: str, tmp_path: Path
+def test_a_command_that_cannot_be_watched_is_refused(
+    words: list[str], message: str, tmp_path: Path
 ) -> None:
     asked = ["measure", "-o", str(tmp_path / "r"), "--", *words]
     done = whylate(*asked)
-    assert says in complaint(done)
+    assert message in complaint(done)
     assert done.returncode == 2
 
 
@@ -123,7 +127,7 @@ def test_a_directory_that_exists_is_never_written_to(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["kept"]
 
 
-def test_without_permission_to_write_one_line_says_so() -> None:
+def test_a_directory_that_cannot_be_made_is_refused() -> None:
     done = whylate("measure", "--for", "1s", "-o", "/proc/whylate-test/r")
     assert "cannot be made" in complaint(done)
     assert done.returncode == 2
@@ -155,9 +159,47 @@ def helps(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[str,
 
 
 def test_every_verb_has_a_help_that_is_laid_out() -> None:
-    found = dict(helps(whylate_group, ("whylate",)))
-    assert len(found) > 20
-    assert [words for words, text in found.items() if "\\b" in text] == []
+    pages = dict(helps(whylate_group, ("whylate",)))
+    assert len(pages) > 20
+    assert [words for words, text in pages.items() if "\\b" in text] == []
+
+
+def headings_of(command: click.Command) -> dict[str, str]:
+    """Return the heading of each option in a verb's help, by its longest name."""
+    context = click.Context(command, info_name="verb", max_content_width=80)
+    heading, headings = "", {}
+    for line in command.get_help(context).splitlines():
+        if re.fullmatch(r"[A-Z][^:]*:", line):
+            heading = line[:-1]
+        elif option := re.match(r"  (?:-\w, )?(--[a-z-]+)", line):
+            headings[option[1]] = heading
+    return headings
+
+
+def verbs(group: click.Group) -> Iterator[click.Command]:
+    """Yield the verbs of a group and of all groups below it."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from verbs(command)
+        else:
+            yield command
+
+
+def test_a_verb_with_many_options_shows_them_under_headings() -> None:
+    many = [
+        command
+        for command in verbs(whylate_group)
+        if sum(isinstance(parameter, click.Option) for parameter in command.params) > 10
+    ]
+    assert len(many) >= 8
+    for command in many:
+        headings = headings_of(command)
+        assert headings.pop("--help") == Heading.OTHER
+        assert set(headings.values()) <= set(Heading) - {Heading.OTHER}, command.callback
+        assert len(headings) == sum(isinstance(option, click.Option) for option in command.params)
 
 
 def test_help_fits_on_one_screen() -> None:
@@ -241,7 +283,7 @@ def test_a_load_that_does_nothing_gives_no_verdict(tmp_path: Path) -> None:
 @pytest.mark.realtime
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give up the right")
 def test_without_realtime_priority_there_is_no_verdict(tmp_path: Path) -> None:
-    # CAP_SYS_NICE is what SCHED_FIFO takes; without it the run goes on and says so.
+    # SCHED_FIFO needs CAP_SYS_NICE; without it the run goes on, and has no verdict.
     command = ["setpriv", "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice"]
     done = subprocess.run(
         [*command, sys.executable, "-m", "whylate", "measure", "--for", "1s", "--json",

@@ -205,7 +205,7 @@ def test_what_cannot_be_asked_is_one_line(tmp_path: Path) -> None:
     for words, message in (
         (["--experiment", "steal"], "no knob switches 'steal' off: the host causes it"),
         (["--experiment", "throttling", "--rounds", "2"], "--rounds must lie between 4 and 1000"),
-        (["--experiment", "throttling", "--target", "x"], "--target 'x' is no cause"),
+        (["--experiment", "throttling", "--target", "x"], "--target 'x': invalid value"),
         (["--experiment", "throttling", "--worst", "3"], "not for an --experiment"),
         (["--rounds", "7"], "are for an --experiment"),
     ):

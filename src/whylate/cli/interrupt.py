@@ -1,4 +1,4 @@
-"""Ctrl-C and its kin, taken as a wish to end in good order."""
+"""Ctrl-C, SIGTERM and hang-up: end in good order."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import signal
 
 
 class EndedBySignal(SystemExit):
-    """SIGTERM or a hang-up: all that is held is left on the way out, as after Ctrl-C.
+    """SIGTERM or a hang-up: everything is released on the way out, as after Ctrl-C.
 
-    The exit status is a shell's for that signal. It is a SystemExit because nothing between here
-    and main() takes one for an error of its own, event loops included.
+    The exit status is a shell's for that signal. It is a SystemExit because nothing up to main()
+    catches that as an error, event loops included.
     """
 
     def __init__(self, number: int) -> None:
@@ -17,10 +17,10 @@ class EndedBySignal(SystemExit):
 
 
 def unwind_when_ended() -> None:
-    """Let SIGTERM and SIGHUP raise EndedBySignal: without that they end us on the spot.
+    """Let SIGTERM and SIGHUP raise EndedBySignal; by default they end the process at once.
 
-    One that follows is not heard any more: a terminal that goes hangs up twice, and leaving a
-    board as it was found must not be cut short by that. Ctrl-C still does.
+    Further ones are ignored: a closed terminal hangs up twice, which must not interrupt the
+    restoring of a board. Ctrl-C still does.
     """
     ended = False
 
@@ -32,26 +32,26 @@ def unwind_when_ended() -> None:
             raise EndedBySignal(number)
 
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # Who ignores a signal for us (nohup, a shell's background) wants it ignored.
+        # A signal ignored by the parent (nohup, a background shell) stays ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, end)
 
 
 class Interrupt:
-    """The first Ctrl-C, SIGTERM or hang-up ends the run in good order, a second one at once."""
+    """The first Ctrl-C, SIGTERM or hang-up ends a run in good order, a second one at once."""
 
     def __init__(self) -> None:
         self._wanted = False
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # Who ignores a signal for us (nohup, a shell's background) wants it ignored.
+            # A signal ignored by the parent (nohup, a background shell) stays ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._take)
+                signal.signal(number, self._handle)
 
-    def _take(self, number: int, frame: object) -> None:
+    def _handle(self, number: int, frame: object) -> None:
         del frame
         signal.signal(number, signal.default_int_handler)
         self._wanted = True
 
     def wanted(self) -> bool:
-        """Whether somebody asked for the end."""
+        """Return whether the end was asked for."""
         return self._wanted

@@ -91,10 +91,10 @@ def test_a_bench_that_cannot_be_read_does_not_hide_the_other_boards(tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["soak", "virt-arm64"], 2, "say how long"),
+        (["soak", "virt-arm64"], 2, "state the length"),
         (["soak"], 2, "name a board"),
         (["soak", "--show", "/nowhere"], 2, "is not a soak of whylate"),
-        (["soak", "virt-arm64", "--show", "/nowhere"], 2, "it takes no board"),
+        (["soak", "virt-arm64", "--show", "/nowhere"], 2, "not with a board"),
         (["soak", "virt-arm64", "--cycles", "0"], 2, "not in the range"),
         (["console", "virt-arm64"], 2, "the input is no terminal"),
         (["console", "local", "--for", "1s"], 3, "has no serial console"),
@@ -102,7 +102,7 @@ def test_a_bench_that_cannot_be_read_does_not_hide_the_other_boards(tmp_path: Pa
         (["off", "local"], 3, "no supply that can be switched"),
         (["flash", "/bin/true", "virt-arm64"], 3, "has no SD mux"),
         (["flash", "/no/image", "virt-arm64"], 2, "does not exist"),
-        (["selftest", "board9"], 3, "no board 'board9'"),
+        (["selftest", "board9"], 3, "board 'board9'"),
     ],
 )
 def test_wrong_use_is_answered_by_one_line(

@@ -114,7 +114,7 @@ def test_a_script_speaks_over_the_console(running: Path, tmp_path: Path) -> None
 def test_a_text_that_does_not_come_is_a_failed_check() -> None:
     done = whylate("console", BOARD, "--until", "no such text", "--for", "500ms")
     assert done.returncode == 1
-    assert "the text was not printed in its time" in done.stderr
+    assert "the text was not printed in time" in done.stderr
 
 
 @pytest.mark.usefixtures("running")

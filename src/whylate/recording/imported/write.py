@@ -92,11 +92,11 @@ def write_imported(directory: Path, runs: Sequence[Importable]) -> list[Path]:
         raise RecordingError(f"more than {_MOST_RUNS} runs are not imported at a time")
     digits = len(str(len(runs)))
     names = [f"{number:0{digits}}" for number in range(1, len(runs) + 1)] if runs[1:] else [""]
-    if directory.exists():
-        raise RecordingError(
-            f"{directory} exists: a recording is never overwritten, choose another name with -o"
-        )
     try:
+        if directory.exists():
+            raise RecordingError(
+                f"{directory} exists: a recording is never overwritten, choose another name with -o"
+            )
         with whole_directory(directory) as fresh:
             for name, run in zip(names, runs, strict=True):
                 _write(fresh / name, run)
