@@ -70,7 +70,7 @@ def test_one_bad_file_of_several_leaves_nothing(tmp_path: Path) -> None:
     code, line = complaint("import", IMPORTED / "rtla_over.txt", tmp_path / "bad",
                            "-o", tmp_path / "r")  # fmt: skip
     assert code == 2
-    assert "line 1: 'no number' is no number; nor is it a file of cyclictest" in line
+    assert "line 1: 'no number' is not a number; nor is it a file of cyclictest" in line
     assert [path.name for path in tmp_path.iterdir()] == ["bad"]
 
 
