@@ -47,7 +47,7 @@ TRUTH_PARTS, TRUTH_RUNS = 8, 250
 
 
 def excess(rng: np.random.Generator, left: float) -> tuple[float, int]:
-    """Return what a run's late activations took beyond the ordinary, µs, and their episodes."""
+    """Return what a run's late activations took as excess, µs, and their episodes."""
     latency = simulate_run(rng, ROWS, tail_rate=2e-3 * left)
     late = latency > LATE_US
     rows = np.flatnonzero(late)

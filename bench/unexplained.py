@@ -3,7 +3,7 @@
 `python bench/unexplained.py [--boards local,pc,virt-arm64] [--loads none,memory,...] [--seconds 30]
 [--results build/bench/unexplained.jsonl] [--afresh]`
 
-Late is the slowest thousandth of a run. The share is of what those took beyond ordinary ones, the
+Late is the slowest thousandth of a run. The share is of their excess over control activations, the
 95th percentile is over episodes, of the part of each one's latency; what was not observed stands
 beside it. Virtual boards run in virtual time, a tenth as long, with one CPU: two would take turns,
 and little else would be seen. Interrupted, it goes on where it was. Needs root, and the virtual

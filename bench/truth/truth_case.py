@@ -16,7 +16,7 @@ from whylate.recording.workloads.wakeup import Wakeup
 Engine = Literal["bpf", "tracefs"]
 CPU = 0
 PRIORITY = 95
-#: A run is short: the ordinary activations that it takes to know them come closer together.
+#: A run is short: the control activations come closer together.
 INJECTED_CONTROL_EVERY = 200
 #: A period is at least so many sizes long, and so long that windows are not passed over.
 SIZES_IN_A_PERIOD = 12

@@ -62,7 +62,7 @@ class Acts:
 class Known:
     """The truth of one cause in one run.
 
-    share: Σ_late (acted − ordinary acted) / Σ_late (latency − ordinary latency), the ordinary
+    share: Σ_late (acted − control acted) / Σ_late (latency − control latency), the control
     ones being the means over all activations that were seen and were not late. mean_ns: the
     numerator for each late one. acted_ns: in the window of each late activation.
     """
@@ -82,14 +82,14 @@ def known(log: FaultLog, samples: CpuSamples, threshold_ns: int) -> Known:
     acts = Acts.of(log.events, samples.cpu, TOGETHER_NS)
     taken = Acts.of(log.taken, samples.cpu)
     late = late_rows(samples, threshold_ns)
-    ordinary = ~late & ~samples.overrun
+    control = ~late & ~samples.overrun
     if not late.any():
         raise ValueError("no activation was late")
     due = samples.due_ns
     run = due + np.maximum(samples.latency_ns, 0)
     acted = acts.within(due, run) - taken.within(due, run)
-    usual = acted[ordinary].mean() if ordinary.any() else 0.0
-    usual_latency = samples.latency_ns[ordinary].mean() if ordinary.any() else 0.0
+    usual = acted[control].mean() if control.any() else 0.0
+    usual_latency = samples.latency_ns[control].mean() if control.any() else 0.0
     excess = float((samples.latency_ns[late] - usual_latency).sum())
     its = float((acted[late] - usual).sum())
     return Known(

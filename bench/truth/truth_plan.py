@@ -23,7 +23,7 @@ BOARDS: tuple[tuple[str, tuple[Engine, ...], int], ...] = (
     ("virt-arm64", ("bpf", "tracefs"), 2),
     ("sabrelite", ("tracefs",), 1),
 )
-#: Two at a time, which are told apart by what they are called.
+#: Two at a time, which their names distinguish.
 PAIRS = (
     ("irqs-off", "rt-task"),
     ("preempt-off", "slow-irq"),

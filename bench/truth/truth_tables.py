@@ -159,9 +159,9 @@ def _of_sizes(
 
 
 def held_up_by_the_probe(share: Share) -> bool:
-    """Whether it is of the probe's own ordinary thread.
+    """Whether it is of the probe's own SCHED_OTHER thread.
 
-    While a more urgent thread waits for a lock that this one holds, it is as urgent as that one is.
+    While a higher-priority thread waits for a lock that it holds, it inherits that priority.
     """
     return share.detail.endswith(" in probe") or (share.cause, share.detail) == ("thread", "probe")
 
@@ -169,7 +169,7 @@ def held_up_by_the_probe(share: Share) -> bool:
 def calls_something(mark: Marked) -> bool:
     """Whether a run without a cause calls one of the catalogue's, by whatever name.
 
-    Interrupts are left out, and what the probe's own ordinary thread holds up: the board has them,
+    Interrupts are left out, and time of the probe's SCHED_OTHER thread: the board has them,
     and they are no false alarm.
     """
     pieces = [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from windows import PRIO, ordinary
+from windows import PRIO, busy_window
 
 from whylate.causes.answer import Answer, explain
 from whylate.recording.events import Reason, Window
@@ -43,9 +43,9 @@ def samples(latency_ns: Sequence[int], overrun: Sequence[int] = ()) -> list[CpuS
 
 
 def window(activation: int, latency_ns: int, reason: Reason = "tail") -> Window:
-    """A window in which a thread as urgent took all but a µs of the time."""
+    """A window in which a thread of equal priority took all but a µs of the time."""
     due = activation * MS
-    base = ordinary(prio=PRIO)
+    base = busy_window(prio=PRIO)
     shift = due - base.due_ns
     events = [replace(event, time_ns=event.time_ns + shift) for event in base.events]
     events[-1] = replace(events[-1], time_ns=due + latency_ns - 100)

@@ -56,7 +56,7 @@ def test_the_part_of_which_nothing_was_recorded_is_not_observed() -> None:
 
 
 def stalled(activation: int, pid: int, due_ns: int, run_ns: int) -> Window:
-    """A window in which a thread as urgent ran from before it was due until the thread did."""
+    """A window in which a thread of equal priority ran until the measured thread did."""
     events = (
         Event(due_ns - 500, 0, Kind.SWITCH, id=9, name="make", prio=100, prev_id=pid),
         Event(run_ns, 0, Kind.SWITCH, id=pid, name="pacer", prio=100, prev_id=9, prev_state="R"),
@@ -66,7 +66,7 @@ def stalled(activation: int, pid: int, due_ns: int, run_ns: int) -> Window:
 
 
 def test_a_stall_of_three_threads_is_one_late_episode_of_the_run() -> None:
-    # 1000 ordinary wakeups; at 500 ms three threads wait for the same stall, until 510 ms.
+    # 1000 control wakeups; at 500 ms three threads wait for the same stall, until 510 ms.
     due_ns = [*range(0, 1000 * MS, MS), 501 * MS + 7, 502 * MS + 7, 503 * MS + 7]
     latency_ns = [5_000] * 1000 + [9 * MS, 8 * MS, 7 * MS]
     pid = [301] * 1000 + [302, 303, 304]

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from windows import DUE, PID, PRIO, event, ordinary, switch, window
+from windows import DUE, PID, PRIO, busy_window, event, switch, window
 
 from whylate.causes.window.piece import Cause, Piece
 from whylate.causes.window.pieces import cut_window, stack_after_ns
@@ -25,7 +25,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 IDLE = switch(-400, 0, "swapper/0")
 
 
-def told(pieces: list[Piece]) -> list[tuple[str, str, int]]:
+def pieces_of(pieces: list[Piece]) -> list[tuple[str, str, int]]:
     return [(piece.cause.value, piece.detail, piece.length_ns) for piece in pieces]
 
 
@@ -33,35 +33,37 @@ def test_a_softirq_between_interrupt_and_switch_is_named_and_interrupts_in_it_ar
     None
 ):
     pieces = cut_window(
-        ordinary(
+        busy_window(
             event(210, Kind.SOFTIRQ_ENTRY, id=3, name="NET_RX"),
             event(300, Kind.IRQ_ENTRY, id=24, name="eth0"),
             event(350, Kind.IRQ_EXIT, id=24),
             event(800, Kind.SOFTIRQ_EXIT, id=3, name="NET_RX"),
         )
     )
-    assert ("softirq", "NET_RX", 90) in told(pieces)
-    assert ("interrupt", "eth0", 50) in told(pieces)
-    assert ("softirq", "NET_RX", 450) in told(pieces)
-    assert ("return", "", 100) in told(pieces)
-    assert ("interrupt", "local_timer: hrtimer_wakeup", 30) in told(pieces)
+    assert ("softirq", "NET_RX", 90) in pieces_of(pieces)
+    assert ("interrupt", "eth0", 50) in pieces_of(pieces)
+    assert ("softirq", "NET_RX", 450) in pieces_of(pieces)
+    assert ("return", "", 100) in pieces_of(pieces)
+    assert ("interrupt", "local_timer: hrtimer_wakeup", 30) in pieces_of(pieces)
 
 
-def test_a_thread_as_urgent_is_why_and_a_less_urgent_one_only_by_what_its_stack_shows() -> None:
-    assert ("thread", "make", 700) in told(cut_window(ordinary(prio=PRIO)))
-    assert ("unexplained", "in make", 700) in told(cut_window(ordinary()))
+def test_a_thread_of_equal_priority_is_a_cause_and_a_lower_one_only_by_its_stack() -> None:
+    assert ("thread", "make", 700) in pieces_of(cut_window(busy_window(prio=PRIO)))
+    assert ("unexplained", "in make", 700) in pieces_of(cut_window(busy_window()))
     shows = event(899, Kind.STACK, name="switch",
                   stack=("__schedule+0x1", "preempt_schedule+0x4", "walk_cache+0x40/0x90 [drv]"),
                   )  # fmt: skip
-    assert ("preemption disabled", "walk_cache in make", 700) in told(cut_window(ordinary(shows)))
+    assert ("preemption disabled", "walk_cache in make", 700) in pieces_of(
+        cut_window(busy_window(shows))
+    )
     leaves = event(899, Kind.STACK, name="switch",
                    stack=("__schedule+0x1", "schedule+0x5a", "exit_to_user_mode_prepare+0x17c",
                           "do_syscall_64+0x69", "entry_SYSCALL_64_after_hwframe+0x6e"),
                    )  # fmt: skip
-    assert ("preemption disabled", "a system call in make", 700) in told(
-        cut_window(ordinary(leaves))
+    assert ("preemption disabled", "a system call in make", 700) in pieces_of(
+        cut_window(busy_window(leaves))
     )
-    assert ("unexplained", "in make", 700) in told(cut_window(ordinary(AT_ONCE)))
+    assert ("unexplained", "in make", 700) in pieces_of(cut_window(busy_window(AT_ONCE)))
 
 
 AT_ONCE = event(899, Kind.STACK, name="switch",
@@ -69,13 +71,13 @@ AT_ONCE = event(899, Kind.STACK, name="switch",
 
 
 def test_between_an_interrupts_end_and_the_scheduler_only_the_host_can_take_long() -> None:
-    assert ("steal", "during interrupt exit", 700) in told(
-        cut_window(ordinary(AT_ONCE), guest=True)
+    assert ("steal", "during interrupt exit", 700) in pieces_of(
+        cut_window(busy_window(AT_ONCE), guest=True)
     )
-    soon = ordinary(event(600, Kind.VECTOR_ENTRY, name="ipi"),
+    soon = busy_window(event(600, Kind.VECTOR_ENTRY, name="ipi"),
                     event(650, Kind.VECTOR_EXIT, name="ipi"), AT_ONCE)  # fmt: skip
     for guest in (False, True):
-        pieces = told(cut_window(soon, guest=guest))
+        pieces = pieces_of(cut_window(soon, guest=guest))
         assert ("scheduling", "from make", 400) in pieces
         assert ("scheduling", "from make", 250) in pieces
 
@@ -90,7 +92,7 @@ def test_who_ran_until_the_interrupt_of_a_waking_came_may_have_held_it_off() -> 
         switch(900, PID, "whylate", PRIO, prev=20),
         run=1000, waking=100, switched=900,
     )  # fmt: skip
-    assert ("unexplained", "in make", 720) in told(cut_window(woken, guest=True))
+    assert ("unexplained", "in make", 720) in pieces_of(cut_window(woken, guest=True))
 
 
 def late_timer(enabled: bool | None, *, idle: bool = False) -> Window:
@@ -136,8 +138,8 @@ def test_threads_without_real_time_priority_share_the_cpu_whatever_their_nice_va
         (piece.cause, piece.detail) for piece in cut_window(fair) if piece.start_ns >= DUE + 150
     ]
     assert set(found) == {(Cause.THREAD, "nice")}
-    urgent = {piece.cause for piece in cut_window(replace(fair, prio=PRIO))}
-    assert Cause.THREAD not in urgent
+    causes = {piece.cause for piece in cut_window(replace(fair, prio=PRIO))}
+    assert Cause.THREAD not in causes
 
 
 def test_a_timer_that_may_be_put_off_did_not_come_late() -> None:
@@ -162,18 +164,18 @@ def test_a_timer_that_may_be_put_off_did_not_come_late() -> None:
 def test_a_late_timer_is_the_kernels_doing_the_hosts_or_not_known(
     enabled: bool | None, guest: bool, named: tuple[str, str, int]
 ) -> None:
-    assert told(cut_window(late_timer(enabled), guest=guest))[0] == named
+    assert pieces_of(cut_window(late_timer(enabled), guest=guest))[0] == named
 
 
 def test_a_guest_that_is_idle_is_woken_late_by_its_host() -> None:
     pieces = cut_window(late_timer(False, idle=True), {1: 100}, guest=True)
-    assert told(pieces)[:2] == [
+    assert pieces_of(pieces)[:2] == [
         ("idle exit", "state 1", 100),
         ("steal", "timer delayed", 300),
     ]
     # Of a state that is left with interrupts disabled too: no code of the kernel's ran in it.
     assert cut_window(late_timer(True, idle=True), {1: 100}, guest=True) == pieces
-    assert told(cut_window(late_timer(True, idle=True), {1: 100}))[1] == (
+    assert pieces_of(cut_window(late_timer(True, idle=True), {1: 100}))[1] == (
         "unexplained",
         "while idle",
         300,
@@ -181,24 +183,26 @@ def test_a_guest_that_is_idle_is_woken_late_by_its_host() -> None:
 
 
 def test_an_ordinary_thread_waits_its_turn_whatever_the_others_nice_value() -> None:
-    waiting = replace(ordinary(prio=139), prio=120)
-    assert ("thread", "make", 700) in told(cut_window(waiting))
+    waiting = replace(busy_window(prio=139), prio=120)
+    assert ("thread", "make", 700) in pieces_of(cut_window(waiting))
     # Nobody throttles it: it may have been queued for another CPU.
-    chosen = replace(ordinary(switch(400, 30, "logger", 139, prev=20)), prio=120)
-    assert ("thread", "logger", 500) in told(cut_window(chosen))
+    chosen = replace(busy_window(switch(400, 30, "logger", 139, prev=20)), prio=120)
+    assert ("thread", "logger", 500) in pieces_of(cut_window(chosen))
 
 
 def test_a_stack_says_nothing_of_whom_it_is_not() -> None:
     stack = ("__schedule+0x1", "preempt_schedule+0x4", "walk_cache+0x40/0x90 [drv]")
     its_own = event(899, Kind.STACK, id=20, name="switch", stack=stack)
-    assert ("preemption disabled", "walk_cache in make", 700) in told(cut_window(ordinary(its_own)))
+    assert ("preemption disabled", "walk_cache in make", 700) in pieces_of(
+        cut_window(busy_window(its_own))
+    )
     other = event(899, Kind.STACK, id=21, name="switch", stack=stack)
-    assert ("unexplained", "in make", 700) in told(cut_window(ordinary(other)))
+    assert ("unexplained", "in make", 700) in pieces_of(cut_window(busy_window(other)))
 
 
 def test_a_stack_without_names_says_nothing() -> None:
     hidden = event(899, Kind.STACK, id=20, name="switch", stack=("?", "?", "?"))
-    assert ("unexplained", "in make", 700) in told(cut_window(ordinary(hidden)))
+    assert ("unexplained", "in make", 700) in pieces_of(cut_window(busy_window(hidden)))
 
 
 def test_a_softirq_that_wakes_a_programs_thread_is_named_from_its_raise_on() -> None:
@@ -215,7 +219,7 @@ def test_a_softirq_that_wakes_a_programs_thread_is_named_from_its_raise_on() -> 
             run=900, timer=0, waking=400, switched=900,
         )
     )  # fmt: skip
-    assert told(pieces)[:4] == [
+    assert pieces_of(pieces)[:4] == [
         ("interrupt", "eth0", 100),
         ("unexplained", "in make", 10),
         ("softirq", "NET_RX", 290),
@@ -225,7 +229,7 @@ def test_a_softirq_that_wakes_a_programs_thread_is_named_from_its_raise_on() -> 
 
 def test_idle_that_is_gone_into_while_a_thread_is_runnable_is_throttling() -> None:
     def seen(*between: Event) -> list[tuple[str, str, int]]:
-        return told(cut_window(window(
+        return pieces_of(cut_window(window(
             IDLE,
             event(100, Kind.VECTOR_ENTRY, name="local_timer"),
             event(150, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
@@ -244,7 +248,7 @@ def test_idle_that_is_gone_into_while_a_thread_is_runnable_is_throttling() -> No
 
 
 def test_who_ran_before_idle_was_chosen_was_let_run_by_throttling_too() -> None:
-    pieces = told(cut_window(window(
+    pieces = pieces_of(cut_window(window(
         switch(-400, 20, "make"),
         event(150, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
         switch(50_000, 0, "swapper/0", prev=20, prev_state="S"),
@@ -259,18 +263,18 @@ def test_a_page_fault_that_ends_is_a_section_and_an_interrupt_that_ends_is_none(
     way = ("__schedule+0x4", "schedule+0x5a", "exit_to_user_mode_prepare+0x17c",
            "irqentry_exit_to_user_mode+0x5")  # fmt: skip
     fault = event(899, Kind.STACK, name="switch", stack=(*way, "asm_exc_page_fault+0x22"))
-    assert ("preemption disabled", "asm_exc_page_fault in make", 700) in told(
-        cut_window(ordinary(fault))
+    assert ("preemption disabled", "asm_exc_page_fault in make", 700) in pieces_of(
+        cut_window(busy_window(fault))
     )
     timer = event(899, Kind.STACK, name="switch", stack=(*way, "asm_sysvec_apic_timer+0x1a"))
-    assert ("unexplained", "in make", 700) in told(cut_window(ordinary(timer)))
+    assert ("unexplained", "in make", 700) in pieces_of(cut_window(busy_window(timer)))
 
 
 def test_a_switch_too_short_for_a_stack_is_what_switching_takes() -> None:
-    window = ordinary()
+    window = busy_window()
     assert window.switched_ns is not None
     soon = replace(window, waking_ns=window.switched_ns - 400)
-    assert ("scheduling", "from make", 400) in told(cut_window(soon))
+    assert ("scheduling", "from make", 400) in pieces_of(cut_window(soon))
 
 
 def test_a_stack_is_taken_of_what_takes_half_of_the_threshold_and_never_later() -> None:
@@ -282,7 +286,7 @@ def test_what_taking_a_stack_took_is_whylates_own() -> None:
     shows = event(850, Kind.STACK, name="switch", duration_ns=90,
                   stack=("__schedule+0x1", "preempt_schedule+0x4", "walk_cache+0x40/0x90 [drv]"),
                   )  # fmt: skip
-    pieces = told(cut_window(ordinary(shows)))
+    pieces = pieces_of(cut_window(busy_window(shows)))
     # It began in the section and ended on the way back.
     assert pieces[-4:] == [
         ("preemption disabled", "walk_cache in make", 650),
@@ -292,10 +296,10 @@ def test_what_taking_a_stack_took_is_whylates_own() -> None:
     ]
 
 
-def test_a_less_urgent_thread_that_is_chosen_meanwhile_is_throttling() -> None:
-    pieces = cut_window(ordinary(switch(400, 30, "logger", prev=20), name="hog", prio=PRIO))
-    assert ("thread", "hog", 200) in told(pieces)
-    assert ("throttling", "logger ran instead", 500) in told(pieces)
+def test_a_lower_priority_thread_that_is_chosen_meanwhile_is_throttling() -> None:
+    pieces = cut_window(busy_window(switch(400, 30, "logger", prev=20), name="hog", prio=PRIO))
+    assert ("thread", "hog", 200) in pieces_of(pieces)
+    assert ("throttling", "logger ran instead", 500) in pieces_of(pieces)
 
 
 def late_interrupt(*stack: Event) -> Window:
@@ -318,13 +322,13 @@ def test_a_late_interrupt_needs_proof_that_interrupts_were_off() -> None:
                      stack=("_raw_spin_unlock_irqrestore+0x1b/0x40", "flush_it+0x9/0x20 [drv]"),
                      )  # fmt: skip
 
-    assert told(cut_window(late_interrupt(shows(True))))[0] == (
+    assert pieces_of(cut_window(late_interrupt(shows(True))))[0] == (
         "interrupts disabled",
         "flush_it",
         700,
     )
     for stacks in ([shows(False)], [shows(None)], []):
-        assert told(cut_window(late_interrupt(*stacks)))[0] == ("unexplained", "in make", 700)
+        assert pieces_of(cut_window(late_interrupt(*stacks)))[0] == ("unexplained", "in make", 700)
 
 
 @pytest.mark.parametrize(
@@ -336,11 +340,11 @@ def test_nothing_of_the_kernels_holds_a_thread_up_on_its_way_to_sleep(
 ) -> None:
     """Its timer came at once: interrupts were off for a moment only, in its own name."""
     asleep = on_its_own_way(enabled=True)
-    assert told(cut_window(asleep, guest=guest))[0] == (*held_up, 700)
+    assert pieces_of(cut_window(asleep, guest=guest))[0] == (*held_up, 700)
     shown = on_its_own_way("do_nanosleep+0x52", enabled=True)
-    assert told(cut_window(shown, guest=guest))[0] == (*held_up, 700)
+    assert pieces_of(cut_window(shown, guest=guest))[0] == (*held_up, 700)
     awake = replace(asleep, events=asleep.events[:1], timer_ns=None)
-    assert told(cut_window(awake, guest=guest)) == [("return", "did not sleep", 1000)]
+    assert pieces_of(cut_window(awake, guest=guest)) == [("return", "did not sleep", 1000)]
 
 
 def on_its_own_way(*below: str, enabled: bool) -> Window:
@@ -359,16 +363,20 @@ def on_its_own_way(*below: str, enabled: bool) -> Window:
 
 def test_a_program_can_hold_its_own_timer_up() -> None:
     ioctl = on_its_own_way("shifter_ioctl+0x80", enabled=True)
-    assert told(cut_window(ioctl, guest=True))[0] == ("interrupts disabled", "shifter_ioctl", 700)
+    assert pieces_of(cut_window(ioctl, guest=True))[0] == (
+        "interrupts disabled",
+        "shifter_ioctl",
+        700,
+    )
     busy = on_its_own_way("shifter_ioctl+0x80", enabled=False)
-    assert told(cut_window(busy, guest=True))[0] == ("steal", "timer delayed", 700)
+    assert pieces_of(cut_window(busy, guest=True))[0] == ("steal", "timer delayed", 700)
 
 
-def test_who_is_as_urgent_is_waited_for_whenever_the_interrupt_comes() -> None:
+def test_a_thread_of_equal_priority_is_a_cause_whenever_the_interrupt_comes() -> None:
     def pending(prio: int, *stacks: Event) -> tuple[str, str, int]:
         late = late_interrupt(*stacks)
         events = [replace(event, prio=prio) if event.id == 20 else event for event in late.events]
-        return told(cut_window(replace(late, events=tuple(events))))[0]
+        return pieces_of(cut_window(replace(late, events=tuple(events))))[0]
 
     assert pending(PRIO) == ("thread", "make", 700)
     assert pending(PRIO + 1) == ("unexplained", "in make", 700)
@@ -384,7 +392,7 @@ def test_interrupts_that_come_on_as_a_switch_ends_were_off_for_the_switch() -> N
         stack = event(710, Kind.STACK, name="timer", enabled=True, stack=(symbol,))
         late = late_interrupt(switch(300, 30, "rcu_preempt", 120), stack)
         events = [replace(event, prio=prio) if event.id == 20 else event for event in late.events]
-        return told(cut_window(replace(late, events=tuple(events))))[:2]
+        return pieces_of(cut_window(replace(late, events=tuple(events))))[:2]
 
     assert pending(PRIO + 1)[0] == ("scheduling", "switch between other threads", 700)
     # Its own way out, for which it would have had to be waited.
@@ -402,19 +410,19 @@ def test_what_a_kernel_does_not_show_is_not_observed() -> None:
         event(200, Kind.VECTOR_EXIT, name="eth0"),
         run=1000,
     )
-    assert told(cut_window(hidden)) == [
+    assert pieces_of(cut_window(hidden)) == [
         ("unexplained", "in make", 100),
         ("interrupt", "eth0", 100),
         ("not observed", "hidden by the kernel", 800),
     ]
-    assert told(cut_window(replace(hidden, waking_ns=DUE + 150)))[-1] == (
+    assert pieces_of(cut_window(replace(hidden, waking_ns=DUE + 150)))[-1] == (
         "unexplained",
         "in make",
         800,
     )
     seen = (*hidden.events, switch(950, PID, "whylate", PRIO, prev=20))
     assert "not observed" not in {
-        name for name, _, _ in told(cut_window(replace(hidden, events=seen)))
+        name for name, _, _ in pieces_of(cut_window(replace(hidden, events=seen)))
     }
 
 
@@ -431,23 +439,23 @@ def test_idle_answers_for_no_more_than_its_state_says() -> None:
         waking=720,
         switched=800,
     )
-    assert told(cut_window(late, {2: 500}))[:2] == [
+    assert pieces_of(cut_window(late, {2: 500}))[:2] == [
         ("idle exit", "state 2", 500),
         ("unexplained", "while idle", 140),
     ]
-    assert told(cut_window(late))[0] == ("unexplained", "while idle", 640)
+    assert pieces_of(cut_window(late))[0] == ("unexplained", "while idle", 640)
 
 
 def test_a_lock_that_is_spun_for_stands_above_the_thread_that_does() -> None:
     pieces = cut_window(
-        ordinary(
+        busy_window(
             event(300, Kind.LOCK_BEGIN, id=0xBEEF, name="zone_lock"),
             event(600, Kind.LOCK_END, id=0xBEEF),
             prio=PRIO,
         )
     )
-    assert ("lock", "zone_lock", 300) in told(pieces)
-    assert ("thread", "make", 300) in told(pieces)
+    assert ("lock", "zone_lock", 300) in pieces_of(pieces)
+    assert ("thread", "make", 300) in pieces_of(pieces)
 
 
 def test_page_faults_of_the_measured_thread() -> None:
@@ -464,23 +472,23 @@ def test_page_faults_of_the_measured_thread() -> None:
             switched=50,
         )
     )
-    assert told(pieces)[-2:] == [("return", "", 30), ("page fault", "", 320)]
+    assert pieces_of(pieces)[-2:] == [("return", "", 30), ("page fault", "", 320)]
 
 
 def test_an_nmi_that_is_known_at_its_end_is_put_over_what_it_interrupted() -> None:
-    pieces = cut_window(ordinary(event(500, Kind.NMI, name="perf", duration_ns=100), prio=PRIO))
-    assert ("nmi", "perf", 100) in told(pieces)
-    assert told(pieces).count(("thread", "make", 200)) == 1
-    assert ("thread", "make", 400) in told(pieces)
+    pieces = cut_window(busy_window(event(500, Kind.NMI, name="perf", duration_ns=100), prio=PRIO))
+    assert ("nmi", "perf", 100) in pieces_of(pieces)
+    assert pieces_of(pieces).count(("thread", "make", 200)) == 1
+    assert ("thread", "make", 400) in pieces_of(pieces)
 
 
 def test_what_was_not_recorded_is_not_observed_and_stays() -> None:
-    late = ordinary(prio=PRIO)
+    late = busy_window(prio=PRIO)
     pieces = cut_window(replace(late, observed_ns=DUE + 130, events=late.events[3:]))
     assert {piece.cause for piece in pieces[:-1]} == {Cause.NOT_OBSERVED}
-    assert told(pieces)[-1] == ("return", "", 100)
+    assert pieces_of(pieces)[-1] == ("return", "", 100)
     nothing = window(run=500)
-    assert told(cut_window(nothing)) == [("not observed", "", 500)]
+    assert pieces_of(cut_window(nothing)) == [("not observed", "", 500)]
 
 
 def test_stolen_time_is_taken_from_what_is_unexplained_first_and_only_what_surely_fell_here() -> (
@@ -498,12 +506,12 @@ def test_stolen_time_is_taken_from_what_is_unexplained_first_and_only_what_surel
         switched=800,
     )
     # 400 ns of it may have been taken before the activation was due.
-    assert told(cut_window(late))[:2] == [("unexplained", "in make", 100), ("steal", "", 600)]
+    assert pieces_of(cut_window(late))[:2] == [("unexplained", "in make", 100), ("steal", "", 600)]
 
 
 def test_the_softirq_of_a_thread_waits_for_it_with_preempt_rt() -> None:
     pieces = cut_window(
-        ordinary(
+        busy_window(
             event(250, Kind.SOFTIRQ_ENTRY, id=3, name="NET_RX"),
             switch(300, 31, "urgent", PRIO, prev=20),
             switch(500, 20, "irq/24-eth0", PRIO, prev=31),
@@ -512,10 +520,10 @@ def test_the_softirq_of_a_thread_waits_for_it_with_preempt_rt() -> None:
             prio=PRIO,
         )
     )
-    assert ("softirq", "NET_RX", 50) in told(pieces)
-    assert ("thread", "urgent", 200) in told(pieces)
-    assert ("softirq", "NET_RX", 200) in told(pieces)
-    assert ("thread", "irq/24-eth0", 50) in told(pieces)
+    assert ("softirq", "NET_RX", 50) in pieces_of(pieces)
+    assert ("thread", "urgent", 200) in pieces_of(pieces)
+    assert ("softirq", "NET_RX", 200) in pieces_of(pieces)
+    assert ("thread", "irq/24-eth0", 50) in pieces_of(pieces)
 
 
 def test_nothing_between_due_and_run_has_no_piece() -> None:
@@ -574,7 +582,7 @@ def test_pieces_fill_the_window_to_the_nanosecond_whatever_was_recorded(
 
 @pytest.mark.parametrize("cause", [Cause.THREAD, Cause.SOFTIRQ, Cause.INTERRUPT, Cause.NMI])
 def test_no_piece_is_named_without_an_event_that_says_so(cause: Cause) -> None:
-    late = ordinary()
+    late = busy_window()
     kinds = {Cause.THREAD: Kind.SWITCH, Cause.SOFTIRQ: Kind.SOFTIRQ_ENTRY,
              Cause.INTERRUPT: Kind.VECTOR_ENTRY, Cause.NMI: Kind.NMI}  # fmt: skip
     events = tuple(event for event in late.events if event.kind is not kinds[cause])
@@ -583,7 +591,7 @@ def test_no_piece_is_named_without_an_event_that_says_so(cause: Cause) -> None:
 
 
 def test_an_interrupt_that_comes_while_a_lock_is_spun_for_is_an_interrupt() -> None:
-    pieces = told(cut_window(ordinary(
+    pieces = pieces_of(cut_window(busy_window(
         event(300, Kind.LOCK_BEGIN, id=0xBEEF, name="zone_lock"),
         event(400, Kind.IRQ_ENTRY, id=24, name="eth0"),
         event(450, Kind.LOCK_BEGIN, id=0xF00D, name="queue_lock"),

@@ -51,7 +51,7 @@ def test_each_cpu_has_its_own_ordinary_activations() -> None:
             for i in range(50) for cpu in (0, 1)]  # fmt: skip
     result = locate_shares(late, control, 0, 5 * SECOND)
     assert result.causes[0].share == pytest.approx(1)
-    # A CPU without any ordinary one of its own takes those of all.
+    # A CPU without control activations takes those of all.
     without = locate_shares(
         late, [activation for activation in control if activation.cpu == 0], 0, 5 * SECOND
     )

@@ -62,8 +62,8 @@ def test_only_a_section_that_the_switch_follows_has_such_an_end() -> None:
 
 
 def test_late_and_ordinary_ones_are_corrected_alike() -> None:
-    ordinary = [breakdown((Cause.SCHEDULING, 2_000, Stage.RUNNABLE))] * 2
+    usual = [breakdown((Cause.SCHEDULING, 2_000, Stage.RUNNABLE))] * 2
     held = breakdown((Cause.PREEMPTION_DISABLED, 5_000, Stage.RUNNABLE))
-    late, control = without_switching([held], [*ordinary, held])
+    late, control = without_switching([held], [*usual, held])
     left = [(Cause.PREEMPTION_DISABLED, 3_000), (Cause.SCHEDULING, 2_000)]
     assert told(late[0]) == told(control[2]) == left

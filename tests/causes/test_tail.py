@@ -1,4 +1,4 @@
-"""Of any number of activations that go by once, the late and a sample of the ordinary."""
+"""The tail of any number of activations read once: late activations and a control sample."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _cutter(activation: Activation) -> Callable[[Reason, int], CutOut]:
 
 
 def _account(activation: Activation, found: CutOut) -> tuple[Piece, ...]:
-    """A thousand is the ordinary way, the rest is another thread's."""
+    """1000 ns of scheduling; the rest is another thread's."""
     window = found.window
     own = min(activation.latency_ns, 1000)
     pieces = [Piece(window.due_ns, window.due_ns + own, Cause.SCHEDULING)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from windows import DUE, PID, event, ordinary, switch, window
+from windows import DUE, PID, busy_window, event, switch, window
 
 from whylate.causes.window.tracks import Span, SpanKind, Track, began_ns, cpus_of, cut_spans
 from whylate.recording.events import Event, Kind, Window
@@ -21,7 +21,7 @@ def shown(window: Window, cpu: int = 0, end: int = 1000) -> list[tuple[int, int,
 
 
 def test_a_thread_goes_on_in_its_track_while_it_is_interrupted() -> None:
-    assert shown(ordinary()) == [
+    assert shown(busy_window()) == [
         (-400, 900, "threads", "make"),
         (100, 120, "interrupts", "local_timer"),
         (120, 160, "interrupts", "local_timer: hrtimer_wakeup"),
@@ -31,7 +31,7 @@ def test_a_thread_goes_on_in_its_track_while_it_is_interrupted() -> None:
 
 
 def test_softirqs_and_locks_have_tracks_of_their_own() -> None:
-    found = shown(ordinary(
+    found = shown(busy_window(
         event(210, Kind.SOFTIRQ_ENTRY, id=3, name="NET_RX"),
         event(300, Kind.LOCK_BEGIN, id=9, name="queue"),
         event(400, Kind.LOCK_END, id=9),
@@ -54,20 +54,20 @@ def test_two_turns_of_one_thread_are_two_spans() -> None:
 
 
 def test_what_was_not_observed_is_not_shown_as_if_it_was() -> None:
-    one = replace(ordinary(), observed_ns=DUE + 110)
+    one = replace(busy_window(), observed_ns=DUE + 110)
     found = cut_spans(one, 0, began_ns(one, 0), DUE + 1000)
     first = [span for span in found if span.start_ns < DUE + 110]
     assert [(span.what, span.end_ns - DUE) for span in first] == [(SpanKind.UNKNOWN, 110)]
 
 
 def test_an_nmi_lies_over_what_it_interrupted() -> None:
-    found = shown(ordinary(event(350, Kind.NMI, duration_ns=50, name="perf_event_nmi_handler")))
+    found = shown(busy_window(event(350, Kind.NMI, duration_ns=50, name="perf_event_nmi_handler")))
     assert (300, 350, "interrupts", "NMI perf_event_nmi_handler") in found
     assert (-400, 900, "threads", "make") in found
 
 
 def test_of_another_cpu_nothing_is_known_before_its_first_switch() -> None:
-    one = ordinary(event(140, Kind.WAKING, cpu=3, id=PID), switch(300, 8, "bash", cpu=3))
+    one = busy_window(event(140, Kind.WAKING, cpu=3, id=PID), switch(300, 8, "bash", cpu=3))
     one = replace(one, events=tuple(sorted(one.events, key=lambda other: other.time_ns)))
     assert cpus_of(one) == [0, 3]
     assert shown(one, 3) == [(0, 300, "threads", "not recorded"), (300, 1000, "threads", "bash")]

@@ -12,7 +12,7 @@ DUE = 1_000_000
 
 
 def event(at: int, kind: Kind, **fields: Any) -> Event:
-    """An event at so many ns after the activation was due, on CPU 0 unless told."""
+    """An event at so many ns after the activation was due, on CPU 0 unless pieces_of."""
     return Event(DUE + at, fields.pop("cpu", 0), kind, **fields)
 
 
@@ -50,7 +50,7 @@ def window(
     )
 
 
-def ordinary(*between: Event, prio: int = 120, name: str = "make") -> Window:
+def busy_window(*between: Event, prio: int = 120, name: str = "make") -> Window:
     """An interrupt at 100, the waking in it at 150, its end at 200; the switch at 900."""
     return window(
         switch(-400, 20, name, prio),

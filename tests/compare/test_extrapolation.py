@@ -149,13 +149,13 @@ def end_in_sight(runs: Sequence[RunTail]) -> list[RunTail]:
 
 
 def bent(runs: Sequence[RunTail]) -> list[RunTail]:
-    """Make the ordinary end at 80 µs, and another mechanism go on far beyond."""
+    """Make the usual end at 80 µs, and another mechanism go on far beyond."""
     rng = np.random.default_rng(5)
     found = []
     for number, _ in enumerate(runs):
-        ordinary = 20_000 + 60_000 * rng.random(970)
+        usual = 20_000 + 60_000 * rng.random(970)
         rest = 70_000 + 10 * excess_ns(rng, 30, 0.4)
-        found.append(tail(np.concatenate([ordinary, rest]), number))
+        found.append(tail(np.concatenate([usual, rest]), number))
     return found
 
 

@@ -14,14 +14,14 @@ WEIGHTS = np.array([1.0, 1.0])
 def runs(
     rng: np.random.Generator, rounds: int, knobs: int, sd: float, **effects: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return values, settings and rounds; effects: by the letters of their knobs."""
+    """Return values, settings and rounds; effects: by the names of their knobs."""
     settings = np.array(combinations_of(knobs) * rounds)
     number = np.repeat(np.arange(rounds), 2**knobs)
     values = sd * rng.standard_normal((len(settings), 2))
     values += rng.standard_normal((rounds, 2))[number]
     signs = 2 * settings - 1
-    for letters, size in effects.items():
-        columns = ["abcd".index(letter) for letter in letters]
+    for name, size in effects.items():
+        columns = ["abcd".index(letter) for letter in name]
         values[:, 0] += size / 2 * signs[:, columns].prod(axis=1)
     return values, settings, number
 
@@ -62,12 +62,12 @@ def test_nothing_is_seldom_taken_for_an_effect(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(module, "PERMUTATIONS", 200)
     rng = np.random.default_rng(3)
     wrong = 0
-    trials = 200
-    for _ in range(trials):
+    repetitions = 200
+    for _ in range(repetitions):
         # One real main effect, beside which the others are to stay silent.
         found = fit_effects(*runs(rng, 4, 2, 0.2, a=0.8), WEIGHTS, rng)
         wrong += int((found.adjusted[1:] <= 0.05).any())
-    assert wrong <= 0.09 * trials
+    assert wrong <= 0.09 * repetitions
 
 
 def test_holm_is_bonferroni_step_by_step() -> None:

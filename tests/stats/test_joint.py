@@ -101,28 +101,28 @@ def test_where_most_runs_are_equal_the_others_are_not_cut() -> None:
 
 def test_the_level_holds_where_some_runs_lie_far_from_the_others() -> None:
     rng = np.random.default_rng(8)
-    trials = 400
+    repetitions = 400
     found = [
         joint_test(rng.standard_t(1, (5, 3)), rng.standard_t(1, (5, 3)), WEIGHTS, rng).p <= 0.05
-        for _ in range(trials)
+        for _ in range(repetitions)
     ]
-    assert sum(found) <= 0.05 * trials + 2.5 * math.sqrt(0.05 * 0.95 * trials)
+    assert sum(found) <= 0.05 * repetitions + 2.5 * math.sqrt(0.05 * 0.95 * repetitions)
 
 
 def test_true_null_hypotheses_are_rejected_as_often_as_said() -> None:
     rng = np.random.default_rng(5)
-    trials, rejected, each, paired = 400, 0, 0, 0
-    for _ in range(trials):
+    repetitions, rejected, each, paired = 400, 0, 0, 0
+    for _ in range(repetitions):
         first, second = runs(rng, 5), runs(rng, 5)
         found = joint_test(first, second, WEIGHTS, rng)
         rejected += found.p <= 0.05
         each += found.each.min() <= 0.05
         paired += paired_test(runs(rng, 7) - runs(rng, 7), WEIGHTS, rng).p <= 0.05
     # Twice the standard error of 5 % in 400.
-    assert rejected <= 0.072 * trials
+    assert rejected <= 0.072 * repetitions
     assert each <= rejected
-    assert paired <= 0.072 * trials
-    assert rejected >= 0.02 * trials
+    assert paired <= 0.072 * repetitions
+    assert rejected >= 0.02 * repetitions
 
 
 def test_a_difference_in_one_statistic_is_named() -> None:

@@ -35,11 +35,11 @@ def test_no_values_have_no_median() -> None:
 @pytest.mark.parametrize("n", [6, 10, 25])
 def test_it_holds_the_median_of_a_skewed_distribution(n: int) -> None:
     rng = np.random.default_rng(n)
-    trials = 2000
+    repetitions = 2000
     held = 0
-    for _ in range(trials):
+    for _ in range(repetitions):
         found = median_interval(rng.exponential(size=n) ** 3)
         assert found.low is not None
         assert found.high is not None
         held += found.low <= math.log(2) ** 3 <= found.high
-    assert held / trials >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / trials)
+    assert held / repetitions >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / repetitions)

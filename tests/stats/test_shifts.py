@@ -52,7 +52,7 @@ def test_intervals_cover_the_shift_as_often_as_they_say() -> None:
             assert found.low is not None
             assert found.high is not None
             covered[number] += found.low <= 0.3 <= found.high
-    # Exact tests are conservative: at least 95 %, less the noise of a thousand trials.
+    # Exact tests are conservative: at least 95 %, less the noise of a thousand repetitions.
     assert min(covered) >= 935
     assert max(covered) < 995
 

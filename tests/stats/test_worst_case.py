@@ -47,14 +47,14 @@ def test_runs_that_differ_among_each_other_make_it_less_sure() -> None:
 
 def test_whoever_stops_at_the_first_chance_errs_no_more_often() -> None:
     rng = np.random.default_rng(2)
-    per_s, wrong, trials = 0.01, 0, 4000
+    per_s, wrong, repetitions = 0.01, 0, 4000
     until = [seconds_until(per_s, number, 1.0) for number in range(60)]
     assert until == sorted(until)
-    for _ in range(trials):
+    for _ in range(repetitions):
         # The truth is just what is claimed not to be.
         times = np.cumsum(rng.exponential(1 / per_s, 60))
         wrong += any(times[number] > until[number] for number in range(60))
-    assert wrong <= 0.057 * trials
+    assert wrong <= 0.057 * repetitions
 
 
 def test_how_much_more_would_do() -> None:

@@ -44,7 +44,7 @@ def test_acts_of_one_burst_have_what_lies_between_them() -> None:
 
 
 def test_the_share_is_of_the_time_beyond_the_ordinary() -> None:
-    # Two late by 100 µs, of which the cause had 60 and 40; ordinary ones take 10 µs.
+    # Two late by 100 µs, of which the cause had 60 and 40; control activations take 10 µs.
     log = FaultLog(use("irqs-off"), [Event(2 * MS, 60_000, 0), Event(4 * MS + 50_000, 40_000, 0)])
     truth = known(log, samples(10, 10, 110, 10, 110, 10), 50_000)
     assert truth.share == pytest.approx((60 + 40) / 200)

@@ -1,6 +1,6 @@
-"""Do the workloads that have trials measure what their peers do? Side by side, interleaved.
+"""Do the benchmarks measure what their peers do? Side by side, interleaved.
 
-`python bench/trial_peers.py [--pairs 12] [--only TEXT] [--large]`
+`python bench/benchmark_peers.py [--pairs 12] [--only TEXT] [--large]`
 
 memory   copy and set beside `perf bench mem memcpy|memset` and mbw, at 64 MiB and, with --large, at
          1 GiB
