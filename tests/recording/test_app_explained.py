@@ -81,16 +81,16 @@ def test_the_interrupt_that_held_up_both_threads_is_named_once(recording: Path) 
     assert (first["cause"], first["detail"]) == ("interrupt", "eth0")
     assert first["located_share"] == pytest.approx(1, abs=0.01)
     worst = found["worst"]
-    # One stall is one story: that of the thread that waited longest.
+    # One stall is one episode, with the thread that waited longest.
     assert [one["thread"] for one in worst] == ["pacer/301"] * 3
     for one in worst:
         assert sum(piece["length_ns"] for piece in one["pieces"]) == one["latency_ns"]
 
 
-def test_the_story_says_whose_it_is(recording: Path) -> None:
+def test_the_worst_activation_has_its_thread_and_causes(recording: Path) -> None:
     done = whylate("explain", str(recording), "--threshold", "1ms", "--worst", "1")
     assert "3 late episodes above 1 ms" in done.stdout
-    assert "cpu 0 activation 300 of pacer/301: 3 ms = interrupt eth0 2.99 ms" in " ".join(
+    assert "CPU 0, activation 300 of pacer/301: 3 ms = interrupt eth0 2.99 ms" in " ".join(
         done.stdout.split()
     )
 

@@ -145,20 +145,20 @@ def _about(entry: Importable, rows: int | None) -> About:
     )
 
 
-def _write_samples(directory: Path, found: ImportedRun | Table) -> int | None:
+def _write_samples(directory: Path, data: ImportedRun | Table) -> int | None:
     """Write samples.parquet; return its rows, None where there is nothing to write."""
     import pyarrow as pa
 
-    if isinstance(found, Table):
-        columns: dict[str, Any] = {"value": np.array(found.values, np.float64)}
-    elif found.latency_ns is None:
+    if isinstance(data, Table):
+        columns: dict[str, Any] = {"value": np.array(data.values, np.float64)}
+    elif data.latency_ns is None:
         return None
     else:
         # Consecutive equal latencies are one row.
-        first = np.concatenate(([True], np.diff(found.latency_ns) != 0))[: found.latency_ns.size]
+        first = np.concatenate(([True], np.diff(data.latency_ns) != 0))[: data.latency_ns.size]
         at = np.flatnonzero(first)
-        count = np.diff(np.append(at, found.latency_ns.size)).astype(np.uint64)
-        columns = {"latency_ns": found.latency_ns[at], "count": count}
+        count = np.diff(np.append(at, data.latency_ns.size)).astype(np.uint64)
+        columns = {"latency_ns": data.latency_ns[at], "count": count}
     schema = pa.schema([pa.field(name, pa.from_numpy_dtype(column.dtype), nullable=False)
                         for name, column in columns.items()])  # fmt: skip
     rows = len(next(iter(columns.values())))
