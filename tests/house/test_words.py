@@ -6,6 +6,13 @@ from pathlib import Path
 
 from words import IDENTIFIERS, WORDS, count_words
 
+ROOT = Path(__file__).parents[2]
+
+
+def test_no_replaced_word_is_left() -> None:
+    left = {word: files for word, files in count_words(ROOT).items() if files}
+    assert left == {}
+
 
 def test_words_are_counted_in_each_file(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
