@@ -3,7 +3,7 @@
  * app - the wakeup latency of a program's own threads
  *
  * The recorder notes each time that such a thread was woken and then switched to. A SCHED_OTHER
- * thread reads these activations, sends them, and copies the windows of the late ones.
+ * thread reads these activations, sends them, and copies the windows of late activations.
  */
 #include <errno.h>
 #include <fcntl.h>
