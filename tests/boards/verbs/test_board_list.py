@@ -84,7 +84,7 @@ def test_a_bench_that_cannot_be_read_does_not_hide_the_other_boards(tmp_path: Pa
     bench.write_text("targets: 7\n")
     done = whylate("list", "--env", str(bench), env={"WHYLATE_LAB": str(tmp_path)})
     assert done.returncode == 3
-    assert "is no labgrid environment" in done.stderr
+    assert "is not a labgrid environment" in done.stderr
     assert "virt-arm64" in done.stdout
 
 
