@@ -124,7 +124,7 @@ def test_a_log_is_bounded_for_as_long_as_the_board_is_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     punched = threading.Event()
-    monkeypatch.setattr(BoundedLog, "give_back", lambda _: punched.set())
+    monkeypatch.setattr(BoundedLog, "free_middle", lambda _: punched.set())
     monkeypatch.setattr("whylate.boards.qemu.console_log.POLL_S", 0.01)
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path))
     before = threading.active_count()
