@@ -33,7 +33,7 @@ def cache_directory() -> Path:
 def building(directory: Path, tell: Callable[[str], None] | None = None) -> Iterator[None]:
     """Keep other builds out of the cache meanwhile; raises LabError.
 
-    Also for what the operating system refuses meanwhile: a full disk is nobody's defect. `tell`
+    Also for errors of the operating system meanwhile, such as a full disk. `tell`
     hears of it where another build has to be waited for. May be used within itself.
     """
     deadline = time.monotonic() + PATIENCE_S
@@ -64,7 +64,7 @@ def disk_errors(directory: Path) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # whoever reads what we tell is gone
+        raise  # the reader of our output is gone
     except OSError as error:
         where = error.filename or directory
         raise LabError(f"{where} cannot be used: {error.strerror or error}") from None
