@@ -39,7 +39,7 @@ def test_each_measuring_thread_is_counted_by_itself(tmp_path: Path) -> None:
     ("words", "why"),
     [
         (["--counters", "nope"], "no event 'nope'"),
-        (["--counters", "icache-stall"], "of Cortex-A9"),
+        (["--counters", "icache-stall"], "exists on Cortex-A9"),
         (["--comm", "x", "--counters", "cycles"], "perf stat"),
         (["--counters", ",".join(f"r{n}" for n in range(17))], "up to 16"),
     ],
