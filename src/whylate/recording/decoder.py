@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import singledispatchmethod
-
 import msgspec
 
 from whylate.recording.load_rates import LoadAccounting
@@ -20,20 +18,12 @@ from whylate.wire.frame import Frame
 from whylate.wire.messages import (
     MESSAGES,
     AppEnded,
-    BuildId,
-    Events,
     Failed,
     LoadStarted,
     LoadWork,
     Message,
     Note,
-    RecorderCost,
-    RecorderResult,
-    RecorderSource,
-    RecorderStarted,
     Result,
-    Symbols,
-    Window,
 )
 
 #: Notes of the probe that make its samples untrustworthy.
@@ -91,69 +81,35 @@ class JournalDecoder:
         if self.recorder is not None:
             self.recorder.flush()
 
-    @singledispatchmethod
     def _message(self, message: Message) -> None:
-        """Add a message that is of the workload, or of which nothing is kept."""
-        if self.activations is not None:
-            counters = self.opening.plan.workload.counters
-            if self.activations.add(message, counters):
-                return
-        if isinstance(message, BENCHMARK_MESSAGES):
-            if self.repetitions is None:
-                raise WireError("a repetition of a workload that has none")
-            self.repetitions.add(message)
-
-    @_message.register
-    def _(self, message: AppEnded) -> None:
-        self.app_end = AppEnd(message.status, message.signal)
-
-    @_message.register
-    def _(
-        self, message: RecorderStarted | RecorderSource | RecorderCost | Symbols | BuildId
-    ) -> None:
-        if self.recorder is not None:
-            self.recorder.accounting.add(message)
-
-    @_message.register
-    def _(self, message: Window) -> None:
-        if self.recorder is not None:
-            self.recorder.begin(message)
-
-    @_message.register
-    def _(self, message: Events) -> None:
-        if self.recorder is not None:
-            self.recorder.add_events(message)
-
-    @_message.register
-    def _(self, message: RecorderResult) -> None:
-        if self.recorder is not None:
-            self.recorder.end(message)
-
-    @_message.register
-    def _(self, message: Failed) -> None:
-        # A probe without a recorder; any other refusal ends the run.
-        if self.recorder is not None and not self.started:
-            self.recorder.accounting.refuse(message.text)
-
-    @_message.register
-    def _(self, message: LoadStarted) -> None:
-        if message.load < len(self.loads):
-            self.loads[message.load].unit = shown(message.unit, 40)
-
-    @_message.register
-    def _(self, message: LoadWork) -> None:
-        # After the result the loads are being ended: their work is no rate.
-        if message.load < len(self.loads) and self.result is None:
-            self.loads[message.load].add(message, measuring=self.started)
-
-    @_message.register
-    def _(self, message: Result) -> None:
-        self.result = message
-
-    @_message.register
-    def _(self, message: Note) -> None:
-        if self.recorder is not None and self.recorder.accounting.add(message):
+        """Add a message; of some nothing is kept. Raises WireError."""
+        counters = self.opening.plan.workload.counters
+        if self.recorder is not None and self.recorder.add(message):
             return
-        fatal = message.code in FATAL_NOTES
-        text = with_counter_name(message.text, self.opening.plan.workload.counters)
-        self.notes.append(Problem(shown(message.code, 40), shown(text, 400), fatal=fatal))
+        if self.activations is not None and self.activations.add(message, counters):
+            return
+        match message:
+            case AppEnded():
+                self.app_end = AppEnd(message.status, message.signal)
+            case Failed() if self.recorder is not None and not self.started:
+                # A probe without a recorder; any other refusal ends the run.
+                self.recorder.accounting.refuse(message.text)
+            case LoadStarted() | LoadWork() if message.load < len(self.loads):
+                self._add_load(self.loads[message.load], message)
+            case Result():
+                self.result = message
+            case Note():
+                fatal = message.code in FATAL_NOTES
+                text = with_counter_name(message.text, counters)
+                self.notes.append(Problem(shown(message.code, 40), shown(text, 400), fatal=fatal))
+            case _ if isinstance(message, BENCHMARK_MESSAGES):
+                if self.repetitions is None:
+                    raise WireError("a repetition of a workload that has none")
+                self.repetitions.add(message)
+
+    def _add_load(self, load: LoadAccounting, message: LoadStarted | LoadWork) -> None:
+        if isinstance(message, LoadStarted):
+            load.unit = shown(message.unit, 40)
+        elif self.result is None:
+            # After the result the loads are being ended: their work is no rate.
+            load.add(message, measuring=self.started)

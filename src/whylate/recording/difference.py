@@ -63,58 +63,41 @@ def partings(
 def _parting(
     cpu: int, first: CpuSamples | None, second: CpuSamples | None, context: int
 ) -> Parting | None:
-    a, b = _rows(first), _rows(second)
-    numbers = np.union1d(a.number, b.number)
-    left, right = _aligned(a, numbers), _aligned(b, numbers)
-    differs = (left.there != right.there) | (
-        left.there & ((left.latency_ns != right.latency_ns) | (left.overrun != right.overrun))
-    )
-    where = np.flatnonzero(differs)
+    both = [series for series in (first, second) if series is not None]
+    numbers = np.unique(np.concatenate([series.activation for series in both]))
+    left, right = _rows(first, numbers), _rows(second, numbers)
+    same = ("there", "latency_ns", "overrun")
+    where = np.flatnonzero(np.any([left[name] != right[name] for name in same], axis=0))
     if not where.size:
         return None
     at = int(where[0])
-    due_ns = np.where(left.there, left.due_ns, right.due_ns)
+    due_ns = np.where(left["there"], left["due_ns"], right["due_ns"])
 
     def activation(i: int) -> Activation:
-        return Activation(
-            int(numbers[i]),
-            int(due_ns[i]),
-            int(left.latency_ns[i]) if left.there[i] else None,
-            int(right.latency_ns[i]) if right.there[i] else None,
-        )
+        latencies = (int(rows["latency_ns"][i]) if rows["there"][i] else None
+                     for rows in (left, right))  # fmt: skip
+        return Activation(int(numbers[i]), int(due_ns[i]), *latencies)
 
     near = range(max(0, at - context), min(numbers.size, at + context + 1))
     return Parting(cpu, activation(at), tuple(activation(i) for i in near), at, int(where.size))
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Rows of a CPU by activation number; there: which of the numbers it has."""
-
-    number: NDArray[np.int64]
-    #: Since the CPU's first was due; of a program's activations since the CPU was watched.
-    due_ns: NDArray[np.int64]
-    latency_ns: NDArray[np.int64]
-    overrun: NDArray[np.bool_]
-    there: NDArray[np.bool_]
+#: Of an activation by its number; there: whether a run has it. due_ns: since the CPU's first was
+#: due; of a program's activations since the CPU was watched.
+_ROW = np.dtype(
+    [("there", bool), ("due_ns", np.int64), ("latency_ns", np.int64), ("overrun", bool)]
+)
 
 
-def _rows(cpu_series: CpuSamples | None) -> _Rows:
-    if cpu_series is None:
-        none = np.empty(0, np.int64)
-        return _Rows(none, none, none, none.astype(bool), none.astype(bool))
-    there = np.ones(cpu_series.activation.size, bool)
-    due_ns = cpu_series.due_ns - cpu_series.start_ns
-    return _Rows(cpu_series.activation, due_ns, cpu_series.latency_ns, cpu_series.overrun, there)
-
-
-def _aligned(rows: _Rows, numbers: NDArray[np.int64]) -> _Rows:
-    at = np.searchsorted(numbers, rows.number)
-    due_ns, latency_ns = np.zeros(numbers.size, np.int64), np.zeros(numbers.size, np.int64)
-    overrun, there = np.zeros(numbers.size, bool), np.zeros(numbers.size, bool)
-    due_ns[at], latency_ns[at] = rows.due_ns, rows.latency_ns
-    overrun[at], there[at] = rows.overrun, True
-    return _Rows(numbers, due_ns, latency_ns, overrun, there)
+def _rows(series: CpuSamples | None, numbers: NDArray[np.int64]) -> NDArray[np.void]:
+    """Return the row of each number, zeros where the series lacks it."""
+    rows = np.zeros(numbers.size, _ROW)
+    if series is not None:
+        at = np.searchsorted(numbers, series.activation)
+        rows["there"][at] = True
+        rows["due_ns"][at] = series.due_ns - series.start_ns
+        rows["latency_ns"][at], rows["overrun"][at] = series.latency_ns, series.overrun
+    return rows
 
 
 def differing_facts(first: Manifest, second: Manifest) -> list[tuple[str, str, str]]:

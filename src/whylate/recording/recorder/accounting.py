@@ -5,9 +5,7 @@ from __future__ import annotations
 from whylate.recording.manifest import BuildId, RecorderReport, SourceReport, SymbolsReport
 from whylate.recording.shown import shown
 from whylate.wire.codec import WireError
-from whylate.wire.messages import (
-    BuildId as BuildIdMessage,
-)
+from whylate.wire.messages import BuildId as BuildIdMessage
 from whylate.wire.messages import (
     Message,
     Note,
@@ -50,7 +48,8 @@ class RecorderAccounting:
             case RecorderStarted():
                 self._started = message
             case RecorderSource():
-                self._add_source(message)
+                if len(self._sources) < MOST_SOURCES:
+                    self._sources.append(SourceReport(shown(message.name, 80), message.error))
             case Symbols():
                 self._add_symbols(message)
             case BuildIdMessage():
@@ -71,10 +70,6 @@ class RecorderAccounting:
         """Add why there is none."""
         if self._started is None:
             self.refused = shown(text, 400)
-
-    def _add_source(self, message: RecorderSource) -> None:
-        if len(self._sources) < MOST_SOURCES:
-            self._sources.append(SourceReport(shown(message.name, 80), message.error))
 
     def _add_symbols(self, message: Symbols) -> None:
         if message.named > message.addresses:

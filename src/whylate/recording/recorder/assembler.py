@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from whylate.recording.events import Window
+from whylate.recording.events import Event, Window
 from whylate.recording.manifest import Problem, RecorderReport
 from whylate.recording.recorder.accounting import RecorderAccounting
 from whylate.recording.recorder.raw_events import Names, name_events
@@ -13,7 +13,7 @@ from whylate.recording.recorder.windows import REASONS, WindowsWriter
 from whylate.recording.store.journal import read_journal
 from whylate.wire.codec import WireError
 from whylate.wire.events import RawEvent, decode_events
-from whylate.wire.messages import Events, Name, RecorderResult
+from whylate.wire.messages import Events, Message, Name, RecorderResult
 from whylate.wire.messages import Window as WindowMessage
 
 INT64_MAX = (1 << 63) - 1
@@ -46,8 +46,25 @@ class WindowAssembler:
         #: Windows of which events were lost on the way.
         self.torn = 0
 
-    def begin(self, message: WindowMessage) -> None:
-        """Begin a window; raises WireError for an impossible one."""
+    def add(self, message: Message) -> bool:
+        """Add a message; return whether it was about the recorder. Raises WireError."""
+        match message:
+            case WindowMessage():
+                self._begin(message)
+            case Events():
+                if self._window is None:
+                    raise WireError("events of no window")
+                events = decode_events(message, self._window.due_ns)
+                self._raw.setdefault(message.cpu, []).extend(events)
+            case RecorderResult():
+                # It follows the last window.
+                self.flush()
+                self.accounting.add(message)
+            case _:
+                return self.accounting.add(message)
+        return True
+
+    def _begin(self, message: WindowMessage) -> None:
         self.flush()
         times = (message.due_ns, message.run_ns, message.timer_ns, message.waking_ns,
                  message.switched_ns, message.observed_ns, message.activation)  # fmt: skip
@@ -58,17 +75,6 @@ class WindowAssembler:
         self._window = message
         self._raw = {}
 
-    def add_events(self, message: Events) -> None:
-        """Add events of the window; raises WireError."""
-        if self._window is None:
-            raise WireError("events of no window")
-        self._raw.setdefault(message.cpu, []).extend(decode_events(message, self._window.due_ns))
-
-    def end(self, message: RecorderResult) -> None:
-        """Add the recorder's totals, behind its last window."""
-        self.flush()
-        self.accounting.add(message)
-
     def flush(self) -> None:
         """Write the window that is being put together."""
         message, self._window = self._window, None
@@ -76,11 +82,12 @@ class WindowAssembler:
             return
         whole = len(self._raw.get(message.cpu, ())) == message.events
         self.torn += not whole
-        events = [
-            event
-            for cpu, raw in self._raw.items()
-            for event in name_events(_possible(raw), cpu, self._names, self._machine)
-        ]
+        events: list[Event] = []
+        for cpu, raw in self._raw.items():
+            # Times that do not fit int64 are left out.
+            fit = (event for event in raw
+                   if 0 <= event.time_ns <= INT64_MAX and event.e <= INT64_MAX)  # fmt: skip
+            events += name_events(fit, cpu, self._names, self._machine)
         events.sort(key=lambda event: event.time_ns)
         self._writer.add(
             Window(
@@ -121,8 +128,3 @@ class WindowAssembler:
         else:
             return []
         return [Problem("recorder", text, fatal=False)]
-
-
-def _possible(raw: Iterable[RawEvent]) -> list[RawEvent]:
-    """Leave out events at times that do not fit int64."""
-    return [event for event in raw if 0 <= event.time_ns <= INT64_MAX and event.e <= INT64_MAX]

@@ -24,8 +24,6 @@ _MAX_PLAN = 1 << 20
 _MAX_LINE = 1 << 16
 
 T = TypeVar("T")
-
-
 P = TypeVar("P")
 L = TypeVar("L")
 
@@ -103,40 +101,6 @@ def read_lines(path: Path, kind: type[T]) -> tuple[list[T], int]:
     return items, good
 
 
-class LineWriter:
-    """Appends lines to a file, which no other process can open meanwhile.
-
-    Raises DiskError where it cannot be opened; BlockingIOError where another process has it.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise DiskError(f"{path} cannot be written: {error.strerror}") from None
-        if not try_lock(self._fd):
-            os.close(self._fd)
-            raise BlockingIOError
-
-    def cut(self, good: int) -> None:
-        """Cut off an incomplete line after the good bytes."""
-        if good < os.fstat(self._fd).st_size:
-            os.ftruncate(self._fd, good)
-
-    def append(self, item: object) -> None:
-        """Write a line; it is on the disk when this returns. Raises DiskError."""
-        try:
-            write_all(self._fd, msgspec.json.encode(item) + b"\n")
-            os.fsync(self._fd)
-        except OSError as error:
-            raise DiskError(f"{self._path} cannot be written: {error.strerror}") from None
-
-    def close(self) -> None:
-        """Unlock and close the file."""
-        os.close(self._fd)
-
-
 @dataclass(frozen=True)
 class Layout(Generic[P, L]):
     """A kind of directory: a plan, a line for each part that is done, and a folder of results."""
@@ -186,22 +150,28 @@ class LineDirectory(Generic[P, L]):
             raise DiskError(f"{directory} cannot be written: {error.strerror}") from None
         if new:
             write_plan(directory / layout.plan, plan)
+        self._path = directory / layout.lines
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         try:
-            self._writer = LineWriter(directory / layout.lines)
-        except BlockingIOError:
-            raise RecordingError(
-                f"{directory} is the {layout.what} of another whylate that still runs"
-            ) from None
+            self._fd = os.open(self._path, flags, 0o644)
+        except OSError as error:
+            raise DiskError(f"{self._path} cannot be written: {error.strerror}") from None
         try:
+            if not try_lock(self._fd):
+                raise RecordingError(
+                    f"{directory} is the {layout.what} of another whylate that still runs"
+                )
             held = layout.read(directory)[0]
-            self.lines, good = read_lines(directory / layout.lines, layout.line_type)
+            self.lines, good = read_lines(self._path, layout.line_type)
             self.must_be_same(held)
             if held != plan:
                 write_plan(directory / layout.plan, plan)
-            self._writer.cut(good)
+            if good < os.fstat(self._fd).st_size:
+                # The host died while it wrote a line.
+                os.ftruncate(self._fd, good)
             self.recover()
         except BaseException:
-            self._writer.close()
+            os.close(self._fd)
             raise
 
     def must_be_same(self, held: P) -> None:
@@ -213,7 +183,11 @@ class LineDirectory(Generic[P, L]):
     def append(self, line: L) -> None:
         """Write a line; it is on the disk when this returns. Raises DiskError."""
         with self._lock:
-            self._writer.append(line)
+            try:
+                write_all(self._fd, msgspec.json.encode(line) + b"\n")
+                os.fsync(self._fd)
+            except OSError as error:
+                raise DiskError(f"{self._path} cannot be written: {error.strerror}") from None
             # A new list: readers in other threads keep one that does not change.
             self.lines = [*self.lines, line]
 
@@ -228,4 +202,4 @@ class LineDirectory(Generic[P, L]):
         trace: TracebackType | None,
     ) -> None:
         """Unlock the directory."""
-        self._writer.close()
+        os.close(self._fd)

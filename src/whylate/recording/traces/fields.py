@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import Any
 
 from whylate.recording.events import Event, Kind
 from whylate.recording.recorder.raw_events import LONGEST_NAME, STATES, VECTORS
@@ -63,7 +64,7 @@ _IPIS = {
     "IRQ work interrupts": "irq_work",
 }
 #: An idle state that is none: the CPU left it.
-_RUNNING = {"4294967295", "-1"}
+_RUNNING = {b"4294967295", b"-1"}
 #: Of LCB_F_SPIN in the raw flags of a contention.
 _SPINS = 0x1
 
@@ -143,91 +144,68 @@ def event_of(record: Record, cpu: int) -> Event | None:
         return None
     if isinstance(rest, Event):
         return rest
-    make = _MAKERS.get(kind)
-    if make is None or not isinstance(rest, bytes):
-        return Event(time_ns, cpu, kind)
-    return make(time_ns, cpu, rest, extra)
+    read = _FIELDS.get(kind)
+    fields = read(rest) if read is not None and isinstance(rest, bytes) else {}
+    if fields is None:
+        return None
+    if kind is Kind.FAULT:
+        fields["id"] = extra
+    elif kind is Kind.TIMER_ENTRY and extra:
+        # Rounded to nanoseconds, a timer that came in its very nanosecond was due a nanosecond ago.
+        fields["duration_ns"] = min(max(1, time_ns - extra), MOST)
+    return Event(time_ns, cpu, **{"kind": kind, **fields})
 
 
-_Maker = Callable[[int, int, bytes, int], Event | None]
+_Fields = dict[str, Any]
+_Reader = Callable[[bytes], _Fields | None]
 
 
-def _switch(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-    del extra
+def _matched(
+    pattern: re.Pattern[bytes], fields: Callable[[re.Match[bytes]], _Fields | None]
+) -> _Reader:
+    """Return a reader of fields that are a match of a pattern, or are not understood."""
+
+    def read(rest: bytes) -> _Fields | None:
+        match = pattern.search(rest)
+        return None if match is None else fields(match)
+
+    return read
+
+
+def _switch(rest: bytes) -> _Fields | None:
     match = switch_of(rest)
     if match is None:
         return None
     _, prev_pid, prev_prio, state, name, pid, prio = match
-    return Event(time_ns, cpu, Kind.SWITCH, id=pid, name=text(name), prio=prio, prev_id=prev_pid,
-                 prev_prio=prev_prio, prev_state=state_of(state))  # fmt: skip
+    return {"id": pid, "name": text(name), "prio": prio, "prev_id": prev_pid,
+            "prev_prio": prev_prio, "prev_state": state_of(state)}  # fmt: skip
 
 
-def _waking(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-    del extra
+def _waking(rest: bytes) -> _Fields | None:
     match = waking_of(rest)
-    if match is None:
-        return None
-    return Event(time_ns, cpu, Kind.WAKING, id=match[1], prio=match[2], target_cpu=match[3])
+    return match and {"id": match[1], "prio": match[2], "target_cpu": match[3]}
 
 
-def _migrate(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-    del extra
-    match = MIGRATE.search(rest)
-    if match is None:
-        return None
-    return Event(time_ns, cpu, Kind.MIGRATE, id=int(match[1]), target_cpu=int(match[2]))
+def _vector(rest: bytes) -> _Fields:
+    # Of irq_vectors the follower puts the event's name here; of ipi_* it is in brackets.
+    match = _IPI.search(rest)
+    name = _IPIS.get(text(match[1]), text(match[1])) if match else text(rest)
+    return {"name": name or "ipi"}
 
 
-def _irq(kind: Kind) -> _Maker:
-    def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-        del extra
-        match = _IRQ.search(rest)
-        if match is None:
-            return None
-        name = text((match[2] or b"").strip()) or f"irq {int(match[1])}"
-        return Event(time_ns, cpu, kind, id=int(match[1]), name=name)
-
-    return make
+def _named(pattern: re.Pattern[bytes], rest: bytes) -> _Fields:
+    """Return the name of a function, empty where there is none."""
+    match = pattern.search(rest)
+    return {"name": function(text(match[1])) if match else ""}
 
 
-def _softirq(kind: Kind) -> _Maker:
-    def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-        del extra
-        match = _SOFTIRQ.search(rest)
-        if match is None:
-            return None
-        name = text(match[2]) if match[2] else f"softirq {int(match[1])}"
-        return Event(time_ns, cpu, kind, id=int(match[1]), name=name)
-
-    return make
+def _call(rest: bytes) -> _Fields:
+    return _named(_FUNCTION, rest)
 
 
-def _vector(kind: Kind) -> _Maker:
-    def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-        del extra
-        # Of irq_vectors the follower puts the event's name here; of ipi_* it is in brackets.
-        match = _IPI.search(rest)
-        name = _IPIS.get(text(match[1]), text(match[1])) if match else text(rest)
-        return Event(time_ns, cpu, kind, name=name or "ipi")
-
-    return make
-
-
-def _timer_entry(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-    match = _FUNCTION.search(rest)
-    name = function(text(match[1])) if match else ""
-    # Rounded to nanoseconds, a timer that came in its very nanosecond was due a nanosecond ago.
-    ago = max(1, time_ns - extra) if extra else 0
-    return Event(time_ns, cpu, Kind.TIMER_ENTRY, name=name, duration_ns=min(ago, MOST))
-
-
-def _called(kind: Kind) -> _Maker:
-    def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-        del extra
-        match = _FUNCTION.search(rest)
-        return Event(time_ns, cpu, kind, name=function(text(match[1])) if match else "")
-
-    return make
+def _ipi_send(rest: bytes) -> _Fields:
+    target = _CPU.search(rest)
+    return {**_named(_CALLBACK, rest), "target_cpu": int(target[1]) if target else -1}
 
 
 def spins(rest: bytes) -> bool:
@@ -241,71 +219,54 @@ def spins(rest: bytes) -> bool:
     return b"SPIN" in flags
 
 
-def _lock(kind: Kind) -> _Maker:
-    def make(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-        del extra
-        match = _LOCK.search(rest)
-        if match is None or (kind is Kind.LOCK_BEGIN and not spins(rest)):
-            return None
-        # The address identifies the lock, and does not name it.
-        return Event(time_ns, cpu, kind, id=int(match[1], 16) & MOST)
+_irq = _matched(
+    _IRQ,
+    lambda match: {
+        "id": int(match[1]),
+        "name": text((match[2] or b"").strip()) or f"irq {int(match[1])}",
+    },
+)
+_softirq = _matched(
+    _SOFTIRQ,
+    lambda match: {
+        "id": int(match[1]),
+        "name": text(match[2]) if match[2] else f"softirq {int(match[1])}",
+    },
+)
+# The address identifies the lock, and does not name it.
+_lock = _matched(_LOCK, lambda match: {"id": int(match[1], 16) & MOST})
 
-    return make
-
-
-def _idle(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-    del extra
-    match = _STATE.search(rest)
-    if match is None:
-        return None
-    state = match[1].decode()
-    if state in _RUNNING:
-        return Event(time_ns, cpu, Kind.IDLE_EXIT)
-    return Event(time_ns, cpu, Kind.IDLE_ENTRY, id=abs(int(state)))
-
-
-def _nmi(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-    del extra
-    match = _NMI.search(rest)
-    if match is None:
-        return None
-    name, length = (match[1], match[2]) if match[1] else (match[3], match[4])
-    return Event(time_ns, cpu, Kind.NMI, name=text(name), duration_ns=int(length))
-
-
-def _ipi_send(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-    del extra
-    target, callback = _CPU.search(rest), _CALLBACK.search(rest)
-    return Event(
-        time_ns, cpu, Kind.IPI_SEND,
-        name=function(text(callback[1])) if callback else "",
-        target_cpu=int(target[1]) if target else -1,
-    )  # fmt: skip
-
-
-def _fault(time_ns: int, cpu: int, rest: bytes, extra: int) -> Event | None:
-    del rest
-    return Event(time_ns, cpu, Kind.FAULT, id=extra)
-
-
-_MAKERS: Mapping[Kind, _Maker] = {
+#: The fields of an event, beside its time and CPU, by its kind; None: they were not understood.
+_FIELDS: Mapping[Kind, _Reader] = {
     Kind.SWITCH: _switch,
     Kind.WAKING: _waking,
-    Kind.MIGRATE: _migrate,
-    Kind.IRQ_ENTRY: _irq(Kind.IRQ_ENTRY),
-    Kind.IRQ_EXIT: _irq(Kind.IRQ_EXIT),
-    Kind.SOFTIRQ_RAISE: _softirq(Kind.SOFTIRQ_RAISE),
-    Kind.SOFTIRQ_ENTRY: _softirq(Kind.SOFTIRQ_ENTRY),
-    Kind.SOFTIRQ_EXIT: _softirq(Kind.SOFTIRQ_EXIT),
-    Kind.VECTOR_ENTRY: _vector(Kind.VECTOR_ENTRY),
-    Kind.VECTOR_EXIT: _vector(Kind.VECTOR_EXIT),
-    Kind.TIMER_ENTRY: _timer_entry,
-    Kind.LOCK_BEGIN: _lock(Kind.LOCK_BEGIN),
-    Kind.LOCK_END: _lock(Kind.LOCK_END),
-    Kind.IDLE_ENTRY: _idle,
-    Kind.NMI: _nmi,
+    Kind.MIGRATE: _matched(
+        MIGRATE, lambda match: {"id": int(match[1]), "target_cpu": int(match[2])}
+    ),
+    Kind.IRQ_ENTRY: _irq,
+    Kind.IRQ_EXIT: _irq,
+    Kind.SOFTIRQ_RAISE: _softirq,
+    Kind.SOFTIRQ_ENTRY: _softirq,
+    Kind.SOFTIRQ_EXIT: _softirq,
+    Kind.VECTOR_ENTRY: _vector,
+    Kind.VECTOR_EXIT: _vector,
+    Kind.TIMER_ENTRY: _call,
+    Kind.LOCK_BEGIN: lambda rest: _lock(rest) if spins(rest) else None,
+    Kind.LOCK_END: _lock,
+    Kind.IDLE_ENTRY: _matched(
+        _STATE,
+        lambda match: (
+            {"kind": Kind.IDLE_EXIT} if match[1] in _RUNNING else {"id": abs(int(match[1]))}
+        ),
+    ),
+    Kind.NMI: _matched(
+        _NMI,
+        lambda match: {
+            "name": text(match[1] or match[3]),
+            "duration_ns": int(match[2] or match[4]),
+        },
+    ),
     Kind.IPI_SEND: _ipi_send,
-    Kind.FAULT: _fault,
-    Kind.CALL_ENTRY: _called(Kind.CALL_ENTRY),
-    Kind.CALL_EXIT: _called(Kind.CALL_EXIT),
+    Kind.CALL_ENTRY: _call,
+    Kind.CALL_EXIT: _call,
 }
