@@ -11,9 +11,9 @@ from whylate.recording.manifest import Fact
 from whylate.recording.samples import CpuSamples
 from whylate.recording.workloads.app import CommandTarget
 from whylate.summary.as_json import to_json
+from whylate.summary.figures import MOST_THREADS
 from whylate.summary.model import Summary
 from whylate.summary.summarize import summarize
-from whylate.summary.threads import MOST_THREADS
 from whylate.summary.verdicts import overall
 
 

@@ -20,7 +20,7 @@ from whylate.recording.workloads.command import CommandPoint
 from whylate.recording.workloads.memory import MemoryPoint
 from whylate.recording.workloads.switch import SwitchPoint
 from whylate.stats.closed_network import throughput
-from whylate.summary.benchmarks.as_json import benchmark_json
+from whylate.summary.as_json import benchmark_json
 from whylate.summary.benchmarks.model import BenchmarkSummary, main_figures
 from whylate.summary.workloads import summarize_benchmark
 

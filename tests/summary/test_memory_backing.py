@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from whylate.recording.turns import Backing, Buffers, TurnReport
 from whylate.recording.workloads.memory import MemoryPoint, Pages, Source
-from whylate.summary.workloads.memory_backing import prove
+from whylate.summary.workloads.memory import prove
 
 MIB = 1 << 20
 PAGES = 64 * 256

@@ -7,12 +7,12 @@ import shlex
 from whylate.quantities import format_count, format_ns, format_seconds, format_span_ns
 from whylate.recording.plan import FaultPlan
 from whylate.recording.workloads.app import Target
-from whylate.summary import ladder
+from whylate.summary import model
 from whylate.summary.model import Estimate, Exceedance, Figures, Summary, ThreadFigures
 from whylate.text import plain
 
 #: The columns of every table of quantiles, in order.
-QUANTILES = (*ladder.QUANTILES, "max")
+QUANTILES = (*model.QUANTILES, "max")
 
 
 def accounting(summary: Summary) -> str:

@@ -1,4 +1,4 @@
-"""The object that --json prints."""
+"""The objects that --json prints: the fields of a summary, its verdict and its trust."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from typing import Any
 
 import msgspec
 
-from whylate.summary.model import Estimate, Figures, StageFigures, Summary, ThreadFigures
+from whylate.summary.benchmarks.model import BenchmarkSummary, Measured, PointFigures
+from whylate.summary.model import Summary
 from whylate.summary.verdicts import overall
 
-#: Version of the object's keys; keys are only added within one version.
+#: Version of the objects' keys; keys are only added within one version.
 JSON_VERSION = 1
+#: Fields of a benchmark that are for people.
+_SHOWN = frozenset(
+    ("title", "common", "counts_per", "context", "conditions", "notes", "models", "curves")
+)
 
 
 def to_json(summary: Summary) -> dict[str, Any]:
@@ -18,91 +23,73 @@ def to_json(summary: Summary) -> dict[str, Any]:
 
     What was refused has value null and a "reason". "verdict" joins trust and requirements.
     """
+    document = _head("whylate-summary", overall(summary.requirements, summary.trust), summary)
+    app = summary.app
+    together = _figures(document.pop("together"))
+    del together["cpu"]
+    return document | {
+        **together,
+        "per_cpu": [_figures(cpu) for cpu in document["per_cpu"]],
+        "per_thread": [_figures(thread) for thread in document["per_thread"]],
+        "app": app and {"comm": app.comm, "pid": app.pid, "command": app.argv},
+    }
+
+
+def benchmark_json(summary: BenchmarkSummary) -> dict[str, Any]:
+    """Turn a benchmark into plain dicts, lists, strings and numbers: keys of figures name units.
+
+    Of each point: its parameters, figures ({"value", "low", "high"}), facts, and counts. A refused
+    point has "refused", and no figures.
+    """
+    verdict = "pass" if summary.trust.verdict == "ok" else "no verdict"
+    document = _head("whylate-benchmark", verdict, summary)
+    document["points"] = [_point(point, summary.counts_per) for point in summary.points]
+    return {key: value for key, value in document.items() if key not in _SHOWN}
+
+
+def _head(kind: str, verdict: str, summary: Summary | BenchmarkSummary) -> dict[str, Any]:
     return {
-        "format": "whylate-summary",
+        "format": kind,
         "version": JSON_VERSION,
-        "recording": summary.recording,
-        "board": summary.board,
-        "state": summary.state,
-        "created": summary.created,
-        "kernel": summary.kernel,
-        "cpu_model": summary.cpu_model,
-        "workload": summary.workload,
-        "interval_ns": summary.interval_ns,
-        "priority": summary.priority,
-        "planned_ns": summary.planned_ns,
-        "elapsed_ns": summary.elapsed_ns,
-        "verdict": overall(summary.requirements, summary.trust),
+        **msgspec.to_builtins(summary, str_keys=True),
+        "verdict": verdict,
         "trust": summary.trust.verdict,
-        "trust_reasons": list(summary.trust.reasons),
-        **_figures(summary.together),
-        "per_cpu": [{"cpu": cpu.cpu, **_figures(cpu)} for cpu in summary.per_cpu],
-        "app": summary.app
-        and {"comm": summary.app.comm, "pid": summary.app.pid, "command": summary.app.argv},
-        "threads": summary.threads,
-        "per_thread": [_thread(thread) for thread in summary.per_thread],
-        "events": [
-            {
-                "name": event.name,
-                "per_activation": event.per_activation,
-                "per_cpu": {str(cpu): count for cpu, count in event.per_cpu.items()},
-            }
-            for event in summary.events
-        ],
-        "exceedance": msgspec.to_builtins(summary.exceedance),
-        "loads": msgspec.to_builtins(summary.loads),
-        "warnings": msgspec.to_builtins(summary.warnings),
-        "requirements": msgspec.to_builtins(summary.requirements),
-        "samples_sha256": summary.samples_sha256,
-        "virtual_time": summary.virtual_time,
-        "seed": summary.seed,
-        "phase_ns": summary.phase_ns,
-        "crashes": msgspec.to_builtins(summary.crashes),
-        "causes": msgspec.to_builtins(summary.causes),
-        "interval_note": summary.interval_note,
+        "trust_reasons": summary.trust.reasons,
     }
 
 
-def _thread(thread: ThreadFigures) -> dict[str, Any]:
+def _figures(document: dict[str, Any]) -> dict[str, Any]:
+    """Lay out figures: a key for each stage, and of each estimate what is known."""
+    stages = document.pop("stages", {})
+    for figures in (document, *stages.values()):
+        figures["latency_ns"] = {
+            name: _estimate(estimate) for name, estimate in figures["latency_ns"].items()
+        }
+    return document | {f"{name}_latency": stage for name, stage in stages.items()}
+
+
+def _estimate(estimate: dict[str, Any]) -> dict[str, Any]:
+    if estimate["effective_n"] is not None:
+        estimate["effective_n"] = round(estimate["effective_n"], 1)
+    optional = ("at_least", "effective_n", "reason")
+    absent = {key for key in optional if estimate[key] is None or estimate[key] is False}
+    return {key: value for key, value in estimate.items() if key not in absent}
+
+
+def _point(point: PointFigures, counts_per: str) -> dict[str, Any]:
+    counts = {key: _measured(count) for key, count in point.counts.items()}
     return {
-        "pid": thread.pid,
-        "name": thread.name,
-        "seen": thread.seen,
-        "min_ns": thread.min_ns,
-        "latency_ns": {name: _estimate(estimate) for name, estimate in thread.latency_ns.items()},
+        "name": point.name,
+        "parameters": msgspec.to_builtins(point.point),
+        "rounds": point.rounds,
+        "repetitions": point.repetitions,
+        **{key: _measured(figure) for key, figure in point.figures.items()},
+        **point.facts,
+        **({"counts": counts, "counts_per": counts_per} if counts else {}),
+        **({"refused": point.refused} if point.refused else {}),
+        **({"note": point.note} if point.note else {}),
     }
 
 
-def _figures(figures: Figures) -> dict[str, Any]:
-    return {
-        "expected": figures.expected,
-        "seen": figures.seen,
-        "overrun": figures.overrun,
-        "dropped": figures.dropped,
-        "min_ns": figures.min_ns,
-        "latency_ns": {name: _estimate(estimate) for name, estimate in figures.latency_ns.items()},
-        **{f"{name}_latency": _stage(stage) for name, stage in figures.stages.items()},
-    }
-
-
-def _stage(stage: StageFigures) -> dict[str, Any]:
-    return {
-        "seen": stage.seen,
-        "not_seen": stage.not_seen,
-        "latency_ns": {name: _estimate(estimate) for name, estimate in stage.latency_ns.items()},
-    }
-
-
-def _estimate(estimate: Estimate) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "value": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-    }
-    if estimate.at_least:
-        document["at_least"] = True
-    if estimate.effective_n is not None:
-        document["effective_n"] = round(estimate.effective_n, 1)
-    if estimate.reason is not None:
-        document["reason"] = estimate.reason
-    return document
+def _measured(measured: Measured) -> dict[str, Any]:
+    return {"value": measured.value, "low": measured.low, "high": measured.high}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from whylate.recording.manifest import Manifest
 
 
@@ -22,3 +24,18 @@ def clock_source(manifest: Manifest) -> str | None:
         if setting.path.endswith("/current_clocksource"):
             return setting.value
     return fact_text(manifest, "clock_source")
+
+
+def describe_recording(manifest: Manifest, name: str) -> dict[str, Any]:
+    """Return the fields of a RecordingSummary that the manifest has."""
+    return {
+        "recording": name,
+        "board": manifest.board,
+        "state": manifest.state,
+        "created": manifest.created,
+        "kernel": fact_text(manifest, "kernel_release"),
+        "cpu_model": fact_text(manifest, "cpu_model"),
+        "workload": manifest.plan.workload.kind,
+        "loads": list(manifest.loads),
+        "virtual_time": manifest.plan.virtual_time,
+    }

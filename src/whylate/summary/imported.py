@@ -14,8 +14,7 @@ from whylate.recording.imported.recording import About, ImportedRecording
 from whylate.stats.limits import binomial_limits
 from whylate.stats.run.ordered import Ordered
 from whylate.stats.run.quantiles import EXCEEDANCES
-from whylate.summary.ladder import QUANTILES
-from whylate.summary.model import Estimate, Requirement
+from whylate.summary.model import QUANTILES, Estimate, Requirement
 from whylate.summary.requirements import LatencyLimit, RateLimit, parse_requirement
 
 _CONFIDENCE = 0.95

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Literal
 
 import msgspec
@@ -9,6 +10,15 @@ import msgspec
 from whylate.recording.manifest import CrashReport, LoadReport
 from whylate.recording.plan import FaultPlan
 from whylate.recording.workloads.app import Target
+
+#: The quantiles that are printed and that requirements may name.
+QUANTILES = {
+    "p50": Fraction(1, 2),
+    "p90": Fraction(9, 10),
+    "p99": Fraction(99, 100),
+    "p99.9": Fraction(999, 1000),
+    "p99.99": Fraction(9999, 10_000),
+}
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -123,8 +133,8 @@ class Requirement(msgspec.Struct, frozen=True):
     why: str
 
 
-class Summary(msgspec.Struct, frozen=True):
-    """Everything that is printed of one recording."""
+class RecordingSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What is printed of every recording, whatever was measured."""
 
     recording: str
     board: str
@@ -133,23 +143,27 @@ class Summary(msgspec.Struct, frozen=True):
     kernel: str | None
     cpu_model: str | None
     workload: str
+    trust: Trust
+    loads: list[LoadReport]
+    warnings: list[Caution]
+    interval_note: str
+    #: In the virtual time of a virtual board: repeatable, and no measure of hardware.
+    virtual_time: bool = False
+
+
+class Summary(RecordingSummary, frozen=True, kw_only=True):
+    """Everything that is printed of a recording of latencies."""
+
     interval_ns: int
     priority: int
     planned_ns: int
     elapsed_ns: int
-    trust: Trust
     together: Figures
     per_cpu: list[Figures]
     exceedance: Exceedance
-    loads: list[LoadReport]
-    warnings: list[Caution]
     requirements: list[Requirement]
-    #: "95 %, conditional on this run (this boot, this placement)".
-    interval_note: str
     #: SHA-256 of all samples: equal for runs that repeat each other. None in old recordings.
     samples_sha256: str | None = None
-    #: In the virtual time of a virtual board: repeatable, and no measure of hardware.
-    virtual_time: bool = False
     seed: int = 0
     phase_ns: int = 0
     crashes: list[CrashReport] = []

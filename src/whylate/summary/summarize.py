@@ -10,12 +10,11 @@ from whylate.stats.run.drift import trend_tests
 from whylate.stats.run.extremes import estimate_extremal_index, no_exceedance
 from whylate.stats.run.ordered import merge_ordered, sort_series
 from whylate.summary.cautions import cautions
-from whylate.summary.facts import fact_text
-from whylate.summary.figures import exceedance, figures
+from whylate.summary.facts import describe_recording
+from whylate.summary.figures import exceedance, figures, slowest_threads, thread_count
 from whylate.summary.model import EventFigures, Summary
 from whylate.summary.requirements import parse_requirement
 from whylate.summary.stages import stage_figures
-from whylate.summary.threads import slowest_threads, thread_count
 from whylate.summary.trust import assess
 from whylate.summary.verdicts import Evidence, judge
 
@@ -67,13 +66,7 @@ def summarize(
     )
     moved = trend_tests(everything, series)
     return Summary(
-        recording=recording_name,
-        board=manifest.board,
-        state=manifest.state,
-        created=manifest.created,
-        kernel=fact_text(manifest, "kernel_release"),
-        cpu_model=fact_text(manifest, "cpu_model"),
-        workload=workload.kind,
+        **describe_recording(manifest, recording_name),
         interval_ns=workload.interval_ns,
         priority=workload.priority,
         planned_ns=workload.duration_ns,
@@ -82,12 +75,10 @@ def summarize(
         together=together,
         per_cpu=per_cpu,
         exceedance=exceedance(unseen),
-        loads=list(manifest.loads),
         warnings=cautions(manifest, moved, [cpu.cpu for cpu in series]),
         requirements=[judge(demand, evidence) for demand in demands],
         interval_note=INTERVAL_NOTE,
         samples_sha256=manifest.samples_sha256,
-        virtual_time=manifest.plan.virtual_time,
         seed=manifest.plan.seed,
         phase_ns=workload.phase_ns,
         crashes=list(manifest.crashes),

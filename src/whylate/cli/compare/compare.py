@@ -110,7 +110,8 @@ def _write_files(
     """Write the files that were asked for; raises DiskError."""
     from whylate.recording.errors import DiskError
     from whylate.report.exports.comparison import junit as junit_document
-    from whylate.report.page.comparison import Group, render, write
+    from whylate.report.page.comparison import Group, render
+    from whylate.report.page.render import write
 
     if html is not None:
         made = max((run.made for arm in compared.arms for run in arm.runs), default="")

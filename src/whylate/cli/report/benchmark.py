@@ -81,7 +81,7 @@ def _write_and_print(
     from whylate.report.page.benchmark import write_benchmark
     from whylate.report.plain_console import plain_console
     from whylate.report.terminal.benchmark import print_benchmark
-    from whylate.summary.benchmarks.as_json import benchmark_json
+    from whylate.summary.as_json import benchmark_json
     from whylate.summary.workloads import summarize_benchmark
 
     recording = open_recording(directory)

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from whylate import __version__
-from whylate.files import write_whole
 from whylate.recording.manifest import Manifest
 from whylate.report.page import rows as page
-from whylate.report.page.latency import asset, content_policy, template
-from whylate.report.plots import chart
+from whylate.report.page.render import render_page, write
 from whylate.report.plots.sweeps import Side, sweep_charts
 from whylate.report.terminal.benchmark import (
     counter_headings,
@@ -25,13 +23,9 @@ from whylate.text import plain
 
 def render_benchmark(summary: BenchmarkSummary, manifest: Manifest) -> str:
     """Return the page; whatever is shown is escaped, and it asks for nothing from anywhere."""
-    from markupsafe import Markup
-
-    style = asset("report.css") + "\n" + asset("comparison.css")
-    changes, changes_left_out = page.change_rows(manifest.changes)
-    text: str = template("benchmark.html.j2").render(
-        policy=content_policy([], style),
-        style=Markup(style),  # noqa: S704 (files of this package, no data)
+    return render_page(
+        "benchmark.html.j2",
+        ("report.css", "comparison.css"),
         title=summary.title,
         board=plain(summary.board, 80),
         subject=[plain(part, 120) for part in (summary.kernel, summary.cpu_model) if part],
@@ -42,27 +36,20 @@ def render_benchmark(summary: BenchmarkSummary, manifest: Manifest) -> str:
         reasons=[plain(reason, 500) for reason in summary.trust.reasons],
         warnings=[plain(warning.text, 500) for warning in summary.warnings],
         charts=sweep_charts([Side("", summary.points)], summary.curves),
-        box={"width": chart.WIDTH, "height": chart.HEIGHT, "left": chart.LEFT,
-             "right": chart.RIGHT, "top": chart.TOP, "bottom": chart.BOTTOM},
         table=_table(summary),
         interval_note=summary.interval_note,
         notes=[plain(note, 400) for note in summary.notes],
         findings=[plain(f"{finding.text}.", 600) for finding in summary.findings],
         models=[plain(line, 400) for line in summary.models],
         loads=page.load_rows(summary.loads),
-        facts=page.facts_of(manifest.facts),
-        settings=[(plain(s.path, 200), plain(s.value, 200)) for s in manifest.plan.settings],
-        changes=changes,
-        changes_left_out=changes_left_out,
+        **page.board_rows(manifest),
         whylate=f"whylate {__version__}",
-    )  # fmt: skip
-    return text
+    )
 
 
 def write_benchmark(path: Path, summary: BenchmarkSummary, manifest: Manifest) -> None:
     """Write the page whole or not at all; raises OSError."""
-    text = render_benchmark(summary, manifest)
-    write_whole(path, text.encode("utf-8", "replace"))
+    write(path, render_benchmark(summary, manifest))
 
 
 def _table(summary: BenchmarkSummary) -> dict[str, Any]:

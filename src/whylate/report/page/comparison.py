@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from whylate import __version__
 from whylate.compare.model import Comparison
 from whylate.compare.runs import Arm
-from whylate.files import write_whole
 from whylate.report.page import rows as page
-from whylate.report.page.latency import asset, content_policy, template
-from whylate.report.plots import chart
+from whylate.report.page.render import render_page
 from whylate.report.plots.arms import colour, overlaid, run_by_run
 from whylate.report.plots.forest import Forest, of_comparison
 from whylate.report.plots.sweeps import sides_of, sweep_charts
@@ -55,28 +52,17 @@ class Group:
 
 def render(title: str, subject: Sequence[str], when: str, groups: Sequence[Group]) -> str:
     """Return the page; whatever is shown is escaped, and it asks for nothing from anywhere."""
-    from markupsafe import Markup
-
     compared = sum(len(group.comparisons) for group in groups)
     notes = [many_text(compared)] if compared > 1 else []
-    style = asset("report.css") + "\n" + asset("comparison.css")
-    text: str = template("comparison.html.j2").render(
-        policy=content_policy([], style),
-        style=Markup(style),  # noqa: S704 (files of this package, no data)
+    return render_page(
+        "comparison.html.j2",
+        ("report.css", "comparison.css"),
         title=plain(title, 120),
         subject=[plain(text, 200) for text in (*subject, *notes)],
         when=page.when(when),
-        box={"width": chart.WIDTH, "height": chart.HEIGHT, "left": chart.LEFT,
-             "right": chart.RIGHT, "top": chart.TOP, "bottom": chart.BOTTOM},
         groups=[_group(group) for group in groups],
         whylate=f"whylate {__version__}",
-    )  # fmt: skip
-    return text
-
-
-def write(path: Path, text: str) -> None:
-    """Write a page whole or not at all; raises OSError."""
-    write_whole(path, text.encode("utf-8", "replace"))
+    )
 
 
 def _group(group: Group) -> dict[str, Any]:

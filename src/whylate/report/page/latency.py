@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from whylate.causes.answer import Answer
-from whylate.files import write_whole
 from whylate.quantities import format_count, format_percent
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import CpuSamples
@@ -19,6 +15,7 @@ from whylate.report import sentences
 from whylate.report.page import activation as drawing
 from whylate.report.page import rows as page
 from whylate.report.page.causes import WIDTH, why
+from whylate.report.page.render import render_page, write
 from whylate.report.plots.payload import plot_data
 from whylate.summary.model import Summary
 from whylate.text import plain
@@ -32,18 +29,16 @@ def render_html(
 ) -> str:
     """Render the report: plots, causes, figures, facts, everything in one string of HTML.
 
-    Scripts and styles are admitted by hash alone; the data stands in a block that is parsed as
-    JSON and never run. Samples are binned first: the size does not grow with the run.
+    The data stands in a block that is parsed as JSON and never run. Samples are binned first: the
+    size does not grow with the run.
     """
     from markupsafe import Markup
 
-    scripts = [asset(name) for name in ("uPlot.iife.min.js", "plots.js", "report.js")]
-    style = asset("uPlot.min.css") + "\n" + asset("report.css")
     data = plot_data(samples, summary, manifest.probe.clock_resolution_ns or 1)
-    text: str = template("report.html.j2").render(
-        policy=content_policy(scripts, style),
-        style=Markup(style),  # noqa: S704 (files of this package, no data)
-        scripts=[Markup(script) for script in scripts],  # noqa: S704
+    return render_page(
+        "report.html.j2",
+        ("uPlot.min.css", "report.css"),
+        ("uPlot.iife.min.js", "plots.js", "report.js"),
         data=Markup(_json_block(data)),  # noqa: S704 (escaped by _json_block)
         why=why(answer) if answer is not None else None,
         bar_width=WIDTH,
@@ -53,7 +48,6 @@ def render_html(
         block_height=drawing.BLOCK,
         **_words(summary, manifest),
     )
-    return text
 
 
 def write_report(
@@ -63,13 +57,8 @@ def write_report(
     samples: Sequence[CpuSamples],
     answer: Answer | None = None,
 ) -> Path:
-    """Write the report to the file `path` and return it. Raises OSError where that fails.
-
-    The file appears whole or not at all: a browser that reloads never sees half a page.
-    """
-    text = render_html(summary, manifest, samples, answer)
-    # A lone surrogate, which some file name of the board may hold, has no UTF-8.
-    write_whole(path, text.encode("utf-8", "replace"))
+    """Write the report to the file `path`, whole or not at all, and return it. Raises OSError."""
+    write(path, render_html(summary, manifest, samples, answer))
     return path
 
 
@@ -77,7 +66,6 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
     app = summary.app is not None
     together = page.row_of(summary.together, overruns=not app)
     table = page.figures_table(summary)
-    changes, changes_left_out = page.change_rows(manifest.changes)
     return {
         "title": f"{plain(summary.board, 80)} · {plain(summary.workload, 40)} latency",
         "board": plain(summary.board, 80),
@@ -116,57 +104,14 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "warnings": [(plain(w.code, 40), plain(w.text, 500)) for w in summary.warnings],
         "crashes": page.crash_rows(summary.crashes),
         "loads": page.load_rows(summary.loads),
-        "facts": page.facts_of(manifest.facts),
-        "settings": [(plain(s.path, 200), plain(s.value, 200)) for s in manifest.plan.settings],
-        "changes": changes,
-        "changes_left_out": changes_left_out,
+        **page.board_rows(manifest),
         "probe": [
-            *page.probe_rows(manifest.probe, manifest, summary.elapsed_ns),
+            *page.probe_rows(manifest, summary.elapsed_ns),
             *page.event_rows(summary.events),
         ],
         "threads": [] if app else page.thread_rows(manifest),
         "whylate": plain(manifest.whylate, 40),
     }
-
-
-def template(name: str) -> Any:
-    """Return a template of this package: whatever is put into it is escaped."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        loader=FunctionLoader(asset),
-    )
-    return environment.get_template(name)
-
-
-def asset(name: str) -> str:
-    """Return a file of this package as text."""
-    text = resources.files("whylate.report.page").joinpath("assets", name).read_text("utf-8")
-    # A browser reads CRLF as LF and hashes what it read.
-    return text.replace("\r\n", "\n")
-
-
-def content_policy(scripts: Sequence[str], style: str) -> str:
-    """Admit these scripts and this style, and nothing else: no fetch, no image, no form."""
-    return "; ".join(
-        [
-            "default-src 'none'",
-            "script-src " + (" ".join(_source_hash(s) for s in scripts) or "'none'"),
-            f"style-src {_source_hash(style)}",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-        ]
-    )
-
-
-def _source_hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
 def _json_block(data: dict[str, Any]) -> str:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from whylate.quantities import (
     format_amount,
@@ -19,15 +20,7 @@ from whylate.quantities import (
     format_rate,
     format_span_ns,
 )
-from whylate.recording.manifest import (
-    Change,
-    CrashReport,
-    Fact,
-    FactValue,
-    LoadReport,
-    Manifest,
-    ProbeReport,
-)
+from whylate.recording.manifest import CrashReport, FactValue, LoadReport, Manifest
 from whylate.report.sentences import (
     QUANTILES,
     estimate_text,
@@ -68,23 +61,6 @@ class Row:
     counts: tuple[tuple[str, str], ...]
     lowest: str
     cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class FactGroup:
-    """Facts of one theme; each is (name, value, where read)."""
-
-    name: str
-    facts: tuple[tuple[str, str, str], ...]
-
-
-@dataclass(frozen=True)
-class Facts:
-    """All facts that are shown, and how many more the manifest holds."""
-
-    groups: tuple[FactGroup, ...]
-    shown: int
-    left_out: int
 
 
 def row_of(figures: Figures, *, overruns: bool = True) -> Row:
@@ -238,11 +214,15 @@ def crash_rows(crashes: Sequence[CrashReport]) -> list[dict[str, str]]:
     ]
 
 
-def facts_of(facts: list[Fact]) -> Facts:
-    """Group facts by their themes, within a bound on their number and length."""
+def board_rows(manifest: Manifest) -> dict[str, Any]:
+    """Write what the board had, what was set for the run, and which counters moved during it.
+
+    Facts are grouped by their themes, within a bound on their number and length; a change is its
+    name, CPU, amount, and where it was read.
+    """
     groups: dict[str, list[tuple[str, str, str]]] = {}
     shown, size = 0, 0
-    for fact in facts:
+    for fact in manifest.facts:
         row = (plain(fact.name, 200), _fact_value(fact.value), plain(fact.source, 300))
         size += _FACT_MARKUP + sum(
             len(html.escape(text).encode("utf-8", "replace")) for text in row
@@ -251,11 +231,21 @@ def facts_of(facts: list[Fact]) -> Facts:
             break
         groups.setdefault(plain(fact.theme, 40), []).append(row)
         shown += 1
-    return Facts(
-        tuple(FactGroup(name, tuple(rows)) for name, rows in groups.items()),
-        shown,
-        len(facts) - shown,
-    )
+    changes = [
+        (
+            plain(change.name, 120),
+            "" if change.cpu is None else f"CPU {change.cpu}",
+            f"{'+' if change.delta > 0 else ''}{_amount(change.delta, plain(change.unit, 20))}",
+            plain(change.source, 200),
+        )
+        for change in manifest.changes[:_MOST_CHANGES]
+    ]
+    return {
+        "facts": {"groups": groups, "shown": shown, "left_out": len(manifest.facts) - shown},
+        "settings": [(plain(s.path, 200), plain(s.value, 200)) for s in manifest.plan.settings],
+        "changes": changes,
+        "changes_left_out": len(manifest.changes) - len(changes),
+    }
 
 
 def _fact_value(value: FactValue) -> str:
@@ -268,17 +258,6 @@ def _fact_value(value: FactValue) -> str:
     return plain_lines(value) if isinstance(value, str) else str(value)
 
 
-def change_rows(changes: list[Change]) -> tuple[list[tuple[str, str, str, str]], int]:
-    """Write the counters that moved: (name, CPU, change, where read), and how many are left out."""
-    rows = []
-    for change in changes[:_MOST_CHANGES]:
-        sign = "+" if change.delta > 0 else ""
-        amount = _amount(change.delta, plain(change.unit, 20))
-        cpu = "" if change.cpu is None else f"CPU {change.cpu}"
-        rows.append((plain(change.name, 120), cpu, f"{sign}{amount}", plain(change.source, 200)))
-    return rows, len(changes) - len(rows)
-
-
 def _amount(delta: float, unit: str) -> str:
     """Counters are exact, other amounts have three digits."""
     if unit not in ("bytes", "B") and float(delta).is_integer() and abs(delta) < 1e15:
@@ -286,30 +265,29 @@ def _amount(delta: float, unit: str) -> str:
     return format_amount(delta, unit)
 
 
-def probe_rows(probe: ProbeReport, manifest: Manifest, elapsed_ns: int) -> list[tuple[str, str]]:
+def probe_rows(manifest: Manifest, elapsed_ns: int) -> list[tuple[str, str]]:
     """Say what measuring itself cost and how the line behaved."""
-    rows = [
-        ("probe", f"{plain(probe.version, 60)}, {plain(probe.arch, 60)}"),
-        ("sha256", plain(probe.sha256, 80)),
+    probe = manifest.probe
+    share = 100 * (probe.cpu_time_ns or 0) / max(elapsed_ns, 1)
+    known: list[tuple[str, int | None, Callable[[int], str]]] = [
+        ("CPU time", probe.cpu_time_ns, lambda ns: f"{format_ns(ns)}, {share:.2g} % of one CPU"),
+        ("peak memory", probe.peak_memory_bytes, lambda size: format_amount(size, "bytes")),
+        ("one clock reading", probe.clock_read_ns, format_ns),
+        ("clock resolution", probe.clock_resolution_ns, format_ns),
     ]
-    if probe.cpu_time_ns is not None:
-        share = 100 * probe.cpu_time_ns / max(elapsed_ns, 1)
-        rows.append(("CPU time", f"{format_ns(probe.cpu_time_ns)}, {share:.2g} % of one CPU"))
-    if probe.peak_memory_bytes is not None:
-        rows.append(("peak memory", format_amount(probe.peak_memory_bytes, "bytes")))
-    if probe.clock_read_ns is not None:
-        rows.append(("one clock reading", format_ns(probe.clock_read_ns)))
-    if probe.clock_resolution_ns is not None:
-        rows.append(("clock resolution", format_ns(probe.clock_resolution_ns)))
-    rows.append(("clock", plain(manifest.clock, 60)))
     frames = (
         f"{format_count(probe.frames)} received, "
         f"{format_count(probe.frames_damaged)} damaged, "
         f"{format_count(probe.frames_resent)} sent again, "
         f"{format_count(probe.frames_lost)} lost"
     )
-    rows.append(("frames", frames))
-    return rows
+    return [
+        ("probe", f"{plain(probe.version, 60)}, {plain(probe.arch, 60)}"),
+        ("sha256", plain(probe.sha256, 80)),
+        *((name, text(value)) for name, value, text in known if value is not None),
+        ("clock", plain(manifest.clock, 60)),
+        ("frames", frames),
+    ]
 
 
 def event_rows(events: Sequence[EventFigures]) -> list[tuple[str, str]]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whylate.recording.errors import DiskError
-from whylate.report.page.comparison import EffectLine, Effects, Group, render, write
+from whylate.report.page.comparison import EffectLine, Effects, Group, render
+from whylate.report.page.render import write
 from whylate.report.plots.forest import Forest, Ratio, forest
 from whylate.report.terminal.comparison import p_text
 from whylate.study.model import FinishedRun, StudyPlan

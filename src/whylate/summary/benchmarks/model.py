@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+
 import msgspec
 
-from whylate.recording.manifest import LoadReport
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
-from whylate.summary.model import Caution, Trust
+from whylate.summary.model import Caution, RecordingSummary
 
 #: What was counted or read at a point.
 Fact = int | float | str | bool | None
@@ -83,6 +85,7 @@ class Prediction(msgspec.Struct, frozen=True):
 
     threads: int
     calls_per_us: Measured
+    is_prediction: Literal[True] = True
 
 
 class NetworkFigures(msgspec.Struct, frozen=True):
@@ -94,7 +97,7 @@ class NetworkFigures(msgspec.Struct, frozen=True):
     """
 
     name: str
-    threads: list[int]
+    threads: list[int] = msgspec.field(name="fitted_to_threads")
     think_ns: Measured
     service_ns: Measured
     predicted: list[Prediction]
@@ -117,41 +120,44 @@ class Finding(msgspec.Struct, frozen=True):
     text: str
 
 
-class BenchmarkSummary(msgspec.Struct, frozen=True):
-    """Everything that is printed of a recording of a benchmark.
+class Remarks(TypedDict, total=False):
+    """What a benchmark has to say of its figures.
 
-    common: what all points have in common. context: what else was set, in words. conditions: what
-    figures depend on, by name: runs that are compared may differ in it. notes: what the figures
-    are. counts_per: the unit of work that counts are divided by. models: fitted models in words.
+    context: what else was set, in words. conditions: what figures depend on, by name: runs that are
+    compared may differ in it. notes: what the figures are. models: fitted networks in words.
     """
 
-    recording: str
-    board: str
-    state: str
-    created: str
-    kernel: str | None
-    cpu_model: str | None
-    workload: str
+    context: list[str]
+    conditions: dict[str, str]
+    notes: list[str]
+    networks: list[NetworkFigures]
+    models: list[str]
+    curves: list[Curve]
+    findings: list[Finding]
+    warnings: list[Caution]
+
+
+class BenchmarkSummary(RecordingSummary, frozen=True, kw_only=True):
+    """Everything that is printed of a recording of a benchmark; see also Remarks.
+
+    common: what all points have in common. counts_per: the unit of work that counts are divided by.
+    """
+
     title: str
     common: str
     rounds: int
     repetitions: int
-    trust: Trust
     points: list[PointFigures]
-    findings: list[Finding]
-    loads: list[LoadReport]
-    warnings: list[Caution]
-    interval_note: str
     counts_per: str
-    context: list[str] = []
-    conditions: dict[str, str] = {}
-    notes: list[str] = []
-    networks: list[NetworkFigures] = []
-    models: list[str] = []
-    curves: list[Curve] = []
+    findings: Sequence[Finding] = ()
+    context: Sequence[str] = ()
+    conditions: dict[str, str] = msgspec.field(default_factory=dict)
+    notes: Sequence[str] = ()
+    networks: Sequence[NetworkFigures] = ()
+    models: Sequence[str] = ()
+    curves: Sequence[Curve] = ()
     #: The kernel's own.
     clock_source: str | None = None
-    virtual_time: bool = False
 
 
 class MainFigure(msgspec.Struct, frozen=True):

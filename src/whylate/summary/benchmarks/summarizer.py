@@ -18,17 +18,15 @@ from whylate.recording.workloads.point_names import common_text, point_names
 from whylate.stats.comparison.median import median_interval
 from whylate.summary.benchmarks.model import (
     BenchmarkSummary,
-    Curve,
     Fact,
     Figure,
-    Finding,
     Measured,
-    NetworkFigures,
     Place,
     PointFigures,
+    Remarks,
 )
 from whylate.summary.cautions import COARSE_NS, firmware, guest, noticed
-from whylate.summary.facts import clock_source, fact_text
+from whylate.summary.facts import clock_source, describe_recording
 from whylate.summary.model import Caution, Trust
 from whylate.summary.trust import assess_benchmark
 
@@ -124,50 +122,9 @@ class BenchmarkSummarizer:
         """Format a place on the axis of a sweep."""
         return f"{value:g}"
 
-    def context(self) -> list[str]:
-        """Return what else was set, in words."""
-        return []
-
-    def conditions(self, points: Sequence[PointFigures]) -> dict[str, str]:
-        """Return what figures depend on beside the points."""
-        del points
-        return {}
-
-    def notes(self, points: Sequence[PointFigures]) -> list[str]:
-        """Return sentences on what the figures are."""
-        del points
-        return []
-
-    def networks(self, points: Sequence[PointFigures]) -> list[NetworkFigures]:
-        """Return the networks that fit throughputs."""
-        del points
-        return []
-
-    def models(self, networks: Sequence[NetworkFigures]) -> list[str]:
-        """Return fitted networks in words."""
-        del networks
-        return []
-
-    def curves(
-        self, points: Sequence[PointFigures], networks: Sequence[NetworkFigures]
-    ) -> list[Curve]:
-        """Return what is drawn of fitted networks."""
-        del points, networks
-        return []
-
-    def findings(
-        self, points: Sequence[PointFigures], networks: Sequence[NetworkFigures]
-    ) -> list[Finding]:
-        """Return what the figures of points that were not refused show by themselves."""
-        del points, networks
-        return []
-
-    def cautions(
-        self, points: Sequence[PointFigures], networks: Sequence[NetworkFigures]
-    ) -> list[Caution]:
-        """Return warnings of this benchmark alone."""
-        del points, networks
-        return []
+    def remarks(self, points: Sequence[PointFigures], measured: Sequence[PointFigures]) -> Remarks:
+        """Return what the figures are and show; measured: the points that were not refused."""
+        raise NotImplementedError
 
     # What all benchmarks share.
 
@@ -183,41 +140,27 @@ class BenchmarkSummarizer:
             )
         ]
         measured = [point for point in points if not point.refused]
-        networks = self.networks(points)
+        remarks = self.remarks(points, measured)
+        remarks["warnings"] = [
+            *_few_rounds(measured),
+            *remarks.get("warnings", []),
+            *guest(manifest),
+            *firmware(manifest),
+            *_coarse_clock(manifest),
+            *noticed(manifest),
+        ]
         return BenchmarkSummary(
-            recording=recording_name,
-            board=manifest.board,
-            state=manifest.state,
-            created=manifest.created,
-            kernel=fact_text(manifest, "kernel_release"),
-            cpu_model=fact_text(manifest, "cpu_model"),
-            workload=plan.kind,
+            **describe_recording(manifest, recording_name),
+            **remarks,
             title=self.title,
             common=common_text(plan.points),
             rounds=plan.rounds,
             repetitions=plan.repetitions,
             trust=self._trust(points),
             points=points,
-            findings=self.findings(measured, networks) if measured else [],
-            loads=list(manifest.loads),
-            warnings=[
-                *_few_rounds(measured),
-                *self.cautions(measured, networks),
-                *guest(manifest),
-                *firmware(manifest),
-                *_coarse_clock(manifest),
-                *noticed(manifest),
-            ],
             interval_note=INTERVAL_NOTE,
             counts_per=self.counts_per,
-            context=self.context(),
-            conditions=self.conditions(points),
-            notes=self.notes(points),
-            networks=networks,
-            models=self.models(networks),
-            curves=self.curves(points, networks),
             clock_source=clock_source(manifest),
-            virtual_time=manifest.plan.virtual_time,
         )
 
     @classmethod

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from whylate.quantities import format_count, format_estimate, format_number
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.turns import TurnReport
+from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.recording.workloads.clock import ClockPoint
-from whylate.stats.closed_network import throughput
+from whylate.stats.closed_network import Network, fit, throughput
 from whylate.summary.benchmarks.model import (
     Curve,
     Fact,
@@ -20,6 +22,8 @@ from whylate.summary.benchmarks.model import (
     Measured,
     NetworkFigures,
     PointFigures,
+    Prediction,
+    Remarks,
 )
 from whylate.summary.benchmarks.summarizer import (
     BenchmarkSummarizer,
@@ -31,7 +35,6 @@ from whylate.summary.benchmarks.summarizer import (
 )
 from whylate.summary.facts import clock_source
 from whylate.summary.model import Caution
-from whylate.summary.workloads.clock_network import fit_networks, throughputs
 
 #: Readers share a clock where surely this part of a call and more is serialized.
 _SHARED = 0.2
@@ -43,6 +46,8 @@ _FITS = 1.1
 _THROUGHPUT_PLOT = "calls per µs of all threads (dashed: the closed network that was fitted)"
 #: Points of a drawn curve, at most.
 _MOST_PLACES = 64
+#: What is predicted, in multiples of the most threads that were measured.
+_BEYOND = (2, 4, 8, 16)
 
 
 class ClockSummarizer(BenchmarkSummarizer):
@@ -105,87 +110,68 @@ class ClockSummarizer(BenchmarkSummarizer):
             "steps back": f"{format_count(steps)} of {format_count(checks)}" if known else "–",  # type: ignore[arg-type]
         }
 
-    def context(self) -> list[str]:
-        """Return the kernel's clock source."""
-        return [f"the kernel's clock source {clock_source(self.manifest) or 'not known'}"]
-
-    def conditions(self, points: Sequence[PointFigures]) -> dict[str, str]:
-        """Return how clocks were read."""
-        calls = {point.facts.get("system_call") for point in points}
-        names = ((True, "yes"), (False, "no"), (None, "not known"))
-        return {
-            "system call": " and ".join(name for made, name in names if made in calls),
-            "clock source": clock_source(self.manifest) or "not known",
-        }
-
-    def notes(self, points: Sequence[PointFigures]) -> list[str]:
-        """Say what steps back are."""
-        del points
-        return ["Steps back: readings earlier than one that another thread had read before."]
-
-    def networks(self, points: Sequence[PointFigures]) -> list[NetworkFigures]:
-        """Return a network for each clock that several numbers of threads have read."""
-        plan = self.manifest.plan
-        return fit_networks(
+    def remarks(self, points: Sequence[PointFigures], measured: Sequence[PointFigures]) -> Remarks:
+        """Return how clocks were read, and the networks that their readers form."""
+        plan, source = self.manifest.plan, clock_source(self.manifest)
+        networks = fit_networks(
             [None if point.refused else point.point for point in points],
             self.repetitions,
             self.predict,
             cpus=len(plan.measured_cpus),
             host_cpus=plan.host_cpus,
         )
+        calls = {point.facts.get("system_call") for point in points}
+        names = ((True, "yes"), (False, "no"), (None, "not known"))
+        return {
+            "context": [f"the kernel's clock source {source or 'not known'}"],
+            "conditions": {
+                "system call": " and ".join(name for made, name in names if made in calls),
+                "clock source": source or "not known",
+            },
+            "notes": ["Steps back: readings earlier than one that another thread had read before."],
+            "networks": networks,
+            "models": [line for network in networks for line in network_lines(network)],
+            "curves": _curves(points, networks),
+            "findings": clock_findings(measured, networks, source),
+            "warnings": [*_idle_threads(measured), *_unpredicted(self.predict, networks)],
+        }
 
-    def models(self, networks: Sequence[NetworkFigures]) -> list[str]:
-        """Return fitted networks in words, predictions marked as such."""
-        return [line for network in networks for line in network_lines(network)]
 
-    def curves(
-        self, points: Sequence[PointFigures], networks: Sequence[NetworkFigures]
-    ) -> list[Curve]:
-        """Return the throughput of each network over the measured numbers of threads."""
-        threads = [int(point.place.value) for point in points if point.plots and point.place]
-        if not threads:
-            return []
-        counts = range(min(threads), max(threads) + 1)
-        step = max(1, len(counts) // _MOST_PLACES)
-        return [
-            Curve(
-                _THROUGHPUT_PLOT,
-                network.name,
-                [
-                    (n, throughput(n, network.think_ns.value / 1e3, network.service_ns.value / 1e3))
-                    for n in counts[::step]
-                ],
-            )
-            for network in networks
+def _curves(points: Sequence[PointFigures], networks: Sequence[NetworkFigures]) -> list[Curve]:
+    """Return the throughput of each network over the measured numbers of threads."""
+    threads = [int(point.place.value) for point in points if point.plots and point.place]
+    if not threads:
+        return []
+    counts = range(min(threads), max(threads) + 1)
+    step = max(1, len(counts) // _MOST_PLACES)
+    curves = []
+    for network in networks:
+        think, service = network.think_ns.value / 1e3, network.service_ns.value / 1e3
+        places: list[tuple[float, float]] = [
+            (n, throughput(n, think, service)) for n in counts[::step]
         ]
+        curves.append(Curve(_THROUGHPUT_PLOT, network.name, places))
+    return curves
 
-    def findings(
-        self, points: Sequence[PointFigures], networks: Sequence[NetworkFigures]
-    ) -> list[Finding]:
-        """Return what system calls and throughputs show."""
-        return clock_findings(points, networks, clock_source(self.manifest))
 
-    def cautions(
-        self, points: Sequence[PointFigures], networks: Sequence[NetworkFigures]
-    ) -> list[Caution]:
-        """Warn of threads without a call, and of what cannot be predicted."""
-        warnings = []
-        idle = next((point for point in points if point.facts.get("rows_without_a_call")), None)
-        if idle is not None:
-            text = (
-                f"{idle.name}: {idle.facts['rows_without_a_call']} times a thread made no call, as "
-                "others had the CPUs: use a longer --block, or fewer threads"
-            )
-            warnings.append(Caution("no-call", text))
-        if self.predict and not any(network.predicted for network in networks):
-            reason = (
-                "all of these were measured"
-                if networks
-                else "a network is fitted to two numbers of threads and more that can run at once"
-            )
-            text = f"--predict: nothing is predicted, for {reason}"
-            warnings.append(Caution("no-prediction", text))
-        return warnings
+def _idle_threads(points: Sequence[PointFigures]) -> Iterator[Caution]:
+    idle = next((point for point in points if point.facts.get("rows_without_a_call")), None)
+    if idle is not None:
+        text = (
+            f"{idle.name}: {idle.facts['rows_without_a_call']} times a thread made no call, as "
+            "others had the CPUs: use a longer --block, or fewer threads"
+        )
+        yield Caution("no-call", text)
+
+
+def _unpredicted(predict: Sequence[int], networks: Sequence[NetworkFigures]) -> Iterator[Caution]:
+    if predict and not any(network.predicted for network in networks):
+        reason = (
+            "all of these were measured"
+            if networks
+            else "a network is fitted to two numbers of threads and more that can run at once"
+        )
+        yield Caution("no-prediction", f"--predict: nothing is predicted, for {reason}")
 
 
 def _sum_of_repetition(rows: Repetitions, values: NDArray[np.int64]) -> Floats:
@@ -269,3 +255,110 @@ def _shared_clocks(networks: Sequence[NetworkFigures]) -> list[Finding]:
             )
             findings.append(Finding("shared-clock", text))
     return findings
+
+
+def fit_networks(
+    points: Sequence[BenchmarkPoint | None],
+    rows: Repetitions,
+    predict: Sequence[int] = (),
+    *,
+    cpus: int,
+    host_cpus: int | None = None,
+) -> list[NetworkFigures]:
+    """Return a network for each clock that several numbers of threads have read.
+
+    points: None where one was refused. predict: for how many threads the throughput is predicted,
+    where that many were not measured; none: for more than were. cpus: those that threads may be put
+    on. host_cpus: those on which the CPUs of a virtual board take turns. It is fitted to as many
+    threads as can run at once: more of them share CPUs, and not the clock alone.
+    """
+    fits = []
+    for name, members in _clocks(points).items():
+        per_round = _per_round(members, rows)
+        at_once = [min(_cpus(point, cpus), host_cpus or cpus) for _, point in members]
+        fitted = [at for (at, point), most in zip(members, at_once, strict=True)
+                  if point.threads <= most]  # fmt: skip
+        # Of a round in which nothing was done there is nothing to fit.
+        idle = any(not per_round[at] or min(per_round[at]) <= 0 for at, _ in members)
+        if idle or len({points[at].threads for at in fitted}) < 2:  # type: ignore[union-attr]
+            continue
+        fits.append(_network(name, members, fitted, per_round, predict))
+    return fits
+
+
+def _clocks(points: Sequence[BenchmarkPoint | None]) -> dict[str, list[tuple[int, ClockPoint]]]:
+    """Return the points of each clock, by all but their number of threads."""
+    groups: dict[str, list[tuple[int, ClockPoint]]] = defaultdict(list)
+    for index, point in enumerate(points):
+        if isinstance(point, ClockPoint):
+            name = f"{point.clock} by {point.how}"
+            if point.how == "device":
+                name = f"device, service {point.service_ns} ns, think {point.think_ns} ns"
+            groups[name].append((index, point))
+    return groups
+
+
+def _cpus(point: ClockPoint, cpus: int) -> int:
+    """Return how many threads the CPUs of a point can run at once."""
+    return len(set(point.cpus)) or cpus
+
+
+def _per_round(
+    members: Sequence[tuple[int, ClockPoint]], rows: Repetitions
+) -> dict[int, list[float]]:
+    return {
+        at: throughputs(own).tolist() if (own := rows.where(rows.column("point") == at)).n else []
+        for at, _ in members
+    }
+
+
+def _network(
+    name: str,
+    members: Sequence[tuple[int, ClockPoint]],
+    fitted: Sequence[int],
+    per_round: dict[int, list[float]],
+    predict: Sequence[int],
+) -> NetworkFigures:
+    threads = {at: point.threads for at, point in members}
+    counts = [threads[at] for at in fitted]
+    rounds = min(len(per_round[at]) for at in fitted)
+    by_round = [fit(counts, [per_round[at][turn] for at in fitted]) for turn in range(rounds)]
+    beyond = [at for at in threads if at not in fitted and per_round[at]]
+    wanted = sorted(set(predict)) or [max(threads.values()) * by for by in _BEYOND]
+    off = {at: _off(by_round, threads[at], per_round[at]) for at in (*fitted, *beyond)}
+    return NetworkFigures(
+        name=name,
+        threads=sorted(counts),
+        # Calls a µs: the times of the network are in µs.
+        think_ns=median_of([1e3 * network.think for network in by_round]),
+        service_ns=median_of([1e3 * network.service for network in by_round]),
+        predicted=[
+            Prediction(n, median_of([network.throughput(n) for network in by_round]))
+            for n in wanted
+            if n not in threads.values()
+        ],
+        misfit=max(off[at] for at in fitted) if len(set(counts)) > 2 else None,
+        off=max((off[at] for at in beyond), default=None),
+    )
+
+
+def _off(by_round: Sequence[Network], threads: int, measured: Sequence[float]) -> float:
+    predicted = float(np.median([network.throughput(threads) for network in by_round]))
+    ratio = float(np.median(measured)) / predicted
+    return max(ratio, 1 / ratio)
+
+
+def throughputs(rows: Repetitions) -> Floats:
+    """Return the calls per µs of all threads together in each turn, shape (turns,).
+
+    Divided by the time of the thread that ran longest: a thread that waited for a CPU first may
+    have begun later, and did nothing before.
+    """
+    places = rows.column("turn") * (1 << 20) + rows.column("repetition")
+    different, first, which = np.unique(places, return_index=True, return_inverse=True)
+    calls = np.bincount(which, rows.column("calls").astype(np.float64))
+    longest = np.zeros(len(different))
+    np.maximum.at(longest, which, rows.column("ns").astype(np.float64))
+    rates = calls / np.maximum(longest, 1) * 1e3
+    turns = rows.column("turn")[first]
+    return np.array([np.median(rates[turns == turn]) for turn in np.unique(turns)])

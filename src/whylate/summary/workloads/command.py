@@ -12,7 +12,7 @@ import numpy as np
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.command import CPU_TIME, CommandPoint
-from whylate.summary.benchmarks.model import Fact, PointFigures
+from whylate.summary.benchmarks.model import Fact, PointFigures, Remarks
 from whylate.summary.benchmarks.summarizer import (
     BenchmarkSummarizer,
     FigureKind,
@@ -82,8 +82,9 @@ class CommandSummarizer(BenchmarkSummarizer):
         """Return 1 for each run."""
         return np.ones(rows.n)
 
-    def conditions(self, points: Sequence[PointFigures]) -> dict[str, str]:
+    def remarks(self, points: Sequence[PointFigures], measured: Sequence[PointFigures]) -> Remarks:
         """Return the commands."""
+        del measured
         commands = {
             shlex.join((*figures.point.env, *figures.point.argv))
             for figures in points
@@ -94,7 +95,7 @@ class CommandSummarizer(BenchmarkSummarizer):
             # Commands of which only the beginnings are shown differ all the same.
             digest = hashlib.sha256(text.encode()).hexdigest()[:12]
             text = f"{text[:_MOST_SHOWN]}… (SHA-256 {digest})"
-        return {"command": text}
+        return {"conditions": {"command": text}}
 
 
 def _failure(rows: Repetitions) -> str | None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from whylate.quantities import format_count
 from whylate.recording.repetitions import Repetitions
-from whylate.recording.turns import TurnReport
+from whylate.recording.turns import Backing, Buffers, TurnReport
 from whylate.recording.workloads.memory import MemoryPoint
 from whylate.recording.workloads.point_names import size_text
-from whylate.summary.benchmarks.model import Fact, Finding, Measured, NetworkFigures, PointFigures
+from whylate.summary.benchmarks.model import Fact, Finding, Measured, PointFigures, Remarks
 from whylate.summary.benchmarks.summarizer import (
     BenchmarkSummarizer,
     FigureKind,
@@ -21,8 +22,15 @@ from whylate.summary.benchmarks.summarizer import (
     Measurement,
     median_of_turns,
 )
-from whylate.summary.workloads.memory_backing import HUGE_ZERO_PAGE, ZERO_PAGE, prove
 
+ZERO_PAGE = "zero page"
+HUGE_ZERO_PAGE = "huge zero page"
+_NAMES = {
+    "small": "small pages",
+    "thp": "transparent huge pages",
+    "hugetlb": "hugetlb pages",
+}
+_SOME_HUGE = "some transparent huge pages"
 #: Copies from the two zero pages are a finding where they surely differ by this factor.
 _APART = 1.3
 
@@ -95,23 +103,15 @@ class MemorySummarizer(BenchmarkSummarizer):
         """Format a size."""
         return size_text(value)
 
-    def conditions(self, points: Sequence[PointFigures]) -> dict[str, str]:
-        """Return the pages that were used, which decide the figures."""
+    def remarks(self, points: Sequence[PointFigures], measured: Sequence[PointFigures]) -> Remarks:
+        """Return the pages that were used, which decide the figures, and what zero pages show."""
         notes = [point.note or str(point.facts.get("backing", "")) for point in points]
-        different = list(dict.fromkeys(note for note in notes if note))
-        return {"pages": " and ".join(different)} if different else {}
-
-    def notes(self, points: Sequence[PointFigures]) -> list[str]:
-        """Say how bytes are counted."""
-        del points
-        return ["GB/s of bytes copied, set or read: 10⁹ bytes, each counted once."]
-
-    def findings(
-        self, points: Sequence[PointFigures], networks: Sequence[NetworkFigures]
-    ) -> list[Finding]:
-        """Return what zero pages show."""
-        del networks
-        return zero_page_findings(points)
+        different = list(dict.fromkeys(filter(None, notes)))
+        return {
+            "conditions": {"pages": " and ".join(different)} if different else {},
+            "notes": ["GB/s of bytes copied, set or read: 10⁹ bytes, each counted once."],
+            "findings": zero_page_findings(measured),
+        }
 
 
 def zero_page_findings(points: Sequence[PointFigures]) -> list[Finding]:
@@ -165,3 +165,109 @@ def _zero_pages(points: Sequence[PointFigures]) -> list[Finding]:
             text += f"; once the source is written it is × {pair[0].value / pair[1].value:.2f}"
         findings.append(Finding("two-zero-pages", text))
     return findings
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The proved backing. refused: why it is not what the plan asks for; "" where it is.
+
+    source, target: what stands behind the buffers; "" where there is none. frames: different page
+    frames of the source, or of the target where there is no source; None: not known.
+    """
+
+    source: str = ""
+    target: str = ""
+    frames: int | None = None
+    pages: int = 0
+    refused: str = ""
+
+
+def prove(point: MemoryPoint, report: TurnReport) -> Proof:
+    """Return what stood behind the buffers before the repetitions of a turn, and after."""
+    if report.before is None or report.after is None:
+        return Proof(refused="what stands behind the buffers is not known")
+    first, last = _at(point, report.before), _at(point, report.after)
+    if last.refused or first.refused:
+        return last if last.refused else first
+    if (first.source, first.target) != (last.source, last.target):
+        return Proof(refused=f"what stands behind the buffers changed: first {_both(first)}, then "
+                             f"{_both(last)}")  # fmt: skip
+    return last
+
+
+def _both(proof: Proof) -> str:
+    return " and ".join(pages for pages in (proof.source, proof.target) if pages)
+
+
+def _at(point: MemoryPoint, buffers: Buffers) -> Proof:
+    source, target = buffers.source, buffers.target
+    if (source is None) != (point.what == "set") or (target is None) != (
+        point.what not in ("copy", "set")
+    ):
+        return Proof(refused="what stands behind the buffers is not known")
+    untouched = point.source == "untouched" and point.what != "latency"
+    names, refused = ["", ""], ""
+    for at, (backing, zero) in enumerate(((source, untouched), (target, False))):
+        if backing is not None:
+            names[at], why = _name(point, backing, untouched=zero)
+            refused = refused or (f"the {'target' if at else 'source'} {why}" if why else "")
+    main = source or target
+    return Proof(names[0], names[1], main.frames if main else None, main.pages if main else 0,
+                 refused)  # fmt: skip
+
+
+def _name(point: MemoryPoint, backing: Backing, *, untouched: bool) -> tuple[str, str]:
+    """Return what stands behind one buffer, and why that is not what the plan asks for."""
+    if backing.pages <= 0:
+        return "", "has no pages"
+    if backing.present < backing.pages:
+        return "", f"has {backing.present} of its {backing.pages} pages in memory"
+    if untouched and point.pages != "hugetlb":
+        return _zero_page(point, backing)
+    if point.pages == "as-set":
+        return _as_set(point, backing), ""
+    wanted = {"small": 0, "thp": backing.huge_bytes, "hugetlb": backing.hugetlb_bytes}[point.pages]
+    if point.pages == "small" and (backing.huge_bytes or backing.hugetlb_bytes):
+        huge = backing.huge_bytes or backing.hugetlb_bytes
+        return "", f"has {huge >> 20} MiB in huge pages, and small ones were asked for"
+    if point.pages != "small" and wanted < point.size:
+        return "", (
+            f"has {wanted >> 20} of {point.size >> 20} MiB in {_NAMES[point.pages]}"
+            + (": is /sys/kernel/mm/transparent_hugepage/enabled never, or memory in pieces?"
+               if point.pages == "thp" else "")
+        )  # fmt: skip
+    if backing.frames is not None and backing.frames != backing.pages:
+        return "", f"has {backing.frames} frames behind {backing.pages} pages"
+    return _NAMES[point.pages], ""
+
+
+def small_pages_of_huge_one(page: int) -> int:
+    """Return how many pages of so many bytes a huge page has.
+
+    It is what one entry of the next table of pages points to: a page of entries of 8 bytes.
+    """
+    return page // 8
+
+
+def _as_set(point: MemoryPoint, backing: Backing) -> str:
+    """Return what the system's settings gave: nothing else was asked for."""
+    if not backing.huge_bytes:
+        return _NAMES["small"]
+    return _NAMES["thp"] if backing.huge_bytes >= point.size else _SOME_HUGE
+
+
+def _zero_page(point: MemoryPoint, backing: Backing) -> tuple[str, str]:
+    if backing.frames is None:
+        return "", "is untouched, and only root can see whether the zero page backs it"
+    huge = min(small_pages_of_huge_one(point.size // backing.pages), backing.pages)
+    if point.pages != "thp" and backing.frames == 1:
+        return ZERO_PAGE, ""
+    if point.pages != "small" and backing.frames == huge:
+        return HUGE_ZERO_PAGE, ""
+    if point.pages == "as-set" and backing.frames < backing.pages:
+        # Huge ones as far as they fit, and the small one at the ends.
+        return HUGE_ZERO_PAGE, ""
+    return "", (
+        f"was to be the {'huge ' if point.pages == 'thp' else ''}zero page, and has "
+        f"{backing.frames} frames behind {backing.pages} pages"
+    )

@@ -16,7 +16,7 @@ from whylate.recording.repetitions import Repetitions
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.point_names import series_names
 from whylate.recording.workloads.switch import SwitchPoint
-from whylate.summary.benchmarks.model import Fact, Finding, Measured, NetworkFigures, PointFigures
+from whylate.summary.benchmarks.model import Fact, Finding, Measured, PointFigures, Remarks
 from whylate.summary.benchmarks.summarizer import (
     BenchmarkSummarizer,
     FigureKind,
@@ -89,22 +89,18 @@ class SwitchSummarizer(BenchmarkSummarizer):
         flushes = facts.get("flushes_per_switch")
         return {_FLUSHES_PLOT: Measured(flushes)} if isinstance(flushes, float) else {}
 
-    def notes(self, points: Sequence[PointFigures]) -> list[str]:
-        """Say what hops and switches are, and why flushes were not counted."""
+    def remarks(self, points: Sequence[PointFigures], measured: Sequence[PointFigures]) -> Remarks:
+        """Say what hops and switches are, why flushes were not counted, and what they show."""
         reasons = [point.facts.get("flushes_not_counted") for point in points]
         reason = next((reason for reason in reasons if reason), None)
         text = (
             "A hop: the token goes from one task to the next. Alone: one task passes it to itself. "
             "A switch: what a hop takes more than that, divided by the switches counted."
         )
-        return [text, *([f"Flushes: {reason}."] if reason else [])]
-
-    def findings(
-        self, points: Sequence[PointFigures], networks: Sequence[NetworkFigures]
-    ) -> list[Finding]:
-        """Return what flushes show."""
-        del networks
-        return flush_findings(points, read_machine(self.manifest))
+        return {
+            "notes": [text, *([f"Flushes: {reason}."] if reason else [])],
+            "findings": flush_findings(measured, read_machine(self.manifest)),
+        }
 
 
 def _flush_facts(reports: Sequence[TurnReport]) -> dict[str, Fact]:
