@@ -14,8 +14,7 @@ from test_windows import NAMES, STARTED, WINDOW, events
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.finish import finish
-from whylate.recording.recorder.checked_windows import checked_windows
-from whylate.recording.recorder.windows import EVENTS, WINDOWS
+from whylate.recording.recorder.windows import EVENTS, WINDOWS, checked_windows
 
 
 def test_what_whylate_wrote_is_read_as_it_is(tmp_path: Path) -> None:

@@ -24,8 +24,7 @@ from whylate.causes.window.pieces import cut_window, stack_after_ns
 from whylate.recording.events import Window
 from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.reader import Recording
-from whylate.recording.recorder.checked_windows import checked_windows
-from whylate.recording.recorder.windows import read_windows
+from whylate.recording.recorder.windows import checked_windows, read_windows
 from whylate.recording.samples import CpuSamples
 
 #: Late are the slowest of so many, unless a threshold was given.

@@ -15,7 +15,7 @@ from typing import IO
 
 import msgspec
 
-from whylate.files import write_whole
+from whylate.files import write_all, write_whole
 from whylate.recording.console.crashes import Crash, CrashFinder
 from whylate.recording.errors import DiskError
 from whylate.recording.manifest import CrashReport
@@ -39,16 +39,8 @@ _MAX_ACCOUNT = 4 << 20
 
 def crash_reports(crashes: Iterable[Crash], line: int | None = None) -> list[CrashReport]:
     """Return crashes as the manifest has them; line: of all of them, None: their own."""
-    return [
-        CrashReport(
-            kind=crash.kind,
-            headline=crash.headline,
-            backtrace=list(crash.backtrace),
-            line=line or crash.line,
-            fatal=crash.fatal,
-        )
-        for crash in crashes
-    ]
+    reports = (msgspec.convert(crash, CrashReport, from_attributes=True) for crash in crashes)
+    return [msgspec.structs.replace(report, line=line or report.line) for report in reports]
 
 
 class ConsoleAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -215,7 +207,7 @@ class _Rest:
             if self._file is None or full:
                 self._begin_anew()
             else:
-                _write_all(self._file, data)
+                write_all(self._file.fileno(), data)
         except OSError:
             self._end_kept = False
 
@@ -226,7 +218,7 @@ class _Rest:
         partial = self._directory / (END + ".partial")
         partial.unlink(missing_ok=True)
         self._file = partial.open("xb", buffering=0)
-        _write_all(self._file, self._end)
+        write_all(self._file.fileno(), self._end)
         partial.replace(self._directory / END)
 
     def _write_account(self, crashes: tuple[Crash, ...]) -> bool:
@@ -246,12 +238,6 @@ class _Rest:
             return text
         end = f"only its end is kept ({END})" if self._end_kept else "it is not kept"
         return f"{text}; what came after that was searched for crashes, but {end}"
-
-
-def _write_all(file: IO[bytes], data: bytes | bytearray) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[file.write(view) :]
 
 
 def read_console(directory: Path) -> bytes | None:

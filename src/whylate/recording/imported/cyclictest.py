@@ -8,8 +8,8 @@ histogram and samples lack it. All formats are those of cyclictest.c in rt-tests
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -17,15 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from whylate.recording.imported.lines import MOST_ACTIVATIONS, unquoted
+from whylate.recording.imported.lines import unquoted
 from whylate.recording.imported.model import (
     ALL_BUT_TWO,
-    BEYOND,
-    ORDER,
     ImportedRun,
     InputError,
-    from_counts,
+    histogram_run,
     missed,
+    sum_threads,
 )
 
 #: T: 0 (14950) P:80 I:1000 C:    300 Min:     16 Act:   21 Avg:   20 Max:      56
@@ -254,13 +253,13 @@ def _histogram(lines: _Lines) -> ImportedRun:
         raise _cut(lines.path, "a line of it has not as many threads as the others")
     for thread in range(columns):
         _check(lines, thread)
-    values = list(bins)
-    counts = [sum(counts[:threads]) for counts in bins.values()]
+    of_value = {value: sum(counts[:threads]) for value, counts in bins.items()}
     largest = max(notes["Max Latencies"])
     if lines.exceeds(largest):
         raise lines.several()
     overflow = sum(notes["Histogram Overflows"][:threads])
-    return _counted(lines.path, values, counts, overflow, _average_ns(notes), largest, _US)
+    return histogram_run(lines.path, "cyclictest", of_value, overflow, _US, _average_ns(notes),
+                         largest * _US, _MISSED)  # fmt: skip
 
 
 def _check(lines: _Lines, thread: int) -> None:
@@ -291,24 +290,6 @@ def _average_ns(notes: dict[str, list[int]]) -> float:
     return float(mean) * _US
 
 
-def _counted(
-    path: Path,
-    values: Sequence[int],
-    counts: Sequence[int],
-    overflow: int,
-    average_ns: float,
-    largest: int,
-    scale: int,
-) -> ImportedRun:
-    """Return the run of a histogram; values and largest in units of scale ns."""
-    if sum(counts) + overflow > MOST_ACTIVATIONS:
-        raise InputError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
-    lacks = (ORDER, *((BEYOND,) if overflow else ()), _MISSED)
-    latency_ns = from_counts([value * scale for value in values], counts)
-    return ImportedRun("cyclictest", latency_ns, overflow, False, average_ns,
-                      largest * scale, 0, lacks)  # fmt: skip
-
-
 def read_json(path: Path, document: dict[str, Any]) -> ImportedRun | None:
     """Read cyclictest's --json; None where it is something else. Raises InputError."""
     threads = document.get("thread")
@@ -320,29 +301,19 @@ def read_json(path: Path, document: dict[str, Any]) -> ImportedRun | None:
     if tool != "cyclictest":
         raise InputError(f"{path} is of {tool[:_SHOWN] or 'an unknown tool'!r}: of rt-tests only "
                          "cyclictest is read")  # fmt: skip
-    bins: dict[int, int] = {}
-    cycles, sums, largest = 0, 0.0, 0
     scale = 1 if document.get("resolution_in_ns") == 1 else _US
-    try:
-        for thread in threads.values():
-            for value, count in thread.get("histogram", {}).items():
-                bins[int(value)] = bins.get(int(value), 0) + int(count)
-            cycles += int(thread["cycles"])
-            sums += int(thread["cycles"]) * float(thread["avg"])
-            largest = max(largest, int(thread["max"]))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(f"{path} is not the JSON of cyclictest") from None
-    average_ns = sums / max(cycles, 1) * scale
+    whole = ({"histogram": {}, **thread} for thread in threads.values())
+    bins, cycles, average, largest = sum_threads(path, "cyclictest", whole, "cycles")
     made = _began(document)
     if not bins:
-        return ImportedRun("cyclictest", None, 0, False, average_ns, largest * scale, 0,
+        return ImportedRun("cyclictest", None, 0, False, average * scale, largest * scale, 0,
                           (ALL_BUT_TWO, _MISSED), made)  # fmt: skip
     if largest < max(bins):
         raise _cut(path, f"it goes up to {max(bins)} and its maximum is {largest}")
     # It does not say what its histogram dropped; the cycles do.
     overflow = max(0, cycles - sum(bins.values()))
-    run = _counted(path, list(bins), list(bins.values()), overflow, average_ns, largest, scale)
-    return replace(run, made=made)
+    return histogram_run(path, "cyclictest", bins, overflow, scale, average * scale,
+                         largest * scale, _MISSED, made=made)  # fmt: skip
 
 
 def _began(document: dict[str, Any]) -> str:

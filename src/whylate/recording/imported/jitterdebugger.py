@@ -10,15 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from whylate.recording.imported.lines import MOST_ACTIVATIONS
-from whylate.recording.imported.model import (
-    BEYOND,
-    ORDER,
-    ImportedRun,
-    InputError,
-    from_counts,
-    missed,
-)
+from whylate.recording.imported.model import ImportedRun, histogram_run, missed, sum_threads
 
 _US = 1000
 
@@ -31,27 +23,9 @@ def read_json(path: Path, document: dict[str, Any]) -> ImportedRun | None:
     system = document.get("sysinfo", {})
     nanoseconds = isinstance(system, dict) and system.get("resolution_in_ns") == 1
     scale = 1 if nanoseconds else _US
-    bins: dict[int, int] = {}
-    counted, sums, largest = 0, 0.0, 0
-    try:
-        for cpu in cpus.values():
-            for value, count in cpu["histogram"].items():
-                bins[int(value)] = bins.get(int(value), 0) + int(count)
-            count = int(cpu["count"])
-            counted += count
-            sums += count * float(cpu["avg"])
-            largest = max(largest, int(cpu["max"]))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(f"{path} is not the JSON of jitterdebugger") from None
-    if counted > MOST_ACTIVATIONS:
-        raise InputError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
+    bins, counted, average, largest = sum_threads(path, "jitterdebugger", cpus.values(), "count")
     # The histogram's end is silent: what it left out shows in the counts alone.
     overflow = max(0, counted - sum(bins.values()))
-    lacks = [ORDER]
-    if overflow:
-        lacks.append(BEYOND)
-    if document["version"] == 1:
-        lacks.append(missed("an old jitterdebugger"))
-    latency_ns = from_counts([value * scale for value in bins], list(bins.values()))
-    return ImportedRun("jitterdebugger", latency_ns, overflow, False,
-                      sums / max(counted, 1) * scale, largest * scale, 0, tuple(lacks))  # fmt: skip
+    lacks = [missed("an old jitterdebugger")] if document["version"] == 1 else []
+    return histogram_run(path, "jitterdebugger", bins, overflow, scale, average * scale,
+                         largest * scale, *lacks)  # fmt: skip

@@ -11,9 +11,8 @@ from typing import Any
 
 from whylate.recording.imported.model import InputError
 
-#: Bytes of a file, and of JSON; activations that are unfolded from a histogram.
+#: Bytes of a file, and of JSON.
 MOST_BYTES = 256 << 20
-MOST_ACTIVATIONS = 200_000_000
 MOST_JSON = 64 << 20
 _QUOTED = re.compile(r"^(?:\s?>[ \t]?)+")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +14,8 @@ from whylate.recording.errors import RecordingError
 
 Int64s = NDArray[np.int64]
 
-
+#: Activations that are unfolded from a histogram.
+MOST_ACTIVATIONS = 200_000_000
 #: What files lack, in words for a person.
 ORDER = "the order in which the latencies came"
 BEYOND = "the latencies beyond the histogram's end"
@@ -51,7 +54,43 @@ class ImportedRun:
     made: str = ""
 
 
-def from_counts(values_ns: Sequence[int], counts: Sequence[int]) -> Int64s:
-    """Return the latencies of a histogram, ascending, int64, shape (sum of counts,)."""
-    order = np.argsort(np.asarray(values_ns, np.int64), kind="stable")
-    return np.repeat(np.asarray(values_ns, np.int64)[order], np.asarray(counts, np.int64)[order])
+def histogram_run(
+    path: Path,
+    tool: str,
+    counts: Mapping[int, int],
+    overflow: int,
+    scale: int,
+    average_ns: float | None,
+    max_ns: float | None,
+    *lacks: str,
+    made: str = "",
+) -> ImportedRun:
+    """Return the run of a histogram, counts by latency in units of scale ns; raises InputError."""
+    if sum(counts.values()) + overflow > MOST_ACTIVATIONS:
+        raise InputError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
+    values = sorted(counts)
+    values_ns = np.array([value * scale for value in values], np.int64)
+    latency_ns = np.repeat(values_ns, np.array([counts[value] for value in values], np.int64))
+    lacks = (ORDER, *((BEYOND,) if overflow else ()), *lacks)
+    return ImportedRun(tool, latency_ns, overflow, False, average_ns, max_ns, 0, lacks, made)
+
+
+def sum_threads(
+    path: Path, tool: str, threads: Iterable[Mapping[str, Any]], count_key: str
+) -> tuple[dict[int, int], int, float, int]:
+    """Return the histogram, count, average and maximum of all threads in a tool's JSON.
+
+    Raises InputError.
+    """
+    bins: dict[int, int] = {}
+    counted, sums, largest = 0, 0.0, 0
+    try:
+        for thread in threads:
+            for value, count in thread["histogram"].items():
+                bins[int(value)] = bins.get(int(value), 0) + int(count)
+            counted += int(thread[count_key])
+            sums += int(thread[count_key]) * float(thread["avg"])
+            largest = max(largest, int(thread["max"]))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError(f"{path} is not the JSON of {tool}") from None
+    return bins, counted, sums / max(counted, 1), largest

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
-from whylate.recording.imported.lines import MOST_ACTIVATIONS
-from whylate.recording.imported.model import ImportedRun
+from whylate.recording.imported.model import MOST_ACTIVATIONS, ImportedRun
 from whylate.recording.imported.numbers import MOST_VALUES, Table
 from whylate.recording.store.lines import read_plan
 from whylate.recording.store.parquet import parquet_errors

@@ -15,15 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whylate.recording.imported.lines import MOST_ACTIVATIONS, unquoted
-from whylate.recording.imported.model import (
-    BEYOND,
-    ORDER,
-    ImportedRun,
-    InputError,
-    from_counts,
-    missed,
-)
+from whylate.recording.imported.lines import unquoted
+from whylate.recording.imported.model import ImportedRun, InputError, histogram_run, missed
 
 _US = 1000
 #: The latest of the three that was measured, first.
@@ -84,21 +77,18 @@ def read_text(path: Path) -> ImportedRun | None:
         )
     if "count:" in table.rows and "max:" not in table.rows:
         raise InputError(f'{path}: the histogram has no row "max:": it is incomplete')
-    if inside + overflow > MOST_ACTIVATIONS:
-        raise InputError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
     bins, width = _ends(path, table, wanted)
-    lacks = [ORDER, *([BEYOND] if overflow else [])]
+    lacks = []
     if width > 1:
         unit = "µs" if table.scale == _US else "ns"
         lacks.append(f"where in a bucket of up to {width} {unit} a latency was: its end is used")
     lacks.append(missed("timerlat"))
     if table.lost is not None:
         lacks.append(f"{table.lost} events that were lost before rtla read them")
-    return ImportedRun(
-        "rtla timerlat",
-        from_counts([end * table.scale for end in bins], list(bins.values())),
-        overflow, False, _average_ns(table, wanted), _largest_ns(table, wanted), 0, tuple(lacks),
-    )  # fmt: skip
+    average_ns, max_ns = _average_ns(table, wanted), _largest_ns(table, wanted)
+    return histogram_run(
+        path, "rtla timerlat", bins, overflow, table.scale, average_ns, max_ns, *lacks
+    )
 
 
 def _ends(path: Path, table: _Table, wanted: list[int]) -> tuple[dict[int, int], int]:

@@ -14,6 +14,7 @@ from typing import Any
 from whylate.recording.errors import RecordingError
 from whylate.recording.events import Event, Kind, Reason, Window
 from whylate.recording.former_schema import FORMER_WINDOWS, convert_window
+from whylate.recording.manifest import Manifest
 from whylate.recording.store.parquet import make_schema, parquet_errors, parquet_writer
 
 WINDOWS = "windows.parquet"
@@ -41,6 +42,8 @@ REASONS: tuple[Reason, ...] = ("control", "tail", "stop")
 SUMS = ("irq_ns", "softirq_ns", "nmi_ns", "idle_ns", "thread_ns", "steal_ns")
 #: Columns that the first recordings with windows had not.
 _LATER = {"waking_cpu"}
+#: No time of a board's clock is further from zero, so that sums and differences of two are int64.
+MOST_NS = 1 << 61
 _NULLABLE = frozenset({"timer_ns", "waking_ns", "switched_ns", "waking_cpu", "enabled"})
 
 
@@ -187,3 +190,52 @@ def _event(row: dict[str, Any]) -> Event:
     row = {**row, "kind": Kind(row["kind"]), "stack": tuple(row["stack"] or ())}
     del row["window"]
     return Event(**row)
+
+
+def checked_windows(directory: Path, manifest: Manifest) -> Iterator[Window]:
+    """Yield the windows of a recording as read_windows() does; raises RecordingError.
+
+    All types are what whylate writes, nothing is missing that has a value in every row, times are
+    possible, and every window is of a CPU that was measured.
+    """
+    with window_errors(directory):
+        _check(directory / WINDOWS, window_schema(), manifest)
+        _check(directory / EVENTS, event_schema(), None)
+    yield from read_windows(directory)
+
+
+def _check(path: Path, schema: Any, manifest: Manifest | None) -> None:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        fields = [field for field in schema if field.name in file.schema_arrow.names]
+        for field in fields:
+            kind = file.schema_arrow.field(field.name).type
+            if kind != field.type:
+                raise RecordingError(f"{path}: column {field.name} is {kind}, not {field.type}")
+        names = [field.name for field in fields]
+        for batch in file.iter_batches(batch_size=1 << 14, columns=names):
+            for field in fields:
+                _check_column(path, field, batch.column(field.name))
+            if manifest is not None:
+                _check_cpus(path, batch.column("cpu"), manifest)
+
+
+def _check_column(path: Path, field: Any, column: Any) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = [column, column.flatten()] if pa.types.is_list(field.type) else [column]
+    if not field.nullable and any(part.null_count for part in parts):
+        raise RecordingError(f"{path}: column {field.name} lacks a value")
+    is_time = field.name.endswith("_ns") and field.name not in SUMS
+    if is_time and column.null_count < len(column):
+        ends = pc.min_max(column).as_py()
+        if not -MOST_NS < ends["min"] <= ends["max"] < MOST_NS:
+            raise RecordingError(f"{path}: column {field.name} has an impossible time")
+
+
+def _check_cpus(path: Path, column: Any, manifest: Manifest) -> None:
+    unknown = set(column.unique().to_pylist()) - {account.cpu for account in manifest.cpus}
+    if unknown:
+        raise RecordingError(f"{path}: a window of CPU {min(unknown)}, which was not measured")

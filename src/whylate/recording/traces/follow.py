@@ -6,13 +6,12 @@ import re
 from collections import deque
 
 from whylate.recording.events import Kind
-from whylate.recording.traces.between import MOST_CPUS, Stacks, is_header, loss
 from whylate.recording.traces.cpu import MERGED_NS, Cpu
 from whylate.recording.traces.fields import TIMER_EXPIRE, TIMER_START, TRACEPOINTS, text
 from whylate.recording.traces.layouts import Layout
 from whylate.recording.traces.noise import Noise, Timerlat
 from whylate.recording.traces.seen import Seen
-from whylate.recording.traces.stacks import is_frame
+from whylate.recording.traces.stacks import Stacks, is_frame
 from whylate.recording.traces.timers import Timers
 from whylate.recording.traces.wakeups import AddActivation, Wakeups
 from whylate.recording.traces.watch import Watch
@@ -24,11 +23,19 @@ LEAST_ROOM = 256
 MOST_NAMES = 512
 #: Bytes of an event's fields that are kept; those that are looked at come first.
 LONGEST_FIELDS = 512
+#: CPUs of a machine.
+MOST_CPUS = 4096
 #: Softirqs that were raised and did not begin.
 MOST_RAISED = 32
 #: No time of a trace is larger: it would not fit a column of ours.
 _MOST_SECONDS = 9_000_000_000
 
+_LOSS = re.compile(rb"^ *CPU:(\d{1,5}) \[(?:LOST )?(\d{1,18})? ?EVENTS(?: DROPPED)?\]")
+_PERF_LOSS = re.compile(rb"\[(\d{1,5})\].{1,64}PERF_RECORD_LOST\S{0,16} lost (\d{1,18})")
+_CPUS = re.compile(rb"#P:(\d{1,5})|^cpus=(\d{1,5})|^# nrcpus online : (\d{1,5})")
+_ENTRIES = re.compile(rb"^# entries-in-buffer/entries-written: (\d{1,18})/(\d{1,18})")
+#: Lines that tools put above, below and between the events.
+_CHATTER = (b"#", b"cpus=", b"version =", b"CPU ", b"[", b"==")
 _INTERRUPTS = frozenset({Kind.IRQ_ENTRY, Kind.VECTOR_ENTRY})
 _CLOSES = frozenset({Kind.IRQ_EXIT, Kind.VECTOR_EXIT, Kind.SOFTIRQ_EXIT, Kind.TIMER_EXIT})
 
@@ -238,11 +245,11 @@ class Follower:
             return
         if is_frame(line):
             self._stacks.add_frame(line)
-        elif (lost := loss(line)) is not None:
+        elif (lost := _loss(line)) is not None:
             cpu = self._cpu(lost[0])
             if cpu is not None:
                 self._lose(cpu, lost[1])
-        elif not is_header(line, self._seen):
+        elif not _is_header(line, self._seen):
             self._of_tracer(line)
 
     def _of_tracer(self, line: bytes) -> None:
@@ -278,3 +285,20 @@ class Follower:
         if not self._seen.odd:
             self._seen.odd_line = self._seen.lines
         self._seen.odd += 1
+
+
+def _loss(line: bytes) -> tuple[bytes, int] | None:
+    """Return the CPU of which events were lost, and how many; None: it is another line."""
+    match = _LOSS.match(line) or _PERF_LOSS.search(line)
+    return None if match is None else (match[1], int(match[2] or 0))
+
+
+def _is_header(line: bytes, seen: Seen) -> bool:
+    """Return whether a line is one that a tool adds; its facts of the trace are kept."""
+    if not line.startswith(_CHATTER):
+        return False
+    if seen.header_cpus is None and (cpus := _CPUS.search(line)) is not None:
+        seen.header_cpus = max(1, min(MOST_CPUS, int(next(filter(None, cpus.groups())))))
+    if (entries := _ENTRIES.match(line)) is not None:
+        seen.buffered, seen.written = int(entries[1]), int(entries[2])
+    return True

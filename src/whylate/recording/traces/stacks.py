@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from whylate.recording.events import Event, Kind
+from whylate.recording.traces.cpu import Cpu
 from whylate.recording.traces.fields import text
 
 #: Functions of a stack that are kept.
@@ -69,3 +70,46 @@ def _first_run_end(into: list[int]) -> int:
 
 def _plain(name: str) -> str:
     return name.partition("+")[0].partition(".")[0]
+
+
+class Stacks:
+    """Puts the stacks of a trace where they belong: behind the events that they were taken at.
+
+    below: the CPU whose event was the last; frames without a line that names
+    their CPU belong to it.
+    """
+
+    def __init__(self) -> None:
+        self.below: Cpu | None = None
+        self._frames: list[str] = []
+        #: Whose the frames are that come: the CPU, and the time and kind of its event.
+        self._of: tuple[Cpu, int, Kind | None] | None = None
+
+    @property
+    def reading(self) -> bool:
+        """Whether a stack has begun and not ended."""
+        return self._of is not None
+
+    def begins(self, cpu: Cpu, time_ns: int, kind: Kind | None) -> None:
+        """Let the frames that follow belong to this event; kind None: they are dropped."""
+        self.ends()
+        self._of = cpu, time_ns, kind
+
+    def add_frame(self, line: bytes) -> None:
+        """Add a line with a frame."""
+        if self._of is None and self.below is not None:
+            self._of = self.below, self.below.last_ns, self.below.last_kind
+        if self._of is not None and self._of[2] is not None and len(self._frames) < MOST_FRAMES:
+            name = frame(line)
+            if name is not None:
+                self._frames.append(name)
+
+    def ends(self) -> None:
+        """Keep the stack that was read, where it shows what an activation waited for."""
+        if self._frames and self._of is not None and self._of[2] is not None:
+            cpu, time_ns, kind = self._of[0], self._of[1], self._of[2]
+            event = stack_event(time_ns, cpu.cpu, kind, self._frames)
+            if event is not None:
+                cpu.ring.append((time_ns, Kind.STACK, event, 0))
+        self._frames = []
+        self._of = None
