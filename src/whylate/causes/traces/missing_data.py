@@ -19,197 +19,168 @@ class MissingData:
     so: str
 
 
+def _select(*rows: tuple[object, str, str]) -> list[MissingData]:
+    """Return what applies, out of rows of: whether it does, what is missing, what follows."""
+    return [MissingData(what, so) for applies, what, so in rows if applies]
+
+
 def list_missing_data(seen: Seen) -> list[MissingData]:
     """Return what a trace of events lacks, the gravest first."""
-    return [*_lost(seen), *_missing(seen), *_dates(seen)]
+    return [*_lines(seen), *_lost(seen), *_missing(seen), *_dates(seen)]
 
 
 def list_missing_latency_data(traces: tuple[LatencyTrace, ...], seen: Seen) -> list[MissingData]:
     """Return what the traces of a latency tracer lack."""
-    missing = [
-        MissingData(
+    left_out = sum(trace.left_out for trace in traces)
+    return _lines(seen) + _select(
+        (
+            True,
             "control activations",
             "each trace has the longest episode alone: nothing to compare with",
-        )
-    ]
-    if (left_out := sum(trace.left_out for trace in traces)) > 0:
-        missing.append(
-            MissingData(f"{format_count(left_out)} lines", "overwritten in the kernel's buffer")
-        )
-    if any(trace.tracer.startswith("wakeup") for trace in traces):
-        missing.append(
-            MissingData(
-                "how late the timer came",
-                "the wakeup tracers begin at the waking: what held the interrupt off is not in it",
-            )
-        )
-    if any(trace.tracer == "irqsoff" for trace in traces):
-        missing.append(MissingData("who waited", "an irqsoff section may have made nobody late"))
-    return [*_lines(seen), *missing]
+        ),
+        (left_out > 0, f"{format_count(left_out)} lines", "overwritten in the kernel's buffer"),
+        (
+            any(trace.tracer.startswith("wakeup") for trace in traces),
+            "how late the timer came",
+            "the wakeup tracers begin at the waking: what held the interrupt off is not in it",
+        ),
+        (
+            any(trace.tracer == "irqsoff" for trace in traces),
+            "who waited",
+            "an irqsoff section may have made nobody late",
+        ),
+    )
 
 
 def _lines(seen: Seen) -> list[MissingData]:
-    missing = []
-    if seen.torn:
-        missing.append(
-            MissingData("the end of the last line", "the file was cut; what precedes was used")
-        )
-    if seen.odd:
-        missing.append(
-            MissingData(
-                f"{format_count(seen.odd)} lines that were not understood",
-                f"the first is line {format_count(seen.odd_line)}; they were left out",
-            )
-        )
-    return missing
+    return _select(
+        (seen.torn, "the end of the last line", "the file was cut; what precedes was used"),
+        (
+            seen.odd,
+            f"{format_count(seen.odd)} lines that were not understood",
+            f"the first is line {format_count(seen.odd_line)}; they were left out",
+        ),
+    )
 
 
 def _lost(seen: Seen) -> list[MissingData]:
-    missing = _lines(seen)
-    if seen.backwards:
-        missing.append(
-            MissingData(
-                f"one clock: that of CPU {seen.backwards_cpu} goes back by "
-                f"{format_short_ns(seen.backwards_ns)} at line {format_count(seen.backwards_line)}"
-                + (f", and {format_count(seen.backwards - 1)} times more" * (seen.backwards > 1)),
-                "nothing was taken to go on across such a step: not observed",
-            )
-        )
-    if seen.impossible:
-        there = f"there are {seen.header_cpus}" if seen.header_cpus else "there are at most 4,096"
-        missing.append(
-            MissingData(
-                f"CPU {seen.impossible_cpu}: {there}",
-                f"{format_count(seen.impossible)} events of CPUs that are not there were left out",
-            )
-        )
+    steps = (
+        f"one clock: that of CPU {seen.backwards_cpu} goes back by "
+        f"{format_short_ns(seen.backwards_ns)} at line {format_count(seen.backwards_line)}"
+    )
+    if seen.backwards > 1:
+        steps += f", and {format_count(seen.backwards - 1)} times more"
     losses = seen.losses - seen.backwards
-    if losses > 0:
-        lost = f"{format_count(seen.lost)} events" if seen.lost else "events"
-        missing.append(
-            MissingData(
-                f"{lost} that were lost in {format_count(losses)} places",
-                "the time there was not observed; wakeups that it cuts are not counted",
-            )
-        )
-    if seen.buffered is not None and seen.written is not None and seen.written > seen.buffered:
-        missing.append(
-            MissingData(
-                f"{format_count(seen.written - seen.buffered)} events before the first one",
-                "the buffer was written over: the trace has the end of the run alone",
-            )
-        )
-    return missing
+    lost = f"{format_count(seen.lost)} events" if seen.lost else "events"
+    before = 0 if seen.buffered is None else (seen.written or 0) - seen.buffered
+    there = f"there are {seen.header_cpus}" if seen.header_cpus else "there are at most 4,096"
+    return _select(
+        (seen.backwards, steps, "nothing was taken to go on across such a step: not observed"),
+        (
+            seen.impossible,
+            f"CPU {seen.impossible_cpu}: {there}",
+            f"{format_count(seen.impossible)} events of CPUs that are not there were left out",
+        ),
+        (
+            losses > 0,
+            f"{lost} that were lost in {format_count(losses)} places",
+            "the time there was not observed; wakeups that it cuts are not counted",
+        ),
+        (
+            before > 0,
+            f"{format_count(before)} events before the first one",
+            "the buffer was written over: the trace has the end of the run alone",
+        ),
+    )
 
 
 def _missing(seen: Seen) -> list[MissingData]:
-    missing = []
-    events = seen.events
-    by_tracer = seen.any_of("timer_latency", "sample_threshold")
-    if by_tracer and not seen.any_of("sched_switch"):
-        if not seen.any_of("thread_noise"):
-            missing.append(
-                MissingData(
-                    "sched_switch, osnoise:thread_noise",
-                    "only who had the CPU when the timer's interrupt came is known: other threads "
-                    "are unexplained",
-                )
-            )
-        else:
-            missing.append(
-                MissingData(
-                    "priorities",
-                    "a thread that ran instead counts as higher-priority, unless it had "
-                    "been interrupted",
-                )
-            )
-    if seen.without_waking:
-        missing.append(
-            MissingData(
-                "sched_waking",
-                "taken at sched_wakeup: what a call to the other CPU took counts as before it",
-            )
-        )
-    if seen.unswitched:
-        missing.append(
-            MissingData(
-                f"the switch to the thread in {format_count(seen.unswitched)} wakeups, the first "
-                "on "
-                f"CPU {seen.unswitched_cpu}",
-                "not counted (some kernels do not trace switches from the idle thread)",
-            )
-        )
-    if lacks_interrupts(seen):
-        if seen.bare_timers and any(name.endswith("irq_handler_entry") for name in events):
-            missing.append(
-                MissingData(
-                    "irq_vectors:*",
-                    "the local timer's interrupts and calls between CPUs count as what "
-                    "they interrupt; where nothing else was seen, it is unexplained",
-                )
-            )
-        else:
-            missing.append(
-                MissingData(
-                    "irq:irq_handler_*, irq_vectors:*",
-                    "interrupts count as what they interrupt, and disabled "
-                    "interrupts are not visible; without other evidence time is unexplained",
-                )
-            )
-    if lacks_softirqs(seen):
-        missing.append(
-            MissingData("irq:softirq_*", "softirqs count as the thread that they interrupt")
-        )
-    if not seen.any_of("contention_begin"):
-        missing.append(
-            MissingData("lock:contention_*", "waiting for a lock counts as the context that waits")
-        )
-    if seen.idled and not seen.any_of("cpu_idle"):
-        missing.append(MissingData("power:cpu_idle", "leaving an idle state counts as idling"))
-    missing.append(
-        MissingData(
+    unswitched = seen.any_of("timer_latency", "sample_threshold") and not seen.any_of(
+        "sched_switch"
+    )
+    by_noise = seen.any_of("thread_noise")
+    no_interrupts = lacks_interrupts(seen)
+    bare = seen.bare_timers and any(name.endswith("irq_handler_entry") for name in seen.events)
+    return _select(
+        (
+            unswitched and not by_noise,
+            "sched_switch, osnoise:thread_noise",
+            "only who had the CPU when the timer's interrupt came is known: other threads "
+            "are unexplained",
+        ),
+        (
+            unswitched and by_noise,
+            "priorities",
+            "a thread that ran instead counts as higher-priority, unless it had been interrupted",
+        ),
+        (
+            seen.without_waking,
+            "sched_waking",
+            "taken at sched_wakeup: what a call to the other CPU took counts as before it",
+        ),
+        (
+            seen.unswitched,
+            f"the switch to the thread in {format_count(seen.unswitched)} wakeups, the first on "
+            f"CPU {seen.unswitched_cpu}",
+            "not counted (some kernels do not trace switches from the idle thread)",
+        ),
+        (
+            no_interrupts and bare,
+            "irq_vectors:*",
+            "the local timer's interrupts and calls between CPUs count as what "
+            "they interrupt; where nothing else was seen, it is unexplained",
+        ),
+        (
+            no_interrupts and not bare,
+            "irq:irq_handler_*, irq_vectors:*",
+            "interrupts count as what they interrupt, and disabled "
+            "interrupts are not visible; without other evidence time is unexplained",
+        ),
+        (lacks_softirqs(seen), "irq:softirq_*", "softirqs count as the thread that they interrupt"),
+        (
+            not seen.any_of("contention_begin"),
+            "lock:contention_*",
+            "waiting for a lock counts as the context that waits",
+        ),
+        (
+            seen.idled and not seen.any_of("cpu_idle"),
+            "power:cpu_idle",
+            "leaving an idle state counts as idling",
+        ),
+        (
+            True,
             "exit latencies of idle states, steal time",
             "late idle exit and what a hypervisor took are unexplained",
-        )
+        ),
     )
-    return missing
 
 
 def _dates(seen: Seen) -> list[MissingData]:
-    missing = []
-    if seen.undated:
-        missing.append(
-            MissingData(
-                f"timer:hrtimer_start of {format_count(seen.undated)} timers",
-                "due counts from the interrupt: how late that came is not known",
-            )
-        )
-    elif not seen.wakers[Waker.TIMER] and not seen.traced:
-        missing.append(
-            MissingData(
-                "timer:hrtimer_*",
-                "no wakeup is dated by its timer: how late an interrupt came is not known",
-            )
-        )
-    if seen.wakers[Waker.UNKNOWN]:
-        missing.append(
-            MissingData(
-                f"the interrupt of {format_count(seen.wakers[Waker.UNKNOWN])} wakeups",
-                "due is when they were woken: what came before is not in the latency",
-            )
-        )
-    if not seen.any_of("timer_latency", "sample_threshold"):
-        missing.append(
-            MissingData(
-                "the return to user space", "a wakeup ends when the CPU is given to the thread"
-            )
-        )
-    if seen.rounded:
-        missing.append(
-            MissingData(
-                "nanoseconds",
-                "times are rounded down to microseconds (trace-cmd report -t and "
-                "perf script --ns print them)",
-            )
-        )
-    return missing
+    return _select(
+        (
+            seen.undated,
+            f"timer:hrtimer_start of {format_count(seen.undated)} timers",
+            "due counts from the interrupt: how late that came is not known",
+        ),
+        (
+            not (seen.undated or seen.wakers[Waker.TIMER] or seen.traced),
+            "timer:hrtimer_*",
+            "no wakeup is dated by its timer: how late an interrupt came is not known",
+        ),
+        (
+            seen.wakers[Waker.UNKNOWN],
+            f"the interrupt of {format_count(seen.wakers[Waker.UNKNOWN])} wakeups",
+            "due is when they were woken: what came before is not in the latency",
+        ),
+        (
+            not seen.any_of("timer_latency", "sample_threshold"),
+            "the return to user space",
+            "a wakeup ends when the CPU is given to the thread",
+        ),
+        (
+            seen.rounded,
+            "nanoseconds",
+            "times are rounded down to microseconds (trace-cmd report -t and "
+            "perf script --ns print them)",
+        ),
+    )
