@@ -21,6 +21,7 @@ from whylate.causes.window.stacks import (
     function_name,
     innermost_function,
 )
+from whylate.causes.window.timeline import join_adjoining
 from whylate.recording.events import Window
 from whylate.recording.traces.latency import LatencyTrace, Step
 
@@ -35,7 +36,10 @@ def explain_latency_traces(traces: Sequence[LatencyTrace], worst: int) -> Answer
     """Return the answer for the episodes of a file; there is no body to compare them with."""
     if not traces:
         return Answer(0, "as the tracer measured", None, [], "no latency was measured in it")
-    breakdown = [_accounted(number, trace) for number, trace in enumerate(traces)]
+    breakdown = [
+        Breakdown(trace.cpu, number, 0, trace.latency_ns, tuple(cut_latency_trace(trace)))
+        for number, trace in enumerate(traces)
+    ]
     slowest = sorted(breakdown, key=lambda episode: -episode.latency_ns)[:worst]
     span = 0, max(episode.latency_ns for episode in breakdown)
     explained = explain_episodes(0, "as the tracer measured", breakdown, [], span)
@@ -61,7 +65,7 @@ def cut_latency_trace(trace: LatencyTrace) -> list[Piece]:
             at = end
     if at < trace.latency_ns:
         pieces.append(_first(trace, at, trace.latency_ns))
-    return _joined(pieces)
+    return join_adjoining(pieces)
 
 
 def _first(trace: LatencyTrace, start: int, end: int) -> Piece:
@@ -120,21 +124,6 @@ def _section(trace: LatencyTrace, flags: str) -> tuple[Cause, str]:
 
 def _stage(trace: LatencyTrace) -> Stage:
     return Stage.PENDING if trace.tracer in _SECTIONS else Stage.RUNNABLE
-
-
-def _joined(pieces: list[Piece]) -> list[Piece]:
-    merged: list[Piece] = []
-    for piece in pieces:
-        last = merged[-1] if merged else None
-        if last is not None and (last.cause, last.detail) == (piece.cause, piece.detail):
-            merged[-1] = replace(last, end_ns=piece.end_ns)
-        else:
-            merged.append(piece)
-    return merged
-
-
-def _accounted(number: int, trace: LatencyTrace) -> Breakdown:
-    return Breakdown(trace.cpu, number, 0, trace.latency_ns, tuple(cut_latency_trace(trace)))
 
 
 def _window(breakdown: Breakdown) -> Window:

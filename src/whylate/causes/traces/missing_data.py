@@ -105,8 +105,10 @@ def _missing(seen: Seen) -> list[MissingData]:
         (
             unswitched and not by_noise,
             "sched_switch, osnoise:thread_noise",
-            "only who had the CPU when the timer's interrupt came is known: other threads "
-            "are unexplained",
+            (
+                "only who had the CPU when the timer's interrupt came is known: other threads "
+                "are unexplained"
+            ),
         ),
         (
             unswitched and by_noise,
@@ -120,21 +122,27 @@ def _missing(seen: Seen) -> list[MissingData]:
         ),
         (
             seen.unswitched,
-            f"the switch to the thread in {format_count(seen.unswitched)} wakeups, the first on "
-            f"CPU {seen.unswitched_cpu}",
+            (
+                f"the switch to the thread in {format_count(seen.unswitched)} wakeups, the first on "
+                f"CPU {seen.unswitched_cpu}"
+            ),
             "not counted (some kernels do not trace switches from the idle thread)",
         ),
         (
             no_interrupts and bare,
             "irq_vectors:*",
-            "the local timer's interrupts and calls between CPUs count as what "
-            "they interrupt; where nothing else was seen, it is unexplained",
+            (
+                "the local timer's interrupts and calls between CPUs count as what "
+                "they interrupt; where nothing else was seen, it is unexplained"
+            ),
         ),
         (
             no_interrupts and not bare,
             "irq:irq_handler_*, irq_vectors:*",
-            "interrupts count as what they interrupt, and disabled "
-            "interrupts are not visible; without other evidence time is unexplained",
+            (
+                "interrupts count as what they interrupt, and disabled "
+                "interrupts are not visible; without other evidence time is unexplained"
+            ),
         ),
         (lacks_softirqs(seen), "irq:softirq_*", "softirqs count as the thread that they interrupt"),
         (
@@ -180,7 +188,9 @@ def _dates(seen: Seen) -> list[MissingData]:
         (
             seen.rounded,
             "nanoseconds",
-            "times are rounded down to microseconds (trace-cmd report -t and "
-            "perf script --ns print them)",
+            (
+                "times are rounded down to microseconds (trace-cmd report -t and "
+                "perf script --ns print them)"
+            ),
         ),
     )

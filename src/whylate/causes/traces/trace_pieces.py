@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from whylate.causes.window.piece import Cause, Piece, Stage
-from whylate.causes.window.pieces import cut_window
+from whylate.causes.window.pieces import cause_in_any_stage, cut_window
 from whylate.causes.window.timeline import Level, Segment, cut_segments
 from whylate.recording.activation import FAIR, Activation, Waker
 from whylate.recording.events import Window
@@ -49,27 +49,18 @@ def _until_the_softirq(window: Window) -> list[Piece]:
     as such.
     """
     observed = min(max(window.observed_ns, window.due_ns), window.run_ns)
-    pieces = []
-    if observed > window.due_ns:
-        pieces.append(Piece(window.due_ns, observed, Cause.NOT_OBSERVED))
-    for cut_segment in cut_segments(window.events, window.cpu, observed, window.run_ns):
-        cause, detail = _cause_of(cut_segment)
-        pieces.append(Piece(cut_segment.start_ns, cut_segment.end_ns, cause, detail, Stage.WAKING))
-    return pieces
+    before = [Piece(window.due_ns, observed, Cause.NOT_OBSERVED)]
+    return [piece for piece in before if piece.length_ns] + [
+        Piece(segment.start_ns, segment.end_ns, *_cause_of(segment), Stage.WAKING)
+        for segment in cut_segments(window.events, window.cpu, observed, window.run_ns)
+    ]
 
 
 def _cause_of(segment: Segment) -> tuple[Cause, str]:
-    inner = f"{segment.name}: {segment.within}" if segment.within else segment.name
-    if segment.level is Level.UNKNOWN:
-        return Cause.NOT_OBSERVED, ""
-    if segment.level is Level.NMI:
-        return Cause.NMI, segment.name
-    if segment.lock:
-        return Cause.LOCK, segment.lock
-    if segment.level is Level.INTERRUPT:
-        return Cause.INTERRUPT, inner
+    if (alike := cause_in_any_stage(segment)) is not None:
+        return alike
     if segment.level is Level.SOFTIRQ:
-        return Cause.SOFTIRQ, inner
+        return Cause.SOFTIRQ, segment.label
     if segment.thread is None or segment.thread.idle:
         return Cause.UNEXPLAINED, "while idle"
     return Cause.THREAD, segment.thread.name
@@ -81,14 +72,8 @@ def rename_by_evidence(seen: Seen) -> Callable[[Piece], Piece]:
     That nothing else was seen in a stretch is evidence only where interrupts and softirqs would
     have been: elsewhere such a stretch is unexplained.
     """
-    missing = [
-        what
-        for what, list_missing_data in (
-            ("interrupts", lacks_interrupts(seen)),
-            ("softirqs", lacks_softirqs(seen)),
-        )
-        if list_missing_data
-    ]
+    lacks = {"interrupts": lacks_interrupts(seen), "softirqs": lacks_softirqs(seen)}
+    missing = [what for what, lacking in lacks.items() if lacking]
     if not missing:
         return lambda piece: piece
     why = f"{' and '.join(missing)} were not recorded"

@@ -79,7 +79,7 @@ from whylate.causes.window.stacks import (
     function_name,
     innermost_function,
 )
-from whylate.causes.window.timeline import Level, Segment, Thread, cut_segments
+from whylate.causes.window.timeline import Level, Segment, Thread, cut_segments, join_adjoining
 from whylate.recording.activation import FAIR
 from whylate.recording.events import Event, Kind, Window
 from whylate.wire.constants import STACK_AFTER_NS
@@ -131,7 +131,7 @@ def cut_window(
             pieces += rule.named(replace(segment, start_ns=start, end_ns=end), stage)
     if until < window.run_ns:
         pieces.append(Piece(until, window.run_ns, Cause.NOT_OBSERVED, HIDDEN))
-    return _joined(overlay_steal(overlay_recording(pieces, own), own))
+    return join_adjoining(overlay_steal(overlay_recording(pieces, own), own))
 
 
 def _seen_until(window: Window, own: list[Event]) -> int:
@@ -166,6 +166,17 @@ def _stages(window: Window, segment: Segment) -> list[tuple[int, int, Stage]]:
     if at < segment.end_ns:
         stretches.append((at, segment.end_ns, Stage.RUNNING))
     return stretches
+
+
+def cause_in_any_stage(segment: Segment) -> tuple[Cause, str] | None:
+    """Return the cause of a context that is the same in all stages; None where it is not."""
+    if segment.level is Level.UNKNOWN:
+        return Cause.NOT_OBSERVED, ""
+    if segment.level is Level.NMI:
+        return Cause.NMI, segment.name
+    if segment.lock:
+        return Cause.LOCK, segment.lock
+    return (Cause.INTERRUPT, segment.label) if segment.level is Level.INTERRUPT else None
 
 
 class _Rule:
@@ -220,20 +231,12 @@ class _Rule:
 
     def named(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Return the pieces of a segment that lies in one stage."""
-        if segment.level is Level.UNKNOWN:
-            cause, detail = Cause.NOT_OBSERVED, ""
-        elif segment.level is Level.NMI:
-            cause, detail = Cause.NMI, segment.name
-        elif segment.lock:
-            cause, detail = Cause.LOCK, segment.lock
-        elif segment.level is Level.INTERRUPT:
-            cause, detail = Cause.INTERRUPT, _detail(segment)
-        elif stage is Stage.WAKING and segment.level is Level.SOFTIRQ:
-            cause, detail = Cause.SOFTIRQ, _detail(segment)
+        if (alike := cause_in_any_stage(segment)) is not None:
+            cause, detail = alike
+        elif stage is not Stage.PENDING and segment.level is Level.SOFTIRQ:
+            cause, detail = Cause.SOFTIRQ, segment.label
         elif stage in (Stage.PENDING, Stage.WAKING):
             return self._pending(segment, stage)
-        elif segment.level is Level.SOFTIRQ:
-            cause, detail = Cause.SOFTIRQ, _detail(segment)
         elif segment.thread is None or segment.thread.pid == self._window.pid:
             return self._its_own(segment, stage)
         else:
@@ -347,51 +350,28 @@ class _Rule:
 
     def _idle_exit(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Name what the idle state answers for, counted from when it could have been left."""
-        state = segment.idle_state
-        until = min(segment.end_ns, self._window.due_ns + self._idle_exit_ns.get(state, 0))
-        pieces = []
-        at = segment.start_ns
-        if until > at:
-            pieces.append(Piece(at, until, Cause.IDLE_EXIT, f"state {state}", stage))
-            at = until
-        if segment.end_ns > at:
-            # In an idle state no code of the kernel's runs.
-            late = Piece(at, segment.end_ns, Cause.UNEXPLAINED, "while idle", stage)
-            pieces.append(self._late_timer(late, held_up=False))
-        return pieces
+        state, start, end = segment.idle_state, segment.start_ns, segment.end_ns
+        declared_ns = self._window.due_ns + self._idle_exit_ns.get(state, 0)
+        until = min(max(declared_ns, start), end)
+        # In an idle state no code of the kernel's runs.
+        late = Piece(until, end, Cause.UNEXPLAINED, "while idle", stage)
+        pieces = (
+            Piece(start, until, Cause.IDLE_EXIT, f"state {state}", stage),
+            self._late_timer(late, held_up=False),
+        )
+        return [piece for piece in pieces if piece.length_ns]
 
     def _its_own(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Name the thread's own way to user code, and its page faults."""
         if stage is Stage.RUNNABLE:
             return [Piece(segment.start_ns, segment.end_ns, Cause.SCHEDULING, "", stage)]
-        fault = min(self._first_fault_ns, segment.end_ns)
-        pieces = []
-        at = segment.start_ns
-        if fault > at:
-            pieces.append(Piece(at, fault, Cause.RETURN, "", Stage.RUNNING))
-            at = fault
-        if at < segment.end_ns:
-            pieces.append(Piece(at, segment.end_ns, Cause.PAGE_FAULT, "", Stage.RUNNING))
-        return pieces
+        fault = min(max(self._first_fault_ns, segment.start_ns), segment.end_ns)
+        pieces = (
+            Piece(segment.start_ns, fault, Cause.RETURN, "", Stage.RUNNING),
+            Piece(fault, segment.end_ns, Cause.PAGE_FAULT, "", Stage.RUNNING),
+        )
+        return [piece for piece in pieces if piece.length_ns]
 
 
 def _last(stacks: list[Event], name: str) -> Event | None:
     return next((event for event in reversed(stacks) if event.name == name), None)
-
-
-def _detail(segment: Segment) -> str:
-    """Return `local_timer: tick_sched_timer`, where a function within is known."""
-    return f"{segment.name}: {segment.within}" if segment.within else segment.name
-
-
-def _joined(pieces: list[Piece]) -> list[Piece]:
-    """Join neighbours of the same cause, detail and stage."""
-    merged: list[Piece] = []
-    for piece in pieces:
-        if merged and replace(merged[-1], end_ns=0, start_ns=0) == replace(
-            piece, end_ns=0, start_ns=0
-        ):
-            merged[-1] = replace(merged[-1], end_ns=piece.end_ns)
-        else:
-            merged.append(piece)
-    return merged

@@ -7,9 +7,10 @@ less all that ran within it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from whylate.recording.events import Event, Kind
 
@@ -63,9 +64,9 @@ class Segment:
     interrupt_ns: int = 0
 
     @property
-    def length_ns(self) -> int:
-        """Its length."""
-        return self.end_ns - self.start_ns
+    def label(self) -> str:
+        """Its name, and the function within it: `local_timer: tick_sched_timer`."""
+        return f"{self.name}: {self.within}" if self.within else self.name
 
 
 @dataclass
@@ -203,7 +204,7 @@ def cut_segments(events: Sequence[Event], cpu: int, start_ns: int, end_ns: int) 
         state.update(event, latest)
     if end_ns > at:
         cut.append(state.segment(at, end_ns))
-    return list(_joined(_overlaid(cut, nmis)))
+    return join_adjoining(_overlaid(cut, nmis))
 
 
 def _overlaid(segments: list[Segment], nmis: list[tuple[int, int, str]]) -> Iterator[Segment]:
@@ -229,17 +230,28 @@ def _overlaid(segments: list[Segment], nmis: list[tuple[int, int, str]]) -> Iter
             yield replace(segment, start_ns=at)
 
 
-def _joined(parts: Iterator[Segment]) -> Iterator[Segment]:
-    """Join neighbours that differ in nothing but their times."""
-    last: Segment | None = None
+class _Stretch(Protocol):
+    """A frozen dataclass that has these times."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def start_ns(self) -> int: ...
+
+    @property
+    def end_ns(self) -> int: ...
+
+
+_S = TypeVar("_S", bound=_Stretch)
+
+
+def join_adjoining(parts: Iterable[_S]) -> list[_S]:
+    """Join neighbours that adjoin and differ in nothing but their times."""
+    joined: list[_S] = []
     for part in parts:
-        if last is not None and replace(last, start_ns=0, end_ns=0) == replace(
-            part, start_ns=0, end_ns=0
-        ):
-            last = replace(last, end_ns=part.end_ns)
-            continue
-        if last is not None:
-            yield last
-        last = part
-    if last is not None:
-        yield last
+        last = joined[-1] if joined else None
+        if last is not None and last == replace(part, start_ns=last.start_ns, end_ns=part.start_ns):
+            joined[-1] = replace(last, end_ns=part.end_ns)
+        else:
+            joined.append(part)
+    return joined

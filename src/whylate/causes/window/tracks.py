@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from whylate.causes.window.timeline import Level, Segment, cut_segments
+from whylate.causes.window.timeline import Level, Segment, cut_segments, join_adjoining
 from whylate.recording.events import Window
 
 
@@ -77,7 +77,9 @@ def cut_spans(window: Window, cpu: int, start_ns: int, end_ns: int) -> list[Span
         parts = [part for segment in parts for part in _observed(segment, window)]
     every = [span for segment in parts for span in (_thread(segment, window), *_inner(segment))]
     joined = [
-        span for track in Track for span in _joined(span for span in every if span.track is track)
+        span
+        for track in Track
+        for span in join_adjoining(span for span in every if span.track is track)
     ]
     return sorted(joined, key=lambda span: (span.start_ns, span.end_ns))
 
@@ -109,29 +111,17 @@ def _thread(segment: Segment, window: Window) -> Span:
     return Span(segment.start_ns, segment.end_ns, Track.THREADS, what, name, turn)
 
 
+_ON_TOP = {
+    Level.SOFTIRQ: (Track.SOFTIRQS, SpanKind.SOFTIRQ),
+    Level.INTERRUPT: (Track.INTERRUPTS, SpanKind.INTERRUPT),
+    Level.NMI: (Track.INTERRUPTS, SpanKind.NMI),
+}
+
+
 def _inner(segment: Segment) -> Iterable[Span]:
     """Return what ran on top of the thread, and what was spun for."""
-    name = f"{segment.name}: {segment.within}" if segment.within else segment.name
-    if segment.level is Level.SOFTIRQ:
-        yield Span(segment.start_ns, segment.end_ns, Track.SOFTIRQS, SpanKind.SOFTIRQ, name)
-    elif segment.level is Level.INTERRUPT:
-        yield Span(segment.start_ns, segment.end_ns, Track.INTERRUPTS, SpanKind.INTERRUPT, name)
-    elif segment.level is Level.NMI:
-        yield Span(
-            segment.start_ns, segment.end_ns, Track.INTERRUPTS, SpanKind.NMI, f"NMI {name}".strip()
-        )
+    if segment.level in _ON_TOP:
+        name = segment.label if segment.level is not Level.NMI else f"NMI {segment.label}".strip()
+        yield Span(segment.start_ns, segment.end_ns, *_ON_TOP[segment.level], name)
     if segment.lock:
         yield Span(segment.start_ns, segment.end_ns, Track.LOCKS, SpanKind.LOCK, segment.lock)
-
-
-def _joined(spans: Iterable[Span]) -> list[Span]:
-    """Join spans that adjoin and differ in nothing but their times."""
-    joined: list[Span] = []
-    for span in spans:
-        if joined and joined[-1] == replace(
-            span, start_ns=joined[-1].start_ns, end_ns=span.start_ns
-        ):
-            joined[-1] = replace(joined[-1], end_ns=span.end_ns)
-        else:
-            joined.append(span)
-    return joined
