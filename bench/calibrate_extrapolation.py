@@ -28,8 +28,12 @@ from whylate.compare.extrapolation import extrapolate
 from whylate.recording.samples import CpuSamples
 from whylate.stats.run.extremes import estimate_extremal_index
 from whylate.stats.run.ordered import sort_series
-from whylate.stats.tail.return_level import estimate_return_level, most_episodes
-from whylate.stats.tail.run_tail import RunTail, summarize_tail
+from whylate.stats.tail.return_level import (
+    RunTail,
+    estimate_return_level,
+    most_episodes,
+    summarize_tail,
+)
 
 INTERVAL_NS = 1_000_000
 

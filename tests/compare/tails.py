@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.stats.run.episodes import Peaks
-from whylate.stats.tail.run_tail import RunTail
+from whylate.stats.tail.return_level import RunTail
 
 #: Of each run: rows at 1 kHz, and one episode above FLOOR_NS in so many of them.
 ROWS, ONE_IN, FLOOR_NS = 100_000, 100, 20_000

@@ -10,7 +10,7 @@ import pytest
 from tails import excess_ns, level_ns, tail, tails
 
 from whylate.compare.extrapolation import Extrapolation, extrapolate
-from whylate.stats.tail.run_tail import RunTail
+from whylate.stats.tail.return_level import RunTail
 
 HOUR = 3600.0
 

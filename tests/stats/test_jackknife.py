@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from whylate.stats.comparison.jackknife import jackknife_error, jackknife_p, jackknife_t
+from whylate.stats.tail.return_level import jackknife_error, jackknife_p, jackknife_t
 
 
 def test_of_a_mean_it_is_the_standard_error() -> None:

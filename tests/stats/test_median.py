@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from whylate.stats.comparison.median import median_interval
+from whylate.stats.comparison.shifts import median_interval
 
 
 @pytest.mark.parametrize(("n", "ranks"), [(6, (1, 6)), (8, (1, 8)), (9, (2, 8)), (10, (2, 9)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whylate.stats.comparison.modes import modes_test
+from whylate.stats.comparison.heterogeneity import modes_test
 
 
 def test_two_groups_of_runs_are_told_apart() -> None:

@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 from stats_examples import autoregressive, cpu_series, independent, ordered
 
 from whylate.stats.run.episodes import Peaks
-from whylate.stats.tail.return_level import Level, estimate_return_level, excesses, most_episodes
-from whylate.stats.tail.run_tail import RunTail, summarize_tail
+from whylate.stats.tail.return_level import (
+    Level,
+    RunTail,
+    estimate_return_level,
+    excesses,
+    most_episodes,
+    summarize_tail,
+)
 
 
 def made(peaks_ns: NDArray[np.float64], seconds: float = 100.0) -> RunTail:

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from whylate.stats.limits import fishers_p
-from whylate.stats.tail.second_mode import LARGEST, second_mode_p
+from whylate.stats.tail.pareto import LARGEST, second_mode_p
 
 
 def drawn(seed: int, n: int = 500) -> NDArray[np.float64]:

@@ -52,14 +52,19 @@ class SavedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     activations: int
     boot: str | None
     made: str
-    distrust: list[str]
+    distrust: tuple[str, ...]
     sets: dict[str, str]
     beside: dict[str, str]
     repeats: bool
-    lacks: list[str] = []
+    lacks: tuple[str, ...] = ()
     #: Of a benchmark's run: what it may be compared by. Empty: the statistics of latencies.
     points: list[SavedPoint] = []
     identity: str = ""
+
+
+#: Fields that a run and a saved run have in common.
+_ALIKE = ("name", "activations", "boot", "made", "distrust", "sets", "beside", "repeats",
+          "lacks", "identity")  # fmt: skip
 
 
 class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -109,19 +114,11 @@ def load(name: str) -> Arm:
 
 def _saved(run: Run) -> SavedRun:
     return SavedRun(
-        name=run.name,
+        **{name: getattr(run, name) for name in _ALIKE},
         values={
             name: SavedValue(value.compared, None if math.isinf(value.most) else value.most)
             for name, value in run.values.items()
         },
-        activations=run.activations,
-        boot=run.boot,
-        made=run.made,
-        distrust=list(run.distrust),
-        sets=dict(run.sets),
-        beside=dict(run.beside),
-        repeats=run.repeats,
-        lacks=list(run.lacks),
         points=[
             SavedPoint(
                 statistic.name, statistic.unit or "", statistic.higher_is_better, statistic.quantity
@@ -129,35 +126,17 @@ def _saved(run: Run) -> SavedRun:
             for statistic in run.statistics
             if run.by_points
         ],
-        identity=run.identity,
     )
 
 
 def _run(saved: SavedRun) -> Run:
     return Run(
-        name=saved.name,
+        **{name: getattr(saved, name) for name in _ALIKE},
         values={
             name: Value(value.log, math.inf if value.most is None else value.most)
             for name, value in saved.values.items()
         },
-        activations=saved.activations,
-        boot=saved.boot,
-        made=saved.made,
-        distrust=tuple(saved.distrust),
-        sets=saved.sets,
-        beside=saved.beside,
-        repeats=saved.repeats,
-        lacks=tuple(saved.lacks),
-        identity=saved.identity,
         by_points=bool(saved.points),
-        statistics=tuple(
-            Statistic(
-                each.name,
-                unit=each.unit,
-                higher_is_better=each.higher_is_better,
-                quantity=each.quantity,
-            )
-            for each in saved.points
-        )
+        statistics=tuple(Statistic(**msgspec.structs.asdict(point)) for point in saved.points)
         or STATISTICS,
     )

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from whylate.compare.extrapolation import Extrapolation, extrapolate
-from whylate.compare.runs import (
-    beside_of,
-    boot_of,
-    differing,
-    identity_of,
-    sets_of,
-    twice_there,
-)
+from whylate.compare.runs import Run, describe_run, differing, twice_there
 from whylate.quantities import format_count, format_seconds_down, format_short_ns
-from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.stats.run.cpu_series import observed_s
 from whylate.stats.run.episodes import episode_starts
 from whylate.stats.run.extremes import estimate_extremal_index
 from whylate.stats.run.ordered import merge_ordered, sort_series
-from whylate.stats.tail.run_tail import LEAST_ROWS, RunTail, summarize_tail
+from whylate.stats.tail.return_level import LEAST_ROWS, RunTail, summarize_tail
 from whylate.stats.tail.worst_case import (
     ObservedRun,
     Rate,
@@ -68,22 +60,16 @@ class Bound(msgspec.Struct, frozen=True):
 class _Seen:
     """What is kept of a run. theta: None where too little is seen of how episodes cluster.
 
-    made: when, as text that sorts. sets: what must be the same in all runs. boot: which; None where
-    it is not known. tail: None where nobody asked for it, or there is none.
+    tail: None where nobody asked for it, or there is none.
     """
 
+    run: Run
     largest_ns: int | None
     at_least: bool
     episodes: int
     seconds: float
     theta: float | None
-    distrust: tuple[str, ...]
-    made: str
-    sets: dict[str, str]
-    boot: str | None
     tail: RunTail | None
-    name: str = ""
-    identity: str = ""
 
 
 def bound(
@@ -139,12 +125,12 @@ def bound(
 
 
 def _extrapolated(seen: Sequence[_Seen], every_s: float) -> Extrapolation:
-    in_order = sorted(seen, key=lambda run: run.made)
-    boots = {run.boot for run in seen}
+    in_order = sorted(seen, key=lambda each: each.run.made)
+    boots = {each.run.boot for each in seen}
     return extrapolate(
-        [run.tail for run in in_order if run.tail is not None],
+        [each.tail for each in in_order if each.tail is not None],
         every_s,
-        distrust=_not_together(seen) or _too_short(seen),
+        distrust=_not_together([each.run for each in seen]) or _too_short(seen),
         one_boot=len(boots) == 1 and None not in boots,
     )
 
@@ -159,12 +145,20 @@ def _too_short(seen: Sequence[_Seen]) -> str | None:
 def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
     """Look at a run; above_ns None: the largest latency of all runs, above which there is none."""
     recording = open_recording(directory)
+    run = describe_run(directory, recording.manifest)
+    # They decide how often something is late: rates of unlike runs have no mean.
+    conditions = {name: run.beside[name] for name in ("board", "load", "CPUs", "priority")}
     series = recording.samples
     together = merge_ordered([sort_series(cpu) for cpu in series])
     index = estimate_extremal_index(together, series, "episodes") if together.n else None
     largest = together.at_least(together.n - 1) if together.n else None
     exact = together.at_most(together.n - 1) if together.n else None
     return _Seen(
+        replace(
+            run,
+            distrust=tuple(assess(recording.manifest, series).trust.reasons),
+            sets={**run.sets, **conditions},
+        ),
         largest_ns=largest,
         at_least=largest is not None and exact != largest,
         episodes=0
@@ -172,41 +166,29 @@ def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
         else sum(start.size for start in episode_starts(series, above_ns)),
         seconds=observed_s(series),
         theta=index.cautious if index else None,
-        distrust=tuple(assess(recording.manifest, series).trust.reasons),
-        made=recording.manifest.created,
-        sets={**sets_of(recording.manifest), **_conditions(recording.manifest)},
-        name=str(directory),
-        identity=identity_of(recording.manifest, directory),
-        boot=boot_of(recording.manifest, directory),
         tail=summarize_tail(together, series, index.cautious if index else None)
         if with_tail and together.n >= LEAST_ROWS
         else None,
     )
 
 
-def _conditions(manifest: Manifest) -> dict[str, str]:
-    """Return what decides how often something is late: rates of unlike runs have no mean."""
-    conditions = beside_of(manifest)
-    return {name: conditions[name] for name in ("board", "load", "CPUs", "priority")}
-
-
-def _not_together(seen: Sequence[_Seen]) -> str | None:
+def _not_together(runs: Sequence[Run]) -> str | None:
     """Say what keeps runs from being taken together: one that is none, or another workload."""
-    bad = [run for run in seen if run.distrust]
+    bad = [run for run in runs if run.distrust]
     if bad:
-        return f"{len(bad)} of {len(seen)} runs must not be judged: {bad[0].distrust[0]}"
-    twice = twice_there([(run.identity, run.name) for run in seen])
+        return f"{len(bad)} of {len(runs)} runs must not be judged: {bad[0].distrust[0]}"
+    twice = twice_there([(run.identity, run.name) for run in runs])
     if twice is not None:
         return twice
-    difference = differing([run.sets for run in seen])
+    difference = differing([run.sets for run in runs])
     if difference is None:
         return None
     name, odd = difference
-    return f"the runs differ in their {name}: {seen[0].sets[name]} and {seen[odd].sets[name]}"
+    return f"the runs differ in their {name}: {runs[0].sets[name]} and {runs[odd].sets[name]}"
 
 
 def _why_not(seen: Sequence[_Seen]) -> str | None:
-    bad = _not_together(seen)
+    bad = _not_together([each.run for each in seen])
     if bad is not None:
         return bad
     if not any(run.seconds for run in seen):

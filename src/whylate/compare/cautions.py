@@ -10,7 +10,7 @@ from whylate.compare.confounded import Units
 from whylate.compare.question import Question
 from whylate.compare.runs import UNKNOWN, Arm, Run, differing, twice_there
 from whylate.compare.words import amount_text
-from whylate.stats.comparison.modes import modes_test
+from whylate.stats.comparison.heterogeneity import modes_test
 from whylate.stats.comparison.run_statistics import STATISTICS, Statistic
 
 #: Statistics of latencies in which runs are looked at for groups: further out they spread by

@@ -12,16 +12,16 @@ import numpy as np
 from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.stats.comparison.heterogeneity import heterogeneity_test
 from whylate.stats.limits import fishers_p
+from whylate.stats.tail.pareto import LARGEST, second_mode_p
 from whylate.stats.tail.return_level import (
     FEWEST,
     Excesses,
     Level,
+    RunTail,
     estimate_return_level,
     excesses,
     most_episodes,
 )
-from whylate.stats.tail.run_tail import RunTail
-from whylate.stats.tail.second_mode import LARGEST, second_mode_p
 
 LABEL = "extrapolated, for the mechanisms seen: a rare one that has not come yet defeats every fit"
 

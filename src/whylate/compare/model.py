@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from whylate.stats.comparison.student import StudentInterval
+
 #: same: the differences are all within the stated margins. inconclusive: the runs do not decide
 #: it. no verdict: these runs could not decide it, however they came out.
 Verdict = Literal["better", "worse", "same", "inconclusive", "no verdict"]
@@ -53,20 +55,6 @@ class StatisticRow(msgspec.Struct, frozen=True):
     higher_is_better: bool = False
 
 
-class Student(msgspec.Struct, frozen=True):
-    """Student's two-sample interval for the difference of means, as ministat prints it.
-
-    It supposes independent, normal values of one variance.
-    """
-
-    difference: float
-    half_width: float
-    #: Parts of the first mean; None where that is zero.
-    relative: float | None
-    relative_half_width: float | None
-    pooled_sd: float
-
-
 class Comparison(msgspec.Struct, frozen=True):
     """Whether the second is better than the first."""
 
@@ -89,6 +77,6 @@ class Comparison(msgspec.Struct, frozen=True):
     #: About so many more runs on each side would decide; None: not known, or nothing to decide.
     more_runs: int | None = None
     cautions: list[str] = []
-    student: Student | None = None
+    student: StudentInterval | None = None
     #: Values that were named as pairs: what they have in common, the first's and the second's.
     pairs: list[tuple[str, float, float]] = []

@@ -9,7 +9,7 @@ from dataclasses import replace
 import msgspec
 
 from whylate.compare.judge import compare
-from whylate.compare.model import ArmFigures, Comparison, Student, Verdict
+from whylate.compare.model import ArmFigures, Comparison, Verdict
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, Run, twice_there
 from whylate.compare.words import amount_text
@@ -151,8 +151,8 @@ def _compare(
     return msgspec.structs.replace(
         comparison,
         student=None
-        if refused or comparison.paired
-        else _student(*(moments_of(value) for value in values)),
+        if refused or comparison.paired or min(map(len, values)) < 2
+        else student_interval(moments(values[0]), moments(values[1])),
         pairs=[] if refused else _pairs(sides),
     )
 
@@ -164,24 +164,6 @@ def _check_margins(question: Question, name: str) -> None:
             raise InputError(f"--same {stated}: what is compared is called {name!r}")
         if _MAXIMUM in name.lower():
             raise InputError(f"--same {stated}: two maxima are never shown to be the same")
-
-
-def moments_of(values: Sequence[float]) -> Moments | None:
-    """Return the moments of values; None of one alone."""
-    return moments(values) if len(values) > 1 else None
-
-
-def _student(first: Moments | None, second: Moments | None) -> Student | None:
-    if first is None or second is None:
-        return None
-    interval = student_interval(first, second)
-    return Student(
-        difference=interval.difference,
-        half_width=interval.half_width,
-        relative=interval.difference / first.mean if first.mean else None,
-        relative_half_width=abs(interval.half_width / first.mean) if first.mean else None,
-        pooled_sd=interval.pooled_sd,
-    )
 
 
 def _pairs(sides: Sequence[Sequence[_Cell]]) -> list[tuple[str, float, float]]:
@@ -202,16 +184,16 @@ def compare_moments(
     Neither their order nor the boots they are from are known, nor whether they are normal: there
     is no verdict; the reason has what the interval shows.
     """
-    student = _student(first, second)
+    student = student_interval(first, second)
+    higher = student.difference > 0
     within: Verdict = "inconclusive"
-    if student is not None and abs(student.difference) > student.half_width:
-        higher = student.difference > 0
+    if abs(student.difference) > student.half_width:
         within = "better" if higher == question.higher_is_better else "worse"
     unit = question.unit
-    change = "" if student is None else (
+    change = (
         f"the mean of B is {amount_text(abs(student.difference), unit)} "
-        f"{'higher' if student.difference > 0 else 'lower'}; "
-    )  # fmt: skip
+        f"{'higher' if higher else 'lower'}; "
+    )
     return Comparison(
         first=ArmFigures(names[0], first.n, None),
         second=ArmFigures(names[1], second.n, None),

@@ -28,7 +28,7 @@ from whylate.stats.comparison.run_statistics import (
     statistic_of,
 )
 from whylate.stats.run.histogram import count_by_octave
-from whylate.stats.run.ordered import merge_ordered, sort_series
+from whylate.stats.run.ordered import Ordered, merge_ordered, sort_series
 from whylate.summary.benchmarks.model import BenchmarkSummary, main_figures
 from whylate.summary.imported import ordered_of
 from whylate.summary.trust import assess
@@ -131,29 +131,60 @@ def read_run(directory: Path) -> Run:
     recording = open_recording(directory)
     if recording.manifest.plan.benchmark is not None:
         return _benchmark_run(directory, recording)
-    manifest, samples = recording.manifest, recording.samples
+    samples = recording.samples
     ordered = merge_ordered([sort_series(cpu) for cpu in samples])
-    values = (
-        {statistic.name: statistic_of(ordered, statistic) for statistic in STATISTICS}
-        if ordered.n
-        else {}
+    return replace(
+        describe_run(directory, recording.manifest),
+        values=_values(ordered),
+        activations=ordered.n,
+        distrust=tuple(assess(recording.manifest, samples).trust.reasons),
+        octaves=count_by_octave(ordered.bound_ns),
+    )
+
+
+def describe_run(directory: Path, manifest: Manifest) -> Run:
+    """Return a recording as a run without figures: what it is, and how it was made."""
+    plan = manifest.plan
+    boot: object = next((fact.value for fact in manifest.facts if fact.name == "boot_id"), None)
+    if plan.virtual_time:
+        # There each run is a boot of its own.
+        boot = str(directory)
+    sets = {"workload": plan.workload.kind}
+    if plan.activations is not None:
+        interval_ns = plan.activations.interval_ns
+        sets["interval"] = format_exact_ns(interval_ns) if interval_ns else "its own"
+    sets["time"] = "virtual" if plan.virtual_time else "real"
+    loads = [f"{load.kind}:{load.count} {load.command or ''}".rstrip() for load in plan.loads]
+    cpus = (
+        [account.cpu for account in manifest.cpus]
+        if plan.benchmark is None
+        else used_cpus(plan.benchmark.points)
     )
     return Run(
         name=str(directory),
-        values={name: value for name, value in values.items() if value is not None},
-        activations=ordered.n,
-        boot=boot_of(manifest, directory),
+        values={},
+        boot=boot if isinstance(boot, str) else None,
         made=manifest.created,
-        distrust=tuple(assess(manifest, samples).trust.reasons),
-        sets=sets_of(manifest),
-        beside=beside_of(manifest),
-        repeats=manifest.plan.virtual_time,
-        octaves=count_by_octave(ordered.bound_ns),
-        identity=identity_of(manifest, directory),
+        sets=sets,
+        beside={
+            "board": manifest.board,
+            "load": ", ".join(loads) or "none",
+            "CPUs": ",".join(map(str, cpus)),
+            "priority": str(plan.workload.priority),
+            "recorder": (manifest.recorder and manifest.recorder.engine) or "none",
+        },
+        repeats=plan.virtual_time,
+        identity=_identity(manifest, directory),
     )
 
 
-def identity_of(manifest: Manifest, directory: Path) -> str:
+def _values(ordered: Ordered) -> dict[str, Value]:
+    """Return the statistics that there are of latencies."""
+    values = {statistic.name: statistic_of(ordered, statistic) for statistic in STATISTICS}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _identity(manifest: Manifest, directory: Path) -> str:
     """Return what tells a recording from all others: a copy of it has the same."""
     if manifest.samples_sha256:
         return manifest.samples_sha256
@@ -165,23 +196,19 @@ def identity_of(manifest: Manifest, directory: Path) -> str:
 
 def _benchmark_run(directory: Path, recording: Recording) -> Run:
     """Read a recording of a benchmark: each of its points is a statistic."""
-    manifest = recording.manifest
-    summary = summarize_benchmark(manifest, recording.repetitions, str(directory))
+    summary = summarize_benchmark(recording.manifest, recording.repetitions, str(directory))
     compared = main_figures(summary.points)
-    return Run(
-        name=str(directory),
+    run = describe_run(directory, recording.manifest)
+    return replace(
+        run,
         values={
             main.name: exact_value(math.log(main.figure.value))
             for main in compared
             if main.figure.value > 0
         },
         activations=max(1, recording.repetitions.n),
-        boot=boot_of(manifest, directory),
-        made=manifest.created,
         distrust=tuple(summary.trust.reasons),
-        sets=sets_of(manifest),
-        beside={**beside_of(manifest), "setting": summary.common, **summary.conditions},
-        repeats=manifest.plan.virtual_time,
+        beside={**run.beside, "setting": summary.common, **summary.conditions},
         statistics=tuple(
             Statistic(
                 main.name,
@@ -192,7 +219,6 @@ def _benchmark_run(directory: Path, recording: Recording) -> Run:
             for main in compared
         ),
         by_points=True,
-        identity=identity_of(manifest, directory),
         benchmark=summary,
     )
 
@@ -226,8 +252,7 @@ def imported_run(name: str, imported: ImportedRun, digest: str, number: int) -> 
     activations = 1
     ordered = ordered_of(imported)
     if ordered is not None:
-        known = {each.name: statistic_of(ordered, each) for each in STATISTICS}
-        values = {key: value for key, value in known.items() if value is not None}
+        values = _values(ordered)
         activations = ordered.n
         if MAX.name in values and imported.max_ns is not None and imported.max_ns > 0:
             # It stands beside the histogram, which may have ended before it.
@@ -245,36 +270,6 @@ def imported_run(name: str, imported: ImportedRun, digest: str, number: int) -> 
         lacks=imported.lacks,
         identity=f"{digest}:{number}",
     )
-
-
-def boot_of(manifest: Manifest, directory: Path) -> str | None:
-    """Return which boot a run is from; in virtual time each run is one of its own."""
-    if manifest.plan.virtual_time:
-        return str(directory)
-    known = next((fact.value for fact in manifest.facts if fact.name == "boot_id"), None)
-    return known if isinstance(known, str) else None
-
-
-def sets_of(manifest: Manifest) -> dict[str, str]:
-    """Return what must be the same in runs that are judged together."""
-    plan, activations = manifest.plan, manifest.plan.activations
-    return {
-        "workload": plan.workload.kind,
-        **(
-            {
-                "interval": format_exact_ns(activations.interval_ns)
-                if activations.interval_ns
-                else "its own"
-            }
-            if activations is not None
-            else {}
-        ),
-        "time": "virtual" if plan.virtual_time else "real",
-    }
-
-
-def _interval(interval_ns: int) -> str:
-    return format_exact_ns(interval_ns) if interval_ns else "its own"
 
 
 def twice_there(runs: Sequence[tuple[str, str]]) -> str | None:
@@ -303,26 +298,6 @@ def differing(sets: Sequence[Mapping[str, str]]) -> tuple[str, int] | None:
     return None
 
 
-def beside_of(manifest: Manifest) -> dict[str, str]:
-    """Return what runs that are compared may differ in; differences are reported."""
-    plan = manifest.plan
-    loads = [f"{load.kind}:{load.count} {load.command or ''}".rstrip() for load in plan.loads]
-    return {
-        "board": manifest.board,
-        "load": ", ".join(loads) or "none",
-        "CPUs": ",".join(map(str, _cpus_of(manifest))),
-        "priority": str(plan.workload.priority),
-        "recorder": (manifest.recorder and manifest.recorder.engine) or "none",
-    }
-
-
-def _cpus_of(manifest: Manifest) -> Sequence[int]:
-    benchmark = manifest.plan.benchmark
-    if benchmark is None:
-        return [account.cpu for account in manifest.cpus]
-    return used_cpus(benchmark.points)
-
-
 def lacking(statistic: Statistic, first: Arm, second: Arm) -> str | None:
     """Return why two sides cannot be compared by a statistic; None where they can."""
     runs = [*first.runs, *second.runs]
@@ -333,7 +308,14 @@ def lacking(statistic: Statistic, first: Arm, second: Arm) -> str | None:
     ]
     if without and any(run.by_points for run in runs):
         return f"{statistic.name} was not measured in {without[0].name}"
-    unlike = _quantities(statistic, runs)
+    unlike = list(
+        dict.fromkeys(
+            candidate.quantity
+            for run in runs
+            for candidate in run.statistics
+            if candidate.name == statistic.name
+        )
+    )
     if len(unlike) > 1:
         return f"{statistic.name} is {unlike[0]} in some runs, and {unlike[1]} in others"
     if min(len(first.runs), len(second.runs)) < statistic.least_runs:
@@ -356,15 +338,3 @@ def lacking(statistic: Statistic, first: Arm, second: Arm) -> str | None:
     if not all(statistic.name in run.values for run in runs):
         return f"{statistic.name} is not above zero in every run, and has no ratio"
     return None
-
-
-def _quantities(statistic: Statistic, runs: Sequence[Run]) -> list[str]:
-    """Return the different things that runs have under the name of a statistic."""
-    return list(
-        dict.fromkeys(
-            candidate.quantity
-            for run in runs
-            for candidate in run.statistics
-            if candidate.name == statistic.name
-        )
-    )

@@ -16,7 +16,7 @@ from whylate.compare.question import Question
 from whylate.compare.runs import Arm, lacking
 from whylate.stats.comparison.joint import JointTest, joint_test, paired_test
 from whylate.stats.comparison.run_statistics import Statistic
-from whylate.stats.comparison.shifts import Shift, paired_shift, unpaired_shift
+from whylate.stats.comparison.shifts import Estimate, paired_shift, unpaired_shift
 
 Floats = NDArray[np.float64]
 
@@ -176,7 +176,7 @@ def _row(
     name = statistic.name
     ours, theirs = first.compared(name), second.compared(name)
 
-    def shift(level: float, ours: Floats, theirs: Floats) -> Shift:
+    def shift(level: float, ours: Floats, theirs: Floats) -> Estimate:
         if paired:
             return paired_shift(theirs - ours, level)
         return unpaired_shift(ours, theirs, level)

@@ -123,8 +123,8 @@ def _missing(seen: Seen) -> list[MissingData]:
         (
             seen.unswitched,
             (
-                f"the switch to the thread in {format_count(seen.unswitched)} wakeups, the first on "
-                f"CPU {seen.unswitched_cpu}"
+                f"the switch to the thread in {format_count(seen.unswitched)} wakeups, the first "
+                f"on CPU {seen.unswitched_cpu}"
             ),
             "not counted (some kernels do not trace switches from the idle thread)",
         ),

@@ -4,30 +4,34 @@ The estimates of Hodges and Lehmann (1963), Ann. Math. Statist. 34: in pairs the
 averages, whose interval inverts Wilcoxon's signed-rank test; else the median of all differences,
 whose interval inverts the test of Mann and Whitney. Both with the exact distribution of the test;
 of more than 60 on a side it is as good as normal, and the differences are too many to write down.
-Of logarithms they are ratios. They speak about runs like these, not about any one of them.
+Of logarithms they are ratios. They speak about runs like these, not about any one of them. Of a few
+repetitions the median has an interval by the same means.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import bdtr, ndtri
 
 Floats = NDArray[np.float64]
-
 
 #: So many values on a side have the exact distribution of the test: it takes the fourth power.
 _EXACT = 60
 
 
+#: Gives a value by its rank: the smallest has the rank 1.
+_Ranked = Callable[[int], float]
+
+
 @dataclass(frozen=True)
-class Shift:
-    """From the first to the second; low and high are None where the runs are too few."""
+class Estimate:
+    """A median with its interval; low and high are None where the values are too few for one."""
 
     value: float
     low: float | None
@@ -40,103 +44,83 @@ class Shift:
         return -margin < self.low and self.high < margin
 
 
-def paired_shift(differences: Floats, confidence: float = 0.95) -> Shift:
+def median_interval(values: Sequence[float] | Floats, level: float = 0.95) -> Estimate:
+    """Return the median of independent values between two order statistics.
+
+    The interval holds the distribution's median with at least that level, whatever it is (Thompson
+    1936, Annals of Mathematical Statistics 7): as many values lie below the median as heads fall in
+    n throws of a coin. 6 values are the least for 95 %. Raises ValueError for none.
+    """
+    n = len(values)
+    if not n:
+        raise ValueError("no values have no median")
+    below = bdtr(np.arange(n // 2), n, 0.5)
+    return _estimate(_listed(np.asarray(values)), n, int((2 * below <= 1 - level).sum()))
+
+
+def paired_shift(differences: Floats, confidence: float = 0.95) -> Estimate:
     """Return the typical difference within pairs; shape (pairs,), at least one."""
     n = len(differences)
-    tail = (1 - confidence) / 2
-    if n > _EXACT:
-        mean, variance = n * (n + 1) / 4, n * (n + 1) * (2 * n + 1) / 24
-        return _shift(_Middles(differences), _normal_cut(mean, variance, tail))
-    first, second = np.triu_indices(n)
-    middles = np.sort((differences[first] + differences[second]) / 2)
-    return _shift(_Listed(middles), _cut(_signed_rank_counts(n), tail))
+    count, tail = n * (n + 1) // 2, (1 - confidence) / 2
+    if n <= _EXACT:
+        first, second = np.triu_indices(n)
+        middles = (differences[first] + differences[second]) / 2
+        return _estimate(_listed(middles), count, _cut(_signed_rank_counts(n), tail))
+    values = np.sort(differences)
+
+    def at_most(value: float) -> int:
+        both = int(np.searchsorted(values, 2 * value - values, "right").sum())
+        return (both + int(np.searchsorted(values, value, "right"))) // 2
+
+    cut = _normal_cut(count / 2, n * (n + 1) * (2 * n + 1) / 24, tail)
+    return _estimate(_counted(at_most, float(values[0]), float(values[-1])), count, cut)
 
 
-def unpaired_shift(first: Floats, second: Floats, confidence: float = 0.95) -> Shift:
+def unpaired_shift(first: Floats, second: Floats, confidence: float = 0.95) -> Estimate:
     """Return the typical difference between sets of runs; shapes (runs,), at least one each."""
     m, n = len(first), len(second)
     tail = (1 - confidence) / 2
-    if max(m, n) > _EXACT:
-        cut = _normal_cut(m * n / 2, m * n * (m + n + 1) / 12, tail)
-        return _shift(_Differences(first, second), cut)
-    apart = np.sort((second[None, :] - first[:, None]).ravel())
-    return _shift(_Listed(apart), _cut(_rank_sum_counts(m, n), tail))
+    if max(m, n) <= _EXACT:
+        apart = (second[None, :] - first[:, None]).ravel()
+        return _estimate(_listed(apart), m * n, _cut(_rank_sum_counts(m, n), tail))
+    ours, theirs = np.sort(first), np.sort(second)
+
+    def at_most(value: float) -> int:
+        return int(np.searchsorted(theirs, ours + value, "right").sum())
+
+    ranked = _counted(at_most, float(theirs[0] - ours[-1]), float(theirs[-1] - ours[0]))
+    return _estimate(ranked, m * n, _normal_cut(m * n / 2, m * n * (m + n + 1) / 12, tail))
 
 
-class _Ordered(Protocol):
-    """Values that can be had by their rank, the smallest has the rank 1."""
-
-    count: int
-
-    def ranked(self, rank: int) -> float:
-        """Return the value of a rank."""
-
-
-def _shift(values: _Ordered, cut: int) -> Shift:
+def _estimate(ranked: _Ranked, count: int, cut: int) -> Estimate:
     """Return median and interval, which leaves out cut - 1 values at each end; 0: there is none."""
-    middle = (values.count + 1) // 2
-    value = (values.ranked(middle) + values.ranked(values.count + 1 - middle)) / 2
+    middle = (count + 1) // 2
+    value = (ranked(middle) + ranked(count + 1 - middle)) / 2
     if cut == 0:
-        return Shift(value, None, None)
-    return Shift(value, values.ranked(cut), values.ranked(values.count + 1 - cut))
+        return Estimate(value, None, None)
+    return Estimate(value, ranked(cut), ranked(count + 1 - cut))
 
 
-class _Listed:
-    """Values that are written down, in order."""
-
-    def __init__(self, ascending: Floats) -> None:
-        self._ascending = ascending
-        self.count = len(ascending)
-
-    def ranked(self, rank: int) -> float:
-        """Return the value of a rank."""
-        return float(self._ascending[rank - 1])
+def _listed(values: Floats) -> _Ranked:
+    ascending = np.sort(values)
+    return lambda rank: float(ascending[rank - 1])
 
 
-class _Counted:
-    """Too many values to list; they can be counted up to a limit."""
+def _counted(at_most: Callable[[float], int], lowest: float, highest: float) -> _Ranked:
+    """Find values, too many to list, by halves, as exactly as numbers are.
 
-    count: int
-    _low: float
-    _high: float
+    at_most: how many values are no larger than this.
+    """
 
-    def _at_most(self, value: float) -> int:
-        raise NotImplementedError
-
-    def ranked(self, rank: int) -> float:
-        """Return the value of a rank, by halves, as exactly as numbers are."""
-        low, high = self._low, self._high
-        if self._at_most(low) >= rank:
+    def ranked(rank: int) -> float:
+        low, high = lowest, highest
+        if at_most(low) >= rank:
             return low
         while (middle := (low + high) / 2) not in (low, high):
-            low, high = (low, middle) if self._at_most(middle) >= rank else (middle, high)
+            low, high = (low, middle) if at_most(middle) >= rank else (middle, high)
         return high
 
-
-class _Differences(_Counted):
-    """All differences between values of two sets."""
-
-    def __init__(self, first: Floats, second: Floats) -> None:
-        self._first, self._second = first, np.sort(second)
-        self.count = len(first) * len(second)
-        self._low = float(self._second[0] - first.max())
-        self._high = float(self._second[-1] - first.min())
-
-    def _at_most(self, value: float) -> int:
-        return int(np.searchsorted(self._second, self._first + value, "right").sum())
-
-
-class _Middles(_Counted):
-    """The means of all pairs of values, of each with itself too (Walsh)."""
-
-    def __init__(self, values: Floats) -> None:
-        self._values = np.sort(values)
-        self.count = len(values) * (len(values) + 1) // 2
-        self._low, self._high = float(self._values[0]), float(self._values[-1])
-
-    def _at_most(self, value: float) -> int:
-        both = int(np.searchsorted(self._values, 2 * value - self._values, "right").sum())
-        return (both + int(np.searchsorted(self._values, value, "right"))) // 2
+    return ranked
 
 
 def _normal_cut(mean: float, variance: float, tail: float) -> int:

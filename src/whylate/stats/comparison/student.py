@@ -26,10 +26,15 @@ class Moments:
 
 @dataclass(frozen=True)
 class StudentInterval:
-    """Second - first, with half the width of its interval, and both standard deviations pooled."""
+    """Second - first, with half the width of its interval, and both standard deviations pooled.
+
+    relative, relative_half_width: as parts of the first mean; None where that is zero.
+    """
 
     difference: float
     half_width: float
+    relative: float | None
+    relative_half_width: float | None
     pooled_sd: float
 
 
@@ -50,7 +55,13 @@ def student_interval(first: Moments, second: Moments, confidence: float = 0.95) 
     degrees = first.n + second.n - 2
     variance = ((first.n - 1) * first.sd**2 + (second.n - 1) * second.sd**2) / degrees
     pooled_sd = math.sqrt(variance)
-    half = student_t(0.5 + confidence / 2, degrees) * pooled_sd
+    half_width = student_t(0.5 + confidence / 2, degrees) * pooled_sd
+    half_width *= math.sqrt(1 / first.n + 1 / second.n)
+    difference = second.mean - first.mean
     return StudentInterval(
-        second.mean - first.mean, half * math.sqrt(1 / first.n + 1 / second.n), pooled_sd
+        difference,
+        half_width,
+        difference / first.mean if first.mean else None,
+        abs(half_width / first.mean) if first.mean else None,
+        pooled_sd,
     )

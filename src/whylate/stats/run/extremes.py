@@ -146,12 +146,12 @@ class NoExceedance:
     """
 
     above_ns: int | None
-    once_in_s: float | None
-    episode_theta: float | None
-    fraction: float | None
-    theta: float | None
-    effective_n: float | None
-    lacking: Literal["none", "clusters", "overrun"] | None
+    once_in_s: float | None = None
+    episode_theta: float | None = None
+    fraction: float | None = None
+    theta: float | None = None
+    effective_n: float | None = None
+    lacking: Literal["none", "clusters", "overrun"] | None = None
 
 
 def no_exceedance(
@@ -175,12 +175,12 @@ def no_exceedance(
     """
     n = rows(series)
     if n == 0:
-        return _refused(None, "none")
+        return NoExceedance(None, lacking="none")
     above_ns = ordered.at_least(n - 1)
     if ordered.overruns and (not ordered.known_ns.size or int(ordered.known_ns[-1]) < above_ns):
-        return _refused(above_ns, "overrun")
+        return NoExceedance(above_ns, lacking="overrun")
     if of_rows is None or of_episodes is None:
-        return _refused(above_ns, "clusters")
+        return NoExceedance(above_ns, lacking="clusters")
     effective_n = of_rows.cautious * n
     events = poisson_high(0, confidence)
     return NoExceedance(
@@ -190,9 +190,4 @@ def no_exceedance(
         fraction=min(1.0, events / effective_n),
         theta=of_rows.cautious,
         effective_n=effective_n,
-        lacking=None,
     )
-
-
-def _refused(above_ns: int | None, lacking: Literal["none", "clusters", "overrun"]) -> NoExceedance:
-    return NoExceedance(above_ns, None, None, None, None, None, lacking)

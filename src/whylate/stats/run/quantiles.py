@@ -40,13 +40,13 @@ class Quantile:
     effective_n: effective rows behind the interval. needed_n: rows that would probably do.
     """
 
-    value_ns: int | None
-    low_ns: int | None
-    high_ns: int | None
-    at_least: bool
-    effective_n: float | None
-    lacking: Refusal | None
-    needed_n: int | None
+    value_ns: int | None = None
+    low_ns: int | None = None
+    high_ns: int | None = None
+    at_least: bool = False
+    effective_n: float | None = None
+    lacking: Refusal | None = None
+    needed_n: int | None = None
 
 
 def estimate_quantile(
@@ -76,7 +76,7 @@ def estimate_quantile(
     rare = min(q, 1 - q)
     needed_n = math.ceil(EXCEEDANCES / rare)
     if n < needed_n:
-        return _refused("few", needed_n, None)
+        return Quantile(lacking="few", needed_n=needed_n)
 
     index = math.ceil(q * n) - 1
     low_value = ordered.at_least(index)
@@ -105,7 +105,7 @@ def estimate_quantile(
     fewest = effective_n * float(rare)
     if binomial_limits(fewest, effective_n, confidence)[0] * effective_n < 1:
         more = math.ceil(n * max(1.01, _EFFECTIVE_EXCEEDANCES / fewest))
-        return _refused("dependent", more, effective_n)
+        return Quantile(lacking="dependent", needed_n=more, effective_n=effective_n)
 
     low_n, high_n = n * low_found.deflate(confidence), n * high_found.deflate(confidence)
     most_above = binomial_limits(low_n * above, low_n, confidence)[1]
@@ -120,7 +120,6 @@ def estimate_quantile(
         at_least=_matters(low_value, high_value),
         effective_n=effective_n,
         lacking="overruns" if high_ns is None else None,
-        needed_n=None,
     )
 
 
@@ -139,10 +138,6 @@ def _neighbours(n: int, q: Fraction) -> list[int]:
         return []
     beyond = [_EVENTS_THAT_SHOW, events // 2]
     return [n - 1 - count if 2 * q > 1 else count for count in beyond]
-
-
-def _refused(lacking: Refusal, needed_n: int, effective_n: float | None) -> Quantile:
-    return Quantile(None, None, None, False, effective_n, lacking, needed_n)
 
 
 def _dependence_at(

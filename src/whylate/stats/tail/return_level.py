@@ -9,9 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.stats.comparison.jackknife import jackknife_p, jackknife_t
+from whylate.stats.limits import student_p, student_t
+from whylate.stats.run.cpu_series import CpuSeries, observed_s
+from whylate.stats.run.drift import trend_tests
+from whylate.stats.run.episodes import Peaks, episode_peaks
+from whylate.stats.run.ordered import Ordered
 from whylate.stats.tail.pareto import Pareto, fit_pareto
-from whylate.stats.tail.run_tail import RunTail
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +22,49 @@ Floats = NDArray[np.float64]
 FEWEST, MOST, _FITS = 200, 2000, 5
 #: Where the distribution of latencies passes for its tail: one activation in so many.
 _TAIL_OF = 1000
+#: As many late activations are kept of a run: twice what all runs together are fitted to.
+_KEPT = 4000
+#: Fewer activations than this have no tail.
+LEAST_ROWS = 20
+
+
+@dataclass(frozen=True)
+class RunTail:
+    """One run.
+
+    peaks: of its episodes above floor_ns, which 1 row in 20 exceeds, or 4000 where that is less.
+    seconds: observed. theta: extremal index of episodes, None where too few clusters were seen.
+    rows: activations. p50_ns, p99_ns: quantiles of all rows, overruns at their bound.
+    drift_p: the p-value of the strongest trend within the run, by Bonferroni over those that were
+    looked for; None: too short to look for any.
+    """
+
+    peaks: Peaks
+    floor_ns: int
+    seconds: float
+    theta: float | None
+    rows: int
+    p50_ns: int
+    p99_ns: int
+    drift_p: float | None
+
+
+def summarize_tail(ordered: Ordered, series: Sequence[CpuSeries], theta: float | None) -> RunTail:
+    """Return what is needed of a run with 20 rows at least; ValueError else."""
+    if ordered.n < LEAST_ROWS:
+        raise ValueError(f"a run without {LEAST_ROWS} activations has no tail")
+    floor_ns = ordered.exceeded_by(min(_KEPT, ordered.n // LEAST_ROWS))
+    tested = trend_tests(ordered, series)
+    return RunTail(
+        peaks=episode_peaks(series, floor_ns),
+        floor_ns=floor_ns,
+        seconds=observed_s(series),
+        theta=theta,
+        rows=ordered.n,
+        p50_ns=ordered.at_least(ordered.n // 2),
+        p99_ns=ordered.at_least(ordered.n * 99 // 100),
+        drift_p=min(1.0, len(tested) * min(trend.p_value for trend in tested)) if tested else None,
+    )
 
 
 @dataclass(frozen=True)
@@ -135,3 +181,45 @@ def _fitted(
     fit = fit_pareto(excess_ns)
     per_s = len(excess_ns) / sum(seconds[number] for number in kept)
     return fit, above.threshold_ns + fit.exceeded_once_in(per_s * every_s)
+
+
+def jackknife_error(whole: float, without: Sequence[float], weight: Sequence[float]) -> float:
+    """Return the standard error of an estimate from all runs.
+
+    without: the estimate without each run; weight: what each run is worth, its length. Two runs at
+    least. Variance of the pseudo-values (Tukey 1958, Annals of Mathematical Statistics 29; Miller
+    1974, Biometrika 61), for runs of different weight after Busing, Meijer and van der Leeden
+    (1999, Statistics and Computing 9). Whatever makes activations of one run alike is in it: only
+    runs must be independent. Biased high by a little; for maxima and single order statistics it is
+    wrong, and is not used.
+    """
+    part = np.asarray(weight, float) / np.sum(weight)
+    times = 1 / part
+    pseudo = times * whole - (times - 1) * np.asarray(without, float)
+    centre = float((part * pseudo).sum())
+    return math.sqrt(float(((pseudo - centre) ** 2 / (times - 1)).mean()))
+
+
+def jackknife_t(
+    whole: float,
+    without: Sequence[float],
+    weight: Sequence[float],
+    confidence: float = 0.95,
+    least_error: float = 0.0,
+) -> tuple[float, float]:
+    """Return the limits whole -/+ Student's t times its error, with runs - 1 degrees of freedom.
+
+    least_error: what the error is known not to be below. Ten runs tell their error to a quarter,
+    and where they make it too small the estimate is often too small too.
+    """
+    quantile = student_t(0.5 + confidence / 2, len(without) - 1)
+    half = quantile * max(least_error, jackknife_error(whole, without, weight))
+    return whole - half, whole + half
+
+
+def jackknife_p(whole: float, without: Sequence[float], weight: Sequence[float]) -> float:
+    """Return the two-sided p-value of the estimate being 0."""
+    error = jackknife_error(whole, without, weight)
+    if error == 0:
+        return 1.0 if whole == 0 else 0.0
+    return student_p(whole / error, len(without) - 1)

@@ -117,12 +117,3 @@ def seconds_until(per_s: float, episodes: int, theta: float, confidence: float =
     level = look_confidence(confidence, episodes + 1)
     scale = 1 / theta
     return scale * poisson_high(episodes / scale, level) / per_s
-
-
-def rises_in(part: float) -> float:
-    """Return the probability that a run's maximum rises if it goes on by this part of itself.
-
-    part / (1 + part), of exchangeable data: the largest of all is as likely anywhere. That it "has
-    not risen for half of the run" has no meaning: its probability is one half.
-    """
-    return part / (1 + part)

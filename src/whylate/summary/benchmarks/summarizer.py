@@ -15,7 +15,7 @@ from whylate.recording.repetitions import Repetitions
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.recording.workloads.point_names import common_text, point_names
-from whylate.stats.comparison.median import median_interval
+from whylate.stats.comparison.shifts import median_interval
 from whylate.summary.benchmarks.model import (
     BenchmarkSummary,
     Fact,
