@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whylate.quantities import format_count, format_exact_ns
 from whylate.recording.imported.model import ImportedRun
@@ -19,6 +18,7 @@ from whylate.recording.manifest import Manifest
 from whylate.recording.reader import Recording, open_recording
 from whylate.recording.store.repetitions import repetitions_path
 from whylate.recording.workloads.point_names import used_cpus
+from whylate.stats.arrays import Floats, Int64s
 from whylate.stats.comparison.run_statistics import (
     MAX,
     STATISTICS,
@@ -33,9 +33,6 @@ from whylate.summary.benchmarks.model import BenchmarkSummary, main_figures
 from whylate.summary.imported import ordered_of
 from whylate.summary.trust import assess
 from whylate.summary.workloads import summarize_benchmark
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
 
 #: Runs differ in length by less than this part, or their largest latencies are not compared.
 _SAME_LENGTH = 0.05

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from whylate.compare.confounded import in_turns, matched
 from whylate.compare.model import StatisticRow
 from whylate.compare.question import Question
 from whylate.compare.runs import Arm, lacking
+from whylate.stats.arrays import Floats
 from whylate.stats.comparison.joint import JointTest, joint_test, paired_test
 from whylate.stats.comparison.run_statistics import Statistic
 from whylate.stats.comparison.shifts import Estimate, paired_shift, unpaired_shift
-
-Floats = NDArray[np.float64]
 
 LEVEL = 0.95
 #: From this part of their variance on that lies between pairs, runs are exchanged within them.

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from whylate.stats.arrays import Floats
 
 #: The longest think time, in service times.
 _MOST_THINK = 1e7

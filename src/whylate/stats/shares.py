@@ -10,11 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from whylate.stats.arrays import Bools, Floats, Int64s
 
 RESAMPLES = 2000
 #: Draws in memory at a time.
@@ -35,8 +32,8 @@ class Spent:
     """
 
     spent: Floats
-    cpu: Ints
-    block: Ints
+    cpu: Int64s
+    block: Int64s
 
     def select(self, rows: Bools) -> Spent:
         """Return some of the rows; bool, shape (n,)."""
@@ -99,7 +96,7 @@ def estimate_shares(
     return Shares(estimate, low, high, float(excess[0]))
 
 
-def _by_block(spent: Spent, cpus: Ints, blocks: Ints) -> tuple[Floats, Floats]:
+def _by_block(spent: Spent, cpus: Int64s, blocks: Int64s) -> tuple[Floats, Floats]:
     """Return sums of shape (blocks, cpus, causes) and counts of shape (blocks, cpus)."""
     sums = np.zeros((len(blocks), len(cpus), spent.spent.shape[1]))
     counts = np.zeros((len(blocks), len(cpus)))

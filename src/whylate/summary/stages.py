@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.samples import CpuSamples, CpuStages
-from whylate.stats.run.cpu_series import Bools, Int64s
+from whylate.stats.arrays import Bools, Int64s
 from whylate.stats.run.ordered import Ordered, merge_ordered, sort_series
 from whylate.summary.figures import estimates
 from whylate.summary.model import StageFigures

@@ -12,12 +12,9 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whylate.stats.arrays import Floats, Int64s
 from whylate.stats.limits import student_t
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Permutations that are looked at.
 PERMUTATIONS = 5_000
@@ -48,7 +45,7 @@ class Effects:
 
 
 def fit_effects(
-    values: Floats, settings: Ints, rounds: Ints, weights: Floats, rng: np.random.Generator,
+    values: Floats, settings: Int64s, rounds: Int64s, weights: Floats, rng: np.random.Generator,
     confidence: float = 0.95,
 ) -> Effects:  # fmt: skip
     """Estimate and test all effects.
@@ -112,7 +109,7 @@ def _tested(
     design: Floats,
     values: Floats,
     column: int,
-    groups: list[Ints],
+    groups: list[Int64s],
     weights: Floats,
     rng: np.random.Generator,
 ) -> float:

@@ -14,12 +14,10 @@ from functools import cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whylate.stats.arrays import Bools, Floats, Int64s
 from whylate.stats.limits import student_p
 from whylate.stats.run.drift import kendall_p
-
-Floats = NDArray[np.float64]
 
 #: Logarithms that differ by less are of no interest, however surely they do.
 _MATTERS = 0.02
@@ -86,7 +84,7 @@ def outlier_p(values: Sequence[float]) -> float:
 class Modes:
     """Two groups of runs. upper: which runs are in the higher one, bool, shape (runs,)."""
 
-    upper: NDArray[np.bool_]
+    upper: Bools
     low: float
     high: float
     p: float
@@ -110,7 +108,7 @@ def modes_test(values: Floats, alpha: float = 0.01) -> Modes | None:
     return Modes(upper, float(values[~upper].mean()), float(values[upper].mean()), float(p))
 
 
-def _split(ascending: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def _split(ascending: Floats) -> tuple[Floats, Int64s]:
     """Return for each row the largest part of its variance that a cut into two explains.
 
     ascending: shape (rows, n). With it: where the upper group begins.

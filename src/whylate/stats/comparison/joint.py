@@ -25,9 +25,8 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from whylate.stats.arrays import Floats
 
 #: Up to so many relabellings all are tried, else so many at random.
 MOST_RELABELLINGS = 20_000

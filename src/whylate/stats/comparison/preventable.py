@@ -11,12 +11,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whylate.stats.arrays import Floats, Int64s
 from whylate.stats.limits import poisson_high, student_p, student_t
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: With so few episodes left, counting them is what is uncertain.
 _FEW = 10
@@ -31,7 +28,7 @@ class LateTime:
     """
 
     excess: Floats
-    episodes: Ints
+    episodes: Int64s
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc
 
+from whylate.stats.arrays import Floats, Int64s
 from whylate.stats.run.ordered import Ordered
 from whylate.stats.run.quantiles import EXCEEDANCES
-
-Floats = NDArray[np.float64]
 
 #: So many of the largest are taken together.
 TOP = 10
@@ -124,7 +122,7 @@ def statistic_of(ordered: Ordered, statistic: Statistic) -> Value | None:
     return Value(compared, compared + math.log(most_ns / least_ns))
 
 
-def harrell_davis(ascending: NDArray[np.int64] | Floats, q: float) -> float:
+def harrell_davis(ascending: Int64s | Floats, q: float) -> float:
     """Return the q-quantile of sorted values: a mean of the order statistics round it.
 
     Harrell and Davis (1982), Biometrika 69: the expectation of the order statistic (n + 1) q,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, ndtri
 
-Floats = NDArray[np.float64]
+from whylate.stats.arrays import Floats
 
 #: So many values on a side have the exact distribution of the test: it takes the fourth power.
 _EXACT = 60

@@ -10,11 +10,10 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-Floats = NDArray[np.float64]
+from whylate.stats.arrays import Floats
 
 #: Effects that the e-process bets on: a normal distribution of standardised ones, of this variance.
 SPREAD = 1.0

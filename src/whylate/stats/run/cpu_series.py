@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Int64s = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from whylate.stats.arrays import Bools, Int64s
 
 
 class CpuSeries(Protocol):

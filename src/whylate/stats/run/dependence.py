@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from whylate.stats.arrays import Int64s
 from whylate.stats.limits import normal, student_t
-from whylate.stats.run.cpu_series import Int64s
 
 _FINEST = 1024
 _COARSEST = 64

@@ -9,12 +9,10 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whylate.stats.arrays import Floats, Int64s
 from whylate.stats.run.cpu_series import CpuSeries, TimeBlocks, time_blocks
 from whylate.stats.run.ordered import Ordered
-
-Floats = NDArray[np.float64]
 
 #: Rows of one series in a block below which neighbouring blocks depend on each other.
 _ROWS_A_BLOCK = 200
@@ -116,7 +114,7 @@ def _trend(statistic: Literal["p50", "p99", "late"], series: int | None, values:
     return Trend(statistic, series, level, change, kendall_p(values))
 
 
-def _block_quantiles(cpu: CpuSeries, edges: NDArray[np.int64], q: float) -> Floats:
+def _block_quantiles(cpu: CpuSeries, edges: Int64s, q: float) -> Floats:
     """Quantile of each block, float64 ns; NaN where a gap left less than half of the rows."""
     fewest = max(1, int(np.diff(edges).max())) / 2
     values = np.full(len(edges) - 1, np.nan)

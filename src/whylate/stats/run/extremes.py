@@ -9,8 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from whylate.stats.arrays import Bools, Int64s
 from whylate.stats.limits import poisson_high, student_t
-from whylate.stats.run.cpu_series import Bools, CpuSeries, Int64s, observed_s, positions, rows
+from whylate.stats.run.cpu_series import CpuSeries, observed_s, positions, rows
 from whylate.stats.run.episodes import episode_starts
 from whylate.stats.run.ordered import Ordered
 

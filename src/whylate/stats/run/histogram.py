@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Int64s = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from whylate.stats.arrays import Floats, Int64s
 
 #: Bins in a factor of two.
 PARTS = 24

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whylate.stats.run.cpu_series import CpuSeries, Int64s
+from whylate.stats.arrays import Int64s
+from whylate.stats.run.cpu_series import CpuSeries
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from typing import Literal
 
 import numpy as np
 
+from whylate.stats.arrays import Bools
 from whylate.stats.limits import binomial_limits
-from whylate.stats.run.cpu_series import Bools, CpuSeries, TimeBlocks
+from whylate.stats.run.cpu_series import CpuSeries, TimeBlocks
 from whylate.stats.run.dependence import Dependence, estimate_dependence, more_dependent
 from whylate.stats.run.ordered import Ordered
 

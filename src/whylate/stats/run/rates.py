@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whylate.stats.arrays import Int64s
 from whylate.stats.limits import poisson_high, poisson_low
-from whylate.stats.run.cpu_series import CpuSeries, Int64s, observed_s, time_blocks
+from whylate.stats.run.cpu_series import CpuSeries, observed_s, time_blocks
 from whylate.stats.run.dependence import block_count, estimate_dependence
 from whylate.stats.run.episodes import episode_starts
 from whylate.stats.run.extremes import ExtremalIndex

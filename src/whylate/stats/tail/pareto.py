@@ -12,11 +12,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whylate.stats.arrays import Floats
 from whylate.stats.limits import fishers_p
-
-Floats = NDArray[np.float64]
 
 #: No fit below it: from there on the likelihood has no maximum. From -1/2 on the usual theory of
 #: its errors does not hold (Smith 1985, Biometrika 72).

@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whylate.stats.arrays import Floats
 from whylate.stats.limits import student_p, student_t
 from whylate.stats.run.cpu_series import CpuSeries, observed_s
 from whylate.stats.run.drift import trend_tests
 from whylate.stats.run.episodes import Peaks, episode_peaks
 from whylate.stats.run.ordered import Ordered
 from whylate.stats.tail.pareto import Pareto, fit_pareto
-
-Floats = NDArray[np.float64]
 
 #: The least and the most episodes that a tail is fitted to, and how many numbers of them between.
 FEWEST, MOST, _FITS = 200, 2000, 5
