@@ -30,8 +30,7 @@ from latency_model import simulate_run
 from page_tables import write_tables
 from result_book import ResultBook, Row
 from whylate.compare.judge import compare
-from whylate.compare.model import Comparison
-from whylate.compare.question import Question
+from whylate.compare.model import Comparison, Question
 from whylate.compare.runs import Arm, Run
 from whylate.stats.comparison.run_statistics import STATISTICS, exact_value, statistic_of
 from whylate.stats.comparison.stopping import joint_e_value, look_levels

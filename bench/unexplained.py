@@ -22,8 +22,7 @@ from recorder_cost import loads_of
 from result_book import ResultBook, Row
 from whylate.boards.local import LocalBoard
 from whylate.boards.open import BoardOptions, open_board
-from whylate.causes.answer import explain_recording
-from whylate.causes.unexplained import unexplained_share
+from whylate.causes.answer import explain_recording, unexplained_share
 from whylate.causes.window.piece import Cause
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording

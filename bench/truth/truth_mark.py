@@ -14,9 +14,8 @@ from truth_known import known
 from truth_runs import open_made, recording_path
 
 from whylate.causes.answer import Answer as Explained
-from whylate.causes.answer import explain_recording
+from whylate.causes.answer import explain_recording, unexplained_share
 from whylate.causes.population import Breakdown, CauseShare
-from whylate.causes.unexplained import unexplained_share
 from whylate.causes.window.piece import Cause as Named
 from whylate.lab.faults.catalogue import fault
 from whylate.lab.faults.log import FaultLog, unpack

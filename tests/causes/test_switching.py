@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from whylate.causes.episodes import control_switching_ns, less_switching, without_switching
 from whylate.causes.population import Breakdown
-from whylate.causes.switching import control_switching_ns, less_switching, without_switching
 from whylate.causes.window.piece import Cause, Piece, Stage
 
 

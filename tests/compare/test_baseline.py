@@ -15,7 +15,7 @@ from whylate.cli.compare.baseline import command as baseline
 from whylate.cli.compare.compare import command as compare_verb
 from whylate.compare.baseline import load, path_of, save
 from whylate.compare.judge import compare
-from whylate.compare.question import Question
+from whylate.compare.model import Question
 from whylate.compare.runs import Arm, Run
 from whylate.recording.errors import RecordingError
 from whylate.stats.comparison.run_statistics import Statistic, exact_value

@@ -11,7 +11,7 @@ import pytest
 from compare_sides import SETS, arm, run
 from whylate.compare.cautions import UnequalError, check_equal
 from whylate.compare.judge import compare
-from whylate.compare.question import Question
+from whylate.compare.model import Question
 from whylate.compare.runs import Arm, Run
 from whylate.stats.comparison.run_statistics import Statistic, Value, exact_value
 

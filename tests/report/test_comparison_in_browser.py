@@ -8,7 +8,7 @@ import pytest
 from comparison_examples import HOSTILE, arm
 
 from whylate.compare.judge import compare
-from whylate.compare.question import Question
+from whylate.compare.model import Question
 from whylate.report.page.comparison import EffectLine, Effects, Group, render
 from whylate.report.page.render import write
 from whylate.report.plots.forest import Ratio, forest

@@ -10,7 +10,7 @@ import pytest
 from comparison_examples import HOSTILE, arm
 
 from whylate.compare.judge import compare
-from whylate.compare.question import Question
+from whylate.compare.model import Question
 from whylate.compare.runs import Arm
 from whylate.report.page.comparison import Group, render
 from whylate.report.plots.arms import overlaid, run_by_run

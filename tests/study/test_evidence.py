@@ -10,7 +10,7 @@ import pytest
 
 from compare_sides import arm
 from whylate.compare.judge import compare
-from whylate.compare.question import Question
+from whylate.compare.model import Question
 from whylate.compare.runs import Arm, Run
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup

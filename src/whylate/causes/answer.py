@@ -7,9 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from whylate.causes.episodes import group_overlapping, merge_episodes
+from whylate.causes.episodes import (
+    control_switching_ns,
+    group_overlapping,
+    less_switching,
+    merge_episodes,
+    without_switching,
+)
 from whylate.causes.families import Families, find_families
 from whylate.causes.observability import Observability, list_observability
 from whylate.causes.population import (
@@ -19,13 +24,14 @@ from whylate.causes.population import (
     locate_shares,
     recorded,
 )
-from whylate.causes.switching import control_switching_ns, less_switching, without_switching
+from whylate.causes.window.piece import Cause
 from whylate.causes.window.pieces import cut_window, stack_after_ns
 from whylate.recording.events import Window
 from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.reader import Recording
 from whylate.recording.recorder.windows import checked_windows, read_windows
 from whylate.recording.samples import CpuSamples
+from whylate.stats.arrays import Bools
 
 #: Late are the slowest of so many, unless a threshold was given.
 TAIL_OF = 1000
@@ -183,6 +189,30 @@ def explain_episodes(
         return Answer(limit_ns, name, None, [], why_not)
 
 
+def unexplained_share(answer: Answer) -> tuple[float, float]:
+    """Return the unexplained part of the tail's excess, and the 95th percentile over episodes.
+
+    The latter is of the part of each recorded episode's latency, of as many as the answer has
+    stories of: answer_of() is to be asked for all. Both are 0 where nothing was late.
+    """
+    if answer.population is None:
+        return 0.0, 0.0
+    share = sum(
+        share.share for share in answer.population.causes if share.cause is Cause.UNEXPLAINED
+    )
+    parts = [
+        sum(
+            piece.length_ns
+            for piece in example.breakdown.pieces
+            if piece.cause is Cause.UNEXPLAINED
+        )
+        / max(example.breakdown.latency_ns, 1)
+        for example in answer.worst
+        if example.breakdown.pieces is not None
+    ]
+    return share, float(np.quantile(parts, 0.95)) if parts else 0.0
+
+
 class _Worst:
     """Keeps the worst episodes: of each, the activation with the longest latency."""
 
@@ -245,8 +275,8 @@ def _bounded(samples: Sequence[CpuSamples], limit_ns: int, name: str) -> tuple[i
     return limit_ns, f"the slowest {slowest:,}: more are above what was asked"
 
 
-def _are_late(samples: CpuSamples, limit_ns: int) -> NDArray[np.bool_]:
-    late: NDArray[np.bool_] = (samples.latency_ns > limit_ns) & ~samples.overrun
+def _are_late(samples: CpuSamples, limit_ns: int) -> Bools:
+    late: Bools = (samples.latency_ns > limit_ns) & ~samples.overrun
     return late
 
 

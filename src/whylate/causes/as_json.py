@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from whylate.causes.answer import Answer, TracedActivation
 from whylate.causes.families import Families
-from whylate.causes.observability import Observability
-from whylate.causes.population import CauseShare
+
+#: Fields of a share that have another name here.
+_SHARE_KEYS = {"share": "located_share", "mean_ns": "mean_excess_ns"}
 
 
 def answer_as_json(answer: Answer, worst: int) -> dict[str, Any]:
@@ -17,9 +20,7 @@ def answer_as_json(answer: Answer, worst: int) -> dict[str, Any]:
         "explained": population is not None,
         "threshold_ns": answer.threshold_ns,
         "threshold": answer.threshold_name,
-        "observability": [
-            observability_as_json(observability) for observability in answer.observability
-        ],
+        "observability": msgspec.to_builtins(answer.observability),
     }
     if population is None:
         return {**head, "why_not": answer.why_not}
@@ -30,19 +31,12 @@ def answer_as_json(answer: Answer, worst: int) -> dict[str, Any]:
         "control_recorded": population.control,
         "between": answer.between,
         "excess_ns": population.excess_ns,
-        "causes": [_share(share) for share in population.causes],
+        "causes": [
+            {_SHARE_KEYS.get(name, name): value for name, value in share.items()}
+            for share in msgspec.to_builtins(population.causes)
+        ],
         "families": _families(answer.families),
         "worst": [_example(example, answer.families) for example in answer.worst[:worst]],
-    }
-
-
-def observability_as_json(observability: Observability) -> dict[str, str]:
-    """Return whether a cause can be named on the board, as explain and doctor print it."""
-    return {
-        "cause": observability.cause.value,
-        "observable": observability.observable.value,
-        "missing": observability.missing,
-        "counts_as": observability.counts_as,
     }
 
 
@@ -70,20 +64,6 @@ def _families(families: Families | None) -> list[dict[str, Any]]:
         }
         for family in families.families
     ]
-
-
-def _share(share: CauseShare) -> dict[str, Any]:
-    return {
-        "cause": share.cause.value,
-        "detail": share.detail,
-        "located_share": share.share,
-        "low": share.low,
-        "high": share.high,
-        "mean_excess_ns": share.mean_ns,
-        "in_late": share.in_late,
-        "in_control": share.in_control,
-        "significant": share.significant,
-    }
 
 
 def _example(activation: TracedActivation, families: Families | None) -> dict[str, Any]:

@@ -189,7 +189,8 @@ def _prevalence(spent: Sequence[Mapping[Key, int]], keys: Mapping[Key, int]) -> 
     counts = np.zeros(len(keys))
     for row in spent:
         counts[[_column(keys, key) for key in {k for k, ns in row.items() if ns}]] += 1
-    return list(counts / max(len(spent), 1))
+    shares: list[float] = (counts / max(len(spent), 1)).tolist()
+    return shares
 
 
 def _share(

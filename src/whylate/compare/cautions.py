@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from whylate.compare.confounded import Units
-from whylate.compare.question import Question
+from whylate.compare.model import Question
 from whylate.compare.runs import UNKNOWN, Arm, Run, differing, twice_there
 from whylate.compare.words import amount_text
 from whylate.stats.comparison.heterogeneity import modes_test

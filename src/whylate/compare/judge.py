@@ -20,8 +20,7 @@ import numpy as np
 
 from whylate.compare.cautions import cautions, distrust
 from whylate.compare.confounded import units, without_partner
-from whylate.compare.model import ArmFigures, Comparison, StatisticRow, Verdict
-from whylate.compare.question import Question
+from whylate.compare.model import ArmFigures, Comparison, Question, StatisticRow, Verdict
 from whylate.compare.runs import Arm
 from whylate.compare.tested import Tested, tested
 from whylate.compare.words import change_text, names_text, percent_text

@@ -1,11 +1,14 @@
-"""What a comparison found: what the terminal, the JSON and the other outputs print."""
+"""What is asked of two sides, and what is answered: what all outputs print."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
 
+from whylate.stats.comparison.run_statistics import STATISTICS, Statistic
 from whylate.stats.comparison.student import StudentInterval
 
 #: same: the differences are all within the stated margins. inconclusive: the runs do not decide
@@ -14,6 +17,26 @@ Verdict = Literal["better", "worse", "same", "inconclusive", "no verdict"]
 #: Of what an answer holds: of runs in this one boot; of boots like these; of runs of which it is
 #: not known which boot they are from.
 Scope = Literal["boot", "boots", "unknown"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of two sides.
+
+    statistics: by which they are compared. margins: by the name of a statistic, the factor above 1
+    within which both sides are called the same. higher_is_better: of values that are no latencies.
+    accept: whatever else lies between the two sides, as another boot. unit: of the values. linear:
+    values are compared as they are, and not their logarithms. alpha: the level of all that is
+    tested; of a study's looks less than 5 %.
+    """
+
+    statistics: Sequence[Statistic] = STATISTICS
+    margins: Mapping[str, float] = field(default_factory=dict)
+    higher_is_better: bool = False
+    accept: bool = False
+    unit: str = "ns"
+    linear: bool = False
+    alpha: float = 0.05
 
 
 class ArmFigures(msgspec.Struct, frozen=True):

@@ -9,8 +9,7 @@ from dataclasses import replace
 import msgspec
 
 from whylate.compare.judge import compare
-from whylate.compare.model import ArmFigures, Comparison, Verdict
-from whylate.compare.question import Question
+from whylate.compare.model import ArmFigures, Comparison, Question, Verdict
 from whylate.compare.runs import Arm, Run, twice_there
 from whylate.compare.words import amount_text
 from whylate.recording.imported.model import InputError

@@ -10,8 +10,7 @@ import msgspec
 import numpy as np
 
 from whylate.compare.confounded import in_turns, matched
-from whylate.compare.model import StatisticRow
-from whylate.compare.question import Question
+from whylate.compare.model import Question, StatisticRow
 from whylate.compare.runs import Arm, lacking
 from whylate.stats.arrays import Floats
 from whylate.stats.comparison.joint import JointTest, joint_test, paired_test

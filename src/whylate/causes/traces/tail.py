@@ -12,9 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from whylate.causes.answer import TAIL_OF, Answer, TracedActivation, explain_episodes
-from whylate.causes.episodes import merge_episodes
+from whylate.causes.episodes import merge_episodes, without_switching
 from whylate.causes.population import Breakdown, recorded
-from whylate.causes.switching import without_switching
 from whylate.causes.window.piece import Piece
 from whylate.recording.activation import Activation
 from whylate.recording.events import Reason

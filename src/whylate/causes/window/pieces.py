@@ -34,7 +34,7 @@ runs in an idle state, whether it masks interrupts or not: (6).
 (3) Only if the stack at the switch shows that the thread switched voluntarily or at the end of
 a non-preemptible section. A thread preempted at the end of an interrupt delayed nothing (12). If
 the stage was too short for a stack, it is the cost of switching: scheduling. So is the usual cost
-of switching at the end of the stage (whylate.causes.switching).
+of switching at the end of the stage (whylate.causes.episodes).
 (4) If the scheduler made a choice while the activation was runnable, and chose a lower-priority
 thread or (deeper) idle: only throttling makes it do so. What ran before that choice ran for the
 same reason: no real-time thread has used any of the budget since.

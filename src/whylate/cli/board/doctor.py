@@ -66,15 +66,12 @@ def command(board: str, no_recorder: bool, as_json: bool) -> None:
 def _print_json(
     board: str, checks: list[Check], recorder: RecorderReport | None, causes: list[Observability]
 ) -> None:
-
-    from whylate.causes.as_json import observability_as_json
-
     print_json(
         {
             "board": board,
             "checks": checks,
             "recorder": recorder,
-            "observability": [observability_as_json(cause) for cause in causes],
+            "observability": causes,
         }
     )
 

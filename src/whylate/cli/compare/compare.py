@@ -87,7 +87,7 @@ def command(
     Exit status: 0 compared, even if inconclusive, 1 a verdict of --fail-on, 3 no verdict.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
     from whylate.compare.cautions import UnequalError
-    from whylate.compare.question import Question
+    from whylate.compare.model import Question
 
     stated = dict(margins)
     if len(stated) < len(margins):

@@ -13,8 +13,7 @@ import click
 from whylate.cli.parameter_types import Parsed
 
 if TYPE_CHECKING:
-    from whylate.compare.model import Comparison
-    from whylate.compare.question import Question
+    from whylate.compare.model import Comparison, Question
     from whylate.compare.runs import Arm
     from whylate.compare.sources import Source
     from whylate.recording.imported.numbers import Table

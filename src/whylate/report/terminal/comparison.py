@@ -6,8 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from whylate.compare.model import ArmFigures, Comparison, StatisticRow
-from whylate.compare.question import Question
+from whylate.compare.model import ArmFigures, Comparison, Question, StatisticRow
 from whylate.compare.words import (
     amount_text,
     more_runs_text,

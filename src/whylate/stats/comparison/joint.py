@@ -184,37 +184,23 @@ def _test(
 ) -> JointTest:
     """Compare the real relabelling, which is the first, with all: for each set of statistics."""
     columns = len(weights)
-    if columns > MOST_STATISTICS:
-        return _test_many(parts, weights, least, every=every, paired=paired)
-    sets = np.array(list(product((False, True), repeat=columns)))[1:]
+    many = columns > MOST_STATISTICS
+    # Of many statistics there are too many sets: that of all, and the largest t in place of others.
+    sets = np.array(list(product((False, True), repeat=columns)))[1:] if not many else (
+        np.ones((1, columns), bool)
+    )  # fmt: skip
     as_much = np.zeros(len(sets), np.int64)
+    beyond = np.zeros(columns, np.int64)
     count = 0
-    real = t = np.empty(0)
+    real_sums = real = t = np.empty(0)
     for relabelled in parts:
-        sums = (weights * np.abs(relabelled)) ** _POWER @ sets.T
+        scores = weights * np.abs(relabelled)
+        sums = scores**_POWER @ sets.T
         if not count:
-            real, t = sums[0], relabelled[0]
-        as_much += (sums >= real * (1 - _EQUAL)).sum(axis=0)
+            real_sums, real, t = sums[0], scores[0], relabelled[0]
+        as_much += (sums >= real_sums * (1 - _EQUAL)).sum(axis=0)
+        beyond += (scores.max(axis=1)[:, None] >= real * (1 - _EQUAL)).sum(axis=0)
         count += len(relabelled)
     p = as_much / count
     each = np.array([p[sets[:, column]].max() for column in range(columns)])
-    return JointTest(float(p[-1]), each, t, least, count, every, paired)
-
-
-def _test_many(
-    parts: Iterator[Floats], weights: Floats, least: float, *, every: bool, paired: bool
-) -> JointTest:
-    """Do the same where there are too many sets of statistics to look at each."""
-    as_much = 0
-    beyond = np.zeros(len(weights), np.int64)
-    count = 0
-    real_sum, real, t = 0.0, np.empty(0), np.empty(0)
-    for relabelled in parts:
-        each = weights * np.abs(relabelled)
-        sums = (each**_POWER).sum(axis=1)
-        if not count:
-            real_sum, real, t = float(sums[0]), each[0], relabelled[0]
-        as_much += int((sums >= real_sum * (1 - _EQUAL)).sum())
-        beyond += (each.max(axis=1)[:, None] >= real * (1 - _EQUAL)).sum(axis=0)
-        count += len(relabelled)
-    return JointTest(as_much / count, beyond / count, t, least, count, every, paired)
+    return JointTest(float(p[-1]), beyond / count if many else each, t, least, count, every, paired)

@@ -10,8 +10,7 @@ import msgspec
 from scipy.stats import binom
 
 from whylate.compare.judge import compare
-from whylate.compare.model import Comparison
-from whylate.compare.question import Question
+from whylate.compare.model import Comparison, Question
 from whylate.compare.runs import Arm, Run, read_run
 from whylate.compare.tested import differences
 from whylate.stats.comparison.stopping import joint_e_value, look_levels
