@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from types import ModuleType
 
 import pytest
 from captured import GUEST, before, changed, typed
@@ -225,10 +223,9 @@ def captured_board(monkeypatch: pytest.MonkeyPatch) -> None:
         report = RecorderReport(None, "bpf: [red]\x1b[2Jevil[/red]", 0, [], 0, 0, 0, 0, None, None)
         return (*read_board(board, requests, tell), report)
 
-    module = ModuleType("whylate.run.read")
-    module.read_board = read_board  # type: ignore[attr-defined]
-    module.read_board_and_recorder = read_board_and_recorder  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "whylate.run.read", module)
+    for verb in (doctor_verb, facts_verb):
+        monkeypatch.setattr(verb, "read_board", read_board)
+    monkeypatch.setattr(doctor_verb, "read_board_and_recorder", read_board_and_recorder)
 
 
 @pytest.mark.usefixtures("captured_board")

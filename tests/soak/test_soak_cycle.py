@@ -14,9 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 from soak_boards import PANIC, PaperBoard, recording
 
-from whylate.boards import open as boards_open
-from whylate.cli import interrupt
 from whylate.cli.board import command as board_group
+from whylate.cli.board import soak as soak_verb
 from whylate.cli.board.soak_table import percent
 from whylate.recording.reader import Recording
 from whylate.run.progress import Quiet
@@ -73,8 +72,8 @@ def command(
                 journal = directory / "cycles.jsonl"
                 return journal.exists() and journal.read_bytes().count(b"\n") >= end_after
 
-        monkeypatch.setattr(interrupt, "Interrupt", Interrupt)
-        monkeypatch.setattr(boards_open, "open_board", lambda *_: board)
+        monkeypatch.setattr(soak_verb, "Interrupt", Interrupt)
+        monkeypatch.setattr(soak_verb, "open_board", lambda *_: board)
         common = ["soak", "board7", "--off-for", "1ms", "-o", str(directory)]
         return CliRunner().invoke(board_group, [*common, *arguments])
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from whylate.boards.open import BoardOptions
 from whylate.cli.option_groups import Heading, option_under
 
 _where = option_under(Heading.WHERE)
@@ -46,8 +47,6 @@ def board_options(verb: Callable[..., None]) -> Callable[..., None]:
         ssh_key: Path | None,
         **own: Any,
     ) -> None:
-        from whylate.boards.open import BoardOptions
-
         if (ssh_port is None) != (ssh_key is None):
             raise click.UsageError("--ssh-port and --ssh-key go together")
         options = BoardOptions(smp, kernel_args, environment, ssh_port, ssh_key)

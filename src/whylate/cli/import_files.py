@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from whylate.cli.print_json import json_option, print_json
+from whylate.cli.run_options import new_directory
+from whylate.quantities import format_count
+from whylate.text import plain
 
 if TYPE_CHECKING:
     from whylate.recording.imported.write import Importable
@@ -37,7 +40,6 @@ def command(
     prints it, whylate compare reads the recordings like the files, and verbs that need more refuse
     them.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
-    from whylate.cli.run_options import new_directory
     from whylate.recording.imported.write import read_importable, write_imported
 
     runs = [run for file in files for run in read_importable(file, column, unit)]
@@ -51,9 +53,7 @@ def command(
 
 
 def _print(path: Path, run: Importable) -> None:
-    from whylate.quantities import format_count
     from whylate.recording.imported.model import ImportedRun
-    from whylate.text import plain
 
     data = run.data
     if not isinstance(data, ImportedRun):

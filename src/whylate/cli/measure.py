@@ -11,6 +11,8 @@ import click
 from whylate.cli.measure_program import MeasureCommand, program_to_watch
 from whylate.cli.option_groups import Heading, option_under
 from whylate.cli.parameter_types import CLAIM, DURATION, REQUIREMENT
+from whylate.cli.report.latencies import show, show_several
+from whylate.cli.report.outcomes import show_single
 from whylate.cli.run_options import (
     RunOptions,
     counters_option,
@@ -19,8 +21,10 @@ from whylate.cli.run_options import (
     run_options,
 )
 from whylate.recording.workloads.activations import RecorderPlan
+from whylate.recording.workloads.app import App
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.wakeup import UntilPlan, Wakeup
+from whylate.run.errors import RequestError
 
 if TYPE_CHECKING:
     from whylate.recording.workloads import Workload
@@ -103,11 +107,6 @@ def command(
     is an activation. It is due when the timer, the interrupt or the thread came that woke it.
     COMMAND is started for the run and ended with it. Nothing in the program is changed.
     """
-    from whylate.cli.report.latencies import show, show_several
-    from whylate.cli.report.outcomes import show_single
-    from whylate.recording.workloads.app import App
-    from whylate.run.errors import RequestError
-
     if no_recorder and stop_above_ns is not None:
         raise RequestError("--stop-above keeps what was recorded: not with --no-recorder")
     if phases and not options.virtual_time:

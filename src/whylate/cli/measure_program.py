@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -12,10 +11,8 @@ from click.core import ParameterSource
 from whylate.cli.bench import VERBS as BENCHMARKS
 from whylate.cli.bench import bench
 from whylate.cli.option_groups import CommandWords
+from whylate.recording.workloads.app import CommandTarget, CommTarget, PidTarget, Target
 from whylate.run.errors import RequestError
-
-if TYPE_CHECKING:
-    from whylate.recording.workloads.app import Target
 
 _OWN_THREADS = "is for the probe's own threads: a program's threads have their own"
 #: Options that mean nothing for a program, by their parameters, and why.
@@ -39,8 +36,6 @@ def program_to_watch(
     boards: Sequence[str],
 ) -> Target | None:
     """Return the program to watch; None: the probe's own threads. Raises RequestError."""
-    from whylate.recording.workloads.app import CommandTarget, CommTarget, PidTarget
-
     targets: list[Target] = []
     if comm is not None:
         targets.append(CommTarget(comm))

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
+from whylate.text import plain
+
 
 def print_message(text: str) -> None:
     """Print a line for the user on standard error."""
-    from whylate.text import plain
-
     click.echo(f"whylate: {plain(text, 1000)}", err=True)
 
 

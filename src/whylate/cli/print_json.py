@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from numbers import Integral, Real
 
+import msgspec
+
 from whylate.cli.option_groups import Heading, option_under
 
 json_option = option_under(Heading.OUTPUT)(
@@ -13,8 +15,6 @@ json_option = option_under(Heading.OUTPUT)(
 
 def print_json(document: object) -> None:
     """Print one JSON object, indented, and nothing else."""
-    import msgspec
-
     try:
         text = msgspec.json.encode(document, enc_hook=_python_number)
     except UnicodeEncodeError:  # a file name need not be UTF-8

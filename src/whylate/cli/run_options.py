@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from whylate.boards.open import BoardOptions, all_boards, open_board
 from whylate.cli.board_options import environment_option, kernel_arg_option, smp_option
+from whylate.cli.interrupt import Interrupt
+from whylate.cli.live import BoardsView
 from whylate.cli.option_groups import Heading, option_under
 from whylate.cli.parameter_types import CPUS, LOAD, SETTING, CommaList
+from whylate.lab.description import names as virtual_boards
 from whylate.recording.path_part import path_part
-from whylate.recording.plan import LoadPlan, Setting
+from whylate.recording.plan import LoadPlan, RunPlan, Setting
+from whylate.run.errors import RequestError
+from whylate.run.loads import parse_faults
 
 if TYPE_CHECKING:
-    from whylate.boards.open import BoardOptions
     from whylate.recording.workloads import Workload
     from whylate.run.several import Outcome
 
@@ -101,8 +106,6 @@ def run_options(verb: Callable[..., None]) -> Callable[..., None]:
         cpus: tuple[int, ...] | None = None,
         **own: Any,
     ) -> None:
-        from whylate.boards.open import BoardOptions
-
         board = BoardOptions(cpus=smp, kernel_args=kernel_args, environment=environment)
         options = RunOptions(
             names=_board_names(boards, board, every=every),
@@ -126,10 +129,6 @@ def run_options(verb: Callable[..., None]) -> Callable[..., None]:
 
 def _board_names(boards: str, options: BoardOptions, *, every: bool) -> list[str]:
     """Return the boards to measure; raises RequestError."""
-    from whylate.boards.open import all_boards
-    from whylate.lab.description import names as virtual_boards
-    from whylate.run.errors import RequestError
-
     names = all_boards(options) if every else [name for name in boards.split(",") if name]
     if not names or len(set(names)) != len(names):
         raise RequestError("name each board once, with commas between them")
@@ -140,11 +139,6 @@ def _board_names(boards: str, options: BoardOptions, *, every: bool) -> list[str
 
 def make_runs(workload: Workload, options: RunOptions, phases: int | None = None) -> list[Outcome]:
     """Measure a workload on each board, side by side; phases: so many times, in virtual time."""
-    from whylate.boards.open import open_board
-    from whylate.cli.interrupt import Interrupt
-    from whylate.cli.live import BoardsView
-    from whylate.recording.plan import RunPlan
-    from whylate.run.loads import parse_faults
     from whylate.run.several import Job, carry_out, carry_out_rounds
     from whylate.run.several import phases as phases_of
 

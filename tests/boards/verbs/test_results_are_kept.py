@@ -8,13 +8,11 @@ from collections.abc import Sequence
 import pytest
 from click.testing import CliRunner
 
-from whylate.boards import facts as board_facts
-from whylate.boards import open as board_open
 from whylate.boards.board import BoardError, Finished
 from whylate.cli.board import facts as facts_verb
+from whylate.cli.board import run as run_verb
 from whylate.cli.board.run import run
 from whylate.recording.manifest import Fact
-from whylate.run import read
 
 
 class Sticking:
@@ -36,7 +34,8 @@ class Sticking:
 
 @pytest.fixture(autouse=True)
 def _board(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board_open, "open_board", lambda *_: Sticking())
+    for verb in (run_verb, facts_verb):
+        monkeypatch.setattr(verb, "open_board", lambda *_: Sticking())
 
 
 def test_a_commands_output_is_passed_on() -> None:
@@ -48,9 +47,9 @@ def test_a_commands_output_is_passed_on() -> None:
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_facts_are_printed(monkeypatch: pytest.MonkeyPatch, form: list[str]) -> None:
-    monkeypatch.setattr(read, "read_board", lambda *_: ())
+    monkeypatch.setattr(facts_verb, "read_board", lambda *_: ())
     facts = [Fact("kernel", "6.1.0", "/proc/version")]
-    monkeypatch.setattr(board_facts, "facts", lambda *_: facts)
+    monkeypatch.setattr(facts_verb, "facts", lambda *_: facts)
     done = CliRunner().invoke(facts_verb.command, ["board7", *form])
     assert isinstance(done.exception, BoardError)
     if form:

@@ -10,6 +10,7 @@ import click
 
 from whylate.cli.option_groups import Heading, option_under
 from whylate.cli.parameter_types import DURATION, CommaList
+from whylate.cli.report.benchmark import show_benchmarks
 from whylate.cli.run_options import RunOptions, make_runs
 from whylate.run.workloads.sweeps import parse_count, parse_size
 
@@ -59,8 +60,6 @@ def run_benchmark(
     table: the benchmark as a study's plan has it. asked: its keys; None: the table's default.
     predict: numbers of threads for which the throughput is predicted.
     """
-    from whylate.cli.report.benchmark import show_benchmarks
-
     given = {key: value for key, value in asked.items() if value is not None}
     outcomes = make_runs(table(**given).workload(), options)
     sys.exit(show_benchmarks(outcomes, as_json=options.as_json, predict=predict))

@@ -17,15 +17,17 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from whylate.boards.board import Board, BoardError, Console
+from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.ready import held
 from whylate.cli.board.terminal_filter import TerminalFilter
 from whylate.cli.board_options import board_options
 from whylate.cli.messages import print_message
 from whylate.cli.option_groups import GroupedCommand
 from whylate.cli.parameter_types import DURATION
+from whylate.recording.errors import DiskError
 
 if TYPE_CHECKING:
-    from whylate.boards.board import Board, Console
-    from whylate.boards.open import BoardOptions
     from whylate.probe.client import Stream
 
 #: Ctrl-], as in telnet.
@@ -60,10 +62,6 @@ def console(
     On a terminal every key goes to the board, Ctrl-C too. Other input is sent to the board, and
     --for or --until must end the session. The console's own log keeps all output in any case.
     """
-    from whylate.boards.board import BoardError
-    from whylate.boards.open import open_board
-    from whylate.boards.ready import held
-
     terminal = sys.stdin.isatty()
     if not terminal and for_ns is None and until is None:
         raise click.UsageError("the input is no terminal: use --for TIME or --until TEXT")
@@ -93,8 +91,6 @@ def console(
 
 def _power_cycle(board: Board, line: Console) -> Stream:
     """Switch a board off and on; return the console, connected as early as possible."""
-    from whylate.boards.board import BoardError
-
     power = board.power
     if power is None:
         raise BoardError(f"{board.name} has no supply that can be switched")
@@ -198,8 +194,6 @@ def _raw(fd: int) -> Iterator[None]:
 
 @contextmanager
 def _open_log(path: Path) -> Iterator[IO[bytes]]:
-    from whylate.recording.errors import DiskError
-
     try:
         with path.open("ab", buffering=0) as file:
             yield file

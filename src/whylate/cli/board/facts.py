@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from rich.table import Table
+from rich.text import Text
 
+from whylate.boards.facts import WANTED, facts
+from whylate.boards.open import open_board
+from whylate.boards.ready import ready
+from whylate.cli.live import LiveView
 from whylate.cli.print_json import json_option, print_json
+from whylate.report.plain_console import plain_console
+from whylate.run.read import read_board
+from whylate.text import plain, plain_lines
 
 if TYPE_CHECKING:
     from whylate.recording.manifest import Fact, FactValue
@@ -20,12 +29,6 @@ def command(board: str, as_json: bool) -> None:
 
     Secrets on the kernel's command line are replaced by <redacted>; serial numbers are not read.
     """
-    from whylate.boards.facts import WANTED, facts
-    from whylate.boards.open import open_board
-    from whylate.boards.ready import ready
-    from whylate.cli.live import LiveView
-    from whylate.run.read import read_board
-
     known: list[Fact] | None = None
     try:
         with LiveView() as view, ready(open_board(board), view.log) as opened:
@@ -39,12 +42,6 @@ def command(board: str, as_json: bool) -> None:
 
 
 def _print_table(known: list[Fact]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from whylate.report.plain_console import plain_console
-    from whylate.text import plain, plain_lines
-
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")

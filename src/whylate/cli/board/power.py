@@ -6,17 +6,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import click
 
+from whylate.boards.board import Board, BoardError, Power, Tell
+from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.ready import held
 from whylate.cli.board_options import board_options
+from whylate.cli.live import LiveView
 from whylate.cli.messages import print_message
 from whylate.cli.parameter_types import DURATION
-
-if TYPE_CHECKING:
-    from whylate.boards.board import Board, Power, Tell
-    from whylate.boards.open import BoardOptions
+from whylate.text import plain
 
 _BOARDS = click.argument("boards", nargs=-1, required=True, metavar="BOARD...")
 _NO_WAIT = click.option("--no-wait", is_flag=True, help="Do not wait until they take commands.")
@@ -77,9 +77,6 @@ def cycle(boards: tuple[str, ...], off_ns: int, no_wait: bool, options: BoardOpt
 @contextmanager
 def with_supply(board: Board, tell: Tell) -> Iterator[Power]:
     """Hold a board and yield its power supply; raises BoardError if it has none."""
-    from whylate.boards.board import BoardError
-    from whylate.boards.ready import held
-
     with held(board, tell):
         if board.power is None:
             raise BoardError(f"{board.name} has no supply that can be switched")
@@ -101,11 +98,6 @@ def _switch_each(
     switch: Callable[[Board, Power, Tell], str],
 ) -> None:
     """Switch one board after the other; a failure does not stop the rest."""
-    from whylate.boards.board import BoardError
-    from whylate.boards.open import open_board
-    from whylate.cli.live import LiveView
-    from whylate.text import plain
-
     failed = False
     with LiveView() as view:
         for name in names:

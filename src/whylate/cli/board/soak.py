@@ -10,20 +10,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whylate.boards.open import BoardOptions, open_board
+from whylate.cli.board.soak_table import duration, print_table
 from whylate.cli.board_options import board_options
+from whylate.cli.interrupt import Interrupt
+from whylate.cli.live import LiveView
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import DURATION, LOAD
 from whylate.cli.print_json import json_option, print_json
 from whylate.cli.run_options import new_directory
+from whylate.lab.description import names
 from whylate.recording.plan import LoadPlan
+from whylate.run.progress import Progress, Step
+from whylate.soak.journal import read_soak
+from whylate.soak.model import Cycle, Keep, SoakPlan
+from whylate.soak.summary import SoakSummary, summarize
 
 if TYPE_CHECKING:
-    from whylate.boards.open import BoardOptions
-    from whylate.cli.live import LiveView
-    from whylate.run.progress import Progress, Step
     from whylate.soak.carry_out import Ended, Goal
-    from whylate.soak.model import Cycle, Keep, SoakPlan
-    from whylate.soak.summary import SoakSummary
 
 
 _what = option_under(Heading.WHAT)
@@ -84,10 +88,6 @@ def soak(
     Exit status: 0 the soak is complete and no cycle failed, 1 a cycle failed, 3 the soak ended
     early or without a complete cycle, and none failed.
     """
-    from whylate.cli.board.soak_table import print_table
-    from whylate.soak.journal import read_soak
-    from whylate.soak.summary import summarize
-
     goal: Goal | None = None
     ended: Ended | None = None
     if show is not None:
@@ -131,8 +131,6 @@ def soak(
 
 def _end_reason(summary: SoakSummary, goal: Goal | None, ended: Ended | None) -> str:
     """Return why the soak ended before its goal; "" if it did not."""
-    from whylate.cli.board.soak_table import duration
-
     if goal is None or ended is None or ended == "done":
         return ""
     if ended == "given up":
@@ -147,9 +145,6 @@ def _end_reason(summary: SoakSummary, goal: Goal | None, ended: Ended | None) ->
 
 def _carry_out(plan: SoakPlan, goal: Goal, directory: Path, options: BoardOptions) -> Ended:
     """Carry the soak out; how it ended."""
-    from whylate.boards.open import open_board
-    from whylate.cli.interrupt import Interrupt
-    from whylate.cli.live import LiveView
     from whylate.soak.carry_out import soak as soak_board
 
     interrupt = Interrupt()
@@ -204,6 +199,4 @@ class _Watcher:
 
 
 def _is_virtual(board: str) -> bool:
-    from whylate.lab.description import names
-
     return board in names()

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from whylate.text import plain
+
 
 @click.group(name="baseline")
 def command() -> None:
@@ -26,7 +28,6 @@ def save_command(name: str, paths: tuple[Path, ...], replace: bool) -> None:
     from whylate.compare.baseline import save
     from whylate.compare.cautions import UnequalError, check_equal
     from whylate.compare.sources import read_source, recordings_in
-    from whylate.text import plain
 
     sources = [read_source(recording) for path in paths for recording in recordings_in(path)]
     if any(source.table is not None for source in sources):
@@ -46,7 +47,6 @@ def save_command(name: str, paths: tuple[Path, ...], replace: bool) -> None:
 def list_command() -> None:
     """List the baselines."""
     from whylate.compare.baseline import load, path_of
-    from whylate.text import plain
 
     for path in sorted(path_of("x").parent.glob("*.json")):
         arm = load(str(path))

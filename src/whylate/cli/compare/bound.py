@@ -7,14 +7,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
+from rich.console import Console
+from rich.text import Text
 
+from whylate.cli.imported import refuse_imported
 from whylate.cli.parameter_types import CLAIM, DURATION
 from whylate.cli.print_json import json_option, print_json
 from whylate.cli.report.outcomes import STATUS
+from whylate.quantities import (
+    format_count,
+    format_rough_ns,
+    format_seconds_down,
+    format_seconds_up,
+    format_short_ns,
+)
+from whylate.report.plain_console import plain_console
+from whylate.text import plain
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from whylate.compare.bound import Bound
     from whylate.compare.extrapolation import Extrapolation
     from whylate.summary.requirements import RateLimit
@@ -46,9 +57,6 @@ def command(
     Exit status: 0 done, 1 the claim fails, 3 the runs do not decide the claim, or do not allow the
     extrapolation that alone was asked for.
     """
-    import msgspec
-
-    from whylate.cli.imported import refuse_imported
     from whylate.compare.bound import bound
     from whylate.compare.sources import recordings_in
 
@@ -77,7 +85,6 @@ def command(
 def _print_needed_time(claim: RateLimit | None, *, as_json: bool) -> None:
     """Print how long runs must be to support a claim."""
     from whylate.compare.bound import planned_seconds
-    from whylate.quantities import format_seconds_up, format_short_ns
 
     if claim is None:
         raise click.UsageError("name recordings, or a claim to plan runs for (--claim)")
@@ -93,17 +100,6 @@ def _print_needed_time(claim: RateLimit | None, *, as_json: bool) -> None:
 
 
 def _print(result: Bound) -> None:
-    from rich.text import Text
-
-    from whylate.quantities import (
-        format_count,
-        format_seconds_down,
-        format_seconds_up,
-        format_short_ns,
-    )
-    from whylate.report.plain_console import plain_console
-    from whylate.text import plain
-
     console = plain_console()
     plural = "s" if result.runs != 1 else ""
     runs = f"{result.runs} run{plural}, {format_seconds_down(result.seconds)}"
@@ -140,16 +136,6 @@ def _print(result: Bound) -> None:
 
 
 def _print_extrapolation(console: Console, extrapolation: Extrapolation) -> None:
-    from rich.text import Text
-
-    from whylate.quantities import (
-        format_count,
-        format_rough_ns,
-        format_seconds_down,
-        format_short_ns,
-    )
-    from whylate.text import plain
-
     level, low, high = (extrapolation.level_ns, extrapolation.low_ns, extrapolation.high_ns)
     if level is None or low is None or high is None:
         console.print(Text("no extrapolation:", style="bold red"))

@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from whylate.cli.compare.fail_on import exit_status, fail_on_option
-from whylate.cli.compare.sides import MARGIN, WHERE, Numbers, compare_sides
+from whylate.cli.compare.sides import MARGIN, WHERE, Compared, Numbers, compare_sides
 from whylate.cli.messages import writing
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.print_json import json_option, print_json
+from whylate.recording.errors import DiskError
+from whylate.report.plain_console import plain_console
 
 if TYPE_CHECKING:
-    from whylate.cli.compare.sides import Compared
     from whylate.compare.model import Comparison
 
 _compared = option_under(Heading.COMPARED)
@@ -108,7 +110,6 @@ def _write_files(
     compared: Compared, html: Path | None, junit: Path | None, fail_on: Sequence[str]
 ) -> None:
     """Write the files that were asked for; raises DiskError."""
-    from whylate.recording.errors import DiskError
     from whylate.report.exports.comparison import junit as junit_document
     from whylate.report.page.comparison import Group, render
     from whylate.report.page.render import write
@@ -124,10 +125,7 @@ def _write_files(
 
 
 def _print(comparisons: list[Comparison], *, as_json: bool, as_markdown: bool) -> None:
-    import msgspec
-
     from whylate.report.exports.comparison import markdown
-    from whylate.report.plain_console import plain_console
     from whylate.report.terminal.comparison import many, many_text, print_comparison
 
     if as_json:

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from whylate.cli.imported import refuse_imported
 from whylate.cli.print_json import json_option, print_json
+from whylate.recording.reader import Recording, open_recording
+from whylate.report.plain_console import plain_console
+from whylate.text import plain
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from whylate.recording.difference import Activation, Parting
-    from whylate.recording.reader import Recording
 
 #: Facts that differ, in the printed table; --json has all.
 MAX_FACTS = 20
@@ -34,11 +38,7 @@ def command(first: Path, second: Path, context: int, as_json: bool) -> None:
 
     Exit status: 0 all latencies are the same, 1 some differ, 3 a recording is incomplete.
     """
-    from whylate.cli.imported import refuse_imported
     from whylate.recording.difference import differing_facts, partings
-    from whylate.recording.reader import open_recording
-    from whylate.report.plain_console import plain_console
-    from whylate.text import plain
 
     refuse_imported([first, second], "which of its latencies is of which activation: whylate "
                     "compare takes it")  # fmt: skip
@@ -72,8 +72,6 @@ def command(first: Path, second: Path, context: int, as_json: bool) -> None:
 
 def _missing_data(path: Path, recording: Recording) -> list[str]:
     """Return what a recording lacks: two that end after the same second need not be the same."""
-    from whylate.text import plain
-
     name = plain(str(path), 200)
     missing = []
     if recording.manifest.state != "complete":
@@ -84,11 +82,6 @@ def _missing_data(path: Path, recording: Recording) -> list[str]:
 
 
 def _print_facts(console: Console, facts: list[tuple[str, str, str]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from whylate.text import plain
-
     if not facts:
         console.print("Plans and facts are the same.")
         return
@@ -103,8 +96,6 @@ def _print_facts(console: Console, facts: list[tuple[str, str, str]]) -> None:
 
 
 def _print_differences(console: Console, differences: list[Parting], total: int) -> None:
-    from rich.table import Table
-
     if not differences:
         console.print(f"All {total:,} latencies are the same.")
         return

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import msgspec
 
 from whylate.cli.print_json import print_json
-
-if TYPE_CHECKING:
-    from whylate.recording.reader import Recording
+from whylate.recording.reader import Recording
+from whylate.report.plain_console import plain_console
 
 
 def explain_benchmark(recording: Recording, *, as_json: bool) -> int:
     """Print the findings of a recording, or that there are none; return the exit status."""
-    import msgspec
-
-    from whylate.report.plain_console import plain_console
     from whylate.report.terminal.benchmark import print_findings
     from whylate.summary.workloads import summarize_benchmark
 

@@ -5,10 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from whylate.boards.board import Board
+from whylate.boards.open import BoardOptions, open_board
+from whylate.cli.imported import refuse_imported
+from whylate.cli.interrupt import Interrupt
 from whylate.cli.print_json import print_json
+from whylate.cli.study.show import print_lost
+from whylate.cli.study.view import StudyView
+from whylate.recording.path_part import path_part
+from whylate.recording.reader import open_recording
+from whylate.report.plain_console import plain_console
+from whylate.run.errors import RequestError
+from whylate.study.journal import StudyJournal
 
 if TYPE_CHECKING:
-    from whylate.boards.board import Board
     from whylate.causes.window.piece import Cause
 
 
@@ -27,23 +39,11 @@ def explain_experiment(
 
     It is 3 if there is no preventable share. Raises RequestError and RecordingError.
     """
-    import msgspec
-
-    from whylate.boards.open import BoardOptions, open_board
     from whylate.causes.answer import explain_recording
-    from whylate.cli.imported import refuse_imported
-    from whylate.cli.interrupt import Interrupt
-    from whylate.cli.study.show import print_lost
-    from whylate.cli.study.view import StudyView
-    from whylate.recording.path_part import path_part
-    from whylate.recording.reader import open_recording
-    from whylate.report.plain_console import plain_console
-    from whylate.run.errors import RequestError
     from whylate.study.carry_out import run_study
     from whylate.study.experiment.judge import judge_experiment, located_share
     from whylate.study.experiment.plan import DEFAULT_ROUNDS, plan_experiment
     from whylate.study.experiment.terminal import print_experiment
-    from whylate.study.journal import StudyJournal
 
     refuse_imported(
         [directory],
@@ -86,7 +86,6 @@ def explain_experiment(
 
 def _parse_cause(name: str | None) -> Cause | None:
     from whylate.causes.window.piece import Cause
-    from whylate.run.errors import RequestError
 
     if name is None:
         return None

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.imported import refuse_imported
 from whylate.cli.messages import print_message, writing
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import DURATION
 from whylate.cli.print_json import json_option, print_json
-
-if TYPE_CHECKING:
-    from whylate.recording.reader import Recording
+from whylate.recording.errors import RecordingError
+from whylate.recording.reader import Recording, open_recording
+from whylate.report.plain_console import plain_console
 
 _explained = option_under(Heading.EXPLAINED)
 _trace = option_under(Heading.TRACE)
@@ -112,9 +112,6 @@ def _explain_recording(
     """Explain a recording; return the exit status. Raises RecordingError."""
     from whylate.causes.answer import explain_recording
     from whylate.causes.as_json import answer_as_json
-    from whylate.cli.imported import refuse_imported
-    from whylate.recording.reader import open_recording
-    from whylate.report.plain_console import plain_console
     from whylate.report.terminal.causes import print_answer
 
     refuse_imported([directory], "what ran while an activation was late: whylate measure records "
@@ -141,7 +138,6 @@ def _explain_recording(
 def _write_trace(path: Path, recording: Recording) -> None:
     """Write the recorded windows as a trace, and print how many; raises RecordingError."""
     from whylate.causes.answer import read_activations
-    from whylate.recording.errors import RecordingError
     from whylate.report.exports.perfetto import write_perfetto
 
     with writing(path, RecordingError):

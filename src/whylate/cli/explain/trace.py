@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from whylate.cli.print_json import print_json
+from whylate.recording.errors import RecordingError
+from whylate.report.plain_console import plain_console
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +31,6 @@ def explain_trace(
     """Explain the trace in `file` (- for the standard input); return the exit status."""
     from whylate.causes.as_json import answer_as_json
     from whylate.causes.traces.explain_import import explain_import
-    from whylate.report.plain_console import plain_console
     from whylate.report.terminal.causes import print_answer
     from whylate.report.terminal.trace import print_lacks, print_read, read_as_json
 
@@ -68,8 +69,6 @@ def _watch(names: tuple[str, ...], pids: tuple[int, ...]) -> Watch | None:
 
 @contextmanager
 def _open_trace(file: str) -> Iterator[BinaryIO]:
-    from whylate.recording.errors import RecordingError
-
     source = nullcontext(sys.stdin.buffer) if file == "-" else None
     try:
         with source or Path(file).open("rb") as stream:

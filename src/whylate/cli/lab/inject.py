@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.live import LiveView
 from whylate.cli.parameter_types import DURATION
+from whylate.quantities import format_ns
 
 if TYPE_CHECKING:
     from whylate.lab.faults.catalogue import Fault
@@ -32,8 +35,6 @@ def faults(name: str | None) -> None:
 
 
 def _describe(fault: Fault) -> None:
-    import textwrap
-
     click.echo(f"{fault.name}: {fault.title}\n")
     click.echo(textwrap.fill(fault.text, 96) + "\n")
     where = {
@@ -67,7 +68,6 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
     Several faults act at the same time; parameters belong to the name before them. A board that is
     off is booted. It is left as it was.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
-    from whylate.cli.live import LiveView
     from whylate.lab.faults.catalogue import uses
     from whylate.run.faults.inject import Injection, inject
 
@@ -84,8 +84,6 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
 
 def format_log(log: FaultLog) -> str:
     """Return one line: how often a fault acted, how long, and on which CPU."""
-    from whylate.quantities import format_ns
-
     count = f"{log.fault.name}: acted {len(log.events)} times"
     if not log.events:
         return count

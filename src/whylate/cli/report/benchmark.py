@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 from whylate.cli.messages import print_message, writing
 from whylate.cli.print_json import print_json
 from whylate.cli.report.outcomes import STATUS, show_single
+from whylate.recording.errors import RecordingError
+from whylate.recording.reader import open_recording
+from whylate.report.plain_console import plain_console
 
 if TYPE_CHECKING:
     from whylate.report.exports.trackers import Exported
@@ -75,11 +78,8 @@ def _write_and_print(
     also: Callable[[Exported], None] | None = None,
 ) -> tuple[dict[str, object], int]:
     """Write the page of a recording, print it unless as JSON; return that and the exit status."""
-    from whylate.recording.errors import RecordingError
-    from whylate.recording.reader import open_recording
     from whylate.report.exports.trackers import of_benchmark
     from whylate.report.page.benchmark import write_benchmark
-    from whylate.report.plain_console import plain_console
     from whylate.report.terminal.benchmark import print_benchmark
     from whylate.summary.as_json import benchmark_json
     from whylate.summary.workloads import summarize_benchmark

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+import msgspec
 
 from whylate.cli.print_json import print_json
 from whylate.cli.report.outcomes import STATUS
+from whylate.recording.imported.recording import read_imported
+from whylate.report.plain_console import plain_console
 
 
 def report_imported(directory: Path, requirements: Sequence[str], *, as_json: bool) -> int:
@@ -16,10 +19,6 @@ def report_imported(directory: Path, requirements: Sequence[str], *, as_json: bo
 
     Raises RecordingError, and click.UsageError for limits on numbers.
     """
-    import msgspec
-
-    from whylate.recording.imported.recording import read_imported
-    from whylate.report.plain_console import plain_console
     from whylate.report.terminal.imported import print_imported
     from whylate.summary.imported import NumbersSummary, summarize_imported, verdict_of
 

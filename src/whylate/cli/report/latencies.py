@@ -6,9 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from whylate.cli.messages import writing
 from whylate.cli.print_json import print_json
 from whylate.cli.report.outcomes import STATUS, worst_status
+from whylate.recording.errors import RecordingError
+from whylate.recording.reader import open_recording
+from whylate.report.plain_console import plain_console
 
 if TYPE_CHECKING:
     from whylate.causes.answer import Answer
@@ -22,9 +27,6 @@ def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as
 
     Each run has its report beside its recording. Raises RecordingError.
     """
-    import msgspec
-
-    from whylate.report.plain_console import plain_console
     from whylate.report.terminal.runs import print_failure, print_pooled, print_runs
     from whylate.summary.pooled import pool
 
@@ -80,8 +82,6 @@ def _write(
 ) -> tuple[Summary, Path, int, Answer]:
     """Summarise a recording and write its HTML page; raises RecordingError."""
     from whylate.causes.answer import explain_recording
-    from whylate.recording.errors import RecordingError
-    from whylate.recording.reader import open_recording
     from whylate.report.page.latency import write_report
     from whylate.summary.summarize import summarize
     from whylate.summary.verdicts import overall
@@ -109,7 +109,6 @@ def show(
     """
     from whylate.report.causes import answer_line
     from whylate.report.exports.trackers import of_latencies
-    from whylate.report.plain_console import plain_console
     from whylate.report.terminal.latency import print_summary
     from whylate.summary.as_json import to_json
 

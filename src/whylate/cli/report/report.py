@@ -8,13 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from whylate.cli.messages import writing
 from whylate.cli.parameter_types import PREDICTED, REQUIREMENT
 from whylate.cli.print_json import json_option
+from whylate.cli.report.benchmark import show_benchmark
+from whylate.cli.report.latencies import show
+from whylate.recording.errors import DiskError
+from whylate.recording.imported.recording import is_imported
+from whylate.recording.reader import Recording, open_recording
 
 if TYPE_CHECKING:
-    from whylate.recording.reader import Recording
     from whylate.report.exports.trackers import Exported
 
 
@@ -54,11 +59,6 @@ def command(
     A recording whose run was killed is first recovered from its journal. An imported recording has
     no page.
     """
-    from whylate.cli.report.benchmark import show_benchmark
-    from whylate.cli.report.latencies import show
-    from whylate.recording.imported.recording import is_imported
-    from whylate.recording.reader import open_recording
-
     if is_imported(directory):
         from whylate.cli.report.imported import report_imported
 
@@ -132,9 +132,6 @@ def _print_lava(
 
 def _export(figures: Exported, bencher: Path | None, kcidb: Path | None, build_id: str) -> None:
     """Write the requested files for other systems; raises DiskError."""
-    import msgspec
-
-    from whylate.recording.errors import DiskError
     from whylate.report.exports import trackers as exports
 
     files = {}

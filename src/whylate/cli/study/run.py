@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whylate.boards.board import Board
+from whylate.boards.open import BoardOptions, open_board
 from whylate.cli.board_options import environment_option, smp_option
 from whylate.cli.compare.fail_on import UNKNOWN, fail_on_option
+from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import DURATION, LOAD, Parsed
 from whylate.cli.print_json import json_option
 from whylate.cli.run_options import new_directory
+from whylate.cli.study.show import print_lost, show_study
+from whylate.cli.study.view import StudyView
+from whylate.quantities import format_exact_ns
+from whylate.run.errors import RequestError
+from whylate.run.loads import load_text
+from whylate.study.journal import StudyJournal
 
 if TYPE_CHECKING:
-    from whylate.boards.board import Board
     from whylate.study.plan_file import PlanFile
 
 #: Options that are times, and the keys of a plan that they stand for.
@@ -103,11 +111,7 @@ def command(
     Exit status: 0 every comparison has a verdict, 1 a verdict of --fail-on, 3 the study is not
     over, or a comparison is inconclusive or has no verdict.
     """
-    from whylate.boards.open import BoardOptions, open_board
-    from whylate.cli.interrupt import Interrupt
-    from whylate.cli.study.view import StudyView
     from whylate.study.carry_out import run_study
-    from whylate.study.journal import StudyJournal
     from whylate.study.plan_file import PlanFile, read_plan_file, resolve_plan
 
     file = read_plan_file(plan) if plan is not None else PlanFile()
@@ -128,9 +132,6 @@ def command(
 
 def _with_options(file: PlanFile, given: Mapping[str, Any]) -> PlanFile:
     """Return the keys of a plan, replaced by the options that were given."""
-    from whylate.quantities import format_exact_ns
-    from whylate.run.loads import load_text
-
     if given["variants"]:
         file.variants = dict(given["variants"])
     if given["boards"]:
@@ -153,8 +154,6 @@ def _with_options(file: PlanFile, given: Mapping[str, Any]) -> PlanFile:
 
 
 def _parse_looks(text: str | None) -> list[int] | None:
-    from whylate.run.errors import RequestError
-
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
@@ -166,8 +165,6 @@ def _parse_looks(text: str | None) -> list[int] | None:
 def _show_end(
     directory: Path, lost: Mapping[str, str], fail_on: Collection[str], *, as_json: bool
 ) -> int:
-    from whylate.cli.study.show import print_lost, show_study
-
     status = show_study(directory, fail_on, as_json=as_json)
     print_lost(lost)
     return status or (UNKNOWN if lost else 0)

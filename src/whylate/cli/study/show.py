@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
+from rich.console import Console
 
 from whylate.cli.compare.fail_on import UNKNOWN, exit_status, fail_on_option
 from whylate.cli.messages import print_message
 from whylate.cli.print_json import json_option, print_json
+from whylate.report.plain_console import plain_console
+from whylate.study.journal import read_study
+from whylate.text import plain
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from whylate.study.results.effects import BoardEffects
     from whylate.study.results.evidence import Standing
 
@@ -35,16 +38,11 @@ def command(directory: Path, fail_on: tuple[str, ...], as_json: bool) -> None:
 
 def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> int:
     """Print a study and write its page; return the exit status. Raises RecordingError."""
-    import msgspec
-
-    from whylate.report.plain_console import plain_console
     from whylate.report.terminal.comparison import many
-    from whylate.study.journal import read_study
     from whylate.study.restore.undo import read_notes
     from whylate.study.results.effects import estimate_effects
     from whylate.study.results.evidence import Evidence
     from whylate.study.results.page import write_page
-    from whylate.text import plain
 
     plan, done = read_study(directory)
     evidence = Evidence(directory, plan)
@@ -102,7 +100,6 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
 def _print_effects(effects: Sequence[BoardEffects], console: Console) -> None:
     """Print the effects of factors on each board under each load."""
     from whylate.study.results.table import effects_table
-    from whylate.text import plain
 
     for board in effects:
         console.print(plain(f"{board.board}, {board.load}, {board.rounds} rounds", 160))
@@ -120,7 +117,6 @@ def _print_comparisons(standings: Sequence[Standing], rounds: int, console: Cons
     from whylate.compare.words import more_runs_text
     from whylate.report.terminal.comparison import many_text, print_comparison
     from whylate.study.results.table import standings_table
-    from whylate.text import plain
 
     if len(standings) == 1 and standings[0].comparison is not None:
         print_comparison(standings[0].comparison, console)

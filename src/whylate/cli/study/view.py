@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from whylate.cli.live import LiveView
+from whylate.quantities import format_seconds_up
 from whylate.run.progress import Observer, Quiet
+from whylate.study.model import PlannedRun, StudyPlan
 from whylate.text import plain
 
 if TYPE_CHECKING:
-    from whylate.study.model import PlannedRun, StudyPlan
     from whylate.study.results.evidence import Key, Standing
 
 
@@ -61,7 +62,6 @@ class StudyView(LiveView):
 
     def _time_left(self, place: PlannedRun) -> str:
         """Return an upper estimate of the time left, from the mean time of a run so far."""
-        from whylate.quantities import format_seconds_up
         from whylate.study.results.evidence import rounds_left
 
         if self._runs < 2:
