@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.print_json import json_option, print_json
+from whylate.cli.print_json import json_option, print_document
 from whylate.cli.run_options import new_directory
 from whylate.quantities import format_count
 from whylate.text import plain
@@ -46,7 +46,11 @@ def command(
     directory = output if output is not None else new_directory("recordings", files[0].name)
     made = write_imported(directory, runs)
     if as_json:
-        _print_json(made, runs)
+        recordings = [
+            {"recording": str(path), "source": run.source, "run": run.number, "tool": run.data.tool}
+            for path, run in zip(made, runs, strict=True)
+        ]
+        print_document("imports", {"recordings": recordings})
         return
     for path, run in zip(made, runs, strict=True):
         _print(path, run)
@@ -63,16 +67,3 @@ def _print(path: Path, run: Importable) -> None:
     else:
         what = f"{format_count(data.latency_ns.size + data.overflow)} activations"
     click.echo(f"{plain(str(path), 1000)}  {plain(run.source, 200)}: {data.tool}, {what}")
-
-
-def _print_json(made: list[Path], runs: list[Importable]) -> None:
-    document = {
-        "format": "whylate-imports",
-        "version": 1,
-        "recordings": [
-            {"recording": str(path), "source": run.source, "run": run.number,
-             "tool": run.data.tool}
-            for path, run in zip(made, runs, strict=True)
-        ],
-    }  # fmt: skip
-    print_json(document)

@@ -25,6 +25,12 @@ def print_json(document: object) -> None:
     sys.stdout.buffer.flush()
 
 
+def print_document(name: str, content: object) -> None:
+    """Print a struct or a mapping as one of whylate's documents, with its format and version."""
+    keys = msgspec.to_builtins(content, enc_hook=_python_number)
+    print_json({"format": f"whylate-{name}", "version": 1, **keys})
+
+
 def _utf8(value: object) -> object:
     """Return a value with escapes for the bytes that are not UTF-8."""
     if isinstance(value, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -76,7 +76,6 @@ class RunOptions:
 
     names: Sequence[str]
     board: BoardOptions
-    cpus: tuple[int, ...] | None
     loads: Sequence[LoadPlan]
     settings: Sequence[Setting]
     faults: Sequence[str]
@@ -84,10 +83,12 @@ class RunOptions:
     seed: int
     output: Path | None
     as_json: bool
+    cpus: tuple[int, ...] | None = None
 
 
 def run_options(verb: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the options, as its argument `options`: a RunOptions."""
+    passed = {field.name for field in fields(RunOptions)}
 
     @functools.wraps(verb)
     def with_options(
@@ -96,30 +97,12 @@ def run_options(verb: Callable[..., None]) -> Callable[..., None]:
         environment: Path | None,
         smp: int | None,
         kernel_args: tuple[str, ...],
-        virtual_time: bool,
-        seed: int,
-        loads: tuple[LoadPlan, ...],
-        settings: tuple[Setting, ...],
-        faults: tuple[str, ...],
-        output: Path | None,
-        as_json: bool,
-        cpus: tuple[int, ...] | None = None,
-        **own: Any,
+        **given: Any,
     ) -> None:
         board = BoardOptions(cpus=smp, kernel_args=kernel_args, environment=environment)
-        options = RunOptions(
-            names=_board_names(boards, board, every=every),
-            board=board,
-            cpus=cpus,
-            loads=loads,
-            settings=settings,
-            faults=faults,
-            virtual_time=virtual_time,
-            seed=seed,
-            output=output,
-            as_json=as_json,
-        )
-        verb(options=options, **own)
+        values = {name: given.pop(name) for name in passed & given.keys()}
+        names = _board_names(boards, board, every=every)
+        verb(options=RunOptions(names=names, board=board, **values), **given)
 
     wrapped: Callable[..., None] = with_options
     for option in reversed(_OPTIONS):

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 from rich.console import Console
 from rich.text import Text
 
 from whylate.cli.imported import refuse_imported
 from whylate.cli.parameter_types import CLAIM, DURATION
-from whylate.cli.print_json import json_option, print_json
+from whylate.cli.print_json import json_option, print_document, print_json
 from whylate.cli.report.outcomes import STATUS
 from whylate.quantities import (
     format_count,
@@ -72,7 +71,7 @@ def command(
                     "is: no verdict; whylate measure records it")  # fmt: skip
     result = bound(paths, above_ns, claim, once_in_ns)
     if as_json:
-        print_json({"format": "whylate-bound", "version": 1, **msgspec.to_builtins(result)})
+        print_document("bound", result)
     else:
         _print(result)
     if result.verdict is not None:

@@ -11,7 +11,7 @@ from whylate.boards.board import Board
 from whylate.boards.open import BoardOptions, open_board
 from whylate.cli.imported import refuse_imported
 from whylate.cli.interrupt import Interrupt
-from whylate.cli.print_json import print_json
+from whylate.cli.print_json import print_document
 from whylate.cli.study.show import print_lost
 from whylate.cli.study.view import StudyView
 from whylate.recording.path_part import path_part
@@ -75,9 +75,8 @@ def explain_experiment(
         place, asked, done, located_share(answer.population, asked.targets), recording.manifest
     )
     if as_json:
-        document = {"format": "whylate-experiment", "version": 1, "directory": str(place),
-                    **msgspec.structs.asdict(result)}  # fmt: skip
-        print_json(document)
+        content = {"directory": str(place), **msgspec.structs.asdict(result)}
+        print_document("experiment", content)
     else:
         print_experiment(result, plain_console())
     print_lost(studied.lost)

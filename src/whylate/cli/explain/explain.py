@@ -11,7 +11,7 @@ from whylate.cli.imported import refuse_imported
 from whylate.cli.messages import print_message, writing
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import DURATION
-from whylate.cli.print_json import json_option, print_json
+from whylate.cli.print_json import json_option, print_document, print_json
 from whylate.recording.errors import RecordingError
 from whylate.recording.reader import Recording, open_recording
 from whylate.report.plain_console import plain_console
@@ -118,13 +118,11 @@ def _explain_recording(
                     "it, and explain --import reads traces")  # fmt: skip
     recording = open_recording(directory)
     if recording.manifest.plan.benchmark is not None:
-        from whylate.cli.explain.benchmark import explain_benchmark
-
         if worst or perfetto is not None or threshold_ns is not None:
             raise click.UsageError(
                 "--threshold, --worst and --perfetto are for latencies: this is a benchmark"
             )
-        return explain_benchmark(recording, as_json=as_json)
+        return _explain_benchmark(recording, as_json=as_json)
     answer = explain_recording(recording, threshold_ns=threshold_ns, worst=max(worst, 1))
     if as_json:
         print_json(answer_as_json(answer, worst))
@@ -133,6 +131,26 @@ def _explain_recording(
     if perfetto is not None:
         _write_trace(perfetto, recording)
     return 0 if answer.population is not None else 3
+
+
+def _explain_benchmark(recording: Recording, *, as_json: bool) -> int:
+    """Print the findings of a benchmark, or that there are none; return the exit status."""
+    from whylate.report.terminal.benchmark import print_findings
+    from whylate.summary.workloads import summarize_benchmark
+
+    name = str(recording.directory)
+    summary = summarize_benchmark(recording.manifest, recording.repetitions, name)
+    trust, findings = summary.trust, summary.findings
+    if as_json:
+        content = {
+            "trust": trust.verdict,
+            "trust_reasons": trust.reasons,
+            "findings": findings,
+        }
+        print_document("findings", content)
+    else:
+        print_findings(summary, plain_console())
+    return 0 if findings and trust.verdict == "ok" else 3
 
 
 def _write_trace(path: Path, recording: Recording) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whylate.cli.messages import print_message, writing
-from whylate.cli.print_json import print_json
+from whylate.cli.print_json import print_document, print_json
 from whylate.cli.report.outcomes import STATUS, show_single
 from whylate.recording.errors import RecordingError
 from whylate.recording.reader import open_recording
@@ -47,7 +47,7 @@ def show_benchmarks(
         worst = max(worst, status)
         documents.append(document)
     if as_json:
-        print_json({"format": "whylate-runs", "version": 1, "runs": documents, "pooled": []})
+        print_document("runs", {"runs": documents, "pooled": []})
     return worst
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whylate.cli.messages import writing
-from whylate.cli.print_json import print_json
+from whylate.cli.print_json import print_document, print_json
 from whylate.cli.report.outcomes import STATUS, worst_status
 from whylate.recording.errors import RecordingError
 from whylate.recording.reader import open_recording
@@ -55,8 +55,7 @@ def show_several(outcomes: Sequence[Outcome], requirements: Sequence[str], *, as
             if outcome.error is not None:
                 print_failure(name, str(outcome.error), console)
     if as_json:
-        document = {"format": "whylate-runs", "version": 1, "runs": documents, "pooled": pooled}
-        print_json(document)
+        print_document("runs", {"runs": documents, "pooled": pooled})
     return worst
 
 
@@ -116,8 +115,7 @@ def show(
     if also is not None:
         also(of_latencies(summary))
     if as_json:
-        document = {**to_json(summary), "report": str(page)}
-        print_json(document)
+        print_json({**to_json(summary), "report": str(page)})
     else:
         why = answer_line(answer, str(directory)) if answer.population is not None else None
         print_summary(summary, plain_console(), str(page), why)

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 from rich.console import Console
 
 from whylate.cli.compare.fail_on import UNKNOWN, exit_status, fail_on_option
 from whylate.cli.messages import print_message
-from whylate.cli.print_json import json_option, print_json
+from whylate.cli.print_json import json_option, print_document
 from whylate.report.plain_console import plain_console
 from whylate.study.journal import read_study
 from whylate.text import plain
@@ -59,18 +58,16 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
     notes = read_notes(directory, plan.boards)
     page = write_page(directory, plan, evidence, done, effects)
     if as_json:
-        document = {
+        content = {
             "report": str(page),
-            "effects": msgspec.to_builtins(effects),
-            "format": "whylate-study",
-            "version": 1,
+            "effects": effects,
             "directory": str(directory),
-            "comparisons": msgspec.to_builtins(standings),
+            "comparisons": standings,
             **many(len(standings)),
-            "failed": msgspec.to_builtins(failed),
-            "to_put_back": msgspec.to_builtins(notes),
+            "failed": failed,
+            "to_put_back": notes,
         }
-        print_json(document)
+        print_document("study", content)
         return _exit_status(standings, effects, fail_on)
     console = plain_console()
     if effects:
