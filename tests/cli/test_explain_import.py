@@ -58,7 +58,7 @@ def test_an_episode_of_a_latency_tracer_has_nothing_to_compare_with() -> None:
         (["--import", "/nonexistent"], "cannot be read: No such file"),
         (["--import", str(DATA)], "is a directory"),
         (["--import", "/bin/true"], "is no text"),
-        (["--import", str(DATA / "pc-rt-events.txt")], "say --comm NAME or --pid N"),
+        (["--import", str(DATA / "pc-rt-events.txt")], "choose one with --comm NAME or --pid N"),
         (["--import", str(DATA / "perf.txt"), "recordings/x"], "give a RECORDING, or a trace"),
         (["recordings/x", "--comm", "a"], "--comm and --pid are for traces"),
         ([], "give a RECORDING, or a trace"),

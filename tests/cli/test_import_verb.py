@@ -119,7 +119,7 @@ def test_report_prints_what_is_known_and_what_is_not(tmp_path: Path) -> None:
     assert "36 µs 57 µs ≥ 59 µs 777 µs" in text
     assert "p99.9 needs 10 activations beyond it, that is 10,000 activations" in text
     assert "No intervals: the order in which its latencies came is not known" in text
-    assert "lacks activations that were missed during a stall" in text
+    assert "missing activations that were missed during a stall" in text
 
 
 def test_report_of_a_summary_has_no_quantile(tmp_path: Path) -> None:

@@ -295,7 +295,7 @@ def kept(tmp_path: Path, said: bytes, meanwhile: Callable[[], None] = lambda: No
     log = tmp_path / "log"
     log.write_bytes(said)
     board = cast(Board, PaperBoard(log, framed=True))
-    with copy_console(board, tmp_path):
+    with copy_console(board.console, tmp_path):
         meanwhile()
     return read_console(tmp_path) or b""
 
@@ -324,6 +324,6 @@ def test_the_last_words_are_kept_though_whylate_is_killed(tmp_path: Path) -> Non
 def test_a_console_without_frames_is_kept_as_it_is(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_bytes(FRAME + PANIC)
-    with copy_console(cast(Board, PaperBoard(log, framed=False)), tmp_path):
+    with copy_console(cast(Board, PaperBoard(log, framed=False)).console, tmp_path):
         pass
     assert read_console(tmp_path) == FRAME + PANIC

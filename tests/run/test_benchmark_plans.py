@@ -16,11 +16,12 @@ from whylate.recording.workloads.switch import SwitchPoint
 from whylate.run.errors import RequestError
 from whylate.run.resolve import resolve
 from whylate.run.workloads import rules
-from whylate.run.workloads.clock import clock_points
+from whylate.run.workloads.clock import ClockTable
 from whylate.run.workloads.counters import check_counters, parse_counters
-from whylate.run.workloads.memory import memory_points
+from whylate.run.workloads.memory import MemoryTable
 from whylate.run.workloads.sweeps import parse_size
-from whylate.run.workloads.switch import switch_points
+from whylate.run.workloads.switch import SwitchTable
+from whylate.run.workloads.tables import BenchmarkTable
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,11 @@ from whylate.run.workloads.switch import switch_points
 )  # fmt: skip
 def test_sizes(text: str, size: int | None) -> None:
     assert parse_size(text) == size
+
+
+def points(table: type[BenchmarkTable], **keys: Any) -> list[Any]:
+    workload: Any = table(**keys).workload()
+    return list(workload.points)
 
 
 def resolved(
@@ -45,19 +51,38 @@ def with_parameter(workload: Benchmark, name: str, value: str) -> Any:
 
 
 def test_every_combination_is_a_point_and_none_twice() -> None:
-    rings = switch_points((2, 4), (0, 4096), ("pipe", "futex"), ("process", "thread"))
+    rings = points(
+        SwitchTable,
+        tasks=(2, 4),
+        set_size=(0, 4096),
+        over=("pipe", "futex"),
+        kind=("process", "thread"),
+    )
     assert len(rings) == len(set(rings)) == 16
-    buffers = memory_points(("copy", "set", "latency"), (4096,), ("untouched", "random"),
-                            ("small", "thp"), ("libc", "plain"))  # fmt: skip
+    buffers = points(
+        MemoryTable,
+        ops=("copy", "set", "latency"),
+        sizes=(4096,),
+        source=("untouched", "random"),
+        pages=("small", "thp"),
+        routine=("libc", "plain"),
+    )
     # set reads no source, and a chain of reads calls no routine.
     assert len(buffers) == len(set(buffers)) == 8 + 4 + 2
-    clocks = clock_points(("monotonic", "realtime"), (1, 2), ("libc", "device"), 1000, 3000)
+    clocks = points(
+        ClockTable,
+        clocks=("monotonic", "realtime"),
+        threads=(1, 2),
+        via=("libc", "device"),
+        service=1000,
+        think=3000,
+    )
     assert len(clocks) == 6
     assert ClockPoint("device", 2, "device", 1000, 3000) in clocks
 
 
 def test_a_round_has_every_point_once_in_an_order_of_its_own() -> None:
-    request = benchmark(switch_points((2, 3, 4, 5, 6)), rounds=20)
+    request = benchmark(points(SwitchTable, tasks=(2, 3, 4, 5, 6)), rounds=20)
     plan = resolved(request, None, (3, 4), 1)
     rounds = [plan.order[at : at + 5] for at in range(0, 100, 5)]
     assert all(sorted(points) == [0, 1, 2, 3, 4] for points in rounds)
@@ -69,16 +94,16 @@ def test_a_round_has_every_point_once_in_an_order_of_its_own() -> None:
 
 
 def test_where_points_run() -> None:
-    clock = benchmark(clock_points(("monotonic",), (1,)))
+    clock = benchmark(points(ClockTable, clocks=("monotonic",)))
     assert resolved(clock, None, (0, 1), 1).points == [ClockPoint("monotonic", cpus=(0, 1))]
-    memory = benchmark(memory_points(("set",), (4096,)))
+    memory = benchmark(points(MemoryTable, ops=("set",), sizes=(4096,)))
     assert resolved(memory, [5], (0, 5), 1).points == [MemoryPoint("set", 4096, cpu=5)]
     free = benchmark(memory.points, free=True)
     assert resolved(free, None, (0, 5), 1).points == [MemoryPoint("set", 4096)]
 
 
 def test_a_knob_changes_a_parameter_of_all_points() -> None:
-    request = benchmark(memory_points(("copy", "set"), (4096, 8192)))
+    request = benchmark(points(MemoryTable, ops=("copy", "set"), sizes=(4096, 8192)))
     changed = with_parameter(request, "pages", "thp")
     assert {point.pages for point in changed.points if isinstance(point, MemoryPoint)} == {"thp"}
     assert len(changed.points) == 4
@@ -90,13 +115,15 @@ def test_a_knob_changes_a_parameter_of_all_points() -> None:
             with_parameter(request, name, value)
     # What is only set has no source that could differ.
     with pytest.raises(RequestError, match="would change nothing"):
-        with_parameter(benchmark(memory_points(("set",), (4096,))), "source", "zeros")
-    rings = benchmark(switch_points((2, 4)))
+        with_parameter(
+            benchmark(points(MemoryTable, ops=("set",), sizes=(4096,))), "source", "zeros"
+        )
+    rings = benchmark(points(SwitchTable, tasks=(2, 4)))
     changed = with_parameter(with_parameter(rings, "kind", "thread"), "set_size", "4k")
-    assert changed.points == list(switch_points((2, 4), (4096,), ("pipe",), ("thread",)))
+    assert changed.points == points(SwitchTable, tasks=(2, 4), set_size=(4096,), kind=("thread",))
     with pytest.raises(RequestError, match="--tasks must lie between"):
         with_parameter(rings, "tasks", "99999")
-    clocks = benchmark(clock_points(("monotonic",), (1,)))
+    clocks = benchmark(points(ClockTable, clocks=("monotonic",)))
     assert with_parameter(clocks, "via", "syscall").points == [
         ClockPoint("monotonic", 1, "syscall")
     ]

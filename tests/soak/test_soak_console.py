@@ -14,7 +14,6 @@ from whylate.probe.client import Stream
 from whylate.recording.console.crashes import find_crashes
 from whylate.recording.console.log import CUT, read_console
 from whylate.run.console import copy_console
-from whylate.soak.board import CycleBoard
 from whylate.soak.console import TEXT, ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.soak.cycle import CycleRunner
 from whylate.wire.frame import encode_frame
@@ -161,10 +160,8 @@ def test_words_of_a_crash_in_a_frames_payload_are_none(framed: FramedConsole) ->
 
 
 def test_a_run_of_a_cycle_keeps_no_frames(framed: FramedConsole, tmp_path: Path) -> None:
-    with tail_of(framed) as tail:
-        board = CycleBoard(cast(Any, None), TailedConsole(framed, tail))
-        with copy_console(board, tmp_path):
-            framed.say(b"boot\r\n" + frames(1) + PANIC)
+    with tail_of(framed) as tail, copy_console(TailedConsole(framed, tail), tmp_path):
+        framed.say(b"boot\r\n" + frames(1) + PANIC)
     assert read_console(tmp_path) == b"boot\r\n" + PANIC
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable, Iterable
+from types import FrameType
 
 
 class EndedBySignal(SystemExit):
@@ -31,10 +33,14 @@ def unwind_when_ended() -> None:
             ended = True
             raise EndedBySignal(number)
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        # A signal ignored by the parent (nohup, a background shell) stays ignored.
+    _handle((signal.SIGTERM, signal.SIGHUP), end)
+
+
+def _handle(numbers: Iterable[int], handler: Callable[[int, FrameType | None], object]) -> None:
+    """Handle signals; one ignored by the parent (nohup, a background shell) stays ignored."""
+    for number in numbers:
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, end)
+            signal.signal(number, handler)
 
 
 class Interrupt:
@@ -42,12 +48,9 @@ class Interrupt:
 
     def __init__(self) -> None:
         self._wanted = False
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # A signal ignored by the parent (nohup, a background shell) stays ignored.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._handle)
+        _handle((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), self._end)
 
-    def _handle(self, number: int, frame: object) -> None:
+    def _end(self, number: int, frame: object) -> None:
         del frame
         signal.signal(number, signal.default_int_handler)
         self._wanted = True

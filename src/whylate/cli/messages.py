@@ -1,13 +1,15 @@
-"""One-line messages on standard error, and files that cannot be written."""
+"""One-line messages, and errors of files and recordings that a verb cannot use."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
+from whylate.recording.errors import LackingError
+from whylate.recording.imported.recording import is_imported, read_about
 from whylate.text import plain
 
 
@@ -23,3 +25,14 @@ def writing(path: Path, error: type[Exception]) -> Iterator[None]:
         yield
     except OSError as failure:
         raise error(f"{path} cannot be written: {failure.strerror}") from None
+
+
+def refuse_imported(paths: Iterable[Path], lacking: str) -> None:
+    """Raise LackingError for the first path that is an imported recording.
+
+    lacking: what the verb needs and an imported recording does not have, and what to do.
+    """
+    for path in paths:
+        if is_imported(path):
+            tool = read_about(path).tool
+            raise LackingError(f"{path} was imported ({tool}) and lacks {lacking}")

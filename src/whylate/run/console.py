@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from whylate.boards.board import Board
+from whylate.boards.board import Console
 from whylate.boards.console.sieve import FrameSieve
 from whylate.recording.console.log import ConsoleWriter
 
@@ -19,14 +19,13 @@ NO_END = secrets.token_hex(16).encode()
 
 
 @contextmanager
-def copy_console(board: Board, directory: Path) -> Iterator[None]:
-    """Copy a board's console log into a recording for as long as the context lasts.
+def copy_console(console: Console | None, directory: Path) -> Iterator[None]:
+    """Copy a console's log into a recording for as long as the context lasts.
 
     The copy starts at the beginning of the log, which shows how the board booted. A board without a
     console has no copy. The recording notes what could not be written; raises DiskError at the end
     if even the note could not be.
     """
-    console = board.console
     if console is None:
         yield
         return

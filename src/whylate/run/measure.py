@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable
 from contextlib import closing as closed
 from pathlib import Path
+from typing import Protocol
 
-from whylate.boards.board import Board
+from whylate.boards.board import Console, StartedProbe, Tell
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, cpu_model, for_release
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
@@ -37,8 +38,23 @@ START_S = 300.0
 ENGINES = ("best", "bpf", "tracefs")
 
 
+class ReadyBoard(Protocol):
+    """What a run needs of a board that is ready."""
+
+    @property
+    def name(self) -> str:
+        """The name by which the user calls it."""
+
+    @property
+    def console(self) -> Console | None:
+        """Its serial console, where there is one."""
+
+    def start_probe(self, tell: Tell, /) -> StartedProbe:
+        """Start the probe; raises BoardError."""
+
+
 def measure(
-    board: Board,
+    board: ReadyBoard,
     request: RunPlan,
     directory: Path,
     observer: Observer,
@@ -70,7 +86,7 @@ def measure(
             try:
                 run = Run(plan, client, journal, observer, stopped, Tally(plan))
                 client.on_message = run.receive
-                with copy_console(board, directory):
+                with copy_console(board.console, directory):
                     journal.closing(_carry_out(run))
             except ProbeRefusedError:
                 # Raised only before anything was measured: there is nothing to keep.
@@ -99,7 +115,7 @@ def _carry_out(run: Run) -> Closing:
         state = "interrupted" if run.interrupted else "complete"
         if run.reached:
             problems.append(Problem(REACHED, run.until_text(), fatal=False))
-        problems += _finish(run.client)
+        problems += leaving(run.client.finish)
     except ProbeRefusedError as error:
         if not run.tally.started:
             raise
@@ -109,15 +125,6 @@ def _carry_out(run: Run) -> Closing:
     except ProbeError as error:
         problems.append(Problem("probe", str(error), fatal=True))
     return closing(run.client, state, changed, problems)
-
-
-def _finish(client: Client) -> list[Problem]:
-    """Stop loads and restore settings; return what was not in order."""
-    try:
-        client.finish()
-    except ProbeRefusedError as error:
-        return [leaving(error)]
-    return []
 
 
 def _prepare(run: Run) -> None:

@@ -31,7 +31,7 @@ def read_board(
     board: Board, requests: Sequence[FileRequest], tell: Tell
 ) -> tuple[Snapshot, ProbeFacts]:
     """Start a probe on a board that is ready, read, and leave; raises BoardError, ProbeError."""
-    with _probe(board, tell) as (client, welcome):
+    with connected(board, tell) as (client, welcome):
         return _read(client, welcome, requests)
 
 
@@ -39,7 +39,7 @@ def read_board_and_recorder(
     board: Board, requests: Sequence[FileRequest], tell: Tell
 ) -> tuple[Snapshot, ProbeFacts, RecorderReport]:
     """Read as read_board() does, then try the flight recorder; raises likewise."""
-    with _probe(board, tell) as (client, welcome):
+    with connected(board, tell) as (client, welcome):
         snapshot, probe = _read(client, welcome, requests)
         tell("trying the flight recorder")
         return snapshot, probe, try_recorder(client, welcome.cpus)
@@ -86,7 +86,8 @@ def try_recorder(client: Client, cpus: Sequence[int]) -> RecorderReport:
 
 
 @contextlib.contextmanager
-def _probe(board: Board, tell: Tell) -> Iterator[tuple[Client, Welcome]]:
+def connected(board: Board, tell: Tell) -> Iterator[tuple[Client, Welcome]]:
+    """Start a probe on a ready board and yield its client; raises BoardError, ProbeError."""
     started = board.start_probe(tell)
     with contextlib.closing(started.stream) as stream:
         client = Client(stream)

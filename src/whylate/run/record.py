@@ -105,9 +105,13 @@ def opening(
     )
 
 
-def leaving(error: ProbeRefusedError) -> Problem:
-    """Return the problem of loads or settings that were not in order at the end of a run."""
-    return Problem(LEAVING, shown(str(error), 400), fatal=True)
+def leaving(finish: Callable[[], object]) -> list[Problem]:
+    """Wait until loads stopped and settings are restored; return what was not in order."""
+    try:
+        finish()
+    except ProbeRefusedError as error:
+        return [Problem(LEAVING, shown(str(error), 400), fatal=True)]
+    return []
 
 
 def closing(client: Client, state: State, moved: list[Change], problems: list[Problem]) -> Closing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import msgspec
 
@@ -62,12 +63,9 @@ def _for_each(settings: Sequence[Setting], cpus: Sequence[int]) -> list[Setting]
 
 def format_cpus(cpus: tuple[int, ...]) -> str:
     """Return CPUs as the kernel lists them: 0-3,8."""
-    parts: list[str] = []
-    ordered = sorted(cpus)
-    start = 0
-    for i in range(1, len(ordered) + 1):
-        if i == len(ordered) or ordered[i] != ordered[i - 1] + 1:
-            first, last = ordered[start], ordered[i - 1]
-            parts.append(str(first) if first == last else f"{first}-{last}")
-            start = i
+    parts = []
+    # CPUs that follow each other have the same distance to their place in the list.
+    for _, group in groupby(enumerate(sorted(cpus)), lambda item: item[1] - item[0]):
+        first, *rest = (cpu for _, cpu in group)
+        parts.append(f"{first}-{rest[-1]}" if rest else str(first))
     return ",".join(parts)

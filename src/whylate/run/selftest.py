@@ -14,7 +14,8 @@ import msgspec
 
 from whylate.boards.board import Board, BoardBusyError, BoardError, Console, Tell
 from whylate.boards.facts.reading import clean
-from whylate.probe.client import Client, ProbeError
+from whylate.probe.client import ProbeError
+from whylate.run.read import connected
 
 #: The prompt of a shell comes within this on any board.
 ANSWER_S = 10.0
@@ -155,11 +156,7 @@ class _Test:
         )
 
     def _probe(self) -> str:
-        started = self._board.start_probe(self._tell)
-        with closing(started.stream) as stream:
-            client = Client(stream)
-            welcome = client.hello()
-            client.keepalive(started.keepalive_s)
+        with connected(self._board, self._tell) as (client, welcome):
             client.finish()
         count = len(welcome.cpus)
         return (

@@ -164,7 +164,7 @@ def measure_unattended(
             run = Run(plan, reader.client, journal, observer, stopped, Tally(plan))
             reader.receive = run.receive
             try:
-                with copy_console(board, directory):
+                with copy_console(board.console, directory):
                     state, changed, problems, logs = _follow(run, reader, script)
                     if started.warning:
                         problems.append(Problem("unsteady", started.warning, fatal=False))
@@ -242,7 +242,7 @@ def _follow(
             reader.measured = True
             changed = changes(before, reader.files(script.after))
             logs = reader.files(script.logs)
-            problems += _finish(reader, script)
+            problems += leaving(lambda: reader.answers(script.finish))
     except ProbeRefusedError as error:
         if not run.tally.started:
             raise
@@ -254,15 +254,6 @@ def _follow(
     except ProbeError as error:
         problems.append(Problem("probe", str(error), fatal=True))
     return state, changed, problems, logs
-
-
-def _finish(reader: _Reader, script: Script) -> list[Problem]:
-    """Wait until loads stopped and settings are restored; return what was not in order."""
-    try:
-        reader.answers(script.finish)
-    except ProbeRefusedError as error:
-        return [leaving(error)]
-    return []
 
 
 class _Reader:

@@ -7,10 +7,11 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from whylate.boards.board import Board, BoardError, Power
+from whylate.boards.board import Board, BoardError, Console, Power, StartedProbe, Tell
 from whylate.probe.client import ProbeError, ProbeRefusedError
 from whylate.recording.console.crashes import find_crashes
 from whylate.recording.errors import RecordingError
@@ -21,7 +22,6 @@ from whylate.recording.samples import CpuSamples
 from whylate.run.measure import measure
 from whylate.run.progress import Observer, Progress, Step
 from whylate.run.workloads.wakeup import plan_wakeups
-from whylate.soak.board import CycleBoard
 from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.soak.guard import Guard
 from whylate.soak.journal import CONSOLE, RECORDING
@@ -50,6 +50,15 @@ class CycleFailedError(Exception):
 
 class _LeftError(Exception):
     """The user ended the soak."""
+
+
+@dataclass(frozen=True)
+class _CycleBoard:
+    """What a run needs of a board; its console's log is that of one cycle."""
+
+    name: str
+    console: Console | None
+    start_probe: Callable[[Tell], StartedProbe]
 
 
 class CycleRunner:
@@ -82,12 +91,8 @@ class CycleRunner:
         console = board.console
         self._tail = ConsoleTail(console, place / CONSOLE) if console is not None else None
         self._guard = Guard(self._power, self._tail, stopped)
-        self._seen = CycleBoard(
-            board,
-            TailedConsole(console, self._tail)
-            if console is not None and self._tail is not None
-            else None,
-        )
+        tailed = TailedConsole(console, self._tail) if console and self._tail else None
+        self._seen = _CycleBoard(board.name, tailed, board.start_probe)
         self._stage = "power"
         self._boot_s: float | None = None
         self._measuring_s: float | None = None
@@ -191,9 +196,7 @@ class CycleRunner:
             loads=list(plan.loads),
         )
         try:
-            manifest = measure(
-                self._seen, request, self._place / RECORDING, _Clocked(self), self._stopped
-            )
+            manifest = measure(self._seen, request, self._place / RECORDING, self, self._stopped)
         except ProbeRefusedError as error:
             self._stage = "run"
             self._fail("run-failed", str(error))
@@ -310,31 +313,22 @@ class CycleRunner:
         words = " | ".join(line.strip() for line in lines[-4:] if line.strip())
         return f"; the console ends with: {words or 'nothing'}"
 
-    def measuring(self) -> None:
-        """Note that the measurement begins."""
-        self._stage = "run"
-        self._measuring_s = time.monotonic() - self._begun
-
-
-class _Clocked:
-    """An observer that notes when measuring begins."""
-
-    def __init__(self, cycle: CycleRunner) -> None:
-        self._cycle = cycle
+    # The observer of the run.
 
     def log(self, text: str) -> None:
         """Pass it on."""
-        self._cycle._observer.log(text)
+        self._observer.log(text)
 
     def step(self, step: Step) -> None:
-        """Note the measurement, and pass the step on."""
+        """Note that the measurement begins, and pass the step on."""
         if step is Step.MEASURE:
-            self._cycle.measuring()
-        self._cycle._observer.step(step)
+            self._stage = "run"
+            self._measuring_s = time.monotonic() - self._begun
+        self._observer.step(step)
 
     def progress(self, progress: Progress) -> None:
         """Pass it on."""
-        self._cycle._observer.progress(progress)
+        self._observer.progress(progress)
 
 
 def rss_bytes() -> int:

@@ -6,7 +6,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Literal
 
 from whylate.boards.board import BoardError, Power
@@ -45,12 +44,7 @@ class Guard:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Stop watching."""
         self._end.set()
         self._thread.join()

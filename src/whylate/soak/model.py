@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -20,15 +20,7 @@ SCHEMA_VERSION = 1
 FailureKind = Literal[
     "no-power", "no-boot", "no-probe", "run-failed", "hung", "crashed", "console-cut"
 ]
-FAILURE_KINDS: tuple[FailureKind, ...] = (
-    "no-power",
-    "no-boot",
-    "no-probe",
-    "run-failed",
-    "hung",
-    "crashed",
-    "console-cut",
-)
+FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 #: interrupted: by Ctrl-C or a killed host, without a crash; no result about the board.
 Outcome = Literal[FailureKind, "ok", "interrupted"]
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
 import msgspec
+import numpy as np
 
 from whylate.soak.model import FAILURE_KINDS, Cycle, FailureKind, SoakPlan
 from whylate.stats.limits import binomial_limits
@@ -119,22 +121,14 @@ def times(seconds: Sequence[float]) -> Times | None:
     """
     if not seconds:
         return None
-    ordered = sorted(seconds)
-    n = len(ordered)
-    median = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
-    rank = _rank(n)
-    low, high = (ordered[rank - 1], ordered[n - rank]) if rank else (None, None)
-    return Times(n, ordered[0], round(median, 3), low, high, ordered[-1])
-
-
-def _rank(n: int) -> int:
-    """Return the rank, from 1, of the lower limit of the median; 0 where there is none."""
     from scipy.special import bdtr
 
-    rank = 0
-    while rank < n // 2 and bdtr(rank, n, 0.5) <= (1 - CONFIDENCE) / 2:
-        rank += 1
-    return rank
+    ordered = sorted(seconds)
+    n = len(ordered)
+    # The rank, from 1, of the lower limit; 0: there is none.
+    rank = int(np.sum(bdtr(np.arange(n // 2), n, 0.5) <= (1 - CONFIDENCE) / 2))
+    low, high = (ordered[rank - 1], ordered[n - rank]) if rank else (None, None)
+    return Times(n, ordered[0], round(median(ordered), 3), low, high, ordered[-1])
 
 
 def _rate(count: int, of: int) -> Rate:

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from whylate.cli.imported import refuse_imported
+from whylate.cli.messages import refuse_imported
 from whylate.cli.parameter_types import CLAIM, DURATION
 from whylate.cli.print_json import json_option, print_document, print_json
 from whylate.cli.report.outcomes import STATUS

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from whylate.cli.imported import refuse_imported
+from whylate.cli.messages import refuse_imported
 from whylate.cli.print_json import json_option, print_json
 from whylate.recording.reader import Recording, open_recording
 from whylate.report.plain_console import plain_console

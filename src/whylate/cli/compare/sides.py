@@ -50,12 +50,6 @@ class Numbers:
         """Whether any is stated that only files of numbers have."""
         return self.column is not None or bool(self.where) or self.independent
 
-    def read_table(self, path: Path) -> Table:
-        """Read the rows to compare from a file; raises RecordingError."""
-        from whylate.recording.imported.numbers import read_table
-
-        return self.rows_of(read_table(path, self.column))
-
     def rows_of(self, table: Table) -> Table:
         """Return the rows that match --where."""
         for column, pattern in self.where:
@@ -248,11 +242,12 @@ def _compare_groups(
     """Compare groups of rows of one file."""
     from whylate.compare.number_sides import compare_groups
     from whylate.compare.sources import is_file
+    from whylate.recording.imported.numbers import read_table
 
     if len(paths) != 1 or not is_file(paths[0]):
         raise click.UsageError("--by reads its two sides from one file: name that alone")
     if numbers.column is None:
         raise click.UsageError("--by needs --column: which column is compared")
     pairs = [name for name in (numbers.pair or "").split(",") if name]
-    table = numbers.read_table(paths[0])
+    table = numbers.rows_of(read_table(paths[0], numbers.column))
     return compare_groups(table, by, pairs, question, independent=numbers.independent)

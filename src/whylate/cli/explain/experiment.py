@@ -9,8 +9,8 @@ import msgspec
 
 from whylate.boards.board import Board
 from whylate.boards.open import BoardOptions, open_board
-from whylate.cli.imported import refuse_imported
 from whylate.cli.interrupt import Interrupt
+from whylate.cli.messages import refuse_imported
 from whylate.cli.print_json import print_document
 from whylate.cli.study.show import print_lost
 from whylate.cli.study.view import StudyView

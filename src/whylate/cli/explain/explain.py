@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from whylate.cli.imported import refuse_imported
-from whylate.cli.messages import print_message, writing
+from whylate.cli.messages import print_message, refuse_imported, writing
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import DURATION
 from whylate.cli.print_json import json_option, print_document, print_json

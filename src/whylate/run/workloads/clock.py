@@ -21,23 +21,6 @@ CLOCK_NAMES = ("realtime", "monotonic", "monotonic-raw", "monotonic-coarse")
 KERNEL_HOWS = ("libc", "syscall")
 
 
-def clock_points(
-    clocks: Sequence[str] = CLOCK_NAMES,
-    threads: Sequence[int] = (1,),
-    how: Sequence[How] = ("libc",),
-    service_ns: int = 0,
-    think_ns: int = 0,
-) -> tuple[ClockPoint, ...]:
-    """Return clocks and their readers; a clock that is not the kernel's has one way to read it."""
-    points: list[ClockPoint] = []
-    for way in how:
-        for name in clocks if way in KERNEL_HOWS else (way,):
-            for number in threads:
-                device = (service_ns, think_ns) if way == "device" else (0, 0)
-                points.append(ClockPoint(name, number, way, *device))
-    return tuple(points)
-
-
 class ClockTable(BlockTable, kw_only=True):
     """[clock]."""
 
@@ -48,11 +31,15 @@ class ClockTable(BlockTable, kw_only=True):
     think: Duration | None = None
 
     def workload(self) -> Workload:
-        """Return the clocks and their readers."""
-        points = clock_points(
-            self.clocks, self.threads, self.via, int(self.service or 0), int(self.think or 0)
-        )
-        return Clock(points=list(points), **self.common())
+        """Return clocks and their readers; one that is not the kernel's has one way to read it."""
+        device = (int(self.service or 0), int(self.think or 0))
+        points = [
+            ClockPoint(name, number, way, *(device if way == "device" else (0, 0)))
+            for way in self.via
+            for name in (self.clocks if way in KERNEL_HOWS else (way,))
+            for number in self.threads
+        ]
+        return Clock(points=points, **self.common())
 
 
 class ClockRules(BenchmarkRules):

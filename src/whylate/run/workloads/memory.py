@@ -41,25 +41,6 @@ def has_parameter(what: What, field: str) -> bool:
     return field != "routine" or what != "latency"
 
 
-def memory_points(
-    what: Sequence[What] = ("copy", "set", "read"),
-    sizes: Sequence[int] = SIZES,
-    source: Sequence[Source] = ("random",),
-    pages: Sequence[Pages] = ("small",),
-    routine: Sequence[Routine] = ("libc",),
-) -> tuple[MemoryPoint, ...]:
-    """Return buffers, without a source or routine if the operation has none."""
-    points: dict[MemoryPoint, None] = {}
-    for operation, kind, size, content, how in product(what, pages, sizes, source, routine):
-        point = MemoryPoint(operation, size, pages=kind)
-        if has_parameter(operation, "source"):
-            point = msgspec.structs.replace(point, source=content)
-        if has_parameter(operation, "routine"):
-            point = msgspec.structs.replace(point, routine=how)
-        points[point] = None
-    return tuple(points)
-
-
 class MemoryTable(BlockTable, kw_only=True):
     """[memory]."""
 
@@ -70,9 +51,16 @@ class MemoryTable(BlockTable, kw_only=True):
     routine: tuple[Routine, ...] = ("libc",)
 
     def workload(self) -> Workload:
-        """Return the buffers."""
-        sizes = [int(size) for size in self.sizes]
-        points = memory_points(self.ops, sizes, self.source, self.pages, self.routine)
+        """Return the buffers, without a source or routine if the operation has none."""
+        points: dict[MemoryPoint, None] = {}
+        swept = product(self.ops, self.pages, self.sizes, self.source, self.routine)
+        for operation, kind, size, content, how in swept:
+            point = MemoryPoint(operation, int(size), pages=kind)
+            if has_parameter(operation, "source"):
+                point = msgspec.structs.replace(point, source=content)
+            if has_parameter(operation, "routine"):
+                point = msgspec.structs.replace(point, routine=how)
+            points[point] = None
         return Memory(points=list(points), **self.common())
 
 

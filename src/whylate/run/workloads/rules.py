@@ -235,9 +235,9 @@ def one_of(words: Sequence[str]) -> Callable[[str], str | None]:
     return lambda word: word if word in words else None
 
 
-def check_words(words: Sequence[str], limit: int, *, bytes_a_word: int = 0) -> None:
+def check_words(words: Sequence[str], limit: int) -> None:
     """Raise RequestError for a command that does not fit into one message of `limit` bytes."""
-    size = sum(len(word.encode(errors="surrogateescape")) + bytes_a_word for word in words)
+    size = sum(len(word.encode(errors="surrogateescape")) for word in words)
     if len(words) > MOST_WORDS or size > limit:
         raise RequestError(
             f"the command has more than {MOST_WORDS} words or {limit} bytes: put it into a script"

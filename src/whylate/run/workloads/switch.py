@@ -20,19 +20,6 @@ from whylate.wire.messages import BenchSwitch
 KINDS = {"process": False, "thread": True}
 
 
-def switch_points(
-    tasks: Sequence[int] = (2,),
-    set_bytes: Sequence[int] = (0,),
-    over: Sequence[Over] = ("pipe",),
-    kinds: Sequence[str] = ("process",),
-) -> tuple[SwitchPoint, ...]:
-    """Return rings; kinds: "process" or "thread"."""
-    return tuple(
-        SwitchPoint(tasks=number, set_bytes=size, over=way, threads=KINDS[kind])
-        for kind, way, size, number in product(kinds, over, set_bytes, tasks)
-    )
-
-
 class SwitchTable(BlockTable, kw_only=True):
     """[switch]."""
 
@@ -46,9 +33,11 @@ class SwitchTable(BlockTable, kw_only=True):
         """Return the rings."""
         if not set(self.kind) <= set(KINDS):
             raise RequestError(f"kind of [switch]: expected {' or '.join(KINDS)}")
-        sizes = [int(size) for size in self.set_size]
-        points = switch_points(self.tasks, sizes, self.over, self.kind)
-        return Switch(points=list(points), priority=self.priority, **self.common())
+        points = [
+            SwitchPoint(tasks=number, set_bytes=int(size), over=way, threads=KINDS[kind])
+            for kind, way, size, number in product(self.kind, self.over, self.set_size, self.tasks)
+        ]
+        return Switch(points=points, priority=self.priority, **self.common())
 
 
 class SwitchRules(BenchmarkRules):
