@@ -42,12 +42,13 @@ HOST = """
 import sys
 from pathlib import Path
 from whylate.boards.ssh import SshBoard
-from whylate.recording.plan import Setting
+from whylate.recording.plan import RunPlan, Setting
+from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
-from whylate.recording.plan import RunPlan
-settings = tuple(Setting(*word.split("=", 1)) for word in sys.argv[3:])
-request = RunPlan(60_000_000_000, 1_000_000, (0,), 95, False, False, (), settings)
+settings = [Setting(*word.split("=", 1)) for word in sys.argv[3:]]
+wakeup = Wakeup(duration_ns=60_000_000_000, interval_ns=1_000_000)
+request = RunPlan(workload=wakeup, cpus=[0], settings=settings)
 measure(SshBoard(sys.argv[1]), request, Path(sys.argv[2]), Quiet())
 """
 
