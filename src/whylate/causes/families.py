@@ -15,7 +15,7 @@ vary together among late activations: selection of late activations creates such
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -84,13 +84,8 @@ class _Member:
 def find_families(late: Iterable[Breakdown], control: Sequence[Breakdown]) -> Families:
     """Put late episodes into families by the rule above; the order of both does not matter."""
     controls = _Controls([activation for activation in control if activation.pieces is not None])
-    members, unrecorded = [], 0
-    for episode in late:
-        if episode.pieces is None:
-            unrecorded += 1
-        else:
-            members.append(controls.member(episode))
-    members.sort(key=lambda member: (member.episode.cpu, member.episode.activation))
+    episodes = sorted(late, key=lambda episode: (episode.cpu, episode.activation))
+    members = [controls.member(episode) for episode in episodes if episode.pieces is not None]
     groups, rest = _grouped(members)
     ranked = sorted(
         groups.items(), key=lambda item: (-_excess(item[1]), item[0][0], item[0][1] or "")
@@ -108,7 +103,7 @@ def find_families(late: Iterable[Breakdown], control: Sequence[Breakdown]) -> Fa
         of |= {(member.episode.cpu, member.episode.activation): letter for member in group}
     if rest:
         found_families.append(_family("", None, (0, 0), rest, 0))
-    return Families(tuple(found_families), unrecorded, controls.count, of)
+    return Families(tuple(found_families), len(episodes) - len(members), controls.count, of)
 
 
 def _grouped(members: Iterable[_Member]) -> tuple[dict[Common, list[_Member]], list[_Member]]:
@@ -197,8 +192,7 @@ class _Controls:
 
 
 def _mean(rows: Sequence[Mapping[Key, int]]) -> dict[Key, float]:
-    total: dict[Key, int] = defaultdict(int)
+    total: Counter[Key] = Counter()
     for row in rows:
-        for key, ns in row.items():
-            total[key] += ns
+        total.update(row)
     return {key: ns / len(rows) for key, ns in total.items()}

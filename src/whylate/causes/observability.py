@@ -51,24 +51,23 @@ class Need:
     stack: bool = False
 
 
+_SCHED = ("sched:sched_switch", "sched:sched_waking")
 NEEDS: Mapping[Cause, Need] = {
     Cause.INTERRUPT: Need(("irq:irq_handler_entry", "irq:irq_handler_exit"), "what it interrupted"),
     Cause.SOFTIRQ: Need(("irq:softirq_entry", "irq:softirq_exit"), "what it ran in"),
     Cause.NMI: Need(("nmi:nmi_handler",), "what it interrupted"),
-    Cause.THREAD: Need(("sched:sched_switch", "sched:sched_waking"), "unexplained"),
+    Cause.THREAD: Need(_SCHED, "unexplained"),
     Cause.INTERRUPTS_DISABLED: Need(("timer:hrtimer_expire_entry",), "unexplained", stack=True),
-    Cause.PREEMPTION_DISABLED: Need(
-        ("sched:sched_switch", "sched:sched_waking"), "unexplained", stack=True
-    ),
+    Cause.PREEMPTION_DISABLED: Need(_SCHED, "unexplained", stack=True),
     Cause.LOCK: Need(
         ("lock:contention_begin", "lock:contention_end"),
         "interrupts disabled, preemption disabled or unexplained",
     ),
     Cause.IDLE_EXIT: Need(("power:cpu_idle",), "unexplained"),
-    Cause.THROTTLING: Need(("sched:sched_switch", "sched:sched_waking"), "unexplained"),
+    Cause.THROTTLING: Need(_SCHED, "unexplained"),
     Cause.PAGE_FAULT: Need(("exceptions:page_fault_user",), "return"),
     Cause.STEAL: Need((), "unexplained, or what seemed to run"),
-    Cause.SCHEDULING: Need(("sched:sched_switch", "sched:sched_waking"), "unexplained"),
+    Cause.SCHEDULING: Need(_SCHED, "unexplained"),
 }
 
 #: Entries that make an interrupt what is not one of a device.
@@ -178,8 +177,8 @@ class _Board:
         """Return what a part of a cause lacks, and what that part counts as."""
         counts_as = NEEDS[cause].counts_as
         if cause is Cause.INTERRUPT:
-            list_missing_data = self._without(_X86_VECTORS if self._machine in _X86 else _IPIS)
-            return (list_missing_data, counts_as) if list_missing_data else None
+            missing = self._without(_X86_VECTORS if self._machine in _X86 else _IPIS)
+            return (missing, counts_as) if missing else None
         if cause is Cause.LOCK:
             if self._machine.startswith("arm"):
                 return "raw spinlocks have no tracepoint on 32-bit ARM", counts_as

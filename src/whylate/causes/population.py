@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -54,7 +54,7 @@ class Breakdown:
         """Return the ns spent in each cause; they sum to the latency."""
         if self.pieces is None:
             return {_LOST: self.latency_ns}
-        spent: dict[Key, int] = defaultdict(int)
+        spent: Counter[Key] = Counter()
         for piece in self.pieces:
             spent[cause_key(piece.cause, piece.detail)] += piece.length_ns
         return dict(spent)

@@ -116,12 +116,11 @@ class _Cell(msgspec.Struct, frozen=True):
 
 
 def _cells(tables: Sequence[Table], *, independent: bool) -> list[_Cell]:
-    cells = []
-    for table in tables:
-        for number, value in enumerate(table.values, 1):
-            name = f"{table.path}:{number}"
-            cells.append(_Cell(name, value, name if independent else str(table.path)))
-    return cells
+    return [
+        _Cell(name := f"{table.path}:{number}", value, name if independent else str(table.path))
+        for table in tables
+        for number, value in enumerate(table.values, 1)
+    ]
 
 
 def _compare(

@@ -219,15 +219,17 @@ class _Rule:
         waking, switched = self._window.waking_ns, self._window.switched_ns
         if waking is None or switched is None or self._window.prio >= FAIR:
             return 0
-        for event in events:
-            if not waking + TAKES_EFFECT_NS < event.time_ns < switched:
-                continue
-            idle = event.kind is Kind.IDLE_ENTRY
-            if event.kind is Kind.SWITCH and event.id != self._window.pid:
-                idle = event.id == 0 or event.prio > self._window.prio
-            if idle:
-                return switched
-        return 0
+        lower = any(
+            event.kind is Kind.IDLE_ENTRY
+            or (
+                event.kind is Kind.SWITCH
+                and event.id != self._window.pid
+                and (event.id == 0 or event.prio > self._window.prio)
+            )
+            for event in events
+            if waking + TAKES_EFFECT_NS < event.time_ns < switched
+        )
+        return switched if lower else 0
 
     def named(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Return the pieces of a segment that lies in one stage."""

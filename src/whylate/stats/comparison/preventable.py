@@ -82,11 +82,10 @@ def _fieller(on: Floats, off: Floats, t: float) -> tuple[float | None, float | N
 
 def paired_t_p(on: Floats, off: Floats) -> float:
     """Return the p-value of Student's paired test, two-sided; shapes (rounds,), two at least."""
-    falls = on - off
-    error = float(falls.std(ddof=1)) / math.sqrt(len(falls))
+    mean, error = _mean_fall(on, off)
     if error == 0:
-        return 1.0 if falls[0] == 0 else 0.0
-    return student_p(float(falls.mean()) / error, len(falls) - 1)
+        return 1.0 if mean == 0 else 0.0
+    return student_p(mean / error, len(on) - 1)
 
 
 def decreases(on: Floats, off: Floats, confidence: float = 0.95) -> bool:
@@ -94,6 +93,10 @@ def decreases(on: Floats, off: Floats, confidence: float = 0.95) -> bool:
 
     float64, shapes (rounds,), two at least.
     """
+    mean, error = _mean_fall(on, off)
+    return mean > student_t(confidence, len(on) - 1) * error
+
+
+def _mean_fall(on: Floats, off: Floats) -> tuple[float, float]:
     falls = on - off
-    error = float(falls.std(ddof=1)) / math.sqrt(len(falls))
-    return float(falls.mean()) > student_t(confidence, len(falls) - 1) * error
+    return float(falls.mean()), float(falls.std(ddof=1)) / math.sqrt(len(falls))

@@ -60,12 +60,10 @@ def estimate_extremal_index(
     n = ordered.n
     most = n // 20
     events = min(most, max(_EVENTS, min(_MOST_EVENTS, n // 1000)))
-    index = _at(ordered, series, events, of)
-    while index is None or index.clusters < _CLUSTERS:
+    while (index := _at(ordered, series, events, of)) is None or index.clusters < _CLUSTERS:
         if events >= most:
             return None
         events = min(most, 2 * events)
-        index = _at(ordered, series, events, of)
     for fewer in (events // 2, events // 4):
         higher = _at(ordered, series, fewer, of) if fewer >= _CLUSTERS else None
         if higher is not None and higher.cautious < index.cautious:

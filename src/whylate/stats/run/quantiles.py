@@ -118,15 +118,10 @@ def estimate_quantile(
         value_ns=low_value,
         low_ns=ordered.at_least(low_index),
         high_ns=high_ns,
-        at_least=_matters(low_value, high_value),
+        at_least=high_value is None or high_value - low_value > abs(low_value) / _PRINTED,
         effective_n=effective_n,
         lacking="overruns" if high_ns is None else None,
     )
-
-
-def _matters(low_value: int, high_value: int | None) -> bool:
-    """Whether what overruns hide moves the value by more than is printed of it."""
-    return high_value is None or high_value - low_value > abs(low_value) / _PRINTED
 
 
 def _neighbours(n: int, q: Fraction) -> list[int]:

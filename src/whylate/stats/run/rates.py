@@ -58,9 +58,11 @@ def estimate_episode_rate(
     elif index is not None:
         scale = max(1 / index.cautious, _clustering(series, starts, confidence))
     else:
-        return EpisodeRate(episodes, _low(episodes, max(1, episodes), seconds, confidence), None)
-    high = scale * poisson_high(episodes / scale, confidence) / seconds
-    return EpisodeRate(episodes, _low(episodes, scale, seconds, confidence), high)
+        scale = max(1, episodes)
+    low = scale * poisson_low(episodes / scale, confidence) / seconds
+    bounded = episodes >= _ENOUGH_EPISODES or index is not None
+    high = scale * poisson_high(episodes / scale, confidence) / seconds if bounded else None
+    return EpisodeRate(episodes, low, high)
 
 
 def _clustering(series: Sequence[CpuSeries], starts: Sequence[Int64s], confidence: float) -> float:
@@ -74,7 +76,3 @@ def _clustering(series: Sequence[CpuSeries], starts: Sequence[Int64s], confidenc
         mask[start] = True
         masks.append(mask)
     return 1 / estimate_dependence(blocks.count(masks), blocks.totals).deflate(confidence)
-
-
-def _low(episodes: int, scale: float, seconds: float, confidence: float) -> float:
-    return scale * poisson_low(episodes / scale, confidence) / seconds
