@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 #: Control, format (bidirectional overrides, zero-width), surrogate, private, unassigned, and
@@ -22,6 +23,16 @@ def plain(text: str, limit: int = 400) -> str:
 def plain_lines(text: str, limit: int = 4000) -> str:
     """Like `plain`, but line breaks and tabs are kept: for values that are shown in a block."""
     return _visible(text.replace("\r\n", "\n"), limit, "\n\t")
+
+
+def shown(text: str, most: int) -> str:
+    """Return at most so many characters; what cannot be printed, and what is no Unicode, as "?"."""
+    return "".join(c if c.isprintable() else "?" for c in text[:most])
+
+
+def path_part(name: str) -> str:
+    """Return a name as a part of a path: ssh://root@board7 is root@board7."""
+    return re.sub(r"[^A-Za-z0-9._@+-]+", "-", name.removeprefix("ssh://"))[:80].strip(".") or "-"
 
 
 def _visible(text: str, limit: int, kept: str) -> str:

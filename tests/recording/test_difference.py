@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from whylate.recording.difference import partings
 from whylate.recording.samples import CpuSamples
-from whylate.recording.workloads.activations.digest import SamplesDigest
+from whylate.recording.workloads.activations.assembler import SamplesDigest
 from whylate.wire.samples import Rows
 
 

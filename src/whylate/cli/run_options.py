@@ -18,10 +18,10 @@ from whylate.cli.live import BoardsView
 from whylate.cli.option_groups import Heading, option_under
 from whylate.cli.parameter_types import CPUS, LOAD, SETTING, CommaList
 from whylate.lab.description import names as virtual_boards
-from whylate.recording.path_part import path_part
 from whylate.recording.plan import LoadPlan, RunPlan, Setting
 from whylate.run.errors import RequestError
 from whylate.run.loads import parse_faults
+from whylate.text import path_part
 
 if TYPE_CHECKING:
     from whylate.recording.workloads import Workload

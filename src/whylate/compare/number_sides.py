@@ -14,9 +14,9 @@ from whylate.compare.runs import Arm, Run, twice_there
 from whylate.compare.words import amount_text
 from whylate.recording.imported.model import InputError
 from whylate.recording.imported.numbers import Table
-from whylate.recording.shown import shown
 from whylate.stats.comparison.run_statistics import Statistic, exact_value
 from whylate.stats.comparison.student import Moments, moments, student_interval
+from whylate.text import shown
 
 #: A column of maxima has this in its name: one maximum compares nothing.
 _MAXIMUM = "max"

@@ -7,12 +7,12 @@ import msgspec
 from whylate.recording.load_rates import LoadAccounting
 from whylate.recording.manifest import AppEnd, Problem
 from whylate.recording.recorder.assembler import WindowAssembler
-from whylate.recording.shown import shown
 from whylate.recording.store.journal import CLOSING, OPENING, Closing, Opening
 from whylate.recording.workloads import BENCHMARK_MESSAGES, repetition_assembler
 from whylate.recording.workloads.activations.assembler import Sink
 from whylate.recording.workloads.activations.registry import activation_assembler
 from whylate.recording.workloads.benchmarks import with_counter_name
+from whylate.text import shown
 from whylate.wire.codec import WireError
 from whylate.wire.frame import Frame
 from whylate.wire.messages import (

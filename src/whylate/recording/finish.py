@@ -186,18 +186,17 @@ def _state(closing: Closing | None, decoder: JournalDecoder) -> State:
 def _probe_report(
     opening: Opening, closing: Closing | None, decoder: JournalDecoder
 ) -> ProbeReport:
+    result = decoder.result
+    counts = ("frames", "frames_damaged", "frames_resent", "frames_lost")
     return ProbeReport(
         version=opening.probe_version,
         arch=opening.probe_arch,
         sha256=opening.probe_sha256,
-        cpu_time_ns=decoder.result.cpu_time_ns if decoder.result is not None else None,
-        peak_memory_bytes=decoder.result.peak_memory if decoder.result is not None else None,
+        cpu_time_ns=result.cpu_time_ns if result is not None else None,
+        peak_memory_bytes=result.peak_memory if result is not None else None,
         clock_resolution_ns=opening.clock_resolution_ns,
         clock_read_ns=opening.clock_read_ns,
-        frames=closing.frames if closing is not None else 0,
-        frames_damaged=closing.frames_damaged if closing is not None else 0,
-        frames_resent=closing.frames_resent if closing is not None else 0,
-        frames_lost=closing.frames_lost if closing is not None else 0,
+        **{name: getattr(closing, name) if closing is not None else 0 for name in counts},
     )
 
 

@@ -219,7 +219,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changes: list[Change]
     probe: ProbeReport
     problems: list[Problem]
-    #: SHA-256 of all samples (workloads/activations/digest.py); None in recordings of schema 1.
+    #: SHA-256 of all samples (workloads/activations/assembler.py); None in recordings of schema 1.
     samples_sha256: str | None = None
     crashes: list[CrashReport] = []
     #: None where no recorder was asked for.

@@ -14,10 +14,10 @@ from whylate.probe.binaries import ProbeBinary
 from whylate.probe.client import Client, ProbeRefusedError
 from whylate.recording.manifest import SCHEMA_VERSION, Change, Problem, State
 from whylate.recording.plan import RunPlan
-from whylate.recording.shown import shown
 from whylate.recording.store.journal import Closing, JournalWriter, Opening
 from whylate.run.errors import RequestError
 from whylate.run.progress import Observer, Tally
+from whylate.text import shown
 from whylate.wire.frame import Frame
 from whylate.wire.messages import Message, Result, Welcome
 

@@ -17,7 +17,6 @@ import msgspec
 from whylate.boards.board import Board
 from whylate.probe.client import ProbeRefusedError
 from whylate.recording.errors import DiskError, RecordingError
-from whylate.recording.path_part import path_part
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
 from whylate.run.errors import RequestError
@@ -33,6 +32,7 @@ from whylate.study.order import dithered, remaining_runs
 from whylate.study.restore.cards import Cards
 from whylate.study.restore.undo import Undo
 from whylate.study.results.evidence import Evidence, Key, Standing
+from whylate.text import path_part
 
 #: Attempts at a run before its board is given up until the study is resumed.
 _ATTEMPTS = 3

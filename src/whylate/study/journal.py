@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 
 from whylate.recording.former_schema import convert_study
-from whylate.recording.path_part import path_part
 from whylate.recording.store.lines import Layout, LineDirectory
 from whylate.run.errors import RequestError
 from whylate.study.model import SCHEMA_VERSION, FinishedRun, PlannedRun, StudyPlan
+from whylate.text import path_part
 
 PLAN = "study.json"
 JOURNAL = "runs.jsonl"

@@ -21,7 +21,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from whylate.compare.words import names_text
-from whylate.recording.path_part import path_part
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
@@ -36,6 +35,7 @@ from whylate.stats.comparison.run_statistics import MAY_BE_SAME
 from whylate.study.check import check_differ, check_idle_states, check_knobs
 from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
 from whylate.study.restore.cards import hash_images
+from whylate.text import path_part
 
 MAX_VARIANTS = 16
 MAX_ROUNDS = 1000

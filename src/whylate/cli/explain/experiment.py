@@ -14,11 +14,11 @@ from whylate.cli.messages import refuse_imported
 from whylate.cli.print_json import print_document
 from whylate.cli.study.show import print_lost
 from whylate.cli.study.view import StudyView
-from whylate.recording.path_part import path_part
 from whylate.recording.reader import open_recording
 from whylate.report.plain_console import plain_console
 from whylate.run.errors import RequestError
 from whylate.study.journal import StudyJournal
+from whylate.text import path_part
 
 if TYPE_CHECKING:
     from whylate.causes.window.piece import Cause

@@ -19,8 +19,8 @@ from whylate.recording.imported.model import ImportedRun, InputError
 from whylate.recording.imported.numbers import Table, read_boxes, read_table
 from whylate.recording.imported.read import read_runs
 from whylate.recording.imported.recording import NAME, SAMPLES, SCHEMA_VERSION, About
-from whylate.recording.shown import shown
 from whylate.recording.store.parquet import parquet_writer
+from whylate.text import shown
 
 #: Tools whose files are read, in the words of an error.
 _TOOLS = "cyclictest, jitterdebugger, rtla timerlat, Xenomai's latency, lat_ctx and perf stat"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whylate.recording.manifest import BuildId, RecorderReport, SourceReport, SymbolsReport
-from whylate.recording.shown import shown
+from whylate.text import shown
 from whylate.wire.codec import WireError
 from whylate.wire.messages import BuildId as BuildIdMessage
 from whylate.wire.messages import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whylate.recording.events import USER_CODE, Event, Kind
-from whylate.recording.shown import shown
+from whylate.text import shown
 from whylate.wire.constants import (
     EventKind,
     NameTable,

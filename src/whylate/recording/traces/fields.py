@@ -14,7 +14,7 @@ from typing import Any
 
 from whylate.recording.events import Event, Kind
 from whylate.recording.recorder.raw_events import LONGEST_NAME, STATES, VECTORS
-from whylate.recording.shown import shown
+from whylate.text import shown
 
 #: Time in ns, kind (None: what precedes was not observed), the text of the fields or the event
 #: itself, and a number more: of a timer when it was due, of a fault the thread's pid.

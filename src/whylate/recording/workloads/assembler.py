@@ -9,13 +9,13 @@ import msgspec
 import numpy as np
 
 from whylate.recording.repetitions import PLACE, Repetitions
-from whylate.recording.shown import shown
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.benchmarks import (
     BenchmarkPoint,
     BenchmarkWorkload,
     with_counter_name,
 )
+from whylate.text import shown
 from whylate.wire.codec import WireError
 from whylate.wire.messages import BenchFailed, Message, RepetitionCounts
 

@@ -18,10 +18,10 @@ from whylate.boards.ready import Boot, boot, held
 from whylate.files import sha256_of
 from whylate.lab.errors import LabError
 from whylate.recording.errors import DiskError
-from whylate.recording.path_part import path_part
 from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import IMAGE
 from whylate.study.model import StudyPlan, Variant
+from whylate.text import path_part
 
 #: Below the study's directory: an empty file for each board whose card must still get the image of
 #: the first variant.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 
 from whylate.recording.manifest import CpuEvents
 from whylate.recording.workloads.activations.accounting import CpuAccounting
-from whylate.recording.workloads.activations.digest import SamplesDigest
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.wire.app_samples import Threads
 from whylate.wire.codec import WireError
@@ -26,9 +26,32 @@ from whylate.wire.messages import (
 )
 from whylate.wire.samples import Rows
 
+_ROW = np.dtype([("activation", "<i8"), ("latency_ns", "<i8"), ("overrun", "u1")])
 Stages = NDArray[np.int64]
 #: Given the rows of a CPU, their stages, and whose they are in the workload app.
 Sink = Callable[[int, Rows, Stages | None, Threads | None], None]
+
+
+class SamplesDigest:
+    """SHA-256 over the rows of each CPU in their order; when they were due is not part of it."""
+
+    def __init__(self) -> None:
+        self._cpus: dict[int, hashlib._Hash] = {}
+
+    def add(self, cpu: int, rows: Rows) -> None:
+        """Add the next rows of a CPU, however they are cut into blocks."""
+        packed = np.empty(rows.activation.size, _ROW)
+        packed["activation"] = rows.activation
+        packed["latency_ns"] = rows.latency_ns
+        packed["overrun"] = rows.overrun
+        self._cpus.setdefault(cpu, hashlib.sha256()).update(packed.tobytes())
+
+    def hexdigest(self) -> str:
+        """Return the digest of the rows so far."""
+        whole = hashlib.sha256()
+        for cpu, digest in sorted(self._cpus.items()):
+            whole.update(f"{cpu} {digest.hexdigest()}\n".encode())
+        return whole.hexdigest()
 
 
 class ActivationAssembler(ABC):
