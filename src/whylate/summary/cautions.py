@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.recording.manifest import Manifest
 from whylate.stats.run.drift import Trend
+from whylate.summary.facts import fact_value
 from whylate.summary.model import Caution
 
 #: Family-wise false-alarm rate of the drift warning, over all its tests.
@@ -30,12 +31,18 @@ def cautions(manifest: Manifest, trends: Sequence[Trend], cpus: Sequence[int]) -
     return [
         *_overruns(manifest),
         *drift(trends, cpus),
-        *guest(manifest),
-        *firmware(manifest),
+        *board_cautions(manifest),
         *_rivals(manifest),
         *_clock(manifest),
         *noticed(manifest),
     ]
+
+
+def board_cautions(manifest: Manifest) -> list[Caution]:
+    """Warn of what a host, the firmware or heat did to the CPUs during the run."""
+    # In virtual time a host takes nothing.
+    hosts = () if manifest.plan.virtual_time else (*_crowd(manifest), *_host(manifest))
+    return [*hosts, *_firmware(manifest)]
 
 
 def noticed(manifest: Manifest) -> list[Caution]:
@@ -81,40 +88,26 @@ def _relative(trend: Trend) -> float:
     return abs(trend.change) / max(abs(trend.level), 1e-9)
 
 
-def _overruns(manifest: Manifest) -> list[Caution]:
-    overrun = sum(account.overrun for account in manifest.cpus)
-    if not overrun:
-        return []
-    return [
-        Caution(
-            "overruns",
+def _overruns(manifest: Manifest) -> Iterator[Caution]:
+    if overrun := sum(account.overrun for account in manifest.cpus):
+        text = (
             f"{format_count(overrun)} overruns (periods that elapsed during a stall) are counted "
-            "at their lower bound.",
+            "at their lower bound."
         )
-    ]
+        yield Caution("overruns", text)
 
 
-def guest(manifest: Manifest) -> list[Caution]:
-    """Warn of what the host of a virtual machine took from it; not in virtual time."""
-    if manifest.plan.virtual_time:
-        return []
-    return [*_turns(manifest), *_host(manifest)]
-
-
-def _turns(manifest: Manifest) -> list[Caution]:
+def _crowd(manifest: Manifest) -> Iterator[Caution]:
     here, own = manifest.plan.host_cpus, len(manifest.plan.measured_cpus)
-    if here is None or own <= here:
-        return []
-    return [
-        Caution(
-            "crowded-host",
+    if here is not None and own > here:
+        text = (
             f"Its {own} CPUs share the {here} CPUs of its host: work on more than {here} of them "
-            "at once is slower for that reason alone.",
+            "at once is slower for that reason alone."
         )
-    ]
+        yield Caution("crowded-host", text)
 
 
-def _host(manifest: Manifest) -> list[Caution]:
+def _host(manifest: Manifest) -> Iterator[Caution]:
     seconds: dict[int | None, float] = {}
     for change in manifest.changes:
         if change.name == "steal" and change.delta > 0 and change.unit in ("s", "ns"):
@@ -122,6 +115,7 @@ def _host(manifest: Manifest) -> list[Caution]:
             seconds[change.cpu] = seconds.get(change.cpu, 0.0) + size
     measured = {cpu: size for cpu, size in seconds.items() if cpu in manifest.plan.measured_cpus}
     stolen = sum(measured.values()) if measured else seconds.get(None, 0.0)
+    guest_of = fact_value(manifest, "hypervisor")
     if stolen:
         watched_s = sum((account.end_ns - account.start_ns) / 1e9 for account in manifest.cpus)
         part = f", {stolen / watched_s:.2g} of their time" if watched_s > 0 else ""
@@ -129,72 +123,51 @@ def _host(manifest: Manifest) -> list[Caution]:
         where = f" Most of it on CPU {worst}." if len(measured) > 1 else ""
         text = (
             f"The hypervisor took {format_seconds_down(stolen)} from the measured CPUs{part}: "
-            "part of the "
-            f"tail may be the host's.{where}"
+            f"part of the tail may be the host's.{where}"
         )
-        return [Caution("steal", text)]
-    guest_of = next((fact.value for fact in manifest.facts if fact.name == "hypervisor"), None)
-    if not guest_of:
-        return []
-    name = f" ({str(guest_of)[:40]})" if isinstance(guest_of, str) else ""
-    return [
-        Caution(
-            "guest",
+        yield Caution("steal", text)
+    elif guest_of:
+        name = f" ({guest_of[:40]})" if isinstance(guest_of, str) else ""
+        text = (
             f"The board is a virtual machine{name} that reports no steal time: time that the host "
-            "took looks like the board's own latency.",
+            "took looks like the board's own latency."
         )
-    ]
+        yield Caution("guest", text)
 
 
-def firmware(manifest: Manifest) -> list[Caution]:
-    """Warn of what the firmware or heat did to the CPUs during the run."""
-    warnings: list[Caution] = []
-    interrupts = max(
-        (change.delta for change in manifest.changes if change.name == "smi"), default=0.0
-    )
+def _firmware(manifest: Manifest) -> Iterator[Caution]:
+    changes = [(change.name, change.delta) for change in manifest.changes]
+    interrupts = max((delta for name, delta in changes if name == "smi"), default=0.0)
     if interrupts > 0:
-        warnings.append(
-            Caution(
-                "smi",
-                f"{interrupts:.0f} system management interrupts came during the run: the firmware "
-                "stopped the CPUs, and no kernel can see or prevent that.",
-            )
+        text = (
+            f"{interrupts:.0f} system management interrupts came during the run: the firmware "
+            "stopped the CPUs, and no kernel can see or prevent that."
         )
-    throttled = sum(
-        change.delta
-        for change in manifest.changes
-        if change.name.split("/")[0] == "thermal_throttle"
-    )
+        yield Caution("smi", text)
+    throttled = sum(delta for name, delta in changes if name.split("/")[0] == "thermal_throttle")
     if throttled > 0:
-        warnings.append(
-            Caution(
-                "thermal-throttle",
-                f"The CPUs were slowed down by heat {throttled:.0f} times during the run: cool "
-                "the board, or lower its frequency, and measure again.",
-            )
+        text = (
+            f"The CPUs were slowed down by heat {throttled:.0f} times during the run: cool "
+            "the board, or lower its frequency, and measure again."
         )
-    return warnings
+        yield Caution("thermal-throttle", text)
 
 
-def _rivals(manifest: Manifest) -> list[Caution]:
+def _rivals(manifest: Manifest) -> Iterator[Caution]:
     if manifest.plan.target is not None:
         # `whylate explain` names what runs before a program's threads.
-        return []
+        return
     priority = manifest.plan.workload.priority
-    listed = next((fact.value for fact in manifest.facts if fact.name == "rt_tasks"), None)
+    listed = fact_value(manifest, "rt_tasks")
     tasks = listed if isinstance(listed, list) else []
-    rivals = [task for task in tasks if _is_rival(task, priority)]
-    if not rivals:
-        return []
-    shown = ", ".join(task[:60] for task in rivals[:3])
-    more = f" and {len(rivals) - 3} more" if len(rivals) > 3 else ""
-    return [
-        Caution(
-            "rt-tasks",
+    if rivals := [task for task in tasks if _is_rival(task, priority)]:
+        shown = ", ".join(task[:60] for task in rivals[:3])
+        more = f" and {len(rivals) - 3} more" if len(rivals) > 3 else ""
+        text = (
             f"Other real-time tasks run at or above the probe's priority {priority} and count as "
-            f"latency: {shown}{more}.",
+            f"latency: {shown}{more}."
         )
-    ]
+        yield Caution("rt-tasks", text)
 
 
 def _is_rival(task: str, priority: int) -> bool:
@@ -204,27 +177,19 @@ def _is_rival(task: str, priority: int) -> bool:
     return match["priority"] is None or int(match["priority"]) >= priority
 
 
-def _clock(manifest: Manifest) -> list[Caution]:
-    resolution_ns = manifest.probe.clock_resolution_ns
-    if resolution_ns is None:
-        return []
+def _clock(manifest: Manifest) -> Iterator[Caution]:
+    resolution_ns = manifest.probe.clock_resolution_ns or 0
     activations = manifest.plan.activations
     interval_ns = activations.interval_ns if activations is not None else 0
     if 0 < interval_ns < resolution_ns:
-        return [
-            Caution(
-                "interval",
-                f"The interval of {format_short_ns(interval_ns)} is shorter than the "
-                f"clock's resolution of {format_short_ns(resolution_ns)}: ask for a longer "
-                "--interval.",
-            )
-        ]
-    if resolution_ns > COARSE_NS:
-        return [
-            Caution(
-                "coarse-clock",
-                f"The clock's resolution is {format_short_ns(resolution_ns)}, so the kernel has no "
-                "high-resolution timers: latencies are no finer than that.",
-            )
-        ]
-    return []
+        text = (
+            f"The interval of {format_short_ns(interval_ns)} is shorter than the clock's "
+            f"resolution of {format_short_ns(resolution_ns)}: ask for a longer --interval."
+        )
+        yield Caution("interval", text)
+    elif resolution_ns > COARSE_NS:
+        text = (
+            f"The clock's resolution is {format_short_ns(resolution_ns)}, so the kernel has no "
+            "high-resolution timers: latencies are no finer than that."
+        )
+        yield Caution("coarse-clock", text)

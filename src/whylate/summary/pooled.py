@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
 import msgspec
 from scipy.stats import binom
@@ -67,17 +68,10 @@ def pool(summaries: Sequence[Summary]) -> Pooled:
             bounds = [value for value, at_least in known if at_least]
             figures.append(
                 PooledFigure(
-                    name, values, _median(values), low, high, min(bounds) if bounds else None
+                    name, values, median(values), low, high, min(bounds) if bounds else None
                 )
             )
     return Pooled(figures, len(trusted), len(summaries) - len(trusted))
-
-
-def _median(values: Sequence[int]) -> float:
-    middle = len(values) // 2
-    if len(values) % 2:
-        return values[middle]
-    return (values[middle - 1] + values[middle]) / 2
 
 
 def _interval(values: Sequence[int]) -> tuple[int | None, int | None]:

@@ -104,22 +104,12 @@ def _part(samples: CpuSamples, name: str) -> _Part:
     stages = samples.stages
     unseen = np.full(samples.latency_ns.size if stages is None else 0, NOT_SEEN, np.int32)
     times_ns = unseen if stages is None else stage_ns(stages, name)
-    least, most = (
-        _StageSeries(samples, times_ns, _at_the_least),
-        _StageSeries(samples, times_ns, _at_the_most),
-    )
+    # A latency below zero is one of a thread that ran before it was due: so did its stages.
+    least = _StageSeries(samples, times_ns, lambda latency_ns: np.minimum(latency_ns, 0))
+    most = _StageSeries(samples, times_ns, lambda latency_ns: latency_ns)
     seen = int(np.count_nonzero(times_ns != NOT_SEEN))
     ordered = sort_series(least) if seen == times_ns.size else sort_series(least, most)
     return _Part(least, most, ordered, seen)
-
-
-def _at_the_least(latency_ns: Int64s) -> Int64s:
-    # A latency below zero is one of a thread that ran before it was due: so did its stages.
-    return np.minimum(latency_ns, 0)
-
-
-def _at_the_most(latency_ns: Int64s) -> Int64s:
-    return latency_ns
 
 
 def _figures(parts: Sequence[_Part]) -> StageFigures:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from whylate.quantities import format_count
@@ -45,130 +45,101 @@ def assess_benchmark(manifest: Manifest, repetitions: int) -> list[str]:
     return list(dict.fromkeys([*reasons, *_endings(manifest), *_loads(manifest)]))
 
 
-def _measuring(manifest: Manifest) -> list[str]:
+def _measuring(manifest: Manifest) -> Iterator[str]:
     if manifest.plan.target is not None:
-        return _watching(manifest)
-    reasons: list[str] = []
+        report = manifest.recorder
+        if report is None or report.engine is None:
+            why = report.refused if report is not None else None
+            why = (why or "the probe gave no reason").rstrip(".")
+            yield f"The recorder did not run, and only it sees a program's wakeups: {why}."
+        return
     accounts = manifest.cpus
     planned = manifest.plan.workload.priority
-    not_fifo = [account for account in accounts if account.policy != "fifo"]
-    if not_fifo:
-        reasons.append(
+    if not_fifo := [account for account in accounts if account.policy != "fifo"]:
+        yield (
             f"{_on(not_fifo)} the probe ran with policy {_word(not_fifo[0].policy)} instead of "
             "fifo: run it as root or grant CAP_SYS_NICE."
         )
-    lower = [
-        account for account in accounts if account.policy == "fifo" and account.priority < planned
-    ]
-    if lower:
-        reasons.append(
+    fifo = [account for account in accounts if account.policy == "fifo"]
+    if lower := [account for account in fifo if account.priority < planned]:
+        yield (
             f"{_on(lower)} the probe ran at priority {lower[0].priority} instead of {planned}: "
             "raise the limit on real-time priority (ulimit -r) or ask for a lower --priority."
         )
-    unlocked = [account for account in accounts if not account.memory_locked]
-    if unlocked:
-        reasons.append(
+    if unlocked := [account for account in accounts if not account.memory_locked]:
+        yield (
             f"{_on(unlocked)} the probe's memory was not locked, so page faults may count as "
             "latency: run it as root or raise the limit on locked memory (ulimit -l)."
         )
-    return reasons
 
 
-def _watching(manifest: Manifest) -> list[str]:
-    """Return why the recording cannot show a program's wakeups."""
-    report = manifest.recorder
-    if report is not None and report.engine is not None:
-        return []
-    why = report.refused if report is not None else None
-    why = (why or "the probe gave no reason").rstrip(".")
-    return [f"The recorder did not run, and only it sees a program's wakeups: {why}."]
-
-
-def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
-    reasons = [
-        f"CPU {account.cpu}: the numbers do not add up: {format_count(account.expected)} "
-        f"expected, but {format_count(account.seen)} seen + {format_count(account.overrun)} "
-        "overrun + "
-        f"{format_count(account.dropped)} dropped; measure again."
-        for account in manifest.cpus
-        if account.expected != account.seen + account.overrun + account.dropped
-    ]
-    accounts = {account.cpu: account for account in manifest.cpus}
+def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> Iterator[str]:
+    for account in manifest.cpus:
+        if account.expected != account.seen + account.overrun + account.dropped:
+            yield (
+                f"CPU {account.cpu}: the numbers do not add up: {format_count(account.expected)} "
+                f"expected, but {format_count(account.seen)} seen + "
+                f"{format_count(account.overrun)} overrun + {format_count(account.dropped)} "
+                "dropped; measure again."
+            )
+    accounts = {account.cpu: (account.seen, account.overrun) for account in manifest.cpus}
     for cpu in samples:
-        known = accounts.get(cpu.cpu)
         overruns = int(cpu.overrun.sum())
-        seen = len(cpu.overrun) - overruns
-        if known is None or (known.seen, known.overrun) != (seen, overruns):
-            reasons.append(
+        if accounts.get(cpu.cpu) != (len(cpu.overrun) - overruns, overruns):
+            yield (
                 f"CPU {cpu.cpu}: the samples do not match the manifest's counts: "
                 "the recording was changed or is damaged; measure again."
             )
-    if manifest.plan.target is not None:
-        # A CPU on which no thread of the program woke is not missing.
-        return reasons
-    missing = sorted(
-        set(manifest.plan.measured_cpus) - {cpu.cpu for cpu in samples if len(cpu.activation)}
-    )
-    if missing and len(missing) < len(manifest.plan.measured_cpus):
-        reasons.append(f"No samples of CPU {_numbers(missing)}, which was to be measured.")
-    return reasons
+    planned = set(manifest.plan.measured_cpus)
+    missing = sorted(planned - {cpu.cpu for cpu in samples if len(cpu.activation)})
+    # A CPU on which no thread of a watched program woke is not missing.
+    if manifest.plan.target is None and missing and len(missing) < len(planned):
+        yield f"No samples of CPU {_numbers(missing)}, which was to be measured."
 
 
-def _losses(manifest: Manifest, samples: Sequence[CpuSamples]) -> list[str]:
-    reasons: list[str] = []
+def _losses(manifest: Manifest, samples: Sequence[CpuSamples]) -> Iterator[str]:
+    target = manifest.plan.target
     if not any(len(cpu.activation) for cpu in samples):
-        reasons.append(
+        yield (
             "No activation was recorded: measure for longer than a few intervals."
-            if manifest.plan.target is None
-            else f"No thread of {_watched(manifest.plan.target)} was woken: is it the right one, "
+            if target is None
+            else f"No thread of {_watched(target)} was woken: is it the right one, "
             "and did it run meanwhile?"
         )
-    dropped = sum(account.dropped for account in manifest.cpus)
-    if dropped:
+    if dropped := sum(account.dropped for account in manifest.cpus):
         expected = sum(account.expected for account in manifest.cpus)
-        less = " or with a longer --interval" if manifest.plan.target is None else ""
-        reasons.append(
+        less = " or with a longer --interval" if target is None else ""
+        yield (
             f"{format_count(dropped)} of {format_count(expected)} activations were dropped: "
-            "measure "
-            f"again, for a shorter time{less}."
+            f"measure again, for a shorter time{less}."
         )
-    return reasons + _endings(manifest)
+    yield from _endings(manifest)
 
 
 def _endings(manifest: Manifest) -> list[str]:
-    reasons: list[str] = []
-    if manifest.state == "interrupted":
-        reasons.append(
-            "The run ended before its planned time: the rest is not known. "
-            "Measure for the whole time, or plan a shorter one."
-        )
-    if manifest.state == "cut":
-        reasons.append("The run was cut short by a failure: measure again.")
-    if manifest.state == "recovered":
-        reasons.append(
-            "The run was killed, and this was recovered from its journal: measure again."
-        )
-    return reasons
+    reasons = {
+        "interrupted": "The run ended before its planned time: the rest is not known. "
+        "Measure for the whole time, or plan a shorter one.",
+        "cut": "The run was cut short by a failure: measure again.",
+        "recovered": "The run was killed, and this was recovered from its journal: measure again.",
+    }
+    return [reasons[manifest.state]] if manifest.state in reasons else []
 
 
-def _loads(manifest: Manifest) -> list[str]:
-    reasons: list[str] = []
+def _loads(manifest: Manifest) -> Iterator[str]:
     for load in manifest.loads:
         name = _load_name(load)
         if load.error:
-            reasons.append(f"Load {name} failed: {load.error.rstrip('.')}.")
+            yield f"Load {name} failed: {load.error.rstrip('.')}."
         elif not load.during_per_s or not load.during_per_s > 0:
-            reasons.append(
+            yield (
                 f"Load {name} did no work during the run, so the board was not loaded as planned: "
                 "check that it can run on this board, or leave it out."
             )
     reported = [(load.kind, load.command) for load in manifest.loads]
-    reasons += [
-        f"Load {_load_name(plan)} was planned and did not report any work."
-        for plan in manifest.plan.loads
-        if (plan.kind, plan.command) not in reported
-    ]
-    return reasons
+    for plan in manifest.plan.loads:
+        if (plan.kind, plan.command) not in reported:
+            yield f"Load {_load_name(plan)} was planned and did not report any work."
 
 
 def _watched(app: Target) -> str:

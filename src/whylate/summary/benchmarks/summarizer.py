@@ -25,7 +25,7 @@ from whylate.summary.benchmarks.model import (
     PointFigures,
     Remarks,
 )
-from whylate.summary.cautions import COARSE_NS, firmware, guest, noticed
+from whylate.summary.cautions import COARSE_NS, board_cautions, noticed
 from whylate.summary.facts import clock_source, describe_recording
 from whylate.summary.model import Caution, Trust
 from whylate.summary.trust import assess_benchmark
@@ -144,8 +144,7 @@ class BenchmarkSummarizer:
         remarks["warnings"] = [
             *_few_rounds(measured),
             *remarks.get("warnings", []),
-            *guest(manifest),
-            *firmware(manifest),
+            *board_cautions(manifest),
             *_coarse_clock(manifest),
             *noticed(manifest),
         ]

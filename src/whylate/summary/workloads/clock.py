@@ -96,7 +96,9 @@ class ClockSummarizer(BenchmarkSummarizer):
 
     def work(self, rows: Repetitions) -> Floats:
         """Return the calls of all threads of each row's repetition."""
-        return np.maximum(_sum_of_repetition(rows, rows.column("calls")), 1)
+        _, which = np.unique(_repetitions(rows), return_inverse=True)
+        sums = np.bincount(which, rows.column("calls").astype(np.float64))
+        return np.maximum(sums, 1)[which]
 
     @classmethod
     def texts(cls, facts: Mapping[str, Fact], note: str) -> dict[str, str]:
@@ -172,14 +174,6 @@ def _unpredicted(predict: Sequence[int], networks: Sequence[NetworkFigures]) -> 
             else "a network is fitted to two numbers of threads and more that can run at once"
         )
         yield Caution("no-prediction", f"--predict: nothing is predicted, for {reason}")
-
-
-def _sum_of_repetition(rows: Repetitions, values: NDArray[np.int64]) -> Floats:
-    """Return sums over the threads of a repetition, for each of its rows, shape (n,)."""
-    places = rows.column("turn") * (1 << 20) + rows.column("repetition")
-    _, which = np.unique(places, return_inverse=True)
-    sums: Floats = np.bincount(which, values.astype(np.float64)).astype(np.float64)
-    return sums[which]
 
 
 def network_lines(network: NetworkFigures) -> list[str]:
@@ -272,12 +266,15 @@ def fit_networks(
     on. host_cpus: those on which the CPUs of a virtual board take turns. It is fitted to as many
     threads as can run at once: more of them share CPUs, and not the clock alone.
     """
+
+    def at_once(point: ClockPoint) -> int:
+        return min(len(set(point.cpus)) or cpus, host_cpus or cpus)
+
     fits = []
     for name, members in _clocks(points).items():
-        per_round = _per_round(members, rows)
-        at_once = [min(_cpus(point, cpus), host_cpus or cpus) for _, point in members]
-        fitted = [at for (at, point), most in zip(members, at_once, strict=True)
-                  if point.threads <= most]  # fmt: skip
+        own = {at: rows.where(rows.column("point") == at) for at, _ in members}
+        per_round = {at: throughputs(of).tolist() if of.n else [] for at, of in own.items()}
+        fitted = [at for at, point in members if point.threads <= at_once(point)]
         # Of a round in which nothing was done there is nothing to fit.
         idle = any(not per_round[at] or min(per_round[at]) <= 0 for at, _ in members)
         if idle or len({points[at].threads for at in fitted}) < 2:  # type: ignore[union-attr]
@@ -296,20 +293,6 @@ def _clocks(points: Sequence[BenchmarkPoint | None]) -> dict[str, list[tuple[int
                 name = f"device, service {point.service_ns} ns, think {point.think_ns} ns"
             groups[name].append((index, point))
     return groups
-
-
-def _cpus(point: ClockPoint, cpus: int) -> int:
-    """Return how many threads the CPUs of a point can run at once."""
-    return len(set(point.cpus)) or cpus
-
-
-def _per_round(
-    members: Sequence[tuple[int, ClockPoint]], rows: Repetitions
-) -> dict[int, list[float]]:
-    return {
-        at: throughputs(own).tolist() if (own := rows.where(rows.column("point") == at)).n else []
-        for at, _ in members
-    }
 
 
 def _network(
@@ -354,11 +337,15 @@ def throughputs(rows: Repetitions) -> Floats:
     Divided by the time of the thread that ran longest: a thread that waited for a CPU first may
     have begun later, and did nothing before.
     """
-    places = rows.column("turn") * (1 << 20) + rows.column("repetition")
-    different, first, which = np.unique(places, return_index=True, return_inverse=True)
+    different, first, which = np.unique(_repetitions(rows), return_index=True, return_inverse=True)
     calls = np.bincount(which, rows.column("calls").astype(np.float64))
     longest = np.zeros(len(different))
     np.maximum.at(longest, which, rows.column("ns").astype(np.float64))
     rates = calls / np.maximum(longest, 1) * 1e3
     turns = rows.column("turn")[first]
     return np.array([np.median(rates[turns == turn]) for turn in np.unique(turns)])
+
+
+def _repetitions(rows: Repetitions) -> NDArray[np.int64]:
+    """Return a number for the repetition of each row, shape (n,): its threads share it."""
+    return rows.column("turn") * (1 << 20) + rows.column("repetition")
