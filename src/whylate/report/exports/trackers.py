@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whylate.summary.benchmarks.model import BenchmarkSummary
-from whylate.summary.model import Requirement, Summary
+from whylate.summary.model import RecordingSummary, Requirement, Summary
 from whylate.text import plain
 
 #: In KCIDB an origin is a word, and a build's name begins with one.
@@ -58,16 +58,18 @@ class Metric:
 
 @dataclass(frozen=True)
 class Exported:
-    """What other systems get of a recording. key: identifies the recording."""
+    """What other systems get of a recording. key: identifies it."""
 
-    board: str
-    workload: str
-    created: str
-    duration_s: float | None
+    summary: RecordingSummary
     key: str
-    trusted: bool
     metrics: Sequence[Metric]
+    duration_s: float | None = None
     requirements: Sequence[Requirement] = ()
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the recording has a verdict."""
+        return self.summary.trust.verdict == "ok"
 
 
 def of_latencies(summary: Summary) -> Exported:
@@ -80,16 +82,8 @@ def of_latencies(summary: Summary) -> Exported:
         for name, estimate in summary.together.latency_ns.items()
         if estimate.value is not None
     ]  # fmt: skip
-    return Exported(
-        summary.board,
-        summary.workload,
-        summary.created,
-        summary.elapsed_ns / 1e9,
-        summary.samples_sha256 or f"{summary.recording} {summary.created}",
-        summary.trust.verdict == "ok",
-        metrics,
-        summary.requirements,
-    )
+    key = summary.samples_sha256 or f"{summary.recording} {summary.created}"
+    return Exported(summary, key, metrics, summary.elapsed_ns / 1e9, summary.requirements)
 
 
 #: Units of benchmarks: factor to a unit without prefix, that unit, and Bencher's measure.
@@ -112,22 +106,14 @@ def of_benchmark(summary: BenchmarkSummary) -> Exported:
         name = f"{point.name}: {point.note}" if point.note else point.name
         whole = (main.value * size, unit)
         metrics.append(Metric(name, main.value, main.low, main.high, main.unit, whole, measure))
-    return Exported(
-        summary.board,
-        summary.workload,
-        summary.created,
-        None,
-        f"{summary.recording} {summary.created}",
-        summary.trust.verdict == "ok",
-        metrics,
-    )
+    return Exported(summary, f"{summary.recording} {summary.created}", metrics)
 
 
 def kcidb(exported: Exported, kernel: Kernel) -> dict[str, Any]:
     """Return KCIDB I/O data of version 5.3 (kcidb-io): one test for each statistic and limit."""
 
     def test(name: str, status: str, **fields: Any) -> dict[str, Any]:
-        path = f"whylate.{_word(exported.workload)}.{_word(name)}"
+        path = f"whylate.{_word(exported.summary.workload)}.{_word(name)}"
         # The key may have a path in it, which need not be UTF-8.
         names = plain(f"{kernel.build_id} {exported.key} {path}", 5000)
         return {
@@ -136,9 +122,9 @@ def kcidb(exported: Exported, kernel: Kernel) -> dict[str, Any]:
             "build_id": kernel.build_id,
             "path": path,
             "status": status,
-            "start_time": exported.created,
+            "start_time": exported.summary.created,
             **({} if exported.duration_s is None else {"duration": exported.duration_s}),
-            "environment": {"comment": plain(exported.board, 200)},
+            "environment": {"comment": plain(exported.summary.board, 200)},
             **fields,
         }
 
@@ -175,7 +161,7 @@ def bencher(exported: Exported) -> dict[str, Any]:
     """
     if not exported.trusted:
         return {}
-    name = f"{_shortened(exported.board, 100)} {_shortened(exported.workload, 40)}"
+    name = f"{_shortened(exported.summary.board, 100)} {_shortened(exported.summary.workload, 40)}"
     document = {}
     for metric in exported.metrics:
         if metric.at_least:
@@ -198,7 +184,7 @@ def lava(exported: Exported) -> Iterator[str]:
         result = "pass" if exported.trusted and not metric.at_least else "unknown"
         measured = f" MEASUREMENT={metric.value:.10g} UNITS={_unit(metric.unit)}"
         measured = "" if metric.at_least else measured
-        yield _signal(f"{_word(exported.workload)}-{_word(metric.name)}", result, measured)
+        yield _signal(f"{_word(exported.summary.workload)}-{_word(metric.name)}", result, measured)
     for requirement in exported.requirements:
         name = f"require-{_word(requirement.text)}"
         yield _signal(name, _LAVA_RESULT[requirement.verdict], "")

@@ -15,6 +15,7 @@ from whylate.causes.window.tracks import Span, SpanKind, Track, began_ns, cpus_o
 from whylate.quantities import format_ns
 from whylate.recording.events import Kind, Window
 from whylate.report.causes import cause_name
+from whylate.report.plots.chart import round_step
 from whylate.text import plain
 
 #: What is shown before it was due and after it ran, as a part of its latency.
@@ -208,25 +209,20 @@ def _grouped(stretches: Iterable[_Stretch], scale: _Scale, shortest: float) -> l
     return groups
 
 
-def _block(stretch: _Stretch, title: str, scale: _Scale, y: int) -> Block:
-    part = scale.part(stretch.end_ns - stretch.start_ns)
-    fits = "none" if part < _NAMED else "roomy" if part < _NAMED_ON_A_PHONE else ""
-    x = scale.x(stretch.start_ns)
-    # What is too short to be seen is drawn as wide as can be.
-    width = max(scale.x(stretch.end_ns) - x, 100 * _TOGETHER)
-    title = f"{title}: {format_ns(stretch.end_ns - stretch.start_ns)}"
-    return Block(x, round(width, 3), y, stretch.colour, stretch.name, fits, title)
-
-
 def _together(short: Sequence[_Stretch], scale: _Scale, y: int) -> Block:
-    """Place stretches as one block, which counts them."""
-    if len(short) == 1:
-        return _block(short[0], short[0].name, scale, y)
+    """Place stretches as one block, which counts them where they are several."""
     names = list(dict.fromkeys(stretch.name for stretch in short))
     listed = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
+    what = f"{len(short)} short ones ({listed})" if len(short) > 1 else listed
     longest = max(short, key=lambda stretch: stretch.end_ns - stretch.start_ns)
-    whole = _Stretch(short[0].start_ns, short[-1].end_ns, longest.colour, longest.name)
-    return _block(whole, f"{len(short)} short ones ({listed})", scale, y)
+    start_ns, end_ns = short[0].start_ns, short[-1].end_ns
+    part = scale.part(end_ns - start_ns)
+    fits = "none" if part < _NAMED else "roomy" if part < _NAMED_ON_A_PHONE else ""
+    x = scale.x(start_ns)
+    # What is too short to be seen is drawn as wide as can be.
+    width = max(scale.x(end_ns) - x, 100 * _TOGETHER)
+    title = f"{what}: {format_ns(end_ns - start_ns)}"
+    return Block(x, round(width, 3), y, longest.colour, longest.name, fits, title)
 
 
 def _moments(window: Window) -> list[tuple[str, int]]:
@@ -261,11 +257,7 @@ def _waker(window: Window) -> int | None:
 
 def _ticks(scale: _Scale) -> list[Tick]:
     """Label the axis from when it was due, about six times, in steps of 1, 2 or 5."""
-    rough = scale.latency_ns / 5
-    power = 1
-    while power * 10 <= rough:
-        power *= 10
-    step = next((power * by for by in (1, 2, 5) if power * by >= rough), power * 10)
+    step = max(1, round(round_step(scale.latency_ns / 5)))
     last = scale.latency_ns // step * step
     units = ((10**9, "s"), (10**6, "ms"), (10**3, "µs"), (1, "ns"))
     size, unit = next((unit for unit in units if last >= unit[0]), units[-1])

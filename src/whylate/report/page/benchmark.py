@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from whylate import __version__
 from whylate.recording.manifest import Manifest
 from whylate.report.page import rows as page
 from whylate.report.page.render import render_page, write
 from whylate.report.plots.sweeps import Side, sweep_charts
-from whylate.report.terminal.benchmark import (
-    counter_headings,
-    fact_headings,
-    figure_headings,
-    format_measured,
-    subject,
-)
+from whylate.report.terminal.benchmark import subject, table_columns
 from whylate.summary.benchmarks.model import BenchmarkSummary
 from whylate.text import plain
 
@@ -36,7 +29,8 @@ def render_benchmark(summary: BenchmarkSummary, manifest: Manifest) -> str:
         reasons=[plain(reason, 500) for reason in summary.trust.reasons],
         warnings=[plain(warning.text, 500) for warning in summary.warnings],
         charts=sweep_charts([Side("", summary.points)], summary.curves),
-        table=_table(summary),
+        columns=table_columns(summary),
+        rows=[(plain(p.name, 120), plain(p.refused or "", 400)) for p in summary.points],
         interval_note=summary.interval_note,
         notes=[plain(note, 400) for note in summary.notes],
         findings=[plain(f"{finding.text}.", 600) for finding in summary.findings],
@@ -50,24 +44,3 @@ def render_benchmark(summary: BenchmarkSummary, manifest: Manifest) -> str:
 def write_benchmark(path: Path, summary: BenchmarkSummary, manifest: Manifest) -> None:
     """Write the page whole or not at all; raises OSError."""
     write(path, render_benchmark(summary, manifest))
-
-
-def _table(summary: BenchmarkSummary) -> dict[str, Any]:
-    figures = figure_headings(summary.points)
-    facts = fact_headings(summary.points)
-    counters = counter_headings(summary)
-    return {
-        "figures": [plain(heading, 40) for heading in figures.values()],
-        "facts": facts,
-        "counters": [plain(heading, 40) for heading in counters.values()],
-        "rows": [
-            {
-                "name": plain(point.name, 120),
-                "refused": plain(point.refused or "", 400),
-                "figures": [format_measured(point.figures.get(key)) for key in figures],
-                "facts": [plain(point.texts.get(heading, "–"), 80) for heading in facts],
-                "counts": [format_measured(point.counts.get(name)) for name in counters],
-            }
-            for point in summary.points
-        ],
-    }

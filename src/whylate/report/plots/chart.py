@@ -6,7 +6,7 @@ Nothing here is escaped: the template does that, for everything, by itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -100,6 +100,15 @@ def ticks(scale: Scale, label: Callable[[float], str], most: int = 8) -> list[Ti
     return [Tick(scale(value), label(value)) for value in values]
 
 
+def apart(values: Sequence[float], scale: Scale, room: float) -> list[float]:
+    """Return the values, the first ones first, whose labels have room beside those before."""
+    kept: list[float] = []
+    for value in values:
+        if all(abs(scale(value) - scale(other)) > room for other in kept):
+            kept.append(value)
+    return kept
+
+
 def _decades(scale: Scale, most: int) -> list[float]:
     first, last = math.ceil(math.log10(scale.low) - 1e-9), math.floor(math.log10(scale.high) + 1e-9)
     decades = [10.0**power for power in range(first, last + 1)]
@@ -112,10 +121,14 @@ def _decades(scale: Scale, most: int) -> list[float]:
 
 
 def _steps(low: float, high: float, most: int) -> list[float]:
-    rough = (high - low) / most
-    size = 10.0 ** math.floor(math.log10(rough))
-    step = next(size * digit for digit in (1, 2, 5, 10) if size * digit >= rough)
+    step = round_step((high - low) / most)
     return [step * n for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def round_step(least: float) -> float:
+    """Return the first of 1, 2, 5, 10, ... that is not below `least`, which is above zero."""
+    size = 10.0 ** math.floor(math.log10(least))
+    return next(size * digit for digit in (1, 2, 5, 10) if size * digit >= least)
 
 
 def time_label(ns: float) -> str:

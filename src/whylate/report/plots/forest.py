@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from whylate.compare.model import Comparison
 from whylate.compare.words import percent_text
-from whylate.report.plots.chart import LEFT, Scale, Tick, across
+from whylate.report.plots.chart import LEFT, Scale, Tick, across, apart
 from whylate.text import plain
 
 #: A row, and the room above the first.
@@ -86,24 +86,17 @@ def forest(caption: str, rows: Sequence[Ratio]) -> Forest | None:
     left = max(LEFT, longest * _CHARACTER + _BESIDE)
     x = across(1 / span, span, log=True, left=left, right=_VALUES)
     round_ones = [value for part in _ROUND for value in (1 / (1 + part), 1 + part)]
-    shown = sorted(value for value in round_ones if 1 / span < value < span)
+    inside = sorted(value for value in round_ones if 1 / span < value < span)
+    # 1 has its tick; of the others the outermost come first.
+    shown = [1.0, *sorted(inside, key=lambda ratio: -abs(math.log(ratio)))]
     return Forest(
         caption,
         [_whisker(row, number, x) for number, row in enumerate(rows)],
-        [Tick(x(value), f"× {value:.3g}") for value in _apart(shown, x)],
+        [Tick(x(value), f"× {value:.3g}") for value in apart(shown, x, _LABEL)],
         x(1.0),
         left - 8,
         _ABOVE + ROW * len(rows) + 30,
     )
-
-
-def _apart(values: Sequence[float], x: Scale) -> list[float]:
-    """Return one, and values far enough apart for their labels, from the outermost inwards."""
-    kept = [1.0]
-    for value in sorted(values, key=lambda ratio: -abs(math.log(ratio))):
-        if all(abs(x(value) - x(other)) > _LABEL for other in kept):
-            kept.append(value)
-    return kept
 
 
 def _whisker(row: Ratio, number: int, x: Scale) -> Whisker:

@@ -68,19 +68,14 @@ def linear_bins(
     width = _first_width_ns(samples, resolution_ns)
     while high // width - low // width >= _DENSE_LIMIT:
         width = _next_width_ns(width)
-    dense = [_dense_counts(s.latency_ns, width, low // width, high // width) for s in samples]
-    late = [
-        _dense_counts(s.latency_ns[s.overrun], width, low // width, high // width)
-        if s.overrun.any()
-        else None
-        for s in samples
-    ]
-    index = [np.flatnonzero(counts) for counts in dense]
-    count = [counts[i] for counts, i in zip(dense, index, strict=True)]
-    overrun = [
-        np.zeros(i.size, np.int64) if o is None else o[i] for o, i in zip(late, index, strict=True)
-    ]
-    index = [i + low // width for i in index]
+    index, count, overrun = [], [], []
+    for cpu in samples:
+        dense = _dense_counts(cpu.latency_ns, width, low // width, high // width)
+        filled = np.flatnonzero(dense)
+        late = np.searchsorted(filled, cpu.latency_ns[cpu.overrun] // width - low // width)
+        index.append(filled + low // width)
+        count.append(dense[filled])
+        overrun.append(np.bincount(late, minlength=filled.size))
 
     # Wider bins are made by adding up the narrow ones: every width here divides the next tried.
     wide = width
@@ -127,13 +122,12 @@ def log_bins(
         edges_ns = np.array([first, high + 1], np.int64)
     if edges_ns[0] <= 0:
         edges_ns[0] = 1
-    count, overrun, below = [], [], []
-    for cpu in samples:
-        counts, under = _counts_between(cpu.latency_ns, edges_ns)
-        count.append(counts)
-        below.append(under)
-        overrun.append(_counts_between(cpu.latency_ns[cpu.overrun], edges_ns)[0])
-    return LogBins(edges_ns, tuple(count), tuple(overrun), tuple(below))
+    return LogBins(
+        edges_ns,
+        tuple(np.histogram(cpu.latency_ns, edges_ns)[0] for cpu in samples),
+        tuple(np.histogram(cpu.latency_ns[cpu.overrun], edges_ns)[0] for cpu in samples),
+        tuple(int(np.count_nonzero(cpu.latency_ns < edges_ns[0])) for cpu in samples),
+    )
 
 
 def sketch_ns(samples: Sequence[CpuSamples], limit: int = 200_000) -> NDArray[np.int64]:
@@ -180,14 +174,6 @@ def _dense_counts(latency_ns: Counts, width: int, first: int, last: int) -> Coun
         bins -= first
         counts += np.bincount(bins, minlength=counts.size)
     return counts
-
-
-def _counts_between(latency_ns: Counts, edges_ns: Counts) -> tuple[Counts, int]:
-    counts = np.zeros(edges_ns.size, np.int64)
-    for at in range(0, latency_ns.size, _CHUNK):
-        bins = np.searchsorted(edges_ns, latency_ns[at : at + _CHUNK], side="right")
-        counts += np.bincount(bins, minlength=counts.size)[: edges_ns.size]
-    return counts[1:], int(counts[0])
 
 
 def _log_start_ns(samples: Sequence[CpuSamples], high: int) -> int:

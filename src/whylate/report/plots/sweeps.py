@@ -10,21 +10,31 @@ import numpy as np
 
 from whylate.compare.runs import Arm
 from whylate.quantities import format_estimate, format_general
-from whylate.recording.workloads.benchmarks import BenchmarkPoint
-from whylate.recording.workloads.point_names import series_names
 from whylate.report.plots.arms import colour
-from whylate.report.plots.chart import Chart, Dot, Line, Scale, Tick, across, ticks, upwards
+from whylate.report.plots.chart import (
+    Chart,
+    Dot,
+    Line,
+    Scale,
+    Tick,
+    across,
+    apart,
+    ticks,
+    upwards,
+)
 from whylate.summary.benchmarks.model import (
     BenchmarkSummary,
     Curve,
     Measured,
-    Place,
     PointFigures,
+    setting_names,
 )
 from whylate.text import plain
 
 #: Series of one chart, as many as have distinct colours, and charts of one figure.
 MOST_SERIES, MOST_CHARTS = 16, 12
+#: Room that the label of a place takes.
+_LABEL = 60
 
 
 @dataclass(frozen=True)
@@ -44,20 +54,13 @@ class SweepChart:
 
 
 @dataclass(frozen=True)
-class _Dot:
-    place: Place
-    measured: Measured
-    name: str
-
-
-@dataclass(frozen=True)
 class _Series:
     """side: its number. setting: what distinguishes it from others of that side."""
 
     side: int
     setting: str
     name: str
-    dots: list[_Dot]
+    points: list[PointFigures]
 
 
 def sweep_charts(sides: Sequence[Side], curves: Sequence[Curve] = ()) -> list[SweepChart]:
@@ -70,34 +73,37 @@ def sweep_charts(sides: Sequence[Side], curves: Sequence[Curve] = ()) -> list[Sw
     for caption in dict.fromkeys(caption for point in points for caption in point.plots):
         series = _series(sides, caption)
         own = [curve for curve in curves if curve.caption == caption]
-        charts += _charts(f"{caption}, by {places[0].label}", series, own)
+        charts += _charts(caption, places[0].label, series, own)
     return charts
 
 
-def _charts(caption: str, series: Sequence[_Series], curves: Sequence[Curve]) -> list[SweepChart]:
+def _charts(
+    caption: str, label: str, series: Sequence[_Series], curves: Sequence[Curve]
+) -> list[SweepChart]:
     """Return one chart of all series, or as many as it takes to distinguish them.
 
     Of several sides each of these has one setting, so that sides are laid over each other.
     """
+    title = f"{caption}, by {label}"
     if len(series) <= MOST_SERIES:
-        return [_chart(caption, series, curves)]
+        return [_chart(title, caption, series, curves)]
     if len({member.side for member in series}) > 1:
         settings = dict.fromkeys(member.setting for member in series)
         groups = [
             [member for member in series if member.setting == setting] for setting in settings
         ]
-        captions = [f"{caption} ({setting})" if setting else caption for setting in settings]
+        titles = [f"{title} ({setting})" if setting else title for setting in settings]
     else:
         groups = [list(series[at : at + MOST_SERIES]) for at in range(0, len(series), MOST_SERIES)]
-        captions = [f"{caption} ({at} of {len(groups)})" for at in range(1, len(groups) + 1)]
+        titles = [f"{title} ({at} of {len(groups)})" for at in range(1, len(groups) + 1)]
     shown = [group[:MOST_SERIES] for group in groups[:MOST_CHARTS]]
     left_out = len(series) - sum(map(len, shown))
     if left_out:
         last = len(shown) - 1
-        captions[last] += f"; {left_out} more series are not drawn"
+        titles[last] += f"; {left_out} more series are not drawn"
     return [
-        _chart(plain(caption, 300), group, curves)
-        for caption, group in zip(captions, shown, strict=False)
+        _chart(plain(title, 300), caption, group, curves)
+        for title, group in zip(titles, shown, strict=False)
     ]
 
 
@@ -134,44 +140,33 @@ def _series(sides: Sequence[Side], caption: str) -> list[_Series]:
     for number, side in enumerate(sides):
         # Two sides may have one name, as directories of one name elsewhere do.
         own = f"{side.name} ({number + 1})" if names.count(side.name) > 1 else side.name
-        rests = [_rest(point) for point in side.points]
-        settings = dict(zip(rests, _rest_names(rests), strict=True))
-        for point, rest in zip(side.points, rests, strict=True):
+        for point, setting in zip(side.points, setting_names(side.points), strict=True):
             if point.place is None or caption not in point.plots:
                 continue
-            setting = settings[rest]
             name = ", ".join(filter(None, (own, setting)))
             member = series.setdefault((number, setting), _Series(number, setting, name, []))
-            member.dots.append(_Dot(point.place, point.plots[caption], point.name))
+            member.points.append(point)
     for member in series.values():
-        member.dots.sort(key=lambda dot: dot.place.value)
+        member.points.sort(key=_place)
     return list(series.values())
 
 
-def _rest(point: PointFigures) -> BenchmarkPoint:
-    """Return a point without what is swept."""
-    if point.place is None:
-        return point.point
-    return msgspec.structs.replace(point.point, **{point.place.field: 1})
+def _place(point: PointFigures) -> float:
+    return point.place.value if point.place is not None else 0.0
 
 
-def _rest_names(rests: Sequence[BenchmarkPoint]) -> list[str]:
-    """Return what distinguishes settings that are all swept at the same places."""
-    different = list(dict.fromkeys(rests))
-    if len(different) == 1:
-        return [""] * len(rests)
-    names = dict(zip(different, series_names(different), strict=True))
-    return [names[rest] for rest in rests]
-
-
-def _chart(caption: str, series: Sequence[_Series], curves: Sequence[Curve]) -> SweepChart:
-    dots_of_all = [dot for member in series for dot in member.dots]
-    texts = {dot.place.value: dot.place.text for dot in dots_of_all}
+def _chart(
+    title: str, caption: str, series: Sequence[_Series], curves: Sequence[Curve]
+) -> SweepChart:
+    """Return a chart of what the points of series plot by a caption."""
+    points = [point for member in series for point in member.points]
+    texts = {point.place.value: point.place.text for point in points if point.place is not None}
     places = sorted(texts)
+    plotted = [point.plots[caption] for point in points]
     ends = [
         value
-        for dot in dots_of_all
-        for value in (dot.measured.value, dot.measured.low, dot.measured.high)
+        for measured in plotted
+        for value in (measured.value, measured.low, measured.high)
         if value is not None
     ]
     ends += [y for curve in curves for _, y in curve.points]
@@ -183,34 +178,26 @@ def _chart(caption: str, series: Sequence[_Series], curves: Sequence[Curve]) -> 
     for number, member in enumerate(series):
         name = plain(member.name, 80)
         keys.append((colour(number), name))
-        path = " ".join(f"{x(dot.place.value)},{y(dot.measured.value)}" for dot in member.dots)
+        path = " ".join(f"{x(_place(p))},{y(p.plots[caption].value)}" for p in member.points)
         lines.append(Line(path, colour(number), name))
-        for dot in member.dots:
-            place, measured = x(dot.place.value), dot.measured
+        for point in member.points:
+            place, measured = x(_place(point)), point.plots[caption]
             estimate = format_estimate(measured.value, measured.low, measured.high)
-            title = f"{plain(dot.name, 80)}: {' '.join(filter(None, estimate))}"
-            dots.append(Dot(place, y(measured.value), colour(number), title))
+            tooltip = f"{plain(point.name, 80)}: {' '.join(filter(None, estimate))}"
+            dots.append(Dot(place, y(measured.value), colour(number), tooltip))
             if measured.low is not None and measured.high is not None:
                 bar = f"{place},{y(measured.low)} {place},{y(measured.high)}"
-                lines.append(Line(bar, colour(number), title))
+                lines.append(Line(bar, colour(number), tooltip))
     for curve in curves:
         path = " ".join(f"{x(at)},{y(value)}" for at, value in curve.points)
         lines.append(Line(path, "model", f"{plain(curve.name, 80)}: the network that fits it"))
-    x_ticks = [Tick(x(place), texts[place]) for place in _apart(places, x)]
+    shown = apart([places[-1], *places[:-1]], x, _LABEL)
+    x_ticks = [Tick(x(place), texts[place]) for place in sorted(shown)]
     y_ticks = ticks(y, format_general, 5)
-    return SweepChart(Chart(caption, x_ticks, y_ticks, lines, dots), keys if len(keys) > 1 else [])
+    return SweepChart(Chart(title, x_ticks, y_ticks, lines, dots), keys if len(keys) > 1 else [])
 
 
 def _linear(low: float, high: float) -> Scale:
     bottom = min(0.0, low)
     top = high * 1.1 if high > 0 else 1.0
     return upwards(bottom, top if top > bottom else bottom + 1)
-
-
-def _apart(places: Sequence[float], x: Scale) -> list[float]:
-    """Return places far enough apart for their labels, the first and the last among them."""
-    kept = [places[-1]]
-    for place in places[:-1]:
-        if all(abs(x(place) - x(other)) > 60 for other in kept):
-            kept.append(place)
-    return sorted(kept)

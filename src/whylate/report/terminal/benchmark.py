@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from rich.console import Console, RenderableType
+from rich.console import Console, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -18,7 +19,7 @@ from whylate.report.terminal.lines import (
     trust_lines,
     widest_table,
 )
-from whylate.summary.benchmarks.model import BenchmarkSummary, Measured, PointFigures
+from whylate.summary.benchmarks.model import BenchmarkSummary, Measured
 from whylate.text import plain
 
 #: A value and its interval.
@@ -49,8 +50,9 @@ def _below(summary: BenchmarkSummary) -> list[RenderableType]:
             if point.refused
         ),
         *(
-            Text(f"{plain(heading, 40)}: {plain(text, 80)}", style="dim")
-            for heading, text in _shared_facts(summary.points).items()
+            Text(f"{plain(column.heading, 40)}: {column.cells[0][0]}", style="dim")
+            for column in table_columns(summary)
+            if _is_shared(column)
         ),
         Text(f"Intervals: {summary.interval_note}", style="dim"),
         *(Text(plain(note, 400), style="dim") for note in summary.notes),
@@ -101,27 +103,51 @@ def format_measured(measured: Measured | None) -> Cell:
     return format_estimate(measured.value, measured.low, measured.high)
 
 
-def figure_headings(points: Sequence[PointFigures]) -> dict[str, str]:
-    """Return the headings of the figures that have a column, by key."""
-    return {
+@dataclass(frozen=True)
+class Column:
+    """A column of the table of points. cells: of each a value and its interval, or a text and "".
+
+    style: of the values; None in a column of texts.
+    """
+
+    heading: str
+    cells: Sequence[Cell]
+    style: str | None = None
+
+
+def table_columns(summary: BenchmarkSummary) -> list[Column]:
+    """Return the figures that have a heading, the facts that any point has, and the counters."""
+    points = summary.points
+    figures = {
         key: figure.heading
         for point in points
         for key, figure in point.figures.items()
         if figure.heading
     }
-
-
-def fact_headings(points: Sequence[PointFigures]) -> list[str]:
-    """Return the headings of facts that any point has."""
-    return list(
-        dict.fromkeys(heading for point in points for heading, text in point.texts.items() if text)
+    facts = dict.fromkeys(
+        heading for point in points for heading, text in point.texts.items() if text
     )
-
-
-def counter_headings(summary: BenchmarkSummary) -> dict[str, str]:
-    """Return the headings of counters, by name."""
-    names = dict.fromkeys(name for point in summary.points for name in point.counts)
-    return {name: f"{name}/{summary.counts_per}" for name in names}
+    counters = dict.fromkeys(name for point in points for name in point.counts)
+    return [
+        *(
+            Column(
+                plain(heading, 40), [format_measured(p.figures.get(key)) for p in points], "bold"
+            )
+            for key, heading in figures.items()
+        ),
+        *(
+            Column(heading, [(plain(p.texts.get(heading, "–"), 80), "") for p in points])
+            for heading in facts
+        ),
+        *(
+            Column(
+                plain(f"{name}/{summary.counts_per}", 40),
+                [format_measured(p.counts.get(name)) for p in points],
+                "",
+            )
+            for name in counters
+        ),
+    ]
 
 
 def shorten_names(names: Sequence[str]) -> tuple[str, list[str]]:
@@ -141,39 +167,30 @@ def shorten_names(names: Sequence[str]) -> tuple[str, list[str]]:
     return " ".join(shared).strip(","), rests
 
 
-def _shared_facts(points: Sequence[PointFigures]) -> dict[str, str]:
-    """Return the facts that are the same at all of several points."""
-    if len(points) < 2:
-        return {}
-    return {
-        heading: points[0].texts[heading]
-        for heading in fact_headings(points)
-        if heading and len({point.texts.get(heading) for point in points}) == 1
-    }
+def _is_shared(column: Column) -> bool:
+    """Whether a column holds the same fact of all of several points."""
+    texts = column.cells if column.style is None and column.heading else ()
+    return len(texts) > 1 and len(set(texts)) == 1
 
 
 def _table(summary: BenchmarkSummary, *, one_line: bool) -> Table:
     """Return the table of points; one_line: intervals stand beside their figures."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
-    figures = figure_headings(summary.points)
-    shared = _shared_facts(summary.points)
-    facts = [heading for heading in fact_headings(summary.points) if heading not in shared]
-    counters = counter_headings(summary)
     heading, names = shorten_names([point.name for point in summary.points])
     table.add_column(Text(plain(heading, 40)), overflow="fold")
-    for text in figures.values():
-        table.add_column(Text(plain(text, 40)), justify="right", overflow="fold")
-    for text in facts:
-        table.add_column(text, overflow="fold")
-    for text in counters.values():
-        table.add_column(Text(plain(text, 40)), justify="right", overflow="fold")
-    for point, name in zip(summary.points, names, strict=True):
-        cells = [format_measured(point.figures.get(key)) for key in figures]
-        counts = [format_measured(point.counts.get(counter)) for counter in counters]
+    columns = [column for column in table_columns(summary) if not _is_shared(column)]
+    for column in columns:
+        justify: JustifyMethod = "left" if column.style is None else "right"
+        table.add_column(Text(column.heading), justify=justify, overflow="fold")
+    for number, name in enumerate(names):
+        cells = ((column.cells[number], column.style) for column in columns)
         table.add_row(
             Text(plain(name, 80)),
-            *(figure_cell(*cell, "bold", one_line=one_line) for cell in cells),
-            *(Text(plain(point.texts.get(text, "–"), 60)) for text in facts),
-            *(figure_cell(*cell, "", one_line=one_line) for cell in counts),
+            *(
+                Text(plain(cell[0], 60))
+                if style is None
+                else figure_cell(*cell, style, one_line=one_line)
+                for cell, style in cells
+            ),
         )
     return table

@@ -8,6 +8,7 @@ from typing import Literal, TypedDict
 import msgspec
 
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.point_names import series_names
 from whylate.summary.model import Caution, RecordingSummary
 
 #: What was counted or read at a point.
@@ -175,3 +176,14 @@ def main_figures(points: list[PointFigures]) -> list[MainFigure]:
         for figure in point.figures.values()
         if figure is point.main_figure or figure.compared_as is not None
     ]
+
+
+def setting_names(points: Sequence[PointFigures]) -> list[str]:
+    """Return what distinguishes the settings of points, what is swept apart; "" without any."""
+    settings = [
+        point.point
+        if point.place is None
+        else msgspec.structs.replace(point.point, **{point.place.field: 1})
+        for point in points
+    ]
+    return series_names(settings) if len(set(settings)) > 1 else [""] * len(settings)

@@ -9,14 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import msgspec
-
 from whylate.recording.manifest import Manifest
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.turns import TurnReport
-from whylate.recording.workloads.point_names import series_names
 from whylate.recording.workloads.switch import SwitchPoint
-from whylate.summary.benchmarks.model import Fact, Finding, Measured, PointFigures, Remarks
+from whylate.summary.benchmarks.model import (
+    Fact,
+    Finding,
+    Measured,
+    PointFigures,
+    Remarks,
+    setting_names,
+)
 from whylate.summary.benchmarks.summarizer import (
     BenchmarkSummarizer,
     FigureKind,
@@ -175,10 +179,8 @@ def flush_findings(points: Sequence[PointFigures], machine: Machine) -> list[Fin
 
 def _series(points: Sequence[PointFigures]) -> dict[str, list[PointFigures]]:
     """Return the points of each setting of all but the number of tasks, by tasks."""
-    rests = [msgspec.structs.replace(_ring(point), tasks=1) for point in points]
-    names = series_names(rests) if len(set(rests)) > 1 else [""] * len(rests)
     series: dict[str, list[PointFigures]] = defaultdict(list)
-    for point, name in zip(points, names, strict=True):
+    for point, name in zip(points, setting_names(points), strict=True):
         series[name].append(point)
     for members in series.values():
         members.sort(key=lambda point: _ring(point).tasks)
