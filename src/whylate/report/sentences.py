@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 
 from whylate.quantities import format_count, format_ns, format_seconds, format_span_ns
@@ -89,18 +90,14 @@ def unseen_bound(exceedance: Exceedance) -> str:
     if exceedance.above_ns is None or exceedance.once_in_s is None:
         reason = plain(exceedance.reason or "the run is too short", 300)
         return f"No bound above the largest latency: {reason}."
-    return (
+    text = (
         f"Nothing above {format_ns(exceedance.above_ns)} was seen. With 95 % confidence, longer "
         f"stalls come less often than once in {format_seconds(exceedance.once_in_s)}"
-        f"{_fraction(exceedance)}."
     )
-
-
-def _fraction(exceedance: Exceedance) -> str:
-    if exceedance.fraction is None or exceedance.fraction >= 1:
-        return ""
-    one_in = format_count(int(1 / exceedance.fraction))
-    return f" and delay fewer than 1 activation in {one_in}"
+    if exceedance.fraction is not None and exceedance.fraction < 1:
+        one_in = format_count(int(1 / exceedance.fraction))
+        text += f" and delay fewer than 1 activation in {one_in}"
+    return f"{text}."
 
 
 def unseen_bound_basis(exceedance: Exceedance) -> str | None:
@@ -142,14 +139,10 @@ def stage_lines(figures: Figures) -> list[str]:
 def worst_first(rows: list[Figures]) -> list[Figures]:
     """Order CPUs by their worst latency, the worst first; CPUs without one come last."""
 
-    def key(row: Figures) -> tuple[bool, int, int]:
+    def key(row: Figures) -> tuple[float, int]:
         worst = row.latency_ns.get("max")
-        known = worst is not None and worst.value is not None
-        return (
-            not known,
-            -(worst.value or 0) if worst else 0,
-            row.cpu if row.cpu is not None else -1,
-        )
+        longest = math.inf if worst is None or worst.value is None else -worst.value
+        return longest, -1 if row.cpu is None else row.cpu
 
     return sorted(rows, key=key)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -98,25 +100,24 @@ def ordered_of(run: ImportedRun) -> Ordered | None:
 
 def _estimates(run: ImportedRun, ordered: Ordered | None) -> dict[str, Estimate]:
     """Return the quantiles that there are enough activations for, and the maximum."""
-    by_name = {}
-    for name, q in QUANTILES.items():
+
+    def estimate(name: str, q: Fraction) -> Estimate:
         if ordered is None:
             reason = f"{run.tool} kept no latency but the largest"
-            by_name[name] = Estimate(None, None, None, reason=reason)
-            continue
+            return Estimate(None, None, None, reason=reason)
         needed_n = math.ceil(EXCEEDANCES / min(q, 1 - q))
         if ordered.n < needed_n:
             reason = (
                 f"{name} needs {EXCEEDANCES} activations beyond it, that is "
                 f"{format_count(needed_n)} activations; there are {format_count(ordered.n)}"
             )
-            by_name[name] = Estimate(None, None, None, reason=reason)
-            continue
+            return Estimate(None, None, None, reason=reason)
         index = math.ceil(q * ordered.n) - 1
         at_least = ordered.at_most(index) is None
-        by_name[name] = Estimate(ordered.at_least(index), None, None, at_least=at_least)
-    by_name["max"] = _maximum(run, ordered)
-    return by_name
+        return Estimate(ordered.at_least(index), None, None, at_least=at_least)
+
+    by_name = {name: estimate(name, q) for name, q in QUANTILES.items()}
+    return by_name | {"max": _maximum(run, ordered)}
 
 
 def _maximum(run: ImportedRun, ordered: Ordered | None) -> Estimate:
@@ -138,33 +139,33 @@ def _judge(
     at that end. To pass takes an interval, and an account of every activation: neither is known.
     """
     limit = parse_requirement(text)
+    verdict: Literal["fail", "no verdict"] = "no verdict"
     if isinstance(limit, RateLimit):
         why = "How often something comes takes when it came, and that is not known."
-        return Requirement(limit.text, "no verdict", why)
-    lacks = run.lacks[-1] if run.lacks else "what a verdict would take"
+        return Requirement(limit.text, verdict, why)
     estimate = estimates[limit.statistic]
     if estimate.value is None:
-        why = f"Not known: {estimate.reason}."
-        return Requirement(limit.text, "no verdict", why)
+        return Requirement(limit.text, verdict, f"Not known: {estimate.reason}.")
     sign = "at least " if estimate.at_least else ""
-    value = f"{limit.statistic} is {sign}{format_short_ns(estimate.value)}"
-    broken = _beyond(estimate.value, limit)
+    value = f"{sign}{format_short_ns(estimate.value)}"
+    why = f"{limit.statistic} is {value}"
+    broken = not limit.holds(estimate.value)
     if limit.statistic == "max":
-        if broken:
-            return Requirement(limit.text, "fail", f"The largest latency is {sign}"
-                               f"{format_short_ns(estimate.value)}.")  # fmt: skip
-        return Requirement(limit.text, "no verdict", f"{value}, but no run can prove a maximum.")
-    if broken and ordered is not None and _too_many(ordered, limit):
-        return Requirement(limit.text, "fail", f"{value}, by more than chance would have it were "
-                           "its activations independent.")  # fmt: skip
-    if broken:
-        return Requirement(limit.text, "no verdict", f"{value}: too near to tell.")
-    return Requirement(limit.text, "no verdict", f"{value}, which does not pass, for the run lacks "
-                       f"{lacks}.")  # fmt: skip
-
-
-def _beyond(value_ns: int, limit: LatencyLimit) -> bool:
-    return value_ns > limit.limit_ns if limit.inclusive else value_ns >= limit.limit_ns
+        verdict = "fail" if broken else verdict
+        why = (
+            f"The largest latency is {value}."
+            if broken
+            else (f"{why}, but no run can prove a maximum.")
+        )
+    elif broken and ordered is not None and _too_many(ordered, limit):
+        verdict = "fail"
+        why += ", by more than chance would have it were its activations independent."
+    elif broken:
+        why += ": too near to tell."
+    else:
+        lacks = run.lacks[-1] if run.lacks else "what a verdict would take"
+        why += f", which does not pass, for the run lacks {lacks}."
+    return Requirement(limit.text, verdict, why)
 
 
 def _too_many(ordered: Ordered, limit: LatencyLimit) -> bool:

@@ -29,6 +29,10 @@ class LatencyLimit:
     limit_ns: int
     inclusive: bool
 
+    def holds(self, value_ns: int) -> bool:
+        """Whether a latency keeps the limit."""
+        return value_ns <= self.limit_ns if self.inclusive else value_ns < self.limit_ns
+
 
 @dataclass(frozen=True)
 class RateLimit:

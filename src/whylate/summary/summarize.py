@@ -64,13 +64,15 @@ def summarize(
     evidence = Evidence(
         together, series, of_episodes, assessment, until.limit_ns if until is not None else None
     )
+    start_ns = min((account.start_ns for account in manifest.cpus), default=0)
+    end_ns = max((account.end_ns for account in manifest.cpus), default=0)
     moved = trend_tests(everything, series)
     return Summary(
         **describe_recording(manifest, recording_name),
         interval_ns=workload.interval_ns,
         priority=workload.priority,
         planned_ns=workload.duration_ns,
-        elapsed_ns=_elapsed_ns(manifest),
+        elapsed_ns=max(0, end_ns - start_ns),
         trust=assessment.trust,
         together=together,
         per_cpu=per_cpu,
@@ -102,10 +104,3 @@ def _events(manifest: Manifest) -> list[EventFigures]:
         }
         figures.append(EventFigures(name, sum(per_cpu.values()) / seen, per_cpu))
     return figures
-
-
-def _elapsed_ns(manifest: Manifest) -> int:
-    if not manifest.cpus:
-        return 0
-    first_ns = min(account.start_ns for account in manifest.cpus)
-    return max(0, max(account.end_ns for account in manifest.cpus) - first_ns)

@@ -74,22 +74,18 @@ def overall(requirements: Sequence[Requirement], trust: Trust) -> Verdict:
 
 
 def _quantile(demand: LatencyLimit, estimate: Estimate) -> tuple[Verdict, str]:
-    name, limit_ns = demand.statistic, demand.limit_ns
+    name = demand.statistic
     if estimate.value is None or estimate.low is None:
         reason = estimate.reason or "it was refused"
         return "inconclusive", f"{name} is not known: {reason}."
     sign = "at least " if estimate.at_least else ""
     value = f"{name} is {sign}{format_short_ns(estimate.value)}"
-    if estimate.high is not None and _within(estimate.high, limit_ns, demand.inclusive):
-        return (
-            "pass",
-            f"{value}, and with 95 % confidence at most {format_short_ns(estimate.high)}.",
-        )
-    if not _within(estimate.low, limit_ns, demand.inclusive):
-        return (
-            "fail",
-            f"{value}, and with 95 % confidence at least {format_short_ns(estimate.low)}.",
-        )
+    if estimate.high is not None and demand.holds(estimate.high):
+        high = format_short_ns(estimate.high)
+        return "pass", f"{value}, and with 95 % confidence at most {high}."
+    if not demand.holds(estimate.low):
+        low = format_short_ns(estimate.low)
+        return "fail", f"{value}, and with 95 % confidence at least {low}."
     if estimate.high is None:
         return "inconclusive", f"{value} with no upper limit: {estimate.reason or 'overruns'}."
     return "inconclusive", (
@@ -103,7 +99,7 @@ def _maximum(demand: LatencyLimit, evidence: Evidence) -> tuple[Verdict, str]:
     longest = evidence.together.latency_ns["max"]
     if longest.value is None:
         return "inconclusive", "No activation was recorded."
-    if not _within(longest.value, limit_ns, demand.inclusive):
+    if not demand.holds(longest.value):
         sign = "at least " if longest.at_least else ""
         return "fail", f"An activation was late by {sign}{format_short_ns(longest.value)}."
     rate = estimate_episode_rate(evidence.series, limit_ns, evidence.index)
@@ -152,10 +148,6 @@ def _rate(demand: RateLimit, evidence: Evidence) -> tuple[Verdict, str]:
         f"{format_seconds_down(1 / high)}; "
         "measure longer."
     )
-
-
-def _within(value_ns: int, limit_ns: int, inclusive: bool) -> bool:
-    return value_ns <= limit_ns if inclusive else value_ns < limit_ns
 
 
 def _seconds_that_pass(high_per_s: float | None) -> float | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -65,17 +65,13 @@ class Row:
 
 def row_of(figures: Figures, *, overruns: bool = True) -> Row:
     """Write one line of the table of quantiles; overruns: whether there can be any."""
-    counts = [
-        ("seen", format_count(figures.seen)),
-        ("overrun", format_count(figures.overrun)),
-        ("dropped", format_count(figures.dropped)),
-    ]
+    counts = ("seen", "overrun", "dropped") if overruns else ("seen", "dropped")
     return Row(
         label="all" if figures.cpu is None else f"CPU {figures.cpu}",
         together=figures.cpu is None,
-        counts=tuple(count for count in counts if overruns or count[0] != "overrun"),
+        counts=_counts(figures, *counts),
         lowest="–" if figures.min_ns is None else format_ns(figures.min_ns),
-        cells=tuple(_cell(name, figures.latency_ns.get(name)) for name in QUANTILES),
+        cells=_cells(figures.latency_ns),
     )
 
 
@@ -86,7 +82,7 @@ def thread_row(thread: ThreadFigures) -> Row:
         together=False,
         counts=(("seen", format_count(thread.seen)), ("dropped", "")),
         lowest=format_ns(thread.min_ns),
-        cells=tuple(_cell(name, thread.latency_ns.get(name)) for name in QUANTILES),
+        cells=_cells(thread.latency_ns),
     )
 
 
@@ -121,23 +117,28 @@ def stage_rows(figures: Sequence[Figures]) -> list[Row]:
         Row(
             label=f"{name} latency" if row.cpu is None else f"{name}, CPU {row.cpu}",
             together=row.cpu is None,
-            counts=(
-                ("seen", format_count(stage.seen)),
-                ("not seen", format_count(stage.not_seen)),
-            ),
+            counts=_counts(stage, "seen", "not_seen"),
             lowest="",
-            cells=tuple(_cell(quantile, stage.latency_ns.get(quantile)) for quantile in QUANTILES),
+            cells=_cells(stage.latency_ns),
         )
         for row in figures
         for name, stage in row.stages.items()
     ]
 
 
+def _counts(figures: object, *names: str) -> tuple[tuple[str, str], ...]:
+    """Return the headings of counts and their values, by the names of fields."""
+    return tuple((name.replace("_", " "), format_count(getattr(figures, name))) for name in names)
+
+
+def _cells(latency_ns: Mapping[str, Estimate]) -> tuple[Cell, ...]:
+    return tuple(_cell(name, latency_ns.get(name)) for name in QUANTILES)
+
+
 def _cell(name: str, estimate: Estimate | None) -> Cell:
-    if estimate is None:
-        return Cell(name, "–", "", "not computed")
-    if estimate.value is None:
-        return Cell(name, "–", "", plain(estimate.reason or "refused", 300))
+    if estimate is None or estimate.value is None:
+        reason = "not computed" if estimate is None else estimate.reason or "refused"
+        return Cell(name, "–", "", plain(reason, 300))
     interval = format_interval_ns(estimate.low, estimate.high, estimate.value)
     return Cell(name, estimate_text(estimate), interval, "")
 

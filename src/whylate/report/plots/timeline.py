@@ -67,8 +67,8 @@ def timeline(samples: Sequence[CpuSamples], max_bins: int = 2000) -> Timeline:
         raise ValueError(f"max_bins is {max_bins}: it must be at least 1")
     span = due_span(samples)
     if span is None:
-        empty = tuple(_empty(s.cpu, 1) for s in samples)
-        return Timeline(0, 1, 1, empty, None)
+        zero = np.zeros(1, np.int64)
+        return Timeline(0, 1, 1, tuple(CpuTimeline(s.cpu, zero, zero, zero) for s in samples), None)
     start, end = span[0], span[1] + 1
     shortest = max(s.interval_ns for s in samples if s.activation.size)
     width = max(shortest, -(-(end - start) // max_bins))
@@ -118,8 +118,3 @@ def _band(samples: Sequence[CpuSamples], edges: list[NDArray[np.int64]], bins: i
         if len(wanted) > 1:
             p99[at] = values[wanted[1]]
     return Band(each, p50, p99)
-
-
-def _empty(cpu: int, bins: int) -> CpuTimeline:
-    zeros = np.zeros(bins, np.int64)
-    return CpuTimeline(cpu, zeros, zeros, zeros)

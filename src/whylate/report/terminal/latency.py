@@ -71,11 +71,11 @@ def print_summary(
     console.print(Text(accounting(summary)), style="bold")
     console.print()
     rows, left_out = _rows(summary)
-    footnotes = _Footnotes()
-    console.print(_table(rows, footnotes, console))
+    reasons: dict[str, str] = {}
+    console.print(_table(rows, reasons, console))
     notes = (
         left_out,
-        *footnotes.lines(),
+        *(f"{_footnote(reasons, name)} {reason}" for name, reason in reasons.items()),
         plain(f"Intervals: {summary.interval_note}", 200),
         *stage_lines(summary.together),
         *event_lines(summary),
@@ -144,27 +144,9 @@ def _shown_cpus(per_cpu: list[Figures]) -> list[Figures]:
     return per_cpu if len(per_cpu) <= _ALL_SHOWN else worst_first(per_cpu)[:_WORST_SHOWN]
 
 
-class _Footnotes:
-    """The reasons why figures are missing, one for each quantile: that of its first row.
-
-    The first row is that of all CPUs together; the reasons of single CPUs are on the page.
-    """
-
-    def __init__(self) -> None:
-        self._reasons: dict[str, str] = {}
-
-    def mark(self, name: str, reason: str) -> str:
-        self._reasons.setdefault(name, reason)
-        number = list(self._reasons).index(name)
-        return _FOOTNOTES[min(number, len(_FOOTNOTES) - 1)]
-
-    def lines(self) -> list[str]:
-        return [f"{self.mark(name, reason)} {reason}" for name, reason in self._reasons.items()]
-
-
-def _table(rows: Sequence[_Row], footnotes: _Footnotes, console: Console) -> Table:
+def _table(rows: Sequence[_Row], reasons: dict[str, str], console: Console) -> Table:
     """Return the widest table that fits: a column for each quantile, or else a row for each."""
-    cells = [[_cell(row, name, footnotes) for name in QUANTILES] for row in rows]
+    cells = [[_cell(row, name, reasons) for name in QUANTILES] for row in rows]
 
     def wide(one_line: bool, *, label_width: int | None = None) -> Table:
         table = Table(box=None, padding=(0, 1), pad_edge=False, show_edge=False)
@@ -197,14 +179,23 @@ def _table(rows: Sequence[_Row], footnotes: _Footnotes, console: Console) -> Tab
     return table
 
 
-def _cell(row: _Row, name: str, footnotes: _Footnotes) -> tuple[str, str]:
-    """Return a figure and its interval, or a dash with the mark of its footnote."""
+def _cell(row: _Row, name: str, reasons: dict[str, str]) -> tuple[str, str]:
+    """Return a figure and its interval, or a dash with the mark of its footnote.
+
+    reasons: why figures are missing, one for each quantile. It is that of its first row, which is
+    of all CPUs together; the reasons of single CPUs are on the page.
+    """
     estimate = row.latency_ns.get(name)
     if estimate is None or estimate.value is None:
         reason = "not computed" if estimate is None else estimate.reason or "refused"
-        return f"–{footnotes.mark(name, plain(reason, 200))}", ""
+        reasons.setdefault(name, plain(reason, 200))
+        return f"–{_footnote(reasons, name)}", ""
     interval = format_interval_ns(estimate.low, estimate.high, estimate.value)
     return estimate_text(estimate), interval if row.intervals else ""
+
+
+def _footnote(reasons: Mapping[str, str], name: str) -> str:
+    return _FOOTNOTES[min(list(reasons).index(name), len(_FOOTNOTES) - 1)]
 
 
 def _requirement_line(requirement: Requirement) -> Table:
