@@ -21,7 +21,6 @@ from whylate.recording.decoder import JournalDecoder
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.manifest import (
     SCHEMA_VERSION,
-    AppEnd,
     CrashReport,
     Manifest,
     ProbeReport,
@@ -118,6 +117,7 @@ def _manifest(directory: Path, decoder: JournalDecoder, counts: FrameCounts) -> 
     opening, closing, activations = decoder.opening, decoder.closing, decoder.activations
     account = read_account(directory)
     crashes = _crashes(directory, account)
+    accountings = list(activations.accountings.values()) if activations is not None else []
     return Manifest(
         format="whylate-recording",
         schema_version=SCHEMA_VERSION,
@@ -127,13 +127,13 @@ def _manifest(directory: Path, decoder: JournalDecoder, counts: FrameCounts) -> 
         board=opening.board,
         clock=opening.clock,
         plan=opening.plan,
-        cpus=[accounting.account() for accounting in _accountings(decoder)],
+        cpus=[accounting.account() for accounting in accountings],
         loads=[load.report() for load in decoder.loads],
         facts=opening.facts,
         changes=closing.changes if closing is not None else [],
         probe=_probe_report(opening, closing, decoder),
         # A crash comes first: the broken line and the dead load follow from it.
-        problems=_crash_problems(crashes, account) + _problems(opening, closing, decoder, counts),
+        problems=_crash_problems(crashes, account) + _problems(decoder, accountings, counts),
         samples_sha256=activations.digest.hexdigest() if activations is not None else None,
         crashes=crashes,
         recorder=decoder.recorder.report() if decoder.recorder is not None else None,
@@ -142,10 +142,6 @@ def _manifest(directory: Path, decoder: JournalDecoder, counts: FrameCounts) -> 
         events=[events for _, events in sorted(activations.events.items())] if activations else [],
         turns=decoder.repetitions.reports() if decoder.repetitions is not None else [],
     )
-
-
-def _accountings(decoder: JournalDecoder) -> list[CpuAccounting]:
-    return list(decoder.activations.accountings.values()) if decoder.activations else []
 
 
 def _crashes(directory: Path, account: ConsoleAccount | None) -> list[CrashReport]:
@@ -209,8 +205,9 @@ def _thread_names(decoder: JournalDecoder) -> list[ThreadName]:
 
 
 def _problems(
-    opening: Opening, closing: Closing | None, decoder: JournalDecoder, counts: FrameCounts
+    decoder: JournalDecoder, accountings: list[CpuAccounting], counts: FrameCounts
 ) -> list[Problem]:
+    opening, closing = decoder.opening, decoder.closing
     problems = list(opening.problems)
     if closing is not None:
         problems += closing.problems
@@ -235,7 +232,7 @@ def _problems(
         and not _reached(opening.plan, closing)
         and decoder.app_end is None
     )
-    for accounting in _accountings(decoder):
+    for accounting in accountings:
         problems += accounting.problems()
         problems += accounting.departures(opening.plan, complete=complete)
     if decoder.repetitions is not None:
@@ -247,13 +244,11 @@ def _problems(
     if decoder.recorder is not None:
         problems += decoder.recorder.problems()
     if decoder.app_end is not None:
-        problems.append(Problem("app-ended", _ended(decoder.app_end), fatal=False))
+        end = decoder.app_end
+        how = f"by signal {end.signal}" if end.signal else f"with status {end.status}"
+        text = f"the program ended by itself, {how}, and the run with it"
+        problems.append(Problem("app-ended", text, fatal=False))
     return problems + decoder.notes
-
-
-def _ended(end: AppEnd) -> str:
-    how = f"by signal {end.signal}" if end.signal else f"with status {end.status}"
-    return f"the program ended by itself, {how}, and the run with it"
 
 
 def _stopped(plan: RunPlan, decoder: JournalDecoder) -> bool:

@@ -29,11 +29,8 @@ class LoadAccounting:
 
     def add(self, report: LoadWork, measuring: bool) -> None:
         """Add a report of the probe."""
-        point = (report.now_ns, report.work)
-        if not measuring:
-            self.before.append(point)
-        else:
-            self.during.append(point)
+        points = self.during if measuring else self.before
+        points.append((report.now_ns, report.work))
         if report.state in STOPPED:
             self.error = report.message[:200] or f"the load {STOPPED[report.state]}"
 
@@ -61,6 +58,5 @@ def _rate(points: list[tuple[int, int]]) -> float | None:
     if len(points) < 2:
         return None
     (first_ns, first), (last_ns, last) = points[0], points[-1]
-    if last_ns - first_ns < SHORTEST_NS:
-        return None
-    return (last - first) * 1e9 / (last_ns - first_ns)
+    length_ns = last_ns - first_ns
+    return (last - first) * 1e9 / length_ns if length_ns >= SHORTEST_NS else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -132,15 +132,16 @@ def _irq(raw: RawEvent, names: Names) -> _Fields:
     return {"id": raw.c, "name": names.interrupt(raw.c)}
 
 
-def _vector(raw: RawEvent, _: Names) -> _Fields:
-    number = raw.a
-    return {"id": number, "name": VECTORS[number] if number < len(VECTORS) else f"vector {number}"}
+def _numbered(kind: str, names: Sequence[str]) -> Callable[[RawEvent, Names], _Fields]:
+    """Return what gives an event the name of its number, which may be unknown."""
+    return lambda raw, _: {
+        "id": raw.a,
+        "name": names[raw.a] if raw.a < len(names) else f"{kind} {raw.a}",
+    }
 
 
-def _softirq(raw: RawEvent, _: Names) -> _Fields:
-    number = raw.a
-    name = SOFTIRQS[number] if number < len(SOFTIRQS) else f"softirq {number}"
-    return {"id": number, "name": name}
+_vector = _numbered("vector", VECTORS)
+_softirq = _numbered("softirq", SOFTIRQS)
 
 
 def _switch(raw: RawEvent, names: Names) -> _Fields:

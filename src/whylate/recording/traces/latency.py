@@ -22,7 +22,7 @@ _TRACER = re.compile(rb"^# (\w{1,32}) latency trace v\S{1,16} on (.{1,160})")
 _LATENCY = re.compile(
     rb"^# latency: (\d{1,12}) us, #(\d{1,12})/(\d{1,12}), CPU#(\d{1,5}) \|.*#P:(\d{1,5})"
 )
-_TASK = re.compile(rb"^#\s+\| task: (.{1,64})-(\d{1,10}) \(uid:.*rt_prio:(\d{1,3})\)")
+_TASK = re.compile(rb"^#\s+\| task: (.{1,64})-(\d{1,10}) \(uid:.*rt_prio:\d{1,3}\)")
 _EDGE = re.compile(rb"^#\s+=> (started|ended) at:\s+(\S{1,160})")
 _STEP = re.compile(
     rb"^ *(.{1,16})-(\d{1,10}) +(\d{1,5})([^\s\d:]\S{2,11}) +(\d{1,12})us([ +!#*@$])?\s*: *(.*)"
@@ -58,7 +58,6 @@ class LatencyTrace:
     cpus: int = 0
     task: str = ""
     pid: int = 0
-    rt_prio: int = 0
     started: str = ""
     ended: str = ""
     steps: list[Step] = field(default_factory=list)
@@ -120,7 +119,7 @@ def _header(line: bytes, trace: LatencyTrace) -> None:
         trace.latency_ns, trace.cpu, trace.cpus = us * 1000, cpu, cpus
         trace.left_out += max(0, written - kept)
     elif (task := _TASK.match(line)) is not None:
-        trace.task, trace.pid, trace.rt_prio = text(task[1]), int(task[2]), int(task[3])
+        trace.task, trace.pid = text(task[1]), int(task[2])
     elif (edge := _EDGE.match(line)) is not None:
         if edge[1] == b"started":
             trace.started = text(edge[2])
