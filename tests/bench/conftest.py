@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bench_line import SerialLine
 
-from whylate.boards.labgrid import signs, supply
+from whylate.boards.labgrid import supply
 
 
 @pytest.fixture
@@ -25,4 +25,4 @@ def boards_that_die_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
     monkeypatch.setattr(supply, "SWITCH_S", 1.0)
     monkeypatch.setattr(supply, "DIE_S", 1.0)
-    monkeypatch.setattr(signs, "ECHO_S", 0.3)
+    monkeypatch.setattr(supply, "ECHO_S", 0.3)

@@ -24,7 +24,7 @@ from bench_supplies import Strip, strip
 
 from whylate.boards.board import BoardBusyError, BoardError, tell_nobody
 from whylate.boards.labgrid import coordinator as coordinator_module
-from whylate.boards.labgrid import signs, supply
+from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.environment import list_targets
 from whylate.boards.labgrid.open import labgrid_board
@@ -80,7 +80,7 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
     monkeypatch.setattr(supply, "DIE_S", 1.0)
-    monkeypatch.setattr(signs, "ECHO_S", 0.3)
+    monkeypatch.setattr(supply, "ECHO_S", 0.3)
     monkeypatch.delenv("LG_ENV", raising=False)
 
 

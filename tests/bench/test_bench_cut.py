@@ -17,7 +17,7 @@ from bench_requests import Watcher, request
 from bench_supplies import Load, Strip, strip
 
 from whylate.boards.board import BoardError, tell_nobody
-from whylate.boards.labgrid import signs
+from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board
 from whylate.boards.ready import held, ready
@@ -127,7 +127,7 @@ def test_a_run_ends_when_another_thread_cuts_the_power(tmp_path: Path, line: Ser
 def test_a_relay_that_sticks_is_seen_by_the_thread_that_cuts(
     tmp_path: Path, line: SerialLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(signs, "ECHO_S", 0.7)
+    monkeypatch.setattr(supply, "ECHO_S", 0.7)
 
     class Babbling:
         """A board that says something all the time, even while a command runs."""

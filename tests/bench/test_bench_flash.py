@@ -22,7 +22,7 @@ from bench_supplies import Strip, strip
 from whylate.boards import flash as flashing
 from whylate.boards.board import BoardError, tell_nobody
 from whylate.boards.flash import flash
-from whylate.boards.labgrid import signs
+from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board
 
@@ -67,7 +67,7 @@ def bench(
 ) -> Iterator[Bench]:
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
     monkeypatch.setattr(flashing, "CARD_S", 2.0)
-    monkeypatch.setattr(signs, "ECHO_S", 0.2)
+    monkeypatch.setattr(supply, "ECHO_S", 0.2)
     with strip(shell_board(line)) as power:
         path = environment(
             tmp_path,

@@ -17,7 +17,7 @@ from bench_line import SerialLine
 from bench_supplies import Outlet, Strip, relay_card, strip
 
 from whylate.boards.board import BoardBusyError, BoardError, tell_nobody
-from whylate.boards.labgrid import calls, signs, supply
+from whylate.boards.labgrid import calls, supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board
 from whylate.boards.ready import ready
@@ -101,7 +101,7 @@ def test_a_relay_that_sticks_and_says_so_is_seen(board: LabgridBoard, plugged: S
 def test_a_relay_that_sticks_and_says_that_it_is_off_is_found_by_the_board_behind(
     board: LabgridBoard, plugged: Strip, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(signs, "ECHO_S", 0.7)
+    monkeypatch.setattr(supply, "ECHO_S", 0.7)
     plugged.outlets[1].welded, plugged.outlets[1].honest = True, False
     with ready(board, tell_nobody):
         assert board.power is not None
@@ -113,7 +113,7 @@ def test_a_relay_that_sticks_and_says_that_it_is_off_is_found_by_the_board_behin
 def test_leaving_a_board_that_does_not_go_off_is_an_error(
     board: LabgridBoard, plugged: Strip, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(signs, "ECHO_S", 0.7)
+    monkeypatch.setattr(supply, "ECHO_S", 0.7)
     plugged.outlets[1].welded, plugged.outlets[1].honest = True, False
     with pytest.raises(BoardError, match="is still on"), ready(board, tell_nobody):
         pass

@@ -21,7 +21,7 @@ from bench_requests import Watcher, request, size_of
 from bench_supplies import Strip, strip
 
 from whylate.boards.board import BoardError, tell_nobody
-from whylate.boards.labgrid import signs, supply
+from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board
 from whylate.boards.ready import ready
@@ -37,7 +37,7 @@ OPTIONS = BenchOptions(boot_s=20.0, silence_s=4.0)
 def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
     monkeypatch.setattr(supply, "DIE_S", 1.0)
-    monkeypatch.setattr(signs, "ECHO_S", 0.3)
+    monkeypatch.setattr(supply, "ECHO_S", 0.3)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 from captured import GUEST, typed
 
-from whylate.boards.facts import WANTED, config, cpu, facts, for_release, interrupts, kernel, tasks
+from whylate.boards.facts import WANTED, cpu, facts, for_release, interrupts, kernel, tasks
 from whylate.boards.facts.reading import Files, clean, cpu_list, cpu_ranges, integer
 from whylate.boards.facts.snapshot import FileContent, FileRequest
 
@@ -160,9 +160,9 @@ def test_a_configuration_is_reduced_to_what_bears_on_latency() -> None:
 
 def test_a_bomb_in_place_of_a_configuration_is_unpacked_no_further_than_the_limit() -> None:
     bomb = gzip.compress(b"CONFIG_HZ=100\n" + b"\n" * (64 * 2**20) + b"CONFIG_SMP=y\n")
-    assert len(bomb) < config.CONFIGURATION[0].requests[0].limit
-    assert len(config.unpack(bomb)) == config.UNPACKED_LIMIT
-    assert config.read_options(Files(typed({"/proc/config.gz": bomb}), GUEST)) == {"HZ": "100"}
+    assert len(bomb) < kernel.CONFIGURATION[0].requests[0].limit
+    assert len(kernel.unpack(bomb)) == kernel.UNPACKED_LIMIT
+    assert kernel.read_options(Files(typed({"/proc/config.gz": bomb}), GUEST)) == {"HZ": "100"}
 
 
 #: Without the time it was made at, so that all workers know the test by one name.

@@ -16,12 +16,11 @@ from whylate.boards.board import tell_nobody
 from whylate.files import write_whole
 from whylate.lab import cache
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import virtual_board
-from whylate.lab.errors import LabError
+from whylate.lab.description import LabError, virtual_board
+from whylate.lab.faults import build as build_module
 from whylate.lab.faults import place as place_module
-from whylate.lab.faults import programs as programs_module
+from whylate.lab.faults.build import programs
 from whylate.lab.faults.catalogue import Fault, fault, use
-from whylate.lab.faults.programs import programs
 
 
 @contextmanager
@@ -143,7 +142,7 @@ def test_two_who_build_the_same_program_do_not_meet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WHYLATE_LAB", str(tmp_path))
-    monkeypatch.setattr(programs_module, "require", lambda *_: None)
+    monkeypatch.setattr(build_module, "require", lambda *_: None)
     both = threading.Barrier(2)
 
     def compiled(compiler: str, source: Path, target: Path) -> None:
@@ -154,7 +153,7 @@ def test_two_who_build_the_same_program_do_not_meet(
             file.write(b"a program")
         both.wait(10)
 
-    monkeypatch.setattr(programs_module, "_compile", compiled)
+    monkeypatch.setattr(build_module, "_compile", compiled)
     built: list[bytes] = []
     threads = [
         threading.Thread(

@@ -8,8 +8,7 @@ import pytest
 
 from whylate.boards.board import BoardError
 from whylate.boards.qemu.arguments import Start, arguments
-from whylate.lab.description import names, virtual_board
-from whylate.lab.errors import LabError
+from whylate.lab.description import LabError, names, virtual_board
 from whylate.lab.image import Image
 from whylate.lab.qemu import Qemu
 

@@ -9,11 +9,10 @@ import pytest
 
 from whylate.boards.board import tell_nobody
 from whylate.lab.description import virtual_board
+from whylate.lab.faults.build import modules, programs
 from whylate.lab.faults.catalogue import Fault, fault, names, use
 from whylate.lab.faults.log import parse_log
-from whylate.lab.faults.modules import modules
 from whylate.lab.faults.place import place
-from whylate.lab.faults.programs import programs
 from whylate.lab.image import is_fetched
 
 MODULES = [fault(name) for name in names() if fault(name).kind == "module"]

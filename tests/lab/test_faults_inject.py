@@ -19,8 +19,7 @@ from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import held
 from whylate.cli.lab import inject as lab_inject
 from whylate.cli.lab.inject import faults, inject
-from whylate.lab.description import virtual_board
-from whylate.lab.errors import LabError
+from whylate.lab.description import LabError, virtual_board
 from whylate.lab.faults.catalogue import fault, names, use, uses
 from whylate.lab.faults.log import FaultLog
 from whylate.lab.faults.place import PlacedFault

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 import xxhash
+from agent import PIECE, put_file, run_command
 
 from whylate.boards.board import tell_nobody
 from whylate.boards.local import LocalBoard
-from whylate.probe.agent import PIECE, put_file, run_command
 from whylate.probe.client import Client, ProbeRefusedError
 from whylate.wire.messages import Put, Run
 

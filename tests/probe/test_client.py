@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from bad_line import Change, Noise, RelayedStream, unchanged
 
-from whylate.boards.streams.file import FileStream
+from whylate.boards.qemu.port import FileStream
 from whylate.probe.client import (
     Client,
     ProbeError,

@@ -22,7 +22,7 @@ from bench_line import SerialLine
 from bench_supplies import Strip, strip
 from labgrid.driver import NetworkPowerDriver
 
-from whylate.boards.labgrid import signs, supply
+from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.line import DriverChannel
 from whylate.boards.labgrid.open import labgrid_board
@@ -108,7 +108,7 @@ def test_a_board_that_is_off_is_off_again(
 def test_a_supply_is_not_asked_over_a_console_on_which_we_work(
     board: LabgridBoard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(signs, "ECHO_S", 0.0)
+    monkeypatch.setattr(supply, "ECHO_S", 0.0)
     monkeypatch.delattr(NetworkPowerDriver, "get")
     with held(board, tell_nobody):
         board.boot(tell_nobody)

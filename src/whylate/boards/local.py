@@ -13,8 +13,7 @@ from whylate.boards.facts.reading import clean
 from whylate.boards.streams.process import (
     MAX_OUTPUT,
     ProcessStream,
-    TooLongError,
-    TooMuchError,
+    StoppedError,
     run_to_end,
 )
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
@@ -68,10 +67,8 @@ class LocalBoard:
         what = clean(argv[0], 80)
         try:
             done = run_to_end(argv, data, timeout_s, MAX_OUTPUT)
-        except TooLongError:
-            raise BoardError(f"{what} took longer than {timeout_s:g} s") from None
-        except TooMuchError:
-            raise BoardError(f"{what} printed more than {MAX_OUTPUT >> 20} MiB") from None
+        except StoppedError as error:
+            raise BoardError(f"{what} {error}") from None
         except OSError as error:
             raise BoardError(f"{what} cannot be run: {error.strerror}") from None
         status = done.status if done.status >= 0 else 128 - done.status

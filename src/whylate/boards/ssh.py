@@ -23,8 +23,7 @@ from whylate.boards.streams.process import (
     MAX_OUTPUT,
     Ended,
     ProcessStream,
-    TooLongError,
-    TooMuchError,
+    StoppedError,
     run_to_end,
 )
 
@@ -163,12 +162,9 @@ class SshBoard:
         error_text = bytearray()
         try:
             ended = run_to_end(command, data, timeout_s, MAX_OUTPUT, error_text)
-        except TooLongError as error:
+        except StoppedError as error:
             self._kill(token, error.error)
-            raise BoardError(f"{what} took longer than {timeout_s:g} s") from None
-        except TooMuchError as error:
-            self._kill(token, error.error)
-            raise BoardError(f"{what} printed more than {MAX_OUTPUT >> 20} MiB") from None
+            raise BoardError(f"{what} {error}") from None
         except OSError as error:
             raise _no_ssh(error) from None
         except BaseException:
@@ -195,8 +191,8 @@ class SshBoard:
             "-oClearAllForwardings=yes", "-oPermitLocalCommand=no", *self._more,
         )  # fmt: skip
         try:
-            asked = run_to_end([*fixed, "-G", *self._address.words()], b"", CONNECT_S, MAX_OUTPUT)
-        except (TooLongError, TooMuchError):
+            asked = run_to_end([*fixed, "-G", *self._address.words()], b"", CONNECT_S)
+        except StoppedError:
             raise BoardError(f"{self.name}: `ssh -G` does not end: see ~/.ssh/config") from None
         except OSError as error:
             raise _no_ssh(error) from None
@@ -231,11 +227,9 @@ class SshBoard:
         ids = re.search(rf"{token} ([0-9]{{1,10}}) ([0-9]{{1,10}})\n", text)
         if ids is None:
             return
-        with contextlib.suppress(OSError, TooLongError, TooMuchError):
-            run_to_end(
-                [*self._ssh, shlex.join(["sh", "-c", _KILL, "whylate", *ids.groups()])],
-                b"", KILL_S, MAX_OUTPUT,
-            )  # fmt: skip
+        with contextlib.suppress(OSError, StoppedError):
+            kill = shlex.join(["sh", "-c", _KILL, "whylate", *ids.groups()])
+            run_to_end([*self._ssh, kill], b"", KILL_S)
 
 
 #: A part of ssh's message, and what to do about it; the first match counts.

@@ -77,7 +77,7 @@ def main() -> None:
     """Run the command line; every fault of the user's or the board's is one line."""
     from whylate.boards.board import BoardError
     from whylate.cli.interrupt import unwind_when_ended
-    from whylate.lab.errors import LabError
+    from whylate.lab.description import LabError
     from whylate.probe.client import ProbeError
     from whylate.recording.errors import DiskError, LackingError, RecordingError
     from whylate.run.errors import RequestError

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from whylate.files import try_lock
-from whylate.lab.errors import LabError
+from whylate.lab.description import LabError
 
 #: Far beyond what fetching and making all images takes on a slow line.
 PATIENCE_S = 1200.0
@@ -94,11 +94,3 @@ def _too_long(directory: Path) -> LabError:
         f"another whylate has been building in {directory} for {PATIENCE_S / 60:.0f} minutes: end "
         "it, or name another place with WHYLATE_LAB"
     )
-
-
-def recorded_hash(path: Path) -> str | None:
-    """Return the hash that was written down in a file, or None."""
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return None

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from whylate.lab.errors import LabError
+
+class LabError(Exception):
+    """A virtual board cannot be built or described: one line with what to do."""
+
 
 #: Beside the package in a checkout, inside it in a wheel.
 _PACKAGED = Path(__file__).parent / "files"

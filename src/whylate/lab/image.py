@@ -15,11 +15,10 @@ import msgspec
 
 from whylate.files import sha256_of
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import FILES, Description, VirtualBoard
+from whylate.lab.description import FILES, Description, LabError, VirtualBoard
 from whylate.lab.device_tree import with_property
-from whylate.lab.errors import LabError
 from whylate.lab.initramfs import Archive
-from whylate.lab.packages import Packages, contents
+from whylate.lab.packages import Packages, contents, read_member
 from whylate.probe.binaries import NoProbeError, probe_binary
 
 BUSYBOX = "busybox-static"
@@ -129,24 +128,24 @@ class _Extracted:
         path = PurePosixPath(member.name)
         if path.match("boot/vmlinuz-*"):
             self.release = path.name.removeprefix("vmlinuz-")
-            data = _data(tar, member)
+            data = read_member(tar, member)
             (self.directory / "vmlinuz").write_bytes(data)
             plain = elf_of(data) if self.wanted.arch == "x86_64" else None
             if plain is not None:
                 (self.directory / "vmlinux").write_bytes(plain)
                 self.plain = True
         elif path.name == "modules.builtin":
-            lines = _data(tar, member).decode().splitlines()
+            lines = read_member(tar, member).decode().splitlines()
             self.builtin = {_module(PurePosixPath(line)) for line in lines}
         elif self.wanted.dtb and str(path).endswith("/" + self.wanted.dtb):
-            tree = _data(tar, member)
+            tree = read_member(tar, member)
             for node, properties in self.wanted.dtb_set.items():
                 for name, value in properties.items():
                     tree = with_property(tree, node, name, value)
             (self.directory / "board.dtb").write_bytes(tree)
             self.tree = True
         elif ".ko" in path.name and _module(path) in self.wanted.modules:
-            data = _data(tar, member)
+            data = read_member(tar, member)
             packed = path.suffix == ".xz"
             file = self.directory / f"{_module(path)}.ko"
             file.write_bytes(lzma.decompress(data) if packed else data)
@@ -185,17 +184,11 @@ def _module(path: PurePosixPath) -> str:
     return path.name.partition(".ko")[0].replace("-", "_")
 
 
-def _data(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    file = tar.extractfile(member)
-    assert file is not None  # noqa: S101 - a plain file
-    return file.read()
-
-
 def _busybox(package: Path) -> bytes:
     with contents(package) as tar:
         for member in tar:
             if member.isfile() and PurePosixPath(member.name).name == "busybox":
-                return _data(tar, member)
+                return read_member(tar, member)
     raise LabError(f"{package.name} has no busybox")
 
 

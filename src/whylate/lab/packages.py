@@ -15,8 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from whylate.files import sha256_of, write_whole
-from whylate.lab.cache import recorded_hash
-from whylate.lab.errors import LabError
+from whylate.lab.description import LabError
 
 #: Long enough for a slow mirror, short enough not to look like a hang.
 FETCH_S = 900
@@ -47,7 +46,7 @@ class Packages:
         fresh = here.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
-        self._apt("download", name, cwd=fresh)
+        self._run("apt-get", "-qq", "download", name, cwd=fresh)
         files = list(fresh.glob("*.deb"))
         if len(files) != 1:
             raise LabError(f"apt-get did not leave one package file for {name}")
@@ -105,9 +104,6 @@ class Packages:
         if not mirrors:
             raise LabError("apt names no mirror of Debian here that could have backports")
         (self._directory / "sources.list").write_text("\n".join(sorted(mirrors)) + "\n")
-
-    def _apt(self, *words: str, cwd: Path) -> None:
-        self._run("apt-get", "-qq", *words, cwd=cwd)
 
     def _run(self, program: str, *words: str, cwd: Path | None = None, check: bool = True) -> str:
         here = self._directory
@@ -167,9 +163,11 @@ def _system_targets() -> str:
 def _kept(directory: Path) -> Path | None:
     """Return the cached package, if it is unchanged."""
     files = list(directory.glob("*.deb"))
-    if len(files) != 1 or recorded_hash(directory / "sha256") != sha256_of(files[0]):
+    try:
+        recorded = (directory / "sha256").read_text().strip()
+    except OSError:
         return None
-    return files[0]
+    return files[0] if len(files) == 1 and recorded == sha256_of(files[0]) else None
 
 
 @contextmanager
@@ -187,3 +185,10 @@ def contents(package: Path) -> Iterator[tarfile.TarFile]:
             raise LabError(f"{package.name} is not a package: {error}") from None
         finally:
             process.kill()
+
+
+def read_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    """Return the content of a plain file in a package."""
+    file = tar.extractfile(member)
+    assert file is not None  # noqa: S101 - a plain file
+    return file.read()

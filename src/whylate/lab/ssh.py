@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tarfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import VirtualBoard
-from whylate.lab.errors import LabError
-from whylate.lab.packages import Packages, contents
+from whylate.lab.description import LabError, VirtualBoard
+from whylate.lab.packages import Packages, contents, read_member
 
 PACKAGES = ("dropbear-bin", "libc6", "libcrypt1", "libtomcrypt1", "libtommath1", "libgmp10",
             "zlib1g")  # fmt: skip
@@ -64,14 +62,8 @@ def _extract(package: Path) -> dict[str, tuple[bytes, int]]:
             if member.issym():
                 links[str(path)] = str(path.parent / member.linkname)
             elif member.isfile() and (path.name == "dropbear" or ".so" in path.name):
-                files[str(path)] = (_data(tar, member), 0o755)
+                files[str(path)] = (read_member(tar, member), 0o755)
     for link, target in links.items():
         if target in files:
             files[link] = files[target]
     return files
-
-
-def _data(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    file = tar.extractfile(member)
-    assert file is not None  # noqa: S101 - a plain file
-    return file.read()

@@ -16,7 +16,7 @@ import msgspec
 
 from whylate.boards.board import Board, BoardError, PlannedBoard
 from whylate.boards.ready import Boot, boot, held, ready
-from whylate.lab.errors import LabError
+from whylate.lab.description import LabError
 from whylate.probe.client import ProbeError
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.plan import RunPlan

@@ -21,7 +21,7 @@ from whylate.boards.board import PlannedBoard
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.files import CollectedFiles, frequencies, probe_facts, read_commands
-from whylate.lab.errors import LabError
+from whylate.lab.description import LabError
 from whylate.lab.faults.catalogue import use
 from whylate.lab.faults.log import LOG_LIMIT, pack
 from whylate.lab.faults.place import PlacedFault, logs, place, services
@@ -144,7 +144,7 @@ def measure_unattended(
     """Run the workload on a board in virtual time and return the manifest of the recording.
 
     The board must be held and off. disguise: gives the faults meaningless names
-    (whylate.lab.faults.alias); "": their own. The rest is as in whylate.run.measure.measure().
+    (whylate.lab.faults.catalogue); "": their own. The rest is as in whylate.run.measure.measure().
     """
     check(request)
     must_be_new(directory)

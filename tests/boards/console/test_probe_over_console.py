@@ -18,7 +18,7 @@ from bad_line import Noise
 from console_line import Line, opened
 
 from whylate.boards.board import BoardError, StartedProbe, Tell
-from whylate.boards.console.framed import KEEPALIVE_S, FramedConsoleStream
+from whylate.boards.console.drain import KEEPALIVE_S, FramedConsoleStream
 from whylate.boards.console.shell import ConsoleShell
 from whylate.boards.local import LocalBoard
 from whylate.probe.binaries import probe_binary
@@ -84,8 +84,8 @@ def test_a_probe_that_ends_by_itself_ends_the_stream(one_line: Line, probe: list
 def test_the_end_that_a_bad_line_swallowed_is_noticed_on_closing(
     one_line: Line, probe: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("whylate.boards.console.framed.KEEPALIVE_S", 1.0)
-    monkeypatch.setattr("whylate.boards.console.framed.LEAVE_S", 1.0)
+    monkeypatch.setattr("whylate.boards.console.drain.KEEPALIVE_S", 1.0)
+    monkeypatch.setattr("whylate.boards.console.drain.LEAVE_S", 1.0)
     with opened(one_line) as shell:
         stream = shell.stream(probe)
         one_line.channel.down = lambda data: data.replace(b"|end|", b"|e?d|")
@@ -127,8 +127,8 @@ def test_a_panic_in_the_middle_of_a_run_is_in_the_log_at_once(
 def test_a_board_that_dies_under_the_probe_is_no_error_until_it_is_used_again(
     one_line: Line, probe: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("whylate.boards.console.framed.KEEPALIVE_S", 0.5)
-    monkeypatch.setattr("whylate.boards.console.framed.LEAVE_S", 0.5)
+    monkeypatch.setattr("whylate.boards.console.drain.KEEPALIVE_S", 0.5)
+    monkeypatch.setattr("whylate.boards.console.drain.LEAVE_S", 0.5)
     monkeypatch.setattr("whylate.boards.console.worker.SILENCE_S", 0.1)
     shell = opened(one_line)
     stream = shell.stream(probe)

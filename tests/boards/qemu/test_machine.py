@@ -20,8 +20,7 @@ from whylate.boards.board import BoardBusyError, BoardError, tell_nobody
 from whylate.boards.qemu import board as board_module
 from whylate.boards.qemu import machine as machine_module
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
-from whylate.boards.qemu.console_log import BoundedLog
-from whylate.boards.qemu.machine import Machine
+from whylate.boards.qemu.machine import BoundedLog, Machine
 from whylate.boards.state import BoardLock
 from whylate.lab import cache
 from whylate.lab.description import virtual_board
@@ -125,7 +124,7 @@ def test_a_log_is_bounded_for_as_long_as_the_board_is_held(
 ) -> None:
     punched = threading.Event()
     monkeypatch.setattr(BoundedLog, "free_middle", lambda _: punched.set())
-    monkeypatch.setattr("whylate.boards.qemu.console_log.POLL_S", 0.01)
+    monkeypatch.setattr("whylate.boards.qemu.machine.POLL_S", 0.01)
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path))
     before = threading.active_count()
     board = QemuBoard(virtual_board("virt-arm64"))

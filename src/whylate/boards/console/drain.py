@@ -12,17 +12,22 @@ the log where that began and ended, and how many bytes were left out.
 from __future__ import annotations
 
 import errno
+import select
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from whylate.boards.board import BoardBusyError, BoardError
 from whylate.boards.console.channel import Channel, DescriptorChannel
-from whylate.boards.console.redact import Redactor
 from whylate.boards.console.sieve import FrameSieve
 from whylate.boards.streams.queue import ByteQueue
+from whylate.boards.streams.shutdown import LEAVE_S, REQUEST_S, ShutdownRequest
 
 #: How often the thread checks whether it must end, and whether text waits for a frame's end.
 TURN_S = 0.2
+#: The probe ends after this much silence: it cannot see a serial line hang up.
+KEEPALIVE_S = 10.0
 #: The largest log, whatever the board prints.
 LOG_BYTES = 256 << 20
 
@@ -175,7 +180,7 @@ class ConsoleStream:
         self._console = console
         self._queue = ByteQueue()
         self._redactor: Redactor | None = None
-        self._frames: Frames | None = None
+        self._frames: FramedConsoleStream | None = None
 
     @property
     def dropped(self) -> int:
@@ -201,11 +206,13 @@ class ConsoleStream:
                 self._console._put_text(self._redactor.finish())
             self._redactor = Redactor(secret) if secret else None
 
-    def frames(self, end: bytes) -> Frames:
+    def frames(
+        self, end: bytes, on_close: Callable[[FramedConsoleStream], None]
+    ) -> FramedConsoleStream:
         """Separate frames from the text until the board sends `end`; read() returns the text."""
         with self._console._lock:
             self._console._append(b"\n[whylate: the probe speaks; its frames are left out]\n")
-            self._frames = Frames(self, end)
+            self._frames = FramedConsoleStream(self, end, on_close)
             return self._frames
 
     def close(self) -> None:
@@ -214,7 +221,7 @@ class ConsoleStream:
             return
         self.hide(b"")
         if self._frames is not None:
-            self._frames.close()
+            self._frames.release()
         with self._console._lock:
             if self._console._user is self:
                 self._console._user = None
@@ -239,30 +246,60 @@ class ConsoleStream:
         return text
 
 
-class Frames:
-    """The bytes for the link that come over a console: the reading half of a Stream."""
+class FramedConsoleStream:
+    """The stream to a probe whose frames share a console with the kernel's messages.
 
-    def __init__(self, stream: ConsoleStream, end: bytes) -> None:
+    Reads only what is for the link: the text between the frames goes to the console's log. Ends
+    when the board announces that the program has ended. `on_close` runs once it is closed.
+    """
+
+    def __init__(
+        self, stream: ConsoleStream, end: bytes, on_close: Callable[[FramedConsoleStream], None]
+    ) -> None:
         self._stream = stream
         self._sieve = FrameSieve(end)
         #: What is dropped because it is not read in time, the link requests again.
         self._queue = ByteQueue()
+        self._on_close = on_close
+        self._shutdown = ShutdownRequest()
         self._finished = False
-
-    @property
-    def ended(self) -> bool:
-        """Whether the board has announced that no more frames follow."""
-        return self._sieve.ended
+        self._closed = False
 
     def fileno(self) -> int:
-        """Return the descriptor that becomes readable when bytes arrive."""
+        """Return the descriptor that becomes readable when bytes for the link arrive."""
         return self._queue.fileno()
 
     def read(self, size: int) -> bytes:
-        """Return bytes for the link; empty once no more follow."""
+        """Return bytes for the link, empty when the program has ended or the line is gone."""
         return self._queue.read(size)
 
+    def write(self, data: bytes) -> None:
+        """Send data to the probe; raises OSError when it, or the line, is gone."""
+        if self._sieve.ended:
+            raise BrokenPipeError(errno.EPIPE, "the probe has ended")
+        self._shutdown.observe(data)
+        self._stream.write(data)
+
     def close(self) -> None:
+        """End the probe, wait until it has restored the board, and return to the shell.
+
+        A probe that misses the shutdown request ends by its keepalive. Where the shell does not
+        come back, because the board is dead, the shell's next use reports it.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        deadline = time.monotonic() + KEEPALIVE_S + LEAVE_S
+        try:
+            while not self._drained(0.0) and time.monotonic() < deadline:
+                self._stream.write(self._shutdown.encode())
+                self._drained(REQUEST_S)
+        except OSError:
+            pass
+        self.release()
+        self._on_close(self)
+
+    def release(self) -> None:
         """Treat everything on the line as text again."""
         if self._queue.closed:
             return
@@ -271,6 +308,16 @@ class Frames:
             self._stream._frames = None
             console._put_text(self._end())
         self._queue.close()
+
+    def _drained(self, seconds: float) -> bool:
+        """Drop what arrives in that time; return whether the program or the line has ended."""
+        deadline = time.monotonic() + seconds
+        while True:
+            left = max(deadline - time.monotonic(), 0.0)
+            if not select.select([self._queue.fileno()], [], [], left)[0]:
+                return False
+            if not self._queue.read(1 << 16):
+                return True
 
     # -- for the console, which holds its lock
 
@@ -290,3 +337,35 @@ class Frames:
         self._queue.offer(frames)
         self._queue.end()
         return text + b"\n[whylate: %d bytes of frames were left out]\n" % self._sieve.framed
+
+
+#: What the log has in its place.
+HIDDEN = b"<hidden>"
+
+
+class Redactor:
+    """Replaces a secret in a stream of bytes, however the stream is cut.
+
+    What may be the secret's beginning is withheld until more comes.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._held = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """Return what may be shown of data and of what was withheld."""
+        if not self._secret:
+            return data
+        data = (self._held + data).replace(self._secret, HIDDEN)
+        for length in range(min(len(self._secret) - 1, len(data)), 0, -1):
+            if self._secret.startswith(data[-length:]):
+                self._held = data[-length:]
+                return data[:-length]
+        self._held = b""
+        return data
+
+    def finish(self) -> bytes:
+        """Return what was withheld; HIDDEN if that is most of the secret."""
+        held, self._held = self._held, b""
+        return HIDDEN if len(held) * 2 > len(self._secret) else held

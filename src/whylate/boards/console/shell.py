@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from types import TracebackType
 
 from whylate.boards.board import BoardError, Finished, Tell, tell_nobody
-from whylate.boards.console.drain import ConsoleStream
-from whylate.boards.console.framed import KEEPALIVE_S, FramedConsoleStream
+from whylate.boards.console.drain import KEEPALIVE_S, ConsoleStream, FramedConsoleStream
 from whylate.boards.console.listen import Listener
 from whylate.boards.console.prompt import STALE_WORKER, Login, Prompt, type_in
 from whylate.boards.console.transfer import OutputTooLongError, Progress, Transfer
@@ -159,7 +158,8 @@ class ConsoleShell:
         command = " ".join(shlex.quote(word) for word in argv)
         token = secrets.token_hex(5)
         self._listener.clear()
-        frames = self._stream.frames(f"<{token}|end|{token}>".encode())
+        end = f"<{token}|end|{token}>".encode()
+        framed = self._stream.frames(end, self._on_stream_closed)
         # The program opens the terminal again: it makes its input non-blocking, and the worker's
         # must stay blocking. Its output goes through cat, because the probe refuses a terminal on
         # both sides. What comes in after its end is discarded until there is silence.
@@ -169,12 +169,12 @@ class ConsoleShell:
             "r end; stty min 0 time 2 <&3; cat <&3 >/dev/null; stty $w <&3; r cooked",
         )
         if self._worker.answer(token, SILENCE_S * 4, SILENCE_S * 8) != b"go":
-            frames.close()
+            framed.release()
             raise BoardError(
                 f"the console does not become a line for the probe{self._listener.last_words()}"
             )
-        self._framed = FramedConsoleStream(self._stream, frames, self._on_stream_closed)
-        return self._framed
+        self._framed = framed
+        return framed
 
     # -- the steps of the above
 

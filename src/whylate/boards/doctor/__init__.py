@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whylate.boards.doctor.check import Check, Examined, Group, Rule
+from whylate.boards.doctor.check import Check, Examined
 from whylate.boards.doctor.processors import PROCESSORS
 from whylate.boards.doctor.settings import KERNEL_AND_MEMORY
 from whylate.boards.doctor.visibility import EXPLAINING, MEASURING
@@ -12,11 +12,7 @@ from whylate.recording.manifest import RecorderReport
 
 __all__ = ["Check", "examine"]
 
-_RULES: dict[Group, tuple[Rule, ...]] = {
-    "measuring": MEASURING,
-    "explaining": EXPLAINING,
-    "settings": (*KERNEL_AND_MEMORY, *PROCESSORS),
-}
+_RULES = (*MEASURING, *EXPLAINING, *KERNEL_AND_MEMORY, *PROCESSORS)
 
 
 def examine(
@@ -29,9 +25,4 @@ def examine(
     setting costs on this board. Never raises on what was read.
     """
     board = Examined(Files(snapshot, probe_facts), recorder)
-    return [
-        check
-        for group, rules in _RULES.items()
-        for rule in rules
-        if (check := rule.check(group, board)) is not None
-    ]
+    return [check for rule in _RULES if (check := rule.check(board)) is not None]

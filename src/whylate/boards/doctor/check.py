@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -101,6 +101,9 @@ class Examined:
         return None if fact is None else fact.value
 
 
+Examine = TypeVar("Examine", bound=Callable[[Examined], Finding | None])
+
+
 @dataclass(frozen=True)
 class Rule:
     """One row of the doctor's table.
@@ -108,16 +111,36 @@ class Rule:
     `examine` returns None where the row does not apply to the board.
     """
 
+    group: Group
     name: str
     wanted: str
     how: str
     examine: Callable[[Examined], Finding | None]
 
-    def check(self, group: Group, board: Examined) -> Check | None:
+    def check(self, board: Examined) -> Check | None:
         """Return the row's check of a board, clean and bounded."""
         finding = self.examine(board)
         if finding is None:
             return None
         how = self.how if finding.how is None else finding.how
         how = "" if finding.state == "good" else how
-        return Check(group, self.name, finding.state, clean(finding.now, 160), self.wanted, how)
+        return Check(
+            self.group, self.name, finding.state, clean(finding.now, 160), self.wanted, how
+        )
+
+
+class Rules(list[Rule]):
+    """Rows of the doctor's table; as a decorator it adds one that a function examines."""
+
+    def __init__(self, group: Group) -> None:
+        super().__init__()
+        self._group = group
+
+    def __call__(self, name: str, wanted: str, how: str) -> Callable[[Examine], Examine]:
+        """Return a decorator that adds a row, with what to do where it is not good."""
+
+        def add(examine: Examine) -> Examine:
+            self.append(Rule(self._group, name, wanted, how, examine))
+            return examine
+
+        return add

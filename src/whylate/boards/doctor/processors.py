@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from whylate.boards.doctor.check import Examined, Finding, Rule
+from whylate.boards.doctor.check import Examined, Finding, Rules
 from whylate.boards.facts import counters, interrupts, power, tasks
 from whylate.boards.facts.cpu import read_cpus
 from whylate.boards.facts.reading import cpu_list, cpu_ranges
@@ -22,7 +22,14 @@ _GUEST_CLOCK = re.compile(r"kvm-clock|xen|hyperv_clocksource.*")
 #: The kernel's own threads above all others; they exist on every board.
 _KERNEL_THREADS = re.compile(r"(migration|watchdog|idle_inject|cpuhp|posixcputmr|stopper)/\d+")
 
+PROCESSORS = Rules("settings")
 
+
+@PROCESSORS(
+    "frequency governor",
+    "performance: a CPU at rest wakes up slow",
+    "cpupower frequency-set -g performance",
+)
 def _governor(board: Examined) -> Finding:
     governors = board.items("governor")
     if governors is None:
@@ -37,6 +44,11 @@ def _governor(board: Examined) -> Finding:
     return Finding("good" if fast or fixed else "poor", now)
 
 
+@PROCESSORS(
+    "idle states",
+    f"none enabled above {EXIT_LIMIT_US} µs: leaving one is part of a wakeup",
+    "the application holds /dev/cpu_dma_latency at 0, as whylate does in a run",
+)
 def _idle_states(board: Examined) -> Finding:
     states = power.read_idle_states(board.files)
     if not states and board.is_guest:
@@ -55,6 +67,11 @@ def _idle_states(board: Examined) -> Finding:
     return Finding("good", now + (" (a halt goes to the host)" if halts else ""))
 
 
+@PROCESSORS(
+    "clock source",
+    "the CPU's own counter: others are read over a bus",
+    "see why the kernel gave it up: dmesg | grep -i clocksource",
+)
 def _clock_source(board: Examined) -> Finding:
     source, read_ns = board.text("clock_source"), board.number("clock_read_ns")
     if source is None:
@@ -67,6 +84,11 @@ def _clock_source(board: Examined) -> Finding:
     return Finding("unknown", now, "")
 
 
+@PROCESSORS(
+    "isolated CPUs",
+    "one for the real-time work, where CPUs can be spared: others stay off it",
+    "isolcpus=domain,managed_irq,N at boot, or an isolated cpuset partition",
+)
 def _isolation(board: Examined) -> Finding:
     isolated, online = read_cpus(board.files, "isolated"), read_cpus(board.files, "online")
     if isolated is None:
@@ -78,12 +100,22 @@ def _isolation(board: Examined) -> Finding:
     return Finding("poor", "none")
 
 
+@PROCESSORS(
+    "nohz_full",
+    "only for threads that spin: it makes every system call slower",
+    "",
+)
 def _full_dynticks(board: Examined) -> Finding:
     # Never poor: it helps threads that never sleep and slows each system call.
     cpus = read_cpus(board.files, "nohz_full")
     return Finding("good", f"cpu {cpu_ranges(cpus)}" if cpus else "none")
 
 
+@PROCESSORS(
+    "interrupt affinity",
+    "device interrupts away from the CPUs of the real-time work",
+    "write the other CPUs to /proc/irq/N/smp_affinity_list; irqbalance may undo it",
+)
 def _interrupt_affinity(board: Examined) -> Finding:
     affinities = interrupts.read_affinities(board.files)
     if not affinities:
@@ -100,6 +132,11 @@ def _interrupt_affinity(board: Examined) -> Finding:
     return Finding("poor" if reaching else "good", now)
 
 
+@PROCESSORS(
+    "timer migration",
+    "0 with nohz_full: there a thread's timer fires on another CPU",
+    "sysctl kernel.timer_migration=0",
+)
 def _timer_migration(board: Examined) -> Finding:
     value = board.number("timer_migration")
     if value is None:
@@ -111,6 +148,11 @@ def _timer_migration(board: Examined) -> Finding:
     return Finding("good", "on, without nohz_full")
 
 
+@PROCESSORS(
+    "SMT",
+    "off, or the sibling left idle: it shares the core's pipeline and caches",
+    "echo off > /sys/devices/system/cpu/smt/control",
+)
 def _smt(board: Examined) -> Finding:
     groups = board.items("smt_siblings")
     if groups is None:
@@ -123,6 +165,11 @@ def _smt(board: Examined) -> Finding:
     return Finding("good", "off, or not there")
 
 
+@PROCESSORS(
+    "other high-priority threads",
+    "none above the real-time work but the kernel's own",
+    "chrt -p PID shows one; lower it with chrt, or keep it on other CPUs",
+)
 def _high_priority_threads(board: Examined) -> Finding:
     if next(board.files.match(tasks.STATS), None) is None:
         return Finding("unknown", "no thread is readable")
@@ -137,6 +184,11 @@ def _high_priority_threads(board: Examined) -> Finding:
     return Finding("good", f"none from {HIGH_PRIORITY} up")
 
 
+@PROCESSORS(
+    "SMIs",
+    "none during a run: the firmware stops all CPUs, often for 100 µs and more",
+    "firmware settings (legacy USB, fan and power control), or newer firmware",
+)
 def _smis(board: Examined) -> Finding | None:
     readings = counters.read_counters(board.files)
     counts = [counter.value for (name, _), counter in readings.items() if name == "smi"]
@@ -146,79 +198,14 @@ def _smis(board: Examined) -> Finding | None:
     return Finding("unknown" if any(counts) else "good", f"{max(counts)} since power-on")
 
 
+@PROCESSORS(
+    "hypervisor",
+    "none, or CPUs dedicated by the host: it takes them away for ms at a time",
+    "pin the guest's CPUs one to one and keep the host off them",
+)
 def _host(board: Examined) -> Finding:
     hypervisor = board.text("hypervisor")
     if hypervisor is None:
         return Finding("good", "no sign of one")
     steal_s = counters.read_steal_s(board.files) or 0.0
     return Finding("poor", f"{hypervisor}; {steal_s:.2f} s of CPU time stolen since boot")
-
-
-PROCESSORS = (
-    Rule(
-        "frequency governor",
-        "performance: a CPU at rest wakes up slow",
-        "cpupower frequency-set -g performance",
-        _governor,
-    ),
-    Rule(
-        "idle states",
-        f"none enabled above {EXIT_LIMIT_US} µs: leaving one is part of a wakeup",
-        "the application holds /dev/cpu_dma_latency at 0, as whylate does in a run",
-        _idle_states,
-    ),
-    Rule(
-        "clock source",
-        "the CPU's own counter: others are read over a bus",
-        "see why the kernel gave it up: dmesg | grep -i clocksource",
-        _clock_source,
-    ),
-    Rule(
-        "isolated CPUs",
-        "one for the real-time work, where CPUs can be spared: others stay off it",
-        "isolcpus=domain,managed_irq,N at boot, or an isolated cpuset partition",
-        _isolation,
-    ),
-    Rule(
-        "nohz_full",
-        "only for threads that spin: it makes every system call slower",
-        "",
-        _full_dynticks,
-    ),
-    Rule(
-        "interrupt affinity",
-        "device interrupts away from the CPUs of the real-time work",
-        "write the other CPUs to /proc/irq/N/smp_affinity_list; irqbalance may undo it",
-        _interrupt_affinity,
-    ),
-    Rule(
-        "timer migration",
-        "0 with nohz_full: there a thread's timer fires on another CPU",
-        "sysctl kernel.timer_migration=0",
-        _timer_migration,
-    ),
-    Rule(
-        "SMT",
-        "off, or the sibling left idle: it shares the core's pipeline and caches",
-        "echo off > /sys/devices/system/cpu/smt/control",
-        _smt,
-    ),
-    Rule(
-        "other high-priority threads",
-        "none above the real-time work but the kernel's own",
-        "chrt -p PID shows one; lower it with chrt, or keep it on other CPUs",
-        _high_priority_threads,
-    ),
-    Rule(
-        "SMIs",
-        "none during a run: the firmware stops all CPUs, often for 100 µs and more",
-        "firmware settings (legacy USB, fan and power control), or newer firmware",
-        _smis,
-    ),
-    Rule(
-        "hypervisor",
-        "none, or CPUs dedicated by the host: it takes them away for ms at a time",
-        "pin the guest's CPUs one to one and keep the host off them",
-        _host,
-    ),
-)

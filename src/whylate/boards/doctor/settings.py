@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from whylate.boards.doctor.check import Examined, Finding, Rules
 
-from whylate.boards.doctor.check import Examined, Finding, Rule
+KERNEL_AND_MEMORY = Rules("settings")
 
 
+@KERNEL_AND_MEMORY(
+    "preemption model",
+    "PREEMPT_RT: otherwise spinlocked sections and interrupt handlers delay a wakeup",
+    "a kernel with CONFIG_PREEMPT_RT=y",
+)
 def _preemption(board: Examined) -> Finding:
     model = board.text("preemption")
     if model is None:
@@ -20,6 +25,11 @@ def _preemption(board: Examined) -> Finding:
     return Finding("poor", model, how)
 
 
+@KERNEL_AND_MEMORY(
+    "threaded interrupts",
+    "on: a real-time thread can then preempt device handlers",
+    "threadirqs on the kernel command line (CONFIG_IRQ_FORCED_THREADING=y)",
+)
 def _threaded_handlers(board: Examined) -> Finding:
     if board.text("preemption") == "rt":
         return Finding("good", "always, with PREEMPT_RT")
@@ -29,18 +39,35 @@ def _threaded_handlers(board: Examined) -> Finding:
     return Finding("good", "threadirqs") if threaded else Finding("poor", "off")
 
 
-def _none_of(fact: str, unreadable: str) -> Callable[[Examined], Finding]:
-    """Return the examination of a list that should be empty."""
-
-    def examine(board: Examined) -> Finding:
-        items = board.items(fact)
-        if items is None:
-            return Finding("unknown", unreadable)
-        return Finding("poor" if items else "good", ", ".join(items) or "none")
-
-    return examine
+@KERNEL_AND_MEMORY(
+    "debug options",
+    "none built in: they lengthen every lock or allocation",
+    "a kernel without them",
+)
+def _debug_options(board: Examined) -> Finding:
+    return _none_of(board.items("kernel_debug_options"), "configuration not readable")
 
 
+@KERNEL_AND_MEMORY(
+    "active tracing",
+    "none: every event or traced function adds time",
+    "echo nop > current_tracer and echo > set_event in /sys/kernel/tracing",
+)
+def _tracing(board: Examined) -> Finding:
+    return _none_of(board.items("tracing_active"), "tracefs is not readable")
+
+
+def _none_of(items: list[str] | None, unreadable: str) -> Finding:
+    if items is None:
+        return Finding("unknown", unreadable)
+    return Finding("poor" if items else "good", ", ".join(items) or "none")
+
+
+@KERNEL_AND_MEMORY(
+    "printk console",
+    "level 4 or less on a serial console: a line at 115200 baud takes some 7 ms",
+    "dmesg -n 4, or quiet at boot",
+)
 def _console(board: Examined) -> Finding:
     level, consoles = board.number("printk_console_level"), board.items("consoles") or []
     if level is None:
@@ -51,6 +78,11 @@ def _console(board: Examined) -> Finding:
     return Finding("poor" if serial and level > 4 else "good", now)
 
 
+@KERNEL_AND_MEMORY(
+    "RT throttling",
+    "-1 only if real-time work may take over 95 %; else keep it, it saves a hung board",
+    "sysctl kernel.sched_rt_runtime_us=950000",
+)
 def _throttling(board: Examined) -> Finding:
     runtime_us, period_us = board.number("rt_runtime_us"), board.number("rt_period_us")
     if runtime_us is None:
@@ -64,6 +96,11 @@ def _throttling(board: Examined) -> Finding:
     return Finding("good" if share >= 0.95 else "poor", now)
 
 
+@KERNEL_AND_MEMORY(
+    "lockup watchdogs",
+    "off for the last µs: they run above every thread each few seconds",
+    "sysctl kernel.watchdog=0 (keep it while you hunt for hangs)",
+)
 def _watchdogs(board: Examined) -> Finding:
     names = ("nmi_watchdog", "soft_watchdog")
     values = {name: board.number(name) for name in names}
@@ -76,6 +113,11 @@ def _watchdogs(board: Examined) -> Finding:
     return Finding("poor", f"on: {', '.join(on)}") if on else Finding("good", "off")
 
 
+@KERNEL_AND_MEMORY(
+    "transparent huge pages",
+    "madvise or never: khugepaged moves pages under running threads",
+    "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+)
 def _huge_pages(board: Examined) -> Finding:
     mode = board.text("transparent_hugepage")
     if mode is None:
@@ -83,6 +125,11 @@ def _huge_pages(board: Examined) -> Finding:
     return Finding("poor" if mode == "always" else "good", mode)
 
 
+@KERNEL_AND_MEMORY(
+    "NUMA balancing",
+    "off: it unmaps pages to see who touches them",
+    "sysctl kernel.numa_balancing=0",
+)
 def _numa_balancing(board: Examined) -> Finding:
     value = board.number("numa_balancing")
     if value is None:
@@ -92,6 +139,11 @@ def _numa_balancing(board: Examined) -> Finding:
     return Finding("poor", "on") if value else Finding("good", "off")
 
 
+@KERNEL_AND_MEMORY(
+    "same-page merging (KSM)",
+    "off: it scans memory, and a write to a merged page faults",
+    "echo 2 > /sys/kernel/mm/ksm/run (2 also unmerges)",
+)
 def _page_merging(board: Examined) -> Finding:
     value = board.number("ksm")
     if value is None:
@@ -105,13 +157,21 @@ def _not_built_in(board: Examined, fact: str) -> Finding:
     return Finding("good", "not built in")
 
 
+@KERNEL_AND_MEMORY(
+    "swap",
+    "none, or all memory of the real-time program locked: a page in takes ms",
+    "swapoff -a",
+)
 def _swap(board: Examined) -> Finding:
     areas = board.items("swap_areas")
-    if areas is None:
-        return board.unreadable("swap_areas")
-    return Finding("poor" if areas else "good", ", ".join(areas) or "none")
+    return board.unreadable("swap_areas") if areas is None else _none_of(areas, "")
 
 
+@KERNEL_AND_MEMORY(
+    "CPU mitigations",
+    "as your threats demand: each kernel entry pays for them, some 0.1 to 2 µs",
+    "mitigations=off, only where every program on the board is trusted",
+)
 def _mitigations(board: Examined) -> Finding:
     lines = board.items("mitigations")
     if lines is None:
@@ -121,79 +181,3 @@ def _mitigations(board: Examined) -> Finding:
         return Finding("good", "none at work")
     # Not poor: whether to give up protection is not for a latency tool to decide.
     return Finding("unknown", f"at work: {', '.join(active)}")
-
-
-KERNEL_AND_MEMORY = (
-    Rule(
-        "preemption model",
-        "PREEMPT_RT: otherwise spinlocked sections and interrupt handlers delay a wakeup",
-        "a kernel with CONFIG_PREEMPT_RT=y",
-        _preemption,
-    ),
-    Rule(
-        "threaded interrupts",
-        "on: a real-time thread can then preempt device handlers",
-        "threadirqs on the kernel command line (CONFIG_IRQ_FORCED_THREADING=y)",
-        _threaded_handlers,
-    ),
-    Rule(
-        "debug options",
-        "none built in: they lengthen every lock or allocation",
-        "a kernel without them",
-        _none_of("kernel_debug_options", "configuration not readable"),
-    ),
-    Rule(
-        "active tracing",
-        "none: every event or traced function adds time",
-        "echo nop > current_tracer and echo > set_event in /sys/kernel/tracing",
-        _none_of("tracing_active", "tracefs is not readable"),
-    ),
-    Rule(
-        "printk console",
-        "level 4 or less on a serial console: a line at 115200 baud takes some 7 ms",
-        "dmesg -n 4, or quiet at boot",
-        _console,
-    ),
-    Rule(
-        "RT throttling",
-        "-1 only if real-time work may take over 95 %; else keep it, it saves a hung board",
-        "sysctl kernel.sched_rt_runtime_us=950000",
-        _throttling,
-    ),
-    Rule(
-        "lockup watchdogs",
-        "off for the last µs: they run above every thread each few seconds",
-        "sysctl kernel.watchdog=0 (keep it while you hunt for hangs)",
-        _watchdogs,
-    ),
-    Rule(
-        "transparent huge pages",
-        "madvise or never: khugepaged moves pages under running threads",
-        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
-        _huge_pages,
-    ),
-    Rule(
-        "NUMA balancing",
-        "off: it unmaps pages to see who touches them",
-        "sysctl kernel.numa_balancing=0",
-        _numa_balancing,
-    ),
-    Rule(
-        "same-page merging (KSM)",
-        "off: it scans memory, and a write to a merged page faults",
-        "echo 2 > /sys/kernel/mm/ksm/run (2 also unmerges)",
-        _page_merging,
-    ),
-    Rule(
-        "swap",
-        "none, or all memory of the real-time program locked: a page in takes ms",
-        "swapoff -a",
-        _swap,
-    ),
-    Rule(
-        "CPU mitigations",
-        "as your threats demand: each kernel entry pays for them, some 0.1 to 2 µs",
-        "mitigations=off, only where every program on the board is trusted",
-        _mitigations,
-    ),
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whylate.boards.doctor.check import Examined, Finding, Rule
+from whylate.boards.doctor.check import Examined, Finding, Rules
 from whylate.boards.facts import counters, cpu, tasks, tracing
 from whylate.boards.facts.reading import decode
 from whylate.boards.facts.snapshot import ProbeFacts
@@ -18,6 +18,9 @@ MEMLOCK_ENOUGH_BYTES = 64 * 2**20
 
 _NOT_REPORTED = Finding("unknown", "the probe did not say")
 
+MEASURING = Rules("measuring")
+EXPLAINING = Rules("explaining")
+
 
 def has_capability(probe: ProbeFacts, capability: int) -> bool:
     """Return whether the probe has a capability; where they are unknown, whether it is root."""
@@ -26,6 +29,11 @@ def has_capability(probe: ProbeFacts, capability: int) -> bool:
     return bool(probe.capabilities >> capability & 1)
 
 
+@MEASURING(
+    "real-time priority",
+    "SCHED_FIFO for the measuring threads; without it a run gets no verdict",
+    "run as root, or set rtprio for the user in /etc/security/limits.conf and log in again",
+)
 def _priority(board: Examined) -> Finding:
     budget = tasks.read_group_runtime_us(board.files)
     if budget is not None and budget[0] == 0:
@@ -43,6 +51,11 @@ def _priority(board: Examined) -> Finding:
     return Finding("missing", "not allowed: no CAP_SYS_NICE, and RLIMIT_RTPRIO is 0")
 
 
+@MEASURING(
+    "memory lock",
+    "unlimited: a page fault in the measuring loop is a late wakeup",
+    "run as root, or set memlock to unlimited in /etc/security/limits.conf",
+)
 def _memory_lock(board: Examined) -> Finding:
     if has_capability(board.probe, CAP_IPC_LOCK):
         return Finding("good", "allowed (CAP_IPC_LOCK)")
@@ -54,6 +67,11 @@ def _memory_lock(board: Examined) -> Finding:
     return Finding("good" if enough else "poor", now)
 
 
+@MEASURING(
+    "high-resolution timers",
+    "1 ns: otherwise a sleep ends on the next tick",
+    "a kernel with CONFIG_HIGH_RES_TIMERS=y, started without highres=off",
+)
 def _timers(board: Examined) -> Finding:
     resolution_ns = board.probe.clock_resolution_ns
     if resolution_ns is None:
@@ -62,6 +80,11 @@ def _timers(board: Examined) -> Finding:
     return Finding("good" if resolution_ns == 1 else "missing", now)
 
 
+@MEASURING(
+    "/dev/cpu_dma_latency",
+    "open to the probe: it keeps CPUs out of deep idle during a run",
+    "",
+)
 def _idle_limit(board: Examined) -> Finding:
     content = board.files.content(tracing.DMA_LATENCY)
     if content is None:
@@ -77,6 +100,11 @@ def _idle_limit(board: Examined) -> Finding:
     return Finding("good", f"readable; {holder}")
 
 
+@MEASURING(
+    "steal time",
+    "reported: it separates the host's doing from the guest's",
+    "steal reporting is the host's to grant; on KVM the guest needs CONFIG_PARAVIRT",
+)
 def _steal(board: Examined) -> Finding | None:
     if not board.is_guest:
         return None
@@ -88,6 +116,11 @@ def _steal(board: Examined) -> Finding | None:
     return Finding("unknown", "0 since boot: the host took nothing, or does not say")
 
 
+@MEASURING(
+    "SMI count",
+    "readable: system management interrupts show nowhere else",
+    "modprobe msr, and run as root (kernel lockdown forbids it)",
+)
 def _smi_count(board: Examined) -> Finding | None:
     processors = cpu.read_processors(board.files)[:1]
     if not any("GenuineIntel" in p.get("vendor_id", "") for p in processors):
@@ -103,6 +136,11 @@ def _smi_count(board: Examined) -> Finding | None:
     return Finding("missing", reason)
 
 
+@EXPLAINING(
+    "flight recorder",
+    "by BPF: without it there are no stacks; without any recorder there are no causes",
+    "a kernel from 5.18 on with CONFIG_DEBUG_INFO_BTF=y and CONFIG_BPF_SYSCALL=y, on 64 bits",
+)
 def _recorder(board: Examined) -> Finding | None:
     report = board.recorder
     if report is None:
@@ -120,6 +158,11 @@ def _recorder(board: Examined) -> Finding | None:
     return Finding("poor", f"{now}; {report.declined or ''}")
 
 
+@EXPLAINING(
+    "kernel types (BTF)",
+    "there: the BPF flight recorder needs them",
+    "a kernel with CONFIG_DEBUG_INFO_BTF=y; without it events are recorded through tracefs",
+)
 def _btf(board: Examined) -> Finding:
     content = board.files.content(tracing.BTF)
     if content is None:
@@ -131,6 +174,11 @@ def _btf(board: Examined) -> Finding:
     return Finding("good", "there")
 
 
+@EXPLAINING(
+    "tracefs",
+    "mounted: what else is being traced shows there",
+    "mount -t tracefs nodev /sys/kernel/tracing, as root; the recorder does so for itself",
+)
 def _tracefs(board: Examined) -> Finding:
     mount = tracing.find_tracefs(board.files)
     if mount is None:
@@ -142,6 +190,11 @@ def _tracefs(board: Examined) -> Finding:
     return Finding("good", f"{mount}, {len(systems)} event systems")
 
 
+@EXPLAINING(
+    "osnoise and timerlat",
+    "built in: they measure inside the kernel",
+    "a kernel from 5.14 on with CONFIG_OSNOISE_TRACER=y and CONFIG_TIMERLAT_TRACER=y",
+)
 def _tracers(board: Examined) -> Finding:
     mount = tracing.find_tracefs(board.files)
     text = None if mount is None else board.files.text(f"{mount}/available_tracers")
@@ -152,6 +205,11 @@ def _tracers(board: Examined) -> Finding:
     return Finding("good" if len(built_in) == 2 else "missing", now)
 
 
+@EXPLAINING(
+    "CPU counters (PMU)",
+    "there and open: cycles and cache misses per window",
+    "run as root, or sysctl kernel.perf_event_paranoid=1",
+)
 def _counters(board: Examined) -> Finding:
     pmus = tracing.read_processor_pmus(board.files)
     if pmus is None:
@@ -166,6 +224,11 @@ def _counters(board: Examined) -> Finding:
     return Finding("good" if allowed else "missing", now)
 
 
+@EXPLAINING(
+    "kernel symbols",
+    "with addresses: they name the place of a stall",
+    "run as root; kernel.kptr_restrict at 2 is lowered while symbols are read",
+)
 def _symbols(board: Examined) -> Finding:
     data = board.files.data(tracing.KALLSYMS)
     if not data:
@@ -178,82 +241,3 @@ def _symbols(board: Examined) -> Finding:
         now = f"hidden (kernel.kptr_restrict={symbols.kptr_restrict}), shown while they are read"
         return Finding("good", now)
     return Finding("missing", "addresses are hidden (all 0)")
-
-
-MEASURING = (
-    Rule(
-        "real-time priority",
-        "SCHED_FIFO for the measuring threads; without it a run gets no verdict",
-        "run as root, or set rtprio for the user in /etc/security/limits.conf and log in again",
-        _priority,
-    ),
-    Rule(
-        "memory lock",
-        "unlimited: a page fault in the measuring loop is a late wakeup",
-        "run as root, or set memlock to unlimited in /etc/security/limits.conf",
-        _memory_lock,
-    ),
-    Rule(
-        "high-resolution timers",
-        "1 ns: otherwise a sleep ends on the next tick",
-        "a kernel with CONFIG_HIGH_RES_TIMERS=y, started without highres=off",
-        _timers,
-    ),
-    Rule(
-        "/dev/cpu_dma_latency",
-        "open to the probe: it keeps CPUs out of deep idle during a run",
-        "",
-        _idle_limit,
-    ),
-    Rule(
-        "steal time",
-        "reported: it separates the host's doing from the guest's",
-        "steal reporting is the host's to grant; on KVM the guest needs CONFIG_PARAVIRT",
-        _steal,
-    ),
-    Rule(
-        "SMI count",
-        "readable: system management interrupts show nowhere else",
-        "modprobe msr, and run as root (kernel lockdown forbids it)",
-        _smi_count,
-    ),
-)
-
-EXPLAINING = (
-    Rule(
-        "flight recorder",
-        "by BPF: without it there are no stacks; without any recorder there are no causes",
-        "a kernel from 5.18 on with CONFIG_DEBUG_INFO_BTF=y and CONFIG_BPF_SYSCALL=y, on 64 bits",
-        _recorder,
-    ),
-    Rule(
-        "kernel types (BTF)",
-        "there: the BPF flight recorder needs them",
-        "a kernel with CONFIG_DEBUG_INFO_BTF=y; without it events are recorded through tracefs",
-        _btf,
-    ),
-    Rule(
-        "tracefs",
-        "mounted: what else is being traced shows there",
-        "mount -t tracefs nodev /sys/kernel/tracing, as root; the recorder does so for itself",
-        _tracefs,
-    ),
-    Rule(
-        "osnoise and timerlat",
-        "built in: they measure inside the kernel",
-        "a kernel from 5.14 on with CONFIG_OSNOISE_TRACER=y and CONFIG_TIMERLAT_TRACER=y",
-        _tracers,
-    ),
-    Rule(
-        "CPU counters (PMU)",
-        "there and open: cycles and cache misses per window",
-        "run as root, or sysctl kernel.perf_event_paranoid=1",
-        _counters,
-    ),
-    Rule(
-        "kernel symbols",
-        "with addresses: they name the place of a stall",
-        "run as root; kernel.kptr_restrict at 2 is lowered while symbols are read",
-        _symbols,
-    ),
-)

@@ -15,7 +15,6 @@ import msgspec
 
 from whylate.boards.facts import (
     bootlog,
-    clock,
     counters,
     cpu,
     interrupts,
@@ -40,7 +39,7 @@ _THEMES: dict[str, tuple[Source, ...]] = {
     "CPUs": cpu.PROCESSORS,
     "topology": cpu.TOPOLOGY,
     "power": power.POWER,
-    "clocks": clock.CLOCKS,
+    "clocks": memory.CLOCKS,
     "memory": memory.MEMORY,
     "threads and scheduling": tasks.THREADS,
     "interrupts": interrupts.IRQS,

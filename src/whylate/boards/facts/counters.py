@@ -39,28 +39,10 @@ USER_HZ = 100
 
 #: vmstat holds gauges too; these count events.
 _VMSTAT_EVENTS = (
-    "pgfault",
-    "pgmajfault",
-    "pgmigrate_",
-    "pgscan_direct",
-    "pgscan_kswapd",
-    "pgsteal_direct",
-    "pgsteal_kswapd",
-    "allocstall",
-    "compact_",
-    "thp_",
-    "numa_",
-    "pswp",
-    "swap_ra",
-    "nr_tlb_",
-    "oom_kill",
-    "drop_",
-    "kswapd_",
-    "pageoutrun",
-    "ksm_swpin_copy",
-    "cow_ksm",
-    "balloon_",
-)
+    "pgfault", "pgmajfault", "pgmigrate_", "pgscan_direct", "pgscan_kswapd", "pgsteal_direct",
+    "pgsteal_kswapd", "allocstall", "compact_", "thp_", "numa_", "pswp", "swap_ra", "nr_tlb_",
+    "oom_kill", "drop_", "kswapd_", "pageoutrun", "ksm_swpin_copy", "cow_ksm", "balloon_",
+)  # fmt: skip
 #: Listed first, however small they are beside a million timer interrupts.
 _GRAVE = ("steal", "smi", "thermal_throttle", "interrupts/NMI", "interrupts/MCE", "interrupts/TRM")
 

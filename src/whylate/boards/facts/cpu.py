@@ -14,39 +14,16 @@ _VULNERABILITIES = f"{CPUS}/vulnerabilities/*"
 _NODES = "/sys/devices/system/node/node*/cpulist"
 
 #: MIDR implementer and part numbers, Arm's "Main ID Register" as /proc/cpuinfo prints them.
-_ARM_PARTS = {
-    0xC05: "Cortex-A5",
-    0xC07: "Cortex-A7",
-    0xC08: "Cortex-A8",
-    0xC09: "Cortex-A9",
-    0xC0E: "Cortex-A17",
-    0xC0F: "Cortex-A15",
-    0xD01: "Cortex-A32",
-    0xD02: "Cortex-A34",
-    0xD03: "Cortex-A53",
-    0xD04: "Cortex-A35",
-    0xD05: "Cortex-A55",
-    0xD07: "Cortex-A57",
-    0xD08: "Cortex-A72",
-    0xD09: "Cortex-A73",
-    0xD0A: "Cortex-A75",
-    0xD0B: "Cortex-A76",
-    0xD0C: "Neoverse-N1",
-    0xD0D: "Cortex-A77",
-    0xD0E: "Cortex-A76AE",
-    0xD40: "Neoverse-V1",
-    0xD41: "Cortex-A78",
-    0xD42: "Cortex-A78AE",
-    0xD44: "Cortex-X1",
-    0xD46: "Cortex-A510",
-    0xD47: "Cortex-A710",
-    0xD49: "Neoverse-N2",
-    0xD4F: "Neoverse-V2",
-    0xD80: "Cortex-A520",
-    0xD81: "Cortex-A720",
-}
+_ARM_PARTS = """
+c05 Cortex-A5, c07 Cortex-A7, c08 Cortex-A8, c09 Cortex-A9, c0e Cortex-A17, c0f Cortex-A15,
+d01 Cortex-A32, d02 Cortex-A34, d03 Cortex-A53, d04 Cortex-A35, d05 Cortex-A55, d07 Cortex-A57,
+d08 Cortex-A72, d09 Cortex-A73, d0a Cortex-A75, d0b Cortex-A76, d0c Neoverse-N1,
+d0d Cortex-A77, d0e Cortex-A76AE, d40 Neoverse-V1, d41 Cortex-A78, d42 Cortex-A78AE,
+d44 Cortex-X1, d46 Cortex-A510, d47 Cortex-A710, d49 Neoverse-N2, d4f Neoverse-V2,
+d80 Cortex-A520, d81 Cortex-A720
+"""
+_ARM_NAMES = {int(part, 16): name for part, name in map(str.split, _ARM_PARTS.split(","))}
 _ARM_LIMITED = 0x41
-
 
 #: Keys of /proc/cpuinfo, and the facts that have their values.
 _CPUINFO_FACTS = {
@@ -94,7 +71,7 @@ def arm_name(processor: dict[str, str]) -> str | None:
     implementer, part = _hex(processor, "CPU implementer"), _hex(processor, "CPU part")
     if implementer is None or part is None:
         return None
-    known = _ARM_PARTS.get(part) if implementer == _ARM_LIMITED else None
+    known = _ARM_NAMES.get(part) if implementer == _ARM_LIMITED else None
     name = known or f"implementer {implementer:#04x} part {part:#05x}"
     variant, revision = _hex(processor, "CPU variant"), integer(processor.get("CPU revision", ""))
     if variant is None or revision is None:

@@ -18,16 +18,9 @@ _HYPERVISORS = ("/sys/hypervisor/type", f"{_TREE}/hypervisor/compatible")
 _CLOCKS = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
 #: No serial numbers and no UUIDs: they identify a specimen, and nothing here depends on them.
 _DMI_FILES = (
-    "sys_vendor",
-    "product_name",
-    "product_version",
-    "board_vendor",
-    "board_name",
-    "board_version",
-    "bios_vendor",
-    "bios_version",
-    "bios_date",
-)
+    "sys_vendor", "product_name", "product_version", "board_vendor", "board_name",
+    "board_version", "bios_vendor", "bios_version", "bios_date",
+)  # fmt: skip
 
 #: Words of the firmware's own tables that only virtual machines have ("Amazon EC2" is also in
 #: those of its bare-metal machines).

@@ -14,12 +14,10 @@ from whylate.boards.board import BoardError, Finished, StartedProbe, Tell, tell_
 from whylate.boards.console.drain import DrainedConsole
 from whylate.boards.console.shell import ConsoleShell, Login
 from whylate.boards.labgrid.calls import bounded
-from whylate.boards.labgrid.card import LabgridCard, card_of
 from whylate.boards.labgrid.console_probe import ConsoleProbe
-from whylate.boards.labgrid.drivers import driver_of, named, ssh_board
+from whylate.boards.labgrid.drivers import LabgridCard, card_of, driver_of, named, ssh_board
 from whylate.boards.labgrid.line import DriverChannel
-from whylate.boards.labgrid.signs import find_life, greets, last_words
-from whylate.boards.labgrid.supply import LabgridPower
+from whylate.boards.labgrid.supply import LabgridPower, find_life, greets, last_words
 from whylate.boards.labgrid.watched import WatchedStream
 from whylate.boards.power import SEQUENCER, PowerSequencer
 from whylate.boards.ssh import SshBoard

@@ -8,10 +8,6 @@ from whylate.boards.board import BoardError, Finished, StartedProbe, Tell
 from whylate.boards.console.shell import KEEPALIVE_S, ConsoleShell
 from whylate.boards.deploy import PLACES, REMOVE, REMOVE_S, VERSION, survey
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
-from whylate.probe.client import Stream
-
-#: That takes a minute at 115200 baud.
-_PUT = "copying the probe to {board} over its console"
 
 
 class ConsoleProbe:
@@ -41,8 +37,7 @@ class ConsoleProbe:
         self._directory = seen.directory
         path = f"{seen.directory}/whylate-probe.{binary.sha256}"
         if path not in seen.files or not self._fits(path, binary):
-            tell(_PUT.format(board=self.name))
-            self._shell.put(binary.path.read_bytes(), path, 0o700, _Percent(tell, self.name))
+            self._put(binary, path, tell)
             if not self._fits(path, binary):
                 raise BoardError(f"{self.name}: the probe does not run from {seen.directory}")
         return StartedProbe(self._shell.stream([path]), binary, KEEPALIVE_S)
@@ -53,17 +48,9 @@ class ConsoleProbe:
             self.run(["sh", "-c", REMOVE, "whylate", self._directory], timeout_s=REMOVE_S)
             self._directory = None
 
-    def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
-        """Write a file over the console; raises BoardError."""
-        self._shell.put(data, path, mode)
-
     def run(self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0) -> Finished:
-        """Run a command over the console; raises BoardError."""
+        """Run a command over the console, for survey(); raises BoardError."""
         return self._shell.run(argv, data=data, timeout_s=timeout_s)
-
-    def stream(self, argv: Sequence[str]) -> Stream:
-        """Start a probe over the console; raises BoardError."""
-        return self._shell.stream(argv)
 
     def _fits(self, path: str, binary: ProbeBinary) -> bool:
         """Return whether that probe is there and runs: the board may mount it noexec."""
@@ -76,17 +63,18 @@ class ConsoleProbe:
         hashes = [line.split()[0] for line in lines if line.endswith(path)]
         return not hashes or hashes == [binary.sha256]
 
+    def _put(self, binary: ProbeBinary, path: str, tell: Tell) -> None:
+        """Upload the probe, and show the progress in steps of 10 %."""
+        what = f"copying the probe to {self.name} over its console"
+        shown = 0
 
-class _Percent:
-    """Shows the progress of a transfer in steps of 10 %."""
+        def progress(done: int, size: int) -> None:
+            nonlocal shown
+            percent = 100 * done // max(size, 1)
+            if percent >= shown + 10:
+                shown = percent
+                tell(f"{what}: {percent} %")
 
-    def __init__(self, tell: Tell, board: str) -> None:
-        self._tell = tell
-        self._board = board
-        self._shown = 0
-
-    def __call__(self, done: int, size: int) -> None:
-        percent = 100 * done // max(size, 1)
-        if percent >= self._shown + 10:
-            self._shown = percent
-            self._tell(f"{_PUT.format(board=self._board)}: {percent} %")
+        # That takes a minute at 115200 baud.
+        tell(what)
+        self._shell.put(binary.path.read_bytes(), path, 0o700, progress)

@@ -195,7 +195,7 @@ def _parts(drivers: Sequence[str], resources: Sequence[str]) -> tuple[str, ...]:
     """Return the parts that drivers and resources of these classes provide."""
     from labgrid import protocol, target_factory
 
-    from whylate.boards.labgrid.card import MUX_DRIVERS
+    from whylate.boards.labgrid.drivers import MUX_DRIVERS
 
     known = [cls for name in drivers if (cls := target_factory.drivers.get(name)) is not None]
     parts = []

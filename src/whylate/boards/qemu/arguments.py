@@ -1,7 +1,11 @@
-"""QEMU's command line for a virtual board."""
+"""QEMU's command line for a virtual board, and how its threads are scheduled."""
 
 from __future__ import annotations
 
+import os
+import random
+import shutil
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,3 +105,31 @@ def _network(board: VirtualBoard, ssh_port: int | None) -> list[str]:
 def _escaped(path: Path) -> str:
     """Return a path escaped for QEMU's option parser."""
     return str(path).replace(",", ",,")
+
+
+def fixed_turns() -> list[str]:
+    """Return the words before QEMU's command that schedule it so; none without the right."""
+    chrt, taskset = shutil.which("chrt"), shutil.which("taskset")
+    if chrt is None or taskset is None or not _may_be_real_time():
+        return []
+    # Several boards share the host's CPUs; the result does not depend on which they get.
+    cpu = random.choice(sorted(os.sched_getaffinity(0)))  # noqa: S311
+    # Its new threads are SCHED_OTHER.
+    return [chrt, "--reset-on-fork", "--fifo", "1", taskset, "--cpu-list", str(cpu)]
+
+
+def _may_be_real_time() -> bool:
+    """Try it in a thread: it depends on rights, limits and a container's rules."""
+    allowed = []
+
+    def attempt() -> None:
+        try:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        except OSError:
+            return
+        allowed.append(True)
+
+    thread = threading.Thread(target=attempt)
+    thread.start()
+    thread.join()
+    return bool(allowed)

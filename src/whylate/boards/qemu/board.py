@@ -21,18 +21,13 @@ from whylate.boards.board import (
     tell_nobody,
 )
 from whylate.boards.facts.reading import clean
-from whylate.boards.qemu.arguments import Start, arguments
-from whylate.boards.qemu.console_log import BoundedLog
-from whylate.boards.qemu.machine import BootAgainError, Machine
-from whylate.boards.qemu.port import SERIAL_KEEPALIVE_S, SerialPortStream
-from whylate.boards.qemu.turns import fixed_turns
+from whylate.boards.qemu.arguments import Start, arguments, fixed_turns
+from whylate.boards.qemu.machine import BootAgainError, BoundedLog, Machine
+from whylate.boards.qemu.port import SERIAL_KEEPALIVE_S, FileStream, SerialPortStream, SocketStream
 from whylate.boards.state import BoardLock, state_directory
-from whylate.boards.streams.file import FileStream
-from whylate.boards.streams.sockets import SocketStream
 from whylate.files import write_whole
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import VirtualBoard
-from whylate.lab.errors import LabError
+from whylate.lab.description import LabError, VirtualBoard
 from whylate.lab.image import ON_PORT, PLAN, PROBE, Image, build, is_fetched
 from whylate.lab.initramfs import Archive
 from whylate.lab.qemu import find_qemu

@@ -1,4 +1,4 @@
-"""The stream to a probe on a serial port of a virtual board."""
+"""The streams to a probe on a virtual board: a socket, a serial port, a growing file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,45 @@ from pathlib import Path
 from whylate.boards.board import BoardError
 from whylate.boards.streams.queue import ByteQueue
 from whylate.boards.streams.shutdown import LEAVE_S, REQUEST_S, ShutdownRequest
-from whylate.boards.streams.sockets import SocketStream
+
+#: A line that accepts nothing for this long is stuck.
+STUCK_S = 30.0
+
+
+class SocketStream:
+    """The stream to a listening Unix socket; raises BoardError where nothing listens."""
+
+    def __init__(self, path: Path, timeout_s: float = 5.0) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                self._socket.connect(str(path))
+            except OSError as error:
+                if time.monotonic() > deadline:
+                    self._socket.close()
+                    raise BoardError(f"{path} cannot be used: {error.strerror}") from None
+                time.sleep(0.02)
+            else:
+                break
+        self._socket.settimeout(STUCK_S)
+
+    def fileno(self) -> int:
+        """Return the descriptor that becomes readable when bytes arrive."""
+        return self._socket.fileno()
+
+    def read(self, size: int) -> bytes:
+        """Return what has arrived, empty at the end."""
+        return self._socket.recv(size)
+
+    def write(self, data: bytes) -> None:
+        """Send all of data; raises OSError."""
+        self._socket.sendall(data)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
 
 #: The probe ends after this much silence: a serial port does not hang up. A host that waits for
 #: its disk, or emulates its boards on too few CPUs, is silent for seconds.
@@ -135,3 +173,61 @@ class SerialPortStream(SocketStream):
     def _unsent_bytes(self) -> int:
         """Return how much QEMU has not read yet: behind that it needs no nudge."""
         return int.from_bytes(fcntl.ioctl(self._socket, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+
+
+#: How often the file is checked.
+_FOLLOW_S = 0.02
+_PIECE = 1 << 16
+
+
+class FileStream:
+    """What is appended to a file, as it comes, until its writer is gone.
+
+    The writer never waits for us: it writes to the file, whether we read or not. `writing`
+    returns whether more may follow; `on_close` is called once when the stream is closed.
+    """
+
+    def __init__(
+        self, path: Path, writing: Callable[[], bool], on_close: Callable[[], None]
+    ) -> None:
+        self._path = path
+        self._writing = writing
+        self._on_close = on_close
+        self._queue = ByteQueue()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name=f"follow-{path.name}")
+        self._thread.daemon = True
+        self._thread.start()
+
+    def fileno(self) -> int:
+        """Return the descriptor that becomes readable when bytes arrive."""
+        return self._queue.fileno()
+
+    def read(self, size: int) -> bytes:
+        """Return what has arrived; empty once the writer is gone and all was read."""
+        return self._queue.read(size)
+
+    def write(self, data: bytes) -> None:
+        """Drop it: the board has no input, and needs no acknowledgements."""
+
+    def close(self) -> None:
+        """Stop following the file."""
+        if self._queue.closed:
+            return
+        self._stop.set()
+        self._queue.close()
+        self._thread.join()
+        self._on_close()
+
+    def _follow(self) -> None:
+        with contextlib.suppress(OSError), self._path.open("rb", buffering=0) as file:
+            while not self._stop.is_set():
+                # Checked before reading: after a "no" nothing more is written.
+                more = self._writing()
+                if data := file.read(_PIECE):
+                    self._queue.put(data)
+                elif more:
+                    self._stop.wait(_FOLLOW_S)
+                else:
+                    break
+        self._queue.end()

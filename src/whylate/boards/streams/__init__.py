@@ -1,1 +1,1 @@
-"""Byte streams to a probe: child processes, sockets, growing files, serial lines."""
+"""Byte streams to a probe: child processes, and what other lines share."""

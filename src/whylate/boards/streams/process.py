@@ -27,19 +27,14 @@ _PIECE = 1 << 16
 _TURN_S = 0.1
 
 
-class TooLongError(Exception):
-    """A command exceeded its time and was ended. `error`: what its error stream held."""
+class StoppedError(Exception):
+    """A command exceeded its time or its bytes of output, and was ended.
 
-    def __init__(self, error: bytes) -> None:
-        super().__init__("the command took too long")
-        self.error = error
+    `error`: what its error stream held.
+    """
 
-
-class TooMuchError(Exception):
-    """A command exceeded its bytes of output and was ended. `error`: as in TooLongError."""
-
-    def __init__(self, error: bytes) -> None:
-        super().__init__("the command printed too much")
+    def __init__(self, text: str, error: bytes) -> None:
+        super().__init__(text)
         self.error = error
 
 
@@ -198,14 +193,14 @@ def run_to_end(
     command: Sequence[str],
     data: bytes,
     timeout_s: float,
-    limit: int,
+    limit: int = MAX_OUTPUT,
     error: bytearray | None = None,
 ) -> Ended:
     """Run a command with `data` as its input and return all that it printed.
 
-    Raises OSError where it cannot be started, TooLongError after `timeout_s`, and TooMuchError
-    when output and error stream together exceed `limit` bytes. In each case, and at any other
-    exception, it has been ended. error: collects the error stream as it comes, so that the caller
+    Raises OSError where it cannot be started, and StoppedError after `timeout_s`, or when output
+    and error stream together exceed `limit` bytes. In each case, and at any other exception, it
+    has been ended. error: collects the error stream as it comes, so that the caller
     has it even after an interrupt.
     """
     error = bytearray() if error is None else error
@@ -220,11 +215,11 @@ def run_to_end(
     )
     with process, contextlib.ExitStack() as unless_ended:
         unless_ended.callback(end, process)
-        output = _exchange(process, data, error, deadline, limit)
         try:
+            output = _exchange(process, data, error, deadline, limit)
             process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            raise TooLongError(bytes(error)) from None
+            raise StoppedError(f"took longer than {timeout_s:g} s", bytes(error)) from None
         unless_ended.pop_all()
     return Ended(process.returncode, output, bytes(error))
 
@@ -249,7 +244,7 @@ def _exchange(
         while selector.get_map():
             wait_s = deadline - time.monotonic()
             if wait_s <= 0:
-                raise TooLongError(bytes(error))
+                raise subprocess.TimeoutExpired(process.args, 0.0)
             ready = selector.select(min(wait_s, GRACE_S))
             if not ready and process.poll() is not None:
                 break  # a descendant still holds its outputs, and writes nothing
@@ -264,7 +259,7 @@ def _exchange(
                 else:
                     selector.unregister(key.fileobj)
             if len(output) + len(error) > limit:
-                raise TooMuchError(bytes(error))
+                raise StoppedError(f"printed more than {limit >> 20} MiB", bytes(error))
     return bytes(output)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -11,8 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from whylate.lab.description import FILES
-from whylate.lab.errors import LabError
+from whylate.lab.description import FILES, LabError
 
 DIRECTORY = FILES / "faults"
 #: What all faults share: headers, and the parameters that most of them have.
@@ -183,3 +183,18 @@ def _parse_value(name: str, key: str, parameter: Parameter, value: str | int) ->
             f"{name}: {key} must lie between {parameter.least} and {parameter.most}, not {number}"
         )
     return number
+
+
+def alias(fault: Fault, disguise: str = "") -> str:
+    """Return a name for files, modules, threads and interrupts, short enough to be a thread's.
+
+    disguise: any text gives a name that does not reveal the fault, the same for the same text.
+    """
+    if not disguise:
+        return fault.name.replace("-", "_")
+    return "m" + hidden(disguise, fault.name)
+
+
+def hidden(disguise: str, name: str) -> str:
+    """Return eight hexadecimal digits in place of a name."""
+    return hashlib.sha256(f"{disguise}\0{name}".encode()).hexdigest()[:8]

@@ -7,13 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import VirtualBoard
-from whylate.lab.errors import LabError
-from whylate.lab.faults.alias import alias
-from whylate.lab.faults.catalogue import Fault, FaultUse, fault
+from whylate.lab.description import LabError, VirtualBoard
+from whylate.lab.faults.build import modules, programs
+from whylate.lab.faults.catalogue import Fault, FaultUse, alias, fault
 from whylate.lab.faults.log import FaultLog, fault_log
-from whylate.lab.faults.modules import modules
-from whylate.lab.faults.programs import programs
 
 #: Run by an image's init before it carries out a plan.
 SERVICES = "/whylate/services"
@@ -52,7 +49,7 @@ def place(
     """Return faults as they are put on a board; raises LabError where that is impossible.
 
     machine: uname's name of it. board: None unless it is virtual; other boards take only programs.
-    cpus: how many it has. disguise: see whylate.lab.faults.alias.
+    cpus: how many it has. disguise: see whylate.lab.faults.catalogue.
     """
     entries = [fault(use.name) for use in uses]
     for entry in entries:

@@ -16,7 +16,7 @@ from whylate.boards.board import Board, BoardError, Tell, tell_nobody
 from whylate.boards.flash import card_of, flash
 from whylate.boards.ready import Boot, boot, held
 from whylate.files import sha256_of
-from whylate.lab.errors import LabError
+from whylate.lab.description import LabError
 from whylate.recording.errors import DiskError
 from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import IMAGE

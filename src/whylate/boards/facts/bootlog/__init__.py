@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from whylate.boards.facts import sources
-from whylate.boards.facts.bootlog.clocks import CLOCKS
 from whylate.boards.facts.bootlog.l2c import L2C
+from whylate.boards.facts.bootlog.lines import CLOCKS, PROCESSOR, SYSTEM
 from whylate.boards.facts.bootlog.log import BootLog, parse
-from whylate.boards.facts.bootlog.processor import PROCESSOR
-from whylate.boards.facts.bootlog.system import SYSTEM
 from whylate.boards.facts.reading import Files, decode, make_fact
 from whylate.boards.facts.snapshot import FileRequest
 from whylate.recording.manifest import Fact

@@ -31,24 +31,12 @@ _PARTS = {1: "L2C-210", 2: "L2C-220", 3: "L2C-310"}
 _RELEASES = {
     "L2C-210": {0: "r0p2_02", 1: "r0p1", 2: "r0p2_01", 3: "r0p3", 0xB: "r0p4", 0xF: "r0p5"},
     "L2C-220": {6: "r1p7_01rel0"},
-    "L2C-310": {
-        0: "r0p0",
-        2: "r1p0",
-        4: "r2p0",
-        5: "r3p0",
-        6: "r3p1",
-        7: "r3p1-50rel0",
-        8: "r3p2",
-        9: "r3p3",
-    },
-}
+    "L2C-310": {0: "r0p0", 2: "r1p0", 4: "r2p0", 5: "r3p0", 6: "r3p1", 7: "r3p1-50rel0",
+                8: "r3p2", 9: "r3p3"},
+}  # fmt: skip
 
 #: One-bit fields of AUX_CTRL, by name and bit; those of the L2C-310 alone, and those of all.
-_BITS_OF_ALL = {
-    "l2_event_monitor_bus": 20,
-    "l2_parity": 21,
-    "l2_shared_override": 22,
-}
+_BITS_OF_ALL = {"l2_event_monitor_bus": 20, "l2_parity": 21, "l2_shared_override": 22}
 _BITS_OF_310 = {
     "l2_full_line_of_zeros": 0,
     "l2_high_priority_device_reads": 10,

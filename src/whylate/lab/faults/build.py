@@ -1,0 +1,251 @@
+"""Building faults: static programs, and kernel modules against the headers of a virtual board."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from whylate.files import sha256_of, write_whole
+from whylate.lab.cache import building, cache_directory, disk_errors
+from whylate.lab.description import LabError, VirtualBoard
+from whylate.lab.faults.catalogue import SHARED, Fault, alias, hidden
+from whylate.lab.packages import Packages
+from whylate.probe.binaries import ARCHITECTURES
+
+#: Architecture, its compiler, and the compiler's Debian packages.
+COMPILERS = {
+    "x86_64": ("x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu libc6-dev-amd64-cross"),
+    "aarch64": ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
+    "armv7": ("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"),
+}
+FLAGS = (
+    *("-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"),
+    *("-static", "-pthread", "-Wl,-s", "-Wl,--build-id=none"),
+)
+
+
+def programs(
+    machine: str, faults: Sequence[Fault], tell: Callable[[str], None], disguise: str = ""
+) -> dict[str, bytes]:
+    """Return the program of each fault, by its name, for uname's `machine`.
+
+    Built where its source changed; raises LabError.
+    """
+    arch = ARCHITECTURES.get(machine)
+    if arch is None:
+        raise LabError(f"there are no faults for {machine[:40]!r}")
+    with disk_errors(cache_directory()):
+        return {fault.name: _program(arch, fault, tell, disguise) for fault in faults}
+
+
+def _program(arch: str, fault: Fault, tell: Callable[[str], None], disguise: str) -> bytes:
+    compiler, package = COMPILERS[arch]
+    if shutil.which(compiler) is None and ARCHITECTURES.get(platform.machine()) == arch:
+        compiler, package = "gcc", "gcc libc6-dev"
+    inputs = hashlib.sha256("\0".join([arch, compiler, *FLAGS]).encode())
+    for path in (fault.source_file, *sorted(SHARED.glob("fault_*.h"))):
+        inputs.update(path.read_bytes() + b"\0")
+    # The program is the same under any name: its thread has the name of its file.
+    directory = cache_directory() / "faults" / f"{fault.name}-{arch}-{inputs.hexdigest()[:16]}"
+    built = directory / fault.name
+    if not built.exists():
+        require(compiler, package)
+        tell(f"building {alias(fault, disguise)} for {arch}")
+        directory.mkdir(parents=True, exist_ok=True)
+        # In a private directory: another whylate may build the same at the same time.
+        with tempfile.TemporaryDirectory(prefix="whylate-faults-") as name:
+            fresh = Path(name) / fault.name
+            _compile(compiler, fault.source_file, fresh)
+            write_whole(built, fresh.read_bytes())
+    return built.read_bytes()
+
+
+def _compile(compiler: str, source: Path, target: Path) -> None:
+    command = [compiler, *FLAGS, f"-I{SHARED}", "-o", str(target), str(source)]
+    run(command, source.name, source.parent)
+
+
+#: Far longer than the slowest of them takes.
+BUILD_S = 300
+
+
+def require(program: str, package: str) -> None:
+    """Raise LabError, with what to install, where a program is missing."""
+    if shutil.which(program) is None:
+        raise LabError(
+            f"{program} is missing, which builds injected faults: install it "
+            f"(Debian: apt-get install {package})"
+        )
+
+
+def run(command: Sequence[str], what: str, cwd: Path) -> str:
+    """Run a tool and return its output; raises LabError with its first error."""
+    # Without this, make would inherit the options and the jobs of a make that runs us.
+    environment = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "ARCH", "CROSS_COMPILE", "CC", "CFLAGS")
+    }
+    try:
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=BUILD_S,
+            check=False,
+            env={**environment, "LC_ALL": "C"},
+        )
+    except subprocess.TimeoutExpired:
+        raise LabError(f"building {what} took longer than {BUILD_S} s") from None
+    except OSError as error:
+        raise LabError(f"{command[0]} cannot be run: {error.strerror}") from None
+    if done.returncode:
+        lines = (done.stderr + done.stdout).splitlines()
+        first = next((line for line in lines if "error" in line.lower()), " | ".join(lines[-3:]))
+        raise LabError(f"{what} cannot be built: {first[:300]}")
+    return done.stdout
+
+
+#: Debian's packages of headers have tools that run only on the architecture they are for.
+ARCH = "amd64"
+#: Paths in the packages are absolute, and below this.
+_PLACE = "/usr/src/"
+
+
+def has_modules(board: VirtualBoard) -> bool:
+    """Return whether modules for a board's kernel can be built on this machine."""
+    return board.description.debian_arch == ARCH and platform.machine() == "x86_64"
+
+
+def kernel_headers(board: VirtualBoard, tell: Callable[[str], None]) -> Path:
+    """Return the directory in which to build modules for a board's kernel; raises LabError.
+
+    Fetches the packages unless they are cached.
+    """
+    if not has_modules(board):
+        raise LabError(
+            f"kernel modules are built for pc and pc-rt on x86-64 machines, not for {board.name} "
+            f"on {platform.machine()}: there the faults that are programs can be used"
+        )
+    cache = cache_directory()
+    with building(cache, tell):
+        packages = Packages(cache / "packages", ARCH)
+        kernel = packages.dependency(board.kernel_package, "linux-image-", tell)
+        release = kernel.removeprefix("linux-image-")
+        debs = [packages.fetch(f"linux-headers-{release}", tell)]
+        # The kernel's own headers, those of all flavours, and the tools.
+        debs += [packages.fetch(name, tell) for name in _parts(debs[0])]
+        key = hashlib.sha256("".join(sha256_of(package) for package in debs).encode())
+        here = cache / "headers" / f"{release}-{key.hexdigest()[:16]}"
+        if not here.exists():
+            tell(f"unpacking the headers of {release}")
+            _unpack(debs, here)
+    return here / "usr/src" / f"linux-headers-{release}"
+
+
+def _parts(package: Path) -> list[str]:
+    done = subprocess.run(
+        ["dpkg-deb", "-f", str(package), "Depends"], capture_output=True, text=True, check=False
+    )
+    parts = re.findall(r"\b(linux-(?:headers|kbuild)-[a-z0-9.+-]+)", done.stdout)
+    if len(parts) < 2:
+        raise LabError(f"{package.name} has no dependencies")
+    return parts
+
+
+def _unpack(packages: list[Path], target: Path) -> None:
+    fresh = target.with_suffix(".new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    for package in packages:
+        done = subprocess.run(
+            ["dpkg-deb", "-x", str(package), str(fresh)], capture_output=True, check=False
+        )
+        if done.returncode:
+            raise LabError(f"{package.name} cannot be unpacked: is the disk full?")
+    for makefile in (fresh / "usr/src").glob("linux-headers-*/Makefile"):
+        text = makefile.read_text()
+        if text.startswith(f"include {_PLACE}"):
+            makefile.write_text(text.replace(_PLACE, f"{target}{_PLACE}", 1))
+    fresh.rename(target)
+
+
+HEADER = SHARED / "fault_module.h"
+#: Names of a module that the kernel uses.
+KEPT = ("init_module", "cleanup_module")
+
+
+def modules(
+    board: VirtualBoard, faults: Sequence[Fault], tell: Callable[[str], None], disguise: str = ""
+) -> dict[str, bytes]:
+    """Return the module of each fault, by its name, for the kernel of a board.
+
+    Built where a source or the kernel changed; raises LabError. disguise: then nothing in a module,
+    its functions and its name reveals what it does.
+    """
+    if not faults:
+        return {}
+    headers = kernel_headers(board, tell)
+    places = {fault.name: _place(headers, fault, disguise) for fault in faults}
+    absent = [fault for fault in faults if not places[fault.name].exists()]
+    if absent:
+        require("make", "make")
+        require("gcc-12", "gcc-12")
+        tell(f"building {', '.join(alias(fault, disguise) for fault in absent)} for {board.name}")
+        _build(headers, absent, places, disguise)
+    return {name: place.read_bytes() for name, place in places.items()}
+
+
+def _place(headers: Path, fault: Fault, disguise: str) -> Path:
+    """Return a module's file, named after the hash of its inputs."""
+    # The headers' directory is named after the packages' hashes.
+    inputs = hashlib.sha256(f"{headers}\0{fault.name}\0{disguise}\0".encode())
+    for path in (fault.source_file, HEADER, Path(__file__)):
+        inputs.update(path.read_bytes() + b"\0")
+    return cache_directory() / "faults" / f"{fault.name}-{inputs.hexdigest()[:16]}.ko"
+
+
+def _build(headers: Path, faults: Sequence[Fault], places: dict[str, Path], disguise: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="whylate-faults-") as name:
+        here = Path(name)
+        shutil.copy(HEADER, here)
+        for fault in faults:
+            # The module, its thread and its interrupt have the name of its source.
+            shutil.copy(fault.source_file, here / f"{alias(fault, disguise)}.c")
+        objects = " ".join(f"{alias(fault, disguise)}.o" for fault in faults)
+        (here / "Kbuild").write_text(f"obj-m := {objects}\nccflags-y := -Werror\n")
+        run(
+            ["make", "-s", "-j2", "-C", str(headers), f"M={here}", "modules"],
+            ", ".join(fault.name for fault in faults),
+            here,
+        )
+        for fault in faults:
+            place = places[fault.name]
+            module = here / f"{alias(fault, disguise)}.ko"
+            _strip(module, disguise)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            fresh = place.with_suffix(".new")
+            shutil.copy(module, fresh)
+            fresh.replace(place)
+
+
+def _strip(module: Path, disguise: str) -> None:
+    """Remove debugging information; with a disguise rename the functions."""
+    command = ["objcopy", "--strip-debug"]
+    if disguise:
+        for line in run(["nm", "--defined-only", module.name], module.name, module.parent).split(
+            "\n"
+        ):
+            words = line.split()
+            if len(words) == 3 and words[1] in "tT" and words[2] not in KEPT:
+                command += ["--redefine-sym", f"{words[2]}=f{hidden(disguise, words[2])}"]
+    run([*command, module.name], module.name, module.parent)
