@@ -15,7 +15,7 @@ _LATEST = 256
 
 
 class DriverChannel:
-    """A ConsoleProtocol driver that is active. Implements whylate.boards.console.Channel.
+    """A ConsoleProtocol driver that is active. Implements whylate.boards.console.channel.Channel.
 
     The driver's methods are called without labgrid's step bookkeeping, which is one stack for all
     threads: the drain reads while others switch the board's power.
