@@ -39,7 +39,7 @@ def test_whoever_ends_a_run_that_has_measured_gets_all_of_it(
             reader.answers(planned.after)
             reader.answers(planned.logs)
         else:
-            with pytest.raises(ProbeRefusedError, match="before measuring had begun"):
+            with pytest.raises(ProbeRefusedError, match="ended the run before the measurement"):
                 reader.answers(planned.after)
     finally:
         stream.close()
