@@ -46,7 +46,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
     ("arguments", "message"),
     [
         (["--kernel-arg", "quiet"], "--kernel-arg is for virtual boards: local is none"),
-        (["--load", "disco"], "no load: there are memory, switch"),
+        (["--load", "disco"], "expected one of memory, switch"),
         (["--load", "memory:0"], "memory:N with N from 1"),
         (["--load", "cmd:"], "cmd:COMMAND"),
         (["--load", "cmd:'oops"], "No closing quotation"),
@@ -67,7 +67,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
         (["--set", "/proc/sys/../../etc/passwd=x"], "PATH=VALUE with a path under"),
         (["board9"], "board 'board9'"),
         (["--comm", "a", "--pid", "3"], "one program is watched"),
-        (["--comm", "a-very-long-name"], "say --comm 'a-very-long-nam'"),
+        (["--comm", "a-very-long-name"], "use --comm 'a-very-long-nam'"),
         (["--comm", "a\nb"], "the name of a thread"),
         (["--pid", "0"], "between 1 and"),
         (["--pid", "1", "--interval", "1ms"], "--interval is for the probe's own"),
@@ -93,7 +93,7 @@ def test_what_cannot_be_measured_is_refused(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "-- is followed by the command"),
+        ([], "write the command to watch behind --"),
         (["x"] * 65, "more than 64 words"),
         (["x" * 3001], "or 3000 bytes: put it into a script"),
     ],

@@ -29,7 +29,9 @@ class LazyVerbs(click.Group):
         if cmd_name not in self._verbs:
             return None
         module = importlib.import_module(f"whylate.cli.{self._verbs[cmd_name][0]}")
-        command = getattr(module, cmd_name, None) or module.command
+        # Another thing of that name may be imported there.
+        named = getattr(module, cmd_name, None)
+        command = named if isinstance(named, click.Command) else module.command
         assert isinstance(command, click.Command)  # noqa: S101 - our own modules
         return command
 
