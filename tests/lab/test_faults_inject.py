@@ -169,7 +169,7 @@ def test_a_stopped_process_goes_on_when_whoever_stopped_it_is_killed() -> None:
         "from whylate.lab.faults.catalogue import use; m._clock_offset = lambda board: (0, 0);"
         "s = m.MachineStops(use('machine-stopped', {'period_us': 9000000, 'size_us': 100000, "
         "'jitter_us': 0}), int(sys.argv[1]), None, print);"
-        "s._used.parameters['size_us'] = 60000000; s._used.parameters['period_us'] = 1;"
+        "s._use.parameters['size_us'] = 60000000; s._use.parameters['period_us'] = 1;"
         "s.start(); time.sleep(60)"
     )
     host = subprocess.Popen([sys.executable, "-c", code, str(victim.pid)], stdout=subprocess.PIPE)
@@ -305,7 +305,7 @@ def test_what_was_done_is_printed_though_the_board_could_not_be_left(
 
     board = Leaving(lambda _: LOG)
     monkeypatch.setattr(run_inject, "open_board", lambda _: board)
-    monkeypatch.setattr(run_inject, "_bring", lambda *_: _placed("rt-task"))
+    monkeypatch.setattr(run_inject, "_copy", lambda *_: _placed("rt-task"))
     done = CliRunner().invoke(lab_inject.inject, ["rt-task", "--board", "board7", "--for", "1ms"])
     assert isinstance(done.exception, BoardError)
     assert "the relay sticks" in str(done.exception)
