@@ -100,7 +100,7 @@ def ratios(document: dict[str, Any]) -> dict[str, Interval]:
     (item,) = document["comparisons"]
     return {
         row["name"]: Interval(row["ratio"], row["low"], row["high"])
-        for row in item["found"]["statistics"]
+        for row in item["comparison"]["statistics"]
         if row["ratio"] is not None
     }
 
@@ -108,4 +108,4 @@ def ratios(document: dict[str, Any]) -> dict[str, Interval]:
 def typical(document: dict[str, Any]) -> dict[str, float]:
     """Return the typical values of a study's first variant, by statistic."""
     (item,) = document["comparisons"]
-    return {row["name"]: row["first"] for row in item["found"]["statistics"]}
+    return {row["name"]: row["first"] for row in item["comparison"]["statistics"]}

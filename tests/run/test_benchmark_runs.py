@@ -193,7 +193,7 @@ def test_who_is_shown_no_frames_is_told_so_however_large_the_buffer(tmp_path: Pa
     written = result["copy 32 MiB, random source"]
     assert (written["backing"], written["frames"]) == ("small pages", None)
     # Of what was never written nobody knows then what is copied.
-    assert "root alone" in result["copy 32 MiB, untouched source"]["refused"]
+    assert "only root can see" in result["copy 32 MiB, untouched source"]["refused"]
 
 
 def test_a_command_that_fails_has_no_verdict_and_keeps_what_there_is(tmp_path: Path) -> None:

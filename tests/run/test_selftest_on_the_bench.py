@@ -98,7 +98,7 @@ def test_a_board_that_is_off_is_off_again(
         assert result["power"].why == "it is off"
         assert result["power off"].state == "ok"
     else:
-        assert "cannot be told" in result["power"].why
+        assert "unknown whether it is on" in result["power"].why
         assert result["power off"].state == "not tried"
     assert not machine.running
     first, *_, last = (on for _, on in plugged.outlets[1].history)

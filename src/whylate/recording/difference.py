@@ -112,6 +112,7 @@ def differing_facts(first: Manifest, second: Manifest) -> list[tuple[str, str, s
 
 def _values(manifest: Manifest) -> dict[str, str]:
     plan = msgspec.to_builtins(manifest.plan)
+    plan |= plan.pop("workload")
     values = {f"plan: {name}": str(value) for name, value in plan.items()}
     values["probe"] = manifest.probe.sha256[:16]
     values |= {fact.name: str(fact.value) for fact in manifest.facts if fact.name not in _PASSING}

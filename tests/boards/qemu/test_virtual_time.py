@@ -170,7 +170,7 @@ def test_a_known_cause_acts_in_a_run_and_what_it_did_is_kept(tmp_path: Path) -> 
         "irqs-off size_us=400 period_us=20000 jitter_us=5000 phase_us=0",
     )  # fmt: skip
     (log,) = json.loads((tmp_path / "r/faults.json").read_text())
-    assert log["cause"]["name"] == "irqs-off"
+    assert log["fault"]["name"] == "irqs-off"
     lengths = [length for _, length, _ in log["events"]]
     assert len(lengths) > 20
     assert min(lengths) >= 400_000
