@@ -116,7 +116,7 @@ def test_idle_states_answer_as_the_board_says() -> None:
     assert _idle_exits(facts) == {0: 0, 2: 133_000}
 
 
-def test_the_answer_is_printed_with_its_causes_and_stories_and_nothing_acts() -> None:
+def test_the_answer_is_printed_with_its_causes_and_breakdowns_and_nothing_acts() -> None:
     late = {i * 997: 90_000 + i for i in range(1, 11)}
     windows = [window(activation, ns) for activation, ns in late.items()]
     evil = "\x1b[31m[bold]evil"
@@ -126,7 +126,7 @@ def test_the_answer_is_printed_with_its_causes_and_stories_and_nothing_acts() ->
     ]
     found = of(10_000, late, windows)
     console = Console(width=100, record=True, file=io.StringIO())
-    print_answer(found, console, stories=2)
+    print_answer(found, console, worst=2)
     text = console.export_text()
     assert "10 late episodes above" in text
     assert r"thread \x1b[31m[bold]evil" in text

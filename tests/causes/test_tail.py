@@ -55,8 +55,8 @@ def _fed(latencies: Sequence[int], threshold_ns: int | None = None) -> Tail:
     return tail
 
 
-def _answer(tail: Tail, stories: int = 5) -> Answer:
-    return tail.answer(stories, why_not="nothing was late", rename=lambda piece: piece)
+def _answer(tail: Tail, worst: int = 5) -> Answer:
+    return tail.answer(worst, why_not="nothing was late", rename=lambda piece: piece)
 
 
 @settings(deadline=None, max_examples=40)
@@ -74,7 +74,7 @@ def test_shares_are_those_of_all_late_ones_and_the_worst_are_told() -> None:
     latencies = [int(x) for x in 1000 + random.exponential(500, 50_000)]
     for index in range(0, 50_000, 1000):
         latencies[index] = 90_000 + index
-    found = _answer(_fed(latencies), stories=3)
+    found = _answer(_fed(latencies), worst=3)
     assert found.population is not None
     assert found.population.episodes == 50
     assert 1900 < found.population.control <= 2000

@@ -20,7 +20,7 @@ WORKLOADS = ["wakeup", "app", "switch", "memory", "clock", "cmd"]
 RENAMED: dict[str, str] = {}
 #: Values of that JSON -> their present ones.
 REWORDED = {"whylate-trials": "whylate-benchmark"}
-#: Sentences, whose wording may change.
+#: Sentences, whose wording may change; their number may not.
 SENTENCES = {"text", "trust_reasons", "refused"}
 KILLED = {"killed-wakeup": "wakeup", "killed-memory": "memory"}
 
@@ -40,11 +40,15 @@ def renamed(value: Any) -> Any:
     return REWORDED.get(value, value) if isinstance(value, str) else value
 
 
+def count_sentences(value: Any) -> int:
+    return len(value) if isinstance(value, list) else int(bool(value))
+
+
 def comparable(value: Any) -> Any:
     """Leave sentences out, and the last digits of a fit, which depend on the CPU."""
     if isinstance(value, dict):
         return {
-            key: bool(member) if key in SENTENCES else comparable(member)
+            key: count_sentences(member) if key in SENTENCES else comparable(member)
             for key, member in value.items()
         }
     if isinstance(value, list):

@@ -43,7 +43,7 @@ def page_of_a_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = ("A", "B", "A×B", "A×B×C×D")
     ratios = [Ratio(name, 0.7 + 0.2 * k, 0.6 + 0.2 * k, 0.8 + 0.2 * k, k == 0)
               for k, name in enumerate(names)]  # fmt: skip
-    plots = [forest("p50: what each makes of it", ratios), forest("max", ratios)]
+    plots = [forest("p50: ratio of each effect", ratios), forest("max", ratios)]
     effects = Effects(
         [EffectLine(name, HOSTILE * 3, "< 0.001", name == "A") for name in names],
         [plot for plot in plots if plot is not None],

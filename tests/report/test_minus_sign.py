@@ -47,7 +47,7 @@ def test_the_terminal_has_one_minus_sign() -> None:
     low = replace(summary.together.latency_ns["p50"], value=-1_204, low=-1_300, high=-900)
     figures = replace(summary.together, latency_ns={**summary.together.latency_ns, "p50": low})
     print_summary(replace(summary, together=figures), console)
-    print_answer(recorded_run()[3], console, stories=3)
+    print_answer(recorded_run()[3], console, worst=3)
     print_benchmark(negative_benchmark(), console)
     text = out.getvalue()
     for number in ("−1.20 µs", "−0.5 %", "−715 ns", "−3.2"):

@@ -262,7 +262,7 @@ def test_two_knobs_at_once_are_told_apart(tmp_path: Path) -> None:
     assert "p50" in output
     page = (tmp_path / "s" / "report.html").read_text()
     assert "What each knob does" in page
-    assert page.count('aria-label="p50: what each makes of it"') == 1
+    assert page.count('aria-label="p50: ratio of each effect"') == 1
     # Each combination is a variant, of which every round has one run.
     assert len(read_study(tmp_path / "s")[1]) == 24
     shown = run([sys.executable, "-m", "whylate", "study", "show", str(tmp_path / "s")])

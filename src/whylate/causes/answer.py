@@ -193,7 +193,7 @@ def unexplained_share(answer: Answer) -> tuple[float, float]:
     """Return the unexplained part of the tail's excess, and the 95th percentile over episodes.
 
     The latter is of the part of each recorded episode's latency, of as many as the answer has
-    stories of: answer_of() is to be asked for all. Both are 0 where nothing was late.
+    examples: ask explain_recording() for all. Both are 0 where nothing was late.
     """
     if answer.population is None:
         return 0.0, 0.0

@@ -127,7 +127,7 @@ class _Scale:
 
 
 def drawing(traced: TracedActivation, head: str, colour: Colour) -> Drawing:
-    """Draw a story. head: its heading."""
+    """Draw a breakdown. head: its heading."""
     window = traced.window
     scale = _Scale(window)
     rows = [Row("pieces")]

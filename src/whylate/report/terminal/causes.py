@@ -31,8 +31,8 @@ from whylate.report.causes import (
 SHORTEST_PIECE = 0.01
 
 
-def print_answer(answer: Answer, console: Console, stories: int = 0) -> None:
-    """Print the answer; texts of the board are plain text. stories: number of breakdowns."""
+def print_answer(answer: Answer, console: Console, worst: int = 0) -> None:
+    """Print the answer; texts of the board are plain text. worst: number of breakdowns."""
     population = answer.population
     if population is None:
         console.print(Text(no_answer(answer)))
@@ -47,7 +47,7 @@ def print_answer(answer: Answer, console: Console, stories: int = 0) -> None:
         console.print(_families_table(families))
         if text := unrecorded_text(answer):
             console.print(Text(text, style="dim"))
-    for traced in answer.worst[:stories]:
+    for traced in answer.worst[:worst]:
         console.print()
         console.print(_breakdown(traced, answer))
     for cause in significant_causes(population):
