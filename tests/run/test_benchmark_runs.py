@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shlex
@@ -99,7 +100,9 @@ def test_a_pinned_ring_switches_at_every_hop(tmp_path: Path, over: str, kind: st
     ring, alone = result["3 tasks"], result["1 task"]
     # A task that something else keeps from its CPU switches once more.
     assert 0.9 < ring["switches"] / ring["hops"] < 1.5
-    assert ring["ns_per_switch"]["value"] > 0
+    # The difference of two short times may be of either sign on a busy machine.
+    assert ring["ns_per_hop"]["value"] > 0
+    assert math.isfinite(ring["ns_per_switch"]["value"])
     assert alone["switches"] < 0.5 * alone["hops"]
     assert "ns_per_switch" not in alone
 
