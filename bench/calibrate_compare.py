@@ -192,7 +192,7 @@ def repetition(name: str, number: int) -> Row:
 
 
 def make(
-    book: ResultBook, repetitions: int, only: str, pool: Executor, tell: Callable[[str], None]
+    book: ResultBook, repetitions: int, only: str, pool: Executor, notify: Callable[[str], None]
 ) -> None:
     """Simulate what is missing of the situations whose names have `only` in them."""
     for name, part in PARTS.items():
@@ -202,7 +202,7 @@ def make(
             continue
         for row in pool.map(partial(repetition, name), missing):
             book.add(name, row)
-        tell(f"{name}: {time.monotonic() - began:.0f} s")
+        notify(f"{name}: {time.monotonic() - began:.0f} s")
 
 
 def rate(events: Sequence[bool]) -> str:

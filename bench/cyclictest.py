@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from ratios import paired_ratio
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.local import LocalBoard
 from whylate.probe.client import Client
 from whylate.recording.plan import RunPlan
@@ -135,7 +135,7 @@ def main() -> None:
     chance = random.Random(1)
     ours: list[Side] = []
     theirs: list[Side] = []
-    with closing(LocalBoard().start_probe(tell_nobody).stream) as stream:
+    with closing(LocalBoard().start_probe(notify_nobody).stream) as stream:
         loader = Client(stream)
         loader.hello()
         for index, kind in enumerate(filter(None, options.load.split(","))):

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from whylate.boards.board import StartedProbe, Tell
+from whylate.boards.board import Notify, StartedProbe
 from whylate.boards.local import LocalBoard
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.wakeup import Wakeup
@@ -30,9 +30,9 @@ class NoisyBoard(LocalBoard):
     def __init__(self, rate: float) -> None:
         self.up, self.down = Noise(1, rate), Noise(2, rate)
 
-    def start_probe(self, tell: Tell) -> StartedProbe:
+    def start_probe(self, notify: Notify) -> StartedProbe:
         """Start the probe behind the relay."""
-        del tell
+        del notify
         stream = RelayedStream([str(self.binary.path)], self.up, self.down)
         return StartedProbe(stream, self.binary)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from truth_case import CPU, PRIORITY
 
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import ready
 from whylate.causes.answer import Answer, explain_recording
@@ -51,10 +51,10 @@ def explained(name: str, seed: int, seconds: float, directory: Path) -> Answer:
         ),
         cpus=[CPU],
     )
-    with ready(board, tell_nobody):
+    with ready(board, notify_nobody):
         pid = board.machine.pid
         assert pid is not None
-        stops = MachineStops(used, pid, board, tell_nobody)
+        stops = MachineStops(used, pid, board, notify_nobody)
         stops.start()
         try:
             measure(board, request, directory, Quiet())

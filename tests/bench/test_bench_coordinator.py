@@ -22,7 +22,7 @@ from bench_line import SerialLine
 from bench_requests import Watcher, request
 from bench_supplies import Strip, strip
 
-from whylate.boards.board import BoardBusyError, BoardError, tell_nobody
+from whylate.boards.board import BoardBusyError, BoardError, notify_nobody
 from whylate.boards.labgrid import coordinator as coordinator_module
 from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
@@ -113,7 +113,7 @@ def test_a_fork_meanwhile_starts_no_threads_of_the_coordinators(
     lab: Lab, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """gRPC's handlers of a fork abort its child now and then, and complain of each before that."""
-    with ready(board7(), tell_nobody):
+    with ready(board7(), notify_nobody):
         for _ in range(3):
             # With this, a child is forked indeed.
             subprocess.run(["true"], check=True, preexec_fn=lambda: None)
@@ -124,7 +124,7 @@ def test_a_fork_meanwhile_starts_no_threads_of_the_coordinators(
 def test_a_place_that_somebody_has_is_refused_with_their_name(lab: Lab) -> None:
     lab.coordinator.client("-p", "board7", "acquire", user="zoe", host="desk2")
     with pytest.raises(BoardBusyError, match="board7 is taken: zoe on desk2 has it"):
-        board7().hold(tell_nobody)
+        board7().hold(notify_nobody)
     assert lab.owner("board7") == "desk2/zoe"
 
 
@@ -132,7 +132,7 @@ def test_a_place_that_we_have_acquired_by_hand_is_not_taken_from_under_us(lab: L
     lab.coordinator.client("-p", "board7", "acquire")
     owner = lab.owner("board7")
     with pytest.raises(BoardBusyError, match="board7 is taken"):
-        board7().hold(tell_nobody)
+        board7().hold(notify_nobody)
     assert lab.owner("board7") == owner
 
 
@@ -150,13 +150,13 @@ def test_places_are_listed_with_who_has_them_and_what_they_lack(lab: Lab) -> Non
 @pytest.mark.usefixtures("lab")
 def test_a_place_whose_exporter_is_not_there_is_refused() -> None:
     with pytest.raises(BoardError, match=r"broken lacks .* its exporter does not run"):
-        labgrid_board("broken").hold(tell_nobody)
+        labgrid_board("broken").hold(notify_nobody)
 
 
 @pytest.mark.usefixtures("lab")
 def test_a_place_that_is_not_there_is_said_with_those_that_are() -> None:
     with pytest.raises(BoardError, match="has no place 'boad7': it has board7"):
-        labgrid_board("boad7").hold(tell_nobody)
+        labgrid_board("boad7").hold(notify_nobody)
 
 
 def test_a_target_made_of_a_place_acquires_it(lab: Lab, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_target_made_of_a_place_acquires_it(lab: Lab, tmp_path: Path) -> None:
         tmp_path,
         main=target(resources=["RemotePlace: {name: board7}"], drivers=[POWER, SERIAL]),
     )
-    with ready(labgrid_board("main", path, options=OPTIONS), tell_nobody) as board:
+    with ready(labgrid_board("main", path, options=OPTIONS), notify_nobody) as board:
         assert lab.owner("board7") not in (None, "None")
         assert board.run(["echo", "both"]).output == b"both\n"
         assert [target.state for target in list_targets(path)] == ["taken"]
@@ -192,9 +192,9 @@ def test_a_coordinator_that_goes_away_ends_the_run_with_what_was_measured(
 def lose_the_coordinator(lab: Lab, tmp_path: Path) -> None:
     watcher = Watcher(lab.coordinator.die)
     board = board7()
-    board.hold(tell_nobody)
+    board.hold(notify_nobody)
     try:
-        board.boot(tell_nobody)
+        board.boot(notify_nobody)
         manifest = measure(board, request(120), tmp_path / "recording", watcher)
         watcher.join()
         with pytest.raises(BoardError, match=r"the coordinator .* went away"):
@@ -208,7 +208,7 @@ def lose_the_coordinator(lab: Lab, tmp_path: Path) -> None:
 
 
 def test_a_place_that_is_taken_away_is_noticed(lab: Lab) -> None:
-    with ready(board7(), tell_nobody) as board:
+    with ready(board7(), notify_nobody) as board:
         assert board.run(["true"]).status == 0
         lab.coordinator.client("-p", "board7", "release", "--kick", user="zoe", host="desk2")
         lab.coordinator.client("-p", "board7", "acquire", user="zoe", host="desk2")
@@ -259,10 +259,10 @@ def test_a_place_whose_acquiring_is_broken_off_is_given_back(
         board = labgrid_board("main", path, options=OPTIONS)
     if how == "Ctrl-C":
         with pytest.raises(KeyboardInterrupt):
-            board.hold(tell_nobody)
+            board.hold(notify_nobody)
     else:
         with pytest.raises(BoardError, match=r"^the coordinator \S+ did not answer within 2 s$"):
-            board.hold(tell_nobody)
+            board.hold(notify_nobody)
     assert synced[1], "it was ours"
     assert lab.owner("board7") == "None"
 
@@ -293,7 +293,7 @@ def test_a_place_whose_acquiring_is_not_answered_is_given_back(
 
     monkeypatch.setattr(coordinator_module, "_join", joined)
     with pytest.raises(BoardError, match="did not answer within 2 s"):
-        board7().hold(tell_nobody)
+        board7().hold(notify_nobody)
     assert lab.owner("board7") == "None"
 
 
@@ -317,5 +317,5 @@ def test_a_place_that_we_are_refused_stays_with_the_other_one_of_ours(
 
     monkeypatch.setattr(coordinator_module, "_join", overtaken)
     with pytest.raises(BoardError, match="already acquired"):
-        board7().hold(tell_nobody)
+        board7().hold(notify_nobody)
     assert lab.owner("board7") not in (None, "None")

@@ -16,7 +16,7 @@ from bench_line import SerialLine
 from bench_requests import Watcher, request
 from bench_supplies import Load, Strip, strip
 
-from whylate.boards.board import BoardError, tell_nobody
+from whylate.boards.board import BoardError, notify_nobody
 from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board
@@ -80,7 +80,7 @@ class Cutter:
 def test_a_command_ends_when_another_thread_cuts_the_power(
     tmp_path: Path, line: SerialLine
 ) -> None:
-    with on_the_bench(tmp_path, line, shell_board) as (board, power), ready(board, tell_nobody):
+    with on_the_bench(tmp_path, line, shell_board) as (board, power), ready(board, notify_nobody):
         cutter = Cutter(board, 1.0)
         with pytest.raises(BoardError, match="the console's line is gone"):
             board.run(["sleep", "100"])
@@ -94,16 +94,16 @@ def test_a_command_ends_when_another_thread_cuts_the_power(
         with pytest.raises(BoardError, match="was switched off meanwhile"):
             board.run(["true"])
         assert time.monotonic() - began < 1.0
-        board.boot(tell_nobody)
+        board.boot(notify_nobody)
         assert board.run(["echo", "again"]).output == b"again\n"
     assert not power.outlets[1].state
 
 
 def test_a_boot_ends_when_another_thread_cuts_the_power(tmp_path: Path, line: SerialLine) -> None:
-    with on_the_bench(tmp_path, line, hung_board) as (board, power), held(board, tell_nobody):
+    with on_the_bench(tmp_path, line, hung_board) as (board, power), held(board, notify_nobody):
         cutter = Cutter(board, 2.0)
         with pytest.raises(BoardError, match="the console's line is gone"):
-            board.boot(tell_nobody)
+            board.boot(notify_nobody)
         assert time.monotonic() - cutter.asked_at < SOON_S
         cutter.join()
         assert not power.outlets[1].state
@@ -112,7 +112,7 @@ def test_a_boot_ends_when_another_thread_cuts_the_power(tmp_path: Path, line: Se
 @pytest.mark.realtime
 def test_a_run_ends_when_another_thread_cuts_the_power(tmp_path: Path, line: SerialLine) -> None:
     cutters: list[Cutter] = []
-    with on_the_bench(tmp_path, line, shell_board) as (board, power), ready(board, tell_nobody):
+    with on_the_bench(tmp_path, line, shell_board) as (board, power), ready(board, notify_nobody):
         watcher = Watcher(lambda: cutters.append(Cutter(board, 0.0)))
         manifest = measure(board, request(120), tmp_path / "recording", watcher)
         watcher.join()
@@ -155,7 +155,7 @@ def test_a_relay_that_sticks_is_seen_by_the_thread_that_cuts(
                 self._thread.join()
             self._inner.power_off()
 
-    with on_the_bench(tmp_path, line, Babbling) as (board, power), ready(board, tell_nobody):
+    with on_the_bench(tmp_path, line, Babbling) as (board, power), ready(board, notify_nobody):
         load = power.outlets[1].load
         assert isinstance(load, Babbling)
         power.outlets[1].welded, power.outlets[1].honest = True, False
@@ -178,7 +178,7 @@ def test_the_shell_of_a_thread_that_has_ended_is_left_in_good_order(
         def work() -> None:
             done.append(board.run(["echo", "from a thread"]).output)
 
-        with ready(board, tell_nobody):
+        with ready(board, notify_nobody):
             thread = threading.Thread(target=work)
             thread.start()
             thread.join()

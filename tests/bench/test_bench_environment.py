@@ -10,7 +10,7 @@ import pytest
 from bench_files import POWER, SERIAL, environment, ssh_service, target
 from bench_supplies import strip
 
-from whylate.boards.board import BoardError, tell_nobody
+from whylate.boards.board import BoardError, notify_nobody
 from whylate.boards.labgrid.environment import EnvironmentSource, list_targets, target_lock
 from whylate.boards.labgrid.open import labgrid_board
 
@@ -118,7 +118,7 @@ def test_a_target_that_cannot_be_used_is_an_error_of_one_line_and_is_let_go(
     path.write_text(path.read_text().replace("usbsdmux:", "qemu: /bin/true, usbsdmux:"))
     board = labgrid_board("board7", path)
     with pytest.raises(BoardError, match=message) as caught:
-        board.hold(tell_nobody)
+        board.hold(notify_nobody)
     assert "\n" not in str(caught.value)
     assert target_lock(path, "board7").owner() is None
 
@@ -137,10 +137,10 @@ def test_a_password_in_a_supplys_address_is_not_shown(tmp_path: Path) -> None:
             ),
         )
         board = labgrid_board("board7", path)
-        board.hold(tell_nobody)
+        board.hold(notify_nobody)
         try:
             with pytest.raises(BoardError, match=r"reading its supply .* 404") as caught:
-                board.boot(tell_nobody)
+                board.boot(notify_nobody)
             assert "s3cret" not in str(caught.value)
         finally:
             board.close()

@@ -20,7 +20,7 @@ from bench_line import SerialLine
 from bench_supplies import Strip, strip
 
 from whylate.boards import flash as flashing
-from whylate.boards.board import BoardError, tell_nobody
+from whylate.boards.board import BoardError, notify_nobody
 from whylate.boards.flash import flash
 from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
@@ -255,10 +255,10 @@ def test_a_card_that_fails_while_it_is_written_is_said_to_be_unusable(
             ),
         )
         board = labgrid_board("board7", path)
-        board.hold(tell_nobody)
+        board.hold(notify_nobody)
         try:
             with pytest.raises(BoardError, match=r"could not be written .* not usable as it is"):
-                flash(board, board.card, tmp_path / "image", tell_nobody)
+                flash(board, board.card, tmp_path / "image", notify_nobody)
         finally:
             board.close()
 

@@ -16,7 +16,7 @@ from bench_files import POWER, SERIAL, environment, power_port, serial_port, ssh
 from bench_line import SerialLine
 from bench_supplies import Outlet, Strip, relay_card, strip
 
-from whylate.boards.board import BoardBusyError, BoardError, tell_nobody
+from whylate.boards.board import BoardBusyError, BoardError, notify_nobody
 from whylate.boards.labgrid import calls, supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board
@@ -55,7 +55,7 @@ def board(tmp_path: Path, plugged: Strip, line: SerialLine) -> LabgridBoard:
 def test_a_board_that_was_off_is_switched_on_used_and_off_again(
     board: LabgridBoard, plugged: Strip
 ) -> None:
-    with ready(board, tell_nobody):
+    with ready(board, notify_nobody):
         assert plugged.outlets[1].state
         assert board.run(["echo", "it's", "$HOME"]).output == b"it's $HOME\n"
     assert not plugged.outlets[1].state
@@ -63,7 +63,7 @@ def test_a_board_that_was_off_is_switched_on_used_and_off_again(
 
 def test_a_board_that_was_on_stays_on(board: LabgridBoard, plugged: Strip) -> None:
     plugged.outlets[1].switch(True)
-    with ready(board, tell_nobody):
+    with ready(board, notify_nobody):
         assert board.run(["true"]).status == 0
     assert plugged.outlets[1].state
     assert [on for _, on in plugged.outlets[1].history] == [True]
@@ -72,7 +72,7 @@ def test_a_board_that_was_on_stays_on(board: LabgridBoard, plugged: Strip) -> No
 def test_what_its_console_prints_is_in_the_log_from_its_first_word(
     board: LabgridBoard,
 ) -> None:
-    with ready(board, tell_nobody):
+    with ready(board, notify_nobody):
         assert board.console is not None
         assert b"Linux version 0.0.0 (bench)" in board.console.log.read_bytes()
 
@@ -80,18 +80,18 @@ def test_what_its_console_prints_is_in_the_log_from_its_first_word(
 def test_a_second_whylate_is_refused_with_the_name_of_the_first(
     board: LabgridBoard, tmp_path: Path
 ) -> None:
-    board.hold(tell_nobody)
+    board.hold(notify_nobody)
     try:
         second = labgrid_board("board7", tmp_path / "bench.yaml")
         with pytest.raises(BoardBusyError, match=f"process {os.getpid()}"):
-            second.hold(tell_nobody)
+            second.hold(notify_nobody)
     finally:
         board.close()
 
 
 def test_a_relay_that_sticks_and_says_so_is_seen(board: LabgridBoard, plugged: Strip) -> None:
     plugged.outlets[1].welded = True
-    with ready(board, tell_nobody):
+    with ready(board, notify_nobody):
         assert board.power is not None
         with pytest.raises(BoardError, match="reports that it is on: the relay sticks"):
             board.power.off()
@@ -103,7 +103,7 @@ def test_a_relay_that_sticks_and_says_that_it_is_off_is_found_by_the_board_behin
 ) -> None:
     monkeypatch.setattr(supply, "ECHO_S", 0.7)
     plugged.outlets[1].welded, plugged.outlets[1].honest = True, False
-    with ready(board, tell_nobody):
+    with ready(board, notify_nobody):
         assert board.power is not None
         with pytest.raises(BoardError, match=r"is still on although .* its console still answers"):
             board.power.off()
@@ -115,11 +115,11 @@ def test_leaving_a_board_that_does_not_go_off_is_an_error(
 ) -> None:
     monkeypatch.setattr(supply, "ECHO_S", 0.7)
     plugged.outlets[1].welded, plugged.outlets[1].honest = True, False
-    with pytest.raises(BoardError, match="is still on"), ready(board, tell_nobody):
+    with pytest.raises(BoardError, match="is still on"), ready(board, notify_nobody):
         pass
     # It was let go of all the same.
     plugged.outlets[1].welded = False
-    board.hold(tell_nobody)
+    board.hold(notify_nobody)
     board.close()
 
 
@@ -139,7 +139,7 @@ def test_a_board_on_a_usb_relay_is_switched_by_labgrids_own_driver(
         ),
     )
     with relay_card(tmp_path / "relay", outlet):
-        with ready(labgrid_board("board7", path, options=OPTIONS), tell_nobody) as board:
+        with ready(labgrid_board("board7", path, options=OPTIONS), notify_nobody) as board:
             assert outlet.state
             assert board.run(["echo", "relayed"]).output == b"relayed\n"
         assert not outlet.state
@@ -154,7 +154,7 @@ def test_a_board_that_never_boots_is_an_error_with_its_consoles_last_words(
         board = labgrid_board("board7", path, options=replace(OPTIONS, boot_s=3.0))
         with (
             pytest.raises(BoardError, match=r"did not come up within 3 s.*Unable to mount root fs"),
-            ready(board, tell_nobody),
+            ready(board, notify_nobody),
         ):
             pass
         assert not power.outlets[1].state
@@ -175,7 +175,7 @@ def test_a_board_whose_ssh_server_never_comes_up_is_an_error_with_its_consoles_l
         message = (
             r"within 2 s: nothing answers at ssh://root@.* last words: .* Unable to mount root fs"
         )
-        with pytest.raises(BoardError, match=message), ready(board, tell_nobody):
+        with pytest.raises(BoardError, match=message), ready(board, notify_nobody):
             pass
         assert not power.outlets[1].state
 
@@ -189,7 +189,7 @@ def test_a_board_that_was_on_and_hangs_is_left_on_for_whoever_is_at_work_on_it(
         board = labgrid_board("board7", path, options=replace(OPTIONS, boot_s=3.0))
         with (
             pytest.raises(BoardError, match="it was on before: switch it off and on again"),
-            ready(board, tell_nobody),
+            ready(board, notify_nobody),
         ):
             pass
         assert power.outlets[1].state
@@ -204,7 +204,7 @@ def test_a_supply_that_does_not_answer_is_an_error_in_bounded_time(
     began = time.monotonic()
     with (
         pytest.raises(BoardError, match=r"reading its supply .* took longer than 1 s"),
-        ready(board, tell_nobody),
+        ready(board, notify_nobody),
     ):
         pass
     # Far from the 30 s and 10 s that it would be without what was set above.
@@ -236,8 +236,8 @@ def two_boards(tmp_path: Path) -> Iterator[tuple[Strip, list[LabgridBoard]]]:
 def test_two_boards_are_held_side_by_side(tmp_path: Path) -> None:
     with (
         two_boards(tmp_path) as (power, (first, other)),
-        ready(first, tell_nobody),
-        ready(other, tell_nobody),
+        ready(first, notify_nobody),
+        ready(other, notify_nobody),
     ):
         assert first.run(["sh", "-c", "echo $$"]).status == other.run(["true"]).status == 0
         assert power.outlets[2].history[0][0] - power.outlets[1].history[0][0] >= 1.0

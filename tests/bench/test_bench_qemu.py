@@ -11,7 +11,7 @@ from bench_line import SerialLine
 from bench_requests import Watcher, request
 from bench_supplies import strip
 
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.labgrid.board import BenchOptions
 from whylate.boards.labgrid.open import labgrid_board
 from whylate.boards.qemu.arguments import Start, arguments
@@ -36,7 +36,7 @@ pytestmark = [
 def qemu_command(directory: Path) -> list[str]:
     """QEMU as whylate itself starts it: one CPU, its console on a socket in `directory`."""
     assert QEMU is not None
-    image = build(BOARD, tell_nobody)
+    image = build(BOARD, notify_nobody)
     return arguments(BOARD, QEMU, image, image.initrd, Start(cpus=1, directory=directory))
 
 

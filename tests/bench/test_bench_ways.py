@@ -20,7 +20,7 @@ from bench_line import SerialLine
 from bench_requests import Watcher, request, size_of
 from bench_supplies import Strip, strip
 
-from whylate.boards.board import BoardError, tell_nobody
+from whylate.boards.board import BoardError, notify_nobody
 from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board
@@ -71,7 +71,7 @@ def test_a_board_with_an_ssh_server_is_waited_for_and_used_over_ssh(
     tmp_path: Path, server: tuple[ProcessBoard, int]
 ) -> None:
     with strip(server[0]) as power:
-        with ready(over_ssh(tmp_path, power, server[1]), tell_nobody) as board:
+        with ready(over_ssh(tmp_path, power, server[1]), notify_nobody) as board:
             done = board.run(["cat"], data=b"\0raw\xff", timeout_s=10)
             assert (done.status, done.output) == (0, b"\0raw\xff")
         assert not power.outlets[1].state
@@ -82,7 +82,7 @@ def test_a_board_whose_ssh_server_lives_on_is_found_to_be_still_on(
 ) -> None:
     with (
         strip(server[0]) as power,
-        ready(over_ssh(tmp_path, power, server[1]), tell_nobody) as board,
+        ready(over_ssh(tmp_path, power, server[1]), notify_nobody) as board,
     ):
         power.outlets[1].welded, power.outlets[1].honest = True, False
         assert board.power is not None
@@ -98,7 +98,7 @@ def test_a_run_over_ssh_that_loses_its_board_is_kept_without_a_verdict(
     watcher = Watcher(server[0].power_off)
     with (
         strip(server[0]) as power,
-        ready(over_ssh(tmp_path, power, server[1]), tell_nobody) as board,
+        ready(over_ssh(tmp_path, power, server[1]), notify_nobody) as board,
     ):
         manifest = measure(board, request(60), tmp_path / "recording", watcher)
         watcher.join()
@@ -111,7 +111,7 @@ def test_a_run_over_ssh_that_loses_its_board_is_kept_without_a_verdict(
 def test_a_run_over_the_console_is_whole(tmp_path: Path, line: SerialLine) -> None:
     with (
         strip(shell_board(line)) as power,
-        ready(over_its_console(tmp_path, power, line), tell_nobody) as board,
+        ready(over_its_console(tmp_path, power, line), notify_nobody) as board,
     ):
         manifest = measure(board, request(1), tmp_path / "recording", Watcher())
         assert board.run(["echo", "back"]).output == b"back\n"
@@ -125,7 +125,7 @@ def test_the_probe_is_gone_from_a_board_that_stays_on(tmp_path: Path, line: Seri
     plug = shell_board(line)
     with strip(plug) as power:
         power.outlets[1].switch(True)
-        with ready(over_its_console(tmp_path, power, line), tell_nobody) as board:
+        with ready(over_its_console(tmp_path, power, line), notify_nobody) as board:
             measure(board, request(0.2), tmp_path / "recording", Watcher())
             assert plug.files("run/whylate*")
         assert power.outlets[1].state
@@ -145,7 +145,7 @@ def test_a_run_over_the_console_that_loses_its_board_is_kept_without_a_verdict(
 
     watcher = Watcher(cut)
     with strip(plug) as power:
-        with ready(over_its_console(tmp_path, power, line), tell_nobody) as board:
+        with ready(over_its_console(tmp_path, power, line), notify_nobody) as board:
             manifest = measure(board, request(120), tmp_path / "recording", watcher)
             watcher.join()
             # The silence of 4 s, and no parting from a board that is not there: that takes 50 s.
@@ -160,7 +160,7 @@ def test_a_console_that_babbles_is_drained_and_refused(tmp_path: Path, line: Ser
     with strip(BabblingBoard(line, 1)) as power:
         board = over_its_console(tmp_path, power, line)
         board = LabgridBoard("board7", board._source, replace(OPTIONS, boot_s=3.0))
-        with pytest.raises(BoardError) as caught, ready(board, tell_nobody):
+        with pytest.raises(BoardError) as caught, ready(board, notify_nobody):
             pass
         assert not power.outlets[1].state
         log = next((tmp_path / "run").glob("lg-board7-*/console.log"))
@@ -181,7 +181,7 @@ def test_what_a_babbling_console_said_last_is_shown_as_one_safe_line(
         )
         board = labgrid_board("board7", path, options=replace(OPTIONS, boot_s=2.0))
         words = "its console's last words: "
-        with pytest.raises(BoardError, match=words) as caught, ready(board, tell_nobody):
+        with pytest.raises(BoardError, match=words) as caught, ready(board, notify_nobody):
             pass
         assert str(caught.value).isprintable()
         assert len(str(caught.value)) < 800

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from captured import GUEST, typed
 
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.facts import bootlog, facts
 from whylate.boards.facts.bootlog import KERNEL_LOG, read_facts
 from whylate.boards.facts.reading import Files
@@ -160,7 +160,7 @@ def test_a_counter_that_others_hold_or_that_is_not_allowed_says_so() -> None:
 
 def test_this_machines_counters_are_asked_on_every_cpu_and_agree_with_what_it_has() -> None:
     board = LocalBoard()
-    with closing(board.start_probe(tell_nobody).stream) as stream:
+    with closing(board.start_probe(notify_nobody).stream) as stream:
         client = Client(stream)
         welcome = client.hello()
         measured = measure_frequencies(client, welcome.cpus)

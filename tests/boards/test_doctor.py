@@ -10,7 +10,7 @@ import pytest
 from captured import GUEST, before, changed, typed
 from click.testing import CliRunner
 
-from whylate.boards.board import Board, Tell
+from whylate.boards.board import Board, Notify
 from whylate.boards.doctor import Check, examine
 from whylate.boards.facts.snapshot import FileContent, FileRequest, ProbeFacts, Snapshot
 from whylate.cli.board import doctor as doctor_verb
@@ -210,18 +210,18 @@ def captured_board(monkeypatch: pytest.MonkeyPatch) -> None:
     hostile = {"/proc/device-tree/model": "[red]\x1b[2Jevil[/red] [/nonsense]\0"}
 
     def read_board(
-        board: Board, requests: Sequence[FileRequest], tell: Tell
+        board: Board, requests: Sequence[FileRequest], notify: Notify
     ) -> tuple[Snapshot, ProbeFacts]:
-        tell("reading")
+        notify("reading")
         assert board.name == "local"
         assert requests
         return changed(before(), hostile), GUEST
 
     def read_board_and_recorder(
-        board: Board, requests: Sequence[FileRequest], tell: Tell
+        board: Board, requests: Sequence[FileRequest], notify: Notify
     ) -> tuple[Snapshot, ProbeFacts, RecorderReport]:
         report = RecorderReport(None, "bpf: [red]\x1b[2Jevil[/red]", 0, [], 0, 0, 0, 0, None, None)
-        return (*read_board(board, requests, tell), report)
+        return (*read_board(board, requests, notify), report)
 
     for verb in (doctor_verb, facts_verb):
         monkeypatch.setattr(verb, "read_board", read_board)

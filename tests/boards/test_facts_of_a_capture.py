@@ -7,7 +7,7 @@ import re
 import msgspec
 from captured import GUEST, before, changed
 
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.facts import WANTED, facts
 from whylate.boards.facts.snapshot import FileContent
 from whylate.boards.local import LocalBoard
@@ -97,7 +97,7 @@ def test_a_path_is_asked_for_in_one_way_only() -> None:
 
 
 def test_this_machine_can_be_read_and_its_facts_survive_json() -> None:
-    snapshot, probe = read_board(LocalBoard(), WANTED, tell_nobody)
+    snapshot, probe = read_board(LocalBoard(), WANTED, notify_nobody)
     items = facts(snapshot, probe)
     names = by_name(items)
     assert names["kernel_release"].value == probe.release
@@ -107,6 +107,6 @@ def test_this_machine_can_be_read_and_its_facts_survive_json() -> None:
 
 
 def test_a_snapshot_of_this_machine_stays_small() -> None:
-    snapshot, _ = read_board(LocalBoard(), WANTED, tell_nobody)
+    snapshot, _ = read_board(LocalBoard(), WANTED, notify_nobody)
     size = sum(len(path) + len(content.data) for path, content in snapshot.files.items())
     assert size < 512 * 1024

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate import __version__
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.facts.snapshot import FileRequest
 from whylate.boards.files import CollectedFiles, read_commands
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
@@ -99,7 +99,7 @@ def run_with(
         machine=board_is.description.arch,
         board=board_is,
         cpus=cpus,
-        tell=tell_nobody,
+        notify=notify_nobody,
         disguise=disguise,
     )
     script = Script()
@@ -111,9 +111,9 @@ def run_with(
         script.add(command, set())
     script.add(Finish(), set())
     board = QemuBoard(board_is, VirtualOptions(cpus=cpus, files=services(placed) if placed else ()))
-    board.hold(tell_nobody)
+    board.hold(notify_nobody)
     try:
-        started = board.carry_out(bytes(script.frames), 1, tell_nobody)
+        started = board.carry_out(bytes(script.frames), 1, notify_nobody)
         with closing(started.stream):
             messages = _messages(Client(started.stream))
             console = board.console.log.read_text(errors="replace")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.files import write_whole
 from whylate.lab import cache
 from whylate.lab.cache import building, cache_directory
@@ -119,7 +119,7 @@ def test_a_cache_that_is_none_is_one_line(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(LabError, match="file cannot be used: "), building(cache_directory()):
         pass
     with pytest.raises(LabError, match="cannot be used: Not a directory"):
-        programs("x86_64", [fault("rt-task")], tell_nobody)
+        programs("x86_64", [fault("rt-task")], notify_nobody)
 
 
 def test_a_file_is_written_whole_or_not_at_all(
@@ -158,7 +158,7 @@ def test_two_who_build_the_same_program_do_not_meet(
     threads = [
         threading.Thread(
             target=lambda: built.append(
-                programs("x86_64", [fault("rt-task")], tell_nobody)["rt-task"]
+                programs("x86_64", [fault("rt-task")], notify_nobody)["rt-task"]
             )
         )
         for _ in range(2)
@@ -184,7 +184,7 @@ def test_only_one_looks_for_modules_and_builds_them(
 
     monkeypatch.setattr(place_module, "modules", modules)
     (placed,) = place_module.place(
-        [use("irqs-off")], machine="x86_64", board=virtual_board("pc"), cpus=1, tell=tell_nobody
+        [use("irqs-off")], machine="x86_64", board=virtual_board("pc"), cpus=1, notify=notify_nobody
     )
     assert placed.data == b"module"
     assert locked == [True]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.lab.description import virtual_board
 from whylate.lab.faults.build import modules, programs
 from whylate.lab.faults.catalogue import Fault, fault, names, use
@@ -27,15 +27,15 @@ def pc() -> None:
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64", "armv7l"])
 def test_programs_are_built_for_every_architecture_of_the_probe(machine: str) -> None:
-    built = programs(machine, PROGRAMS, tell_nobody)
+    built = programs(machine, PROGRAMS, notify_nobody)
     assert set(built) == {fault.name for fault in PROGRAMS}
     assert all(data.startswith(b"\x7fELF") for data in built.values())
 
 
 @pytest.mark.usefixtures("pc")
 def test_nothing_is_built_again_where_nothing_changed() -> None:
-    modules(virtual_board("pc"), MODULES, tell_nobody)
-    programs("x86_64", PROGRAMS, tell_nobody)
+    modules(virtual_board("pc"), MODULES, notify_nobody)
+    programs("x86_64", PROGRAMS, notify_nobody)
     shown: list[str] = []
     modules(virtual_board("pc"), MODULES, shown.append)
     programs("x86_64", PROGRAMS, shown.append)
@@ -53,8 +53,8 @@ def _told_by(module: bytes, entry: Fault) -> list[str]:
 @pytest.mark.usefixtures("pc")
 def test_a_disguised_module_has_neither_its_name_nor_its_functions_names() -> None:
     board = virtual_board("pc")
-    plain = modules(board, MODULES, tell_nobody)
-    disguised = modules(board, MODULES, tell_nobody, "a test")
+    plain = modules(board, MODULES, notify_nobody)
+    disguised = modules(board, MODULES, notify_nobody, "a test")
     for entry in MODULES:
         assert _told_by(plain[entry.name], entry)
         assert not _told_by(disguised[entry.name], entry)
@@ -65,7 +65,7 @@ def test_a_disguised_fault_goes_by_another_name_for_another_disguise() -> None:
     def alias(disguise: str) -> str:
         (placed,) = place(
             [use("rt-task")], machine="x86_64", board=virtual_board("pc"), cpus=1,
-            tell=tell_nobody, disguise=disguise,
+            notify=notify_nobody, disguise=disguise,
         )  # fmt: skip
         return placed.alias
 
@@ -78,7 +78,7 @@ def test_a_disguised_fault_goes_by_another_name_for_another_disguise() -> None:
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     path = tmp_path / "rt_task"
-    path.write_bytes(programs("x86_64", [fault("rt-task")], tell_nobody)["rt-task"])
+    path.write_bytes(programs("x86_64", [fault("rt-task")], notify_nobody)["rt-task"])
     path.chmod(0o755)
     return path
 

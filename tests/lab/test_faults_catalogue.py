@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.lab.description import LabError, virtual_board
 from whylate.lab.faults.catalogue import SHARED, fault, names, use
 from whylate.lab.faults.log import Event, FaultLog, fault_log, pack, parse_log, unpack
@@ -98,13 +98,13 @@ def test_a_fault_that_a_board_cannot_have_is_refused(
             machine=is_board.description.arch,
             board=is_board,
             cpus=cpus,
-            tell=tell_nobody,
+            notify=notify_nobody,
         )
 
 
 def test_a_kernel_module_is_refused_on_a_board_that_is_not_virtual() -> None:
     with pytest.raises(LabError, match="kernel module"):
-        place([use("irqs-off")], machine="x86_64", board=None, cpus=4, tell=tell_nobody)
+        place([use("irqs-off")], machine="x86_64", board=None, cpus=4, notify=notify_nobody)
 
 
 def test_a_log_is_read_with_leading_zeros_and_zeros_behind_it() -> None:

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from own_boards import own_boards
-from whylate.boards.board import BoardError, Finished, tell_nobody
+from whylate.boards.board import BoardError, Finished, notify_nobody
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import held
 from whylate.cli.lab import inject as lab_inject
@@ -48,15 +48,15 @@ def pc_is_on(boards: None) -> Iterator[None]:
     del boards
     board = QemuBoard(virtual_board("pc"), VirtualOptions(cpus=2))
     board.stay_on()
-    with held(board, tell_nobody):
-        board.boot(tell_nobody)
+    with held(board, notify_nobody):
+        board.boot(notify_nobody)
     yield
-    with held(board, tell_nobody):
+    with held(board, notify_nobody):
         board.power.off()
 
 
 def _state() -> list[bytes]:
-    with held(QemuBoard(virtual_board("pc")), tell_nobody) as board:
+    with held(QemuBoard(virtual_board("pc")), notify_nobody) as board:
         return sorted(board.run(["sh", "-c", STATE]).output.splitlines())
 
 
@@ -65,7 +65,7 @@ def _state() -> list[bytes]:
 def test_a_board_that_was_on_stays_on_and_is_left_as_it_was_found() -> None:
     before = _state()
     modules = (use("irqs-off"), use("slow-irq"), use("late-idle"), use("rt-throttling"))
-    logs = inject_on("pc", Injection(modules, 2.0), tell_nobody)
+    logs = inject_on("pc", Injection(modules, 2.0), notify_nobody)
     assert [log.fault.name for log in logs] == [fault.name for fault in modules]
     assert all(log.events for log in logs)
     assert _state() == before
@@ -88,7 +88,7 @@ def test_a_host_that_is_killed_leaves_a_program_that_puts_settings_back() -> Non
         host.kill()
         host.wait()
         host.stdout.close()
-    with held(QemuBoard(virtual_board("pc")), tell_nobody) as board:
+    with held(QemuBoard(virtual_board("pc")), notify_nobody) as board:
         changed = board.run(["cat", "/proc/sys/kernel/sched_rt_period_us"]).output
         assert changed == b"50000\n"
         board.run(["sh", "-c", "kill -9 $(cat /run/whylate-faults/rt_throttling.pid)"])
@@ -136,7 +136,7 @@ def test_the_command_prints_what_was_done_and_switches_off_what_it_switched_on()
 def test_a_fault_that_does_not_start_is_said_and_the_board_is_switched_off_again() -> None:
     uses = (use("rt-task", {"cpu": 7}),)
     with pytest.raises(Exception, match=r"rt-task did not start: .*CPU cannot be used"):
-        inject_on("virt-arm64", Injection(uses, 1.0), tell_nobody)
+        inject_on("virt-arm64", Injection(uses, 1.0), notify_nobody)
     assert not QemuBoard(virtual_board("virt-arm64")).power.is_on()
 
 
@@ -158,7 +158,7 @@ def test_parameters_belong_to_the_fault_before_them() -> None:
 
 def test_stopping_a_machine_is_refused_where_there_is_no_emulator() -> None:
     with pytest.raises(LabError, match="emulator"):
-        inject_on("local", Injection((use("machine-stopped"),), 1.0), tell_nobody)
+        inject_on("local", Injection((use("machine-stopped"),), 1.0), notify_nobody)
 
 
 def test_a_stopped_process_goes_on_when_whoever_stopped_it_is_killed() -> None:
@@ -296,9 +296,9 @@ def test_what_was_done_is_printed_though_the_board_could_not_be_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Leaving(Answering):
-        def hold(self, tell: object) -> None: ...
+        def hold(self, notify: object) -> None: ...
 
-        def boot(self, tell: object) -> None: ...
+        def boot(self, notify: object) -> None: ...
 
         def close(self) -> None:
             raise BoardError("board7 is still on: the relay sticks")

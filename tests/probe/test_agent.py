@@ -13,7 +13,7 @@ import pytest
 import xxhash
 from agent import PIECE, put_file, run_command
 
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.local import LocalBoard
 from whylate.probe.client import Client, ProbeRefusedError
 from whylate.wire.messages import Put, Run
@@ -21,7 +21,7 @@ from whylate.wire.messages import Put, Run
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    with closing(LocalBoard().start_probe(tell_nobody).stream) as stream:
+    with closing(LocalBoard().start_probe(notify_nobody).stream) as stream:
         client = Client(stream)
         client.hello()
         yield client
@@ -100,7 +100,7 @@ def test_a_missing_command_is_refused_with_the_errno_of_the_board(client: Client
 
 
 def test_a_command_ends_with_the_session() -> None:
-    with closing(LocalBoard().start_probe(tell_nobody).stream) as stream:
+    with closing(LocalBoard().start_probe(notify_nobody).stream) as stream:
         client = Client(stream)
         client.hello()
         client.begin(Run(0, 1000, ("sh", "-c", "echo $$; exec sleep 60")))
@@ -170,7 +170,7 @@ def test_a_file_in_a_missing_folder_is_refused(client: Client, tmp_path: Path) -
 
 
 def test_an_incomplete_file_is_removed_with_the_session(tmp_path: Path) -> None:
-    with closing(LocalBoard().start_probe(tell_nobody).stream) as stream:
+    with closing(LocalBoard().start_probe(notify_nobody).stream) as stream:
         client = Client(stream)
         client.hello()
         client.call(Put(str(tmp_path / "file"), 0o600, 7, 0, 0, b"new "))

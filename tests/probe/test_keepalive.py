@@ -6,7 +6,7 @@ import select
 import time
 from contextlib import closing
 
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.local import LocalBoard
 from whylate.probe.client import Client, Stream
 
@@ -21,7 +21,7 @@ def ended(stream: Stream, seconds: float) -> bool:
 
 
 def test_a_silent_host_counts_as_gone_only_after_a_keepalive() -> None:
-    with closing(LocalBoard().start_probe(tell_nobody).stream) as stream:
+    with closing(LocalBoard().start_probe(notify_nobody).stream) as stream:
         client = Client(stream)
         client.hello()
         assert not ended(stream, 1.5), "nothing was promised"

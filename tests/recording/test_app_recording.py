@@ -168,7 +168,7 @@ def test_no_wakeup_at_all_is_no_verdict(tmp_path: Path) -> None:
     manifest = finish(app_journal(tmp_path / "r", seen=0))
     summary = summarize(open_recording(tmp_path / "r").samples, manifest, "r")
     assert summary.trust.reasons == [
-        'No thread of "pacer" was woken: is it the right one, and did it run meanwhile?'
+        "No wakeup of threads named pacer was recorded: is it the right program, and did it run?"
     ]
 
 

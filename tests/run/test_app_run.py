@@ -197,9 +197,8 @@ def test_a_thread_that_waits_at_a_pipe_is_due_when_it_is_written_to(tmp_path: Pa
 def test_a_run_without_a_thread_of_that_name_has_no_verdict(tmp_path: Path) -> None:
     output, recording = measured(tmp_path / "r", "--for", "1s", "--comm", "wl-nobody")
     assert output["verdict"] == "no verdict"
-    assert output["trust_reasons"] == [
-        'No thread of "wl-nobody" was woken: is it the right one, and did it run meanwhile?'
-    ]
+    (reason,) = output["trust_reasons"]
+    assert reason.startswith("No wakeup of threads named wl-nobody was recorded: is it the right")
     assert recording.manifest.state == "complete"
 
 

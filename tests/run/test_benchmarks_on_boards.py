@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from benchmark_plans import benchmark
 from own_boards import own_boards
 from study_watchers import StudyLog
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import ready
@@ -82,7 +82,7 @@ def by_name(summary: BenchmarkSummary) -> dict[str, PointFigures]:
 @pytest.mark.parametrize("name", ["virt-arm64", "raspi3b", "sabrelite"])
 def test_all_workloads_run_on_a_board(name: str, tmp_path: Path) -> None:
     pmu = ("cycles",) if name == "virt-arm64" else ()
-    with own_boards(name), ready(QemuBoard(virtual_board(name)), tell_nobody) as board:
+    with own_boards(name), ready(QemuBoard(virtual_board(name)), notify_nobody) as board:
         rings = by_name(
             measured(board, tmp_path / "s", SwitchPoint(1), SwitchPoint(3), counters=pmu)
         )
@@ -131,7 +131,7 @@ def test_all_workloads_run_on_a_board(name: str, tmp_path: Path) -> None:
 def test_the_hpet_of_the_pc_costs_more_than_its_tsc(tmp_path: Path) -> None:
     # The counters of emulated CPUs are not in step at the start: the kernel is told to take them.
     options = VirtualOptions(cpus=2, kernel_args=("tsc=reliable",))
-    with own_boards("pc"), ready(QemuBoard(virtual_board("pc"), options), tell_nobody) as board:
+    with own_boards("pc"), ready(QemuBoard(virtual_board("pc"), options), notify_nobody) as board:
         read = ClockPoint("monotonic", 1)
         tsc, hpet = (
             by_name(measured(board, tmp_path / source, read, source=source))

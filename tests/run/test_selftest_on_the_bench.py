@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.ready import held
 from whylate.run.selftest import StepResult, selftest
 
@@ -72,8 +72,8 @@ def message(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def tried(board: LabgridBoard) -> dict[str, StepResult]:
-    with held(board, tell_nobody):
-        return {item.name: item for item in selftest(board, tell_nobody)}
+    with held(board, notify_nobody):
+        return {item.name: item for item in selftest(board, notify_nobody)}
 
 
 @pytest.mark.usefixtures("message")
@@ -110,8 +110,8 @@ def test_a_supply_is_not_asked_over_a_console_on_which_we_work(
 ) -> None:
     monkeypatch.setattr(supply, "ECHO_S", 0.0)
     monkeypatch.delattr(NetworkPowerDriver, "get")
-    with held(board, tell_nobody):
-        board.boot(tell_nobody)
+    with held(board, notify_nobody):
+        board.boot(notify_nobody)
         assert board.power is not None
         typed: list[bytes] = []
         with monkeypatch.context() as patched:

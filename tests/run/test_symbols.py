@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import StartedProbe, Tell
+from whylate.boards.board import Notify, StartedProbe
 from whylate.boards.local import LocalBoard
 from whylate.recording.manifest import Manifest
 from whylate.recording.plan import RunPlan
@@ -37,8 +37,8 @@ pytestmark = [
 class ReadOnlySettings(LocalBoard):
     """This machine with a /proc/sys that cannot be written, as containers have it."""
 
-    def start_probe(self, tell: Tell) -> StartedProbe:
-        del tell
+    def start_probe(self, notify: Notify) -> StartedProbe:
+        del notify
         lock = "mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys"
         script = f'{lock} && exec "$0"'
         return StartedProbe(

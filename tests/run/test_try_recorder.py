@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import StartedProbe, Tell, tell_nobody
+from whylate.boards.board import Notify, StartedProbe, notify_nobody
 from whylate.boards.local import LocalBoard
 from whylate.causes.answer import explain_recording
 from whylate.causes.observability import Observable, list_observability
@@ -44,8 +44,8 @@ class Unprivileged(LocalBoard):
         shutil.copy(self.binary.path, self._copy)
         self._copy.chmod(0o755)
 
-    def start_probe(self, tell: Tell) -> StartedProbe:
-        del tell
+    def start_probe(self, notify: Notify) -> StartedProbe:
+        del notify
         identity = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
         return StartedProbe(self.stream(["setpriv", *identity, str(self._copy)]), self.binary)
 
@@ -58,7 +58,7 @@ def unprivileged() -> Iterator[Unprivileged]:
 
 
 def test_it_says_of_every_source_what_became_of_it_and_leaves_nothing() -> None:
-    with closing(LocalBoard().start_probe(tell_nobody).stream) as stream:
+    with closing(LocalBoard().start_probe(notify_nobody).stream) as stream:
         client = Client(stream)
         report = try_recorder(client, client.hello().cpus)
     if report.engine is None:
@@ -114,7 +114,7 @@ def test_who_may_trace_nothing_still_measures_and_explain_says_why_it_cannot(
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 3
     assert "nothing could be recorded" in done.stdout
-    with closing(unprivileged.start_probe(tell_nobody).stream) as stream:
+    with closing(unprivileged.start_probe(notify_nobody).stream) as stream:
         client = Client(stream)
         report = try_recorder(client, client.hello().cpus)
     assert report.engine is None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whylate.boards.board import BoardError, Finished, StartedProbe, Tell
+from whylate.boards.board import BoardError, Finished, Notify, StartedProbe
 from whylate.probe.client import Stream
 from whylate.recording.manifest import CpuAccount, Manifest, ProbeReport
 from whylate.recording.plan import RunPlan
@@ -74,10 +74,10 @@ class PaperBoard:
         self.stays_on = False
         self._switched_on = False
 
-    def hold(self, tell: Tell) -> None: ...
+    def hold(self, notify: Notify) -> None: ...
 
-    def boot(self, tell: Tell) -> None:
-        del tell
+    def boot(self, notify: Notify) -> None:
+        del notify
         if not self.power.state:
             self._switched_on = True
             self.power.on()
@@ -92,7 +92,7 @@ class PaperBoard:
         if self._switched_on and not self.stays_on:
             self.power.off()
 
-    def start_probe(self, tell: Tell) -> StartedProbe:
+    def start_probe(self, notify: Notify) -> StartedProbe:
         raise NotImplementedError
 
     def put(self, data: bytes, path: str, mode: int = 0o644) -> None: ...

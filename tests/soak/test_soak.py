@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from own_boards import NEVER_UP, own_boards
-from whylate.boards.board import BoardBusyError, BoardError, StartedProbe, Tell, tell_nobody
+from whylate.boards.board import BoardBusyError, BoardError, Notify, StartedProbe, notify_nobody
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.lab.description import virtual_board
@@ -72,7 +72,7 @@ def kernel_lines(log: bytes) -> set[bytes]:
 def test_two_cycles_of_a_board_that_was_on(tmp_path: Path) -> None:
     board = open_board(BOARD)
     assert isinstance(board, QemuBoard)
-    board.hold(tell_nobody)
+    board.hold(notify_nobody)
     board.stay_on()
     board.power.on()
     board.close()
@@ -81,7 +81,7 @@ def test_two_cycles_of_a_board_that_was_on(tmp_path: Path) -> None:
 
     def try_to_take(_: Cycle) -> None:
         with pytest.raises(BoardBusyError):
-            open_board(BOARD).hold(tell_nobody)
+            open_board(BOARD).hold(notify_nobody)
         busy.append(True)
 
     made = plan(keep="failures")
@@ -130,7 +130,7 @@ class Sabotaged(QemuBoard):
         super().__init__(virtual_board(BOARD), VirtualOptions(cpus=1))
         self.cycle = 0
 
-    def start_probe(self, tell: Tell) -> StartedProbe:
+    def start_probe(self, notify: Notify) -> StartedProbe:
         self.cycle += 1
         if self.cycle == 4:
             self.run(["rm", ON_PORT])
@@ -138,7 +138,7 @@ class Sabotaged(QemuBoard):
             # What the board prints from here on goes into a file that has no name.
             self.machine.console_log.unlink()
             self.machine.console_log.write_bytes(b"somebody else's log\n")
-        return super().start_probe(tell)
+        return super().start_probe(notify)
 
     def measuring(self) -> None:
         """Measuring begins in a moment."""

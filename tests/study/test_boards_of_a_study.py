@@ -17,7 +17,7 @@ import pytest
 
 from own_boards import own_boards
 from study_watchers import StudyLog
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.qemu.board import QemuBoard
 from whylate.boards.ready import ready
@@ -46,7 +46,7 @@ def switch_on(name: str) -> QemuBoard:
     """Return a board that stays on."""
     board = QemuBoard(virtual_board(name))
     board.stay_on()
-    with ready(board, tell_nobody):
+    with ready(board, notify_nobody):
         pass
     return board
 

@@ -12,10 +12,10 @@ from whylate.probe.binaries import ProbeBinary
 from whylate.probe.client import Stream
 
 #: Shows a line of progress to the user ("copying the probe to board7").
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
-def tell_nobody(text: str) -> None:
+def notify_nobody(text: str) -> None:
     """Show nothing."""
 
 
@@ -98,13 +98,13 @@ class Board(Protocol):
     def console(self) -> Console | None:
         """Its serial console, where we have it. Only while it is held."""
 
-    def hold(self, tell: Tell) -> None:
+    def hold(self, notify: Notify) -> None:
         """Take exclusive hold of the board; nothing is switched on yet.
 
         Raises BoardBusyError with the holder's name, and BoardError.
         """
 
-    def boot(self, tell: Tell) -> None:
+    def boot(self, notify: Notify) -> None:
         """Switch it on where it is off and has a supply, and wait until it takes commands.
 
         Raises BoardError, also after a timeout.
@@ -116,7 +116,7 @@ class Board(Protocol):
     def close(self) -> None:
         """Restore its state, switched off if it was off, and release it."""
 
-    def start_probe(self, tell: Tell) -> StartedProbe:
+    def start_probe(self, notify: Notify) -> StartedProbe:
         """Start the probe for its architecture, uploading it if needed; raises BoardError."""
 
     def put(self, data: bytes, path: str, mode: int = 0o644) -> None:
@@ -151,7 +151,7 @@ class PlannedBoard(Board, Protocol):
         """Its description."""
 
     def carry_out(
-        self, plan: bytes, seed: int, tell: Tell, files: Sequence[ImageFile] = ()
+        self, plan: bytes, seed: int, notify: Notify, files: Sequence[ImageFile] = ()
     ) -> StartedProbe:
         """Boot with a plan for the probe; the stream is its output. Raises BoardError.
 

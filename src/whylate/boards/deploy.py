@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from whylate import __version__
-from whylate.boards.board import BoardError, Finished, Tell
+from whylate.boards.board import BoardError, Finished, Notify
 from whylate.boards.facts.reading import clean
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
 from whylate.probe.client import Stream
@@ -132,7 +132,7 @@ class Deployment:
     board: Shell
     _directories: set[str] = field(default_factory=set)
 
-    def start(self, tell: Tell) -> tuple[Stream, ProbeBinary]:
+    def start(self, notify: Notify) -> tuple[Stream, ProbeBinary]:
         """Upload the probe to the board unless it is there, and start it.
 
         Raises BoardError if that is impossible. The stream is at the probe's first byte.
@@ -148,9 +148,9 @@ class Deployment:
                 self._directories.add(directory)
             binary = self._binary(seen.machine)
             if directory is None:
-                return self._start_without_a_place(seen, binary, refused, tell), binary
+                return self._start_without_a_place(seen, binary, refused, notify), binary
             try:
-                return self._start_from(seen, directory, binary, tell), binary
+                return self._start_from(seen, directory, binary, notify), binary
             except UnfitError as error:
                 refused.append(f"{directory}: {error}")
             # Drop the places that this survey examined: those refused, and the one chosen.
@@ -168,7 +168,9 @@ class Deployment:
         except NoProbeError as error:
             raise BoardError(f"{self.board.name}: {error}") from None
 
-    def _start_from(self, seen: Survey, directory: str, binary: ProbeBinary, tell: Tell) -> Stream:
+    def _start_from(
+        self, seen: Survey, directory: str, binary: ProbeBinary, notify: Notify
+    ) -> Stream:
         """Start the probe from a private directory; raises UnfitError and BoardError."""
         path = f"{directory}/whylate-probe.{binary.sha256}"
         data = binary.path.read_bytes()
@@ -177,7 +179,7 @@ class Deployment:
             # A truncated or changed probe does not start, and is uploaded again.
             with contextlib.suppress(UnfitError):
                 return self._launch(launch, data)
-        tell(f"copying the probe to {self.board.name}")
+        notify(f"copying the probe to {self.board.name}")
         try:
             self.board.put(data, path, 0o700)
         except BoardError as error:
@@ -185,7 +187,7 @@ class Deployment:
         return self._launch(launch, data)
 
     def _start_without_a_place(
-        self, seen: Survey, binary: ProbeBinary, refused: list[str], tell: Tell
+        self, seen: Survey, binary: ProbeBinary, refused: list[str], notify: Notify
     ) -> Stream:
         """Start it from memory; raises BoardError."""
         data = binary.path.read_bytes()
@@ -193,7 +195,7 @@ class Deployment:
             launch = make(binary.arch, len(data), binary.sha256)
             if launch.tool not in seen.tools or (launch.root and not seen.root):
                 continue
-            tell(f"sending the probe to {self.board.name}, into memory")
+            notify(f"sending the probe to {self.board.name}, into memory")
             try:
                 return self._launch(launch, data)
             except UnfitError as error:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
-from whylate.boards.board import Board, BoardError, Tell
+from whylate.boards.board import Board, BoardError, Notify
 
 #: How long a card reader may take to find the card after the mux is switched to the host.
 CARD_S = 30.0
@@ -60,7 +60,7 @@ class CardMux(Protocol):
         """Give the card to the board. Raises BoardError."""
 
 
-def flash(board: Board, card: CardMux, image: Path, tell: Tell) -> None:
+def flash(board: Board, card: CardMux, image: Path, notify: Notify) -> None:
     """Write an image (raw, .xz or .gz) to the card of a board that is held, and boot from it.
 
     Raises BoardError: the board is then off and has its card, as far as possible.
@@ -71,27 +71,27 @@ def flash(board: Board, card: CardMux, image: Path, tell: Tell) -> None:
             f"{board.name} has no supply that can be switched: removing the card of a running "
             "board breaks its file system"
         )
-    content = open_image(image, tell)
-    tell(f"switching {board.name} off")
+    content = open_image(image, notify)
+    notify(f"switching {board.name} off")
     power.off()
     try:
-        device = _card(card, content, tell)
+        device = _card(card, content, notify)
         with _claimed(device) as fd:
-            _write(fd, device, content, tell)
+            _write(fd, device, content, notify)
         _settle()
-        _compare(device, content, tell)
+        _compare(device, content, notify)
     finally:
-        tell(f"giving {board.name} its card")
+        notify(f"giving {board.name} its card")
         card.to_board()
-    board.boot(tell)
+    board.boot(notify)
 
 
-def _card(card: CardMux, image: Image, tell: Tell) -> Path:
+def _card(card: CardMux, image: Image, notify: Notify) -> Path:
     """Return the device of a card that is the mux's, is not in use and holds the image."""
     # A device that keeps its medium while the board has the card is another device.
     card.to_board()
     time.sleep(_POLL_S)
-    tell("waiting for the card")
+    notify("waiting for the card")
     device = card.to_host()
     card.to_board()
     _await_medium(device, present=False)
@@ -178,7 +178,7 @@ def _claimed(device: Path) -> Iterator[int]:
         os.close(fd)
 
 
-def _write(fd: int, device: Path, image: Image, tell: Tell) -> None:
+def _write(fd: int, device: Path, image: Image, notify: Notify) -> None:
     written = unsynced = 0
     shown_at = 0.0
     try:
@@ -193,7 +193,7 @@ def _write(fd: int, device: Path, image: Image, tell: Tell) -> None:
             if unsynced >= _SYNC_BYTES:
                 os.fdatasync(fd)
                 unsynced = 0
-            shown_at = _progress(tell, "writing the card", written, image.size, shown_at)
+            shown_at = _progress(notify, "writing the card", written, image.size, shown_at)
         if written != image.size:
             raise BoardError(f"{image.path} has shrunk while it was written")
         os.fsync(fd)
@@ -207,7 +207,7 @@ def _write(fd: int, device: Path, image: Image, tell: Tell) -> None:
         ) from None
 
 
-def _compare(device: Path, image: Image, tell: Tell) -> None:
+def _compare(device: Path, image: Image, notify: Notify) -> None:
     """Read the card back past the kernel's cache; raises BoardError at the first difference."""
     done, shown_at = 0, 0.0
     with contextlib.closing(_Reader(device)) as card:
@@ -225,7 +225,7 @@ def _compare(device: Path, image: Image, tell: Tell) -> None:
                     "use another card"
                 )
             done += len(piece)
-            shown_at = _progress(tell, "reading the card back", done, image.size, shown_at)
+            shown_at = _progress(notify, "reading the card back", done, image.size, shown_at)
 
 
 class _Reader:
@@ -270,12 +270,12 @@ class _Reader:
         self._buffer.close()
 
 
-def _progress(tell: Tell, what: str, done: int, size: int, shown_at: float) -> float:
+def _progress(notify: Notify, what: str, done: int, size: int, shown_at: float) -> float:
     """Show the progress, at most once per _TELL_S; return when that was last done."""
     now = time.monotonic()
     if now - shown_at < _TELL_S and done < size:
         return shown_at
-    tell(f"{what}: {done >> 20} of {-(-size >> 20)} MiB ({100 * done // size} %)")
+    notify(f"{what}: {done >> 20} of {-(-size >> 20)} MiB ({100 * done // size} %)")
     return now
 
 
@@ -311,7 +311,7 @@ class Image:
                 yield piece
 
 
-def open_image(path: Path, tell: Tell) -> Image:
+def open_image(path: Path, notify: Notify) -> Image:
     """Return an image that was read once to its end; raises BoardError.
 
     So a damaged file is found before anything is written, and the unpacked size is known (gzip's
@@ -329,7 +329,7 @@ def open_image(path: Path, tell: Tell) -> Image:
             raise BoardError(f"{path} is a {name} file: unpack it first, or pack it with xz")
     size = path.stat().st_size
     if head.startswith((_XZ, _GZIP)):
-        tell(f"checking {path.name}")
+        notify(f"checking {path.name}")
         size = sum(len(piece) for piece in Image(path, 0).pieces())
     if not size:
         raise BoardError(f"{path} is empty")

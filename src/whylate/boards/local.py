@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from whylate.boards.board import BoardError, Finished, StartedProbe, Tell
+from whylate.boards.board import BoardError, Finished, Notify, StartedProbe
 from whylate.boards.facts.reading import clean
 from whylate.boards.streams.process import (
     MAX_OUTPUT,
@@ -26,10 +26,10 @@ class LocalBoard:
     power = None
     console = None
 
-    def hold(self, tell: Tell) -> None:
+    def hold(self, notify: Notify) -> None:
         """Do nothing: this machine is not locked."""
 
-    def boot(self, tell: Tell) -> None:
+    def boot(self, notify: Notify) -> None:
         """Do nothing: it is on."""
 
     def stay_on(self) -> None:
@@ -46,9 +46,9 @@ class LocalBoard:
         except NoProbeError as error:
             raise BoardError(str(error)) from None
 
-    def start_probe(self, tell: Tell) -> StartedProbe:
+    def start_probe(self, notify: Notify) -> StartedProbe:
         """Start the probe as a child process; raises BoardError."""
-        del tell
+        del notify
         return StartedProbe(self.stream([str(self.binary.path)]), self.binary)
 
     def put(self, data: bytes, path: str, mode: int = 0o644) -> None:

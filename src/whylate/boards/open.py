@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from whylate.boards.board import Board, BoardError, ImageFile, tell_nobody
+from whylate.boards.board import Board, BoardError, ImageFile, notify_nobody
 from whylate.boards.local import LocalBoard
 from whylate.lab.description import names
 
@@ -86,7 +86,7 @@ def _virtual(name: str, options: BoardOptions) -> Board:
             key = options.ssh_key.read_text()
         except (OSError, UnicodeDecodeError):
             raise BoardError(f"{options.ssh_key} cannot be read as a public key") from None
-        files = tuple(ssh_files(board, key, tell_nobody))
+        files = tuple(ssh_files(board, key, notify_nobody))
     return QemuBoard(
         board,
         VirtualOptions(

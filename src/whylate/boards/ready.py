@@ -6,31 +6,31 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from whylate.boards.board import Board, Tell
+from whylate.boards.board import Board, Notify
 
 B = TypeVar("B", bound=Board)
 #: Boots a board that is held; raises BoardError.
-Boot = Callable[[Board, Tell], None]
+Boot = Callable[[Board, Notify], None]
 
 
-def boot(board: Board, tell: Tell) -> None:
+def boot(board: Board, notify: Notify) -> None:
     """Boot a board."""
-    board.boot(tell)
+    board.boot(notify)
 
 
 @contextmanager
-def held(board: B, tell: Tell) -> Iterator[B]:
+def held(board: B, notify: Notify) -> Iterator[B]:
     """Hold a board during the context, without switching it; raises BoardError."""
     try:
-        board.hold(tell)
+        board.hold(notify)
         yield board
     finally:
         board.close()
 
 
 @contextmanager
-def ready(board: B, tell: Tell, boot: Boot = boot) -> Iterator[B]:
+def ready(board: B, notify: Notify, boot: Boot = boot) -> Iterator[B]:
     """Hold and boot a board during the context; raises BoardError."""
-    with held(board, tell):
-        boot(board, tell)
+    with held(board, notify):
+        boot(board, notify)
         yield board

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from whylate.boards.board import BoardError, Finished, StartedProbe, Tell, tell_nobody
+from whylate.boards.board import BoardError, Finished, Notify, StartedProbe, notify_nobody
 from whylate.boards.deploy import SLOWEST_BYTES_PER_S, Deployment
 from whylate.boards.facts.reading import clean
 from whylate.boards.streams.process import (
@@ -111,15 +111,15 @@ class SshBoard:
         self._address = parse_url(url)
         self._more = tuple(options)
         self._probe = Deployment(self)
-        self._tell: Tell = tell_nobody
+        self._tell: Notify = notify_nobody
 
-    def hold(self, tell: Tell) -> None:
+    def hold(self, notify: Notify) -> None:
         """Check that we can log in; the board is not locked. Raises BoardError."""
-        self._tell = tell
-        tell(f"connecting to {self.name}")
+        self._tell = notify
+        notify(f"connecting to {self.name}")
         self.run(["true"])
 
-    def boot(self, tell: Tell) -> None:
+    def boot(self, notify: Notify) -> None:
         """Do nothing: hold() has seen that it is on."""
 
     def stay_on(self) -> None:
@@ -132,9 +132,9 @@ class SshBoard:
         except BoardError as error:
             self._tell(f"the probe was not removed: {error}")
 
-    def start_probe(self, tell: Tell) -> StartedProbe:
+    def start_probe(self, notify: Notify) -> StartedProbe:
         """Upload the probe for its architecture and start it; raises BoardError."""
-        stream, binary = self._probe.start(tell)
+        stream, binary = self._probe.start(notify)
         return StartedProbe(stream, binary, KEEPALIVE_S)
 
     def put(self, data: bytes, path: str, mode: int = 0o644) -> None:

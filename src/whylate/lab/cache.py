@@ -30,17 +30,17 @@ def cache_directory() -> Path:
 
 
 @contextmanager
-def building(directory: Path, tell: Callable[[str], None] | None = None) -> Iterator[None]:
+def building(directory: Path, notify: Callable[[str], None] | None = None) -> Iterator[None]:
     """Keep other builds out of the cache meanwhile; raises LabError.
 
-    Also for errors of the operating system meanwhile, such as a full disk. `tell`
+    Also for errors of the operating system meanwhile, such as a full disk. `notify`
     hears of it where another build has to be waited for. May be used within itself.
     """
     deadline = time.monotonic() + PATIENCE_S
     waited = f"waiting for another build in {directory}"
     if not _OURS.acquire(blocking=False):
-        if tell is not None:
-            tell(waited)
+        if notify is not None:
+            notify(waited)
         if not _OURS.acquire(timeout=PATIENCE_S):
             raise _too_long(directory)
     try:
@@ -48,7 +48,7 @@ def building(directory: Path, tell: Callable[[str], None] | None = None) -> Iter
             if directory in _LOCKED:
                 yield
                 return
-            with _locked(directory, deadline, lambda: None if tell is None else tell(waited)):
+            with _locked(directory, deadline, lambda: None if notify is None else notify(waited)):
                 _LOCKED.add(directory)
                 try:
                     yield

@@ -61,7 +61,7 @@ def is_fetched(board: VirtualBoard) -> bool:
     return note.exists() and (debs / note.read_text()).is_dir() and (debs / BUSYBOX).is_dir()
 
 
-def build(board: VirtualBoard, tell: Callable[[str], None], *, update: bool = False) -> Image:
+def build(board: VirtualBoard, notify: Callable[[str], None], *, update: bool = False) -> Image:
     """Return a board's image, built where anything in it changed; raises LabError.
 
     Fetches missing packages. update: look for newer packages first.
@@ -69,15 +69,15 @@ def build(board: VirtualBoard, tell: Callable[[str], None], *, update: bool = Fa
     cache = cache_directory()
     with building(cache):
         packages = Packages(cache / "packages", board.description.debian_arch)
-        package = packages.dependency(board.kernel_package, "linux-image-", tell, update=update)
-        kernel_deb = packages.fetch(package, tell, update=update)
-        busybox_deb = packages.fetch(BUSYBOX, tell, update=update)
-        kernel = _unpack_kernel(board, cache / "kernels", kernel_deb, tell)
-        return _make(board, cache, kernel, busybox_deb, tell)
+        package = packages.dependency(board.kernel_package, "linux-image-", notify, update=update)
+        kernel_deb = packages.fetch(package, notify, update=update)
+        busybox_deb = packages.fetch(BUSYBOX, notify, update=update)
+        kernel = _unpack_kernel(board, cache / "kernels", kernel_deb, notify)
+        return _make(board, cache, kernel, busybox_deb, notify)
 
 
 def _unpack_kernel(
-    board: VirtualBoard, directory: Path, package: Path, tell: Callable[[str], None]
+    board: VirtualBoard, directory: Path, package: Path, notify: Callable[[str], None]
 ) -> tuple[Path, _Kernel]:
     """Extract the kernel, the device tree and the modules from a package, once."""
     wanted = board.description
@@ -88,7 +88,7 @@ def _unpack_kernel(
     note = here / "kernel.json"
     if note.exists():
         return here, msgspec.json.decode(note.read_bytes(), type=_Kernel)
-    tell(f"unpacking {package.name.split('_')[0]}")
+    notify(f"unpacking {package.name.split('_')[0]}")
     fresh = directory / f"{key}.new"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
@@ -197,7 +197,7 @@ def _make(
     cache: Path,
     unpacked: tuple[Path, _Kernel],
     busybox_deb: Path,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> Image:
     """Build the initial RAM file system, named after the hash of its inputs."""
     here, kernel = unpacked
@@ -215,7 +215,7 @@ def _make(
     key = inputs.hexdigest()
     initrd = cache / "images" / board.name / f"{key[:16]}.cpio.gz"
     if not initrd.exists():
-        tell(f"building the image of {board.name}")
+        notify(f"building the image of {board.name}")
         archive = Archive()
         archive.directory("dev")
         # The kernel opens it for init's first words, before init has mounted devtmpfs.

@@ -33,7 +33,7 @@ class Packages:
         self._arch = arch
         self._updated = False
 
-    def fetch(self, name: str, tell: Callable[[str], None], *, update: bool = False) -> Path:
+    def fetch(self, name: str, notify: Callable[[str], None], *, update: bool = False) -> Path:
         """Return the package file, fetched unless it is cached; raises LabError.
 
         update: look for a newer version first.
@@ -41,8 +41,8 @@ class Packages:
         here = self._directory / "debs" / name
         if not update and (kept := _kept(here)) is not None:
             return kept
-        self._update(tell)
-        tell(f"fetching {name} for {self._arch}")
+        self._update(notify)
+        notify(f"fetching {name} for {self._arch}")
         fresh = here.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
@@ -57,13 +57,13 @@ class Packages:
         return here / files[0].name
 
     def dependency(
-        self, name: str, prefix: str, tell: Callable[[str], None], *, update: bool = False
+        self, name: str, prefix: str, notify: Callable[[str], None], *, update: bool = False
     ) -> str:
         """Return the package with that prefix on which a metapackage depends; raises LabError."""
         note = self._directory / "debs" / f"{name}.is"
         if note.exists() and not update:
             return note.read_text()
-        self._update(tell)
+        self._update(notify)
         text = self._run("apt-cache", "show", "--no-all-versions", name)
         depends = [line for line in text.splitlines() if line.startswith("Depends:")]
         words = depends[0].replace(",", " ").split() if depends else []
@@ -74,7 +74,7 @@ class Packages:
         write_whole(note, kernels[0].encode())
         return kernels[0]
 
-    def _update(self, tell: Callable[[str], None]) -> None:
+    def _update(self, notify: Callable[[str], None]) -> None:
         if self._updated:
             return
         for program in ("apt-get", "dpkg-deb"):
@@ -83,7 +83,7 @@ class Packages:
                     f"{program} is not here: the virtual boards' kernels come from Debian's "
                     "packages, so their images are made on Debian or Ubuntu"
                 )
-        tell(f"asking apt for packages for {self._arch}")
+        notify(f"asking apt for packages for {self._arch}")
         for part in ("lists/partial", "cache/archives/partial", "debs"):
             (self._directory / part).mkdir(parents=True, exist_ok=True)
         (self._directory / "status").touch()

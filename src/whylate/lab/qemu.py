@@ -49,7 +49,7 @@ def find_qemu(board: VirtualBoard) -> Qemu | None:
     return max(candidates, key=lambda qemu: qemu.version, default=None)
 
 
-def fetch_qemu(board: VirtualBoard, tell: Callable[[str], None]) -> None:
+def fetch_qemu(board: VirtualBoard, notify: Callable[[str], None]) -> None:
     """Fetch a newer QEMU where the present one is too old; raises LabError."""
     here = find_qemu(board)
     if here is None:
@@ -60,11 +60,11 @@ def fetch_qemu(board: VirtualBoard, tell: Callable[[str], None]) -> None:
     if here.fair:
         return
     cache = cache_directory()
-    with building(cache, tell):
+    with building(cache, notify):
         packages = Packages(cache / "packages", _DEBIAN_ARCH[platform.machine()], backports=True)
         directory = cache / "qemu"
         for name in (*_SUPPORT, board.description.qemu_package):
-            _unpack(packages.fetch(name, tell), directory)
+            _unpack(packages.fetch(name, notify), directory)
     after = find_qemu(board)
     if after is None or not after.fair:
         raise LabError(

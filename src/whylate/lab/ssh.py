@@ -26,7 +26,7 @@ ip addr add 10.0.2.15/24 dev "$card"
 
 
 def ssh_files(
-    board: VirtualBoard, public_key: str, tell: Callable[[str], None]
+    board: VirtualBoard, public_key: str, notify: Callable[[str], None]
 ) -> list[tuple[str, bytes, int]]:
     """Return the files that make a virtual board answer SSH for one key of root.
 
@@ -36,10 +36,10 @@ def ssh_files(
         raise LabError("a public key is one line")
     cache = cache_directory()
     files: dict[str, tuple[bytes, int]] = {}
-    with building(cache, tell):
+    with building(cache, notify):
         packages = Packages(cache / "packages", board.description.debian_arch)
         for name in PACKAGES:
-            files |= _extract(packages.fetch(name, tell))
+            files |= _extract(packages.fetch(name, notify))
     return [
         *((path, data, mode) for path, (data, mode) in files.items()),
         ("/etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n", 0o644),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import shlex
 
 from whylate.quantities import format_count, format_ns, format_seconds, format_span_ns
 from whylate.recording.plan import FaultPlan
-from whylate.recording.workloads.app import Target
 from whylate.summary import model
 from whylate.summary.model import Estimate, Exceedance, Figures, Summary, ThreadFigures
 from whylate.text import plain
@@ -24,7 +22,7 @@ def accounting(summary: Summary) -> str:
 
 def accounting_noun(summary: Summary) -> str:
     """Name what is counted: a program has wakeups, but no schedule of expected ones."""
-    return "expected" if summary.app is None else "wakeups"
+    return "expected" if summary.scheduled else "wakeups"
 
 
 def accounting_sum(summary: Summary) -> str:
@@ -33,18 +31,9 @@ def accounting_sum(summary: Summary) -> str:
     adds_up = figures.expected == figures.seen + figures.overrun + figures.dropped
     parts = [f"{format_count(figures.seen)} seen", f"{format_count(figures.overrun)} overrun",
              f"{format_count(figures.dropped)} dropped"]  # fmt: skip
-    if summary.app is not None and not figures.overrun:
+    if not summary.scheduled and not figures.overrun:
         del parts[1]
     return f"{'=' if adds_up else '≠'} {' + '.join(parts)}"
-
-
-def watched(app: Target) -> str:
-    """Say which program was watched: "threads named jackd", "process 312", "./control --fast"."""
-    if app.comm is not None:
-        return f"threads named {plain(app.comm, 40)}"
-    if app.pid is not None:
-        return f"process {app.pid}"
-    return plain(shlex.join(app.argv or []), 80)
 
 
 def thread_label(thread: ThreadFigures) -> str:
@@ -65,8 +54,8 @@ def workload(summary: Summary) -> str:
     # Every run ends a little early or late; less than 1 % is not reported.
     short = summary.elapsed_ns < 0.99 * summary.planned_ns
     time = f"{elapsed} of {planned} planned" if short else planned
-    if summary.app is not None:
-        return f"wakeups of {watched(summary.app)}, {time}"
+    if not summary.scheduled:
+        return f"wakeups of {summary.program}, {time}"
     cpus = len(summary.per_cpu)
     where = f"on {cpus} CPUs" if cpus != 1 else f"on CPU {summary.per_cpu[0].cpu}"
     how = (

@@ -11,7 +11,7 @@ from contextlib import closing as closed
 from pathlib import Path
 from typing import Protocol
 
-from whylate.boards.board import Console, StartedProbe, Tell
+from whylate.boards.board import Console, Notify, StartedProbe
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, cpu_model, for_release
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
@@ -49,7 +49,7 @@ class ReadyBoard(Protocol):
     def console(self) -> Console | None:
         """Its serial console, where there is one."""
 
-    def start_probe(self, tell: Tell, /) -> StartedProbe:
+    def start_probe(self, notify: Notify, /) -> StartedProbe:
         """Start the probe; raises BoardError."""
 
 

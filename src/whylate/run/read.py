@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 
-from whylate.boards.board import Board, Tell
+from whylate.boards.board import Board, Notify
 from whylate.boards.facts import for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
@@ -28,20 +28,20 @@ _PUMP_S = 0.2
 
 
 def read_board(
-    board: Board, requests: Sequence[FileRequest], tell: Tell
+    board: Board, requests: Sequence[FileRequest], notify: Notify
 ) -> tuple[Snapshot, ProbeFacts]:
     """Start a probe on a board that is ready, read, and leave; raises BoardError, ProbeError."""
-    with connected(board, tell) as (client, welcome):
+    with connected(board, notify) as (client, welcome):
         return _read(client, welcome, requests)
 
 
 def read_board_and_recorder(
-    board: Board, requests: Sequence[FileRequest], tell: Tell
+    board: Board, requests: Sequence[FileRequest], notify: Notify
 ) -> tuple[Snapshot, ProbeFacts, RecorderReport]:
     """Read as read_board() does, then try the flight recorder; raises likewise."""
-    with connected(board, tell) as (client, welcome):
+    with connected(board, notify) as (client, welcome):
         snapshot, probe = _read(client, welcome, requests)
-        tell("trying the flight recorder")
+        notify("trying the flight recorder")
         return snapshot, probe, try_recorder(client, welcome.cpus)
 
 
@@ -86,9 +86,9 @@ def try_recorder(client: Client, cpus: Sequence[int]) -> RecorderReport:
 
 
 @contextlib.contextmanager
-def connected(board: Board, tell: Tell) -> Iterator[tuple[Client, Welcome]]:
+def connected(board: Board, notify: Notify) -> Iterator[tuple[Client, Welcome]]:
     """Start a probe on a ready board and yield its client; raises BoardError, ProbeError."""
-    started = board.start_probe(tell)
+    started = board.start_probe(notify)
     with contextlib.closing(started.stream) as stream:
         client = Client(stream)
         welcome = client.hello()

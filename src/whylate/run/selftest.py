@@ -12,7 +12,7 @@ from typing import IO, Literal
 
 import msgspec
 
-from whylate.boards.board import Board, BoardBusyError, BoardError, Console, Tell
+from whylate.boards.board import Board, BoardBusyError, BoardError, Console, Notify
 from whylate.boards.facts.reading import clean
 from whylate.probe.client import ProbeError
 from whylate.run.read import connected
@@ -42,13 +42,13 @@ class _NotThereError(Exception):
     """The board has no such part."""
 
 
-def selftest(board: Board, tell: Tell) -> list[StepResult]:
+def selftest(board: Board, notify: Notify) -> list[StepResult]:
     """Test a board that is held, and return its steps; a board that was off is off again.
 
     A board that was on is not switched. If that is unknown, close() of the board switches off what
     boot() switched on. Raises BoardError only for a supply that cannot report its state.
     """
-    test = _Test(board, tell)
+    test = _Test(board, notify)
     try:
         return test.carry_out()
     finally:
@@ -56,9 +56,9 @@ def selftest(board: Board, tell: Tell) -> list[StepResult]:
 
 
 class _Test:
-    def __init__(self, board: Board, tell: Tell) -> None:
+    def __init__(self, board: Board, notify: Notify) -> None:
         self._board = board
-        self._tell = tell
+        self._tell = notify
         self._results: list[StepResult] = []
         began = time.monotonic()
         #: Whether the board was on before the test; None: unknown.

@@ -192,7 +192,7 @@ def _place(
         machine=board.virtual.description.arch,
         board=board.virtual,
         cpus=board.cpus,
-        tell=observer.log,
+        notify=observer.log,
         disguise=disguise,
     )
 

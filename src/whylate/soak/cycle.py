@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from whylate.boards.board import Board, BoardError, Console, Power, StartedProbe, Tell
+from whylate.boards.board import Board, BoardError, Console, Notify, Power, StartedProbe
 from whylate.probe.client import ProbeError, ProbeRefusedError
 from whylate.recording.console.crashes import find_crashes
 from whylate.recording.errors import RecordingError
@@ -58,7 +58,7 @@ class _CycleBoard:
 
     name: str
     console: Console | None
-    start_probe: Callable[[Tell], StartedProbe]
+    start_probe: Callable[[Notify], StartedProbe]
 
 
 class CycleRunner:

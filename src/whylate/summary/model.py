@@ -176,3 +176,13 @@ class Summary(RecordingSummary, frozen=True, kw_only=True):
     #: Events that were counted besides the time.
     events: list[EventFigures] = []
     per_thread: list[ThreadFigures] = []
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether activations come at planned times, so that some may be overrun."""
+        return self.app is None
+
+    @property
+    def program(self) -> str:
+        """Which program was watched; empty of another workload."""
+        return self.app.description if self.app else ""

@@ -9,7 +9,6 @@ from whylate.quantities import format_count
 from whylate.recording.manifest import CpuAccount, LoadReport, Manifest
 from whylate.recording.plan import LoadPlan
 from whylate.recording.samples import CpuSamples
-from whylate.recording.workloads.app import Target
 from whylate.summary.model import Trust
 
 
@@ -103,8 +102,8 @@ def _losses(manifest: Manifest, samples: Sequence[CpuSamples]) -> Iterator[str]:
         yield (
             "No activation was recorded: measure for longer than a few intervals."
             if target is None
-            else f"No thread of {_watched(target)} was woken: is it the right one, "
-            "and did it run meanwhile?"
+            else f"No wakeup of {target.description} was recorded: is it the right program, "
+            "and did it run?"
         )
     if dropped := sum(account.dropped for account in manifest.cpus):
         expected = sum(account.expected for account in manifest.cpus)
@@ -140,12 +139,6 @@ def _loads(manifest: Manifest) -> Iterator[str]:
     for plan in manifest.plan.loads:
         if (plan.kind, plan.command) not in reported:
             yield f"Load {_load_name(plan)} was planned and did not report any work."
-
-
-def _watched(app: Target) -> str:
-    if app.comm is not None:
-        return f'"{app.comm}"'
-    return f"process {app.pid}" if app.pid is not None else _word((app.argv or ["?"])[0])
 
 
 def _load_name(load: LoadReport | LoadPlan) -> str:

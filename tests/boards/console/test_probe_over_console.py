@@ -17,7 +17,7 @@ import pytest
 from bad_line import Noise
 from console_line import Line, opened
 
-from whylate.boards.board import BoardError, StartedProbe, Tell
+from whylate.boards.board import BoardError, Notify, StartedProbe
 from whylate.boards.console.drain import KEEPALIVE_S, FramedConsoleStream
 from whylate.boards.console.shell import ConsoleShell
 from whylate.boards.local import LocalBoard
@@ -171,8 +171,8 @@ class BoardOnALine(LocalBoard):
         self.kernel = KernelThatTalks(3, self.down)
         line.channel.up, line.channel.down = self.up, self.kernel
 
-    def start_probe(self, tell: Tell) -> StartedProbe:
-        del tell
+    def start_probe(self, notify: Notify) -> StartedProbe:
+        del notify
         binary = probe_binary(platform.machine())
         stream = self._shell.stream([str(binary.path)])
         return StartedProbe(QuietAtTheEnd(self, stream), binary, KEEPALIVE_S)

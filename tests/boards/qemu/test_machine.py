@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import BoardBusyError, BoardError, tell_nobody
+from whylate.boards.board import BoardBusyError, BoardError, notify_nobody
 from whylate.boards.qemu import board as board_module
 from whylate.boards.qemu import machine as machine_module
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
@@ -52,7 +52,7 @@ def start(machine: Machine, script: str, *, outlive: bool = False) -> None:
 def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[QemuBoard]:
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path))
     board = QemuBoard(virtual_board("virt-arm64"))
-    board.hold(tell_nobody)
+    board.hold(notify_nobody)
     yield board
     board.close()
 
@@ -129,7 +129,7 @@ def test_a_log_is_bounded_for_as_long_as_the_board_is_held(
     before = threading.active_count()
     board = QemuBoard(virtual_board("virt-arm64"))
     assert threading.active_count() == before
-    board.hold(tell_nobody)
+    board.hold(notify_nobody)
     assert punched.wait(10)
     board.close()
     assert threading.active_count() == before
@@ -227,7 +227,7 @@ def test_a_full_disk_ends_a_run_in_virtual_time_with_one_line(
 ) -> None:
     monkeypatch.setattr(tempfile, "mkdtemp", lambda **_: full())
     with pytest.raises(BoardError, match="cannot be written: No space left"):
-        board.carry_out(b"", 1, tell_nobody)
+        board.carry_out(b"", 1, notify_nobody)
 
 
 def test_a_full_disk_refuses_an_image_with_more_files_in_one_line(
@@ -287,6 +287,6 @@ def test_what_a_killed_run_left_is_removed_by_the_next(
 
     monkeypatch.setattr(board, "_start", fail)
     with pytest.raises(BoardError, match="not today"):
-        board.carry_out(b"", 1, tell_nobody)
+        board.carry_out(b"", 1, notify_nobody)
     assert not list(directory.glob("run-*"))
     assert (directory / "kept").is_dir()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from own_boards import own_boards
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.qemu.board import QemuBoard
 from whylate.boards.qemu.port import NUDGE_S, SerialPortStream
 from whylate.boards.ready import ready
@@ -142,7 +142,7 @@ def test_a_board_that_says_more_than_anybody_reads_is_left_all_the_same(
 def test_the_port_of_sabrelite_gets_bytes_while_its_host_is_silent_and_its_probe_stays() -> None:
     with (
         own_boards("sabrelite"),
-        ready(QemuBoard(virtual_board("sabrelite")), tell_nobody) as board,
+        ready(QemuBoard(virtual_board("sabrelite")), notify_nobody) as board,
     ):
 
         def received() -> int:
@@ -151,7 +151,7 @@ def test_the_port_of_sabrelite_gets_bytes_while_its_host_is_silent_and_its_probe
             assert received is not None, text
             return int(received[1])
 
-        started = board.start_probe(tell_nobody)
+        started = board.start_probe(notify_nobody)
         with closing(started.stream) as stream:
             client = Client(stream)
             client.hello()

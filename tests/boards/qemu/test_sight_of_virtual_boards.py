@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import ready
 from whylate.causes.answer import explain_recording
@@ -43,7 +43,7 @@ def test_a_board_s_sources_are_those_that_were_recorded_of_it(
     name: str, arguments: tuple[str, ...], recorded: str
 ) -> None:
     board = QemuBoard(virtual_board(name), VirtualOptions(kernel_args=arguments))
-    with ready(board, tell_nobody), closing(board.start_probe(tell_nobody).stream) as stream:
+    with ready(board, notify_nobody), closing(board.start_probe(notify_nobody).stream) as stream:
         client = Client(stream)
         report = try_recorder(client, client.hello().cpus)
     known = json.loads((RECORDED / f"{recorded}.json").read_text())["report"]
@@ -62,7 +62,7 @@ def test_a_board_on_which_nothing_can_be_traced_is_measured_and_explain_says_why
             duration_ns=500_000_000, interval_ns=1_000_000, recorder=RecorderPlan("tracefs")
         )
     )
-    with ready(board, tell_nobody):
+    with ready(board, notify_nobody):
         manifest = measure(board, plan, tmp_path / "r", Quiet())
     assert sum(account.expected for account in manifest.cpus) == 500 * len(manifest.cpus)
     explanation = explain_recording(open_recording(tmp_path / "r"))

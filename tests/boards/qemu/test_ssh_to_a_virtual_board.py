@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import BoardError, tell_nobody
+from whylate.boards.board import BoardError, notify_nobody
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.ready import ready
 from whylate.boards.ssh import SshBoard
@@ -39,10 +39,10 @@ def test_ten_kilohertz_over_ssh_lose_no_sample_and_nothing_stays_there(
     port = free_port()
     options = BoardOptions(ssh_port=port, ssh_key=key.with_suffix(".pub"))
     request = RunPlan(workload=Wakeup(duration_ns=2_000_000_000, interval_ns=100_000))
-    with ready(open_board("virt-arm64", options), tell_nobody) as virtual:
+    with ready(open_board("virt-arm64", options), notify_nobody) as virtual:
         known = ("-oStrictHostKeyChecking=no", f"-oUserKnownHostsFile={tmp_path / 'known'}")
         over = SshBoard(f"ssh://root@127.0.0.1:{port}", options=("-i", str(key), *known))
-        with ready(over, tell_nobody) as board:
+        with ready(over, notify_nobody) as board:
             manifest = measure(board, request, tmp_path / "r", Quiet())
         for cpu in manifest.cpus:
             assert (cpu.expected, cpu.dropped) == (ACTIVATIONS, 0)

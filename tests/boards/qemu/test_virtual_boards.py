@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import BoardBusyError, BoardError, tell_nobody
+from whylate.boards.board import BoardBusyError, BoardError, notify_nobody
 from whylate.boards.open import open_board
 from whylate.boards.qemu import machine
 from whylate.boards.qemu.board import BOOTS, QemuBoard, VirtualOptions
@@ -58,7 +58,7 @@ def run(board: QemuBoard, plan: RunPlan, directory: Path) -> Manifest:
 @pytest.fixture
 def arm64() -> Iterator[QemuBoard]:
     """Return virt-arm64, booted."""
-    with ready(QemuBoard(virtual_board("virt-arm64")), tell_nobody) as board:
+    with ready(QemuBoard(virtual_board("virt-arm64")), notify_nobody) as board:
         yield board
 
 
@@ -68,7 +68,7 @@ def facts_of(manifest: Manifest) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", ["pc", "raspi3b", "sabrelite"])
 def test_a_board_boots_tells_its_facts_and_is_measured(name: str, tmp_path: Path) -> None:
-    with ready(QemuBoard(virtual_board(name)), tell_nobody) as board:
+    with ready(QemuBoard(virtual_board(name)), notify_nobody) as board:
         manifest = run(board, request(), tmp_path / "r")
         assert board.power.is_on()
     assert not board.power.is_on()
@@ -92,7 +92,7 @@ def test_a_board_whose_qemu_fails_while_it_boots_is_booted_again(fails: int, boo
     board = QemuBoard(virtual_board("pc"))
     shown: list[str] = []
 
-    def tell(text: str) -> None:
+    def notify(text: str) -> None:
         shown.append(text)
         if text == "booting pc" and shown.count(text) <= fails:
             pid = board.machine.pid
@@ -100,7 +100,7 @@ def test_a_board_whose_qemu_fails_while_it_boots_is_booted_again(fails: int, boo
             # As a failed assertion of its own ends it.
             os.kill(pid, signal.SIGABRT)
 
-    with pytest.raises(BootAgainError) if not booted else nullcontext(), ready(board, tell):
+    with pytest.raises(BootAgainError) if not booted else nullcontext(), ready(board, notify):
         assert board.power.is_on()
     assert shown.count("booting pc") == min(fails + 1, BOOTS)
     assert shown.count("QEMU failed while pc booted: trying again") == min(fails, BOOTS - 1)
@@ -116,7 +116,7 @@ def test_a_board_of_which_a_cpu_stands_still_is_booted_again(
     shown: list[str] = []
     stopped: list[int] = []
 
-    def tell(text: str) -> None:
+    def notify(text: str) -> None:
         shown.append(text)
         if text == "booting pc" and not stopped:
             pid = board.machine.pid
@@ -126,7 +126,7 @@ def test_a_board_of_which_a_cpu_stands_still_is_booted_again(
             with board.machine.console_log.open("ab") as log:
                 log.write(b"rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:\r\n")
 
-    with ready(board, tell):
+    with ready(board, notify):
         assert board.machine.pid not in (None, *stopped)
     assert shown.count("booting pc") == 2
     assert shown.count("a CPU stalled while pc booted: trying again") == 1
@@ -161,7 +161,7 @@ def test_files_commands_and_their_ends_are_a_board_s_own(arm64: QemuBoard) -> No
 def test_a_board_that_somebody_has_is_refused_by_name(arm64: QemuBoard) -> None:
     other = QemuBoard(virtual_board("virt-arm64"))
     with pytest.raises(BoardBusyError, match=r"process [0-9]+ of user"):
-        other.hold(tell_nobody)
+        other.hold(notify_nobody)
     other.close()
     assert arm64.power.is_on()
 
@@ -169,10 +169,10 @@ def test_a_board_that_somebody_has_is_refused_by_name(arm64: QemuBoard) -> None:
 def test_a_board_that_was_on_stays_on() -> None:
     first = QemuBoard(virtual_board("virt-arm64"))
     first.stay_on()
-    with ready(first, tell_nobody):
+    with ready(first, notify_nobody):
         pass
     try:
-        with ready(open_board("virt-arm64"), tell_nobody) as again:
+        with ready(open_board("virt-arm64"), notify_nobody) as again:
             assert again.run(["true"]).status == 0
         assert first.power.is_on()
     finally:
@@ -198,7 +198,7 @@ def test_a_panic_turns_the_run_into_no_verdict_and_keeps_its_backtrace(
 def test_settings_are_put_back_when_the_line_is_cut(arm64: QemuBoard) -> None:
     path = "/proc/sys/kernel/sched_rt_runtime_us"
     before = arm64.run(["cat", path]).output
-    started = arm64.start_probe(tell_nobody)
+    started = arm64.start_probe(notify_nobody)
     with closing(started.stream) as stream:
         client = Client(stream)
         client.hello()
@@ -214,7 +214,7 @@ def test_a_board_that_never_boots_is_reported_with_its_last_words() -> None:
     board = QemuBoard(virtual_board("virt-arm64"), VirtualOptions(kernel_args=("rdinit=/none",)))
     with (
         pytest.raises(BoardError, match=r"before the board was up: .*[Pp]anic"),
-        ready(board, tell_nobody),
+        ready(board, notify_nobody),
     ):
         pass
     assert not board.power.is_on()

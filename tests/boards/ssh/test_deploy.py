@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from whylate.boards import deploy
-from whylate.boards.board import BoardError, Finished, tell_nobody
+from whylate.boards.board import BoardError, Finished, notify_nobody
 from whylate.boards.deploy import PLACES, Deployment
 from whylate.boards.streams import process
 from whylate.boards.streams.process import ProcessStream
@@ -40,7 +40,7 @@ class Liar:
 
 def failing(board: Liar) -> str:
     with pytest.raises(BoardError) as failed:
-        Deployment(board).start(tell_nobody)
+        Deployment(board).start(notify_nobody)
     return str(failed.value)
 
 

@@ -17,7 +17,7 @@ import pytest
 from ssh_servers import Server, User, free_port, make_key, openssh
 
 from whylate.boards import ssh as ssh_module
-from whylate.boards.board import BoardError, tell_nobody
+from whylate.boards.board import BoardError, notify_nobody
 from whylate.boards.ssh import SshBoard
 from whylate.boards.streams.process import Ended
 
@@ -189,7 +189,7 @@ def test_a_link_that_somebody_left_is_not_written_through(server: Server, tmp_pa
 def failing(url: str) -> str:
     """Return the one line that holding a board fails with."""
     with pytest.raises(BoardError) as failed:
-        SshBoard(url).hold(tell_nobody)
+        SshBoard(url).hold(notify_nobody)
     text = str(failed.value)
     assert text.isprintable()
     return text
@@ -256,7 +256,7 @@ def test_a_shell_that_prints_before_it_obeys(tmp_path: Path, user: User) -> None
         board = SshBoard(server.url())
         done = board.run(["sh", "-c", "echo err >&2; exit 7"])
         assert (done.status, done.error) == (7, b"err\n")
-        with closing(board.start_probe(tell_nobody).stream):
+        with closing(board.start_probe(notify_nobody).stream):
             pass
         board.close()
         assert not server.path(f"/run/whylate-probe-{os.geteuid()}").exists()

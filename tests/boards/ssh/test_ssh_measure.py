@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from ssh_servers import NEEDED, BoardKind, Server, User, board
 
-from whylate.boards.board import StartedProbe, Tell
+from whylate.boards.board import Notify, StartedProbe
 from whylate.boards.ready import ready
 from whylate.boards.ssh import SshBoard
 from whylate.boards.streams.process import ProcessStream
@@ -119,8 +119,8 @@ class Watched(SshBoard):
 
     client = 0
 
-    def start_probe(self, tell: Tell) -> StartedProbe:
-        started = super().start_probe(tell)
+    def start_probe(self, notify: Notify) -> StartedProbe:
+        started = super().start_probe(notify)
         assert isinstance(started.stream, ProcessStream)
         self.client = started.stream.pid
         return started

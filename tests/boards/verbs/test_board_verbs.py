@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from own_boards import NEVER_UP, own_boards
-from whylate.boards.board import tell_nobody
+from whylate.boards.board import notify_nobody
 from whylate.boards.qemu import board as qemu_board
 from whylate.boards.qemu.board import QemuBoard
 from whylate.cli.board import command as board_group
@@ -87,7 +87,7 @@ def test_a_commands_output_and_status_are_passed_on() -> None:
 @pytest.mark.usefixtures("running")
 def test_a_board_that_somebody_has_is_refused_with_their_name() -> None:
     board = QemuBoard(virtual_board(BOARD))
-    board.hold(tell_nobody)
+    board.hold(notify_nobody)
     try:
         assert f"process {os.getpid()} " in str(listed()["owner"])
         for verb in (["off", BOARD], ["run", BOARD, "--", "true"], ["selftest", BOARD]):

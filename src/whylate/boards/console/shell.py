@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from types import TracebackType
 
-from whylate.boards.board import BoardError, Finished, Tell, tell_nobody
+from whylate.boards.board import BoardError, Finished, Notify, notify_nobody
 from whylate.boards.console.drain import KEEPALIVE_S, ConsoleStream, FramedConsoleStream
 from whylate.boards.console.listen import Listener
 from whylate.boards.console.prompt import STALE_WORKER, Login, Prompt, type_in
@@ -51,7 +51,7 @@ class ConsoleShell:
         return self._worker.root
 
     def open(
-        self, timeout_s: float = 60.0, *, booting: bool = False, tell: Tell = tell_nobody
+        self, timeout_s: float = 60.0, *, booting: bool = False, notify: Notify = notify_nobody
     ) -> None:
         """Find the prompt, logging in where the console asks for it, and start working.
 
@@ -59,7 +59,7 @@ class ConsoleShell:
         """
         if self._transfer is not None:
             return
-        tell("waiting for the console's prompt")
+        notify("waiting for the console's prompt")
         deadline = time.monotonic() + timeout_s
         while True:
             self._prompt.reach(deadline, booting)

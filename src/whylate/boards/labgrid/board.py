@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from whylate.boards.board import BoardError, Finished, StartedProbe, Tell, tell_nobody
+from whylate.boards.board import BoardError, Finished, Notify, StartedProbe, notify_nobody
 from whylate.boards.console.drain import DrainedConsole
 from whylate.boards.console.shell import ConsoleShell, Login
 from whylate.boards.labgrid.calls import bounded
@@ -41,7 +41,7 @@ class Source(Protocol):
     def state_name(self) -> str:
         """The name of its directory of state, which has the console's log."""
 
-    def acquire(self, tell: Tell) -> Any:
+    def acquire(self, notify: Notify) -> Any:
         """Acquire it and return labgrid's target; raises BoardBusyError, BoardError."""
 
     def release(self) -> None:
@@ -74,7 +74,7 @@ class LabgridBoard:
         self.name = name
         self._source = source
         self._options = options or BenchOptions()
-        self._tell: Tell = tell_nobody
+        self._tell: Notify = notify_nobody
         self._held = False
         self._target: Any = None
         self._power: LabgridPower | None = None
@@ -115,12 +115,12 @@ class LabgridBoard:
 
     # -- holding and releasing
 
-    def hold(self, tell: Tell) -> None:
+    def hold(self, notify: Notify) -> None:
         """Acquire the board and connect its console; raises BoardBusyError, BoardError."""
         if self._held:
             return
-        self._tell = tell
-        self._target = self._source.acquire(tell)
+        self._tell = notify
+        self._target = self._source.acquire(notify)
         self._held = True
         try:
             self._connect()
@@ -256,7 +256,7 @@ class LabgridBoard:
 
     # -- booting
 
-    def boot(self, tell: Tell) -> None:
+    def boot(self, notify: Notify) -> None:
         """Switch it on where it is off and has a supply, and wait until it takes commands.
 
         Raises BoardError with the console's last words after boot_s.
@@ -266,9 +266,9 @@ class LabgridBoard:
         # Connected before it is switched on: an earlier prompt would not come again.
         shell = self._new_shell() if self._ssh is None else None
         try:
-            fresh = self._switch_on(tell)
+            fresh = self._switch_on(notify)
             deadline = time.monotonic() + self._options.boot_s
-            tell(f"waiting for {self.name}")
+            notify(f"waiting for {self.name}")
             if self._ssh is not None:
                 self._wait_for_ssh(self._ssh, deadline)
         except BaseException:
@@ -278,12 +278,12 @@ class LabgridBoard:
         if shell is not None:
             self._open(shell, deadline, booting=fresh)
 
-    def _switch_on(self, tell: Tell) -> bool:
+    def _switch_on(self, notify: Notify) -> bool:
         """Switch it on unless it is on; return whether it was off."""
         power = self._power
         if power is None or self._is_on(power):
             return False
-        tell(f"switching {self.name} on")
+        notify(f"switching {self.name} on")
         self._switched_on = True
         power.on()
         return True
@@ -301,7 +301,7 @@ class LabgridBoard:
             refusal: BoardError | None = None
             if greets(self._address):
                 try:
-                    ssh.hold(tell_nobody)
+                    ssh.hold(notify_nobody)
                 except BoardError as error:
                     # sshd starts before the board allows logins (pam_nologin).
                     refusal = error
@@ -342,18 +342,18 @@ class LabgridBoard:
 
     # -- commands
 
-    def start_probe(self, tell: Tell) -> StartedProbe:
+    def start_probe(self, notify: Notify) -> StartedProbe:
         """Upload the probe to the board and start it; raises BoardError.
 
         Its stream ends when the place is lost, or the board is silent.
         """
         self._check_ours()
         if self._ssh is not None:
-            started = self._ssh.start_probe(tell)
+            started = self._ssh.start_probe(notify)
         else:
             if self._probe is None:
                 self._probe = ConsoleProbe(self.name, self._commands())
-            started = self._probe.start(tell)
+            started = self._probe.start(notify)
         stream = WatchedStream(
             started.stream,
             self._source.loss,

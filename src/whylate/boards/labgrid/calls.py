@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TypeVar
 
-from whylate.boards.board import BoardError, Tell
+from whylate.boards.board import BoardError, Notify
 from whylate.boards.facts.reading import clean
 
 #: How long a driver may take to switch something.
@@ -100,7 +100,7 @@ def release(what: str, call: Callable[[], object]) -> None:
 
 
 @contextlib.contextmanager
-def released_on_failure(undo: Callable[[], None], tell: Tell) -> Iterator[None]:
+def released_on_failure(undo: Callable[[], None], notify: Notify) -> Iterator[None]:
     """Release what was acquired so far when the rest fails."""
     try:
         yield
@@ -109,7 +109,7 @@ def released_on_failure(undo: Callable[[], None], tell: Tell) -> Iterator[None]:
             undo()
         except BoardError as error:
             # The first error matters more.
-            tell(str(error))
+            notify(str(error))
         raise
 
 

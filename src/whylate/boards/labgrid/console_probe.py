@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whylate.boards.board import BoardError, Finished, StartedProbe, Tell
+from whylate.boards.board import BoardError, Finished, Notify, StartedProbe
 from whylate.boards.console.shell import KEEPALIVE_S, ConsoleShell
 from whylate.boards.deploy import PLACES, REMOVE, REMOVE_S, VERSION, survey
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
@@ -22,7 +22,7 @@ class ConsoleProbe:
         self._shell = shell
         self._directory: str | None = None
 
-    def start(self, tell: Tell) -> StartedProbe:
+    def start(self, notify: Notify) -> StartedProbe:
         """Start the probe that fits; raises BoardError."""
         seen = survey(self, list(PLACES))
         try:
@@ -37,7 +37,7 @@ class ConsoleProbe:
         self._directory = seen.directory
         path = f"{seen.directory}/whylate-probe.{binary.sha256}"
         if path not in seen.files or not self._fits(path, binary):
-            self._put(binary, path, tell)
+            self._put(binary, path, notify)
             if not self._fits(path, binary):
                 raise BoardError(f"{self.name}: the probe does not run from {seen.directory}")
         return StartedProbe(self._shell.stream([path]), binary, KEEPALIVE_S)
@@ -63,7 +63,7 @@ class ConsoleProbe:
         hashes = [line.split()[0] for line in lines if line.endswith(path)]
         return not hashes or hashes == [binary.sha256]
 
-    def _put(self, binary: ProbeBinary, path: str, tell: Tell) -> None:
+    def _put(self, binary: ProbeBinary, path: str, notify: Notify) -> None:
         """Upload the probe, and show the progress in steps of 10 %."""
         what = f"copying the probe to {self.name} over its console"
         shown = 0
@@ -73,8 +73,8 @@ class ConsoleProbe:
             percent = 100 * done // max(size, 1)
             if percent >= shown + 10:
                 shown = percent
-                tell(f"{what}: {percent} %")
+                notify(f"{what}: {percent} %")
 
         # That takes a minute at 115200 baud.
-        tell(what)
+        notify(what)
         self._shell.put(binary.path.read_bytes(), path, 0o700, progress)

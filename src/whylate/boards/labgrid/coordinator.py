@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any, TypeVar
 
-from whylate.boards.board import BoardBusyError, BoardError, Tell
+from whylate.boards.board import BoardBusyError, BoardError, Notify
 from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import describe, load_labgrid
 
@@ -156,9 +156,9 @@ class Lease:
         assert self._session is not None  # noqa: S101 - the order of calls
         return self._session.client.places[self._place]
 
-    def acquire(self, tell: Tell) -> None:
+    def acquire(self, notify: Notify) -> None:
         """Acquire the place; raises BoardBusyError with its owner's name, and BoardError."""
-        tell(f"acquiring {self._place}")
+        notify(f"acquiring {self._place}")
         self._session = session = _join(self._address)
         place = session.client.places.get(self._place)
         if place is None:

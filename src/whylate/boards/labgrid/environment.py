@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whylate.boards.board import BoardError, Tell
+from whylate.boards.board import BoardError, Notify
 from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import (
     bounded,
@@ -98,7 +98,7 @@ class EnvironmentSource:
         self._environment: Any = None
         self._leases: list[Lease] = []
 
-    def acquire(self, tell: Tell) -> Any:
+    def acquire(self, notify: Notify) -> Any:
         """Return labgrid's target; raises BoardBusyError, BoardError."""
         config = _configuration(self._path)
         targets = config.get_targets()
@@ -108,12 +108,12 @@ class EnvironmentSource:
                 f"{', '.join(clean(name, 80) for name in targets) or 'none'}"
             )
         self._lock.acquire()
-        with released_on_failure(self.release, tell):
+        with released_on_failure(self.release, notify):
             for place in _names(targets[self._name], "RemotePlace"):
                 address = config.get_option("coordinator_address", coordinator_address())
                 lease = Lease(str(address), place)
                 self._leases.append(lease)
-                lease.acquire(tell)
+                lease.acquire(notify)
             return bounded(f"creating the target {self._name}", self._make, LOAD_S)
 
     def release(self) -> None:

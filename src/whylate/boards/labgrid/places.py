@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whylate.boards.board import Tell
+from whylate.boards.board import Notify
 from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import bounded, load_labgrid, release, released_on_failure
 from whylate.boards.labgrid.coordinator import (
@@ -79,10 +79,10 @@ class PlaceSource:
         self.state_name = state_name_of_place(coordinator, place)
         self._target: Any = None
 
-    def acquire(self, tell: Tell) -> Any:
+    def acquire(self, notify: Notify) -> Any:
         """Acquire the place and return labgrid's target; raises BoardBusyError, BoardError."""
-        with released_on_failure(self.release, tell):
-            self._lease.acquire(tell)
+        with released_on_failure(self.release, notify):
+            self._lease.acquire(notify)
             return bounded(f"creating the target {self._place}", self._make, LOAD_S)
 
     def release(self) -> None:

@@ -16,9 +16,9 @@ from whylate.boards.board import (
     BoardError,
     Finished,
     ImageFile,
+    Notify,
     StartedProbe,
-    Tell,
-    tell_nobody,
+    notify_nobody,
 )
 from whylate.boards.facts.reading import clean
 from whylate.boards.qemu.arguments import Start, arguments, fixed_turns
@@ -127,7 +127,7 @@ class QemuBoard:
         self._shell: ConsoleShell | None = None
         self._drain: DrainedConsole | None = None
         self._switched_on = False
-        self._tell: Tell = tell_nobody
+        self._tell: Notify = notify_nobody
         self._outlive = False
 
     @property
@@ -145,20 +145,20 @@ class QemuBoard:
         """The release of its kernel; raises BoardError where there is no image."""
         return self._image().release
 
-    def hold(self, tell: Tell) -> None:
+    def hold(self, notify: Notify) -> None:
         """Lock the board; raises BoardBusyError and BoardError."""
-        self._tell = tell
+        self._tell = notify
         self._lock.acquire()
         self._bounded.start()
 
-    def boot(self, tell: Tell) -> None:
+    def boot(self, notify: Notify) -> None:
         """Switch it on where it is off, and wait for its shell; raises BoardError."""
         for tries_left in reversed(range(BOOTS)):
             if not self.power.is_on():
-                tell(f"switching {self.name} on")
+                notify(f"switching {self.name} on")
                 self._switched_on = True
                 self.power.on()
-                tell(f"booting {self.name}")
+                notify(f"booting {self.name}")
             try:
                 self.machine.wait_for(READY, BOOT_S)
                 return
@@ -168,7 +168,7 @@ class QemuBoard:
                 # next boot succeeded.
                 if not tries_left:
                     raise
-                tell(f"{error.reason} while {self.name} booted: trying again")
+                notify(f"{error.reason} while {self.name} booted: trying again")
                 if self._switched_on:
                     self.power.off()
 
@@ -189,9 +189,9 @@ class QemuBoard:
             self._bounded.stop()
             self._lock.release()
 
-    def start_probe(self, tell: Tell) -> StartedProbe:
+    def start_probe(self, notify: Notify) -> StartedProbe:
         """Start the probe of the image, on its own line; raises BoardError."""
-        tell("starting the probe")
+        notify("starting the probe")
         if not self.virtual.description.port:
             framed = self._console_shell().stream([PROBE, "--serial"])
             return self._started(framed, SERIAL_KEEPALIVE_S)
@@ -238,7 +238,7 @@ class QemuBoard:
     # -- in virtual time
 
     def carry_out(
-        self, plan: bytes, seed: int, tell: Tell, files: Sequence[ImageFile] = ()
+        self, plan: bytes, seed: int, notify: Notify, files: Sequence[ImageFile] = ()
     ) -> StartedProbe:
         """Boot in virtual time with a plan for the probe; the stream is its output.
 
@@ -259,7 +259,7 @@ class QemuBoard:
         output = self._output()
         turns = fixed_turns()
         try:
-            tell(f"booting {self.name} in virtual time")
+            notify(f"booting {self.name} in virtual time")
             planned = ((PLAN, plan, 0o644), *files)
             self._start(turns, seed=seed, output=output, files=planned)
         except BaseException:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import click
 
-from whylate.boards.board import Board, BoardError, Power, Tell
+from whylate.boards.board import Board, BoardError, Notify, Power
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.ready import held
 from whylate.cli.board_options import board_options
@@ -32,9 +32,9 @@ def on(boards: tuple[str, ...], no_wait: bool, options: BoardOptions) -> None:
     They stay on until `whylate board off`.
     """
 
-    def switch(board: Board, power: Power, tell: Tell) -> str:
+    def switch(board: Board, power: Power, notify: Notify) -> str:
         was_on = power.is_on()
-        _switch_on(board, power, tell, no_wait=no_wait)
+        _switch_on(board, power, notify, no_wait=no_wait)
         return "was on" if was_on else "on"
 
     _switch_each(boards, options, switch)
@@ -46,9 +46,9 @@ def on(boards: tuple[str, ...], no_wait: bool, options: BoardOptions) -> None:
 def off(boards: tuple[str, ...], options: BoardOptions) -> None:
     """Switch BOARDs off: the supply is cut at once."""
 
-    def switch(board: Board, power: Power, tell: Tell) -> str:
+    def switch(board: Board, power: Power, notify: Notify) -> str:
         was_off = power.is_on() is False
-        tell(f"switching {board.name} off")
+        notify(f"switching {board.name} off")
         power.off()
         return "was off" if was_off else "off"
 
@@ -64,38 +64,38 @@ def off(boards: tuple[str, ...], options: BoardOptions) -> None:
 def cycle(boards: tuple[str, ...], off_ns: int, no_wait: bool, options: BoardOptions) -> None:
     """Switch BOARDs off and on again, and wait until they take commands. They stay on."""
 
-    def switch(board: Board, power: Power, tell: Tell) -> str:
-        tell(f"switching {board.name} off")
+    def switch(board: Board, power: Power, notify: Notify) -> str:
+        notify(f"switching {board.name} off")
         power.off()
         time.sleep(off_ns / 1e9)
-        _switch_on(board, power, tell, no_wait=no_wait)
+        _switch_on(board, power, notify, no_wait=no_wait)
         return "on"
 
     _switch_each(boards, options, switch)
 
 
 @contextmanager
-def with_supply(board: Board, tell: Tell) -> Iterator[Power]:
+def with_supply(board: Board, notify: Notify) -> Iterator[Power]:
     """Hold a board and yield its power supply; raises BoardError if it has none."""
-    with held(board, tell):
+    with held(board, notify):
         if board.power is None:
             raise BoardError(f"{board.name} has no supply that can be switched")
         yield board.power
 
 
-def _switch_on(board: Board, power: Power, tell: Tell, *, no_wait: bool) -> None:
+def _switch_on(board: Board, power: Power, notify: Notify, *, no_wait: bool) -> None:
     board.stay_on()
     if no_wait:
-        tell(f"switching {board.name} on")
+        notify(f"switching {board.name} on")
         power.on()
     else:
-        board.boot(tell)
+        board.boot(notify)
 
 
 def _switch_each(
     names: tuple[str, ...],
     options: BoardOptions,
-    switch: Callable[[Board, Power, Tell], str],
+    switch: Callable[[Board, Power, Notify], str],
 ) -> None:
     """Switch one board after the other; a failure does not stop the rest."""
     failed = False

@@ -32,7 +32,7 @@ FLAGS = (
 
 
 def programs(
-    machine: str, faults: Sequence[Fault], tell: Callable[[str], None], disguise: str = ""
+    machine: str, faults: Sequence[Fault], notify: Callable[[str], None], disguise: str = ""
 ) -> dict[str, bytes]:
     """Return the program of each fault, by its name, for uname's `machine`.
 
@@ -42,10 +42,10 @@ def programs(
     if arch is None:
         raise LabError(f"there are no faults for {machine[:40]!r}")
     with disk_errors(cache_directory()):
-        return {fault.name: _program(arch, fault, tell, disguise) for fault in faults}
+        return {fault.name: _program(arch, fault, notify, disguise) for fault in faults}
 
 
-def _program(arch: str, fault: Fault, tell: Callable[[str], None], disguise: str) -> bytes:
+def _program(arch: str, fault: Fault, notify: Callable[[str], None], disguise: str) -> bytes:
     compiler, package = COMPILERS[arch]
     if shutil.which(compiler) is None and ARCHITECTURES.get(platform.machine()) == arch:
         compiler, package = "gcc", "gcc libc6-dev"
@@ -57,7 +57,7 @@ def _program(arch: str, fault: Fault, tell: Callable[[str], None], disguise: str
     built = directory / fault.name
     if not built.exists():
         require(compiler, package)
-        tell(f"building {alias(fault, disguise)} for {arch}")
+        notify(f"building {alias(fault, disguise)} for {arch}")
         directory.mkdir(parents=True, exist_ok=True)
         # In a private directory: another whylate may build the same at the same time.
         with tempfile.TemporaryDirectory(prefix="whylate-faults-") as name:
@@ -126,7 +126,7 @@ def has_modules(board: VirtualBoard) -> bool:
     return board.description.debian_arch == ARCH and platform.machine() == "x86_64"
 
 
-def kernel_headers(board: VirtualBoard, tell: Callable[[str], None]) -> Path:
+def kernel_headers(board: VirtualBoard, notify: Callable[[str], None]) -> Path:
     """Return the directory in which to build modules for a board's kernel; raises LabError.
 
     Fetches the packages unless they are cached.
@@ -137,17 +137,17 @@ def kernel_headers(board: VirtualBoard, tell: Callable[[str], None]) -> Path:
             f"on {platform.machine()}: there the faults that are programs can be used"
         )
     cache = cache_directory()
-    with building(cache, tell):
+    with building(cache, notify):
         packages = Packages(cache / "packages", ARCH)
-        kernel = packages.dependency(board.kernel_package, "linux-image-", tell)
+        kernel = packages.dependency(board.kernel_package, "linux-image-", notify)
         release = kernel.removeprefix("linux-image-")
-        debs = [packages.fetch(f"linux-headers-{release}", tell)]
+        debs = [packages.fetch(f"linux-headers-{release}", notify)]
         # The kernel's own headers, those of all flavours, and the tools.
-        debs += [packages.fetch(name, tell) for name in _parts(debs[0])]
+        debs += [packages.fetch(name, notify) for name in _parts(debs[0])]
         key = hashlib.sha256("".join(sha256_of(package) for package in debs).encode())
         here = cache / "headers" / f"{release}-{key.hexdigest()[:16]}"
         if not here.exists():
-            tell(f"unpacking the headers of {release}")
+            notify(f"unpacking the headers of {release}")
             _unpack(debs, here)
     return here / "usr/src" / f"linux-headers-{release}"
 
@@ -185,7 +185,7 @@ KEPT = ("init_module", "cleanup_module")
 
 
 def modules(
-    board: VirtualBoard, faults: Sequence[Fault], tell: Callable[[str], None], disguise: str = ""
+    board: VirtualBoard, faults: Sequence[Fault], notify: Callable[[str], None], disguise: str = ""
 ) -> dict[str, bytes]:
     """Return the module of each fault, by its name, for the kernel of a board.
 
@@ -194,13 +194,13 @@ def modules(
     """
     if not faults:
         return {}
-    headers = kernel_headers(board, tell)
+    headers = kernel_headers(board, notify)
     places = {fault.name: _place(headers, fault, disguise) for fault in faults}
     absent = [fault for fault in faults if not places[fault.name].exists()]
     if absent:
         require("make", "make")
         require("gcc-12", "gcc-12")
-        tell(f"building {', '.join(alias(fault, disguise) for fault in absent)} for {board.name}")
+        notify(f"building {', '.join(alias(fault, disguise) for fault in absent)} for {board.name}")
         _build(headers, absent, places, disguise)
     return {name: place.read_bytes() for name, place in places.items()}
 

@@ -42,7 +42,7 @@ def place(
     machine: str,
     board: VirtualBoard | None,
     cpus: int,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
     disguise: str = "",
     directory: str = DIRECTORY,
 ) -> list[PlacedFault]:
@@ -57,11 +57,11 @@ def place(
     if len({entry.name for entry in entries}) < len(entries):
         raise LabError("a fault can be used once at a time")
     kinds = {kind: [e for e in entries if e.kind == kind] for kind in ("module", "program")}
-    data = programs(machine, kinds["program"], tell, disguise)
+    data = programs(machine, kinds["program"], notify, disguise)
     if board is not None and kinds["module"]:
         # Builds of a module differ in their bytes: of several processes, only one builds it.
-        with building(cache_directory(), tell):
-            data |= modules(board, kinds["module"], tell, disguise)
+        with building(cache_directory(), notify):
+            data |= modules(board, kinds["module"], notify, disguise)
     return [
         _placed(use, entry, data[entry.name], alias(entry, disguise), directory)
         for use, entry in zip(uses, entries, strict=True)

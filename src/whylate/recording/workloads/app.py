@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 
 from whylate.recording.workloads.activations import ActivationWorkload
+from whylate.text import plain
 
 
 class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="by"):
@@ -24,6 +27,15 @@ class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field
     def argv(self) -> list[str] | None:
         """The command."""
         return None
+
+    @property
+    def description(self) -> str:
+        """Which program it is: "threads named jackd", "process 312", "./control --fast"."""
+        if self.comm is not None:
+            return f"threads named {plain(self.comm, 40)}"
+        if self.pid is not None:
+            return f"process {self.pid}"
+        return plain(shlex.join(self.argv or ["?"]), 80)
 
 
 class CommTarget(_Target, frozen=True, tag="comm"):

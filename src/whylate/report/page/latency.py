@@ -63,8 +63,7 @@ def write_report(
 
 
 def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
-    app = summary.app is not None
-    together = page.row_of(summary.together, overruns=not app)
+    together = page.row_of(summary.together, overruns=summary.scheduled)
     table = page.figures_table(summary)
     return {
         "title": f"{plain(summary.board, 80)} · {plain(summary.workload, 40)} latency",
@@ -84,7 +83,7 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "expected": format_count(summary.together.expected),
         "accounting_noun": sentences.accounting_noun(summary),
         "accounting_sum": sentences.accounting_sum(summary),
-        "app": app,
+        "scheduled": summary.scheduled,
         "stages": list(summary.together.stages),
         "stage_rows": page.stage_rows([summary.together]),
         "stage_cpu_rows": page.stage_rows(summary.per_cpu) if len(summary.per_cpu) > 1 else [],
@@ -109,7 +108,7 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
             *page.probe_rows(manifest, summary.elapsed_ns),
             *page.event_rows(summary.events),
         ],
-        "threads": [] if app else page.thread_rows(manifest),
+        "threads": page.thread_rows(manifest) if summary.scheduled else [],
         "whylate": plain(manifest.whylate, 40),
     }
 

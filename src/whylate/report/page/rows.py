@@ -98,8 +98,8 @@ class FiguresTable:
 
 def figures_table(summary: Summary) -> FiguresTable:
     """Choose what stands in the tables: CPUs, or the threads of a program and then CPUs."""
-    rows = [row_of(f, overruns=summary.app is None) for f in summary.per_cpu]
-    if summary.app is not None:
+    rows = [row_of(f, overruns=summary.scheduled) for f in summary.per_cpu]
+    if not summary.scheduled:
         threads = [thread_row(thread) for thread in summary.per_thread]
         shown = threads_shown(summary, len(threads))
         return FiguresTable("thread", f"All threads together, and {shown}" if shown else "",

@@ -124,7 +124,7 @@ def _rows(summary: Summary) -> tuple[list[_Row], str]:
             for name, stage in summary.together.stages.items()
         ),
     ]
-    if summary.app is not None:
+    if not summary.scheduled:
         threads = [] if summary.threads == 1 else summary.per_thread[:_ALL_SHOWN]
         left_out = threads_shown(summary, len(threads)) if threads else ""
         rows += [_Row(thread_label(thread), "", thread.latency_ns) for thread in threads]

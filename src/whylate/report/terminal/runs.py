@@ -21,7 +21,7 @@ def print_runs(board: str, summaries: Sequence[Summary], console: Console) -> No
     console.print(board_line(board, first.kernel, first.cpu_model))
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("run")
-    counts = ("seen", "overrun") if first.app is None else ("seen",)
+    counts = ("seen", "overrun") if first.scheduled else ("seen",)
     for heading in (*counts, *NAMES):
         table.add_column(heading, justify="right")
     if first.virtual_time:

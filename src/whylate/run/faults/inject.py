@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from whylate.boards.board import Board, BoardError, Finished, Tell
+from whylate.boards.board import Board, BoardError, Finished, Notify
 from whylate.boards.open import open_board
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import held
@@ -52,7 +52,7 @@ class Injection:
 
 
 def inject(
-    name: str, injection: Injection, tell: Tell, keep: Keep = lambda _: None
+    name: str, injection: Injection, notify: Notify, keep: Keep = lambda _: None
 ) -> list[FaultLog]:
     """Inject faults into the board of that name and return their logs.
 
@@ -65,42 +65,42 @@ def inject(
     if name not in names():
         if injection.outside:
             raise LabError(f"{injection.outside[0].name} acts on an emulator, and {name} has none")
-        with held(open_board(name), tell) as board:
-            board.boot(tell)
-            return _act(board, _copy(board, None, injection, tell), injection, tell, keep)
+        with held(open_board(name), notify) as board:
+            board.boot(notify)
+            return _act(board, _copy(board, None, injection, notify), injection, notify, keep)
     virtual = virtual_board(name)
-    with held(QemuBoard(virtual, VirtualOptions(cpus=injection.cpus)), tell) as board:
+    with held(QemuBoard(virtual, VirtualOptions(cpus=injection.cpus)), notify) as board:
         if board.power.is_on():
-            board.boot(tell)
-            return _act(board, _copy(board, virtual, injection, tell), injection, tell, keep)
+            board.boot(notify)
+            return _act(board, _copy(board, virtual, injection, notify), injection, notify, keep)
         # In the image they need not go over the slow console.
         placed = place(
             injection.inside,
             machine=virtual.description.arch,
             board=virtual,
             cpus=board.cpus,
-            tell=tell,
+            notify=notify,
         )
         files = tuple((item.path, item.data, 0o755) for item in placed)
         board.options = dataclasses.replace(board.options, files=files)
-        board.boot(tell)
-        return _act(board, placed, injection, tell, keep)
+        board.boot(notify)
+        return _act(board, placed, injection, notify, keep)
 
 
 def _copy(
-    board: Board, virtual: VirtualBoard | None, injection: Injection, tell: Tell
+    board: Board, virtual: VirtualBoard | None, injection: Injection, notify: Notify
 ) -> list[PlacedFault]:
     """Copy faults to a board that is on."""
     machine = board.run(["uname", "-m"]).output.decode(errors="replace").strip()
     count = board.run(["nproc"]).output.strip()
     cpus = int(count) if count.isdigit() and len(count) < 5 else 1
     placed = place(
-        injection.inside, machine=machine, board=virtual, cpus=cpus, tell=tell, directory=RUN
+        injection.inside, machine=machine, board=virtual, cpus=cpus, notify=notify, directory=RUN
     )
     if placed:
         _sh(board, f"mkdir -p {shlex.quote(RUN)}", "no directory can be made for the faults")
     for item in placed:
-        tell(f"copying {item.alias} ({len(item.data) // 1024} KiB) to {board.name}")
+        notify(f"copying {item.alias} ({len(item.data) // 1024} KiB) to {board.name}")
         board.put(item.data, item.path, 0o755)
     return placed
 
@@ -109,7 +109,7 @@ def _act(
     board: Board,
     placed: Sequence[PlacedFault],
     injection: Injection,
-    tell: Tell,
+    notify: Notify,
     keep: Keep,
 ) -> list[FaultLog]:
     """Start faults, wait, read the logs, and remove everything, also after an error."""
@@ -121,7 +121,7 @@ def _act(
         _watch(board, placed, injection.duration_s)
         for use in injection.outside:
             assert isinstance(board, QemuBoard)  # noqa: S101 - inject() checked it
-            stops.append(MachineStops(use, board.machine.pid or 0, board, tell))
+            stops.append(MachineStops(use, board.machine.pid or 0, board, notify))
         for item in placed:
             # Listed first, so that a fault whose start was not confirmed is stopped too.
             started.append(item)
@@ -130,7 +130,7 @@ def _act(
             stop.start()
             started_stops.append(stop)
         faults = ", ".join(use.name for use in injection.uses)
-        tell(f"{faults} on {board.name} for {injection.duration_s:g} s")
+        notify(f"{faults} on {board.name} for {injection.duration_s:g} s")
         _wait(injection)
     finally:
         logs = [stop.end() for stop in started_stops]
@@ -143,7 +143,7 @@ def _act(
         if sys.exception() is not None:
             # The first error is raised.
             for text in problems:
-                tell(text)
+                notify(text)
     if problems:
         raise BoardError("; ".join(problems))
     return logs

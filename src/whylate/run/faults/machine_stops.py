@@ -16,7 +16,7 @@ import subprocess
 import threading
 import time
 
-from whylate.boards.board import Board, BoardError, Tell
+from whylate.boards.board import Board, BoardError, Notify
 from whylate.lab.faults.catalogue import FaultUse
 from whylate.lab.faults.log import Event, FaultLog
 from whylate.probe.client import Stream
@@ -33,11 +33,11 @@ LONGEST_ANSWER = 400
 class MachineStops:
     """Stops a process periodically, in a thread, between start() and end()."""
 
-    def __init__(self, use: FaultUse, pid: int, board: Board, tell: Tell) -> None:
+    def __init__(self, use: FaultUse, pid: int, board: Board, notify: Notify) -> None:
         self._use = use
         self._pid = pid
         self._offset_ns, self.uncertain_ns = _clock_offset(board)
-        tell(
+        notify(
             f"{use.name}: the board's clock is known to ±{self.uncertain_ns / 1e6:.1f} ms, "
             "and so are the starts in the log"
         )

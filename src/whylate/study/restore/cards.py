@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from whylate.boards.board import Board, BoardError, Tell, tell_nobody
+from whylate.boards.board import Board, BoardError, Notify, notify_nobody
 from whylate.boards.flash import card_of, flash
 from whylate.boards.ready import Boot, boot, held
 from whylate.files import sha256_of
@@ -50,7 +50,9 @@ class Cards:
         """
         return partial(self._boot, name, image) if image else boot
 
-    def leave(self, name: str, open_board: Callable[[str], Board], tell: Tell, over: bool) -> str:
+    def leave(
+        self, name: str, open_board: Callable[[str], Board], notify: Notify, over: bool
+    ) -> str:
         """Write the image of the first variant to the card of a board, if the study is over.
 
         Return why that failed, or "". Raises DiskError.
@@ -60,23 +62,23 @@ class Cards:
         if not over:
             image = self._on.get(name)
             if image is None:
-                tell(f"{name}: what its card holds is not known")
+                notify(f"{name}: what its card holds is not known")
             else:
-                tell(f"{name} has {image} on its card")
+                notify(f"{name} has {image} on its card")
             return ""
         try:
-            with held(open_board(name), tell_nobody) as board:
-                self._boot(name, self._base, board, tell_nobody)
+            with held(open_board(name), notify_nobody) as board:
+                self._boot(name, self._base, board, notify_nobody)
         except (BoardError, LabError, RequestError) as error:
             return f"its card could not be given {self._base} again: {error}"
-        tell(f"{name} has {self._base} on its card again")
+        notify(f"{name} has {self._base} on its card again")
         return ""
 
-    def _boot(self, name: str, image: str, board: Board, tell: Tell) -> None:
+    def _boot(self, name: str, image: str, board: Board, notify: Notify) -> None:
         if self._on.get(name) == image:
             if board.power is not None:
                 board.power.off()
-            board.boot(tell)
+            board.boot(notify)
             return
         try:
             card = card_of(board)
@@ -87,7 +89,7 @@ class Cards:
         # An interrupted write leaves no image.
         self._on.pop(name, None)
         self._mark(name)
-        flash(board, card, Path(image), tell)
+        flash(board, card, Path(image), notify)
         self._on[name] = image
         if image == self._base:
             self._note(name).unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from whylate.boards.board import Board, BoardError, Tell, tell_nobody
+from whylate.boards.board import Board, BoardError, Notify, notify_nobody
 from whylate.boards.ready import ready
 from whylate.lab.description import LabError
 from whylate.recording.errors import DiskError
@@ -88,7 +88,7 @@ class Undo:
             raise
         self._put_back(name, note, board)
 
-    def put_back(self, name: str, open_board: Callable[[str], Board], tell: Tell) -> str:
+    def put_back(self, name: str, open_board: Callable[[str], Board], notify: Notify) -> str:
         """Put back what a run left on a board; return why that failed, "" where it did not.
 
         Raises RecordingError for a note that is damaged, and DiskError.
@@ -98,14 +98,14 @@ class Undo:
             return ""
         why = ""
         try:
-            with ready(open_board(note.opened), tell_nobody) as board:
+            with ready(open_board(note.opened), notify_nobody) as board:
                 self._put_back(name, note, board)
         except (BoardError, LabError) as error:
             why = str(error)
         left = self.note(name)
         for old in note.old:
             if left is None or old not in left.old:
-                tell(f"{note.opened}: command:{old.name} was put back to {old.value!r}")
+                notify(f"{note.opened}: command:{old.name} was put back to {old.value!r}")
         return why
 
     def _put_back(self, name: str, note: Note, board: Board) -> None:
