@@ -22,6 +22,7 @@ from whylate.recording.store.journal import Closing, JournalWriter
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.run.benchmark import run_benchmark
 from whylate.run.console import copy_console
+from whylate.run.hits import end_hits, start_hits
 from whylate.run.progress import Observer, Step, Tally
 from whylate.run.record import REPORT_S, WARM_UP_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.resolve import check, resolve
@@ -169,10 +170,12 @@ def recorder_command(plan: RecorderPlan) -> Recorder:
 def _workload(run: Run) -> None:
     """Start the workload and wait for its result, or for the user to end it."""
     run.observer.step(Step.MEASURE)
+    start_hits(run.client, run.plan)
     if run.plan.benchmark is not None:
         run_benchmark(run, run.plan.benchmark)
     elif run.plan.activations is not None:
         _run_activations(run, run.plan.activations)
+    end_hits(run.client, run.plan)
 
 
 def _run_activations(run: Run, workload: ActivationWorkload) -> None:

@@ -32,6 +32,7 @@ from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import RunPlan
 from whylate.recording.store.journal import JournalWriter
 from whylate.run.console import copy_console
+from whylate.run.hits import hits_command, refuse_uncounted
 from whylate.run.measure import load_command, recorder_command, refuse_dead_loads
 from whylate.run.progress import Observer, Step, Tally
 from whylate.run.record import REPORT_S, Run, closing, leaving, must_be_new, opening
@@ -47,6 +48,7 @@ from whylate.wire.messages import (
     Finish,
     Frequency,
     Hello,
+    HitsEnd,
     Message,
     Pause,
     Setting,
@@ -71,6 +73,7 @@ class Script:
     facts: set[int] = field(default_factory=set)
     preparing: set[int] = field(default_factory=set)
     before: set[int] = field(default_factory=set)
+    hits: set[int] = field(default_factory=set)
     recorder: set[int] = field(default_factory=set)
     workload: set[int] = field(default_factory=set)
     after: set[int] = field(default_factory=set)
@@ -116,6 +119,9 @@ def write_script(plan: RunPlan, release: str, placed: Sequence[PlacedFault] = ()
         script.add(Pause(WARM_UP_MS), script.preparing)
     script.add(Pause(settling_ms(plan.seed)), script.preparing)
     script.read(WANTED_AFTER, script.before)
+    hits = hits_command(plan)
+    if hits is not None:
+        script.add(hits, script.hits)
     activations = plan.activations
     if activations is not None and activations.recorder is not None:
         script.add(recorder_command(activations.recorder), script.recorder)
@@ -127,6 +133,8 @@ def write_script(plan: RunPlan, release: str, placed: Sequence[PlacedFault] = ()
         script.add(command, stage)
     if plan.benchmark is not None:
         script.add(Accounting(), stage)
+    if hits is not None:
+        script.add(HitsEnd(), script.after)
     script.read(WANTED_AFTER, script.after)
     script.read([FileRequest(fault.log, LOG_LIMIT) for fault in placed], script.logs)
     script.add(Finish(), script.finish)
@@ -228,6 +236,7 @@ def _follow(
         reader.answers(script.preparing)
         refuse_dead_loads(run)
         before = reader.files(script.before)
+        refuse_uncounted(reader.answers(script.hits))
         # The recording notes a refusal: samples need no recorder.
         with contextlib.suppress(ProbeRefusedError):
             reader.answers(script.recorder)
