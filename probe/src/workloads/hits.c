@@ -129,37 +129,37 @@ static int find_symbol(const char *name, char *whole)
 	FILE *symbols = fopen("/proc/kallsyms", "re");
 	size_t length = strlen(name);
 	char line[512], symbol[SYMBOL_ROOM];
-	int found = -1;
+	int symbol_match = -1;
 
-	while (symbols && found != 1 && fgets(line, sizeof(line), symbols)) {
+	while (symbols && symbol_match != 1 && fgets(line, sizeof(line), symbols)) {
 		if (sscanf(line, "%*s %*c %255s", symbol) != 1)
 			continue;
-		if (found < 0)
-			found = 0;
+		if (symbol_match < 0)
+			symbol_match = 0;
 		if (strncmp(symbol, name, length) != 0)
 			continue;
 		if (!symbol[length])
-			found = 1;
-		else if (symbol[length] == '.' && !found) {
-			found = 2;
+			symbol_match = 1;
+		else if (symbol[length] == '.' && !symbol_match) {
+			symbol_match = 2;
 			snprintf(whole, SYMBOL_ROOM, "%s", symbol);
 		}
 	}
 	if (symbols)
 		fclose(symbols);
-	return found;
+	return symbol_match;
 }
 
 /* why_not_function - say why a function is not counted; ENOENT where the kernel surely has none */
 static int why_not_function(int error, const char *name, char *text)
 {
 	char whole[SYMBOL_ROOM] = "";
-	int found = find_symbol(name, whole);
+	int symbol_match = find_symbol(name, whole);
 
-	if (!found)
+	if (!symbol_match)
 		return fail(text, ENOENT,
 			    "this kernel has no function %s: it is absent, or inlined", name);
-	if (found == 2)
+	if (symbol_match == 2)
 		return fail(text, EINVAL, "the compiler renamed %s: count %s", name, whole);
 	if (error == EADDRNOTAVAIL)
 		return fail(text, error, "several functions of this kernel are called %s", name);

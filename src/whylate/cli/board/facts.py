@@ -59,7 +59,8 @@ def command(board: str | None, log: TextIO | None, as_json: bool) -> None:
 
 def _show_log(log: TextIO, *, as_json: bool) -> None:
     """Show the facts of a boot log; of quoted mail, without its quoting marks."""
-    name = "standard input" if log.name in ("-", "<stdin>") else shown(Path(log.name).name, 60)
+    name = getattr(log, "name", "-")
+    name = "standard input" if name in ("-", "<stdin>") else shown(Path(name).name, 60)
     lines = log.read(MOST_CHARACTERS).split("\n")
     known = bootlog_facts((_QUOTE.sub("", line) for line in lines), name)
     if as_json:
