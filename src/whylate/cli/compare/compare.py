@@ -51,9 +51,9 @@ _output = option_under(Heading.OUTPUT)
           "May be repeated.")  # fmt: skip
 @fail_on_option
 @_numbers("--column", metavar="NAME", help="The heading or the number of the column.")
-@_numbers("--by", metavar="COLUMN",
-          help="One file: the rows with the first value in this column are A, the others B.",
-          )  # fmt: skip
+@_numbers("--by", metavar="COLUMN[,…]",
+          help="One file: the rows with the first value in this column are A, the others B. By "
+          "several columns: each while the others stay the same.")  # fmt: skip
 @_numbers("--where", type=WHERE, multiple=True, metavar="COLUMN=TEXT",
           help="Only rows that match in this column, * matches anything: 'statistic=run *'. May "
           "be repeated.")  # fmt: skip

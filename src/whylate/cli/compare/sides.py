@@ -104,7 +104,7 @@ def compare_sides(
     if numbers.by is not None and baseline is not None:
         raise click.UsageError("--by reads both sides from one file, and --baseline is another")
     if numbers.by is not None:
-        return Compared([_compare_groups(paths, question, numbers.by, numbers)])
+        return Compared(_compare_groups(paths, question, numbers.by, numbers))
     if numbers.pair is not None:
         raise click.UsageError("--pair pairs the rows of one file: use it with --by")
     alone = len(paths) == 1 and is_file(paths[0])
@@ -252,10 +252,13 @@ def _compare_boxes(path: Path, question: Question) -> list[Comparison]:
 
 def _compare_groups(
     paths: Sequence[Path], question: Question, by: str, numbers: Numbers
-) -> Comparison:
-    """Compare groups of rows of one file."""
+) -> list[Comparison]:
+    """Compare groups of rows of one file; by: a column, or several with commas between them."""
+    import msgspec
+
     from whylate.compare.number_sides import compare_groups
     from whylate.compare.sources import is_file
+    from whylate.compare.together import aliased_columns, compare_by_factors
     from whylate.recording.imported.numbers import read_table
 
     if len(paths) != 1 or not is_file(paths[0]):
@@ -264,4 +267,12 @@ def _compare_groups(
         raise click.UsageError("--by needs --column: which column is compared")
     pairs = [name for name in (numbers.pair or "").split(",") if name]
     table = numbers.rows_of(read_table(paths[0], numbers.column))
-    return compare_groups(table, by, pairs, question, independent=numbers.independent)
+    is_column = bool(table.factors) and by in table.factors[0]
+    factors = [name.strip() for name in by.split(",") if name.strip()]
+    if not is_column and len(factors) > 1:
+        return compare_by_factors(table, factors, pairs, question, independent=numbers.independent)
+    comparison = compare_groups(table, by, pairs, question, independent=numbers.independent)
+    text = aliased_columns(table, by)
+    if text is not None:
+        comparison = msgspec.structs.replace(comparison, cautions=[*comparison.cautions, text])
+    return [comparison]
