@@ -22,7 +22,7 @@ def check_hits(names: Sequence[str]) -> None:
     """Raise RequestError for a hit that no board has, for too many, or one that is named twice."""
     for name in names:
         if parse_fact_line(name) is None and (
-            _COUNTED.fullmatch(name) is None or len(name) > LONGEST_HIT
+            _COUNTED.fullmatch(name) is None or len(name) > LONGEST_HIT or name.startswith("facts:")
         ):
             raise RequestError(
                 f"--hits {name[:60]!r}: write a function (do_nanosleep), a tracepoint "
