@@ -1,4 +1,4 @@
-"""Factors of a table that cannot be told apart, and comparisons by those that can."""
+"""Factors of a table that cannot be separated, and comparisons by those that can."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_two_factors_that_go_together_in_all_rows_cannot_be_told_apart(tmp_path:
     (only,) = compared(tmp_path, ALIASED, "write_allocate,l2_lock")
     assert only["verdict"] == "no verdict"
     assert only["why"].startswith(
-        "write_allocate and l2_lock cannot be told apart: all 4 rows with write_allocate 0 have "
+        "write_allocate and l2_lock cannot be separated: all 4 rows with write_allocate 0 have "
         "l2_lock hard, and all 4 rows with write_allocate 1 have l2_lock soft"
     )
 

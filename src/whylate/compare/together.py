@@ -1,4 +1,4 @@
-"""Factors of a table that cannot be told apart, and comparisons by several of those that can.
+"""Factors of a table that cannot be separated, and comparisons by several of those that can.
 
 Two factors are aliased where one never changes without the other: whatever differs between their
 settings may be the effect of either, and no statistic helps. Only rows in which one of them changes
@@ -139,7 +139,7 @@ def aliased_columns(table: Table, by: str) -> str | None:
     verb = "goes" if len(columns) == 1 else "go"
     return (
         f"{names} {verb} together with {by} in all rows: what is found may be the effect of "
-        f"{'either' if len(columns) == 1 else 'any of them'}, and cannot be told apart"
+        f"{'either' if len(columns) == 1 else 'any of them'}, and cannot be separated"
     )
 
 
@@ -158,11 +158,11 @@ def _inseparable(
             )
             for kind, count in zip(kinds, counts, strict=True)
         ]
-        why = f"{names_text([factor, *together])} cannot be told apart: {', and '.join(sets)}"
+        why = f"{names_text([factor, *together])} cannot be separated: {', and '.join(sets)}"
     else:
         others = names_text([other for other in factors if other != factor])
         why = (
-            f"the effect of {factor} cannot be told apart from those of {others}: no two rows "
+            f"the effect of {factor} cannot be separated from those of {others}: no two rows "
             f"differ in {factor} alone"
         )
     return Comparison(
