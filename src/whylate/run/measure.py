@@ -170,7 +170,6 @@ def recorder_command(plan: RecorderPlan) -> Recorder:
 def _workload(run: Run) -> None:
     """Start the workload and wait for its result, or for the user to end it."""
     run.observer.step(Step.MEASURE)
-    start_hits(run.client, run.plan)
     if run.plan.benchmark is not None:
         run_benchmark(run, run.plan.benchmark)
     elif run.plan.activations is not None:
@@ -185,6 +184,8 @@ def _run_activations(run: Run, workload: ActivationWorkload) -> None:
         with contextlib.suppress(ProbeRefusedError):
             run.client.call(recorder_command(workload.recorder))
     start_counters(run.client, workload.counters)
+    # Last: what starting the recorder hits is not of the run.
+    start_hits(run.client, run.plan)
     run.client.call(activation_rules(workload).start(workload, run.plan.measured_cpus), START_S)
     started = reported = time.monotonic()
     deadline = started + workload.duration_ns / 1e9 + OVERTIME_S

@@ -73,8 +73,8 @@ class Script:
     facts: set[int] = field(default_factory=set)
     preparing: set[int] = field(default_factory=set)
     before: set[int] = field(default_factory=set)
-    hits: set[int] = field(default_factory=set)
     recorder: set[int] = field(default_factory=set)
+    hits: set[int] = field(default_factory=set)
     workload: set[int] = field(default_factory=set)
     after: set[int] = field(default_factory=set)
     logs: set[int] = field(default_factory=set)
@@ -119,12 +119,13 @@ def write_script(plan: RunPlan, release: str, placed: Sequence[PlacedFault] = ()
         script.add(Pause(WARM_UP_MS), script.preparing)
     script.add(Pause(settling_ms(plan.seed)), script.preparing)
     script.read(WANTED_AFTER, script.before)
-    hits = hits_command(plan)
-    if hits is not None:
-        script.add(hits, script.hits)
     activations = plan.activations
     if activations is not None and activations.recorder is not None:
         script.add(recorder_command(activations.recorder), script.recorder)
+    # Last: what starting the recorder hits is not of the run.
+    hits = hits_command(plan)
+    if hits is not None:
+        script.add(hits, script.hits)
     # A turn of a benchmark that fails reports that itself, and the other turns go on.
     stage = script.workload if activations is not None else set()
     if plan.workload.counters:
@@ -236,10 +237,10 @@ def _follow(
         reader.answers(script.preparing)
         refuse_dead_loads(run)
         before = reader.files(script.before)
-        refuse_uncounted(reader.answers(script.hits))
         # The recording notes a refusal: samples need no recorder.
         with contextlib.suppress(ProbeRefusedError):
             reader.answers(script.recorder)
+        refuse_uncounted(reader.answers(script.hits))
         reader.answers(script.workload)
         run.observer.step(Step.MEASURE)
         while not run.ended and not run.interrupted:
