@@ -53,6 +53,19 @@ def test_a_clock_that_differs_by_more_than_1_percent_is_in_the_verdict(
     assert differing(comparison) == ({CLOCK} if warned else set())
 
 
+def test_clocks_of_runs_that_overlap_are_said_to_do_so() -> None:
+    def clocks(name: str, *mhz: float) -> Arm:
+        return side(name, *(Environment(value, 50.0, "6.1", HERE.command_line) for value in mhz))
+
+    apart = compare(clocks("a", 1000.0, 1002.0), clocks("b", 1030.0), Question())
+    assert (
+        "CPU clock: 1,001 MHz (1,000 MHz … 1,002 MHz) in A and 1,030 MHz in B (+2.90 %): that"
+        in (apart.why)
+    )
+    busy = compare(clocks("a", 1000.0), clocks("b", 980.0, 1000.0, 980.0), Question())
+    assert "(−2.00 %), where single runs overlap" in busy.why
+
+
 def test_what_else_differs_is_a_caution() -> None:
     comparison = judged(Environment(1000.0, 61.0, "6.6", ["quiet", "nohz=off", "x"]))
     assert differing(comparison) == {TEMPERATURE, KERNEL, COMMAND_LINE}

@@ -14,6 +14,7 @@ import msgspec
 from whylate.compare.model import EnvironmentRow
 from whylate.compare.run_environment import Environment
 from whylate.compare.runs import Arm, Run
+from whylate.compare.words import percent_text
 
 CLOCK, TEMPERATURE = "CPU clock", "temperature"
 KERNEL, COMMAND_LINE = "kernel release", "kernel command line"
@@ -83,20 +84,29 @@ def _numbers(
     value_of: Callable[[Run], float | None],
     differ: Callable[[float, float], bool],
 ) -> EnvironmentRow:
-    """Compare the medians over runs."""
-    sides = []
-    for arm in (first, second):
-        known = [value for run in arm.runs if (value := value_of(run)) is not None]
-        sides.append(median(known) if known else None)
-    ours, theirs = sides
+    """Compare the medians over runs; text: with the range of each side's runs."""
+    sides = [
+        [value for run in arm.runs if (value := value_of(run)) is not None]
+        for arm in (first, second)
+    ]
+    ours, theirs = (median(known) if known else None for known in sides)
+    shown = _amount(ours, unit), _amount(theirs, unit)
     if ours is None or theirs is None:
-        return EnvironmentRow(name, _amount(ours, unit), _amount(theirs, unit), None)
-    differs = differ(ours, theirs)
-    text = ""
-    if differs:
-        change = f" ({100 * (theirs / ours - 1):+.1f} %)" if unit == "MHz" and ours > 0 else ""
-        text = f"{name}: {_amount(ours, unit)} in A and {_amount(theirs, unit)} in B{change}"
-    return EnvironmentRow(name, _amount(ours, unit), _amount(theirs, unit), differs, text)
+        return EnvironmentRow(name, *shown, None)
+    if not differ(ours, theirs):
+        return EnvironmentRow(name, *shown, False)
+    change = f" ({percent_text(theirs / ours)})" if unit == "MHz" and ours > 0 else ""
+    text = f"{name}: {_ranged(sides[0], unit)} in A and {_ranged(sides[1], unit)} in B{change}"
+    if max(map(min, sides)) <= min(map(max, sides)) and max(map(len, sides)) > 1:
+        text += ", where single runs overlap"
+    return EnvironmentRow(name, *shown, True, text)
+
+
+def _ranged(values: Sequence[float], unit: str) -> str:
+    """Write the median, and the range where it is more than that."""
+    low, high = _amount(min(values), unit), _amount(max(values), unit)
+    spread = "" if low == high else f" ({low} … {high})"
+    return f"{_amount(median(values), unit)}{spread}"
 
 
 def _amount(value: float | None, unit: str) -> str | None:
