@@ -1,14 +1,14 @@
 """Is the second better than the first? A verdict from two sets of runs.
 
 The rule. Runs that cannot be trusted, that are of different workloads, or that did not run the code
-that they should have (whylate.compare.hits), give no verdict. What is
-compared is a run, or a boot of several runs (whylate.compare.confounded). All statistics that the
-runs bear are tested together, at 5 % over both directions: where any differs, the side that is
-higher there is the worse one, by the statistic that shows it most clearly. A statistic of a side
-that overruns hide is only known to be at least so high: it can show that side worse, and better
-only where it would be that as high as it can be. Where margins were stated, "same" takes the whole
-90 % interval of each of those ratios within its margin (two one-sided tests at 5 %), and that
-nothing else differs. All else is inconclusive.
+that they should have (whylate.compare.hits), give no verdict. What is compared is a run, or a boot
+of several runs (whylate.compare.confounded). All statistics that the runs bear are tested together,
+at 5 % over both directions: where any differs, the side that is higher there is the worse one, by
+the statistic that shows it most clearly. A statistic of a side that overruns hide is only known to
+be at least so high: it can show that side worse, and better only where it would be that as high as
+it can be. Where margins were stated, "same" takes the whole 90 % interval of each of those ratios
+within its margin (two one-sided tests at 5 %), and that nothing else differs. All else is
+inconclusive.
 """
 
 from __future__ import annotations
