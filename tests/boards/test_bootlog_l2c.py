@@ -7,7 +7,7 @@ import re
 import pytest
 from test_bootlog import decoded, lines_of
 
-from whylate.boards.facts.bootlog.l2c import decode_aux_ctrl, decode_cache_id
+from whylate.boards.facts.bootlog.l2c import decode_aux_ctrl, decode_cache_id, range_ops_locked
 
 
 def blocks() -> dict[str, list[str]]:
@@ -184,3 +184,28 @@ def test_a_cache_id_names_part_and_release_or_says_why_not(cache_id: int, name: 
     part, why = decode_cache_id(cache_id)
     assert part == name
     assert bool(why) == (name is None)
+
+
+@pytest.mark.parametrize("heading", EXPECTED)
+def test_no_range_operation_of_the_quoted_boards_takes_the_lock(heading: str) -> None:
+    fact = decoded(BLOCKS[heading])["l2_range_ops_locked"]
+    assert fact.value is False
+    assert "from r2p0 on no range operation takes the lock" in fact.source
+
+
+@pytest.mark.parametrize(
+    ("cache_id", "errata", "locked"),
+    [
+        (0x410000C2, ["588369"], True),
+        (0x410000C2, ["769419"], False),
+        (0x410000C4, ["727915"], False),
+        (0x410000C8, [], False),
+        (0x41000086, [], True),
+        (0x41000040, [], False),
+        (0x560000C7, ["588369"], None),
+    ],
+)
+def test_the_lock_of_range_operations_follows_from_release_and_errata(
+    cache_id: int, errata: list[str], locked: bool | None
+) -> None:
+    assert range_ops_locked(cache_id, errata)[0] is locked

@@ -226,3 +226,21 @@ def test_cpus_are_written_as_the_kernel_writes_them() -> None:
 def test_what_could_forge_a_terminal_line_is_stripped() -> None:
     assert clean("a\x1b[31mb\r\n\u202ec\x00d\u2028e") == "a [31mb c d e"
     assert len(clean("x" * 1000)) == 400
+
+
+@pytest.mark.parametrize(
+    ("millidegrees", "shown"),
+    [("48231", "cpu-thermal: 48.2 °C"), ("-5000", "cpu-thermal: -5.0 °C"), ("9" * 12, None),
+     ("hot", None), ("", None)],
+)  # fmt: skip
+def test_thermal_zones_are_read_in_degrees(millidegrees: str, shown: str | None) -> None:
+    zone = "/sys/class/thermal/thermal_zone0"
+    files = typed({f"{zone}/temp": f"{millidegrees}\n", f"{zone}/type": "cpu-thermal\n"})
+    values = {fact.name: fact.value for fact in facts(files, GUEST)}
+    assert values.get("temperatures") == (None if shown is None else [shown])
+
+
+def test_a_zone_without_a_name_has_its_number() -> None:
+    files = typed({"/sys/class/thermal/thermal_zone3/temp": "50000\n"})
+    values = {fact.name: fact.value for fact in facts(files, GUEST)}
+    assert values["temperatures"] == ["zone 3: 50.0 °C"]

@@ -15,6 +15,7 @@
 #include "recorder/flight.h"
 #include "wire/send.h"
 #include "workloads/benchmark/counters.h"
+#include "workloads/hits.h"
 #include "workloads/workload.h"
 
 /* The longest wait for one part of a pause. */
@@ -28,6 +29,7 @@ struct session {
 	struct workload workload;
 	struct flight flight;
 	struct counter_set counters; /* counted in what is measured from now on */
+	struct hits hits;
 	struct load_reports loads;
 	struct put put;
 	uint32_t command;	 /* the number of the command that is carried out */
@@ -125,6 +127,7 @@ static int do_finish(struct session *session, const union wire_command *command,
 {
 	(void)command;
 	session->flight.wanted = false;
+	hits_close(&session->hits);
 	load_reports_init(&session->loads, &session->sender, session->guardian);
 	return guardian_restore(session->guardian, text);
 }
@@ -164,6 +167,19 @@ static int do_recorder(struct session *session, const union wire_command *comman
 static int do_counters(struct session *session, const union wire_command *command, char *text)
 {
 	return counters_choose(&session->counters, &command->counters, text);
+}
+
+static int do_hits(struct session *session, const union wire_command *command, char *text)
+{
+	return hits_start(&session->hits, &command->hits, &session->sender, text);
+}
+
+static int do_hits_end(struct session *session, const union wire_command *command, char *text)
+{
+	(void)command;
+	(void)text;
+	hits_end(&session->hits, &session->sender);
+	return 0;
 }
 
 static int do_stop(struct session *session, const union wire_command *command, char *text)

@@ -34,6 +34,10 @@
 #define WIRE_LARGEST_PUT 1073741824u
 /* Events that are counted at a time. */
 #define WIRE_MOST_COUNTERS 16u
+/* Functions and tracepoints that are counted at a time. */
+#define WIRE_MOST_HITS 8u
+/* Bytes of the name of a function or a tracepoint. */
+#define WIRE_LONGEST_HIT 127u
 /* The longest block of a benchmark, and the longest service of an emulated device. */
 #define WIRE_LONGEST_BLOCK_NS 60000000000ull
 /* Tasks of a ring. */

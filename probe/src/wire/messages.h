@@ -27,6 +27,8 @@ enum wire_kind {
 	WIRE_BENCH_COMMAND = 18,
 	WIRE_ACCOUNTING = 19,
 	WIRE_RUN = 20,
+	WIRE_HITS = 30,
+	WIRE_HITS_END = 31,
 	WIRE_PUT = 21,
 	WIRE_WELCOME = 64,
 	WIRE_DONE = 65,
@@ -73,6 +75,8 @@ enum wire_kind {
 	WIRE_CPU_EVENTS = 100,
 	WIRE_RUN_OUTPUT = 101,
 	WIRE_RUN_ENDED = 102,
+	WIRE_HIT_SOURCE = 110,
+	WIRE_CPU_HITS = 111,
 };
 
 /* hello - The host's first word; the probe answers with welcome. */
@@ -228,6 +232,17 @@ struct wire_run {
 	uint32_t timeout_ms;
 	uint32_t output_limit;
 	struct wire_list argv;
+};
+
+/* hits - Count on these CPUs how often functions and tracepoints are hit, in every process. */
+struct wire_hits {
+	struct wire_list names;
+	struct wire_list cpus;
+};
+
+/* hits_end - Count hits no more: answered by cpu_hits for each CPU, then done. */
+struct wire_hits_end {
+	char nothing; /* C has no empty structs */
 };
 
 /* put - Write a piece of a file, which replaces what is at its path once the last piece is there.
@@ -633,6 +648,20 @@ struct wire_run_ended {
 	uint64_t omitted;
 };
 
+/* hit_source - Whether a name of the command hits is counted. error: an errno for which it is not;
+ * 0. */
+struct wire_hit_source {
+	uint16_t place;
+	int32_t error;
+	struct wire_bytes text;
+};
+
+/* cpu_hits - Hits on a CPU, in the order of the names; 0 for those that are not counted. */
+struct wire_cpu_hits {
+	uint16_t cpu;
+	struct wire_list values;
+};
+
 /* Any command of the host. */
 union wire_command {
 	struct wire_hello hello;
@@ -655,6 +684,8 @@ union wire_command {
 	struct wire_bench_command bench_command;
 	struct wire_accounting accounting;
 	struct wire_run run;
+	struct wire_hits hits;
+	struct wire_hits_end hits_end;
 	struct wire_put put;
 };
 
@@ -674,6 +705,8 @@ union wire_command {
 	X(counters, COUNTERS)                                                                      \
 	X(accounting, ACCOUNTING)                                                                  \
 	X(run, RUN)                                                                                \
+	X(hits, HITS)                                                                              \
+	X(hits_end, HITS_END)                                                                      \
 	X(put, PUT)
 
 /* By enum recorder_kind, for its fields a to f. */

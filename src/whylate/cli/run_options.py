@@ -64,6 +64,10 @@ _OPTIONS = (
           help="Change a file under /proc/sys or /sys for the run. May be repeated."),
     _load("--fault", "faults", multiple=True, metavar="'NAME [PARAMETER=VALUE]...'",
           help="In virtual time: inject a fault (see whylate lab faults). May be repeated."),
+    option_under(Heading.RECORDING)(
+        "--hits", multiple=True, metavar="NAME",
+        help="Count how often this function of the kernel or tracepoint (sched:sched_switch) is "
+        "hit on the measured CPUs. May be repeated."),
     _output("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
            help="The recording's directory.  [default: recordings/TIME-BOARD]"),
     _output("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else."),
@@ -79,6 +83,7 @@ class RunOptions:
     loads: Sequence[LoadPlan]
     settings: Sequence[Setting]
     faults: Sequence[str]
+    hits: Sequence[str]
     virtual_time: bool
     seed: int
     output: Path | None
@@ -132,6 +137,7 @@ def make_runs(workload: Workload, options: RunOptions, phases: int | None = None
         settings=list(options.settings),
         virtual_time=options.virtual_time,
         seed=options.seed,
+        hits=list(options.hits),
         faults=[fault for text in options.faults for fault in parse_faults(text)],
     )
     names = options.names

@@ -16,8 +16,10 @@ from typing import Literal
 
 import msgspec
 
+from whylate.compare.run_environment import Environment
 from whylate.compare.runs import Arm, Run
 from whylate.recording.errors import RecordingError
+from whylate.recording.manifest import HitReport
 from whylate.recording.store.lines import read_plan, write_plan
 from whylate.stats.comparison.run_statistics import STATISTICS, Statistic, Value
 
@@ -60,11 +62,13 @@ class SavedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: Of a benchmark's run: what it may be compared by. Empty: the statistics of latencies.
     points: list[SavedPoint] = []
     identity: str = ""
+    hits: tuple[HitReport, ...] = ()
+    environment: Environment | None = None
 
 
 #: Fields that a run and a saved run have in common.
 _ALIKE = ("name", "activations", "boot", "made", "distrust", "sets", "beside", "repeats",
-          "lacks", "identity")  # fmt: skip
+          "lacks", "identity", "hits", "environment")  # fmt: skip
 
 
 class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

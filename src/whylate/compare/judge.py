@@ -1,13 +1,14 @@
 """Is the second better than the first? A verdict from two sets of runs.
 
-The rule. Runs that cannot be trusted, or that are of different workloads, give no verdict. What is
-compared is a run, or a boot of several runs (whylate.compare.confounded). All statistics that the
-runs bear are tested together, at 5 % over both directions: where any differs, the side that is
-higher there is the worse one, by the statistic that shows it most clearly. A statistic of a side
-that overruns hide is only known to be at least so high: it can show that side worse, and better
-only where it would be that as high as it can be. Where margins were stated, "same" takes the whole
-90 % interval of each of those ratios within its margin (two one-sided tests at 5 %), and that
-nothing else differs. All else is inconclusive.
+The rule. Runs that cannot be trusted, that are of different workloads, or that did not run the code
+that they should have (whylate.compare.hits), give no verdict. What is compared is a run, or a boot
+of several runs (whylate.compare.confounded). All statistics that the runs bear are tested together,
+at 5 % over both directions: where any differs, the side that is higher there is the worse one, by
+the statistic that shows it most clearly. A statistic of a side that overruns hide is only known to
+be at least so high: it can show that side worse, and better only where it would be that as high as
+it can be. Where margins were stated, "same" takes the whole 90 % interval of each of those ratios
+within its margin (two one-sided tests at 5 %), and that nothing else differs. All else is
+inconclusive.
 """
 
 from __future__ import annotations
@@ -20,6 +21,13 @@ import numpy as np
 
 from whylate.compare.cautions import cautions, distrust
 from whylate.compare.confounded import units, without_partner
+from whylate.compare.counted import compare_counts
+from whylate.compare.environment import (
+    clock_warning,
+    compare_environments,
+    environment_cautions,
+)
+from whylate.compare.hits import compare_hits
 from whylate.compare.model import ArmFigures, Comparison, Question, StatisticRow, Verdict
 from whylate.compare.runs import Arm
 from whylate.compare.tested import Tested, tested
@@ -57,8 +65,12 @@ def compare(first: Arm, second: Arm, question: Question) -> Comparison:
     finding = _finding(shown, question)
     verdict, why = finding.verdict, finding.why
     distrusted = distrust(first, second)
+    hits = compare_hits(first, second, question.hits)
+    environment = compare_environments(first, second, question.studied)
     if distrusted is not None:
         verdict, why = "no verdict", distrusted
+    elif hits.why_not is not None:
+        verdict, why = "no verdict", hits.why_not
     elif of.why_not is not None and verdict == "inconclusive":
         verdict, why = "no verdict", f"nothing differs in these runs, and {of.why_not}"
     elif of.why_not is not None and verdict != "no verdict":
@@ -68,6 +80,9 @@ def compare(first: Arm, second: Arm, question: Question) -> Comparison:
     more = _more_runs(shown, question.alpha) if verdict == "inconclusive" else None
     if verdict == "inconclusive" and more is None:
         why += f"; more than {_MOST_RUNS} runs a side would not show what so little differs"
+    warning = clock_warning(environment)
+    if warning is not None:
+        why += f"; {warning}"
     return Comparison(
         first=_figures(first),
         second=_figures(second),
@@ -81,7 +96,14 @@ def compare(first: Arm, second: Arm, question: Question) -> Comparison:
         smallest_p=shown.test.smallest_p if shown.test else None,
         paired=shown.paired,
         more_runs=more,
-        cautions=cautions(first, second, of, question),
+        cautions=[
+            *hits.cautions,
+            *environment_cautions(environment),
+            *cautions(first, second, of, question),
+        ],
+        environment=environment,
+        hits=hits.rows,
+        counters=compare_counts(shown.first, shown.second, paired=shown.paired),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -20,6 +20,19 @@ Scope = Literal["boot", "boots", "unknown"]
 
 
 @dataclass(frozen=True)
+class SideDemand:
+    """What a comparison of two sides asks of a hit: which of them must have it.
+
+    only: a side that should have none and has some gives no verdict, and not a caution.
+    """
+
+    name: str
+    first: bool = True
+    second: bool = True
+    only: bool = False
+
+
+@dataclass(frozen=True)
 class Question:
     """What is asked of two sides.
 
@@ -27,7 +40,8 @@ class Question:
     within which both sides are called the same. higher_is_better: of values that are no latencies.
     accept: whatever else lies between the two sides, as another boot. unit: of the values. linear:
     values are compared as they are, and not their logarithms. alpha: the level of all that is
-    tested; of a study's looks less than 5 %.
+    tested; of a study's looks less than 5 %. hits: what each side must have hit. studied: parts of
+    the environment that differ on purpose.
     """
 
     statistics: Sequence[Statistic] = STATISTICS
@@ -37,6 +51,8 @@ class Question:
     unit: str = "ns"
     linear: bool = False
     alpha: float = 0.05
+    hits: Sequence[SideDemand] = ()
+    studied: Collection[str] = ()
 
 
 class ArmFigures(msgspec.Struct, frozen=True):
@@ -78,6 +94,44 @@ class StatisticRow(msgspec.Struct, frozen=True):
     higher_is_better: bool = False
 
 
+class EnvironmentRow(msgspec.Struct, frozen=True):
+    """A part of what both sides ran on; first, second: None: not known.
+
+    differs: None: not known. text: how they differ. studied: it differs on purpose.
+    """
+
+    name: str
+    first: str | None
+    second: str | None
+    differs: bool | None
+    text: str = ""
+    studied: bool = False
+
+
+class HitSide(msgspec.Struct, frozen=True):
+    """Hits of one side. known: runs whose count is known. with_hits: those that have any.
+
+    median, least, most: of the counts of a run; None where none is known. expected: whether this
+    side must have hits; None: nothing was asked.
+    """
+
+    runs: int
+    known: int
+    with_hits: int
+    median: float | None
+    least: int | None
+    most: int | None
+    expected: bool | None = None
+
+
+class HitRow(msgspec.Struct, frozen=True):
+    """Hits of a function, a tracepoint, or a line of the facts (1 or 0 a run), on both sides."""
+
+    name: str
+    first: HitSide
+    second: HitSide
+
+
 class Comparison(msgspec.Struct, frozen=True):
     """Whether the second is better than the first."""
 
@@ -100,6 +154,11 @@ class Comparison(msgspec.Struct, frozen=True):
     #: About so many more runs on each side would decide; None: not known, or nothing to decide.
     more_runs: int | None = None
     cautions: list[str] = []
+    #: What both sides ran on; none where no run has facts.
+    environment: list[EnvironmentRow] = []
+    hits: list[HitRow] = []
+    #: Events that both sides counted: intervals of 95 % each, and no part of the verdict.
+    counters: list[StatisticRow] = []
     student: StudentInterval | None = None
     #: Values that were named as pairs: what they have in common, the first's and the second's.
     pairs: list[tuple[str, float, float]] = []

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from whylate.compare.run_environment import Environment, read_environment
 from whylate.quantities import format_count, format_exact_ns
 from whylate.recording.imported.model import ImportedRun
 from whylate.recording.imported.read import read_runs
-from whylate.recording.manifest import Manifest
+from whylate.recording.manifest import Fact, HitReport, Manifest
 from whylate.recording.reader import Recording, open_recording
 from whylate.recording.store.repetitions import repetitions_path
 from whylate.recording.workloads.point_names import used_cpus
@@ -40,6 +41,14 @@ _SAME_LENGTH = 0.05
 
 #: What is not known of runs of other tools.
 UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Count:
+    """How often an event came per unit of work, and the unit: "an activation"."""
+
+    value: float
+    per: str
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,12 @@ class Run:
     identity: str = ""
     #: Of a benchmark.
     benchmark: BenchmarkSummary | None = None
+    #: What was counted besides the time, by event; of several points by point and event.
+    counts: Mapping[str, Count] = field(default_factory=dict)
+    hits: tuple[HitReport, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    #: None of runs of other tools.
+    environment: Environment | None = None
 
 
 @dataclass(frozen=True)
@@ -120,6 +135,11 @@ def _mean(runs: Sequence[Run]) -> Run:
             )
             for name in names
         },
+        counts={
+            name: Count(float(np.mean([run.counts[name].value for run in runs])), count.per)
+            for name, count in runs[0].counts.items()
+            if all(name in run.counts for run in runs)
+        },
     )
 
 
@@ -136,6 +156,7 @@ def read_run(directory: Path) -> Run:
         activations=ordered.n,
         distrust=tuple(assess(recording.manifest, samples).trust.reasons),
         octaves=count_by_octave(ordered.bound_ns),
+        counts=_event_counts(recording.manifest),
     )
 
 
@@ -171,8 +192,33 @@ def describe_run(directory: Path, manifest: Manifest) -> Run:
             "recorder": (manifest.recorder and manifest.recorder.engine) or "none",
         },
         repeats=plan.virtual_time,
+        hits=tuple(manifest.hits),
+        facts=tuple(manifest.facts),
+        environment=read_environment(manifest.facts, cpus),
         identity=_identity(manifest, directory),
     )
+
+
+def _event_counts(manifest: Manifest) -> dict[str, Count]:
+    """Return what was counted of the measuring threads, per activation that was seen."""
+    seen = sum(account.seen for account in manifest.cpus)
+    totals: dict[str, int] = {}
+    for cpu in manifest.events:
+        for name, count in cpu.counts.items():
+            totals[name] = totals.get(name, 0) + count
+    return {name: Count(total / seen, "an activation") for name, total in totals.items() if seen}
+
+
+def _point_counts(summary: BenchmarkSummary) -> dict[str, Count]:
+    """Return what was counted at each point of a benchmark, per unit of its work."""
+    several = len(summary.points) > 1
+    return {
+        f"{point.name}: {name}" if several else name: Count(
+            measured.value, f"a {summary.counts_per}"
+        )
+        for point in summary.points
+        for name, measured in point.counts.items()
+    }
 
 
 def _values(ordered: Ordered) -> dict[str, Value]:
@@ -216,6 +262,7 @@ def _benchmark_run(directory: Path, recording: Recording) -> Run:
             for main in compared
         ),
         by_points=True,
+        counts=_point_counts(summary),
         benchmark=summary,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from whylate.recording.hits import HitAssembler
 from whylate.recording.load_rates import LoadAccounting
 from whylate.recording.manifest import AppEnd, Problem
 from whylate.recording.recorder.assembler import WindowAssembler
@@ -46,6 +47,7 @@ class JournalDecoder:
         #: Messages that cannot be understood.
         self.malformed = 0
         self.app_end: AppEnd | None = None
+        self.hits = HitAssembler(plan.hits)
         self.activations = (
             activation_assembler(plan.activations, sink) if plan.activations and sink else None
         )
@@ -84,7 +86,7 @@ class JournalDecoder:
     def _message(self, message: Message) -> None:
         """Add a message; of some nothing is kept. Raises WireError."""
         counters = self.opening.plan.workload.counters
-        if self.recorder is not None and self.recorder.add(message):
+        if (self.recorder is not None and self.recorder.add(message)) or self.hits.add(message):
             return
         if self.activations is not None and self.activations.add(message, counters):
             return

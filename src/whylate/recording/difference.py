@@ -1,16 +1,20 @@
-"""Compare two recordings activation by activation: where do they begin to differ?"""
+"""Compare two recordings row by row: where do they begin to differ, and in what they were made?"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.manifest import Manifest
+from whylate.recording.repetitions import PLACE, Repetitions
 from whylate.recording.samples import CpuSamples
+from whylate.recording.workloads.point_names import point_names
 
 #: Facts that differ between any two boots.
 _PASSING = frozenset({"uptime_s", "boot_id"})
@@ -100,20 +104,128 @@ def _rows(series: CpuSamples | None, numbers: NDArray[np.int64]) -> NDArray[np.v
     return rows
 
 
+@dataclass(frozen=True)
+class RepetitionParting:
+    """The first repetition of a benchmark that is not the same in both recordings.
+
+    column: the first of its figures that differs; first, second: that figure; None: a recording
+    lacks the repetition. same_before: repetitions before it. differing: all that differ.
+    """
+
+    turn: int
+    repetition: int
+    point: str
+    column: str
+    first: float | None
+    second: float | None
+    same_before: int
+    differing: int
+
+
+def repetition_parting(
+    first: Repetitions, second: Repetitions, points: Sequence[str], order: Sequence[int]
+) -> RepetitionParting | None:
+    """Return where the repetitions of two benchmarks of one workload part; None: nowhere.
+
+    points: their names. order: the point of each turn. Repetitions are matched by turn and number,
+    and the rows of a repetition by their order.
+    """
+    ours, theirs = _repetition_rows(first), _repetition_rows(second)
+    names = [*(name for name in first.columns if name not in PLACE), "value"]
+    places = sorted(ours.keys() | theirs.keys())
+    differing = [place for place in places if ours.get(place) != theirs.get(place)]
+    if not differing:
+        return None
+    place = differing[0]
+    left, right = ours.get(place), theirs.get(place)
+    at = 0
+    if left is not None and right is not None:
+        at = next(i for i, pair in enumerate(zip(left, right, strict=True)) if pair[0] != pair[1])
+    turn, repetition, _ = place
+    point = order[turn] if turn < len(order) else -1
+    return RepetitionParting(
+        turn,
+        repetition,
+        points[point] if 0 <= point < len(points) else "?",
+        names[at],
+        None if left is None else left[at],
+        None if right is None else right[at],
+        places.index(place),
+        len(differing),
+    )
+
+
+def _repetition_rows(
+    repetitions: Repetitions,
+) -> dict[tuple[int, int, int], tuple[float | None, ...]]:
+    """Return the figures of each row, by turn, repetition and row of that."""
+    columns: list[list[Any]] = [
+        column.tolist() for name, column in repetitions.columns.items() if name not in PLACE
+    ]
+    value = repetitions.value
+    # No number is no figure: it is not the same as itself otherwise.
+    columns.append(
+        [None] * repetitions.n
+        if value is None
+        else [None if math.isnan(number) else number for number in value.tolist()]
+    )
+    rows: dict[tuple[int, int, int], tuple[float | None, ...]] = {}
+    turns, numbers = (repetitions.column(name).tolist() for name in ("turn", "repetition"))
+    for turn, number, *figures in zip(turns, numbers, *columns, strict=True):
+        row = 0
+        while (turn, number, row) in rows:
+            row += 1
+        rows[turn, number, row] = tuple(figures)
+    return rows
+
+
 def differing_facts(first: Manifest, second: Manifest) -> list[tuple[str, str, str]]:
-    """Return what differs of plan and facts: name, value in the first, value in the second."""
+    """Return what differs of plan, settings and facts: name, value in the first, in the second.
+
+    Of two lists what only one of them has.
+    """
     ours, theirs = _values(first), _values(second)
     return [
-        (name, ours.get(name, "not there"), theirs.get(name, "not there"))
+        (name, *_both(ours.get(name), theirs.get(name)))
         for name in dict.fromkeys([*ours, *theirs])
         if ours.get(name) != theirs.get(name)
     ]
 
 
-def _values(manifest: Manifest) -> dict[str, str]:
+def _both(first: object, second: object) -> tuple[str, str]:
+    if isinstance(first, list) and isinstance(second, list):
+        alone = [
+            [str(item) for item in items if item not in others]
+            for items, others in ((first, second), (second, first))
+        ]
+        if any(alone):
+            return _listed(alone[0]), _listed(alone[1])
+    return _shown(first), _shown(second)
+
+
+def _listed(items: Sequence[str]) -> str:
+    return ", ".join(items) or "–"
+
+
+def _shown(value: object) -> str:
+    return "not there" if value is None else str(value)
+
+
+def _values(manifest: Manifest) -> dict[str, object]:
     plan = msgspec.to_builtins(manifest.plan)
     plan |= plan.pop("workload")
-    values = {f"plan: {name}": str(value) for name, value in plan.items()}
+    settings = plan.pop("settings")
+    if manifest.plan.benchmark is not None:
+        plan["points"] = point_names(manifest.plan.benchmark.points)
+    values: dict[str, object] = {
+        f"plan: {name}": value if isinstance(value, list) else str(value)
+        for name, value in plan.items()
+    }
+    values |= {f"setting {setting['path']}": setting["value"] for setting in settings}
     values["probe"] = manifest.probe.sha256[:16]
-    values |= {fact.name: str(fact.value) for fact in manifest.facts if fact.name not in _PASSING}
+    values |= {
+        fact.name: fact.value if isinstance(fact.value, list) else str(fact.value)
+        for fact in manifest.facts
+        if fact.name not in _PASSING
+    }
     return values

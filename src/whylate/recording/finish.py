@@ -140,6 +140,7 @@ def _manifest(directory: Path, decoder: JournalDecoder, counts: FrameCounts) -> 
         threads=_thread_names(decoder),
         app_end=decoder.app_end,
         events=[events for _, events in sorted(activations.events.items())] if activations else [],
+        hits=decoder.hits.reports(opening.facts),
         turns=decoder.repetitions.reports() if decoder.repetitions is not None else [],
     )
 

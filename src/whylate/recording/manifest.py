@@ -176,6 +176,28 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fatal: bool
 
 
+class CpuHitCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hits on a CPU."""
+
+    cpu: int
+    count: int
+
+
+class HitReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How often a function or a tracepoint was hit in a run; of a line of the facts 1 or 0.
+
+    count: None where it is not known, and `why` has the reason. 0 with a reason: the kernel has no
+    such function or tracepoint. cpus: the count of each measured CPU. how: by what it was counted,
+    or where the fact was read.
+    """
+
+    name: str
+    count: int | None
+    cpus: list[CpuHitCount] = []
+    how: str = ""
+    why: str = ""
+
+
 class CrashReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A crash or warning on the console of the board (recording/console/crashes.py)."""
 
@@ -232,3 +254,5 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turns: list[TurnReport] = []
     #: Of the wakeup workload with counters.
     events: list[CpuEvents] = []
+    #: Of each hit of the plan.
+    hits: list[HitReport] = []

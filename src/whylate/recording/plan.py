@@ -50,6 +50,9 @@ class RunPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     seed: int = 0
     #: What they did is in faults.json beside the manifest.
     faults: list[FaultPlan] = []
+    #: Functions and tracepoints that are counted, and lines of the facts that are looked up
+    #: (whylate.recording.hits).
+    hits: list[str] = []
     #: Of a virtual board in real time: the CPUs of its host, which its own share.
     host_cpus: int | None = None
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from whylate.quantities import format_count, format_ns, format_seconds, format_span_ns
+from whylate.recording.hits import parse_fact_line
+from whylate.recording.manifest import HitReport
 from whylate.recording.plan import FaultPlan
 from whylate.summary import model
 from whylate.summary.model import Estimate, Exceedance, Figures, Summary, ThreadFigures
@@ -72,6 +75,22 @@ def event_lines(summary: Summary) -> list[str]:
         for event in summary.events
     )
     return [f"counted per activation: {counts}"] if counts else []
+
+
+def hit_text(hit: HitReport) -> str:
+    """Return how often a hit came: "6,813 hits (kprobe)"; of a line of the facts "yes" or "no"."""
+    if hit.count is None:
+        return f"not known: {plain(hit.why, 300)}"
+    if parse_fact_line(hit.name) is not None:
+        return f"{'yes' if hit.count else 'no'} ({plain(hit.how, 200)})"
+    reason = plain(hit.why or hit.how, 300)
+    text = "1 hit" if hit.count == 1 else f"{format_count(hit.count)} hits"
+    return f"{text} ({reason})" if reason else text
+
+
+def hit_lines(hits: Sequence[HitReport]) -> list[str]:
+    """Return a line for each hit that was asked for."""
+    return [f"{plain(hit.name, 300)}: {hit_text(hit)}" for hit in hits]
 
 
 def unseen_bound(exceedance: Exceedance) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from whylate.probe.client import ProbeRefusedError
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.point_names import point_names
+from whylate.run.hits import start_hits
 from whylate.run.progress import Turn
 from whylate.run.record import REPORT_S, Run
 from whylate.run.workloads import benchmark_rules
@@ -22,6 +23,7 @@ def run_benchmark(run: Run, workload: BenchmarkWorkload) -> None:
     A point that fails is not measured again: the reason is recorded, and the other points go on.
     """
     start_counters(run.client, workload.counters)
+    start_hits(run.client, run.plan)
     names = point_names(workload.points)
     failures: dict[int, Failed] = {}
     measured = 0

@@ -22,6 +22,7 @@ from whylate.recording.store.journal import Closing, JournalWriter
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.run.benchmark import run_benchmark
 from whylate.run.console import copy_console
+from whylate.run.hits import end_hits, start_hits
 from whylate.run.progress import Observer, Step, Tally
 from whylate.run.record import REPORT_S, WARM_UP_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.resolve import check, resolve
@@ -173,6 +174,7 @@ def _workload(run: Run) -> None:
         run_benchmark(run, run.plan.benchmark)
     elif run.plan.activations is not None:
         _run_activations(run, run.plan.activations)
+    end_hits(run.client, run.plan)
 
 
 def _run_activations(run: Run, workload: ActivationWorkload) -> None:
@@ -182,6 +184,8 @@ def _run_activations(run: Run, workload: ActivationWorkload) -> None:
         with contextlib.suppress(ProbeRefusedError):
             run.client.call(recorder_command(workload.recorder))
     start_counters(run.client, workload.counters)
+    # Last: what starting the recorder hits is not of the run.
+    start_hits(run.client, run.plan)
     run.client.call(activation_rules(workload).start(workload, run.plan.measured_cpus), START_S)
     started = reported = time.monotonic()
     deadline = started + workload.duration_ns / 1e9 + OVERTIME_S

@@ -9,6 +9,7 @@ import msgspec
 
 from whylate.recording.plan import RunPlan, Setting
 from whylate.run.errors import RequestError
+from whylate.run.hits import check_hits
 from whylate.run.knobs.files import EACH_CPU
 from whylate.run.workloads import rules
 
@@ -21,6 +22,7 @@ def check(plan: RunPlan) -> None:
         )
     if plan.cpus is not None and len(set(plan.cpus)) != len(plan.cpus):
         raise RequestError("--cpus names a CPU twice")
+    check_hits(plan.hits)
     rules(plan.workload).check(plan)
 
 

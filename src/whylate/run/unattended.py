@@ -32,6 +32,7 @@ from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import RunPlan
 from whylate.recording.store.journal import JournalWriter
 from whylate.run.console import copy_console
+from whylate.run.hits import hits_command, refuse_uncounted
 from whylate.run.measure import load_command, recorder_command, refuse_dead_loads
 from whylate.run.progress import Observer, Step, Tally
 from whylate.run.record import REPORT_S, Run, closing, leaving, must_be_new, opening
@@ -47,6 +48,7 @@ from whylate.wire.messages import (
     Finish,
     Frequency,
     Hello,
+    HitsEnd,
     Message,
     Pause,
     Setting,
@@ -72,6 +74,7 @@ class Script:
     preparing: set[int] = field(default_factory=set)
     before: set[int] = field(default_factory=set)
     recorder: set[int] = field(default_factory=set)
+    hits: set[int] = field(default_factory=set)
     workload: set[int] = field(default_factory=set)
     after: set[int] = field(default_factory=set)
     logs: set[int] = field(default_factory=set)
@@ -119,6 +122,10 @@ def write_script(plan: RunPlan, release: str, placed: Sequence[PlacedFault] = ()
     activations = plan.activations
     if activations is not None and activations.recorder is not None:
         script.add(recorder_command(activations.recorder), script.recorder)
+    # Last: what starting the recorder hits is not of the run.
+    hits = hits_command(plan)
+    if hits is not None:
+        script.add(hits, script.hits)
     # A turn of a benchmark that fails reports that itself, and the other turns go on.
     stage = script.workload if activations is not None else set()
     if plan.workload.counters:
@@ -127,6 +134,8 @@ def write_script(plan: RunPlan, release: str, placed: Sequence[PlacedFault] = ()
         script.add(command, stage)
     if plan.benchmark is not None:
         script.add(Accounting(), stage)
+    if hits is not None:
+        script.add(HitsEnd(), script.after)
     script.read(WANTED_AFTER, script.after)
     script.read([FileRequest(fault.log, LOG_LIMIT) for fault in placed], script.logs)
     script.add(Finish(), script.finish)
@@ -231,6 +240,7 @@ def _follow(
         # The recording notes a refusal: samples need no recorder.
         with contextlib.suppress(ProbeRefusedError):
             reader.answers(script.recorder)
+        refuse_uncounted(reader.answers(script.hits))
         reader.answers(script.workload)
         run.observer.step(Step.MEASURE)
         while not run.ended and not run.interrupted:

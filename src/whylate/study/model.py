@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from whylate.compare.hits import HitDemand
 from whylate.recording.plan import LoadPlan, RunPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
@@ -52,6 +53,7 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     workload: what each run measures, before the knobs of its variant.
     knobs: command knobs by name. image_sha256: the content of each file that a knob names.
     factors: knobs whose every combination is a variant; none if variants were named.
+    hits: functions, tracepoints and lines of the facts, and which variants must have them.
     margins: ratios above 1 within which two variants are the same, by statistic.
     smp: of virtual boards. seed: of the order of the runs.
     warm_up_ns: how long each board runs before its first run, without a recording; 0: not at all.
@@ -70,6 +72,7 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     image_sha256: dict[str, str] = {}
     factors: list[Factor] = []
     margins: dict[str, float] = {}
+    hits: list[HitDemand] = []
     virtual_time: bool = False
     smp: int | None = None
     seed: int = 1
@@ -84,7 +87,12 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     @property
     def request(self) -> RunPlan:
         """What each run asks for, before its knobs and loads."""
-        return RunPlan(workload=self.workload, cpus=self.cpus, virtual_time=self.virtual_time)
+        return RunPlan(
+            workload=self.workload,
+            cpus=self.cpus,
+            virtual_time=self.virtual_time,
+            hits=[demand.name for demand in self.hits],
+        )
 
 
 class FinishedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

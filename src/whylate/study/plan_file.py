@@ -2,7 +2,9 @@
 
 boards, cpus, virtual_time, smp, seed, warm_up and budget describe every run, and so do for,
 interval, priority and recorder, which are of wakeups. looks, anytime or runs is the stopping rule;
-same = { p50 = "5%" } has margins of equivalence. loads = { idle = [], busy = ["memory", "net:2"] }
+same = { p50 = "5%" } has margins of equivalence.
+hits = ["do_nanosleep in tuned"] has functions, tracepoints and lines of the facts, and the variants
+that must have hits (whylate.compare.hits). loads = { idle = [], busy = ["memory", "net:2"] }
 names sets of loads, and each table [variants.NAME] has the knobs of a variant: governor =
 "performance". A table [knobs.NAME] with read and write defines a command knob, "command:NAME".
 With one of the tables [switch], [memory], [clock] and [cmd] the runs measure that benchmark: its
@@ -20,11 +22,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from whylate.compare.hits import HitDemand, parse_demand
 from whylate.compare.words import names_text
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.run.errors import RequestError
+from whylate.run.hits import check_hits
 from whylate.run.knobs.commands import CommandKnob
 from whylate.run.loads import parse_load
 from whylate.run.workloads import TABLES, benchmark_rules
@@ -66,6 +70,7 @@ class PlanFile(WakeupTable, msgspec.Struct, forbid_unknown_fields=True):
     anytime: int | None = None
     runs: int | None = None
     same: dict[str, str] = {}
+    hits: list[str] = []
     virtual_time: bool = False
     smp: int | None = None
     seed: int = 1
@@ -174,6 +179,7 @@ def resolve_plan(file: PlanFile) -> StudyPlan:
         workload=workload,
         cpus=file.cpus,
         margins={name: _margin(name, text, statistics) for name, text in file.same.items()},
+        hits=_hits(file.hits, [variant.name for variant in variants]),
         virtual_time=file.virtual_time,
         smp=file.smp,
         seed=file.seed,
@@ -237,6 +243,23 @@ def _margin(name: str, text: str, statistics: Sequence[str]) -> float:
     if match is None or not float(match[1]):
         raise RequestError(f"same.{name} = {text[:40]!r}: invalid margin, write it like 5%")
     return 1 + float(match[1]) / 100
+
+
+def _hits(texts: Sequence[str], variants: Sequence[str]) -> list[HitDemand]:
+    """Return what must be hit, and in which variants; raises RequestError."""
+    try:
+        demands = [parse_demand(text) for text in texts]
+    except ValueError as error:
+        raise RequestError(f"hits: {error}") from None
+    check_hits([demand.name for demand in demands])
+    for demand in demands:
+        other = next((arm for arm in demand.arms if arm not in variants), None)
+        if other is not None:
+            raise RequestError(
+                f"hits: {demand.name[:60]} is to be hit in {other[:40]!r}, and the variants are "
+                f"{names_text(list(variants))}"
+            )
+    return demands
 
 
 def _factors(file: PlanFile) -> list[Factor]:

@@ -38,4 +38,5 @@ def describe_recording(manifest: Manifest, name: str) -> dict[str, Any]:
         "workload": manifest.plan.workload.kind,
         "loads": list(manifest.loads),
         "virtual_time": manifest.plan.virtual_time,
+        "hits": list(manifest.hits),
     }

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from whylate.recording.manifest import CrashReport, LoadReport
+from whylate.recording.manifest import CrashReport, HitReport, LoadReport
 from whylate.recording.plan import FaultPlan
 from whylate.recording.workloads.app import Target
 
@@ -149,6 +149,8 @@ class RecordingSummary(msgspec.Struct, frozen=True, kw_only=True):
     interval_note: str
     #: In the virtual time of a virtual board: repeatable, and no measure of hardware.
     virtual_time: bool = False
+    #: Functions, tracepoints and lines of the facts of the plan's `hits`.
+    hits: list[HitReport] = []
 
 
 class Summary(RecordingSummary, frozen=True, kw_only=True):

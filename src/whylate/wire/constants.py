@@ -31,6 +31,10 @@ MOST_READ_BYTES = 1_048_576
 LARGEST_PUT = 1_073_741_824
 #: Events that are counted at a time.
 MOST_COUNTERS = 16
+#: Functions and tracepoints that are counted at a time.
+MOST_HITS = 8
+#: Bytes of the name of a function or a tracepoint.
+LONGEST_HIT = 127
 #: The longest block of a benchmark, and the longest service of an emulated device.
 LONGEST_BLOCK_NS = 60_000_000_000
 #: Tasks of a ring.

@@ -201,6 +201,19 @@ class Run(Message, kind=20):
 
 
 @dataclass(frozen=True, slots=True)
+class Hits(Message, kind=30):
+    """Count on these CPUs how often functions and tracepoints are hit, in every process."""
+
+    names: ListText
+    cpus: ListU16
+
+
+@dataclass(frozen=True, slots=True)
+class HitsEnd(Message, kind=31):
+    """Count hits no more: answered by cpu_hits for each CPU, then done."""
+
+
+@dataclass(frozen=True, slots=True)
 class Put(Message, kind=21):
     """Write a piece of a file, which replaces what is at its path once the last piece is there."""
 
@@ -671,6 +684,23 @@ class RunEnded(Message, kind=102):
     omitted: U64
 
 
+@dataclass(frozen=True, slots=True)
+class HitSource(Message, kind=110):
+    """Whether a name of the command hits is counted. error: an errno for which it is not; 0."""
+
+    place: U16
+    error: I32
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class CpuHits(Message, kind=111):
+    """Hits on a CPU, in the order of the names; 0 for those that are not counted."""
+
+    cpu: U16
+    values: ListU64
+
+
 MESSAGES: dict[int, type[Message]] = {
     m.KIND: m
     for m in (
@@ -694,6 +724,8 @@ MESSAGES: dict[int, type[Message]] = {
         BenchCommand,
         Accounting,
         Run,
+        Hits,
+        HitsEnd,
         Put,
         Welcome,
         Done,
@@ -740,5 +772,7 @@ MESSAGES: dict[int, type[Message]] = {
         CpuEvents,
         RunOutput,
         RunEnded,
+        HitSource,
+        CpuHits,
     )
 }

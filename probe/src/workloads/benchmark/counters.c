@@ -9,19 +9,20 @@
 
 #include "failure.h"
 
-static int open_event(const struct counter_event *event, pid_t thread)
+int counters_open_event(const struct counter_event *event, pid_t thread, int cpu)
 {
 	struct perf_event_attr attr = {
 	    .type = (uint32_t)event->type,
 	    .size = sizeof(attr),
 	    .config = event->config,
+	    .config1 = (uintptr_t)event->function,
 	    .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 	    .inherit = thread == 0,
 	    .exclude_kernel = (event->mode & COUNTER_NOT_KERNEL) != 0,
 	    .exclude_user = (event->mode & COUNTER_NOT_USER) != 0,
 	    .exclude_hv = (event->mode & COUNTER_NOT_HYPERVISOR) != 0,
 	};
-	long fd = syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	long fd = syscall(SYS_perf_event_open, &attr, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : (int)fd;
 }
@@ -31,7 +32,7 @@ int counters_open(struct counters *counters, const struct counter_set *set, pid_
 {
 	counters->count = 0;
 	for (size_t i = 0; i < set->count; i++) {
-		int fd = open_event(&set->events[i], thread);
+		int fd = counters_open_event(&set->events[i], thread, -1);
 
 		if (fd < 0) {
 			*bad = i;

@@ -25,7 +25,8 @@ struct counter_set {
 	size_t count;
 	struct counter_event {
 		uint64_t type, config;
-		uint16_t mode; /* enum counter_mode */
+		const char *function; /* of a kprobe; NULL */
+		uint16_t mode;	      /* enum counter_mode */
 	} events[WIRE_MOST_COUNTERS];
 };
 
@@ -37,6 +38,10 @@ struct counters {
 		uint64_t value, enabled_ns, running_ns;
 	} began[WIRE_MOST_COUNTERS];
 };
+
+/* counters_open_event - count an event of a thread (0: this process and those that it will start)
+ * wherever it runs (cpu -1), or of all threads (-1) on a CPU; returns the descriptor or -errno */
+int counters_open_event(const struct counter_event *event, pid_t thread, int cpu);
 
 /* counters_choose - check which events the host wants counted. Returns 0, or an errno with the
  * text: the index of the event that cannot be counted, or why none is. */

@@ -1,4 +1,4 @@
-"""Frequency scaling and idle states: what slows a CPU down, and what puts it to sleep."""
+"""Frequency scaling, idle states and temperature: what slows a CPU down or puts it to sleep."""
 
 from __future__ import annotations
 
@@ -66,6 +66,21 @@ def _idle_governor(files: Files) -> list[Fact]:
     return next((facts for file in _GOVERNORS if (facts := file.facts(files))), [])
 
 
+_ZONES = "/sys/class/thermal/thermal_zone*"
+
+
+def _temperatures(files: Files) -> Iterator[Fact]:
+    """Yield each thermal zone as "cpu-thermal: 48.2 °C"; sysfs has thousandths of a degree."""
+    zones = []
+    for (number,), path in files.match(f"{_ZONES}/temp"):
+        thousandths = files.number(path)
+        if thousandths is not None and -100_000 < thousandths < 300_000:
+            name = files.text(path.removesuffix("temp") + "type", 40) or f"zone {number}"
+            zones.append(f"{name}: {thousandths / 1000:.1f} °C")
+    if zones:
+        yield make_fact("temperatures", zones, f"{_ZONES}/temp")
+
+
 #: cpuN/cpufreq rather than cpufreq/policyN: kernels before 4.3 have only the former.
 POWER: tuple[Source, ...] = (
     FromCpus("governor", "cpufreq/scaling_governor", 64),
@@ -86,6 +101,13 @@ POWER: tuple[Source, ...] = (
             FileRequest(f"{CPUS}/cpu[0-9]*/cpuidle/state[0-9]*/name", 32),
             FileRequest(f"{CPUS}/cpu[0-9]*/cpuidle/state[0-9]*/latency", 16),
             FileRequest(f"{CPUS}/cpu[0-9]*/cpuidle/state[0-9]*/disable", 16),
+        ),
+    ),
+    Derived(
+        _temperatures,
+        (
+            FileRequest("/sys/class/thermal/thermal_zone[0-9]*/temp", 16),
+            FileRequest("/sys/class/thermal/thermal_zone[0-9]*/type", 40),
         ),
     ),
     FromFile(

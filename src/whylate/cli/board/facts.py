@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 import click
 from rich.table import Table
 from rich.text import Text
 
 from whylate.boards.facts import WANTED, facts
+from whylate.boards.facts.bootlog import bootlog_facts
 from whylate.boards.open import open_board
 from whylate.boards.ready import ready
 from whylate.cli.live import LiveView
 from whylate.cli.print_json import json_option, print_json
 from whylate.report.plain_console import plain_console
 from whylate.run.read import read_board
-from whylate.text import plain, plain_lines
+from whylate.text import plain, plain_lines, shown
+
+#: A boot log is some 100 KiB; what is longer is cut.
+MOST_CHARACTERS = 8 * 1024 * 1024
+_QUOTE = re.compile(r"^[> ]*>[ ]?")
 
 if TYPE_CHECKING:
     from whylate.recording.manifest import Fact, FactValue
 
 
 @click.command(name="facts")
-@click.argument("board", default="local")
+@click.argument("board", required=False)
+@click.option("--log", type=click.File(errors="replace"), metavar="FILE",
+              help="Decode this boot log instead, without a board; - reads it from the standard "
+              "input.")  # fmt: skip
 @json_option
-def command(board: str, as_json: bool) -> None:
+def command(board: str | None, log: TextIO | None, as_json: bool) -> None:
     """Show what can be read of BOARD: kernel, CPUs, clocks, settings, threads.
 
     Secrets on the kernel's command line are replaced by <redacted>; serial numbers are not read.
     """
+    if log is not None:
+        if board is not None:
+            raise click.UsageError("--log reads a file, and no board: name one of them")
+        _show_log(log, as_json=as_json)
+        return
+    board = board or "local"
     known: list[Fact] | None = None
     try:
         with LiveView() as view, ready(open_board(board), view.log) as opened:
@@ -39,6 +55,18 @@ def command(board: str, as_json: bool) -> None:
             print_json({"board": board, "facts": known})
         elif known is not None:
             _print_table(known)
+
+
+def _show_log(log: TextIO, *, as_json: bool) -> None:
+    """Show the facts of a boot log; of quoted mail, without its quoting marks."""
+    name = getattr(log, "name", "-")
+    name = "standard input" if name in ("-", "<stdin>") else shown(Path(name).name, 60)
+    lines = log.read(MOST_CHARACTERS).split("\n")
+    known = bootlog_facts((_QUOTE.sub("", line) for line in lines), name)
+    if as_json:
+        print_json({"log": name, "facts": known})
+    else:
+        _print_table(known)
 
 
 def _print_table(known: list[Fact]) -> None:

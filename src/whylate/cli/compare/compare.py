@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from whylate.cli.compare.fail_on import exit_status, fail_on_option
-from whylate.cli.compare.sides import MARGIN, WHERE, Compared, Numbers, compare_sides
+from whylate.cli.compare.sides import HITS, MARGIN, WHERE, Compared, Numbers, compare_sides
 from whylate.cli.messages import writing
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.print_json import json_option, print_json
@@ -19,7 +19,11 @@ from whylate.recording.errors import DiskError
 from whylate.report.plain_console import plain_console
 
 if TYPE_CHECKING:
-    from whylate.compare.model import Comparison
+    from whylate.compare.hits import HitDemand
+    from whylate.compare.model import Comparison, SideDemand
+
+#: Parts of the environment that a comparison may be about (whylate.compare.environment).
+_STUDIED = ("clock", "temperature", "kernel", "command-line")
 
 _compared = option_under(Heading.COMPARED)
 _numbers = option_under(Heading.NUMBERS)
@@ -35,14 +39,21 @@ _output = option_under(Heading.OUTPUT)
 @_compared("--accept", is_flag=True,
            help="Give a verdict although A and B differ in boot or time of day, which may be the "
            "cause.")  # fmt: skip
+@_compared("--hits", "hits", type=HITS, multiple=True, metavar="NAME[ in A|B]",
+           help="The runs must have hit this function or tracepoint (whylate measure --hits), or "
+           "have this line of the facts ('facts:l2_errata contains 588369'): else no verdict. "
+           "'NAME in B': B must, and A should not; 'NAME only in B': A must not. May be repeated.",
+           )  # fmt: skip
+@_compared("--studied", multiple=True, type=click.Choice(_STUDIED),
+           help="This differs on purpose: no warning. May be repeated.")  # fmt: skip
 @_verdict("--same", "margins", type=MARGIN, multiple=True,
           help="A statistic is the same if its ratio is shown to be within this margin: p50:10%. "
           "May be repeated.")  # fmt: skip
 @fail_on_option
 @_numbers("--column", metavar="NAME", help="The heading or the number of the column.")
-@_numbers("--by", metavar="COLUMN",
-          help="One file: the rows with the first value in this column are A, the others B.",
-          )  # fmt: skip
+@_numbers("--by", metavar="COLUMN[,…]",
+          help="One file: the rows with the first value in this column are A, the others B. By "
+          "several columns: each while the others stay the same.")  # fmt: skip
 @_numbers("--where", type=WHERE, multiple=True, metavar="COLUMN=TEXT",
           help="Only rows that match in this column, * matches anything: 'statistic=run *'. May "
           "be repeated.")  # fmt: skip
@@ -59,6 +70,8 @@ def command(
     runs: tuple[str, ...],
     margins: tuple[tuple[str, float], ...],
     accept: bool,
+    hits: tuple[HitDemand, ...],
+    studied: tuple[str, ...],
     column: str | None,
     by: str | None,
     where: tuple[tuple[str, str], ...],
@@ -89,12 +102,20 @@ def command(
     Exit status: 0 compared, even if inconclusive, 1 a verdict of --fail-on, 3 no verdict.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
     from whylate.compare.cautions import UnequalError
+    from whylate.compare.environment import STUDIED
     from whylate.compare.model import Question
 
     stated = dict(margins)
     if len(stated) < len(margins):
         raise click.UsageError("--same states two margins for one statistic")
-    question = Question(margins=stated, accept=accept, higher_is_better=higher_is_better, unit=unit)
+    question = Question(
+        margins=stated,
+        accept=accept,
+        higher_is_better=higher_is_better,
+        unit=unit,
+        hits=_side_demands(hits),
+        studied=[STUDIED[word] for word in studied],
+    )
     numbers = Numbers(column, by, where, pair, independent)
     try:
         compared = compare_sides(runs, question, numbers, baseline)
@@ -104,6 +125,17 @@ def command(
     _write_files(compared, html, junit, fail_on)
     _print(comparisons, as_json=as_json, as_markdown=as_markdown)
     sys.exit(exit_status(comparisons, fail_on))
+
+
+def _side_demands(hits: Sequence[HitDemand]) -> tuple[SideDemand, ...]:
+    """Return what is asked of the sides A and B; raises click.UsageError for another side."""
+    from whylate.compare.hits import demands_of_sides
+
+    for demand in hits:
+        other = [arm for arm in demand.arms if arm not in ("A", "B")]
+        if other:
+            raise click.UsageError(f"--hits {demand.name[:60]}: the sides are A and B: {other[0]}?")
+    return demands_of_sides(hits, "A", "B")
 
 
 def _write_files(

@@ -1,8 +1,10 @@
-"""`whylate diff`: the first difference between two repeatable runs."""
+"""`whylate diff`: in what two recordings differ, and where."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +20,7 @@ from whylate.report.plain_console import plain_console
 from whylate.text import plain
 
 if TYPE_CHECKING:
-    from whylate.recording.difference import Activation, Parting
+    from whylate.recording.difference import Activation, Parting, RepetitionParting
 
 #: Facts that differ, in the printed table; --json has all.
 MAX_FACTS = 20
@@ -31,27 +33,30 @@ MAX_FACTS = 20
               help="Activations shown before and after the difference.")  # fmt: skip
 @json_option
 def command(first: Path, second: Path, context: int, as_json: bool) -> None:
-    """Show the first activation in which the recordings FIRST and SECOND differ.
+    """Show in what the recordings FIRST and SECOND differ: plans, settings, facts, and figures.
 
-    For runs in virtual time: they repeat to the nanosecond unless something differs. Differences
-    between their plans and between the facts of their boards are shown too.
+    Of latencies the first activation that differs is shown, and of a benchmark the first
+    repetition. In virtual time runs repeat to the nanosecond unless something differs; in real time
+    their figures always differ, and what else does is of interest.
 
-    Exit status: 0 all latencies are the same, 1 some differ, 3 a recording is incomplete.
+    Exit status: 0 all figures are the same, 1 some differ, 3 a recording is incomplete.
     """
-    from whylate.recording.difference import differing_facts, partings
+    from whylate.recording.difference import differing_facts
 
     refuse_imported([first, second], "which of its latencies is of which activation: whylate "
                     "compare takes it")  # fmt: skip
     ours, theirs = open_recording(first), open_recording(second)
-    differences = partings(ours.samples, theirs.samples, context)
+    figures = _compare_figures(ours, theirs, context)
     facts = differing_facts(ours.manifest, theirs.manifest)
     missing = [*_missing_data(first, ours), *_missing_data(second, theirs)]
     if as_json:
         print_json(
             {
-                "same": not differences and not missing,
+                "same": not figures.differ and not missing,
                 "lacking": missing,
-                "partings": differences,
+                "workloads": list(figures.workloads),
+                "partings": figures.partings,
+                "repetition_parting": figures.repetition,
                 "differing_facts": [
                     {"name": name, "first": ours, "second": theirs} for name, ours, theirs in facts
                 ],
@@ -60,14 +65,51 @@ def command(first: Path, second: Path, context: int, as_json: bool) -> None:
     else:
         console = plain_console()
         _print_facts(console, facts)
-        _print_differences(console, differences, sum(len(cpu.activation) for cpu in ours.samples))
+        _print_figures(console, figures)
         if not (ours.manifest.plan.virtual_time and theirs.manifest.plan.virtual_time):
             console.print("Not both runs were in virtual time: runs in real time always differ.")
         for text in missing:
             console.print(plain(text, 400), style="red")
-    if differences:
+    if figures.differ:
         sys.exit(1)
     sys.exit(3 if missing else 0)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How the figures of two recordings differ. workloads: of both. total: rows of the first."""
+
+    workloads: tuple[str, str]
+    total: int
+    rows: str = "latencies"
+    partings: Sequence[Parting] = ()
+    repetition: RepetitionParting | None = None
+
+    @property
+    def differ(self) -> bool:
+        """Whether any figure differs."""
+        first, second = self.workloads
+        return first != second or bool(self.partings) or self.repetition is not None
+
+
+def _compare_figures(ours: Recording, theirs: Recording, context: int) -> Figures:
+    """Compare the rows of two recordings; those of different workloads have nothing in common."""
+    from whylate.recording.difference import partings, repetition_parting
+    from whylate.recording.workloads.point_names import point_names
+
+    plan, other = ours.manifest.plan, theirs.manifest.plan
+    workloads = plan.workload.kind, other.workload.kind
+    if workloads[0] != workloads[1]:
+        return Figures(workloads, 0)
+    if plan.benchmark is None:
+        differences = partings(ours.samples, theirs.samples, context)
+        total = sum(len(cpu.activation) for cpu in ours.samples)
+        return Figures(workloads, total, partings=differences)
+    rows = ours.repetitions
+    parting = repetition_parting(
+        rows, theirs.repetitions, point_names(plan.benchmark.points), plan.benchmark.order
+    )
+    return Figures(workloads, rows.n, "repetitions", repetition=parting)
 
 
 def _missing_data(path: Path, recording: Recording) -> list[str]:
@@ -76,14 +118,17 @@ def _missing_data(path: Path, recording: Recording) -> list[str]:
     missing = []
     if recording.manifest.state != "complete":
         missing.append(f"{name} is incomplete: its run was {plain(recording.manifest.state, 40)}")
-    if not any(len(cpu.activation) for cpu in recording.samples):
+    if recording.manifest.plan.benchmark is not None:
+        if not recording.repetitions.n:
+            missing.append(f"{name} has no repetitions")
+    elif not any(len(cpu.activation) for cpu in recording.samples):
         missing.append(f"{name} has no samples")
     return missing
 
 
 def _print_facts(console: Console, facts: list[tuple[str, str, str]]) -> None:
     if not facts:
-        console.print("Plans and facts are the same.")
+        console.print("Plans, settings and facts are the same.")
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("differs", "first", "second"):
@@ -95,10 +140,33 @@ def _print_facts(console: Console, facts: list[tuple[str, str, str]]) -> None:
         console.print(f"… and {len(facts) - MAX_FACTS} more (--json has all)")
 
 
-def _print_differences(console: Console, differences: list[Parting], total: int) -> None:
-    if not differences:
-        console.print(f"All {total:,} latencies are the same.")
-        return
+def _print_figures(console: Console, figures: Figures) -> None:
+    first, second = figures.workloads
+    if first != second:
+        console.print(plain(f"One measured {first}, the other {second}: no figure of both.", 200))
+    elif figures.repetition is not None:
+        _print_repetition(console, figures.repetition)
+    elif figures.partings:
+        _print_differences(console, figures.partings)
+    else:
+        console.print(f"All {figures.total:,} {figures.rows} are the same.")
+
+
+def _print_repetition(console: Console, parting: RepetitionParting) -> None:
+    values = " and ".join(
+        "missing" if value is None else f"{value:,}" for value in (parting.first, parting.second)
+    )
+    console.print(
+        plain(
+            f"The first difference is repetition {parting.repetition} of turn {parting.turn} "
+            f"({parting.point}): {parting.column} is {values}. {parting.same_before:,} before it "
+            f"are the same, {parting.differing:,} in all differ.",
+            600,
+        )
+    )
+
+
+def _print_differences(console: Console, differences: Sequence[Parting]) -> None:
     first, *rest = differences
     console.print(
         f"The first difference is activation {first.at.number:,} of CPU {first.cpu}, "

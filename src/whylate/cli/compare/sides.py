@@ -13,6 +13,7 @@ import click
 from whylate.cli.parameter_types import Parsed
 
 if TYPE_CHECKING:
+    from whylate.compare.hits import HitDemand
     from whylate.compare.model import Comparison, Question
     from whylate.compare.runs import Arm
     from whylate.compare.sources import Source
@@ -71,6 +72,14 @@ def _parse_where(text: str) -> tuple[str, str]:
     return column, pattern
 
 
+def _parse_hits(text: str) -> HitDemand:
+    from whylate.compare.hits import parse_demand
+
+    return parse_demand(text)
+
+
+#: What must be hit, and where: NAME, NAME in B, NAME only in B.
+HITS = Parsed("name in side", _parse_hits)
 #: A statistic and the ratio within which it is the same: p50:10% is p50 and 1.1.
 MARGIN = Parsed("statistic:margin", _parse_margin)
 #: A column and the pattern that its cells match: statistic=run *.
@@ -89,10 +98,13 @@ def compare_sides(
     from whylate.compare.sources import is_file
 
     paths = [Path(word) for word in words if word != _COLON]
+    of_numbers = numbers.by is not None or (len(paths) == 1 and is_file(paths[0]))
+    if of_numbers and (question.hits or question.studied):
+        raise click.UsageError("--hits and --studied are for recordings: numbers have no facts")
     if numbers.by is not None and baseline is not None:
         raise click.UsageError("--by reads both sides from one file, and --baseline is another")
     if numbers.by is not None:
-        return Compared([_compare_groups(paths, question, numbers.by, numbers)])
+        return Compared(_compare_groups(paths, question, numbers.by, numbers))
     if numbers.pair is not None:
         raise click.UsageError("--pair pairs the rows of one file: use it with --by")
     alone = len(paths) == 1 and is_file(paths[0])
@@ -104,6 +116,8 @@ def compare_sides(
     tables = [source for source in every if source.table is not None]
     if tables and (len(tables) < len(every) or baseline is not None):
         raise click.UsageError("latencies and files of numbers cannot be compared")
+    if tables and (question.hits or question.studied):
+        raise click.UsageError("--hits and --studied are for recordings: numbers have no facts")
     if tables:
         question = replace(question, unit=_common_unit(tables, question.unit))
         first, *rest = (
@@ -238,10 +252,13 @@ def _compare_boxes(path: Path, question: Question) -> list[Comparison]:
 
 def _compare_groups(
     paths: Sequence[Path], question: Question, by: str, numbers: Numbers
-) -> Comparison:
-    """Compare groups of rows of one file."""
+) -> list[Comparison]:
+    """Compare groups of rows of one file; by: a column, or several with commas between them."""
+    import msgspec
+
     from whylate.compare.number_sides import compare_groups
     from whylate.compare.sources import is_file
+    from whylate.compare.together import aliased_columns, compare_by_factors
     from whylate.recording.imported.numbers import read_table
 
     if len(paths) != 1 or not is_file(paths[0]):
@@ -250,4 +267,12 @@ def _compare_groups(
         raise click.UsageError("--by needs --column: which column is compared")
     pairs = [name for name in (numbers.pair or "").split(",") if name]
     table = numbers.rows_of(read_table(paths[0], numbers.column))
-    return compare_groups(table, by, pairs, question, independent=numbers.independent)
+    is_column = bool(table.factors) and by in table.factors[0]
+    factors = [name.strip() for name in by.split(",") if name.strip()]
+    if not is_column and len(factors) > 1:
+        return compare_by_factors(table, factors, pairs, question, independent=numbers.independent)
+    comparison = compare_groups(table, by, pairs, question, independent=numbers.independent)
+    text = aliased_columns(table, by)
+    if text is not None:
+        comparison = msgspec.structs.replace(comparison, cautions=[*comparison.cautions, text])
+    return [comparison]

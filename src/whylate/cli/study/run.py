@@ -75,6 +75,11 @@ VARIANT = Parsed("name:knob=value,…", _parse_variant)
 @_where("--virtual-time", is_flag=True, help="Virtual boards: count time in instructions.")
 @option_under(Heading.LOAD)("--load", "loads", type=LOAD, multiple=True, metavar="KIND[:N]",
                             help="A background load of every run. May be repeated.")  # fmt: skip
+@option_under(Heading.RECORDING)(
+    "--hits", "hits", multiple=True, metavar="NAME[ in VARIANT,…]",
+    help="Count how often this function or tracepoint is hit, or look up 'facts:NAME contains "
+    "TEXT'. A variant that must have hits and has none gets no verdict. 'NAME in tuned': others "
+    "should have none; 'NAME only in tuned': they must not. May be repeated.")  # fmt: skip
 @_length("--looks", metavar="N,N,…",
          help="Interim looks: the study ends at the first of these rounds with a verdict; 5 % "
          "false alarms over all looks.  [default: 10,20,30]")  # fmt: skip
@@ -143,6 +148,8 @@ def _with_options(file: PlanFile, given: Mapping[str, Any]) -> PlanFile:
         file.loads = {"load": [load_text(load) for load in given["loads"]]}
     if given["margins"]:
         file.same = dict(margin.partition(":")[::2] for margin in given["margins"])
+    if given["hits"]:
+        file.hits = list(given["hits"])
     if given["smp"] is not None:
         file.smp = given["smp"]
     file.virtual_time = file.virtual_time or given["virtual_time"]

@@ -13,6 +13,7 @@ from whylate.compare.words import (
     percent_text,
     signed_text,
 )
+from whylate.report.beside import environment_line, event_lines, hit_lines
 from whylate.report.terminal.comparison import (
     PAIRS_SHOWN,
     arm_text,
@@ -65,16 +66,20 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
 
 
 def beside_of(comparison: Comparison) -> list[str]:
-    """Return further lines about a comparison: pairs, Student's t, cautions."""
+    """Return further lines: pairs, Student's t, events, hits, the environment, cautions."""
     pairs = [
         f"{pair}: {amount_text(ours, comparison.unit)} → {amount_text(theirs, comparison.unit)}"
         for pair, ours, theirs in comparison.pairs[:PAIRS_SHOWN]
     ]
     more = len(comparison.pairs) - len(pairs)
+    environment = environment_line(comparison)
     return [
         *pairs,
         *([f"and {more} more pairs"] if more else []),
         *student_lines(comparison),
+        *event_lines(comparison),
+        *hit_lines(comparison),
+        *([environment] if environment is not None else []),
         *comparison.cautions,
         *([more_runs_text(comparison.more_runs)] if comparison.more_runs is not None else []),
     ]

@@ -9,6 +9,7 @@ from typing import Any
 from whylate import __version__
 from whylate.compare.model import Comparison
 from whylate.compare.runs import Arm
+from whylate.report.beside import environment_line, event_lines, hit_lines
 from whylate.report.page import rows as page
 from whylate.report.page.render import render_page
 from whylate.report.plots.arms import colour, overlaid, run_by_run
@@ -108,6 +109,15 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "headline": headline(comparison),
         "style": comparison.verdict.replace(" ", "-"),
         "why": f"{plain(comparison.why, 600)}. {sides}.",
+        "beside": [
+            plain(text, 500)
+            for text in (
+                *hit_lines(comparison),
+                *event_lines(comparison),
+                environment_line(comparison) or "",
+            )
+            if text
+        ],
         "cautions": [plain(text, 500) for text in comparison.cautions],
         "forest": of_comparison(comparison),
         "refused": [

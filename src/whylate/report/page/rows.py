@@ -24,6 +24,7 @@ from whylate.recording.manifest import CrashReport, FactValue, LoadReport, Manif
 from whylate.report.sentences import (
     QUANTILES,
     estimate_text,
+    hit_text,
     thread_label,
     threads_shown,
     worst_first,
@@ -244,6 +245,7 @@ def board_rows(manifest: Manifest) -> dict[str, Any]:
     return {
         "facts": {"groups": groups, "shown": shown, "left_out": len(manifest.facts) - shown},
         "settings": [(plain(s.path, 200), plain(s.value, 200)) for s in manifest.plan.settings],
+        "hits": [(plain(hit.name, 300), hit_text(hit)) for hit in manifest.hits],
         "changes": changes,
         "changes_left_out": len(manifest.changes) - len(changes),
     }

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.quantities import format_estimate
+from whylate.report.sentences import hit_lines
 from whylate.report.terminal.lines import (
     board_line,
     figure_cell,
@@ -56,6 +57,7 @@ def _below(summary: BenchmarkSummary) -> list[RenderableType]:
         ),
         Text(f"Intervals: {summary.interval_note}", style="dim"),
         *(Text(plain(note, 400), style="dim") for note in summary.notes),
+        *(Text(line, style="dim") for line in hit_lines(summary.hits)),
         Text(),
         *(Text(plain(line, 300)) for line in summary.models),
         *_findings(summary),

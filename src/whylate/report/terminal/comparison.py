@@ -14,6 +14,13 @@ from whylate.compare.words import (
     scope_text,
     signed_text,
 )
+from whylate.report.beside import (
+    EVENTS_SHOWN,
+    environment_line,
+    event_cells,
+    events_heading,
+    hit_lines,
+)
 from whylate.text import plain
 
 #: Pairs that are shown one by one.
@@ -47,8 +54,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
             console.print(Text(f"– {plain(row.refused, 300)}", style="dim"))
     if any(row.ratio is not None and row.low is None for row in comparison.statistics):
         console.print(Text("– too few runs for intervals", style="dim"))
-    for text in (*_footnotes(comparison), *student_lines(comparison)):
-        console.print(Text(text, style="dim"))
+    _print_beside(comparison, console)
     console.print()
     for text in comparison.cautions:
         console.print(Text.assemble(("caution  ", "yellow"), plain(text, 400)))
@@ -60,6 +66,20 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     )
     if comparison.more_runs is not None:
         console.print(Text(more_runs_text(comparison.more_runs)))
+
+
+def _print_beside(comparison: Comparison, console: Console) -> None:
+    """Print events, footnotes, hits, and what both sides ran on."""
+    if comparison.counters:
+        console.print(_events_table(comparison))
+    environment = environment_line(comparison)
+    for text in (
+        *_footnotes(comparison),
+        *student_lines(comparison),
+        *hit_lines(comparison),
+        *([environment] if environment is not None else []),
+    ):
+        console.print(Text(text, style="dim"))
 
 
 def headline(comparison: Comparison) -> str:
@@ -109,6 +129,20 @@ def _table(comparison: Comparison) -> Table:
             f"{_change(row, row.low)} … {_change(row, row.high)}",
             "–" if row.p is None else p_text(row.p),
         )  # fmt: skip
+    return table
+
+
+def _events_table(comparison: Comparison) -> Table:
+    """Lay out what both sides counted, which has no part in the verdict."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(Text(events_heading(comparison), style="dim"), overflow="fold")
+    for heading in ("A", "B", "change", "95 % interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in comparison.counters[:EVENTS_SHOWN]:
+        table.add_row(*map(Text, event_cells(row)))
+    if len(comparison.counters) > EVENTS_SHOWN:
+        more = len(comparison.counters) - EVENTS_SHOWN
+        table.add_row(Text(f"… and {more} more events", style="dim"))
     return table
 
 

@@ -15,6 +15,7 @@ from whylate.report.sentences import (
     accounting,
     estimate_text,
     event_lines,
+    hit_lines,
     injected_fault,
     stage_lines,
     thread_label,
@@ -79,6 +80,7 @@ def print_summary(
         plain(f"Intervals: {summary.interval_note}", 200),
         *stage_lines(summary.together),
         *event_lines(summary),
+        *hit_lines(summary.hits),
     )
     for note in filter(None, notes):
         console.print(Text(note, style="dim"))

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from whylate.compare.cautions import distrust
+from whylate.compare.hits import unmet_demands
 from whylate.compare.runs import Arm, lacking
 from whylate.stats.comparison.factorial import combinations_of, fit_effects
 from whylate.study.model import Factor, FinishedRun, StudyPlan
@@ -58,6 +59,9 @@ def estimate_effects(
     bad = distrust(together, Arm("", ()))
     if bad is not None:
         return BoardEffects(board, load, len(rounds), [], bad)
+    unmet = unmet_demands(arms, plan.hits)
+    if unmet is not None:
+        return BoardEffects(board, load, len(rounds), [], unmet)
     statistics = together.runs[0].statistics
     known = [item for item in statistics if lacking(item, together, together) is None]
     # A censored statistic would turn a stall into an effect, or hide one.

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 from scipy.stats import binom
 
+from whylate.compare.hits import demands_of_sides
 from whylate.compare.judge import compare
 from whylate.compare.model import Comparison, Question
 from whylate.compare.runs import Arm, Run, read_run
@@ -16,6 +17,7 @@ from whylate.compare.tested import differences
 from whylate.stats.comparison.stopping import joint_e_value, look_levels
 from whylate.study.journal import whole_rounds
 from whylate.study.model import FinishedRun, StudyPlan
+from whylate.study.studied import studied_by
 
 ALPHA = 0.05
 
@@ -218,7 +220,12 @@ class _Looker:
         base, variant = (
             replace(arm, runs=arm.runs[:rounds]) for arm in (self._base, self._variant)
         )
-        question = Question(margins=self._plan.margins, alpha=alpha)
+        question = Question(
+            margins=self._plan.margins,
+            alpha=alpha,
+            hits=demands_of_sides(self._plan.hits, base.name, variant.name),
+            studied=studied_by(self._plan, (base.name, variant.name)),
+        )
         return self._failures.add_to(compare(base, variant, question))
 
 

@@ -8,7 +8,7 @@ Controller L2C-310 Technical Reference Manual" (DDI 0246), Auxiliary Control Reg
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from whylate.boards.facts.bootlog.log import BootLog, Derived, EveryLine, FirstLine, LogLine, Row
 from whylate.recording.manifest import Fact, FactValue
@@ -34,6 +34,9 @@ _RELEASES = {
     "L2C-310": {0: "r0p0", 2: "r1p0", 4: "r2p0", 5: "r3p0", 6: "r3p1", 7: "r3p1-50rel0",
                 8: "r3p2", 9: "r3p3"},
 }  # fmt: skip
+
+#: The release of an L2C-310 from which on erratum 588369 is repaired.
+_R2P0 = 4
 
 #: One-bit fields of AUX_CTRL, by name and bit; those of the L2C-310 alone, and those of all.
 _BITS_OF_ALL = {"l2_event_monitor_bus": 20, "l2_parity": 21, "l2_shared_override": 22}
@@ -133,6 +136,40 @@ def _changes(
         yield log.fact("l2_aux_ctrl_not_taken", ignored, modified[1], now[1])
 
 
+def range_ops_locked(cache_id: int, errata: Iterable[str]) -> tuple[bool | None, str]:
+    """Return whether operations on a range of addresses hold the driver's lock, and why.
+
+    By l2c310_fixup() and the tables of functions in arch/arm/mm/cache-l2x0.c (since Linux 3.16,
+    which prints these lines). The L2C-220 always takes l2x0_lock for them. Of the L2C-310 only the
+    workaround of erratum 588369 does, which is of releases before r2p0; that of 727915 (r2p0 to
+    r3p0) takes it to flush the whole cache, and not for a range. None: no such controller.
+    """
+    name, reason = decode_cache_id(cache_id)
+    if name is None:
+        return None, reason
+    if name.startswith("L2C-220"):
+        return True, "the L2C-220 works on one range at a time"
+    if name.startswith("L2C-210"):
+        return False, "the L2C-210's operations need no lock"
+    if "588369" in errata:
+        return True, "workaround of erratum 588369"
+    if cache_id & 0x3F >= _R2P0:
+        return False, "of the L2C-310 from r2p0 on no range operation takes the lock"
+    return False, "erratum 588369 is not worked around"
+
+
+def _range_ops(log: BootLog) -> Iterator[Fact]:
+    """Yield whether code that works on a range of the cache takes a lock at all."""
+    registers, errata = log.first(_REGISTERS), log.first(_ERRATA)
+    if registers is None:
+        return
+    match, line = registers
+    listed = errata[0][1].split() if errata is not None else []
+    locked, reason = range_ops_locked(int(match[2], 16), listed)
+    lines = (line, errata[1]) if errata is not None else (line,)
+    yield log.fact("l2_range_ops_locked", locked, *lines, note=reason)
+
+
 def _enabled(text: str) -> bool:
     return text == "en"
 
@@ -141,6 +178,7 @@ L2C: tuple[Row, ...] = (
     FirstLine(_SIZE, (("l2_controller", 1, str), ("l2_ways", 2, int), ("l2_size_kib", 3, int))),
     Derived(_registers),
     FirstLine(_ERRATA, (("l2_errata", 1, str.split),)),
+    Derived(_range_ops),
     FirstLine(_PREFETCH, (("l2_prefetch_offset_lines", 2, int),)),
     FirstLine(_POWER, (("l2_clock_gating", 1, _enabled), ("l2_standby", 2, _enabled))),
     # What the I-pipe patch was configured for, and what it made of that.
