@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from whylate.causes.episodes import (
-    control_switching_ns,
+    corrected,
     group_overlapping,
-    less_switching,
     merge_episodes,
-    without_switching,
+    usual_of,
 )
 from whylate.causes.families import Families, find_families
 from whylate.causes.observability import Observability, list_observability
@@ -100,7 +99,7 @@ def read_activations(recording: Recording) -> Iterator[TracedActivation]:
     if report is None or report.engine is None:
         return
     accounting = _Accounting(recording.manifest)
-    switching_ns = control_switching_ns(
+    usual = usual_of(
         [
             accounting.trace(window).breakdown
             for window in checked_windows(recording.directory, recording.manifest)
@@ -109,7 +108,7 @@ def read_activations(recording: Recording) -> Iterator[TracedActivation]:
     )
     for window in read_windows(recording.directory):
         example = accounting.trace(window)
-        yield replace(example, breakdown=less_switching(example.breakdown, switching_ns))
+        yield replace(example, breakdown=corrected(example.breakdown, usual))
 
 
 def explain(
@@ -151,10 +150,10 @@ def explain(
         else:
             control.append(example.breakdown)
     examples = slowest.sorted()
-    corrected, control = without_switching(
-        [*(activation.breakdown for activation in examples), *late.values()], control
-    )
-    their, each = corrected[: len(examples)], corrected[len(examples) :]
+    usual = usual_of(control)
+    their = [corrected(activation.breakdown, usual) for activation in examples]
+    each = [corrected(activation, usual) for activation in late.values()]
+    control = [corrected(activation, usual) for activation in control]
     late_episodes = merge_episodes(each)
     span = (
         min(account.start_ns for account in manifest.cpus),
@@ -294,7 +293,6 @@ class _Accounting:
         plan = manifest.plan.recorder
         self._idle_exit_ns = _idle_exits(manifest.facts)
         self._stacks_after_ns = stack_after_ns(plan.threshold_ns if plan is not None else None)
-        self._guest = any(fact.name == "hypervisor" and fact.value for fact in manifest.facts)
         self._thread = _threads(manifest)
         # tracefs adds up what it reads: what its ring lost is in no sum.
         self._sums = manifest.recorder is not None and manifest.recorder.engine == "bpf"
@@ -303,9 +301,7 @@ class _Accounting:
         """Cut the window of one activation into pieces."""
         if not self._sums:
             window = replace(window, sums=())
-        pieces = tuple(
-            cut_window(window, self._idle_exit_ns, self._stacks_after_ns, guest=self._guest)
-        )
+        pieces = tuple(cut_window(window, self._idle_exit_ns, self._stacks_after_ns))
         breakdown = Breakdown(
             window.cpu,
             window.activation,
