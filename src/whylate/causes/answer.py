@@ -31,6 +31,7 @@ from whylate.recording.reader import Recording
 from whylate.recording.recorder.windows import checked_windows, read_windows
 from whylate.recording.samples import CpuSamples
 from whylate.stats.arrays import Bools
+from whylate.summary.facts import takes_turns
 
 #: Late are the slowest of so many, unless a threshold was given.
 TAIL_OF = 1000
@@ -38,6 +39,8 @@ TAIL_OF = 1000
 MOST_LATE = 50_000
 #: Fewer late episodes say little of what the next ones will be.
 FEW_EPISODES = 10
+#: Detail of `outside the traced kernel` where the CPUs take turns in the emulator.
+EMULATORS_TURN = "the emulator's turn of another CPU"
 _IDLE_EXIT = re.compile(r"state(\d{1,2}) .*: (\d{1,9}) us, ")
 
 
@@ -293,6 +296,7 @@ class _Accounting:
         plan = manifest.plan.recorder
         self._idle_exit_ns = _idle_exits(manifest.facts)
         self._stacks_after_ns = stack_after_ns(plan.threshold_ns if plan is not None else None)
+        self._takes_turns = takes_turns(manifest)
         self._thread = _threads(manifest)
         # tracefs adds up what it reads: what its ring lost is in no sum.
         self._sums = manifest.recorder is not None and manifest.recorder.engine == "bpf"
@@ -302,6 +306,11 @@ class _Accounting:
         if not self._sums:
             window = replace(window, sums=())
         pieces = tuple(cut_window(window, self._idle_exit_ns, self._stacks_after_ns))
+        if self._takes_turns:
+            pieces = tuple(
+                replace(piece, detail=EMULATORS_TURN) if piece.cause is Cause.OUTSIDE else piece
+                for piece in pieces
+            )
         breakdown = Breakdown(
             window.cpu,
             window.activation,
