@@ -7,6 +7,9 @@ from dataclasses import replace
 import pytest
 from windows import PID, PRIO, event, switch, window
 
+from whylate.causes.episodes import corrected, usual_of
+from whylate.causes.population import Breakdown
+from whylate.causes.window.piece import Cause, Piece, Stage
 from whylate.causes.window.pieces import cut_window
 from whylate.recording.events import Event, Kind, Window
 
@@ -112,19 +115,30 @@ def test_a_priority_that_was_inherited_or_raised_or_lowered_is_the_cause() -> No
     pieces = names(replace(raised, events=tuple(lowered)))
     assert ("priority changed", "its own was lowered: rt ran", 600) in pieces
     # With its own priority as planned the same choice needs a quota that was used up.
+    given = event(880, Kind.TIMER_ENTRY, name="sched_rt_period_timer")
+    lowered.insert(-1, given)
     as_planned = [replace(e, prio=PRIO) if e.kind is Kind.WAKING else e for e in lowered]
     pieces = names(replace(raised, events=tuple(as_planned)))
     assert ("throttling", "rt ran instead", 600) in pieces
 
 
 @pytest.mark.parametrize(
-    ("prio", "cause"), [(PRIO, "throttling"), (-1, "deadline budget"), (120, "CFS bandwidth")]
+    ("prio", "timer", "cause"),
+    [
+        (PRIO, "sched_rt_period_timer", "throttling"),
+        (-1, "dl_task_timer", "deadline budget"),
+        (120, "sched_cfs_period_timer", "CFS bandwidth"),
+        (120, "hrtimer_wakeup", "unexplained"),
+    ],
 )
-def test_whose_quota_is_used_up_depends_on_whose_thread_it_is(prio: int, cause: str) -> None:
+def test_a_quota_is_named_by_the_timer_that_gives_a_new_one(
+    prio: int, timer: str, cause: str
+) -> None:
     late = window(
         switch(-400, 20, "make", 120),
         event(100, Kind.WAKING, id=PID, prio=prio, target_cpu=0),
         switch(50_000, 0, "swapper/0", 120, prev=20, prev_state="S"),
+        event(89_900, Kind.TIMER_ENTRY, name=timer),
         switch(90_000, PID, "whylate", prio, prev=0),
         run=90_100, waking=100, switched=90_000,
     )  # fmt: skip
@@ -174,3 +188,26 @@ def test_what_a_thread_left_with_interrupts_off_is_not_the_switch_that_follows()
         ("interrupts disabled", "in culprit", 60_000),
         ("scheduling", "switch between other threads", 500),
     ]
+
+
+def test_a_thread_that_is_moved_away_waits_for_nothing_on_its_own_cpu() -> None:
+    late = woken(
+        event(300, Kind.MIGRATE, id=PID, target_cpu=1),
+        event(350, Kind.MIGRATE, id=99, target_cpu=0),
+        event(700, Kind.MIGRATE, id=PID, target_cpu=0),
+        left="S",
+    )
+    assert ("migration", "", 400) in names(late)
+
+
+def test_the_timers_own_interrupt_is_no_cause_where_no_function_of_it_took_the_time() -> None:
+    def breakdown(ns: int, detail: str) -> Breakdown:
+        waking = Piece(0, 500, Cause.INTERRUPT, "local_timer: hrtimer_wakeup", Stage.WAKING)
+        piece = Piece(500, 500 + ns, Cause.INTERRUPT, detail, Stage.RUNNABLE)
+        return Breakdown(0, 1, 0, 500 + ns, (waking, piece))
+
+    usual = usual_of([breakdown(2_000, "local_timer")] * 50)
+    causes = [piece.cause for piece in corrected(breakdown(300_000, "local_timer"), usual).pieces]
+    assert causes == [Cause.INTERRUPT, Cause.INTERRUPT, Cause.UNEXPLAINED]
+    for named in ("local_timer: flush_it", "irq_work", "eth0"):
+        assert corrected(breakdown(300_000, named), usual) == breakdown(300_000, named)

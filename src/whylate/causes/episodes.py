@@ -25,8 +25,9 @@ from whylate.causes.window.pieces import TO_THE_SCHEDULER_NS
 
 #: What every activation needs, and what it is called where it takes much longer than that.
 OWN_WAY = {
-    Cause.SCHEDULING: "on its way to the CPU",
-    Cause.RETURN: "on its way back to its code",
+    "scheduling": "on its way to the CPU",
+    "return": "on its way back to its code",
+    "timer": "in its timer's interrupt",
 }
 
 
@@ -92,14 +93,12 @@ class Usual:
     """
 
     switching_ns: int
-    own_way_ns: Mapping[Cause, int]
+    own_way_ns: Mapping[str, int]
 
 
 def usual_of(control: Sequence[Breakdown]) -> Usual:
     """Return what is usual in control activations."""
-    return Usual(
-        control_switching_ns(control), {cause: _own_way_ns(cause, control) for cause in OWN_WAY}
-    )
+    return Usual(control_switching_ns(control), {way: _own_way_ns(way, control) for way in OWN_WAY})
 
 
 def corrected(breakdown: Breakdown, usual: Usual) -> Breakdown:
@@ -135,9 +134,27 @@ def less_switching(breakdown: Breakdown, switching_ns: int) -> Breakdown:
     return replace(breakdown, pieces=tuple(pieces))
 
 
-def _own_way_ns(cause: Cause, control: Sequence[Breakdown]) -> int:
+def _of_own_way(breakdown: Breakdown, way: str) -> list[Piece]:
+    """Return the pieces of an activation's own way, which no event says more about.
+
+    Of the interrupt that woke it that is the time outside of any timer's or handler's function.
+    """
+    pieces = breakdown.pieces or ()
+    if way != "timer":
+        return [piece for piece in pieces if piece.cause.value == way]
+    woke = {piece.detail for piece in pieces if _is_bare_interrupt(piece)} & {
+        piece.detail.partition(":")[0] for piece in pieces if piece.stage is Stage.WAKING
+    }
+    return [piece for piece in pieces if _is_bare_interrupt(piece) and piece.detail in woke]
+
+
+def _is_bare_interrupt(piece: Piece) -> bool:
+    return piece.cause is Cause.INTERRUPT and ": " not in piece.detail
+
+
+def _own_way_ns(way: str, control: Sequence[Breakdown]) -> int:
     spent = sorted(
-        sum(piece.length_ns for piece in activation.pieces if piece.cause is cause)
+        sum(piece.length_ns for piece in _of_own_way(activation, way))
         for activation in control
         if activation.pieces is not None
     )
@@ -147,9 +164,11 @@ def _own_way_ns(cause: Cause, control: Sequence[Breakdown]) -> int:
 
 def _bound_own_way(breakdown: Breakdown, usual: Usual) -> Breakdown:
     """Leave unexplained what a thread's own way took beyond the usual: the longest pieces' ends."""
-    pieces = list(breakdown.pieces or ())
-    for cause, most_ns in usual.own_way_ns.items():
-        own = sorted((p for p in pieces if p.cause is cause), key=lambda piece: -piece.length_ns)
+    if breakdown.pieces is None:
+        return breakdown
+    pieces = list(breakdown.pieces)
+    for way, most_ns in usual.own_way_ns.items():
+        own = sorted(_of_own_way(breakdown, way), key=lambda piece: -piece.length_ns)
         over = sum(piece.length_ns for piece in own) - most_ns
         for piece in own:
             if over <= 0:
@@ -159,6 +178,6 @@ def _bound_own_way(breakdown: Breakdown, usual: Usual) -> Breakdown:
             middle = piece.end_ns - length
             at = pieces.index(piece)
             kept = [replace(piece, end_ns=middle)] if middle > piece.start_ns else []
-            rest = replace(piece, start_ns=middle, cause=Cause.UNEXPLAINED, detail=OWN_WAY[cause])
+            rest = replace(piece, start_ns=middle, cause=Cause.UNEXPLAINED, detail=OWN_WAY[way])
             pieces[at : at + 1] = [*kept, rest]
-    return replace(breakdown, pieces=tuple(pieces)) if breakdown.pieces is not None else breakdown
+    return replace(breakdown, pieces=tuple(pieces))

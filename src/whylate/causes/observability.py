@@ -71,6 +71,7 @@ NEEDS: Mapping[Cause, Need] = {
     Cause.STOPPED: Need(_SCHED, "unexplained"),
     Cause.BLOCKED: Need(_SCHED, "unexplained"),
     Cause.WOKEN_LATE: Need(_SCHED, "unexplained"),
+    Cause.MIGRATION: Need(("sched:sched_migrate_task",), "what ran on its own CPU"),
     Cause.PAGE_FAULT: Need(("exceptions:page_fault_user",), "return"),
     Cause.STEAL: Need((), "outside the traced kernel, or what seemed to run"),
     Cause.OUTSIDE: Need(("timer:hrtimer_expire_entry",), "unexplained", stack=True),

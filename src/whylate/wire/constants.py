@@ -277,7 +277,7 @@ class EventKind(IntEnum):
     DEFERRED_ENTRY = 26
     #: It ends.
     DEFERRED_EXIT = 27
-    #: A thread inherits a priority from a thread that waits for its lock, or loses it again.
+    #: A thread inherits a priority or loses it; or that of the measured thread has changed.
     PRIO = 28
 
 

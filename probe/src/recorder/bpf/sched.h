@@ -71,6 +71,19 @@ ALWAYS_INLINE void switched_from(struct recorder_bpf_cpu *cpu, bool runnable, __
 	}
 }
 
+/* look_at_prio - record the measured thread's priority where it was changed: another thread is
+ * chosen while it is runnable, and the change itself leaves no event */
+ALWAYS_INLINE void look_at_prio(struct recorder_bpf_cpu *cpu, __u32 measured, __u64 now)
+{
+	struct task_struct *task = (void *)cpu->task;
+	int prio = 0;
+
+	if (bpf_probe_read_kernel(&prio, sizeof(prio), &task->prio))
+		return;
+	if (cpu->prio && cpu->prio != 1 + (__u64)(__u32)prio)
+		record(cpu, now, EVENT_PRIO, prio, 0, measured, 0, 0, 0);
+}
+
 SECTION("tp_btf/sched_switch")
 int switch_threads(__u64 *context)
 {
@@ -102,7 +115,10 @@ int switch_threads(__u64 *context)
 	cpu->thread = next_pid ? SUM_THREAD : SUM_IDLE;
 	if (unlikely(!cpu->since_ns))
 		cpu->since_ns = now;
+	if (measured && next_pid != measured && cpu->waking_ns && cpu->task)
+		look_at_prio(cpu, measured, now);
 	if (measured && next_pid == measured) {
+		cpu->prio = 1 + (__u64)(__u32)next->prio;
 		cpu->thread = SUM_OWN;
 		runnable_ns = switched_to(cpu, next, now);
 	}

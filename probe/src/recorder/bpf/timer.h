@@ -71,7 +71,8 @@ int timer_exit(__u64 *context)
 	return 0;
 }
 
-/* Functions that are deferred to a softirq or a kernel thread; what defers them is named already. */
+/* Functions that are deferred to a softirq or a kernel thread; what defers them is named already.
+ */
 ALWAYS_INLINE void deferred_begins(const void *function, __u64 what)
 {
 	struct recorder_bpf_cpu *cpu = cpu_here();

@@ -90,10 +90,23 @@ def _edges(window: Window, own: Sequence[Event]) -> Iterator[tuple[int, Stage]]:
         yield running, Stage.RUNNABLE
     yield waking, Stage.PENDING
     yield runnable, Stage.WAKING
-    yield running, Stage.RUNNABLE
+    yield from _runnable(window, own, runnable, running)
     if window.switched_ns is not None:
         yield from _after(window, own, window.switched_ns)
     yield window.run_ns, Stage.RUNNING
+
+
+def _runnable(
+    window: Window, own: Sequence[Event], runnable_ns: int, running_ns: int
+) -> Iterator[tuple[int, Stage]]:
+    """Yield the stages while it was runnable: here, or moved to another CPU and not back yet."""
+    stage = Stage.RUNNABLE
+    for event in own:
+        moved = event.kind is Kind.MIGRATE and event.id == window.pid
+        if moved and runnable_ns <= event.time_ns <= running_ns:
+            yield event.time_ns, stage
+            stage = Stage.RUNNABLE if event.target_cpu == window.cpu else Stage.MIGRATED
+    yield running_ns, stage
 
 
 def _after(window: Window, own: Sequence[Event], switched_ns: int) -> Iterator[tuple[int, Stage]]:

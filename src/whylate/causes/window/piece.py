@@ -25,6 +25,7 @@ class Cause(StrEnum):
     STOPPED = "stopped by a signal"
     BLOCKED = "blocked"
     WOKEN_LATE = "woken late"
+    MIGRATION = "migration"
     PAGE_FAULT = "page fault"
     #: By the hypervisor's own count alone.
     STEAL = "steal"
@@ -54,6 +55,7 @@ class Stage(StrEnum):
     PENDING = "pending"  # due, its interrupt has not begun
     STOPPED = "stopped"  # by a signal or a tracer
     BLOCKED = "blocked"  # asleep in the kernel for something else
+    MIGRATED = "migrated"  # runnable on another CPU
     WAKING = "waking"  # in the interrupt that wakes it
     RUNNABLE = "runnable"
     RUNNING = "running"

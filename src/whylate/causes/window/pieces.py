@@ -23,7 +23,8 @@ stage (whylate.causes.window.own_stages). A piece is a stretch in which neither 
 
 pending: due, its interrupt has not begun. waking: in the interrupt that wakes it. Two more stages
 have one cause each, in any context: stopped (by a signal or a tracer) and blocked (asleep in the
-kernel for something else). Whoever else runs then delays nothing.
+kernel for something else). Whoever else runs then delays nothing. A third is migrated: runnable on
+another CPU, of which nothing is recorded.
 
 (1) Only if the stack at the timer interrupt shows that the instruction before the interrupted one
 enabled interrupts: they were disabled until there. If it shows that they were enabled (user code,
@@ -39,9 +40,10 @@ a non-preemptible section. A thread preempted at the end of an interrupt delayed
 the stage was too short for a stack, it is the cost of switching: scheduling. So is the usual cost
 of switching at the end of the stage (whylate.causes.episodes).
 (4) If the scheduler made a choice while the activation was runnable, and chose a thread that comes
-after it, or (deeper) idle: only a quota that is used up makes it do so. Of a real-time thread that
-is RT throttling, of one of SCHED_DEADLINE its own budget; of any other the bandwidth of its cgroup,
-where idle was chosen. What ran before that choice ran for the same reason.
+after it, or (deeper) idle, then a quota was used up or its priority had been lowered. It is a quota
+only if the kernel's timer that gives a new one ran meanwhile: RT throttling, the budget of its own
+deadline, or the bandwidth of its cgroup. What ran before that choice ran for the same reason.
+Without that timer it is unexplained.
 (5) From a page fault to the end of the stage.
 (6) `outside the traced kernel`: the host, firmware, or a handler that leaves no event (of
 an exception, or the way back to user code, which end with interrupts on again by themselves).
@@ -166,7 +168,18 @@ def cause_in_any_stage(segment: Segment) -> tuple[Cause, str] | None:
 
 
 #: Stages in which nothing that the CPU does delays the activation, and their causes.
-_WHATEVER_RUNS = {Stage.STOPPED: Cause.STOPPED, Stage.BLOCKED: Cause.BLOCKED}
+_WHATEVER_RUNS = {
+    Stage.STOPPED: Cause.STOPPED,
+    Stage.BLOCKED: Cause.BLOCKED,
+    Stage.MIGRATED: Cause.MIGRATION,
+}
+#: Functions of the timers that give a new quota, and the quota.
+_QUOTAS = {
+    "sched_rt_period_timer": Cause.THROTTLING,
+    "dl_task_timer": Cause.DEADLINE,
+    "sched_cfs_period_timer": Cause.BANDWIDTH,
+    "sched_cfs_slack_timer": Cause.BANDWIDTH,
+}
 #: Stages in which it waits to be woken.
 _NOT_WOKEN = frozenset({Stage.PENDING, Stage.WAKING})
 
@@ -191,6 +204,7 @@ class _Rule:
         self._switch_stack = _last(stacks, "switch")
         self._lowered_to = self._lowest_own(own)
         self._over_quota_until_ns = self._last_over_quota(own)
+        self._quota = self._find_quota()
         self._left_prio = _priorities_when_left(own)
         self._switches_ns = [event.time_ns for event in own if event.kind is Kind.SWITCH]
         running = window.switched_ns if window.switched_ns is not None else window.due_ns
@@ -218,6 +232,19 @@ class _Rule:
             if waking + TAKES_EFFECT_NS < event.time_ns < switched
         )
         return switched if chose_another else 0
+
+    def _find_quota(self) -> Cause:
+        """Return which quota was given anew while it was runnable: rule (4)."""
+        waking, switched = self._window.waking_ns, self._window.switched_ns
+        if waking is None or switched is None:
+            return Cause.UNEXPLAINED
+        given = [
+            _QUOTAS[name]
+            for event in self._window.events
+            if event.kind is Kind.TIMER_ENTRY and waking <= event.time_ns <= switched
+            if (name := function_name(event.name)) in _QUOTAS
+        ]
+        return given[-1] if given else Cause.UNEXPLAINED
 
     def _after(self, switch: Event) -> bool:
         """Whether the thread that was chosen comes after the measured one, whatever it is."""
@@ -277,7 +304,7 @@ class _Rule:
         runnable = self._window.waking_ns
         chosen = runnable is not None and segment.chosen_ns > runnable and not thread.idle
         if segment.start_ns < self._over_quota_until_ns or (chosen and self._is_after(thread)):
-            return self._quota(), f"{thread.name or 'idle'} ran instead"
+            return self._quota, f"{thread.name or 'idle'} ran instead"
         if thread.idle:
             return Cause.SCHEDULING, "from idle"
         stack = self._switch_stack
@@ -317,11 +344,6 @@ class _Rule:
     def _is_after(self, thread: Thread) -> bool:
         """Whether choosing that thread needs a quota that is used up: rule (4)."""
         return self._window.prio < FAIR and thread.prio > self._lowered_to
-
-    def _quota(self) -> Cause:
-        if self._window.prio < 0:
-            return Cause.DEADLINE
-        return Cause.THROTTLING if self._window.prio < FAIR else Cause.BANDWIDTH
 
     def _preempted_at_once(self, segment: Segment, thread: Thread) -> tuple[Cause, str]:
         """Name a stretch in a thread that the first interrupt to end took off the CPU."""

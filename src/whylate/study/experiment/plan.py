@@ -49,6 +49,7 @@ _NO_KNOB: dict[Cause, str] = {
     Cause.PRIORITY: "name the load that changes it",
     Cause.STOPPED: "name the load that stops it",
     Cause.BLOCKED: "name the load behind it",
+    Cause.MIGRATION: "name the load that moves it",
     Cause.WOKEN_LATE: "name a knob that moves what wakes it: irq:N=CPUS, or "
     "sysctl:kernel.timer_migration=0",
     Cause.SCHEDULING: "every activation needs it",
