@@ -207,7 +207,8 @@ def test_the_timers_own_interrupt_is_no_cause_where_no_function_of_it_took_the_t
         return Breakdown(0, 1, 0, 500 + ns, (waking, piece))
 
     usual = usual_of([breakdown(2_000, "local_timer")] * 50)
-    causes = [piece.cause for piece in corrected(breakdown(300_000, "local_timer"), usual).pieces]
+    pieces = corrected(breakdown(300_000, "local_timer"), usual).pieces or ()
+    causes = [piece.cause for piece in pieces]
     assert causes == [Cause.INTERRUPT, Cause.INTERRUPT, Cause.UNEXPLAINED]
     for named in ("local_timer: flush_it", "irq_work", "eth0"):
         assert corrected(breakdown(300_000, named), usual) == breakdown(300_000, named)
