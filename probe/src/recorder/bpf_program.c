@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define INSTRUCTIONS 800
+#define INSTRUCTIONS 1200
 
 /* The helpers that read the kernel's memory ask for a licence that is compatible with its own. */
 static const char licence[] = "Dual MIT/GPL";
