@@ -33,13 +33,21 @@ def may_be_realtime() -> bool:
     return soft >= 99 or soft == resource.RLIM_INFINITY
 
 
+TESTS = Path(__file__).parent
+#: Folders whose tests use nothing of this machine but its CPU and temporary files.
+COMPUTING = frozenset(
+    {"causes", "compare", "house", "recording", "report", "stats", "summary", "wire"}
+)
+
+
 # Before xdist reads the groups.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        # Beside each other run only those that boot boards of their own; the others share this
-        # machine's settings, ports and processes.
-        alone = item.get_closest_marker("qemu") is None
+        # Beside each other run those that boot boards of their own, and those that compute; the
+        # others share this machine's settings, ports and processes.
+        computes = item.path.relative_to(TESTS).parts[0] in COMPUTING
+        alone = item.get_closest_marker("qemu") is None and not computes
         group = "this machine" if alone else item.nodeid.partition("::")[0]
         item.add_marker(pytest.mark.xdist_group(group))
     if may_be_realtime():

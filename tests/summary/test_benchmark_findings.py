@@ -34,6 +34,12 @@ def test_the_cliff_is_named_where_it_is_and_six_are_of_x86() -> None:
     assert "x86" not in other
 
 
+def test_one_task_alone_which_other_work_interrupts_hides_no_cliff() -> None:
+    rings = [ring(1, 1.0), ring(2, 0.0), ring(6, 0.003), ring(7, 1.0)]
+    (text,) = texts(flush_findings(rings, Machine("x86_64")))
+    assert text.startswith("with 6 tasks 0.003 of the switches flush")
+
+
 def test_a_cliff_elsewhere_is_not_put_down_to_six_identifiers() -> None:
     (text,) = texts(flush_findings([ring(2, 0.0), ring(4, 0.9)], Machine("x86_64")))
     assert "x86 kernel" not in text

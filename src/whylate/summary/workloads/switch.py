@@ -162,7 +162,12 @@ def flush_findings(points: Sequence[PointFigures], machine: Machine) -> list[Fin
     findings = []
     for name, series in _series(points).items():
         setting = f" ({name})" if name else ""
-        counted = [point for point in series if isinstance(_flushes(point), float)]
+        # One task alone is switched away from by other work only, and seldom.
+        counted = [
+            point
+            for point in series
+            if isinstance(_flushes(point), float) and _ring(point).tasks > 1
+        ]
         few = [index for index, point in enumerate(counted) if _flushes(point) < _FEW]
         most = [index for index, point in enumerate(counted) if _flushes(point) >= _MOST]
         # All few lie before all of most, and what is neither between them: else it is no limit.
