@@ -103,7 +103,7 @@ def test_a_priority_that_was_inherited_or_raised_or_lowered_is_the_cause() -> No
     )  # fmt: skip
     assert ("priority changed", "holder inherited one", 500) in names(inherited)
     raised = woken(left="S")
-    out = replace(raised.events[-1], prev_prio=1)
+    out = replace(raised.events[-1], prev_prio=1, prev_state="S")
     pieces = names(replace(raised, events=(*raised.events[:-1], out)))
     assert ("priority changed", "make was raised", 800) in pieces
     lowered = [

@@ -137,13 +137,15 @@ def less_switching(breakdown: Breakdown, switching_ns: int) -> Breakdown:
 def _of_own_way(breakdown: Breakdown, way: str) -> list[Piece]:
     """Return the pieces of an activation's own way, which no event says more about.
 
-    Of the interrupt that woke it that is the time outside of any timer's or handler's function.
+    Of the interrupt of the timer that woke it, that is the time outside of any timer's function.
     """
     pieces = breakdown.pieces or ()
     if way != "timer":
         return [piece for piece in pieces if piece.cause.value == way]
     woke = {piece.detail for piece in pieces if _is_bare_interrupt(piece)} & {
-        piece.detail.partition(":")[0] for piece in pieces if piece.stage is Stage.WAKING
+        piece.detail.partition(": ")[0]
+        for piece in pieces
+        if piece.stage is Stage.WAKING and ": " in piece.detail
     }
     return [piece for piece in pieces if _is_bare_interrupt(piece) and piece.detail in woke]
 

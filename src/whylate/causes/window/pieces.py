@@ -454,7 +454,8 @@ def _priorities_when_left(own: list[Event]) -> dict[int, int]:
     chosen: Event | None = None
     for event in own:
         if event.kind is Kind.SWITCH:
-            if chosen is not None and chosen.id == event.prev_id:
+            # Switches that are made of noise have neither state nor priority of who left.
+            if chosen is not None and chosen.id == event.prev_id and event.prev_state:
                 left[chosen.time_ns] = event.prev_prio
             chosen = event
     return left
