@@ -26,13 +26,13 @@ SWITCH = "switch"
 MOST = 24
 
 
-def told(windows: Iterable[Window], *, guest: bool) -> str:
+def told(windows: Iterable[Window]) -> str:
     """Return a line for each window: its pieces, and what they sum to."""
     lines = []
     for window in windows:
         pieces = [
             f"{piece.cause.value} [{piece.detail}] {piece.length_ns}"
-            for piece in cut_window(window, guest=guest)
+            for piece in cut_window(window)
         ]
         where = f"cpu {window.cpu} activation {window.activation} {window.reason}"
         lines.append(f"{where} {window.latency_ns} = {' + '.join(pieces)}\n")
@@ -49,8 +49,7 @@ def main() -> None:
             shown = "guest" not in target.name or all(OURS.fullmatch(name) for name in names)
             if writer.count < MOST and shown:
                 writer.add(window, ())
-    guest = "guest" in target.name
-    (target / "pieces.txt").write_text(told(read_windows(target), guest=guest))
+    (target / "pieces.txt").write_text(told(read_windows(target)))
 
 
 if __name__ == "__main__":

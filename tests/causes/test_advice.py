@@ -19,4 +19,4 @@ def test_every_cause_has_words(cause: Cause) -> None:
 def test_every_file_is_of_a_cause() -> None:
     folder = resources.files("whylate.causes").joinpath("catalogue")
     names = {file.name.removesuffix(".toml") for file in folder.iterdir()}
-    assert names == {cause.value.replace(" ", "_") for cause in Cause}
+    assert names == {cause.value.lower().replace(" ", "_") for cause in Cause}

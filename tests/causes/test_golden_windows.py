@@ -17,14 +17,14 @@ NAMES = sorted(path.name for path in FOLDER.iterdir())
 @pytest.mark.parametrize("name", NAMES)
 def test_recorded_windows_are_cut_as_before(name: str) -> None:
     windows = read_windows(FOLDER / name)
-    assert told(windows, guest="guest" in name) == (FOLDER / name / "pieces.txt").read_text()
+    assert told(windows) == (FOLDER / name / "pieces.txt").read_text()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_their_pieces_are_in_order_and_sum_to_the_latency(name: str) -> None:
     found = set()
     for window in read_windows(FOLDER / name):
-        pieces = cut_window(window, guest="guest" in name)
+        pieces = cut_window(window)
         assert pieces[0].start_ns == window.due_ns
         assert pieces[-1].end_ns == window.run_ns
         assert all(a.end_ns == b.start_ns for a, b in pairwise(pieces))

@@ -63,12 +63,16 @@ def test_every_tracepoint_that_is_needed_is_one_that_both_engines_ask_for() -> N
         assert wanted <= asked, file
 
 
-def test_a_guest_with_bpf_tells_all_apart_but_a_part_of_locks() -> None:
+def test_a_guest_with_bpf_tells_all_apart_but_a_part_of_locks_and_priorities() -> None:
     found = seen(board("pc-guest-bpf"))
     assert {cause for cause, item in found.items() if item.observable is not Observable.YES} == {
-        Cause.LOCK
+        Cause.LOCK,
+        Cause.PRIORITY,
     }
     assert found[Cause.LOCK].observable is Observable.PARTLY
+    # This recorder did not ask for it yet.
+    assert found[Cause.PRIORITY].observable is Observable.PARTLY
+    assert found[Cause.PRIORITY].missing == "no tracepoint sched:sched_pi_setprio"
 
 
 def test_arm64_has_no_tracepoint_for_page_faults() -> None:
@@ -160,7 +164,8 @@ def test_explain_names_the_unobservable_causes_in_one_line() -> None:
     tracefs = board("sabrelite-tracefs")
     line = unobservable_text(list_observability(tracefs.report, tracefs.facts))
     assert line.startswith(
-        "not observable on this board: interrupts disabled, preemption disabled (stacks,"
+        "not observable on this board: interrupts disabled, preemption disabled, "
+        "outside the traced kernel (stacks,"
     )
     guest = board("pc-guest-bpf")
     assert not unobservable_text(list_observability(guest.report, guest.facts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whylate.causes.episodes import control_switching_ns, less_switching, without_switching
+from whylate.causes.episodes import control_switching_ns, corrected, less_switching, usual_of
 from whylate.causes.population import Breakdown
 from whylate.causes.window.piece import Cause, Piece, Stage
 
@@ -61,9 +61,29 @@ def test_only_a_section_that_the_switch_follows_has_such_an_end() -> None:
     assert less_switching(thread, 0) == thread
 
 
-def test_late_and_ordinary_ones_are_corrected_alike() -> None:
-    usual = [breakdown((Cause.SCHEDULING, 2_000, Stage.RUNNABLE))] * 2
+def test_the_cost_of_switching_is_that_of_control_activations() -> None:
+    control = [breakdown((Cause.SCHEDULING, 2_000, Stage.RUNNABLE))] * 2
     held = breakdown((Cause.PREEMPTION_DISABLED, 5_000, Stage.RUNNABLE))
-    late, control = without_switching([held], [*usual, held])
     left = [(Cause.PREEMPTION_DISABLED, 3_000), (Cause.SCHEDULING, 2_000)]
-    assert told(late[0]) == told(control[2]) == left
+    assert told(corrected(held, usual_of([*control, held]))) == left
+
+
+def test_a_way_back_that_is_far_longer_than_usual_is_unexplained() -> None:
+    control = [breakdown((Cause.RETURN, 8_000, Stage.RUNNING))] * 100
+    usual = usual_of(control)
+    slow = breakdown((Cause.RETURN, 15_000, Stage.RUNNING))
+    assert corrected(slow, usual) == slow
+    hooked = breakdown((Cause.RETURN, 300_000, Stage.RUNNING))
+    assert told(corrected(hooked, usual)) == [
+        (Cause.RETURN, 16_000), (Cause.UNEXPLAINED, 284_000)
+    ]  # fmt: skip
+
+
+def test_a_few_microseconds_need_no_explanation_where_nothing_is_usual() -> None:
+    usual = usual_of([])
+    short = breakdown((Cause.SCHEDULING, 10_000, Stage.RUNNABLE))
+    assert corrected(short, usual) == short
+    longer = breakdown((Cause.SCHEDULING, 30_000, Stage.RUNNABLE))
+    assert told(corrected(longer, usual)) == [
+        (Cause.SCHEDULING, 10_000), (Cause.UNEXPLAINED, 20_000)
+    ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from whylate.recording.events import Event, Kind, Window
@@ -46,8 +48,20 @@ def window(
         switched_ns=at(switched),
         waking_cpu=None if waking is None else 0,
         observed_ns=DUE + observed,
-        events=tuple(events),
+        events=tuple(_with_left_priorities(events)),
     )
+
+
+def _with_left_priorities(events: tuple[Event, ...]) -> Iterator[Event]:
+    """As the kernel does: a thread leaves with the priority that it came with, if none is given."""
+    prios = {PID: PRIO}
+    for each in events:
+        if each.kind is Kind.SWITCH:
+            given = each.prev_prio or prios.get(each.prev_id, 120)
+            prios[each.id] = each.prio
+            yield replace(each, prev_prio=given)
+        else:
+            yield each
 
 
 def busy_window(*between: Event, prio: int = 120, name: str = "make") -> Window:

@@ -12,6 +12,7 @@ from whylate.lab.faults.catalogue import SHARED, fault, names, use
 from whylate.lab.faults.log import Event, FaultLog, fault_log, pack, parse_log, unpack
 from whylate.lab.faults.place import place
 
+UNSEEN = names(unseen=True)
 HEADER = b"whylate-fault-log 1 dropped 0000000002\n"
 
 
@@ -20,7 +21,7 @@ def _parameters_in_c(name: str) -> set[str]:
     entry = fault(name)
     source = entry.source_file.read_text()
     if entry.kind == "module":
-        source += (SHARED / "fault_module.h").read_text()
+        source += "".join(path.read_text() for path in SHARED.glob("fault_module*.h"))
         return set(re.findall(r"module_param\((\w+),", source))
     header = (SHARED / "fault_program.h").read_text()
     shared = header[header.index("#define FAULT_PARAMETERS") :]
@@ -28,25 +29,35 @@ def _parameters_in_c(name: str) -> set[str]:
     return set(re.findall(r'\{\s*"(\w+)"', listed))
 
 
-@pytest.mark.parametrize("name", [n for n in names() if fault(n).kind != "outside"])
+@pytest.mark.parametrize("name", [n for n in [*names(), *UNSEEN] if fault(n).kind != "outside"])
 def test_every_parameter_of_the_catalogue_is_one_of_the_source(name: str) -> None:
     assert set(fault(name).parameters) <= _parameters_in_c(name)
 
 
-@pytest.mark.parametrize("name", [n for n in names() if fault(n).kind == "program"])
+@pytest.mark.parametrize("name", [n for n in [*names(), *UNSEEN] if fault(n).kind == "program"])
 def test_the_catalogue_has_every_parameter_of_a_program(name: str) -> None:
     assert _parameters_in_c(name) == set(fault(name).parameters)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", [*names(), *UNSEEN])
 def test_every_fault_can_be_used_with_its_defaults(name: str) -> None:
     used = use(name)
     assert set(used.parameters) == set(fault(name).parameters)
 
 
 def test_every_folder_is_a_fault() -> None:
-    folders = {path.name for path in SHARED.parent.iterdir() if path.is_dir()} - {"shared"}
-    assert folders == set(names())
+    folders = {path.name for path in SHARED.parent.iterdir() if path.is_dir()}
+    assert folders - {"shared", "unseen"} == set(names())
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_an_unseen_fault_has_an_answer_and_a_bystander_and_its_files(name: str) -> None:
+    entry = fault(name)
+    assert entry.unseen
+    assert name not in names()
+    assert entry.bystanders
+    assert entry.answer.pieces
+    assert {path.name for path in entry.folder.iterdir()} == {"fault.toml", entry.source}
 
 
 def test_values_that_were_given_replace_the_defaults() -> None:

@@ -135,6 +135,10 @@ static void load_programs(struct bpf_engine *engine, const struct kernel_name *n
 		if (*fd >= 0)
 			continue;
 		errors[i] = errno;
+		if (*fd < 0 && (errno == EAGAIN || errno == EINTR))
+			fail(text, 0,
+			     "%s: signals, or a freezer, interrupted the kernel's check of it",
+			     program->name);
 		if (!text[0] && log && log[0])
 			fail(text, 0, "%s: %s", program->name, last_line(log));
 	}

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define INSTRUCTIONS 800
+#define INSTRUCTIONS 1200
 
 /* The helpers that read the kernel's memory ask for a licence that is compatible with its own. */
 static const char licence[] = "Dual MIT/GPL";
@@ -85,6 +85,21 @@ static void set_address(struct bpf_insn *instruction, const struct bpf_fds *fds,
 	instruction[0].imm = value;
 }
 
+/* A signal or a freezer that comes while the verifier works ends that with EAGAIN. */
+#define LOAD_TRIES 100
+
+static long load(struct load_arguments *arguments)
+{
+	long fd = -1;
+
+	for (int i = 0; i < LOAD_TRIES; i++) {
+		fd = bpf_call(BPF_PROG_LOAD, arguments, sizeof(*arguments));
+		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
+			break;
+	}
+	return fd;
+}
+
 int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fds,
 		     uint32_t tracepoint, char *log, uint32_t log_size)
 {
@@ -121,7 +136,7 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fd
 		arguments.attach_btf_id = tracepoint;
 	}
 	snprintf(arguments.prog_name, sizeof(arguments.prog_name), "wl_%.12s", program->name);
-	fd = bpf_call(BPF_PROG_LOAD, &arguments, sizeof(arguments));
+	fd = load(&arguments);
 	if (fd >= 0 || errno == EPERM || !log)
 		return (int)fd;
 	/* Again, for the verifier's log. */
@@ -130,7 +145,7 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fd
 	arguments.log_buf = (uintptr_t)log;
 	arguments.log_size = log_size;
 	error = errno;
-	fd = bpf_call(BPF_PROG_LOAD, &arguments, sizeof(arguments));
+	fd = load(&arguments);
 	/* A log that is too small is an error of its own. */
 	errno = error;
 	return (int)fd;

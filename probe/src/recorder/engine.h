@@ -16,7 +16,7 @@
 
 #include "event.h"
 
-#define RECORDER_SOURCES 48
+#define RECORDER_SOURCES 64
 
 /* A measured thread: whose stages are kept, whose late wakeups get their stack. */
 struct recorder_thread {

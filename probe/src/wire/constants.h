@@ -253,7 +253,10 @@ enum recorder_kind {
 	EVENT_CALL_ENTRY = 23,
 	EVENT_CALL_EXIT = 24,
 	EVENT_TIMER_START = 25,
-	EVENT_COUNT = 26,
+	EVENT_DEFERRED_ENTRY = 26,
+	EVENT_DEFERRED_EXIT = 27,
+	EVENT_PRIO = 28,
+	EVENT_COUNT = 29,
 };
 
 /* X(name, unit, doc) for each kind of load. */

@@ -369,5 +369,7 @@ const uint8_t wire_event_fields[EVENT_COUNT][WIRE_EVENT_FIELDS] = {
 	[EVENT_FRAMES] = {['e' - 'a'] = FIELD_ADDRESS, ['f' - 'a'] = FIELD_ADDRESS},
 	[EVENT_CALL_ENTRY] = {['e' - 'a'] = FIELD_ADDRESS},
 	[EVENT_CALL_EXIT] = {['e' - 'a'] = FIELD_ADDRESS},
+	[EVENT_DEFERRED_ENTRY] = {['e' - 'a'] = FIELD_ADDRESS, ['f' - 'a'] = FIELD_LOCAL},
+	[EVENT_DEFERRED_EXIT] = {['f' - 'a'] = FIELD_LOCAL},
 };
 /* clang-format on */

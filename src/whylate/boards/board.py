@@ -150,6 +150,9 @@ class PlannedBoard(Board, Protocol):
     def virtual(self) -> VirtualBoard:
         """Its description."""
 
+    def need_cpus(self, count: int) -> None:
+        """Have so many CPUs at the next boot, unless a number was asked for."""
+
     def carry_out(
         self, plan: bytes, seed: int, notify: Notify, files: Sequence[ImageFile] = ()
     ) -> StartedProbe:

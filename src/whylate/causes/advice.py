@@ -22,6 +22,6 @@ class Advice:
 @cache
 def load_advice(cause: Cause) -> Advice:
     """Return the catalogue's words on a cause."""
-    name = cause.value.replace(" ", "_")
+    name = cause.value.lower().replace(" ", "_")
     file = resources.files("whylate.causes").joinpath("catalogue", f"{name}.toml")
     return Advice(**tomllib.loads(file.read_text("utf-8")))

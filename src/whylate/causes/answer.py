@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from whylate.causes.episodes import (
-    control_switching_ns,
+    corrected,
     group_overlapping,
-    less_switching,
     merge_episodes,
-    without_switching,
+    usual_of,
 )
 from whylate.causes.families import Families, find_families
 from whylate.causes.observability import Observability, list_observability
@@ -32,6 +31,7 @@ from whylate.recording.reader import Recording
 from whylate.recording.recorder.windows import checked_windows, read_windows
 from whylate.recording.samples import CpuSamples
 from whylate.stats.arrays import Bools
+from whylate.summary.facts import takes_turns
 
 #: Late are the slowest of so many, unless a threshold was given.
 TAIL_OF = 1000
@@ -39,6 +39,8 @@ TAIL_OF = 1000
 MOST_LATE = 50_000
 #: Fewer late episodes say little of what the next ones will be.
 FEW_EPISODES = 10
+#: Detail of `outside the traced kernel` where the CPUs take turns in the emulator.
+EMULATORS_TURN = "the emulator's turn of another CPU"
 _IDLE_EXIT = re.compile(r"state(\d{1,2}) .*: (\d{1,9}) us, ")
 
 
@@ -100,7 +102,7 @@ def read_activations(recording: Recording) -> Iterator[TracedActivation]:
     if report is None or report.engine is None:
         return
     accounting = _Accounting(recording.manifest)
-    switching_ns = control_switching_ns(
+    usual = usual_of(
         [
             accounting.trace(window).breakdown
             for window in checked_windows(recording.directory, recording.manifest)
@@ -109,7 +111,7 @@ def read_activations(recording: Recording) -> Iterator[TracedActivation]:
     )
     for window in read_windows(recording.directory):
         example = accounting.trace(window)
-        yield replace(example, breakdown=less_switching(example.breakdown, switching_ns))
+        yield replace(example, breakdown=corrected(example.breakdown, usual))
 
 
 def explain(
@@ -151,10 +153,10 @@ def explain(
         else:
             control.append(example.breakdown)
     examples = slowest.sorted()
-    corrected, control = without_switching(
-        [*(activation.breakdown for activation in examples), *late.values()], control
-    )
-    their, each = corrected[: len(examples)], corrected[len(examples) :]
+    usual = usual_of(control)
+    their = [corrected(activation.breakdown, usual) for activation in examples]
+    each = [corrected(activation, usual) for activation in late.values()]
+    control = [corrected(activation, usual) for activation in control]
     late_episodes = merge_episodes(each)
     span = (
         min(account.start_ns for account in manifest.cpus),
@@ -294,7 +296,7 @@ class _Accounting:
         plan = manifest.plan.recorder
         self._idle_exit_ns = _idle_exits(manifest.facts)
         self._stacks_after_ns = stack_after_ns(plan.threshold_ns if plan is not None else None)
-        self._guest = any(fact.name == "hypervisor" and fact.value for fact in manifest.facts)
+        self._takes_turns = takes_turns(manifest)
         self._thread = _threads(manifest)
         # tracefs adds up what it reads: what its ring lost is in no sum.
         self._sums = manifest.recorder is not None and manifest.recorder.engine == "bpf"
@@ -303,9 +305,12 @@ class _Accounting:
         """Cut the window of one activation into pieces."""
         if not self._sums:
             window = replace(window, sums=())
-        pieces = tuple(
-            cut_window(window, self._idle_exit_ns, self._stacks_after_ns, guest=self._guest)
-        )
+        pieces = tuple(cut_window(window, self._idle_exit_ns, self._stacks_after_ns))
+        if self._takes_turns:
+            pieces = tuple(
+                replace(piece, detail=EMULATORS_TURN) if piece.cause is Cause.OUTSIDE else piece
+                for piece in pieces
+            )
         breakdown = Breakdown(
             window.cpu,
             window.activation,

@@ -65,8 +65,16 @@ NEEDS: Mapping[Cause, Need] = {
     ),
     Cause.IDLE_EXIT: Need(("power:cpu_idle",), "unexplained"),
     Cause.THROTTLING: Need(_SCHED, "unexplained"),
+    Cause.BANDWIDTH: Need(_SCHED, "unexplained"),
+    Cause.DEADLINE: Need(_SCHED, "unexplained"),
+    Cause.PRIORITY: Need(_SCHED, "thread, or preemption disabled"),
+    Cause.STOPPED: Need(_SCHED, "unexplained"),
+    Cause.BLOCKED: Need(_SCHED, "unexplained"),
+    Cause.WOKEN_LATE: Need(_SCHED, "unexplained"),
+    Cause.MIGRATION: Need(("sched:sched_migrate_task",), "what ran on its own CPU"),
     Cause.PAGE_FAULT: Need(("exceptions:page_fault_user",), "return"),
-    Cause.STEAL: Need((), "unexplained, or what seemed to run"),
+    Cause.STEAL: Need((), "outside the traced kernel, or what seemed to run"),
+    Cause.OUTSIDE: Need(("timer:hrtimer_expire_entry",), "unexplained", stack=True),
     Cause.SCHEDULING: Need(_SCHED, "unexplained"),
 }
 
@@ -178,6 +186,9 @@ class _Board:
         counts_as = NEEDS[cause].counts_as
         if cause is Cause.INTERRUPT:
             missing = self._without(_X86_VECTORS if self._machine in _X86 else _IPIS)
+            return (missing, counts_as) if missing else None
+        if cause is Cause.PRIORITY:
+            missing = self._without(("sched:sched_pi_setprio",))
             return (missing, counts_as) if missing else None
         if cause is Cause.LOCK:
             if self._machine.startswith("arm"):

@@ -25,7 +25,7 @@ class Kind(StrEnum):
     NMI = "nmi"  # at its end; duration_ns, name: handler
     TIMER_ENTRY = "timer_entry"  # id: the hrtimer, name: its function; duration_ns: since due
     TIMER_EXIT = "timer_exit"  # id: the hrtimer
-    WAKING = "waking"  # on the waking CPU; id: thread, prio, target_cpu
+    WAKING = "waking"  # on the waking CPU; id: thread, prio, target_cpu, prev_state
     SWITCH = "switch"  # id, name, prio: the next thread; prev_*: the previous thread
     MIGRATE = "migrate"  # id: thread, target_cpu
     LOCK_BEGIN = "lock_begin"  # id: address, name: symbol
@@ -38,6 +38,9 @@ class Kind(StrEnum):
     STACK = "stack"  # name: "timer" or "switch"; stack; enabled; duration_ns: of taking it
     CALL_ENTRY = "call_entry"  # a function called from another CPU; name
     CALL_EXIT = "call_exit"  # name
+    DEFERRED_ENTRY = "deferred_entry"  # name: of a timer_list, a work item, a tasklet
+    DEFERRED_EXIT = "deferred_exit"
+    PRIO = "prio"  # id: thread, prio: that it inherits, or has again
 
 
 #: In place of a stack, where an interrupt interrupted user code.
@@ -53,11 +56,13 @@ class Event:
     kind: Kind
     id: int = 0
     name: str = ""
-    #: As the kernel counts, lower goes first: 0…98 real-time, 99 - priority; 100…139 others.
+    #: As the kernel counts, lower goes first: -1 SCHED_DEADLINE; 0…98 real-time, 99 - priority;
+    #: 100…139 others.
     prio: int = 0
     prev_id: int = 0
     prev_prio: int = 0
-    #: "R" where the previous thread was preempted, else the letter of its new state.
+    #: "R" where the previous thread was preempted, else the letter of its new state. Of a waking:
+    #: the letter of the state that it ends; empty: not known.
     prev_state: str = ""
     target_cpu: int = -1
     duration_ns: int = 0

@@ -19,7 +19,7 @@ MOST_ROWS = 7
 #: Causes in one line, and the share that each must have to be in it.
 _MOST_IN_LINE, _LEAST_IN_LINE = 3, 0.05
 #: These causes have a row, however small: they are what is not known.
-_UNKNOWN = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.STEAL})
+_UNKNOWN = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.STEAL, Cause.OUTSIDE})
 _LEAST_UNKNOWN = 0.0005
 
 

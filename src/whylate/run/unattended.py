@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import shutil
 import time
 from collections import deque
@@ -22,7 +23,7 @@ from whylate.boards.facts import WANTED, WANTED_AFTER, changes, for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.files import CollectedFiles, frequencies, probe_facts, read_commands
 from whylate.lab.description import LabError
-from whylate.lab.faults.catalogue import use
+from whylate.lab.faults.catalogue import fault, use
 from whylate.lab.faults.log import LOG_LIMIT, pack
 from whylate.lab.faults.place import PlacedFault, logs, place, services
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
@@ -31,6 +32,7 @@ from whylate.recording.finish import finish
 from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import RunPlan
 from whylate.recording.store.journal import JournalWriter
+from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.run.console import copy_console
 from whylate.run.hits import hits_command, refuse_uncounted
 from whylate.run.measure import load_command, recorder_command, refuse_dead_loads
@@ -157,6 +159,7 @@ def measure_unattended(
     """
     check(request)
     must_be_new(directory)
+    board.need_cpus(_least_cpus(request, board))
     plan = resolve(request, range(board.cpus))
     placed = _place(board, plan, disguise, observer)
     script = write_script(plan, board.release, placed)
@@ -188,6 +191,26 @@ def measure_unattended(
             journal.seal()
             observer.step(Step.WRITE)
             return finish(directory)
+
+
+#: A parameter of a fault by which a CPU of the board is named.
+_A_CPU = re.compile(r"(?:[a-z]+_)?cpu")
+
+
+def _least_cpus(plan: RunPlan, board: PlannedBoard) -> int:
+    """Return how many CPUs a plan needs.
+
+    With several, a CPU of a board in virtual time stands still while it is another one's turn in
+    the emulator, and the tail is of that: one is enough where nothing asks for more.
+    """
+    if not isinstance(plan.workload, ActivationWorkload):
+        return board.cpus
+    named = [*(plan.cpus or ())]
+    for planned in plan.faults:
+        used = use(planned.name, planned.parameters)
+        named.append(fault(used.name).cpus - 1)
+        named += [used.number(name) for name in used.parameters if _A_CPU.fullmatch(name)]
+    return 1 + max(named, default=0)
 
 
 def _place(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.recording.manifest import Manifest
 from whylate.stats.run.drift import Trend
-from whylate.summary.facts import fact_value
+from whylate.summary.facts import fact_value, takes_turns
 from whylate.summary.model import Caution
 
 #: Family-wise false-alarm rate of the drift warning, over all its tests.
@@ -22,6 +22,8 @@ COARSE_NS = 10_000
 _TASK = re.compile(
     r"(?P<name>.*) (?:(?:fifo|rr) (?P<priority>[0-9]{1,3})|deadline) pid [0-9]{1,10}"
 )
+#: What the probe says of a kernel without what BPF programs need.
+_NO_BTF = "this kernel has no BTF"
 #: The kernel's stopper threads: on every board, above every priority, and idle.
 _STOPPER = re.compile(r"migration/[0-9]+")
 
@@ -34,6 +36,8 @@ def cautions(manifest: Manifest, trends: Sequence[Trend], cpus: Sequence[int]) -
         *board_cautions(manifest),
         *_rivals(manifest),
         *_clock(manifest),
+        *_recorder(manifest),
+        *_turns(manifest),
         *noticed(manifest),
     ]
 
@@ -193,3 +197,27 @@ def _clock(manifest: Manifest) -> Iterator[Caution]:
             "high-resolution timers: latencies are no finer than that."
         )
         yield Caution("coarse-clock", text)
+
+
+def _recorder(manifest: Manifest) -> Iterator[Caution]:
+    """Warn where the better engine failed on a kernel that could have had it."""
+    report = manifest.recorder
+    if report is None or report.engine != "tracefs" or not report.declined:
+        return
+    if _NO_BTF not in report.declined:
+        text = (
+            "Events were recorded by tracefs, which takes no stacks, for BPF failed "
+            f"({report.declined}): less of the tail can be explained."
+        )
+        yield Caution("recorder-engine", text)
+
+
+def _turns(manifest: Manifest) -> Iterator[Caution]:
+    """Warn where CPUs in virtual time take turns on one of the host's."""
+    if takes_turns(manifest):
+        text = (
+            "In virtual time the CPUs of this board take turns in the emulator: each stands still "
+            "for tens of microseconds while it is another one's turn, which makes a tail of its "
+            "own. Measure with --smp 1 where one CPU will do."
+        )
+        yield Caution("emulator-turns", text)

@@ -26,6 +26,12 @@ def clock_source(manifest: Manifest) -> str | None:
     return fact_text(manifest, "clock_source")
 
 
+def takes_turns(manifest: Manifest) -> bool:
+    """Whether the board's CPUs took turns on one of the host's: several CPUs in virtual time."""
+    online = fact_text(manifest, "cpus_online") or ""
+    return manifest.plan.virtual_time and any(mark in online for mark in ",-")
+
+
 def describe_recording(manifest: Manifest, name: str) -> dict[str, Any]:
     """Return the fields of a RecordingSummary that the manifest has."""
     return {

@@ -277,6 +277,12 @@ class EventKind(IntEnum):
     CALL_EXIT = 24
     #: An hrtimer is started.
     TIMER_START = 25
+    #: A deferred function, e, begins: of a timer_list timer, a work item or a tasklet, f.
+    DEFERRED_ENTRY = 26
+    #: It ends.
+    DEFERRED_EXIT = 27
+    #: A thread inherits a priority or loses it; or that of the measured thread has changed.
+    PRIO = 28
 
 
 #: Kinds of loads: what their work is counted in, and what they do.

@@ -50,11 +50,26 @@ struct sched_entity {
 
 struct task_struct {
 	struct thread_info thread_info;
+	unsigned int __state; /* Linux 5.14 and later */
 	int prio;
+	int normal_prio;
 	struct sched_entity se;
 	int pid;
 	int tgid;
 	char comm[16];
+} KERNEL;
+
+/* The same before Linux 5.14. */
+struct task_struct___former {
+	long state;
+} KERNEL;
+
+struct timer_list {
+	void *function;
+} KERNEL;
+
+struct work_struct {
+	void *func;
 } KERNEL;
 
 struct hrtimer_clock_base {

@@ -54,6 +54,7 @@ struct recorder_bpf_cpu {
 	__u64 waking_ns; /* its last sched_waking; 0: none since it was switched away from */
 	__u64 timer_ns;	 /* the interrupt that this was in; 0: in none */
 	__u64 waking_cpu;
+	__u64 prio; /* 1 + its priority when last looked at; 0: not yet */
 
 	/* Why threads are due, where a program is watched. */
 	__u64 expired_ns; /* when the timer was due whose function runs; 0: none does */
@@ -70,7 +71,7 @@ struct recorder_bpf_cpu {
 	__u64 chunks_held; /* since the start */
 
 	__u64 frames[STACK_ROOM]; /* scratch: too much for the stack of a program */
-	__u64 reserved[2];	  /* to a multiple of 64 bytes */
+	__u64 reserved[1];	  /* to a multiple of 64 bytes */
 
 	struct recorder_cpu shared;
 	/* struct recorder_event event[ring_mask + 1] follows. */

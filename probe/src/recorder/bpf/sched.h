@@ -71,6 +71,19 @@ ALWAYS_INLINE void switched_from(struct recorder_bpf_cpu *cpu, bool runnable, __
 	}
 }
 
+/* look_at_prio - record the measured thread's priority where it was changed: another thread is
+ * chosen while it is runnable, and the change itself leaves no event */
+ALWAYS_INLINE void look_at_prio(struct recorder_bpf_cpu *cpu, __u32 measured, __u64 now)
+{
+	struct task_struct *task = (void *)cpu->task;
+	int prio = 0;
+
+	if (bpf_probe_read_kernel(&prio, sizeof(prio), &task->prio))
+		return;
+	if (cpu->prio && cpu->prio != 1 + (__u64)(__u32)prio)
+		record(cpu, now, EVENT_PRIO, prio, 0, measured, 0, 0, 0);
+}
+
 SECTION("tp_btf/sched_switch")
 int switch_threads(__u64 *context)
 {
@@ -102,7 +115,10 @@ int switch_threads(__u64 *context)
 	cpu->thread = next_pid ? SUM_THREAD : SUM_IDLE;
 	if (unlikely(!cpu->since_ns))
 		cpu->since_ns = now;
+	if (measured && next_pid != measured && cpu->waking_ns && cpu->task)
+		look_at_prio(cpu, measured, now);
 	if (measured && next_pid == measured) {
+		cpu->prio = 1 + (__u64)(__u32)next->prio;
 		cpu->thread = SUM_OWN;
 		runnable_ns = switched_to(cpu, next, now);
 	}
@@ -119,6 +135,17 @@ int switch_threads(__u64 *context)
 	return 0;
 }
 
+/* woken_from - 1 + why a thread that is being woken is off the CPU, as an event SWITCH has it;
+ * 0: this kernel does not show it */
+ALWAYS_INLINE __u32 woken_from(struct task_struct *task)
+{
+	struct task_struct___former *former = (void *)task;
+
+	if (kernel_has(task->__state))
+		return 1 + (task->__state & SWITCH_STATE);
+	return kernel_has(former->state) ? 1 + (former->state & SWITCH_STATE) : 0;
+}
+
 SECTION("tp_btf/sched_waking")
 int waking(__u64 *context)
 {
@@ -131,7 +158,7 @@ int waking(__u64 *context)
 		return 0;
 	pid = task->pid;
 	to = task->thread_info.cpu;
-	record(cpu, now, EVENT_WAKING, task->prio, to, pid, 0, 0, 0);
+	record(cpu, now, EVENT_WAKING, task->prio, to, pid, woken_from(task), 0, 0);
 	if (is_watching()) {
 		if (is_watched(task))
 			watched_woken(cpu, pid, now);
@@ -144,6 +171,23 @@ int waking(__u64 *context)
 		home->waking_cpu = bpf_get_smp_processor_id();
 		home->waking_ns = now;
 	}
+	return 0;
+}
+
+/* A thread inherits the priority of one that waits for its lock, or loses it again. */
+SECTION("tp_btf/sched_pi_setprio")
+int inherit(__u64 *context)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	struct task_struct *task = (void *)context[0], *from = (void *)context[1];
+	int prio;
+
+	if (!cpu)
+		return 0;
+	prio = task->normal_prio;
+	if (from && from->prio < prio)
+		prio = from->prio;
+	record(cpu, bpf_ktime_get_ns(), EVENT_PRIO, prio, 0, task->pid, 0, 0, 0);
 	return 0;
 }
 

@@ -71,4 +71,42 @@ int timer_exit(__u64 *context)
 	return 0;
 }
 
+/* Functions that are deferred to a softirq or a kernel thread; what defers them is named already.
+ */
+ALWAYS_INLINE void deferred_begins(const void *function, __u64 what)
+{
+	struct recorder_bpf_cpu *cpu = cpu_here();
+
+	if (cpu)
+		record(cpu, bpf_ktime_get_ns(), EVENT_DEFERRED_ENTRY, 0, 0, 0, 0, (__u64)function,
+		       what);
+}
+
+SECTION("tp_btf/timer_expire_entry")
+int timer_list_entry(__u64 *context)
+{
+	deferred_begins(((struct timer_list *)context[0])->function, context[0]);
+	return 0;
+}
+
+SECTION("tp_btf/workqueue_execute_start")
+int work_entry(__u64 *context)
+{
+	deferred_begins(((struct work_struct *)context[0])->func, context[0]);
+	return 0;
+}
+
+SECTION("raw_tp/tasklet_entry")
+int tasklet_entry(__u64 *context)
+{
+	deferred_begins((void *)context[1], context[0]);
+	return 0;
+}
+
+/* One program for the ends of all of them: the first argument is what began. */
+PROGRAM("raw_tp/timer_expire_exit", deferred_exit)
+{
+	record(cpu, now, EVENT_DEFERRED_EXIT, 0, 0, 0, 0, 0, context[0]);
+}
+
 #endif

@@ -237,6 +237,10 @@ class QemuBoard:
 
     # -- in virtual time
 
+    def need_cpus(self, count: int) -> None:
+        """Have so many CPUs at the next boot, unless a number was asked for."""
+        self.cpus = self.options.cpus or min(count, self.virtual.description.max_cpus)
+
     def carry_out(
         self, plan: bytes, seed: int, notify: Notify, files: Sequence[ImageFile] = ()
     ) -> StartedProbe:

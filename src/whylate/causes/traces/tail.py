@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from whylate.causes.answer import TAIL_OF, Answer, TracedActivation, explain_episodes
-from whylate.causes.episodes import merge_episodes, without_switching
+from whylate.causes.episodes import corrected, merge_episodes, usual_of
 from whylate.causes.population import Breakdown, recorded
 from whylate.causes.window.piece import Piece
 from whylate.recording.activation import Activation
@@ -117,18 +117,16 @@ class Tail:
         if not late:
             return Answer(limit, name, None, [], why_not)
         worst_first = sorted(self._worst, reverse=True)
-        corrected, control = without_switching(
-            [
-                _renamed(breakdown, rename)
-                for breakdown in (*(example.breakdown for _, _, example in worst_first), *late)
-            ],
-            [_renamed(breakdown, rename) for latency, breakdown in self._body if latency <= limit],
-        )
-        together = merge_episodes(corrected[len(worst_first) :])
+        control = [_renamed(own, rename) for latency, own in self._body if latency <= limit]
+        usual = usual_of(control)
+        control = [corrected(own, usual) for own in control]
+        together = merge_episodes(corrected(_renamed(own, rename), usual) for own in late)
         numbers = {activation.activation for activation in together}
-        worst = [TracedActivation(breakdown, example.window)
-                 for breakdown, (_, _, example) in zip(corrected, worst_first, strict=False)
-                 if breakdown.activation in numbers][:most]  # fmt: skip
+        worst = [
+            replace(example, breakdown=corrected(_renamed(example.breakdown, rename), usual))
+            for _, _, example in worst_first
+            if example.breakdown.activation in numbers
+        ][:most]
         answer = explain_episodes(limit, name, together, control, (self.start_ns, self.end_ns))
         return replace(answer, worst=worst)
 

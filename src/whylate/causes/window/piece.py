@@ -17,9 +17,20 @@ class Cause(StrEnum):
     PREEMPTION_DISABLED = "preemption disabled"
     LOCK = "lock"
     IDLE_EXIT = "idle exit"
+    #: A quota was used up: of all real-time threads, of a cgroup's threads, of its own deadline.
     THROTTLING = "throttling"
+    BANDWIDTH = "CFS bandwidth"
+    DEADLINE = "deadline budget"
+    PRIORITY = "priority changed"
+    STOPPED = "stopped by a signal"
+    BLOCKED = "blocked"
+    WOKEN_LATE = "woken late"
+    MIGRATION = "migration"
     PAGE_FAULT = "page fault"
+    #: By the hypervisor's own count alone.
     STEAL = "steal"
+    #: The host, firmware, or a handler that leaves no event.
+    OUTSIDE = "outside the traced kernel"
     #: The activation's own way: the scheduler's work, and the way back to user code.
     SCHEDULING = "scheduling"
     RETURN = "return"
@@ -42,6 +53,9 @@ class Stage(StrEnum):
     """What an activation waits for."""
 
     PENDING = "pending"  # due, its interrupt has not begun
+    STOPPED = "stopped"  # by a signal or a tracer
+    BLOCKED = "blocked"  # asleep in the kernel for something else
+    MIGRATED = "migrated"  # runnable on another CPU
     WAKING = "waking"  # in the interrupt that wakes it
     RUNNABLE = "runnable"
     RUNNING = "running"

@@ -35,6 +35,8 @@ class Thread:
     pid: int
     name: str
     prio: int
+    #: Whether prio is inherited from a thread that waits for its lock.
+    inherited: bool = False
 
     @property
     def idle(self) -> bool:
@@ -46,7 +48,8 @@ class Thread:
 class Segment:
     """A stretch [start_ns, end_ns) in one innermost context.
 
-    name: of the interrupt, softirq or NMI handler; within: the timer's or called function in it.
+    name: of the interrupt, softirq or NMI handler; within: the timer's, called or deferred function
+    in it, of a thread the work item.
     thread: the one that had the CPU, interrupted or not; None: not known. chosen_ns: when it was
     switched to. lock: what is spun for. idle_state: of the idle thread, -1 where it runs.
     """
@@ -66,7 +69,8 @@ class Segment:
     @property
     def label(self) -> str:
         """Its name, and the function within it: `local_timer: tick_sched_timer`."""
-        return f"{self.name}: {self.within}" if self.within else self.name
+        name = self.name or (self.thread.name if self.thread is not None else "")
+        return f"{name}: {self.within}" if self.within else name
 
 
 @dataclass
@@ -76,6 +80,8 @@ class _Doing:
     softirqs: list[str] = field(default_factory=list)
     #: Functions: of timers, or called from another CPU.
     functions: list[str] = field(default_factory=list)
+    #: Functions of work items, outside of softirqs.
+    work: list[str] = field(default_factory=list)
     #: What is spun for: its address, its name, and how many contexts are nested there.
     locks: list[tuple[int, str, int]] = field(default_factory=list)
 
@@ -98,6 +104,14 @@ class _Doing:
                 self.locks.append((event.id, name or "one without a name", depth))
         elif kind is Kind.LOCK_END:
             self.locks = [lock for lock in self.locks if lock[0] != event.id]
+
+    def defer(self, event: Event) -> None:
+        """Take an event of a deferred function, of a softirq or of a thread's work."""
+        functions = self.functions if self.softirqs else self.work
+        if event.kind is Kind.DEFERRED_ENTRY:
+            _push(functions, event.name)
+        else:
+            _pop(functions)
 
     def spun_for(self, interrupts: int) -> str:
         """Return the lock that the innermost context spins for, "" where it does not."""
@@ -126,7 +140,7 @@ class _Cpu:
             level, name, functions = Level.SOFTIRQ, doing.softirqs[-1], doing.functions
         else:
             level, name = (Level.THREAD if self.thread is not None else Level.UNKNOWN), ""
-            functions = []
+            functions = doing.work
         return Segment(
             start_ns,
             end_ns,
@@ -152,11 +166,20 @@ class _Cpu:
             _pop(self.interrupts)
             if not self.interrupts:
                 self.functions.clear()
+        elif kind is Kind.PRIO:
+            self._inherit(event)
         elif kind in (Kind.IDLE_ENTRY, Kind.IDLE_EXIT):
             self.idle_state = event.id if kind is Kind.IDLE_ENTRY else -1
+        elif kind in (Kind.DEFERRED_ENTRY, Kind.DEFERRED_EXIT):
+            self.doing.defer(event)
         else:
             functions = self.functions if self.interrupts else self.doing.functions
             self.doing.update(event, functions, len(self.interrupts))
+
+    def _inherit(self, event: Event) -> None:
+        if self.thread is not None and self.thread.pid == event.id:
+            inherited = event.prio < self.thread.prio
+            self.thread = replace(self.thread, prio=event.prio, inherited=inherited)
 
     def _switch(self, event: Event, time_ns: int) -> None:
         # Nobody switches threads within an interrupt: what is still open lost its end.

@@ -179,7 +179,8 @@ def _unpack(packages: list[Path], target: Path) -> None:
     fresh.rename(target)
 
 
-HEADER = SHARED / "fault_module.h"
+#: What modules include.
+HEADERS = (SHARED / "fault_module.h", SHARED / "fault_module_beside.h")
 #: Names of a module that the kernel uses.
 KEPT = ("init_module", "cleanup_module")
 
@@ -209,7 +210,7 @@ def _place(headers: Path, fault: Fault, disguise: str) -> Path:
     """Return a module's file, named after the hash of its inputs."""
     # The headers' directory is named after the packages' hashes.
     inputs = hashlib.sha256(f"{headers}\0{fault.name}\0{disguise}\0".encode())
-    for path in (fault.source_file, HEADER, Path(__file__)):
+    for path in (fault.source_file, *HEADERS, Path(__file__)):
         inputs.update(path.read_bytes() + b"\0")
     return cache_directory() / "faults" / f"{fault.name}-{inputs.hexdigest()[:16]}.ko"
 
@@ -217,7 +218,8 @@ def _place(headers: Path, fault: Fault, disguise: str) -> Path:
 def _build(headers: Path, faults: Sequence[Fault], places: dict[str, Path], disguise: str) -> None:
     with tempfile.TemporaryDirectory(prefix="whylate-faults-") as name:
         here = Path(name)
-        shutil.copy(HEADER, here)
+        for header in HEADERS:
+            shutil.copy(header, here)
         for fault in faults:
             # The module, its thread and its interrupt have the name of its source.
             shutil.copy(fault.source_file, here / f"{alias(fault, disguise)}.c")
@@ -231,21 +233,23 @@ def _build(headers: Path, faults: Sequence[Fault], places: dict[str, Path], disg
         for fault in faults:
             place = places[fault.name]
             module = here / f"{alias(fault, disguise)}.ko"
-            _strip(module, disguise)
+            _strip(module, alias(fault, disguise), disguise)
             place.parent.mkdir(parents=True, exist_ok=True)
             fresh = place.with_suffix(".new")
             shutil.copy(module, fresh)
             fresh.replace(place)
 
 
-def _strip(module: Path, disguise: str) -> None:
-    """Remove debugging information; with a disguise rename the functions."""
+def _strip(module: Path, name: str, disguise: str) -> None:
+    """Remove debugging information; with a disguise rename the functions not named after `name`."""
     command = ["objcopy", "--strip-debug"]
     if disguise:
         for line in run(["nm", "--defined-only", module.name], module.name, module.parent).split(
             "\n"
         ):
             words = line.split()
-            if len(words) == 3 and words[1] in "tT" and words[2] not in KEPT:
+            if len(words) != 3 or words[1] not in "tT" or words[2] in KEPT:
+                continue
+            if not words[2].startswith(f"{name}_"):
                 command += ["--redefine-sym", f"{words[2]}=f{hidden(disguise, words[2])}"]
     run([*command, module.name], module.name, module.parent)

@@ -15,6 +15,8 @@ import msgspec
 from whylate.lab.description import FILES, LabError
 
 DIRECTORY = FILES / "faults"
+#: Faults whose authors have not read the rules: see its README.md.
+UNSEEN = DIRECTORY / "unseen"
 #: What all faults share: headers, and the parameters that most of them have.
 SHARED = DIRECTORY / "shared"
 
@@ -25,6 +27,8 @@ Kind = Literal["module", "program", "outside"]
 Class = Literal[
     "interrupts disabled", "non-preemptible section", "softirq", "interrupt", "lock wait",
     "another thread", "RT throttling", "printk", "page fault", "hypervisor steal", "idle exit",
+    "priority changed", "stopped by a signal", "woken late by its waker", "CFS bandwidth",
+    "deadline task", "migration", "exception handler", "outside the traced kernel", "unexplained",
     "none",
 ]  # fmt: skip
 Value = int | str
@@ -42,6 +46,8 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"k
     #: Its name in a breakdown (whylate.causes.window.pieces): a cause, followed by what its detail
     #: contains; {alias} is the fault's other name. One of them; none where nothing is late.
     pieces: list[str]
+    #: In the same form: answers of the right class that do not name the culprit.
+    class_only: list[str] = []
 
 
 class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,6 +79,9 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     takes: list[str] = []
     defaults: dict[str, int] = {}
     parameters: dict[str, Parameter] = {}
+    #: What no answer may name as the cause ({alias} as in the pieces): it is active beside the
+    #: fault and delays nothing.
+    bystanders: list[str] = []
     name: str = ""
 
     def right_answer(self, *, rt: bool) -> Answer:
@@ -82,7 +91,12 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def folder(self) -> Path:
         """The directory of its files."""
-        return DIRECTORY / self.name
+        return _folder(self.name)
+
+    @property
+    def unseen(self) -> bool:
+        """Whether it is one of those whose authors have not read the rules."""
+        return self.folder.parent == UNSEEN
 
     @property
     def source_file(self) -> Path:
@@ -103,17 +117,22 @@ class FaultUse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return value
 
 
-def names() -> list[str]:
-    """Return the names of all faults."""
-    return sorted(path.parent.name for path in DIRECTORY.glob("*/fault.toml"))
+def _folder(name: str) -> Path:
+    return UNSEEN / name if (UNSEEN / name / "fault.toml").is_file() else DIRECTORY / name
+
+
+def names(*, unseen: bool = False) -> list[str]:
+    """Return the names of the faults that are listed, or of the unseen ones."""
+    directory = UNSEEN if unseen else DIRECTORY
+    return sorted(path.parent.name for path in directory.glob("*/fault.toml"))
 
 
 @cache
 def fault(name: str) -> Fault:
     """Return the fault of that name; raises LabError."""
-    if name not in names():
+    if name not in names() and name not in names(unseen=True):
         raise LabError(f"unknown fault {name[:80]!r}: expected one of {', '.join(names())}")
-    path = DIRECTORY / name / "fault.toml"
+    path = _folder(name) / "fault.toml"
     try:
         shared = msgspec.convert(
             tomllib.loads((SHARED / "parameters.toml").read_text()), dict[str, Parameter]

@@ -26,6 +26,8 @@ SOFTIRQS = (
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
 )  # fmt: skip
 STACKS = {int(RecorderStack.TIMER): "timer", int(RecorderStack.SWITCH): "switch"}
+#: Priorities of the kernel end at 139 (MAX_PRIO - 1): what is above in a byte is negative.
+MOST_PRIO = 139
 #: Bits of task_struct.__state, as the kernel's own trace writes them.
 STATES = ((0x01, "S"), (0x02, "D"), (0x04, "T"), (0x08, "t"), (0x10, "X"), (0x20, "Z"), (0x40, "P"))
 
@@ -88,6 +90,11 @@ def name_events(
     return events
 
 
+def _prio(byte: int) -> int:
+    """Return a priority from its low byte: SCHED_DEADLINE has -1."""
+    return byte - 256 if byte > MOST_PRIO else byte
+
+
 def _state(bits: int) -> str:
     """Return why a thread left the CPU, as the kernel's own trace writes it; R: preempted."""
     if bits & SwitchState.PREEMPTED:
@@ -145,8 +152,9 @@ _softirq = _numbered("softirq", SOFTIRQS)
 
 
 def _switch(raw: RawEvent, names: Names) -> _Fields:
-    return {"id": raw.d, "name": names.thread(raw.e), "prio": raw.b >> 8 & 0xFF,
-            "prev_id": raw.c, "prev_prio": raw.b & 0xFF, "prev_state": _state(raw.a)}  # fmt: skip
+    return {"id": raw.d, "name": names.thread(raw.e), "prio": _prio(raw.b >> 8 & 0xFF),
+            "prev_id": raw.c, "prev_prio": _prio(raw.b & 0xFF),
+            "prev_state": _state(raw.a)}  # fmt: skip
 
 
 def _lock(raw: RawEvent, names: Names) -> _Fields:
@@ -189,7 +197,10 @@ _FIELDS: Mapping[int, Callable[[RawEvent, Names], _Fields]] = {
     },
     EventKind.TIMER_ENTRY: _call,
     EventKind.TIMER_EXIT: lambda *_: {},
-    EventKind.WAKING: lambda raw, _: {"id": raw.c, "prio": raw.a, "target_cpu": raw.b},
+    EventKind.WAKING: lambda raw, _: {
+        "id": raw.c, "prio": _prio(raw.a), "target_cpu": raw.b,
+        "prev_state": _state(raw.d - 1) if raw.d else "",
+    },
     EventKind.SWITCH: _switch,
     EventKind.MIGRATE: lambda raw, _: {"id": raw.c, "target_cpu": raw.b},
     EventKind.LOCK_BEGIN: _lock,
@@ -202,4 +213,7 @@ _FIELDS: Mapping[int, Callable[[RawEvent, Names], _Fields]] = {
     EventKind.STACK: _stack,
     EventKind.CALL_ENTRY: _call,
     EventKind.CALL_EXIT: _call,
+    EventKind.DEFERRED_ENTRY: _call,
+    EventKind.DEFERRED_EXIT: lambda *_: {},
+    EventKind.PRIO: lambda raw, _: {"id": raw.c, "prio": _prio(raw.a)},
 }  # fmt: skip

@@ -42,6 +42,16 @@ _NO_KNOB: dict[Cause, str] = {
     Cause.LOCK: _CODE,
     Cause.PAGE_FAULT: "name their source: a load, or thp=never",
     Cause.STEAL: "the host causes it: stop what else runs there, and make a study of that",
+    Cause.OUTSIDE: "it is not known which it is: try idle=poll, or settings of the host or the "
+    "firmware, in a study",
+    Cause.BANDWIDTH: "set cpu.max of its cgroup, which no knob does: make a study of that",
+    Cause.DEADLINE: "give it a larger runtime: make a study of that",
+    Cause.PRIORITY: "name the load that changes it",
+    Cause.STOPPED: "name the load that stops it",
+    Cause.BLOCKED: "name the load behind it",
+    Cause.MIGRATION: "name the load that moves it",
+    Cause.WOKEN_LATE: "name a knob that moves what wakes it: irq:N=CPUS, or "
+    "sysctl:kernel.timer_migration=0",
     Cause.SCHEDULING: "every activation needs it",
     Cause.RETURN: "every activation needs it",
     Cause.RECORDING: "without the recorder there are no causes: compare with and without it by "
