@@ -23,6 +23,7 @@ from whylate.causes.population import (
     locate_shares,
     recorded,
 )
+from whylate.causes.timing import Timing, find_timings
 from whylate.causes.window.piece import Cause
 from whylate.causes.window.pieces import cut_window, stack_after_ns
 from whylate.recording.events import Window
@@ -65,7 +66,8 @@ class Answer:
     episodes, the worst first. families: what late episodes have in common. between: activations
     that were recorded as late and are not above a threshold that was asked for now: they are not
     among the control activations either, which the recorder drew from those that were not late.
-    observability: which causes could be named on the board.
+    observability: which causes could be named on the board. timings: when each significant cause
+    acts.
     """
 
     threshold_ns: int
@@ -76,6 +78,7 @@ class Answer:
     families: Families | None = None
     between: int = 0
     observability: tuple[Observability, ...] = ()
+    timings: tuple[Timing, ...] = ()
 
 
 def explain_recording(
@@ -162,8 +165,14 @@ def explain(
         min(account.start_ns for account in manifest.cpus),
         max(account.end_ns for account in manifest.cpus),
     )
+    answer = explain_episodes(limit, name, late_episodes, control, span)
+    significant = answer.population.significant if answer.population is not None else []
+    keys = [(share.cause, share.detail) for share in significant]
+    activations = manifest.plan.activations
+    interval_ns = activations.interval_ns if activations is not None else 0
     return replace(
-        explain_episodes(limit, name, late_episodes, control, span),
+        answer,
+        timings=find_timings(late_episodes, keys, span, interval_ns),
         worst=[
             replace(activation, breakdown=its)
             for activation, its in zip(examples, their, strict=True)

@@ -35,6 +35,7 @@ def answer_as_json(answer: Answer, worst: int) -> dict[str, Any]:
             {_SHARE_KEYS.get(name, name): value for name, value in share.items()}
             for share in msgspec.to_builtins(population.causes)
         ],
+        "timing": msgspec.to_builtins(answer.timings),
         "families": _families(answer.families),
         "worst": [_example(example, answer.families) for example in answer.worst[:worst]],
     }

@@ -8,8 +8,15 @@ from dataclasses import dataclass
 from whylate.causes.answer import FEW_EPISODES, Answer, TracedActivation
 from whylate.causes.observability import Observability, Observable
 from whylate.causes.population import SIGNIFICANT_NS, SIGNIFICANT_SHARE, CauseShare, Population
+from whylate.causes.timing import Timing
 from whylate.causes.window.piece import Cause
-from whylate.quantities import format_count, format_ns, format_percent, format_short_ns
+from whylate.quantities import (
+    format_count,
+    format_ns,
+    format_percent,
+    format_short_ns,
+    format_span_ns,
+)
 from whylate.text import plain
 
 #: A cause and its detail.
@@ -129,9 +136,24 @@ def notes(answer: Answer, population: Population) -> list[str]:
         )
     elif population.episodes < FEW_EPISODES:
         lines.append(f"{population.episodes} episodes say little about the next ones")
+    lines += [text for timing in answer.timings if (text := timing_text(timing))]
     if text := unobservable_text(answer.observability):
         lines.append(text)
     return lines
+
+
+def timing_text(timing: Timing) -> str:
+    """Say when a cause acts, where that is not all through the run; "" otherwise."""
+    parts = []
+    if timing.first is not None and timing.last is not None:
+        start, end = 10 * (timing.first - 1), 10 * timing.last
+        parts.append(f"only between {start} and {end} % of the run")
+    if timing.period_ns is not None:
+        parts.append(f"always at about the same phase of {format_span_ns(timing.period_ns)}")
+    if not parts:
+        return ""
+    name = cause_name(timing.cause, timing.detail)
+    return f"{name}: {', '.join(parts)} ({format_count(timing.episodes)} episodes)"
 
 
 def unobservable_text(observability: Sequence[Observability]) -> str:
