@@ -62,8 +62,11 @@ def _print(path: Path, run: Importable) -> None:
     data = run.data
     if not isinstance(data, ImportedRun):
         what = f"{format_count(len(data.values))} values"
-    elif data.latency_ns is None:
-        what = "a mean and a maximum"
+    elif data.n is None:
+        what = "a summary"
     else:
-        what = f"{format_count(data.latency_ns.size + data.overflow)} activations"
+        what = f"{format_count(data.n)} activations"
+        what = f"a summary of {what}" if data.latency_ns is None else what
+    if data.name:
+        what = f"{plain(data.name, 100)}, {what}"
     click.echo(f"{plain(str(path), 1000)}  {plain(run.source, 200)}: {data.tool}, {what}")

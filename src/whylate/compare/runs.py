@@ -27,6 +27,7 @@ from whylate.stats.comparison.run_statistics import (
     exact_value,
     statistic_of,
 )
+from whylate.stats.run.counted import Counted
 from whylate.stats.run.histogram import count_by_octave
 from whylate.stats.run.ordered import Ordered, merge_ordered, sort_series
 from whylate.summary.benchmarks.model import BenchmarkSummary, main_figures
@@ -175,7 +176,7 @@ def describe_run(directory: Path, manifest: Manifest) -> Run:
     )
 
 
-def _values(ordered: Ordered) -> dict[str, Value]:
+def _values(ordered: Ordered | Counted) -> dict[str, Value]:
     """Return the statistics that there are of latencies."""
     values = {statistic.name: statistic_of(ordered, statistic) for statistic in STATISTICS}
     return {name: value for name, value in values.items() if value is not None}
@@ -245,8 +246,12 @@ def imported_run(name: str, imported: ImportedRun, digest: str, number: int) -> 
 
     digest, number: SHA-256 of its file, and which run of that it is, the first is 1.
     """
-    values: dict[str, Value] = {}
-    activations = 1
+    values: dict[str, Value] = {
+        quantile: exact_value(math.log(value_ns))
+        for quantile, value_ns in imported.quantiles_ns
+        if value_ns > 0
+    }
+    activations = imported.activations or 1
     ordered = ordered_of(imported)
     if ordered is not None:
         values = _values(ordered)
@@ -257,7 +262,9 @@ def imported_run(name: str, imported: ImportedRun, digest: str, number: int) -> 
     for statistic, value_ns in ((AVERAGE, imported.average_ns), (LARGEST, imported.max_ns)):
         if value_ns is not None and value_ns > 0:
             compared = math.log(value_ns)
-            values[statistic.name] = Value(compared, math.inf if imported.overruns else compared)
+            cut_ns = imported.average_cut_ns if statistic is AVERAGE else 0.0
+            most = math.inf if imported.overruns else math.log(value_ns + cut_ns)
+            values[statistic.name] = Value(compared, most)
     return Run(
         name,
         values,

@@ -144,14 +144,21 @@ def _compare_arms(arms: Sequence[Arm], question: Question) -> Compared:
     from whylate.compare.cautions import check_equal
     from whylate.compare.judge import compare
     from whylate.compare.runs import AVERAGE, LARGEST
-    from whylate.stats.comparison.run_statistics import MAY_BE_SAME
+    from whylate.stats.comparison.run_statistics import MAY_BE_SAME, STATISTICS
 
     check_equal([run for arm in arms for run in arm.runs])
     asked = replace(question, unit="ns")
     may_be_same: Sequence[str] = MAY_BE_SAME
     if arms[0].runs[0].sets.get("latencies") == "no":
-        asked = replace(asked, statistics=(AVERAGE, LARGEST))
-        may_be_same = (AVERAGE.name,)
+        # Quantiles that the tool printed, where all runs have them.
+        runs = [run for arm in arms for run in arm.runs]
+        printed = [
+            statistic
+            for statistic in STATISTICS
+            if statistic.q is not None and all(statistic.name in run.values for run in runs)
+        ]
+        asked = replace(asked, statistics=(*printed, AVERAGE, LARGEST))
+        may_be_same = (*(statistic.name for statistic in printed), AVERAGE.name)
     if arms[0].runs[0].by_points:
         may_be_same = [statistic.name for statistic in arms[0].runs[0].statistics]
     for name in question.margins:

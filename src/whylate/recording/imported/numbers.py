@@ -75,6 +75,10 @@ class Table:
     values: tuple[float, ...]
     factors: tuple[dict[str, str], ...] = ()
     tool: str = "numbers"
+    #: As the tool says it; "": its file does not.
+    unit: str = ""
+    #: What is not in such a file, in words for a person.
+    lacks: tuple[str, ...] = ()
 
     def where(self, column: str, pattern: str) -> Table:
         """Return the rows whose cell in a column matches a pattern with * and ? (fnmatch).

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from whylate.recording.imported import cyclictest, jitterdebugger, rtla, xenomai
-from whylate.recording.imported.lines import json_object
+from whylate.recording.imported.lines import json_documents
 from whylate.recording.imported.model import ImportedRun, InputError
+from whylate.recording.imported.tools import cyclictest, jitterdebugger, rtla_timerlat, xenomai
+
+#: Each returns the run of a document of its tool, None of any other's.
+_JSON: tuple[Callable[[Path, dict[str, Any]], ImportedRun | None], ...] = (
+    cyclictest.read_json,
+    jitterdebugger.read_json,
+)
+#: Each returns the runs of a file of its tool, none of any other's.
+_TEXT: tuple[Callable[[Path], list[ImportedRun]], ...] = (
+    xenomai.read_text,
+    rtla_timerlat.read_text,
+    cyclictest.read_text,
+)
 
 
 def read_runs(path: Path) -> list[ImportedRun]:
@@ -25,17 +39,20 @@ def read_runs(path: Path) -> list[ImportedRun]:
 
 
 def _read(path: Path) -> list[ImportedRun]:
-    document = json_object(path)
-    if document is not None:
-        run = cyclictest.read_json(path, document) or jitterdebugger.read_json(path, document)
-        return [run] if run is not None else []
-    runs = xenomai.read_text(path)
-    if runs:
-        return runs
-    run = rtla.read_text(path) or cyclictest.read_text(path)
-    return [run] if run is not None else []
+    documents = json_documents(path)
+    if documents:
+        read = [_of_document(path, document) for document in documents]
+        runs = [run for run in read if run is not None]
+        return runs if len(runs) == len(documents) else []
+    return next((runs for read in _TEXT if (runs := read(path))), [])
+
+
+def _of_document(path: Path, document: dict[str, Any] | list[Any]) -> ImportedRun | None:
+    if not isinstance(document, dict):
+        return None
+    return next((run for read in _JSON if (run := read(path, document)) is not None), None)
 
 
 def _sound(run: ImportedRun) -> bool:
     times = [time_ns for time_ns in (run.average_ns, run.max_ns) if time_ns is not None]
-    return all(math.isfinite(time_ns) for time_ns in times)
+    return all(math.isfinite(time_ns) for time_ns in (*times, *dict(run.quantiles_ns).values()))

@@ -119,9 +119,9 @@ def _about(entry: Importable, rows: int | None) -> About:
     kind: Literal["numbers", "latencies"]
     if isinstance(data, Table):
         kind, name = "numbers", shown(data.name, _SHOWN)
-        run = ImportedRun(data.tool, None, 0, True, None, None, 0, ())
+        run = ImportedRun(data.tool, None, None, 0, True, None, None, 0, data.lacks)
     else:
-        kind, name, run = "latencies", "", data
+        kind, name, run = "latencies", shown(data.name, _SHOWN), data
     return About(
         format="whylate-import",
         schema_version=SCHEMA_VERSION,
@@ -142,6 +142,9 @@ def _about(entry: Importable, rows: int | None) -> About:
         ordered=run.ordered,
         rows=rows,
         name=name,
+        average_cut=run.average_cut_ns,
+        activations=run.activations,
+        quantiles=dict(run.quantiles_ns),
     )
 
 
@@ -151,14 +154,10 @@ def _write_samples(directory: Path, data: ImportedRun | Table) -> int | None:
 
     if isinstance(data, Table):
         columns: dict[str, Any] = {"value": np.array(data.values, np.float64)}
-    elif data.latency_ns is None:
+    elif data.latency_ns is None or data.counts is None:
         return None
     else:
-        # Consecutive equal latencies are one row.
-        first = np.concatenate(([True], np.diff(data.latency_ns) != 0))[: data.latency_ns.size]
-        at = np.flatnonzero(first)
-        count = np.diff(np.append(at, data.latency_ns.size)).astype(np.uint64)
-        columns = {"latency_ns": data.latency_ns[at], "count": count}
+        columns = {"latency_ns": data.latency_ns, "count": data.counts.astype(np.uint64)}
     schema = pa.schema([pa.field(name, pa.from_numpy_dtype(column.dtype), nullable=False)
                         for name, column in columns.items()])  # fmt: skip
     rows = len(next(iter(columns.values())))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whylate.recording.imported.lines import unquoted
-from whylate.recording.imported.model import ALL_BUT_TWO, ImportedRun, InputError
+from whylate.recording.imported.model import ALL_BUT_TWO, ImportedRun, InputError, summary_run
 
 _US = 1000.0
 #: Always with three decimals: a line that lacks one was cut.
@@ -127,5 +127,5 @@ def _run(last: _Line, average_us: float, largest_us: float, more: tuple[str, ...
         lacks.append(f"the latencies of {last.overruns} overruns")
     if last.switches:
         lacks.append(f"what {last.switches} mode switches to Linux cost")
-    return ImportedRun("Xenomai latency", None, 0, False, average_us * _US, largest_us * _US,
-                      last.overruns, tuple(lacks))  # fmt: skip
+    return summary_run("Xenomai latency", average_us * _US, largest_us * _US, lacks,
+                       overruns=last.overruns)  # fmt: skip

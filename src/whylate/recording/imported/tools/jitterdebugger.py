@@ -2,7 +2,10 @@
 
 Version 1 of its file has no "sysinfo", and may be of a jitterdebugger that slept for a while, and
 not until a time, so that nothing came due during a stall. Version 3 writes the unit;
-before it was microseconds (dump_stats() in jitterdebugger.c, 2019).
+before it was microseconds (dump_stats() in jitterdebugger.c, 2019). A latency is cut to a whole
+unit; the average of a CPU (avg) has its fraction, but is of all cycles, as count is, whereas the
+histogram ends at 1,000 units unless -N or -b says otherwise: what is beyond that shows in the
+counts alone.
 """
 
 from __future__ import annotations
@@ -10,7 +13,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from whylate.recording.imported.model import ImportedRun, histogram_run, missed, sum_threads
+from whylate.recording.imported.model import (
+    ImportedRun,
+    Printed,
+    histogram_run,
+    missed,
+    sum_threads,
+)
 
 _US = 1000
 
@@ -27,5 +36,5 @@ def read_json(path: Path, document: dict[str, Any]) -> ImportedRun | None:
     # The histogram's end is silent: what it left out shows in the counts alone.
     overflow = max(0, counted - sum(bins.values()))
     lacks = [missed("an old jitterdebugger")] if document["version"] == 1 else []
-    return histogram_run(path, "jitterdebugger", bins, overflow, scale, average * scale,
-                         largest * scale, *lacks)  # fmt: skip
+    printed = Printed(average * scale, largest * scale)
+    return histogram_run(path, "jitterdebugger", bins, overflow, scale, printed, *lacks)
