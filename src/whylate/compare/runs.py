@@ -13,7 +13,7 @@ import numpy as np
 
 from whylate.quantities import format_count, format_exact_ns
 from whylate.recording.imported.model import ImportedRun
-from whylate.recording.imported.read import read_runs
+from whylate.recording.imported.read import select_runs
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import Recording, open_recording
 from whylate.recording.store.repetitions import repetitions_path
@@ -226,12 +226,13 @@ AVERAGE = Statistic("average")
 LARGEST = Statistic("largest", least_runs=6)
 
 
-def imported_runs(path: Path) -> list[Run]:
+def imported_runs(path: Path, column: str | None = None, unit: str = "") -> list[Run]:
     """Read the runs in a file of another tool; none where it is of none that is known.
 
-    Raises InputError.
+    column: the name of those that are wanted; None: all. unit: of a histogram that is a table
+    without one. Raises InputError.
     """
-    imported = read_runs(path)
+    imported = select_runs(path, column, unit)
     if not imported:
         return []
     digest = hashlib.sha256(path.read_bytes()).hexdigest()

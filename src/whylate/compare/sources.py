@@ -67,14 +67,17 @@ def is_own(path: Path) -> bool:
     return not is_file(path) and not is_imported(path)
 
 
-def read_source(path: Path, column: str | None = None) -> Source:
+def read_source(path: Path, column: str | None = None, unit: str = "") -> Source:
     """Read a recording or a file; column: of a file of numbers.
 
-    Raises RecordingError, InputError among them.
+    unit: of a histogram that is a table without one. Raises RecordingError, InputError among them.
     """
     if is_file(path):
-        runs = imported_runs(path)
-        return Source(tuple(runs)) if runs else Source(table=read_table(path, column))
+        runs = imported_runs(path, column, unit)
+        if runs:
+            return Source(tuple(runs))
+        table = read_table(path, column)
+        return Source(table=table, unit=table.unit)
     if not is_imported(path):
         return Source((read_run(path),))
     imported = read_imported(path)

@@ -118,7 +118,7 @@ def test_a_file_that_cannot_be_imported_is_refused(text: str, says: str, tmp_pat
 
 
 def test_latencies_have_no_column_and_no_unit_of_ones_own() -> None:
-    with pytest.raises(InputError, match="are for files of numbers"):
+    with pytest.raises(InputError, match="is for files of numbers"):
         read_importable(HERE / "rtla_over.txt", None, "ms")
 
 

@@ -9,7 +9,14 @@ from typing import Any
 
 from whylate.recording.imported.lines import json_documents
 from whylate.recording.imported.model import ImportedRun, InputError
-from whylate.recording.imported.tools import cyclictest, jitterdebugger, rtla_timerlat, xenomai
+from whylate.recording.imported.rows import list_text, short
+from whylate.recording.imported.tools import (
+    cyclictest,
+    histogram_table,
+    jitterdebugger,
+    rtla_timerlat,
+    xenomai,
+)
 
 #: Each returns the run of a document of its tool, None of any other's.
 _JSON: tuple[Callable[[Path, dict[str, Any]], ImportedRun | None], ...] = (
@@ -24,13 +31,13 @@ _TEXT: tuple[Callable[[Path], list[ImportedRun]], ...] = (
 )
 
 
-def read_runs(path: Path) -> list[ImportedRun]:
+def read_runs(path: Path, unit: str = "") -> list[ImportedRun]:
     """Read the runs of a file; an empty list where it is of no known tool.
 
-    Raises InputError for a damaged file.
+    unit: of a histogram that is a table without one. Raises InputError for a damaged file.
     """
     try:
-        runs = _read(path)
+        runs = _read(path, unit)
     except (ValueError, OverflowError):
         runs = None
     if runs is None or not all(_sound(run) for run in runs):
@@ -38,13 +45,40 @@ def read_runs(path: Path) -> list[ImportedRun]:
     return runs
 
 
-def _read(path: Path) -> list[ImportedRun]:
+def select_runs(path: Path, column: str | None, unit: str) -> list[ImportedRun]:
+    """Return the runs of a file, those of one name where column names it; empty: of numbers.
+
+    unit: as the user states it, for numbers, and for a histogram that is a table without a unit.
+    Raises InputError.
+    """
+    heading = histogram_table.latency_heading(path) if column is not None else None
+    if heading is not None:
+        if column in ("1", heading):
+            raise InputError(f"{path} is a histogram, a latency and its count a row: it is read as "
+                             "one without --column")  # fmt: skip
+        return []
+    runs = read_runs(path, unit)
+    if runs and unit and any(run.tool != histogram_table.TOOL for run in runs):
+        raise InputError(f"--unit is for files of numbers: {path} has latencies, whose unit is "
+                         "known")  # fmt: skip
+    if not runs or column is None:
+        return runs
+    named = [run for run in runs if run.name == column]
+    if not named:
+        names = list_text(list(dict.fromkeys(run.name for run in runs if run.name)))
+        have = f"it has {names}" if names else "--column is for files of numbers and named runs"
+        raise InputError(f"{path} has no run {short(column)}: {have}")
+    return named
+
+
+def _read(path: Path, unit: str) -> list[ImportedRun]:
     documents = json_documents(path)
     if documents:
         read = [_of_document(path, document) for document in documents]
         runs = [run for run in read if run is not None]
         return runs if len(runs) == len(documents) else []
-    return next((runs for read in _TEXT if (runs := read(path))), [])
+    runs = next((runs for read in _TEXT if (runs := read(path))), [])
+    return runs or histogram_table.read_text(path, unit)
 
 
 def _of_document(path: Path, document: dict[str, Any] | list[Any]) -> ImportedRun | None:

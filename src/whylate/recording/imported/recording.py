@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.imported.model import MOST_ACTIVATIONS, MOST_NS, ImportedRun
-from whylate.recording.imported.numbers import MOST_VALUES, Table
+from whylate.recording.imported.numbers import Table
+from whylate.recording.imported.rows import MOST_VALUES
 from whylate.recording.store.lines import read_plan
 from whylate.recording.store.parquet import parquet_errors
 

@@ -15,9 +15,10 @@ import numpy as np
 from whylate import __version__
 from whylate.files import sha256_of, sync_directory, whole_directory, write_whole
 from whylate.recording.errors import DiskError, RecordingError
+from whylate.recording.imported.ministat import read_boxes
 from whylate.recording.imported.model import ImportedRun, InputError
-from whylate.recording.imported.numbers import Table, read_boxes, read_table
-from whylate.recording.imported.read import read_runs
+from whylate.recording.imported.numbers import Table, read_table
+from whylate.recording.imported.read import select_runs
 from whylate.recording.imported.recording import NAME, SAMPLES, SCHEMA_VERSION, About
 from whylate.recording.store.parquet import parquet_writer
 from whylate.text import shown
@@ -44,21 +45,25 @@ class Importable:
 
 
 def read_importable(path: Path, column: str | None = None, unit: str = "") -> list[Importable]:
-    """Read all runs of a file; unit: of numbers, whose file does not have it.
+    """Read all runs of a file, or those that --column names.
 
-    Raises InputError.
+    unit: of numbers, or of a histogram that is a table, where the file does not have it. Raises
+    InputError.
     """
-    entries: Sequence[ImportedRun | Table] = read_runs(path)
-    if entries and (column is not None or unit):
-        raise InputError(f"--column and --unit are for files of numbers: {path} has latencies")
-    unit = unit if not entries else "ns"
+    entries: Sequence[ImportedRun | Table] = select_runs(path, column, unit)
     if not entries:
         entries = [_numbers(path, column)]
     digest = _sha256(path)
     name = shown(path.name, _SHOWN)
     return [
-        Importable(name, digest, number, entry, unit) for number, entry in enumerate(entries, 1)
+        Importable(name, digest, number, entry, _unit(entry, unit))
+        for number, entry in enumerate(entries, 1)
     ]
+
+
+def _unit(entry: ImportedRun | Table, unit: str) -> str:
+    """Return the unit of what is kept: times are in ns, numbers in theirs or as the user says."""
+    return unit or entry.unit if isinstance(entry, Table) else "ns"
 
 
 def _numbers(path: Path, column: str | None) -> Table:
