@@ -13,7 +13,7 @@ from whylate.recording.imported.model import InputError
 
 #: Bytes and lines of a file, and bytes of JSON.
 MOST_BYTES = 256 << 20
-MOST_LINES = 8_000_000
+MOST_LINES = 4_000_000
 MOST_JSON = 64 << 20
 _QUOTED = re.compile(r"^(?:[ \t]{0,8}>[ \t]?)+")
 #: Lines of text before JSON, and documents of a file.

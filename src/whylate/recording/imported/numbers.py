@@ -26,11 +26,27 @@ from whylate.recording.imported.rows import (
     short,
     words_of,
 )
-from whylate.recording.imported.tools import lat_ctx, perf_stat_csv
+from whylate.recording.imported.signs import find_signs
+from whylate.recording.imported.tools import (
+    function_graph,
+    go_benchmark,
+    google_benchmark,
+    hyperfine,
+    lat_ctx,
+    perf_stat,
+    perf_stat_csv,
+)
 
 _POSITION = re.compile(r"[1-9][0-9]{0,5}")
-#: Each returns the numbers of a file of its tool, None of any other's.
-_READERS: tuple[Callable[[Path], Named | None], ...] = ()
+#: By the name of its sign: the pattern of a line, and what returns the numbers of a file.
+_READERS: dict[str, tuple[str, Callable[[Path], Named | None]]] = {
+    "perf_stat": (perf_stat.SIGN, perf_stat.read_named),
+    "hyperfine": (hyperfine.SIGN, hyperfine.read_named),
+    "google_benchmark": (google_benchmark.SIGN, google_benchmark.read_named),
+    "go_benchmark": (go_benchmark.SIGN, go_benchmark.read_named),
+    "function_graph": (function_graph.SIGN, function_graph.read_named),
+}
+_SIGNS = {name: sign for name, (sign, _) in _READERS.items()}
 
 
 @dataclass(frozen=True)
@@ -80,8 +96,9 @@ def read_table(path: Path, column: str | None = None) -> Table:
     Takes what ministat takes (columns between blanks, # comments) and tables with semicolons, tabs
     or commas. Raises InputError.
     """
-    for read in _READERS:
-        if (named := read(path)) is not None:
+    signs = find_signs(path, _SIGNS)
+    for name, (_, read) in _READERS.items():
+        if name in signs and (named := read(path)) is not None:
             return _table(path, named, column)
     rows, between = read_rows(path)
     if not rows:

@@ -10,11 +10,17 @@ from typing import Any
 from whylate.recording.imported.lines import json_documents
 from whylate.recording.imported.model import ImportedRun, InputError
 from whylate.recording.imported.rows import list_text, short
+from whylate.recording.imported.signs import find_signs
 from whylate.recording.imported.tools import (
     cyclictest,
+    fio,
     histogram_table,
+    hwlatdetect,
     jitterdebugger,
-    rtla_timerlat,
+    perf_sched,
+    rtla_hist,
+    rtla_top,
+    schbench,
     xenomai,
 )
 
@@ -23,12 +29,17 @@ _JSON: tuple[Callable[[Path, dict[str, Any]], ImportedRun | None], ...] = (
     cyclictest.read_json,
     jitterdebugger.read_json,
 )
-#: Each returns the runs of a file of its tool, none of any other's.
-_TEXT: tuple[Callable[[Path], list[ImportedRun]], ...] = (
-    xenomai.read_text,
-    rtla_timerlat.read_text,
-    cyclictest.read_text,
-)
+#: By the name of its sign: the pattern of a line, and what returns the runs of a file.
+_TEXT: dict[str, tuple[str, Callable[[Path], list[ImportedRun]]]] = {
+    "xenomai": (xenomai.SIGN, xenomai.read_text),
+    "rtla": (rtla_hist.SIGN, rtla_hist.read_text),
+    "rtla_top": (rtla_top.SIGN, rtla_top.read_text),
+    "hwlatdetect": (hwlatdetect.SIGN, hwlatdetect.read_text),
+    "schbench": (schbench.SIGN, schbench.read_text),
+    "perf_sched": (perf_sched.SIGN, perf_sched.read_text),
+    "cyclictest": (cyclictest.SIGN, cyclictest.read_text),
+}
+_SIGNS = {name: sign for name, (sign, _) in _TEXT.items()}
 
 
 def read_runs(path: Path, unit: str = "") -> list[ImportedRun]:
@@ -75,16 +86,19 @@ def _read(path: Path, unit: str) -> list[ImportedRun]:
     documents = json_documents(path)
     if documents:
         read = [_of_document(path, document) for document in documents]
-        runs = [run for run in read if run is not None]
-        return runs if len(runs) == len(documents) else []
-    runs = next((runs for read in _TEXT if (runs := read(path))), [])
-    return runs or histogram_table.read_text(path, unit)
+        return [run for runs in read for run in runs] if all(read) else []
+    signs = find_signs(path, _SIGNS)
+    for name, (_, read_text) in _TEXT.items():
+        if name in signs and (runs := read_text(path)):
+            return runs
+    return histogram_table.read_text(path, unit)
 
 
-def _of_document(path: Path, document: dict[str, Any] | list[Any]) -> ImportedRun | None:
+def _of_document(path: Path, document: dict[str, Any] | list[Any]) -> list[ImportedRun]:
     if not isinstance(document, dict):
-        return None
-    return next((run for read in _JSON if (run := read(path, document)) is not None), None)
+        return []
+    run = next((run for read in _JSON if (run := read(path, document)) is not None), None)
+    return fio.read_json(path, document) if run is None else [run]
 
 
 def _sound(run: ImportedRun) -> bool:

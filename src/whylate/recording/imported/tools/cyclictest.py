@@ -42,6 +42,10 @@ from whylate.recording.imported.model import (
     summary_run,
 )
 
+SIGN = (
+    r"T: *\d+ *\( *\d+\) *P:|# *Histogram|# *(?:Total|M(?:ax|in) Latenc|Avg Latenc)"
+    r"|^\s*\d{6,}(?:\s+\d{6,})+\s*$|^\s*\d+: *\d+: *-?\d+"
+)
 #: T: 0 (14950) P:80 I:1000 C:    300 Min:     16 Act:   21 Avg:   20 Max:      56
 _BEGUN = re.compile(r"T:\s*\d+\s*\(\s*\d+\)\s*P:\s*\d+\s*I:")
 _THREAD = re.compile(

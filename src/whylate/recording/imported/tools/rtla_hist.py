@@ -1,5 +1,6 @@
-"""rtla timerlat hist: a histogram of interrupt, thread and user latency for each CPU.
+"""rtla timerlat hist and rtla osnoise hist: a histogram for each CPU.
 
+timerlat has interrupt, thread and user latency, osnoise the length of each single noise.
 Of the three latencies the last is used: user where it was measured, else thread, else interrupt.
 The heading has the unit, microseconds or nanoseconds. A latency is divided by the width of buckets
 (-b) and cut (timerlat_hist_update()). That width is not in the file: it is at most the greatest
@@ -8,6 +9,9 @@ of 1 µs hides up to 1 µs. The mean is that of the histogram where buckets are 
 the printed one, which is cut to a whole unit. Of those beyond the end (-E) the count and the
 largest are known. The format is that of timerlat_hist.c in tools/tracing/rtla of Linux 5.17 to
 6.18. A file may hold several, one after the other: each is a run.
+
+The rows of osnoise come from a histogram trigger of the kernel: also min:, avg: and max: are of the
+beginnings of buckets (osnoise_hist.c), so that its mean and its maximum may be up to a bucket more.
 """
 
 from __future__ import annotations
@@ -27,18 +31,20 @@ from whylate.recording.imported.model import (
     missed,
 )
 
+SIGN = r"\bover:|\b(?:IRQ|Thr|Usr|CPU)-\d{1,6}\b"
 _US = 1000
 #: The latest of the three that was measured, first.
-_KINDS = ("Usr", "Thr", "IRQ")
+_KINDS = ("Usr", "Thr", "IRQ", "CPU")
+_THRESHOLD = "noise shorter than the tracer's threshold (tracing_thresh)"
 #: Linux has no more CPUs than 8192.
-_MOST_COLUMNS = len(_KINDS) * 8192
-_COLUMN = r"(?:IRQ|Thr|Usr)-\d{1,6}"
+_MOST_COLUMNS = 3 * 8192
+_COLUMN = r"(?:IRQ|Thr|Usr|CPU)-\d{1,6}"
 _MORE_HEADING = re.compile(rf"{_COLUMN}(?:\s+{_COLUMN})*")
 _HEADING = re.compile(rf"(Index\s+)?({_MORE_HEADING.pattern})")
 #: A count of nine digits and more leaves no blank behind the name.
 _ROW = re.compile(r"(\d+(?=\s)|over:|count:|min:|avg:|max:)((?:\s*(?:\d+|-)(?=\s|$))+)")
 _MORE_ROW = re.compile(r"(?:\d+|-)(?:\s+(?:\d+|-))*")
-_TITLE = re.compile(r"# RTLA timerlat histogram")
+_TITLE = re.compile(r"# RTLA (?:timerlat|osnoise) histogram")
 #: What follows is of all CPUs together.
 _ALL = re.compile(r"ALL:\s")
 _NANOSECONDS = re.compile(r"# Time unit is nanoseconds")
@@ -58,6 +64,10 @@ class _Table:
     rows: dict[str, list[str]] = field(default_factory=dict)
     lost: str | None = None
     whole: bool = False
+
+    def is_noise(self) -> bool:
+        """Whether it is of osnoise."""
+        return bool(self.columns) and self.columns[0].startswith("CPU")
 
     def cells(self, name: str, wanted: list[int]) -> list[int | None]:
         """Return some cells of a row, None where there is none."""
@@ -95,12 +105,18 @@ def _run(path: Path, table: _Table) -> ImportedRun | None:
     lacks = []
     if width > 1:
         lacks.append(f"where in a bucket of up to {width} {unit} a latency was: its end is used")
-    lacks.append(missed("timerlat"))
+    noise = table.is_noise()
+    lacks.append(_THRESHOLD if noise else missed("timerlat"))
     if table.lost is not None:
         lacks.append(f"{table.lost} events that were lost before rtla read them")
     average_ns, max_ns = _average_ns(table, wanted), _largest_ns(table, wanted)
-    printed = Printed(average_ns, max_ns, table.scale, f"1 {unit}")
-    return histogram_run(path, "rtla timerlat", bins, overflow, table.scale, printed, *lacks,
+    # Of noise both are those of the beginnings of buckets.
+    within = width if noise else 1
+    if noise and max_ns is not None:
+        max_ns += (within - 1) * table.scale
+    printed = Printed(average_ns, max_ns, within * table.scale, f"{within} {unit}")
+    tool = "rtla osnoise" if noise else "rtla timerlat"
+    return histogram_run(path, tool, bins, overflow, table.scale, printed, *lacks,
                          of_ends=width > 1)  # fmt: skip
 
 
@@ -111,7 +127,8 @@ def _ends(path: Path, table: _Table, wanted: list[int]) -> tuple[dict[int, int],
     The width is 1 where that makes no difference. Raises InputError.
     """
     starts = {name: int(name) for name in table.rows if name.isdecimal()}
-    maxima = table.cells("max:", wanted)
+    # Those of noise are the beginnings of buckets too.
+    maxima = table.cells("" if table.is_noise() else "max:", wanted)
     # Of 0 alone it is 0: then that bucket may reach to the largest.
     known = [largest for largest in maxima if largest is not None]
     width = math.gcd(*starts.values()) or 1 + max(known, default=-1)
