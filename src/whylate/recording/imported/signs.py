@@ -19,8 +19,8 @@ def find_signs(path: Path, signs: Mapping[str, str]) -> frozenset[str]:
     or is too large.
     """
     pattern = re.compile("|".join(f"(?P<{name}>{sign})" for name, sign in signs.items()))
-    found: set[str] = set()
+    names: set[str] = set()
     for line in unquoted(path):
         if line and (match := pattern.search(line, 0, _SEARCHED)) is not None and match.lastgroup:
-            found.add(match.lastgroup)
-    return frozenset(found)
+            names.add(match.lastgroup)
+    return frozenset(names)

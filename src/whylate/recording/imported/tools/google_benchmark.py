@@ -25,7 +25,7 @@ def read_named(path: Path) -> Named | None:
     aggregates = False
     for document in json_documents(path):
         benchmarks = document.get("benchmarks") if isinstance(document, dict) else None
-        if not isinstance(benchmarks, list) or not all(_is_benchmark(one) for one in benchmarks):
+        if not isinstance(benchmarks, list) or not all(map(_is_benchmark, benchmarks)):
             return None
         for benchmark in benchmarks:
             if _is_aggregate(benchmark):

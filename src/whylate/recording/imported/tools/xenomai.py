@@ -57,7 +57,7 @@ _MOST_LINE = 200
 #: How much a message shows of a line.
 _SHOWN = 40
 TOOL = "Xenomai latency"
-_TYPED = "its end as it was printed: a line RTD has the run time of an RTS line, and is read as one"
+_TYPED = "its end as printed: line {} is headed RTD, has the run time of RTS, and is read as RTS"
 _BUCKETS = (
     "where in its bucket a latency was: its end is used, if buckets are 1 µs wide (-B), and early "
     "ones count as late"
@@ -101,8 +101,8 @@ class _Reader:
     clock: int = 0
     statistics: _Statistics = field(default_factory=_Statistics)
 
-    def add_line(self, text: str) -> None:
-        """Add a whole line; raises InputError."""
+    def add_line(self, number: int, text: str) -> None:
+        """Add a whole line, which begins at a number; raises InputError."""
         if match := _CLOCK.match(text):
             before = self.clock
             self.clock = int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3])
@@ -120,7 +120,7 @@ class _Reader:
             if match.re is _SECOND:
                 self.seconds.append(line)
             else:
-                self.end(line, (_TYPED,) if match.re is _MISTYPED else ())
+                self.end(line, (_TYPED.format(number),) if match.re is _MISTYPED else ())
 
     def break_off(self) -> None:
         """End a run of which some seconds are known, and the worst up to the last of them."""
@@ -154,23 +154,25 @@ def read_text(path: Path) -> list[ImportedRun]:
     A run ends with its RTS line; RTD lines without one are a run that was broken off.
     """
     reader = _Reader(path)
-    for text in _unwrapped(path):
-        reader.add_line(text)
+    for number, text in _unwrapped(path):
+        reader.add_line(number, text)
     return reader.finish()
 
 
-def _unwrapped(path: Path) -> Iterator[str]:
-    """Give all lines, those of `latency` whole, in one piece where a mail wrapped them."""
-    held = ""
-    for text in unquoted(path):
+def _unwrapped(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield all lines with their numbers, those that a mail wrapped in one piece."""
+    held, began = "", 0
+    for number, text in enumerate(unquoted(path), 1):
         line = text.strip()
         if held and not _NO_REST.match(line):
             line = f"{held} {line}"
         elif held:
             raise _cut(path, held)
+        else:
+            began = number
         held = ""
         if not _OURS.match(line) or any(whole.match(line) for whole in _WHOLE):
-            yield line
+            yield began, line
         elif _RTAI.match(line):
             if not _SWITCHES.fullmatch(line):
                 raise InputError(f"{path}: {line[:_SHOWN]!r} is RTAI's, which is not read: only "
