@@ -37,6 +37,7 @@ _TEXT: dict[str, tuple[str, Callable[[Path], list[ImportedRun]]]] = {
     "hwlatdetect": (hwlatdetect.SIGN, hwlatdetect.read_text),
     "schbench": (schbench.SIGN, schbench.read_text),
     "perf_sched": (perf_sched.SIGN, perf_sched.read_text),
+    "jitterdebugger": (jitterdebugger.SIGN, jitterdebugger.read_text),
     "cyclictest": (cyclictest.SIGN, cyclictest.read_text),
 }
 _SIGNS = {name: sign for name, (sign, _) in _TEXT.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,7 +25,12 @@ from whylate.recording.store.parquet import parquet_writer
 from whylate.text import shown
 
 #: Tools whose files are read, in the words of an error.
-_TOOLS = "cyclictest, jitterdebugger, rtla timerlat, Xenomai's latency, lat_ctx and perf stat"
+_TOOLS = (
+    "cyclictest, jitterdebugger, rtla, hwlatdetect, Xenomai's latency, schbench, perf sched, "
+    "perf stat, fio, hyperfine, Google Benchmark, go test, lat_ctx or function_graph"
+)
+#: An error of a file of which nothing is known.
+_UNKNOWN = re.compile(r"is not a number(?!: if)|has no numbers$|too long for a row")
 #: Rows that are written at a time.
 _GROUP_ROWS = 1 << 20
 #: Runs of an import.
@@ -75,7 +81,7 @@ def _numbers(path: Path, column: str | None) -> Table:
     try:
         return read_table(path, column)
     except InputError as error:
-        if "--column" in str(error):
+        if not _UNKNOWN.search(str(error)):
             raise
         raise InputError(f"{error}; nor is it a file of {_TOOLS}") from None
 

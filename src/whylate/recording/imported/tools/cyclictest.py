@@ -52,6 +52,11 @@ _THREAD = re.compile(
     r"T:\s*(\d+)\s*\(\s*(\d+)\)\s*P:\s*\d+\s*I:\s*\d+\s*C:\s*(\d+)\s*Min:(\s*-?\d+)\s*"
     r"Act:(\s*-?\d+)\s*Avg:(\s*-?\d+)\s*Max:(\s*-?\d+)"
 )
+#: Of 2005 to 2007, with wider columns and without a mean.
+_EARLIEST = re.compile(
+    r"T:\s*\d+\s*\(\s*\d+\)\s*P:\s*\d+\s*I:\s*\d+\s*C:\s*\d+\s*Min:\s*-?\d+\s*"
+    r"Act:\s*-?\d+\s*Max:\s*-?\d+"
+)
 #: value, and a count for each thread.
 _BIN = re.compile(r"(\d{6,})((?:\s+\d{6,})+)")
 #: So filled up with zeros no column of numbers is.
@@ -237,6 +242,11 @@ def _unwrapped(path: Path) -> Iterator[tuple[str, bool]]:
         if held and _BEGUN.search(text):
             break
         line = f"{held} {text.strip()}" if held else text
+        if "T:" in line and _EARLIEST.search(line):
+            raise InputError(
+                f"{path} is of cyclictest before 2008, which prints no mean: give its Max as a "
+                "number, one of each run"
+            )
         if "T:" in line and _BEGUN.search(line) and not _THREAD.search(line):
             if held:
                 break

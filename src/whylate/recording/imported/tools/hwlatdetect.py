@@ -1,10 +1,11 @@
-"""hwlatdetect (rt-tests): the longest gap that was seen, and the samples above its threshold.
+"""hwlatdetect (rt-tests) and the trace of the hwlat tracer: gaps above a threshold.
 
 The hwlat tracer spins with interrupts disabled and keeps a sample where two reads of the clock, in
 one turn (inner) or from one turn to the next (outer), lie further apart than the threshold; the
 longer of both is the gap, in whole microseconds (kernel/trace/trace_hwlat.c). It looks for `width`
 of each `window` alone: a gap in the rest of the time is not seen. Below the threshold nothing is
-kept, not even the maximum.
+kept, not even the maximum. The trace itself (`#1 inner/outer(us): 11/12`) does not have its
+settings, and of a window with several gaps (count) the longest alone.
 """
 
 from __future__ import annotations
@@ -22,12 +23,15 @@ from whylate.recording.imported.model import (
     summary_run,
 )
 
-SIGN = r"(?:hwlat|smi)detect: +test duration"
+SIGN = r"(?:hwlat|smi)detect: +test duration|inner/outer\(us\):"
 _BEGIN = re.compile(r"(?:hwlat|smi)detect: +test duration (\d{1,9}) seconds")
 _SETTING = re.compile(r"(Latency threshold|Sample window|Sample width): +(\d{1,12})us")
 _LARGEST = re.compile(r"Max Latency: (?:(\d{1,12})us|(Below threshold))")
 _EXCEEDING = re.compile(r"Samples exceeding threshold: (\d{1,12})")
 _SAMPLE = re.compile(r"ts: \d{1,12}\.\d{1,9}, +inner: ?(\d{1,12}), +outer: ?(\d{1,12})")
+_TRACED = re.compile(r"#\d{1,12} +inner/outer\(us\): *(\d{1,12})/(\d{1,12}) +ts:")
+_OF_TRACER = ("gaps up to the tracer's threshold, and when and how long it did not look",
+              "gaps but the longest of each window")  # fmt: skip
 _US = 1000
 
 
@@ -43,13 +47,21 @@ class _Run:
 def read_text(path: Path) -> list[ImportedRun]:
     """Read its runs; empty where there is none. Raises InputError."""
     runs: list[_Run] = []
+    traced: dict[int, int] = {}
     for text in unquoted(path):
         line = text.strip()
-        if _BEGIN.search(line):
+        if (gap := _TRACED.search(line)) is not None:
+            longest = max(int(gap[1]), int(gap[2]))
+            traced[longest] = traced.get(longest, 0) + 1
+        elif _BEGIN.search(line):
             runs.append(_Run())
         elif runs:
             _add_line(runs[-1], line)
-    return [_imported(path, run) for run in runs]
+    imported = [_imported(path, run) for run in runs]
+    if traced:
+        printed = Printed(None, max(traced) * _US)
+        imported.append(histogram_run(path, "hwlat", traced, 0, _US, printed, *_OF_TRACER))
+    return imported
 
 
 def _add_line(run: _Run, line: str) -> None:

@@ -18,8 +18,8 @@ from whylate.recording.imported.tools.perf_stat_csv import EVENT, UNITS, of_inte
 SIGN = r'Performance counter stats for |"counter-value" *:'
 _TITLE = re.compile(r"Performance counter stats for (.{1,400})")
 _RUNS = re.compile(r"\((\d{1,9}) runs\):?$")
-#: Thousands may be parted, as the locale has it.
-_VALUE = r"(\d{1,3}(?:[,.'\u202f\u00a0]\d{3})+|\d{1,18}(?:\.\d{1,12})?)"
+#: Thousands may be parted, as the locale has it; not by points, which may also be a decimal one.
+_VALUE = r"(\d{1,3}(?:[,'\u202f\u00a0]\d{3})+(?:\.\d{1,12})?|\d{1,18}(?:\.\d{1,12})?)"
 _LINE = re.compile(rf"{_VALUE} +(?:(\S{{1,8}}) +)?(\S+?)(?: +\(msec\))? *(?:#.*|\(.*|\[.*)?$")
 _ELAPSED = re.compile(r"(\d{1,12}\.\d{1,12}) +(?:\+- +\S+ +)?seconds (time elapsed|user|sys)\b")
 _INTERVAL = re.compile(r"# +time +(?:counts|CPU)")
@@ -76,6 +76,5 @@ def _event(number: int, line: str) -> list[NamedValue]:
         return []
     if not EVENT.fullmatch(event):
         return []
-    if re.fullmatch(r"\d{1,3}(?:[,.'\u202f\u00a0]\d{3})+", value) and "." not in value:
-        value = re.sub(r"\D", "", value)
+    value = re.sub(r"[,'\u202f\u00a0]", "", value)
     return [NamedValue(number, event, value, unit or ("msec" if "(msec)" in line else ""))]

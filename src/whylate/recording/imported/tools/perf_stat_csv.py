@@ -25,17 +25,21 @@ UNITS = frozenset(
 
 def read_rows(path: Path, rows: Sequence[Row]) -> Named | None:
     """Return its numbers; None where the rows are not its. Raises InputError."""
-    # A line that has a metric alone belongs to the event above it.
-    events = [row for row in rows if any(row[1][:3])]
+    # A line without a value has a metric, which belongs to an event, or the name of a group.
+    events = [row for row in rows if row[1][0]]
     if not events:
         return None
-    if all(number(cells[0]) is not None and _is_event(cells[1:]) for _, cells in events):
+    if events and all(_of_interval(cells) for _, cells in events):
         raise of_intervals(path)
     if not all(_is_event(cells) for _, cells in events):
         return None
     return Named(
         "perf stat", [NamedValue(line, cells[2], cells[0], cells[1]) for line, cells in events]
     )
+
+
+def _of_interval(cells: Sequence[str]) -> bool:
+    return number(cells[0]) is not None and _is_event(cells[1:])
 
 
 def of_intervals(path: Path) -> InputError:
