@@ -11,6 +11,7 @@ from whylate.compare.runs import Run, imported_run, imported_runs, read_run
 from whylate.recording.imported.model import ImportedRun, InputError
 from whylate.recording.imported.numbers import Table, read_table
 from whylate.recording.imported.recording import NAME, is_imported, read_imported
+from whylate.recording.imported.unread import raise_if_known
 
 _MARKS = ("manifest.json", "journal", NAME)
 
@@ -76,7 +77,7 @@ def read_source(path: Path, column: str | None = None, unit: str = "") -> Source
         runs = imported_runs(path, column, unit)
         if runs:
             return Source(tuple(runs))
-        table = read_table(path, column)
+        table = _table(path, column)
         return Source(table=table, unit=table.unit)
     if not is_imported(path):
         return Source((read_run(path),))
@@ -87,3 +88,12 @@ def read_source(path: Path, column: str | None = None, unit: str = "") -> Source
     if column is not None and not imported.data.is_called(column):
         raise InputError(f"{path} has one column alone, {imported.data.name!r}")
     return Source(table=imported.data, unit=imported.about.unit)
+
+
+def _table(path: Path, column: str | None) -> Table:
+    try:
+        return read_table(path, column)
+    except InputError:
+        if column is None:
+            raise_if_known(path)
+        raise

@@ -21,6 +21,7 @@ from whylate.recording.imported.model import ImportedRun, InputError
 from whylate.recording.imported.numbers import Table, read_table
 from whylate.recording.imported.read import select_runs
 from whylate.recording.imported.recording import NAME, SAMPLES, SCHEMA_VERSION, About
+from whylate.recording.imported.unread import raise_if_known
 from whylate.recording.store.parquet import parquet_writer
 from whylate.text import shown
 
@@ -81,6 +82,8 @@ def _numbers(path: Path, column: str | None) -> Table:
     try:
         return read_table(path, column)
     except InputError as error:
+        if column is None:
+            raise_if_known(path)
         if not _UNKNOWN.search(str(error)):
             raise
         raise InputError(f"{error}; nor is it a file of {_TOOLS}") from None
