@@ -203,12 +203,33 @@ def test_the_window_in_which_another_clock_stood_in_for_the_tsc_is_measured() ->
         ("smp: Brought up 1 node, 1 CPU", "boot_cpus", 1),
         ("Switching to clocksource acpi_pm", "clock_source_switches", ["acpi_pm"]),
         ("[    0.1][    T0] Memory: 8K/16K available (1K x)", "boot_memory_total_bytes", 16384),
+        # ARM before 3.11: both are what is free.
+        (
+            "Memory: 245676k/245676k available, 16468k reserved, 0K highmem",
+            "boot_memory_total_bytes",
+            256 << 20,
+        ),
     ],
 )
 def test_a_line_that_none_of_the_boards_writes_is_known_all_the_same(
     line: str, fact: str, value: object
 ) -> None:
     assert decoded([line])[fact].value == value
+
+
+@pytest.mark.parametrize(
+    ("banks", "free", "total_mb"),
+    [
+        ("43MB = 43MB", "39616k/39616k available, 4416k reserved, 0K highmem", 43),
+        ("44MB 614MB = 658MB", "631168k/631168k available, 330368k reserved, 0K highmem", 658),
+    ],
+)
+def test_the_memory_of_an_arm_kernel_before_3_11_is_that_of_its_banks(
+    banks: str, free: str, total_mb: int
+) -> None:
+    facts = decoded([f"Memory: {banks} total", f"Memory: {free}"])
+    assert facts["boot_memory_total_bytes"].value == total_mb << 20
+    assert facts["boot_memory_available_bytes"].value == int(free.partition("k")[0]) << 10
 
 
 def test_the_line_that_names_the_interrupt_controllers_version_counts() -> None:

@@ -383,3 +383,27 @@ def test_runs_of_another_workload_are_not_compared() -> None:
     other = replace(run("app"), sets={**SETS, "workload": "app"})
     with pytest.raises(UnequalError, match="workload wakeup and app app"):
         check_equal([run("a"), other])
+
+
+def test_a_verdict_never_stands_beside_an_interval_that_holds_no_change() -> None:
+    doubtful = 0
+    asked = replace(ASKED, statistics=(Statistic("x"),))
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        sizes = rng.integers(4, 9), rng.integers(4, 9)
+        # Heavy tails: there the permutation's p and the interval part most often.
+        first, second = (rng.standard_normal(size) ** 3 for size in sizes)
+        sides = [
+            Arm(name, tuple(Run(f"{name}{number}", {"x": exact_value(float(value))}, 1, boot="b")
+                            for number, value in enumerate(values)))
+            for name, values in (("A", first), ("B", second + rng.choice([0.5, 1, 2])))
+        ]  # fmt: skip
+        found = compare(sides[0], sides[1], asked)
+        (row,) = found.statistics
+        assert row.low is not None
+        assert row.high is not None
+        if found.within in ("better", "worse"):
+            assert not row.low <= 1 <= row.high
+        doubtful += "the interval none" in found.why
+    # Otherwise nothing was tested.
+    assert doubtful > 0

@@ -13,8 +13,9 @@ from click.testing import CliRunner
 
 from whylate.cli import whylate
 from whylate.recording.errors import RecordingError
+from whylate.recording.imported.ministat import read_boxes
 from whylate.recording.imported.model import InputError
-from whylate.recording.imported.numbers import read_boxes, read_table
+from whylate.recording.imported.numbers import read_table
 
 DATA = Path(__file__).with_name("published")
 

@@ -147,6 +147,28 @@ FORMATS = [
     ("Out of memory: Kill process 99 (stress) score 900 or sacrifice child", "out of memory"),
     ("WARNING: at net/sched/sch_generic.c:255 dev_watchdog+0x1/0x2()", "warning"),
     ("UBSAN: array-index-out-of-bounds in drivers/x.c:1:2", "warning"),
+    ("BUG kmalloc-64 (Not tainted): Object already free", "bug"),
+    ("BUG kmalloc-1k (Tainted: G           OE     ): Redzone overwritten", "bug"),
+    ("CFI failure at crash_it+0x10/0x20 [m] (target: f+0x0/0x4; expected type: 0x1)", "bug"),
+    ("CFI failure (target: f+0x0/0x4):", "bug"),
+    ("[ INFO: possible circular locking dependency detected ]", "warning"),
+    ("[ INFO: possible recursive locking detected ]", "warning"),
+    ("[ INFO: inconsistent lock state ]", "warning"),
+    ("[ INFO: suspicious RCU usage. ]", "warning"),
+    ("[ BUG: bad unlock balance detected! ]", "bug"),
+    ('irq 16: nobody cared (try booting with the "irqpoll" option)', "warning"),
+    ("irq event 16: bogus return value ffff8800", "warning"),
+    ("a.out[12]: segfault at 0 ip 0000 sp 0000 error 4 in a.out", "program crash"),
+    ("Web Content[12]: segfault at 0 ip 0000 sp 0000 error 4 in libxul.so", "program crash"),
+    ("traps: a.out[123] general protection fault ip:401136 sp:7ffe error:0", "program crash"),
+    ("traps: a.out[123] trap invalid opcode ip:401136 sp:7ffe error:0 in a.out", "program crash"),
+    ("a.out[123]: unhandled signal 11 code 0x1 at 0x0000000000000000", "program crash"),
+    ("a.out[123]: unhandled level 2 translation fault (11) at 0x00, esr 0x9", "program crash"),
+    ("a.out: unhandled page fault (11) at 0x00000000, code 0x017", "program crash"),
+    ("potentially unexpected fatal signal 11.", "program crash"),
+    ("Segmentation fault (core dumped)", "program crash"),
+    ("./run.sh: line 3:   412 Aborted                 (core dumped) ./a.out", "program crash"),
+    ("Process 812 (a.out) of user 0 dumped core.", "program crash"),
 ]  # fmt: skip
 
 
@@ -173,8 +195,11 @@ def test_a_message_is_known_by_its_words_whatever_stands_before_it(
         "",
         "[    0.000000] Booting Linux on physical CPU 0x0000000000 [0x410fd083]",
         "[    1.000000] Kernel command line: panic=-1 oops=panic softlockup_panic=1",
-        "[    1.000000] traps: a.out[123] general protection fault ip:401136 sp:7ffe error:0",
-        "[    1.000000] a.out[12]: segfault at 0 ip 0000 sp 0000 error 4 in a.out",
+        "gdb: analysed core dumped yesterday",
+        "[    1.0] INFO: lockdep is turned off.",
+        "[    1.0] irq 16: affinity broken",
+        "[ INFO: ready ]",
+        "BUG report at https://example.org (see there): fixed",
         "[    1.000000] NMI watchdog: Enabled. Permanently consumes one hw-PMU counter.",
         "[    1.000000] rcu: Hierarchical RCU implementation.",
         "don't panic: it is only a game",
@@ -419,3 +444,31 @@ def test_hostile_text_takes_time_in_proportion(unit: str) -> None:
     once = min(seconds(100_000) for _ in range(3))
     fourfold = min(seconds(400_000) for _ in range(2))
     assert fourfold < 16 * max(once, 0.005), "four times the text, far more than four times as long"
+
+
+def test_a_program_that_crashes_is_harmless_unless_it_is_the_probe() -> None:
+    line = "[ 1.0] {}[12]: segfault at 0 ip 0 sp 0 error 4 in x[1+1]\n"
+    other, probe = find_crashes(line.format("a.out") + line.format("whylate-probe"))
+    assert (other.kind, probe.kind) == ("program crash", "program crash")
+    assert not other.fatal
+    assert probe.fatal
+
+
+def test_a_program_that_crashes_within_a_report_takes_no_line_of_it() -> None:
+    quiet = find_crashes(read("virt-arm64-oops"))
+    lines = read("virt-arm64-oops").split("\n")
+    at = next(number for number, line in enumerate(lines) if "Call trace" in line)
+    lines.insert(at + 2, "[    9.9] a.out[12]: segfault at 0 ip 0 sp 0 error 4 in a.out\r")
+    oops, program = find_crashes("\n".join(lines))
+    assert (oops.headline, oops.backtrace) == (quiet[0].headline, quiet[0].backtrace)
+    assert (program.kind, program.backtrace) == ("program crash", ())
+
+
+def test_lockdeps_report_in_brackets_has_its_call_trace() -> None:
+    text = (
+        "[ 1.0] =======================================================\n"
+        "[ 1.0] [ INFO: possible circular locking dependency detected ]\n"
+        "[ 1.0] 3.10.0 #1 Not tainted\n[ 1.0] Call Trace:\n[ 1.0]  print_circular_bug+0x1/0x2\n"
+    )
+    (crash,) = find_crashes(text)
+    assert (crash.kind, crash.backtrace) == ("warning", ("print_circular_bug+0x1/0x2",))

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
               help="The recording's directory; several runs get numbered ones below it.  "
               "[default: recordings/TIME-FILE]")  # fmt: skip
 @click.option("--column", metavar="NAME",
-              help="Numbers: the heading or the number of the column.")  # fmt: skip
-@click.option("--unit", default="", metavar="TEXT", help="Numbers: their unit.")
+              help="Numbers: the heading or the number of the column; the name of a run, of "
+              "several in a file.")  # fmt: skip
+@click.option(
+    "--unit", default="", metavar="TEXT", help="The unit of numbers, or of a histogram's latencies."
+)
 @json_option
 def command(
     files: tuple[Path, ...], output: Path | None, column: str | None, unit: str, as_json: bool
@@ -32,13 +35,16 @@ def command(
     """Make a recording of each run in FILEs.
 
     \b
-    Latencies: cyclictest (lines, histogram, -v, --json), jitterdebugger, rtla timerlat hist,
-    Xenomai's latency. Numbers: one a line or a column of a table, as ministat takes them,
-    lmbench's lat_ctx, perf stat -x. Any of them may be quoted in a mail.
+    Latencies: cyclictest (lines, histogram, -v, --json), jitterdebugger, rtla timerlat and
+    osnoise (hist, top), hwlatdetect, Xenomai's latency, schbench, perf sched (latency, timehist),
+    fio's JSON, a histogram as a table (latency_us,count).
+    Numbers: one a line or a column of a table, as ministat takes them, perf stat (printed, -x, -j),
+    hyperfine, Google Benchmark, go test -bench, function_graph, lmbench's lat_ctx.
+    Any of them may be quoted in a mail, indented, or in a block of Markdown.
 
-    What a file does not have (order, overflow, missed activations) is kept with it: whylate report
-    prints it, whylate compare reads the recordings like the files, and verbs that need more refuse
-    them.
+    Several runs of a file become a recording each. What a file does not have (order, overflow,
+    missed activations) is kept with it: whylate report prints it, whylate compare reads the
+    recordings like the files, and verbs that need more refuse them.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
     from whylate.recording.imported.write import read_importable, write_imported
 
@@ -62,8 +68,11 @@ def _print(path: Path, run: Importable) -> None:
     data = run.data
     if not isinstance(data, ImportedRun):
         what = f"{format_count(len(data.values))} values"
-    elif data.latency_ns is None:
-        what = "a mean and a maximum"
+    elif data.n is None:
+        what = "a summary"
     else:
-        what = f"{format_count(data.latency_ns.size + data.overflow)} activations"
+        what = f"{format_count(data.n)} activations"
+        what = f"a summary of {what}" if data.latency_ns is None else what
+    if data.name:
+        what = f"{plain(data.name, 100)}, {what}"
     click.echo(f"{plain(str(path), 1000)}  {plain(run.source, 200)}: {data.tool}, {what}")

@@ -4,10 +4,11 @@ The rule. Runs that cannot be trusted, that are of different workloads, or that 
 that they should have (whylate.compare.hits), give no verdict. What is compared is a run, or a boot
 of several runs (whylate.compare.confounded). All statistics that the runs bear are tested together,
 at 5 % over both directions: where any differs, the side that is higher there is the worse one, by
-the statistic that shows it most clearly. A statistic of a side that overruns hide is only known to
-be at least so high: it can show that side worse, and better only where it would be that as high as
-it can be. Where margins were stated, "same" takes the whole 90 % interval of each of those ratios
-within its margin (two one-sided tests at 5 %), and that nothing else differs. All else is
+the statistic that shows it most clearly. Test and interval are two methods: a statistic whose 95 %
+interval holds that there is no change shows nothing. One of a side that overruns hide is only known
+to be at least so high: it can show that side worse, and better only where it would be that as high
+as it can be. Where margins were stated, "same" takes the whole 90 % interval of each of those
+ratios within its margin (two one-sided tests at 5 %), and that nothing else differs. All else is
 inconclusive.
 """
 
@@ -172,6 +173,14 @@ def _differing(shown: Tested, question: Question) -> _Finding:
     by_score = sorted(rows, key=lambda row: -abs(scores[row.name]))
     clear = [row for row in by_score if (row.p or 0.0) <= question.alpha] or by_score[:1]
     held = [row for row in clear if row.name not in shown.hidden]
+    doubtful = [row for row in held if _holds_null(row)]
+    held = [row for row in held if row not in doubtful]
+    if not held and doubtful:
+        return _Finding(
+            "inconclusive",
+            f"{change_text(doubtful[0])}, of which the test finds a difference and the interval "
+            "none",
+        )
     if not held:
         return _Finding(
             "no verdict",
@@ -211,6 +220,12 @@ def _differing(shown: Tested, question: Question) -> _Finding:
     if against:
         why += f"; but {'; '.join(change_text(row) for row in against[:2])}"
     return _Finding("worse" if worse else "better", why)
+
+
+def _holds_null(row: StatisticRow) -> bool:
+    """Whether an interval holds that there is no change: test and interval are two methods."""
+    null = 0.0 if row.linear else 1.0
+    return row.low is not None and row.high is not None and row.low <= null <= row.high
 
 
 def _alike(shown: Tested, question: Question) -> _Finding:

@@ -14,7 +14,7 @@ import numpy as np
 from whylate.compare.run_environment import Environment, read_environment
 from whylate.quantities import format_count, format_exact_ns
 from whylate.recording.imported.model import ImportedRun
-from whylate.recording.imported.read import read_runs
+from whylate.recording.imported.read import select_runs
 from whylate.recording.manifest import Fact, HitReport, Manifest
 from whylate.recording.reader import Recording, open_recording
 from whylate.recording.store.repetitions import repetitions_path
@@ -28,6 +28,7 @@ from whylate.stats.comparison.run_statistics import (
     exact_value,
     statistic_of,
 )
+from whylate.stats.run.counted import Counted
 from whylate.stats.run.histogram import count_by_octave
 from whylate.stats.run.ordered import Ordered, merge_ordered, sort_series
 from whylate.summary.benchmarks.model import BenchmarkSummary, main_figures
@@ -221,7 +222,7 @@ def _point_counts(summary: BenchmarkSummary) -> dict[str, Count]:
     }
 
 
-def _values(ordered: Ordered) -> dict[str, Value]:
+def _values(ordered: Ordered | Counted) -> dict[str, Value]:
     """Return the statistics that there are of latencies."""
     values = {statistic.name: statistic_of(ordered, statistic) for statistic in STATISTICS}
     return {name: value for name, value in values.items() if value is not None}
@@ -272,12 +273,13 @@ AVERAGE = Statistic("average")
 LARGEST = Statistic("largest", least_runs=6)
 
 
-def imported_runs(path: Path) -> list[Run]:
+def imported_runs(path: Path, column: str | None = None, unit: str = "") -> list[Run]:
     """Read the runs in a file of another tool; none where it is of none that is known.
 
-    Raises InputError.
+    column: the name of those that are wanted; None: all. unit: of a histogram that is a table
+    without one. Raises InputError.
     """
-    imported = read_runs(path)
+    imported = select_runs(path, column, unit)
     if not imported:
         return []
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -292,8 +294,12 @@ def imported_run(name: str, imported: ImportedRun, digest: str, number: int) -> 
 
     digest, number: SHA-256 of its file, and which run of that it is, the first is 1.
     """
-    values: dict[str, Value] = {}
-    activations = 1
+    values: dict[str, Value] = {
+        quantile: exact_value(math.log(value_ns))
+        for quantile, value_ns in imported.quantiles_ns
+        if value_ns > 0
+    }
+    activations = imported.activations or 1
     ordered = ordered_of(imported)
     if ordered is not None:
         values = _values(ordered)
@@ -304,7 +310,9 @@ def imported_run(name: str, imported: ImportedRun, digest: str, number: int) -> 
     for statistic, value_ns in ((AVERAGE, imported.average_ns), (LARGEST, imported.max_ns)):
         if value_ns is not None and value_ns > 0:
             compared = math.log(value_ns)
-            values[statistic.name] = Value(compared, math.inf if imported.overruns else compared)
+            cut_ns = imported.average_cut_ns if statistic is AVERAGE else 0.0
+            most = math.inf if imported.overruns else math.log(value_ns + cut_ns)
+            values[statistic.name] = Value(compared, most)
     return Run(
         name,
         values,

@@ -11,6 +11,7 @@ from whylate.compare.runs import Run, imported_run, imported_runs, read_run
 from whylate.recording.imported.model import ImportedRun, InputError
 from whylate.recording.imported.numbers import Table, read_table
 from whylate.recording.imported.recording import NAME, is_imported, read_imported
+from whylate.recording.imported.unread import raise_if_known
 
 _MARKS = ("manifest.json", "journal", NAME)
 
@@ -67,14 +68,17 @@ def is_own(path: Path) -> bool:
     return not is_file(path) and not is_imported(path)
 
 
-def read_source(path: Path, column: str | None = None) -> Source:
+def read_source(path: Path, column: str | None = None, unit: str = "") -> Source:
     """Read a recording or a file; column: of a file of numbers.
 
-    Raises RecordingError, InputError among them.
+    unit: of a histogram that is a table without one. Raises RecordingError, InputError among them.
     """
     if is_file(path):
-        runs = imported_runs(path)
-        return Source(tuple(runs)) if runs else Source(table=read_table(path, column))
+        runs = imported_runs(path, column, unit)
+        if runs:
+            return Source(tuple(runs))
+        table = _table(path, column)
+        return Source(table=table, unit=table.unit)
     if not is_imported(path):
         return Source((read_run(path),))
     imported = read_imported(path)
@@ -84,3 +88,12 @@ def read_source(path: Path, column: str | None = None) -> Source:
     if column is not None and not imported.data.is_called(column):
         raise InputError(f"{path} has one column alone, {imported.data.name!r}")
     return Source(table=imported.data, unit=imported.about.unit)
+
+
+def _table(path: Path, column: str | None) -> Table:
+    try:
+        return read_table(path, column)
+    except InputError:
+        if column is None:
+            raise_if_known(path)
+        raise

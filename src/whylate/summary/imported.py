@@ -14,7 +14,7 @@ from whylate.quantities import format_count, format_short_ns
 from whylate.recording.imported.model import ImportedRun
 from whylate.recording.imported.recording import About, ImportedRecording
 from whylate.stats.limits import binomial_limits
-from whylate.stats.run.ordered import Ordered
+from whylate.stats.run.counted import Counted
 from whylate.stats.run.quantiles import EXCEEDANCES
 from whylate.summary.model import QUANTILES, Estimate, Requirement
 from whylate.summary.requirements import LatencyLimit, RateLimit, parse_requirement
@@ -26,7 +26,8 @@ class ImportedSummary(msgspec.Struct, frozen=True):
     """Everything that is printed of an imported run. Times are in ns.
 
     activations: overflow among them; None where only a mean and a maximum were kept. latency_ns:
-    as in Figures, without intervals. mean: None where it was not kept. no_intervals: why there are
+    as in Figures, without intervals. mean_ns: what the mean is at least, and mean_most_ns at most;
+    None where it was not kept. no_intervals: why there are
     none.
     """
 
@@ -35,6 +36,7 @@ class ImportedSummary(msgspec.Struct, frozen=True):
     activations: int | None
     latency_ns: dict[str, Estimate]
     mean_ns: float | None
+    mean_most_ns: float | None
     no_intervals: str
     requirements: list[Requirement]
 
@@ -69,9 +71,10 @@ def summarize_imported(
     return ImportedSummary(
         recording=str(imported.directory),
         about=imported.about,
-        activations=ordered.n if ordered is not None else None,
+        activations=ordered.n if ordered is not None else data.activations,
         latency_ns=estimates,
         mean_ns=data.average_ns,
+        mean_most_ns=None if data.average_ns is None else data.average_ns + data.average_cut_ns,
         no_intervals=_no_intervals(data),
         requirements=[_judge(text, data, ordered, estimates) for text in requirements],
     )
@@ -86,32 +89,30 @@ def _no_intervals(run: ImportedRun) -> str:
     return "the order in which its latencies came is not known"
 
 
-def ordered_of(run: ImportedRun) -> Ordered | None:
+def ordered_of(run: ImportedRun) -> Counted | None:
     """Sort latencies, those beyond the histogram's end at the largest within it.
 
     None where there are none.
     """
-    if run.latency_ns is None or not run.latency_ns.size + run.overflow:
+    if run.latency_ns is None or run.counts is None or not run.n:
         return None
-    known = np.sort(run.latency_ns)
-    end = known[-1:] if known.size else np.zeros(1, np.int64)
-    return Ordered(np.concatenate([known, np.repeat(end, run.overflow)]), known)
+    if not run.ordered:
+        return Counted(run.latency_ns, run.counts, run.overflow)
+    value_ns, of_value = np.unique(run.latency_ns, return_inverse=True)
+    count = np.zeros(value_ns.size, np.int64)
+    np.add.at(count, of_value, run.counts)
+    return Counted(value_ns, count, run.overflow)
 
 
-def _estimates(run: ImportedRun, ordered: Ordered | None) -> dict[str, Estimate]:
+def _estimates(run: ImportedRun, ordered: Counted | None) -> dict[str, Estimate]:
     """Return the quantiles that there are enough activations for, and the maximum."""
 
     def estimate(name: str, q: Fraction) -> Estimate:
         if ordered is None:
-            reason = f"{run.tool} kept no latency but the largest"
-            return Estimate(None, None, None, reason=reason)
+            return _printed(run, name, q)
         needed_n = math.ceil(EXCEEDANCES / min(q, 1 - q))
         if ordered.n < needed_n:
-            reason = (
-                f"{name} needs {EXCEEDANCES} activations beyond it, that is "
-                f"{format_count(needed_n)} activations; there are {format_count(ordered.n)}"
-            )
-            return Estimate(None, None, None, reason=reason)
+            return Estimate(None, None, None, reason=_needs(name, needed_n, ordered.n))
         index = math.ceil(q * ordered.n) - 1
         at_least = ordered.at_most(index) is None
         return Estimate(ordered.at_least(index), None, None, at_least=at_least)
@@ -120,7 +121,26 @@ def _estimates(run: ImportedRun, ordered: Ordered | None) -> dict[str, Estimate]
     return by_name | {"max": _maximum(run, ordered)}
 
 
-def _maximum(run: ImportedRun, ordered: Ordered | None) -> Estimate:
+def _printed(run: ImportedRun, name: str, q: Fraction) -> Estimate:
+    """Return a quantile that the tool printed itself; it is refused of too few activations."""
+    value_ns = dict(run.quantiles_ns).get(name)
+    if value_ns is None:
+        what = f"no {name}" if run.quantiles_ns else "no latency but the largest"
+        return Estimate(None, None, None, reason=f"{run.tool} kept {what}")
+    needed_n = math.ceil(EXCEEDANCES / min(q, 1 - q))
+    if run.activations is not None and run.activations < needed_n:
+        return Estimate(None, None, None, reason=_needs(name, needed_n, run.activations))
+    return Estimate(round(value_ns), None, None)
+
+
+def _needs(name: str, needed_n: int, n: int) -> str:
+    return (
+        f"{name} needs {EXCEEDANCES} activations beyond it, that is {format_count(needed_n)} "
+        f"activations; there are {format_count(n)}"
+    )
+
+
+def _maximum(run: ImportedRun, ordered: Counted | None) -> Estimate:
     if run.max_ns is not None:
         return Estimate(round(run.max_ns), None, None, at_least=run.overruns > 0)
     if ordered is None:
@@ -130,7 +150,7 @@ def _maximum(run: ImportedRun, ordered: Ordered | None) -> Estimate:
 
 
 def _judge(
-    text: str, run: ImportedRun, ordered: Ordered | None, estimates: dict[str, Estimate]
+    text: str, run: ImportedRun, ordered: Counted | None, estimates: dict[str, Estimate]
 ) -> Requirement:
     """Judge a limit: what is seen can break it, and what such a file lacks lets none be kept.
 
@@ -168,10 +188,10 @@ def _judge(
     return Requirement(limit.text, verdict, why)
 
 
-def _too_many(ordered: Ordered, limit: LatencyLimit) -> bool:
+def _too_many(ordered: Counted, limit: LatencyLimit) -> bool:
     # The first that breaks it, in whole nanoseconds.
     first_ns = limit.limit_ns + 1 if limit.inclusive else limit.limit_ns
-    beyond = ordered.n - int(np.searchsorted(ordered.bound_ns, first_ns))
+    beyond = ordered.n - ordered.below(first_ns)
     allowed = float(1 - QUANTILES[limit.statistic])
     return binomial_limits(beyond, ordered.n, _CONFIDENCE)[0] > allowed
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from imported_text import read, refused
+from imported_text import read, refused, unfolded
 
 HERE = Path(__file__).parent
 HISTOGRAM = (HERE / "cyclictest_histogram.txt").read_text()
@@ -51,16 +51,15 @@ def test_a_histogram_that_was_cut_is_refused(end: str, tmp_path: Path) -> None:
         ("# Avg Latencies: 00035 00042\n", ""),
         ("# Avg Latencies: 00035 00042", "# Avg Latencies: 00035"),
         ("000042 000007	000014\n", "000042 000007	000014\n000042 000000	000000\n"),
+        ("# Histogram\n", "# Histogram\n000070 000001	000000\n# Histogram\n"),
         ("000042 000007	000014", "000042 000007"),
-        ("# Total: 000000462 000000450\n", ""),
-        ("# Histogram\n", "# Histogram\n# Histogram\n"),
+        # Without the sums the averages show that rows are missing, where none is beyond the end.
+        ("# Total: 000000462 000000450\n# Min", "# Avg Latencies: 00035 00042\n# Min"),
     ],
 )
 def test_a_histogram_that_contradicts_itself_is_refused(old: str, new: str, tmp_path: Path) -> None:
     assert old in HISTOGRAM
-    twice = new.count("\n") == 2
-    says = "several runs" if twice else "the histogram is incomplete"
-    refused(tmp_path, HISTOGRAM.replace(old, new), says)
+    refused(tmp_path, HISTOGRAM.replace(old, new), "the histogram is incomplete")
 
 
 def test_a_histogram_without_overflow_has_its_largest_latency_in_it(tmp_path: Path) -> None:
@@ -83,31 +82,49 @@ def test_columns_of_long_numbers_are_not_of_cyclictest(tmp_path: Path) -> None:
     assert read(tmp_path, "012345 123456\n") == []
 
 
+BARE = HISTOGRAM.replace("# Histogram\n", "")
+
+
 @pytest.mark.parametrize(
-    "runs",
+    ("runs", "largest_us"),
     [
-        [line(100, 1000, 60), line(200, 1000, 9056), line(300, 1000, 58)],
+        ([line(100, 1000, 60), line(200, 1000, 9056), line(300, 1000, 58)], [60, 9056, 58]),
+        ([line(8, 9, 60), line(9, 9, 71, 1), line(8, 9, 59), line(9, 9, 58, 1)], [71, 59]),
         # In a container each has the same pid.
-        [line(8, 1000, 60), line(8, 1000, 61)],
-        [line(8, 1000, 60), line(9, 1001, 61)],
-        [line(8, 1000, 9056), line(8, 1001, 58)],
-        [line(8, 1000, 58), line(8, 900, 9056)],
-        [line(8, 1000, 58), line(8, 1001, 9056, smallest=17)],
-        [HISTOGRAM, HISTOGRAM],
-        [HISTOGRAM, HISTOGRAM.replace("# Histogram\n", "")],
-        [HISTOGRAM, HISTOGRAM.replace("# Histogram\n", "")[14 * 100 :]],
-        [line(8, 1000, 778), HISTOGRAM],
-        [HISTOGRAM, line(8, 1000, 5)],
-        [SAMPLES, SAMPLES],
-        [SAMPLES, "       0:      10:      27\n"],
-        [SAMPLES, line(8, 1000, 75)],
-        [HISTOGRAM, "       0:       0:     778\n"],
-        [line(8, 1000, 60), line(9, 1000, 9056, 1).replace("   21", "      21").replace(
-            "   20", "      20")],
+        ([line(8, 1000, 60), line(8, 1000, 61)], [60, 61]),
+        ([line(8, 1000, 60), line(9, 1001, 61)], [60, 61]),
+        ([line(8, 1000, 9056), line(8, 1001, 58)], [9056, 58]),
+        ([line(8, 1000, 58), line(8, 900, 9056)], [58, 9056]),
+        ([line(8, 1000, 58), line(8, 1001, 9056, smallest=17)], [58, 9056]),
+        ([HISTOGRAM, HISTOGRAM], [777, 777]),
+        ([HISTOGRAM, BARE], [777, 777]),
+        ([line(8, 1000, 778), HISTOGRAM], [778, 777]),
+        ([HISTOGRAM, line(8, 1000, 5)], [777, 5]),
+        ([SAMPLES, SAMPLES], [74, 74]),
+        ([SAMPLES, line(8, 1000, 75)], [74, 75]),
+        ([HISTOGRAM, "       0:       0:     778\n"], [777, 778]),
+        ([SAMPLES, HISTOGRAM, line(8, 1000, 75)], [74, 777, 75]),
+    ],
+)
+def test_several_runs_in_a_file_are_as_many_runs(
+    runs: list[str], largest_us: list[int], tmp_path: Path
+) -> None:
+    found = read(tmp_path, "".join(runs))
+    assert [run.max_ns for run in found] == [us * 1000 for us in largest_us]
+
+
+@pytest.mark.parametrize(
+    ("runs", "says"),
+    [
+        ([HISTOGRAM, BARE[14 * 100 :]], "incomplete"),
+        ([HISTOGRAM, HISTOGRAM[: len(HISTOGRAM) // 2]], "incomplete"),
+        ([SAMPLES, "       0:      10:      27\n"], "cycle 10 of thread 0 after cycle 29"),
+        ([line(8, 1000, 60), line(9, 1000, 9056, 1).replace("   21", "      21").replace(
+            "   20", "      20")], "threads in µs and threads in ns.*csplit -z"),
     ],
 )  # fmt: skip
-def test_several_runs_in_a_file_are_refused(runs: list[str], tmp_path: Path) -> None:
-    refused(tmp_path, "".join(runs), "several runs of cyclictest: split it")
+def test_pieces_of_several_runs_are_refused(runs: list[str], says: str, tmp_path: Path) -> None:
+    refused(tmp_path, "".join(runs), says)
 
 
 def test_what_it_prints_while_it_runs_is_one_run(tmp_path: Path) -> None:
@@ -175,8 +192,7 @@ def test_a_time_of_day_is_no_thread_and_no_cycle(tmp_path: Path) -> None:
 def test_samples_that_lost_their_blanks_take_a_line_of_cyclictest(tmp_path: Path) -> None:
     collapsed = "".join(f"{' '.join(one.split())}\n" for one in SAMPLES.splitlines())
     (found,) = read(tmp_path, collapsed)
-    assert found.latency_ns is not None
-    assert (found.latency_ns.size, found.max_ns) == (30, 74_000)
+    assert (len(unfolded(found)), found.max_ns) == (30, 74_000)
     bare = "".join(one for one in collapsed.splitlines(keepends=True) if one.startswith("0:"))
     assert read(tmp_path, bare) == []
     # Less what stands before the first column they are still as wide as it prints them.
@@ -210,4 +226,87 @@ def test_a_third_thread_is_no_column_of_all_threads(tmp_path: Path) -> None:
     for one in HISTOGRAM.splitlines():
         more = {"# T": " 000000000", "# M": " 09000", "# H": " 00005", "000": "\t000000"}
         lines.append(one + (more.get(one[:3], "") if one[-1:].isdecimal() else ""))
-    refused(tmp_path, "\n".join(lines), "it has 3 totals and 2 averages")
+    refused(tmp_path, "\n".join(lines), "it has 3 columns and 2 averages")
+
+
+#: As rt-tests 2.8 and later print it.
+NEW = """\
+# Histogram
+000003 000004\t000001
+000005 000002\t000000
+000009 000000\t000001
+# Min Latencies: 00003 00003
+# Avg Latencies: 00003 00006
+# Max Latencies: 00005 00009
+# Histogram Overflows: 00000 00000
+# Histogram Overflow at cycle number:
+# Thread 0:
+# Thread 1:
+"""
+
+
+def test_rows_that_no_thread_has_are_left_out_since_2_8(tmp_path: Path) -> None:
+    (found,) = read(tmp_path, NEW)
+    assert unfolded(found) == [3_000] * 5 + [5_000] * 2 + [9_000]
+    assert (found.max_ns, found.overflow, found.average_cut_ns) == (9_000, 0, 0)
+    assert found.average_ns == pytest.approx(34 / 8 * 1000)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("000003 000004\t000001\n", ""),
+        ("000005 000002\t000000\n", ""),
+        ("000009 000000\t000001\n", ""),
+        ("# Avg Latencies: 00003 00006\n", ""),
+        ("# Avg Latencies: 00003 00006\n", "# Avg Latencies: 00003\n"),
+        ("Overflows: 00000 00000", "Overflows: 00000 00001"),
+    ],
+)
+def test_a_row_that_is_missing_since_2_8_shows(old: str, new: str, tmp_path: Path) -> None:
+    assert old in NEW
+    refused(tmp_path, NEW.replace(old, new), "the histogram is incomplete")
+
+
+def test_since_2_8_a_histogram_may_have_a_sum_and_an_overflow(tmp_path: Path) -> None:
+    rows = [
+        f"{text}\t{sum(map(int, text.split()[1:])):06d}" if text.startswith("0") else text
+        for text in NEW.splitlines()
+    ]
+    summed = "\n".join(rows).replace("00005 00009", "00005 00009 00009")
+    (found,) = read(tmp_path, summed.replace("Overflows: 00000", "Overflows: 00000 00000"))
+    assert found.n == 8
+    over = NEW.replace("00005 00009", "00005 00077").replace("00003 00006", "00003 00065")
+    (found,) = read(tmp_path, over.replace("Overflows: 00000 00000", "Overflows: 00000 00010"))
+    assert (found.overflow, found.max_ns, found.n) == (10, 77_000, 18)
+    # (6 * 3 + 12 * 65) / 18, and each average may be up to 1 µs more.
+    assert found.average_ns == pytest.approx(44_333.33, abs=0.01)
+    assert found.average_cut_ns == 1_000
+
+
+def test_of_2009_to_2011_there_are_no_averages(tmp_path: Path) -> None:
+    old = "".join(
+        text.replace("Latencies", "Latencys") + ("\t\n" if text[:1] == "0" else "\n")
+        for text in HISTOGRAM.splitlines()
+        if not text.startswith(("# Min", "# Avg", "# /dev"))
+    )
+    (found,), (plain,) = read(tmp_path, old), read(tmp_path, HISTOGRAM)
+    assert unfolded(found) == unfolded(plain)
+    assert (found.max_ns, found.overflow, found.average_ns) == (777_000, 88, None)
+    refused(
+        tmp_path,
+        old[: old.index("# Max")] + "# Max Latency: 59 / 60\n",
+        "before July 2009.*its tail is not known",
+    )
+
+
+@pytest.mark.parametrize("before", ["    ", "\t", "> ", ">> > ", "  > ", "        "])
+@pytest.mark.parametrize("text", [HISTOGRAM, SAMPLES, line(8, 1000, 60), NEW])
+def test_text_out_of_a_mail_is_read_as_it_was(before: str, text: str, tmp_path: Path) -> None:
+    pasted = "".join(f"{before}{one}\n" for one in text.splitlines())
+    fenced = f"What we see:\n\n```text\n{text}```\n~~~\n"
+    (plain,) = read(tmp_path, text)
+    for found in [*read(tmp_path, pasted), *read(tmp_path, fenced)]:
+        assert (found.n, found.max_ns, found.average_ns) == (
+            plain.n, plain.max_ns, plain.average_ns,
+        )  # fmt: skip

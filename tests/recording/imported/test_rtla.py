@@ -7,7 +7,7 @@ from pathlib import Path
 
 import imported_text
 import pytest
-from imported_text import refused
+from imported_text import refused, unfolded
 
 from whylate.recording.imported.model import ImportedRun
 from whylate.recording.imported.read import read_runs
@@ -35,9 +35,7 @@ def table(rows: dict[int, int], over: int = 0, summary: tuple[int, int] | None =
 @pytest.mark.parametrize(
     "text",
     [
-        OVER + DOCS,
-        DOCS + OVER,
-        OVER + OVER,
+        OVER + OVER.replace("  # RTLA timerlat histogram\n", ""),
         # --no-header, and a file that was put together of pieces.
         OVER + OVER[OVER.index("  6    ") :],
         OVER[: OVER.index("  ALL:")] + OVER[OVER.index("  6    ") :],
@@ -46,7 +44,16 @@ def table(rows: dict[int, int], over: int = 0, summary: tuple[int, int] | None =
     ],
 )
 def test_several_histograms_are_refused(text: str, tmp_path: Path) -> None:
-    refused(tmp_path, text, "several histograms of rtla: split it")
+    refused(tmp_path, text, "several histograms of rtla without a title between them: split it")
+
+
+def test_several_histograms_with_their_titles_are_as_many_runs(tmp_path: Path) -> None:
+    first, second, third = imported_text.read(tmp_path, OVER + DOCS + OVER)
+    assert (first.n, second.n, third.n) == (20_002, 5 * 600_002, 20_002)
+    assert (first.max_ns, second.max_ns) == (450_000, 58_000)
+    nanoseconds = DOCS.replace("microseconds (us)", "nanoseconds (ns)")
+    first, second = imported_text.read(tmp_path, nanoseconds + OVER)
+    assert (first.max_ns, second.max_ns) == (58, 450_000)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +82,7 @@ def test_without_its_summary_a_row_that_was_cut_is_refused(tmp_path: Path) -> No
 
 def test_a_latency_is_not_taken_for_the_beginning_of_its_bucket(tmp_path: Path) -> None:
     found = read(tmp_path, table({0: 2, 20: 3, 40: 1}, 0, (18, 44)))
-    assert found.latency_ns is not None
-    assert found.latency_ns.tolist() == [19_000] * 2 + [39_000] * 3 + [44_000]
+    assert unfolded(found) == [19_000] * 2 + [39_000] * 3 + [44_000]
     assert "a bucket of up to 20 µs" in "; ".join(found.lacks)
     found = read(tmp_path, table({0: 2, 20: 3, 40: 1}))
     assert found.latency_ns is not None
@@ -85,13 +91,11 @@ def test_a_latency_is_not_taken_for_the_beginning_of_its_bucket(tmp_path: Path) 
 
 def test_one_bucket_is_known_by_the_largest_in_it(tmp_path: Path) -> None:
     found = read(tmp_path, table({0: 4}, 0, (3, 7)))
-    assert found.latency_ns is not None
-    assert found.latency_ns.tolist() == [7_000] * 4
+    assert unfolded(found) == [7_000] * 4
     assert "a bucket of up to 8 µs" in "; ".join(found.lacks)
     refused(tmp_path, table({0: 4}), "how wide its buckets are")
     found = read(tmp_path, table({0: 4}, 0, (0, 0)))
-    assert found.latency_ns is not None
-    assert found.latency_ns.tolist() == [0] * 4
+    assert unfolded(found) == [0] * 4
 
 
 @pytest.mark.parametrize("name", ["rtla_docs.txt", "rtla_user.txt", "rtla_stopped.txt"])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from imported_text import unfolded
 
 from whylate.recording.imported.model import ImportedRun, InputError
 from whylate.recording.imported.read import read_runs
@@ -34,18 +35,16 @@ def test_cyclictests_summary_has_a_mean_and_a_maximum() -> None:
 
 def test_cyclictests_histogram_knows_what_it_dropped() -> None:
     found = read("cyclictest_histogram.txt")
-    assert found.latency_ns is not None
-    assert found.latency_ns.size == 462 + 450
+    assert len(unfolded(found)) == 462 + 450
     assert found.overflow == 38 + 50
     assert found.max_ns == 777_000
-    assert found.latency_ns[-1] == 59_000
+    assert unfolded(found)[-1] == 59_000
     assert "beyond the histogram" in lacks(found)
 
 
 def test_cyclictests_json_does_not_say_what_it_dropped_and_it_is_found() -> None:
     found = read("cyclictest.json")
-    assert found.latency_ns is not None
-    assert found.latency_ns.size + found.overflow == 1000
+    assert len(unfolded(found)) + found.overflow == 1000
     assert found.overflow > 0
     assert found.max_ns == 3_492_000
 
@@ -54,14 +53,13 @@ def test_cyclictests_samples_are_in_order() -> None:
     found = read("cyclictest_samples.txt")
     assert found.latency_ns is not None
     assert found.ordered
-    assert found.latency_ns.size == 30
+    assert len(unfolded(found)) == 30
 
 
 def test_jitterdebuggers_results_are_read() -> None:
     found = read("jitterdebugger.json")
     assert found.tool == "jitterdebugger"
-    assert found.latency_ns is not None
-    assert found.latency_ns.size + found.overflow == 990 + 981
+    assert len(unfolded(found)) + found.overflow == 990 + 981
     assert found.max_ns == 3_670_000
 
 
@@ -88,29 +86,27 @@ def test_each_of_xenomais_sums_is_a_run_with_its_overruns_and_switches(tmp_path:
 
 def test_rtlas_histogram_is_that_of_the_thread() -> None:
     found = read("rtla_docs.txt")
-    assert found.latency_ns is not None
-    assert found.latency_ns.size == 5 * 600_002
+    assert len(unfolded(found)) == 5 * 600_002
     assert (found.overflow, found.max_ns) == (0, 58_000)
-    assert (found.latency_ns[0], found.latency_ns[-1]) == (1_000, 58_000)
-    assert found.average_ns == pytest.approx(4_600)
+    assert (unfolded(found)[0], unfolded(found)[-1]) == (1_000, 58_000)
+    # Its averages are cut to whole µs: 4.6 of them together, and the histogram has more.
+    assert found.average_ns == pytest.approx(5_201.45, abs=0.01)
+    assert found.average_cut_ns == 0
     assert "timerlat leaves them out" in lacks(found)
 
 
 def test_rtlas_histogram_is_that_of_user_space_where_it_came_there() -> None:
     found = read("rtla_user.txt")
-    assert found.latency_ns is not None
-    assert found.latency_ns.size == 600_001 + 2 * 600_000
-    assert (found.latency_ns[0], found.max_ns) == (2_000, 19_000)
+    assert len(unfolded(found)) == 600_001 + 2 * 600_000
+    assert (unfolded(found)[0], found.max_ns) == (2_000, 19_000)
     stopped = read("rtla_stopped.txt")
-    assert stopped.latency_ns is not None
-    assert stopped.latency_ns.tolist() == [21_000]
+    assert unfolded(stopped) == [21_000]
     assert (stopped.max_ns, stopped.average_ns) == (21_000, 21_000)
 
 
 def test_rtla_knows_what_lies_beyond_its_histogram() -> None:
     found = read("rtla_over.txt")
-    assert found.latency_ns is not None
-    assert found.latency_ns.tolist() == [18_000] * 2 + [19_000] * 2
+    assert unfolded(found) == [18_000] * 2 + [19_000] * 2
     assert (found.overflow, found.max_ns) == (19_998, 450_000)
     assert "beyond the histogram" in lacks(found)
 
@@ -162,7 +158,7 @@ def test_rtla_without_threads_is_late_by_its_interrupts(tmp_path: Path) -> None:
     (found,) = read_runs(file)
     assert found.latency_ns is not None
     # Its one row may be of a bucket of 2 µs.
-    assert found.latency_ns.tolist() == [3_000] * 8
+    assert unfolded(found) == [3_000] * 8
 
 
 def test_a_count_of_nine_digits_leaves_no_blank(tmp_path: Path) -> None:
@@ -241,8 +237,7 @@ def test_cyclictests_samples_keep_their_order_and_may_stand_beside_counts_of_smi
     file.write_text("".join(f"       0:{n:8d}:{late:8d}{0:8d}\n" for n, late in
                             enumerate([40, 27, 0, 90, 28])))  # fmt: skip
     (found,) = read_runs(file)
-    assert found.latency_ns is not None
-    assert found.latency_ns.tolist() == [40_000, 27_000, 0, 90_000, 28_000]
+    assert unfolded(found) == [40_000, 27_000, 0, 90_000, 28_000]
     assert found.ordered
 
 

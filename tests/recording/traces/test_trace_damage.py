@@ -275,3 +275,20 @@ def test_a_line_without_end_is_left_out_in_bounded_memory() -> None:
     lines = Lines(io.BytesIO(text), "t")
     assert list(lines) == [b"a", b"b"]
     assert lines.too_long == 1
+
+
+@pytest.mark.parametrize("before", ["    ", "\t", "> ", ">> ", "  > ", ">     "])
+@pytest.mark.parametrize(
+    "name",
+    ["ftrace.txt", "ftrace-stacks.txt", "perf.txt", "perf-stacks.txt", "trace-cmd.txt",
+     "trace-cmd-latency.txt", "pc-rt-timerlat.txt"],
+)  # fmt: skip
+def test_a_trace_out_of_a_mail_is_read_as_it_was(name: str, before: str) -> None:
+    plain_read, plain = follow(name, None)
+    pasted = [before.encode() + line for line in lines_of(name)]
+    read, found = follow([b"This is the trace:", b"", *pasted], None)
+    assert [one.pieces for one in found] == [one.pieces for one in plain]
+    assert read.chosen == plain_read.chosen
+    assert read.seen.header_cpus == plain_read.seen.header_cpus
+    # What introduces it is no line of a trace.
+    assert read.seen.odd == plain_read.seen.odd + 1

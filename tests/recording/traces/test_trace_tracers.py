@@ -151,26 +151,36 @@ def test_without_lines_in_between_nothing_is_said_of_what_ran() -> None:
     assert spent["unexplained"] > 0.99 * one.latency_ns
 
 
-def _section(tracer: str, *steps: str) -> LatencyTrace:
-    """A trace as print_trace_header() and trace_print_lat_context() of the kernel write it."""
-    lines = (
+def _section(
+    tracer: str,
+    *steps: str,
+    lines: int | None = None,
+    edges: tuple[str, str] = ("ata_scsi_queuecmd", "ata_qc_issue"),
+    cpus: str = " #P:4",
+) -> LatencyTrace:
+    """A trace as print_trace_header() and trace_print_lat_context() of the kernel write it.
+
+    lines: how many its header counts; None: those that it has.
+    """
+    count = len(steps) if lines is None else lines
+    text = (
         f"""\
 # tracer: {tracer}
 #
 # {tracer} latency trace v1.1.5 on 6.1.0-rt
 # --------------------------------------------------------------------
-# latency: 100 us, #4/4, CPU#3 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:4)
+# latency: 100 us, #{count}/{count}, CPU#3 | (M:preempt VP:0, KP:0, SP:0 HP:0{cpus})
 #    -----------------
 #    | task: ls-2230 (uid:0 nice:0 policy:0 rt_prio:0)
 #    -----------------
-#  => started at: ata_scsi_queuecmd
-#  => ended at:   ata_qc_issue
+#  => started at: {edges[0]}
+#  => ended at:   {edges[1]}
 #
 #     \\   /      |||||  \\    |   /
 """.splitlines()
         + list(steps)
     )
-    (one,) = latency_traces([line.encode() for line in lines], Seen())
+    (one,) = latency_traces([line.encode() for line in text], Seen())
     return one
 
 
@@ -209,3 +219,90 @@ def test_interrupts_that_came_while_preemption_was_off_are_taken_out() -> None:
         ("interrupts disabled", section, 20),
         ("preemption disabled", section, 10),
     ]  # fmt: skip
+
+
+OFF = (
+    "      ls-2230    3d...    0us+: _raw_spin_lock_irqsave <-ata_scsi_queuecmd",
+    "      ls-2230    3d..1   40us+: f <-ata_scsi_queuecmd",
+    "      ls-2230    3d..1  100us : _raw_spin_unlock_irqrestore <-ata_qc_issue",
+    "      ls-2230    3d..1  101us+: trace_hardirqs_on <-ata_qc_issue",
+)
+NAME = "ata_scsi_queuecmd to ata_qc_issue in ls"
+
+
+def test_a_kernel_without_smp_does_not_print_its_cpus() -> None:
+    one = _section("irqsoff", *OFF, cpus="")
+    assert (one.latency_ns, one.cpus) == (100_000, 0)
+    assert _told(one) == [("interrupts disabled", NAME, 100)]
+
+
+def test_a_header_alone_names_the_section_in_which_no_interrupt_can_have_come() -> None:
+    assert _told(_section("irqsoff", lines=168)) == [("interrupts disabled", NAME, 100)]
+    assert _told(_section("preemptoff", lines=241)) == [("not observed", "", 100)]
+    assert _told(_section("preemptirqsoff", lines=241)) == [("not observed", "", 100)]
+    assert _told(_section("wakeup_rt", lines=241)) == [("not observed", "", 100)]
+
+
+@pytest.mark.parametrize("mark", ["[...]", "  [...]", "...", "[snip]", " [ ... ]"])
+@pytest.mark.parametrize("tracer", ["irqsoff", "preemptirqsoff"])
+def test_where_lines_were_left_out_nothing_was_observed(tracer: str, mark: str) -> None:
+    one = _section(tracer, *OFF[:2], mark, *OFF[2:], lines=168)
+    assert _told(one) == [("interrupts disabled", NAME, 40), ("not observed", "", 60)]
+    one = _section(tracer, mark, *OFF[1:], lines=168)
+    assert _told(one)[0] == ("not observed", "", 40)
+
+
+def test_fewer_lines_than_the_header_counts_are_not_observed() -> None:
+    # The text ends early: so far it is whole.
+    assert _told(_section("irqsoff", *OFF[:2], lines=168)) == [
+        ("interrupts disabled", NAME, 40), ("not observed", "", 60),
+    ]  # fmt: skip
+    # It has its end, so that the missing lines may be anywhere.
+    assert _told(_section("irqsoff", *OFF, lines=168)) == [("not observed", "", 100)]
+    # The stack behind the end was not copied, which says nothing of the section.
+    assert _told(_section("irqsoff", *OFF, lines=5)) == [("interrupts disabled", NAME, 100)]
+
+
+@pytest.mark.parametrize(
+    ("edges", "name"),
+    [
+        (
+            ("trace_hardirqs_off_thunk", "restore_args"),
+            "apic_timer_interrupt to restore_args in ls",
+        ),
+        (
+            ("trace_hardirqs_off_thunk", "trace_hardirqs_on"),
+            "apic_timer_interrupt to do_softirq in ls",
+        ),
+        (("free_debug_processing", "return_to_handler"), "free_debug_processing in ls"),
+        (("tracer_hardirqs_off", "stop_critical_timings"), "in ls"),
+        (("start_critical_timing", "__trace_hardirqs_on_caller"), "in ls"),
+    ],
+)
+def test_the_tracers_own_functions_are_no_place(edges: tuple[str, str], name: str) -> None:
+    steps = (
+        "  <idle>-0       3d...    0us!: trace_hardirqs_off_thunk <-apic_timer_interrupt",
+        "  <idle>-0       3d..1  100us : trace_hardirqs_on <-do_softirq",
+    )
+    assert _told(_section("irqsoff", *steps, edges=edges)) == [("interrupts disabled", name, 100)]
+
+
+def test_a_trace_in_a_mail_is_read_as_it_was() -> None:
+    text = (DATA / "virt-arm64-rt-wakeup_rt.txt").read_bytes().splitlines()
+    plain = cut_latency_trace(latency_traces(text, Seen())[0])
+    for before in (b"> ", b">> ", b"    ", b"\t", b"> > ", b" | "):
+        quoted = [b"I see this:", b"", *(before + line for line in text), b"", b"Any idea?"]
+        (one,) = latency_traces(quoted, Seen())
+        assert cut_latency_trace(one) == plain
+
+
+def test_with_display_graph_the_functions_are_a_tree() -> None:
+    one = _section(
+        "irqsoff",
+        "        0 us |   3)   bash-1507    |  d... |   0.000 us    |  _raw_spin_lock_irqsave();",
+        "       40 us |   3)   bash-1507    |  d..2 |               |    set_track() {",
+        "       41 us |   3)   bash-1507    |  d..2 | + 52.107 us   |    }",
+        "      101 us |   3)   bash-1507    |  d..1 |   0.000 us    |  tracer_hardirqs_on();",
+    )
+    assert [step.time_ns for step in one.steps] == [0, 40_000, 41_000, 101_000]
+    assert _told(one) == [("interrupts disabled", NAME, 100)]

@@ -3,7 +3,9 @@
 irqsoff, preemptoff and preemptirqsoff measure the section itself: the episode is that section,
 named by where it began and ended; interrupts that came in it are taken out. The wakeup tracers
 measure from the waking to the switch: between two lines the kernel was where the first line has it,
-in the context that its flags show.
+in the context that its flags show. Where lines are missing nothing was observed: at the marks of
+who shortened the text, after the last line of one that was cut, and throughout one that has fewer
+lines than its header counts and does not show where.
 """
 
 from __future__ import annotations
@@ -20,12 +22,15 @@ from whylate.causes.window.stacks import (
     PREEMPTED_AT_ONCE,
     function_name,
     innermost_function,
+    is_of_tracing,
 )
 from whylate.causes.window.timeline import join_adjoining
 from whylate.recording.events import Window
 from whylate.recording.traces.latency import LatencyTrace, Step
 
 _SECTIONS = ("irqsoff", "preemptoff", "preemptirqsoff")
+#: The last line of a trace that was not cut is so close to its end: the tracer's own way there.
+_END_NS = 5_000
 #: Of the flags: interrupts disabled (with and without softirqs), and the context, by letter.
 _OFF = ("d", "D")
 _HARD = frozenset("hHzZ")
@@ -51,16 +56,19 @@ def explain_latency_traces(traces: Sequence[LatencyTrace], worst: int) -> Answer
 def cut_latency_trace(trace: LatencyTrace) -> list[Piece]:
     """Cut an episode into pieces; they sum to its latency."""
     steps = [step for step in trace.steps if step.cpu == trace.cpu]
+    anywhere = _elided_anywhere(trace, steps)
     pieces: list[Piece] = []
     at = 0
-    for step, after in zip(steps, [*steps[1:], None], strict=True):
+    following: list[Step | None] = [*steps[1:], None]
+    for step, after in zip(steps, following[: len(steps)], strict=True):
         start = min(max(step.time_ns, at), trace.latency_ns)
         end = trace.latency_ns if after is None else min(after.time_ns, trace.latency_ns)
         if start > at:
             pieces.append(_first(trace, at, start))
             at = start
         if end > at:
-            cause, detail = _cause_of(trace, step, after)
+            elided = anywhere or step.elided or (after is None and trace.missing > 0)
+            cause, detail = (Cause.NOT_OBSERVED, "") if elided else _cause_of(trace, step, after)
             pieces.append(Piece(at, end, cause, detail, _stage(trace)))
             at = end
     if at < trace.latency_ns:
@@ -68,9 +76,27 @@ def cut_latency_trace(trace: LatencyTrace) -> list[Piece]:
     return join_adjoining(pieces)
 
 
+def _elided_anywhere(trace: LatencyTrace, steps: Sequence[Step]) -> bool:
+    """Whether lines are missing at a place that nothing shows.
+
+    A text that ends early was cut there: what is before is whole.
+    """
+    if not steps or not trace.missing or trace.marks_elided:
+        return False
+    return trace.latency_ns - steps[-1].time_ns <= _END_NS
+
+
 def _first(trace: LatencyTrace, start: int, end: int) -> Piece:
-    """Return what stands before the first line that was kept: the section, or not observed."""
-    if trace.tracer in _SECTIONS and not trace.left_out:
+    """Return what stands before the first line that was kept: the section, or not observed.
+
+    Of a header alone it is the section where that is of disabled interrupts: none can have come.
+    """
+    whole = not trace.left_out and not trace.begins_elided
+    if trace.steps:
+        whole = whole and not (trace.missing and not trace.marks_elided)
+    elif trace.tracer != "irqsoff":
+        whole = whole and not trace.missing
+    if trace.tracer in _SECTIONS and whole:
         return Piece(start, end, *_section(trace, ""), _stage(trace))
     return Piece(start, end, Cause.NOT_OBSERVED)
 
@@ -96,7 +122,7 @@ def _cause_of(trace: LatencyTrace, step: Step, after: Step | None) -> tuple[Caus
     names = {function_name(symbol) for symbol in trace.stack}
     if not names or names & PREEMPTED_AT_ONCE:
         return Cause.UNEXPLAINED, f"in {step.task}"
-    function = innermost_function(trace.stack, OF_THE_SCHEDULER | OF_UNLOCKING | _OF_TRACING)
+    function = innermost_function(trace.stack, OF_THE_SCHEDULER | OF_UNLOCKING)
     return Cause.PREEMPTION_DISABLED, f"{function} in {step.task}"
 
 
@@ -109,17 +135,25 @@ def _context(step: Step) -> str:
     return "softirq" if flags & _SOFT else f"thread {step.pid}"
 
 
-#: Functions of the tracer, on its own stacks.
-_OF_TRACING = frozenset({"__ftrace_trace_stack", "probe_wakeup_sched_switch"})
-
-
 def _section(trace: LatencyTrace, flags: str) -> tuple[Cause, str]:
-    same = trace.started == trace.ended or not trace.ended
-    name = trace.started if same else f"{trace.started} to {trace.ended}"
     off = trace.tracer == "irqsoff" or (trace.tracer == "preemptirqsoff" and flags[:1] in _OFF)
-    return (
-        Cause.INTERRUPTS_DISABLED if off else Cause.PREEMPTION_DISABLED
-    ), f"{name} in {trace.task}"
+    cause = Cause.INTERRUPTS_DISABLED if off else Cause.PREEMPTION_DISABLED
+    names = list(dict.fromkeys(name for name in _edges(trace) if name))
+    place = " to ".join(names)
+    return cause, f"{place} in {trace.task}" if place else f"in {trace.task}"
+
+
+def _edges(trace: LatencyTrace) -> tuple[str, str]:
+    """Return where a section began and where it ended; "": only the tracer stands there."""
+    first = trace.steps[0] if trace.steps and not trace.begins_elided else None
+    last = trace.steps[-1] if trace.steps and not trace.steps[-1].elided else None
+    return _place(trace.started, first), _place(trace.ended, last)
+
+
+def _place(name: str, step: Step | None) -> str:
+    """Return a function that is not the tracer's: that of the header, or who called it."""
+    candidates = (name, step.caller if step is not None and step.what.startswith(name) else "")
+    return next((place for place in candidates if place and not is_of_tracing(place)), "")
 
 
 def _stage(trace: LatencyTrace) -> Stage:

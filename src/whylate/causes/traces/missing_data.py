@@ -32,11 +32,17 @@ def list_missing_data(seen: Seen) -> list[MissingData]:
 def list_missing_latency_data(traces: tuple[LatencyTrace, ...], seen: Seen) -> list[MissingData]:
     """Return what the traces of a latency tracer lack."""
     left_out = sum(trace.left_out for trace in traces)
+    missing = sum(trace.missing for trace in traces)
     return _lines(seen) + _select(
         (
             True,
             "control activations",
             "each trace has the longest episode alone: nothing to compare with",
+        ),
+        (
+            missing > 0,
+            f"{format_count(missing)} lines that the header counts",
+            "the text was shortened: where they were is not observed",
         ),
         (left_out > 0, f"{format_count(left_out)} lines", "overwritten in the kernel's buffer"),
         (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 #: Last functions on the way into schedule() of a thread that an interrupt's end preempted.
 PREEMPTED_AT_ONCE = frozenset({
     "preempt_schedule_irq",
@@ -69,8 +71,24 @@ def function_name(symbol: str) -> str:
     return symbol.partition("+")[0].partition(" ")[0].partition(".isra")[0].partition(".part")[0]
 
 
-#: Functions of the recording itself.
-_OF_RECORDING = ("bpf_trace_run", "__bpf_trace_", "__traceiter_", "bpf_prog_", "trace_event_")
+#: Functions of tracing itself: they stand where a section begins or ends, and are no place.
+#: Sources: kernel/trace/trace_irqsoff.c, trace_preemptirq.c, trace_sched_wakeup.c, ftrace.c and
+#: kernel/sched/core.c of Linux 2.6.26 to 6.18, and what BPF programs run in.
+_OF_TRACING = re.compile(
+    r"(?:__)?trace_(?:hard|soft)irqs_(?:on|off)(?:_\w+)?|trace_preempt_(?:on|off)|(?:start|stop)_"
+    r"critical_timings?|check_critical_timing|(?:__)?tracer_\w+|time_hardirqs_(?:on|off)"
+    r"|lockdep_hardirqs_(?:on|off)(?:_\w+)?|trace_irq_(?:en|dis)able\w*|(?:__)?(?:update_max_tr"
+    r"|ftrace_|trace_graph_|trace_stack|trace_function|trace_event_|traceiter_)\w*"
+    r"|function_(?:stack_)?trace_call|irqsoff_\w+|(?:__)?wakeup_(?:tracer_|reset|probe_|print_)\w*"
+    r"|probe_wakeup\w*|wakeup_(?:sched|trace)_\w+|preempt_count_(?:add|sub)|preempt_latency_\w+"
+    r"|(?:add|sub)_preempt_count|mcount(?:_\w+)?|_mcount|__fentry__|(?:__)?bpf_(?:trace_run|trace_"
+    r"|prog_)\w*|do_trace_\w+|(?:ftrace_)?return_to_handler|prepare_ftrace_return"
+)
+
+
+def is_of_tracing(symbol: str) -> bool:
+    """Whether a function belongs to the tracer, and not to what it traced."""
+    return _OF_TRACING.fullmatch(function_name(symbol)) is not None
 
 
 def innermost_function(stack: tuple[str, ...], helpers: frozenset[str]) -> str:
@@ -78,6 +96,6 @@ def innermost_function(stack: tuple[str, ...], helpers: frozenset[str]) -> str:
     names = [
         name
         for symbol in stack
-        if (name := function_name(symbol)) != "?" and not name.startswith(_OF_RECORDING)
+        if (name := function_name(symbol)) != "?" and not is_of_tracing(symbol)
     ]
     return next((name for name in names if name not in helpers), names[0] if names else "")

@@ -46,10 +46,15 @@ class Numbers:
     pair: str | None
     independent: bool
 
-    @property
-    def stated(self) -> bool:
-        """Whether any is stated that only files of numbers have."""
-        return self.column is not None or bool(self.where) or self.independent
+    def fit(self, paths: Sequence[Path]) -> bool:
+        """Whether nothing is stated that only files of numbers have.
+
+        A column may also be the name of a run in a file, which is found where it is read.
+        """
+        from whylate.compare.sources import is_file
+
+        column = self.column is None or all(is_file(path) for path in paths)
+        return column and not self.where and not self.independent
 
     def rows_of(self, table: Table) -> Table:
         """Return the rows that match --where."""
@@ -111,7 +116,7 @@ def compare_sides(
     if alone and (boxes := _compare_boxes(paths[0], question)):
         return Compared(boxes)
     sides = _cut_sides(words) if baseline is None else [[str(path) for path in paths]]
-    sources = _read_sides(sides, numbers)
+    sources = _read_sides(sides, numbers, question.unit)
     every = [source for side in sources for source in side]
     tables = [source for source in every if source.table is not None]
     if tables and (len(tables) < len(every) or baseline is not None):
@@ -129,7 +134,8 @@ def compare_sides(
                 for side in rest
             ]
         )
-    if numbers.stated or question.higher_is_better or question.unit:
+    unit = bool(question.unit) and not _unitless(every)
+    if not numbers.fit(paths) or question.higher_is_better or unit:
         raise click.UsageError(
             "--column, --where, --independent, --higher-is-better and --unit are for files of "
             "numbers"
@@ -137,6 +143,14 @@ def compare_sides(
     arms = [_arm(side, read) for side, read in zip(sides, sources, strict=True)]
     compared = _compare_arms(arms if baseline is None else [load(baseline), *arms], question)
     return _mark_interim_looks(compared, paths, question)
+
+
+def _unitless(sources: Sequence[Source]) -> bool:
+    """Whether all latencies are of histograms that are tables, which may lack their unit."""
+    from whylate.recording.imported.tools import histogram_table
+
+    tools = {run.sets.get("tool") for source in sources for run in source.runs}
+    return tools == {histogram_table.TOOL}
 
 
 def _mark_interim_looks(compared: Compared, paths: Sequence[Path], question: Question) -> Compared:
@@ -158,14 +172,21 @@ def _compare_arms(arms: Sequence[Arm], question: Question) -> Compared:
     from whylate.compare.cautions import check_equal
     from whylate.compare.judge import compare
     from whylate.compare.runs import AVERAGE, LARGEST
-    from whylate.stats.comparison.run_statistics import MAY_BE_SAME
+    from whylate.stats.comparison.run_statistics import MAY_BE_SAME, STATISTICS
 
     check_equal([run for arm in arms for run in arm.runs])
     asked = replace(question, unit="ns")
     may_be_same: Sequence[str] = MAY_BE_SAME
     if arms[0].runs[0].sets.get("latencies") == "no":
-        asked = replace(asked, statistics=(AVERAGE, LARGEST))
-        may_be_same = (AVERAGE.name,)
+        # Quantiles that the tool printed, where all runs have them.
+        runs = [run for arm in arms for run in arm.runs]
+        printed = [
+            statistic
+            for statistic in STATISTICS
+            if statistic.q is not None and all(statistic.name in run.values for run in runs)
+        ]
+        asked = replace(asked, statistics=(*printed, AVERAGE, LARGEST))
+        may_be_same = (*(statistic.name for statistic in printed), AVERAGE.name)
     if arms[0].runs[0].by_points:
         may_be_same = [statistic.name for statistic in arms[0].runs[0].statistics]
     for name in question.margins:
@@ -189,12 +210,12 @@ def _cut_sides(words: Sequence[str]) -> list[Sequence[str]]:
     return sides
 
 
-def _read_sides(sides: Sequence[Sequence[str]], numbers: Numbers) -> list[list[Source]]:
+def _read_sides(sides: Sequence[Sequence[str]], numbers: Numbers, unit: str) -> list[list[Source]]:
     """Read what each side names."""
     from whylate.compare.sources import check_there, is_own, read_source, recordings_in
 
     def read(path: Path) -> Source:
-        source = read_source(path, numbers.column)
+        source = read_source(path, numbers.column, unit)
         table = source.table
         return source if table is None else replace(source, table=numbers.rows_of(table))
 
@@ -237,7 +258,7 @@ def _common_unit(sources: Sequence[Source], stated: str) -> str:
 def _compare_boxes(path: Path, question: Question) -> list[Comparison]:
     """Compare the sides of a box that ministat printed; empty if the file has none."""
     from whylate.compare.number_sides import compare_moments
-    from whylate.recording.imported.numbers import read_boxes
+    from whylate.recording.imported.ministat import read_boxes
     from whylate.stats.comparison.student import Moments
 
     moments = [Moments(box.n, box.mean, box.sd) for box in read_boxes(path)]

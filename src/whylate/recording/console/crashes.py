@@ -1,9 +1,8 @@
 """Find crashes on a console: what the kernel printed of what went wrong, and where.
 
-Pure functions on text. The formats are those of Linux (arch/*/kernel/traps.c, kernel/panic.c,
-kernel/watchdog.c, kernel/hung_task.c, kernel/rcu/tree_stall.h, mm/oom_kill.c) and FreeBSD's
-kern_shutdown.c. Consoles are noisy: time stamps, log levels, colours, carriage returns and half
-a shell prompt before a message are taken off; lines of other CPUs between its lines are no harm.
+Pure functions on text. Consoles are noisy: time stamps, log levels, colours, carriage returns and
+half a shell prompt before a message are taken off; lines of other CPUs between its lines are no
+harm. A program that crashed is a kind of its own: the kernel goes on.
 """
 
 from __future__ import annotations
@@ -12,22 +11,11 @@ import codecs
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
-Kind = Literal[
-    "panic",
-    "oops",
-    "bug",
-    "soft lockup",
-    "hard lockup",
-    "rcu stall",
-    "hung task",
-    "out of memory",
-    "warning",
-    "call trace",
-]
+from whylate.recording.console.crash_signs import MAY_BEGIN, SIGNS, Kind
 
-#: After one of these a measurement is worth nothing. "out of memory" only where it hit the probe.
+#: After one of these a measurement is worth nothing. "out of memory" and "program crash" only where
+#: they hit the probe.
 FATAL: frozenset[Kind] = frozenset(
     {"panic", "oops", "bug", "soft lockup", "hard lockup", "rcu stall", "hung task"}
 )
@@ -42,6 +30,10 @@ MAX_FRAME = 160
 _MAX_LINE = 1000
 #: A panic this many lines behind the last line of an oops belongs to it.
 _REPORT_LINES = 150
+
+
+#: The probe, as the kernel names a process in its messages.
+_PROBE = re.compile(r"\bwhylate")
 
 
 @dataclass(frozen=True)
@@ -59,50 +51,10 @@ class Crash:
     @property
     def fatal(self) -> bool:
         """Whether the board, or the probe on it, cannot be trusted from here on."""
-        return self.kind in FATAL or (self.kind == "out of memory" and "(whylate" in self.headline)
+        ours = self.kind in ("out of memory", "program crash") and _PROBE.search(self.headline)
+        return self.kind in FATAL or bool(ours)
 
 
-# Which words begin what. Of several the first one counts. Those that name themselves
-# unmistakably may stand anywhere in a line, the others only where a message begins.
-_SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("panic", re.compile(r"Kernel panic - not syncing.*")),
-    ("soft lockup", re.compile(r"(?:(?:NMI )?watchdog: )?BUG: soft lockup - CPU#\d+ stuck for .*")),
-    ("hard lockup", re.compile(r"(?:NMI )?[Ww]atchdog.{0,30} detected hard LOCKUP.*")),
-    ("rcu stall", re.compile(r"(?:rcu: )?INFO: rcu_\w+ (?:self-)?detected (?:expedited )?stall.*")),
-    ("rcu stall", re.compile(r"(?:rcu: )?rcu_\w+ kthread starved for \d+ jiffies.*")),
-    # Newer kernels say what for ("blocked in I/O wait for"), others who the parent is.
-    ("hung task", re.compile(r"INFO: task .{1,120}:\d+ (?:blocked|can't die)(?: .{0,30})?"
-                             r" for more than \d+ s.*")),
-    ("oops", re.compile(r"Unable to handle kernel .*")),
-    ("oops", re.compile(r"BUG: (?:unable to handle|kernel NULL pointer dereference).*")),
-    ("oops", re.compile(r"Fatal trap \d+: .*")),
-    ("bug", re.compile(r"kernel BUG at .*")),
-    ("oops", re.compile(r"^(?:Internal error|Oops|general protection fault|stack segment"
-                        r"|invalid opcode|divide error|PANIC: double fault)\b.*")),
-    ("oops", re.compile(r"^(?:Bad mode in|Insufficient stack space to handle|SError Interrupt on"
-                        r"|Unhandled fault: |Kernel stack overflow).*")),
-    # How die() of x86 and s390 heads its report: what for, the error code, how many it were.
-    # Programs number things too: a name that is not known counts only with the kernel's flags.
-    ("oops", re.compile(r"^(?:int3|alignment check|bounds|coprocessor segment overrun|debug"
-                        r"|device not available|double fault|invalid TSS|overflow"
-                        r"|segment not present|(?:simd|fpu) exception|control protection fault"
-                        r"|unexpected #V[CE].{0,20}|Missing ENDBR.{0,80})"
-                        r": [0-9a-f]{4,16} \[#\d{1,6}\].*")),
-    ("oops", re.compile(r"^[A-Za-z#][^\[\]]{0,150}: [0-9a-f]{4,16} (?:ilc:\d )?\[#\d{1,6}\]"
-                        r" (?:PREEMPT(?:_RT)?|SMP|DEBUG_PAGEALLOC|KASAN|PTI|NOPTI)\b.*")),
-    ("bug", re.compile(r"^(?:\S{1,40}: )?BUG: .*")),
-    ("out of memory", re.compile(r"\S.{0,20} invoked oom-killer: .*")),
-    ("out of memory", re.compile(r"(?:Memory cgroup out|Out) of memory: Kill(?:ed)? process .*")),
-    ("warning", re.compile(r"^WARNING: (?:CPU: \d+ PID: \d+ )?at .*")),
-    ("warning", re.compile(r"^(?:UBSAN|WARNING): \S.*")),
-)  # fmt: skip
-#: One search, to pass by the lines that begin nothing.
-_SIGN = re.compile(
-    r"Kernel panic|BUG|LOCKUP|rcu_|INFO: task|\[#\d|Unable to handle|Fatal trap|Internal error"
-    r"|Oops|general protection|stack segment|invalid opcode|divide error|double fault|Bad mode"
-    r"|Insufficient stack|SError|Unhandled fault|Kernel stack|f memory: Kill|oom-killer"
-    r"|WARNING|UBSAN"
-)
 _BSD_PANIC = re.compile(r"\bpanic: .+")
 _BSD_NEXT = re.compile(r"^(?:cpuid = \d|time = \d|KDB: (?:stack backtrace|enter))")
 _TRACE = re.compile(r"^(?:Call [Tt]race|Backtrace|KDB: stack backtrace):")
@@ -259,7 +211,7 @@ class _Reader:
 
     def _begin(self, kind: Kind, headline: str, line: int, number: int) -> None:
         last = self._open
-        if last is not None and self._belongs(last, kind, headline):
+        if kind != "program crash" and last is not None and self._belongs(last, kind, headline):
             last.until = number
             if kind == "out of memory":
                 last.crash = replace(last.crash, headline=_plain(headline, MAX_HEADLINE))
@@ -278,13 +230,16 @@ class _Reader:
         again = known.get(key)
         if again is not None:
             # Nothing new, but a panic may follow.
-            again.until, again.ended, again.repeated = number, False, True
-            self._open = again
+            if kind != "program crash":
+                again.until, again.ended, again.repeated = number, False, True
+                self._open = again
             return
         # Where the console shows errors only, the line that invoked the killer is missing.
         killed = kind == "out of memory" and "invoked oom" not in headline
         report = _Report(crash, [], number, ended=killed)
-        self._open = report
+        if kind != "program crash":
+            # A program's crash is one line, which may stand within a report of the kernel's.
+            self._open = report
         self._keep(report)
         # Each process that is killed for memory is a new report.
         if len(known) < MAX_CRASHES and kind != "out of memory":
@@ -346,9 +301,9 @@ class _Reader:
 
 def _sign(message: str) -> tuple[Kind, str] | None:
     """Return what a message begins, and its headline; None for most."""
-    if not _SIGN.search(message):
+    if not MAY_BEGIN.search(message):
         return None
-    for kind, pattern in _SIGNS:
+    for kind, pattern in SIGNS:
         match = pattern.search(message)
         if match:
             return kind, match[0]

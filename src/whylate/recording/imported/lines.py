@@ -1,4 +1,4 @@
-"""Read lines of text files: bounded, without the quoting of mails."""
+"""Read lines of text files: bounded, without what mails and Markdown put round them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,21 @@ from typing import Any
 
 from whylate.recording.imported.model import InputError
 
-#: Bytes of a file, and of JSON.
+#: Bytes and lines of a file, and bytes of JSON.
 MOST_BYTES = 256 << 20
+MOST_LINES = 4_000_000
 MOST_JSON = 64 << 20
-_QUOTED = re.compile(r"^(?:\s?>[ \t]?)+")
+_QUOTED = re.compile(r"^(?:[ \t]{0,8}>[ \t]?)+")
+#: Lines of text before JSON, and documents of a file.
+_MOST_BEFORE = 64
+_MOST_DOCUMENTS = 1000
+_NEXT_DOCUMENT = re.compile(r"\n[ \t]*([{\[])")
+#: Markdown's fences round code.
+_FENCE = re.compile(r"\s*(?:```|~~~)\s*[\w+-]{0,20}\s*")
 
 
 def unquoted(path: Path) -> Iterator[str]:
-    """Yield the lines of a file without the quote marks of a mail.
+    """Yield the lines of a file without the quote marks of a mail; fences are empty lines.
 
     Raises InputError.
     """
@@ -28,32 +35,69 @@ def unquoted(path: Path) -> Iterator[str]:
             # It is read more than once: a pipe will not do.
             raise InputError(f"{path} is not a regular file")
         if status.st_size > MOST_BYTES:
-            raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MiB")
+            raise InputError(
+                f"{path} is larger than {MOST_BYTES >> 20} MiB, which is the most that is read of "
+                f"a file: cut it with `split -C {MOST_BYTES >> 20}m {path}`"
+            )
         with path.open(encoding="utf-8", errors="replace") as file:
-            for line in file:
-                yield _QUOTED.sub("", line.rstrip("\r\n"))
+            for number, line in enumerate(file):
+                if number == MOST_LINES:
+                    raise InputError(
+                        f"{path} has more than {MOST_LINES:,} lines, which is the most that is "
+                        f"read of a file: cut it with `split -l {MOST_LINES} {path}`"
+                    )
+                yield _bare(line.rstrip("\r\n"))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def json_object(path: Path) -> dict[str, Any] | None:
-    """Return the object that a file holds as JSON; None where it holds none.
+def _bare(line: str) -> str:
+    if ">" in line:
+        line = _QUOTED.sub("", line)
+    if ("`" in line or "~" in line) and _FENCE.fullmatch(line):
+        return ""
+    return line
 
-    Raises InputError.
+
+def json_documents(path: Path) -> list[dict[str, Any] | list[Any]]:
+    """Return the objects and lists that a file holds as JSON, one after the other.
+
+    Each begins a line. A few lines of text may stand before the first, as tools print them, and
+    between them; none where the file is no JSON. Raises InputError.
     """
     parts: list[str] = []
-    size = 0
-    for line in unquoted(path):
-        if not parts and not line.strip():
+    size = before = 0
+    for text in unquoted(path):
+        line = text if parts else text.lstrip("\ufeff")
+        if not parts and not line.lstrip().startswith(("{", "[")):
+            before += 1
+            if before > _MOST_BEFORE:
+                return []
             continue
-        if not parts and not line.lstrip("\ufeff \t").startswith("{"):
-            return None
         parts.append(line)
-        size += len(line)
+        size += len(line) + 1
         if size > MOST_JSON:
+            if parts[0].lstrip().startswith("["):
+                # A log whose lines begin with a time stamp does too.
+                return []
             raise InputError(f"{path} is too large for JSON: {MOST_JSON >> 20} MiB are the most")
-    try:
-        document = json.loads("\n".join(parts).lstrip("\ufeff")) if parts else None
-    except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) else None
+    return _documents("\n".join(parts))
+
+
+def _documents(text: str) -> list[dict[str, Any] | list[Any]]:
+    decoder = json.JSONDecoder()
+    documents: list[dict[str, Any] | list[Any]] = []
+    at = len(text) - len(text.lstrip())
+    while len(documents) < _MOST_DOCUMENTS:
+        try:
+            document, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            # Text; or JSON that was cut, which is refused as a whole.
+            break
+        if isinstance(document, dict | list):
+            documents.append(document)
+        following = _NEXT_DOCUMENT.search(text, end)
+        if following is None:
+            return documents
+        at = following.start(1)
+    return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,11 @@ from whylate.recording.errors import RecordingError
 
 Int64s = NDArray[np.int64]
 
-#: Activations that are unfolded from a histogram.
-MOST_ACTIVATIONS = 200_000_000
+#: Activations of a run: 30,000 years of one a millisecond, and their sum times any latency that
+#: can be is a float's.
+MOST_ACTIVATIONS = 10**15
+#: Thirty years: beyond it a number is no latency.
+MOST_NS = 10**18
 #: What files lack, in words for a person.
 ORDER = "the order in which the latencies came"
 BEYOND = "the latencies beyond the histogram's end"
@@ -31,48 +34,152 @@ def missed(tool: str) -> str:
     return f"activations that were missed during a stall: {tool} leaves them out"
 
 
+def cut_mean(tool: str, cut: str) -> str:
+    """Return the text for a mean that a tool prints without its fraction; cut: "1 µs"."""
+    return f"up to {cut} of the mean: {tool} prints it without its fraction"
+
+
 @dataclass(frozen=True)
 class ImportedRun:
     """One run.
 
     tool: whose file it is. latency_ns: int64, in the order in which they came where the file has
-    it (ordered), else ascending; None where only a summary was kept. overflow: activations that
-    were later than latency_ns tells, by no more than max_ns. average_ns and max_ns: as printed;
-    None: not at all. overruns: that the tool itself counted. lacks: what is not in such a file, in
-    words for a person.
+    it (ordered), else ascending, each once; None where only a summary was kept. counts: int64, of
+    the same shape: how many activations in a row had each. overflow: activations that were later
+    than latency_ns tells, by no more than max_ns. average_ns and max_ns: of the histogram where it
+    is whole, else as printed; None: not known. average_cut_ns: by how much the mean may be larger
+    than average_ns; 0: by nothing. overruns: that the tool itself counted. lacks: what is not in
+    such a file, in words for a person. made: when it began, ISO 8601 in UTC; "": not known.
+    activations: of a summary, how many it is of; None: not known. quantiles_ns: of a summary, by
+    name as in whylate's ("p99.9"). name: of the run among others of its file; "": none.
     """
 
     tool: str
     latency_ns: Int64s | None
+    counts: Int64s | None
     overflow: int
     ordered: bool
     average_ns: float | None
     max_ns: float | None
     overruns: int
     lacks: tuple[str, ...]
-    #: When it began, ISO 8601 in UTC; "": the file does not say.
     made: str = ""
+    average_cut_ns: float = 0.0
+    activations: int | None = None
+    quantiles_ns: tuple[tuple[str, float], ...] = ()
+    name: str = ""
+
+    @property
+    def n(self) -> int | None:
+        """How many activations it is of, those beyond the histogram's end among them."""
+        if self.counts is None:
+            return self.activations
+        return int(self.counts.sum()) + self.overflow
+
+
+def summary_run(
+    tool: str,
+    average_ns: float | None,
+    max_ns: float | None,
+    lacks: Sequence[str] = (),
+    *,
+    average_cut_ns: float = 0.0,
+    activations: int | None = None,
+    quantiles_ns: Mapping[str, float] | None = None,
+    overruns: int = 0,
+    made: str = "",
+    name: str = "",
+) -> ImportedRun:
+    """Return a run of which a tool kept a few figures alone."""
+    quantiles = tuple((quantiles_ns or {}).items())
+    return ImportedRun(
+        tool, None, None, 0, False, average_ns, max_ns, overruns, tuple(lacks), made,
+        average_cut_ns, activations, quantiles, name,
+    )  # fmt: skip
+
+
+def series_run(
+    tool: str,
+    latency_ns: Int64s,
+    lacks: Sequence[str] = (),
+    *,
+    name: str = "",
+) -> ImportedRun:
+    """Return a run of latencies in the order in which they came, int64 ns, at least one."""
+    # Consecutive equal latencies are one.
+    first = np.flatnonzero(np.concatenate(([True], np.diff(latency_ns) != 0)))
+    counts = np.diff(np.append(first, latency_ns.size))
+    return ImportedRun(
+        tool, latency_ns[first], counts, 0, True, float(latency_ns.mean()),
+        float(latency_ns.max()), 0, tuple(lacks), name=name,
+    )  # fmt: skip
 
 
 def histogram_run(
     path: Path,
     tool: str,
-    counts: Mapping[int, int],
+    bins: Mapping[int, int],
     overflow: int,
     scale: int,
-    average_ns: float | None,
-    max_ns: float | None,
+    printed: Printed,
     *lacks: str,
     made: str = "",
+    name: str = "",
+    of_ends: bool = False,
 ) -> ImportedRun:
-    """Return the run of a histogram, counts by latency in units of scale ns; raises InputError."""
-    if sum(counts.values()) + overflow > MOST_ACTIVATIONS:
+    """Return the run of a histogram, counts by latency in units of scale ns.
+
+    Its mean is that of the histogram: of what lies beyond its end the printed average knows more,
+    which no tool prints exactly; the larger of both is what the mean is at least. of_ends: its
+    latencies are the ends of buckets, so that its own mean is too large. Raises InputError.
+    """
+    values = [value for value in sorted(bins) if bins[value]]
+    counts = [bins[value] for value in values]
+    inside = sum(counts)
+    if not 0 <= overflow <= MOST_ACTIVATIONS or inside + overflow > MOST_ACTIVATIONS:
         raise InputError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
-    values = sorted(counts)
-    values_ns = np.array([value * scale for value in values], np.int64)
-    latency_ns = np.repeat(values_ns, np.array([counts[value] for value in values], np.int64))
-    lacks = (ORDER, *((BEYOND,) if overflow else ()), *lacks)
-    return ImportedRun(tool, latency_ns, overflow, False, average_ns, max_ns, 0, lacks, made)
+    if min(counts, default=0) < 0:
+        raise InputError(f"{path} is damaged: it has an invalid time or count")
+    if values and max(-values[0], values[-1]) * scale > MOST_NS:
+        raise InputError(f"{path} is damaged: it has impossible latencies")
+    total = sum(value * count for value, count in zip(values, counts, strict=True))
+    average_ns, cut_ns = printed.average_ns, printed.cut_ns
+    if inside and not overflow and not of_ends:
+        average_ns, cut_ns = total / inside * scale, 0.0
+    elif inside and overflow and average_ns is not None and not of_ends:
+        # The mean of all is at least that, with those beyond the end at the end.
+        least_ns = (total + overflow * values[-1]) / (inside + overflow) * scale
+        if average_ns < least_ns <= average_ns + cut_ns:
+            average_ns, cut_ns = least_ns, average_ns + cut_ns - least_ns
+    more = (cut_mean(tool, printed.cut_text),) if cut_ns and printed.cut_text else ()
+    return ImportedRun(
+        tool,
+        np.array([value * scale for value in values], np.int64),
+        np.array(counts, np.int64),
+        overflow,
+        False,
+        average_ns,
+        printed.max_ns,
+        0,
+        (ORDER, *((BEYOND,) if overflow else ()), *more, *lacks),
+        made,
+        cut_ns,
+        name=name,
+    )
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a tool printed beside a histogram.
+
+    cut_ns: how much larger the mean may be than average_ns, for it is printed without its
+    fraction; cut_text: the same as text.
+    """
+
+    average_ns: float | None
+    max_ns: float | None
+    cut_ns: float = 0.0
+    cut_text: str = ""
 
 
 def sum_threads(

@@ -18,16 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
-from whylate.recording.imported.model import MOST_ACTIVATIONS, ImportedRun
-from whylate.recording.imported.numbers import MOST_VALUES, Table
+from whylate.recording.imported.model import MOST_ACTIVATIONS, MOST_NS, ImportedRun
+from whylate.recording.imported.numbers import Table
+from whylate.recording.imported.rows import MOST_VALUES
 from whylate.recording.store.lines import read_plan
 from whylate.recording.store.parquet import parquet_errors
 
 NAME = "import.json"
 SAMPLES = "samples.parquet"
-SCHEMA_VERSION = 1
-#: Thirty years: beyond it a number is no latency.
-_MOST_NS = 10**18
+SCHEMA_VERSION = 2
+#: Rows of samples.parquet: a run in the order in which it came has as many as its activations.
+MOST_ROWS = 20_000_000
 
 Short = Annotated[str, msgspec.Meta(max_length=300)]
 Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -39,8 +40,9 @@ class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     source: the name of the file, and sha256 of its bytes. run: which of its runs, from 1. rows: of
     samples.parquet, each with its count; None: there is none. unit: of average, maximum and
-    values. overflow, overruns, ordered and lacks are those of ImportedRun. name: of the column, of
-    a file of numbers that has names.
+    values. overflow, overruns, ordered and lacks are those of ImportedRun, as average_cut,
+    activations and quantiles are (since schema 2). name: of the column of numbers, or of the run
+    among others of its file; "": none.
     """
 
     format: Literal["whylate-import"]
@@ -59,10 +61,13 @@ class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     overflow: Count
     overruns: Annotated[int, msgspec.Meta(ge=0)]
     ordered: bool
-    rows: Count | None
+    rows: Annotated[int, msgspec.Meta(ge=0, le=MOST_ROWS)] | None
     name: Short = ""
     #: When the run began, ISO 8601 in UTC; "": its file does not say.
     made: Annotated[str, msgspec.Meta(pattern=r"^([0-9T:+-]{25})?$")] = ""
+    average_cut: Annotated[float, msgspec.Meta(ge=0, le=MOST_NS)] = 0.0
+    activations: Count | None = None
+    quantiles: Annotated[dict[Short, float], msgspec.Meta(max_length=20)] = {}
 
 
 @dataclass(frozen=True)
@@ -91,9 +96,13 @@ def read_imported(directory: Path) -> ImportedRecording:
         return ImportedRecording(
             directory, about, Table(directory, about.name, values, tool=about.tool)
         )
+    latency_ns, counts = (
+        (None, None) if about.rows is None else _latencies(directory / SAMPLES, about)
+    )
     run = ImportedRun(
         tool=about.tool,
-        latency_ns=None if about.rows is None else _latencies(directory / SAMPLES, about),
+        latency_ns=latency_ns,
+        counts=counts,
         overflow=about.overflow,
         ordered=about.ordered,
         average_ns=about.average,
@@ -101,6 +110,10 @@ def read_imported(directory: Path) -> ImportedRecording:
         overruns=about.overruns,
         lacks=tuple(about.lacks),
         made=about.made,
+        average_cut_ns=about.average_cut,
+        activations=about.activations,
+        quantiles_ns=tuple(about.quantiles.items()),
+        name=about.name,
     )
     return ImportedRecording(directory, about, run)
 
@@ -114,25 +127,31 @@ def read_about(directory: Path) -> About:
         raise RecordingError(f"{path} is damaged: it has characters that cannot be printed")
     if about.kind == "numbers" and about.rows is None:
         raise RecordingError(f"{path} is damaged: numbers without values")
-    for value in (about.average, about.maximum):
-        if value is not None and not (math.isfinite(value) and abs(value) <= _MOST_NS):
+    if not all(name.isprintable() for name in about.quantiles):
+        raise RecordingError(f"{path} is damaged: it has characters that cannot be printed")
+    for value in (about.average, about.maximum, *about.quantiles.values()):
+        if value is not None and not (math.isfinite(value) and abs(value) <= MOST_NS):
             raise RecordingError(f"{path} is damaged: {value} is not a time")
     return about
 
 
-def _latencies(path: Path, about: About) -> NDArray[np.int64]:
-    """Return the latencies, int64 ns, ascending unless about.ordered; raises RecordingError."""
-    table = _table(path, about, {"latency_ns": "int64", "count": "uint64"}, MOST_ACTIVATIONS)
+def _latencies(path: Path, about: About) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the latencies, int64 ns, ascending unless about.ordered, and the count of each.
+
+    Raises RecordingError.
+    """
+    table = _table(path, about, {"latency_ns": "int64", "count": "uint64"}, MOST_ROWS)
     latency_ns, count = table["latency_ns"].to_numpy(), table["count"].to_numpy()
-    if count.size and int(count.max()) > MOST_ACTIVATIONS:
+    # As floats, for counts that are out of any range must not wrap round.
+    if float(count.sum(dtype=np.float64)) + about.overflow > MOST_ACTIVATIONS:
         raise RecordingError(f"{path} has more than {MOST_ACTIVATIONS:,} activations")
-    if (count == 0).any() or int(count.sum()) + about.overflow > MOST_ACTIVATIONS:
+    if (count == 0).any():
         raise RecordingError(f"{path} is damaged: its counts are not those of a run")
-    if latency_ns.size and max(abs(int(latency_ns.min())), abs(int(latency_ns.max()))) > _MOST_NS:
+    if latency_ns.size and max(abs(int(latency_ns.min())), abs(int(latency_ns.max()))) > MOST_NS:
         raise RecordingError(f"{path} is damaged: it has impossible latencies")
     if not about.ordered and (np.diff(latency_ns) <= 0).any():
         raise RecordingError(f"{path} is damaged: its latencies are not in ascending order")
-    return np.repeat(latency_ns, count.astype(np.int64))
+    return latency_ns, count.astype(np.int64)
 
 
 def _values(path: Path, about: About) -> NDArray[np.float64]:

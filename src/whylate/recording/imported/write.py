@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,15 +16,22 @@ import numpy as np
 from whylate import __version__
 from whylate.files import sha256_of, sync_directory, whole_directory, write_whole
 from whylate.recording.errors import DiskError, RecordingError
+from whylate.recording.imported.ministat import read_boxes
 from whylate.recording.imported.model import ImportedRun, InputError
-from whylate.recording.imported.numbers import Table, read_boxes, read_table
-from whylate.recording.imported.read import read_runs
+from whylate.recording.imported.numbers import Table, read_table
+from whylate.recording.imported.read import select_runs
 from whylate.recording.imported.recording import NAME, SAMPLES, SCHEMA_VERSION, About
+from whylate.recording.imported.unread import raise_if_known
 from whylate.recording.store.parquet import parquet_writer
 from whylate.text import shown
 
 #: Tools whose files are read, in the words of an error.
-_TOOLS = "cyclictest, jitterdebugger, rtla timerlat, Xenomai's latency, lat_ctx and perf stat"
+_TOOLS = (
+    "cyclictest, jitterdebugger, rtla, hwlatdetect, Xenomai's latency, schbench, perf sched, "
+    "perf stat, fio, hyperfine, Google Benchmark, go test, lat_ctx or function_graph"
+)
+#: An error of a file of which nothing is known.
+_UNKNOWN = re.compile(r"is not a number(?!: if)|has no numbers$|too long for a row")
 #: Rows that are written at a time.
 _GROUP_ROWS = 1 << 20
 #: Runs of an import.
@@ -44,21 +52,25 @@ class Importable:
 
 
 def read_importable(path: Path, column: str | None = None, unit: str = "") -> list[Importable]:
-    """Read all runs of a file; unit: of numbers, whose file does not have it.
+    """Read all runs of a file, or those that --column names.
 
-    Raises InputError.
+    unit: of numbers, or of a histogram that is a table, where the file does not have it. Raises
+    InputError.
     """
-    entries: Sequence[ImportedRun | Table] = read_runs(path)
-    if entries and (column is not None or unit):
-        raise InputError(f"--column and --unit are for files of numbers: {path} has latencies")
-    unit = unit if not entries else "ns"
+    entries: Sequence[ImportedRun | Table] = select_runs(path, column, unit)
     if not entries:
         entries = [_numbers(path, column)]
     digest = _sha256(path)
     name = shown(path.name, _SHOWN)
     return [
-        Importable(name, digest, number, entry, unit) for number, entry in enumerate(entries, 1)
+        Importable(name, digest, number, entry, _unit(entry, unit))
+        for number, entry in enumerate(entries, 1)
     ]
+
+
+def _unit(entry: ImportedRun | Table, unit: str) -> str:
+    """Return the unit of what is kept: times are in ns, numbers in theirs or as the user says."""
+    return unit or entry.unit if isinstance(entry, Table) else "ns"
 
 
 def _numbers(path: Path, column: str | None) -> Table:
@@ -70,7 +82,9 @@ def _numbers(path: Path, column: str | None) -> Table:
     try:
         return read_table(path, column)
     except InputError as error:
-        if "--column" in str(error):
+        if column is None:
+            raise_if_known(path)
+        if not _UNKNOWN.search(str(error)):
             raise
         raise InputError(f"{error}; nor is it a file of {_TOOLS}") from None
 
@@ -119,9 +133,9 @@ def _about(entry: Importable, rows: int | None) -> About:
     kind: Literal["numbers", "latencies"]
     if isinstance(data, Table):
         kind, name = "numbers", shown(data.name, _SHOWN)
-        run = ImportedRun(data.tool, None, 0, True, None, None, 0, ())
+        run = ImportedRun(data.tool, None, None, 0, True, None, None, 0, data.lacks)
     else:
-        kind, name, run = "latencies", "", data
+        kind, name, run = "latencies", shown(data.name, _SHOWN), data
     return About(
         format="whylate-import",
         schema_version=SCHEMA_VERSION,
@@ -142,6 +156,9 @@ def _about(entry: Importable, rows: int | None) -> About:
         ordered=run.ordered,
         rows=rows,
         name=name,
+        average_cut=run.average_cut_ns,
+        activations=run.activations,
+        quantiles=dict(run.quantiles_ns),
     )
 
 
@@ -151,14 +168,10 @@ def _write_samples(directory: Path, data: ImportedRun | Table) -> int | None:
 
     if isinstance(data, Table):
         columns: dict[str, Any] = {"value": np.array(data.values, np.float64)}
-    elif data.latency_ns is None:
+    elif data.latency_ns is None or data.counts is None:
         return None
     else:
-        # Consecutive equal latencies are one row.
-        first = np.concatenate(([True], np.diff(data.latency_ns) != 0))[: data.latency_ns.size]
-        at = np.flatnonzero(first)
-        count = np.diff(np.append(at, data.latency_ns.size)).astype(np.uint64)
-        columns = {"latency_ns": data.latency_ns[at], "count": count}
+        columns = {"latency_ns": data.latency_ns, "count": data.counts.astype(np.uint64)}
     schema = pa.schema([pa.field(name, pa.from_numpy_dtype(column.dtype), nullable=False)
                         for name, column in columns.items()])  # fmt: skip
     rows = len(next(iter(columns.values())))

@@ -13,6 +13,7 @@ from whylate.recording.traces.follow import Follower
 from whylate.recording.traces.latency import LatencyTrace, is_latency_trace, latency_traces
 from whylate.recording.traces.layouts import lacks_cpu, layout_of
 from whylate.recording.traces.lines import Lines
+from whylate.recording.traces.pasted import undo_pasting
 from whylate.recording.traces.seen import Seen
 from whylate.recording.traces.wakeups import AddActivation
 from whylate.recording.traces.watch import Watch
@@ -60,6 +61,10 @@ def read_trace(
         traces = latency_traces(chain(head, source), seen)
         seen.torn = lines.torn
         return TraceRead(seen, None, traces)
+    bare = undo_pasting(head)
+    if bare is not None:
+        head = [bare(line) for line in head]
+        source = map(bare, source)
     events = [line for line in head[: 4 * LAYOUT_LINES] if line[:1] != b"#"][:LAYOUT_LINES]
     layout = layout_of(events)
     if layout is None:

@@ -20,7 +20,10 @@ _STYLES = {"fail": "bold red", "no verdict": "bold red"}
 def print_imported(summary: ImportedSummary | NumbersSummary, console: Console) -> None:
     """Print an imported recording; texts of the file are plain text, never markup."""
     about = summary.about
-    console.print(Text.assemble((plain(about.tool, 60), "bold"), f" · {plain(about.source, 200)}"))
+    name = f" · {plain(about.name, 100)}" if about.name and about.kind == "latencies" else ""
+    console.print(
+        Text.assemble((plain(about.tool, 60), "bold"), f" · {plain(about.source, 200)}{name}")
+    )
     console.print(Text(_origin(about), style="dim"))
     if isinstance(summary, NumbersSummary):
         _print_numbers(summary, console)
@@ -51,7 +54,7 @@ def _account(summary: ImportedSummary) -> str:
     about = summary.about
     overruns = f"; {format_count(about.overruns)} overruns" if about.overruns else ""
     if summary.activations is None:
-        return f"a mean and a maximum; of how many activations is not known{overruns}"
+        return f"a summary; of how many activations is not known{overruns}"
     noun = "activation" if summary.activations == 1 else "activations"
     beyond = ""
     if about.overflow:
@@ -69,7 +72,9 @@ def _figures(summary: ImportedSummary) -> Table:
         if estimate.value is not None
     }
     if summary.mean_ns is not None:
-        known["mean"] = format_short_ns(round(summary.mean_ns))
+        least, most = (format_short_ns(round(summary.mean_ns)),
+                       format_short_ns(round(summary.mean_most_ns or summary.mean_ns)))  # fmt: skip
+        known["mean"] = least if least == most else f"{least} … {most}"
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
     for name in known:
         table.add_column(Text(plain(name, 40)), justify="right", overflow="fold")

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import betainc
 
 from whylate.stats.arrays import Floats, Int64s
+from whylate.stats.run.counted import Counted
 from whylate.stats.run.ordered import Ordered
 from whylate.stats.run.quantiles import EXCEEDANCES
 
@@ -92,7 +93,7 @@ def exact_value(compared: float) -> Value:
     return Value(compared, compared)
 
 
-def statistic_of(ordered: Ordered, statistic: Statistic) -> Value | None:
+def statistic_of(ordered: Ordered | Counted, statistic: Statistic) -> Value | None:
     """Return a statistic of a run's latencies, overruns at their bound.
 
     None where the run has too few activations for it, or where it is no time: a latency may be
@@ -102,17 +103,18 @@ def statistic_of(ordered: Ordered, statistic: Statistic) -> Value | None:
         return None
     if statistic.q is None:
         count = TOP if statistic is TOP_10 else 1
-        if ordered.bound_ns[-count] <= 0:
+        largest_ns = ordered.largest_ns(count)
+        if largest_ns[0] <= 0:
             return None
-        least = float(np.log(ordered.bound_ns[-count:]).mean())
+        least = float(np.log(largest_ns).mean())
         if ordered.overruns:
             return Value(least, math.inf)
-        return Value(least, float(np.log(ordered.known_ns[-count:]).mean()))
+        return Value(least, float(np.log(ordered.largest_known_ns(count)).mean()))
     index = math.ceil(statistic.q * ordered.n) - 1
     if statistic.q > _AVERAGED:
         value = float(ordered.at_least(index))
     else:
-        value = harrell_davis(ordered.bound_ns, float(statistic.q))
+        value = _harrell_davis(ordered, float(statistic.q))
     if value <= 0:
         return None
     least_ns, most_ns = ordered.at_least(index), ordered.at_most(index)
@@ -128,12 +130,29 @@ def harrell_davis(ascending: Int64s | Floats, q: float) -> float:
     Harrell and Davis (1982), Biometrika 69: the expectation of the order statistic (n + 1) q,
     estimated; its weights are those of a beta distribution.
     """
-    n = len(ascending)
-    if not n:
+    if not len(ascending):
         raise ValueError("no values have no quantile")
+    first, end = _averaged(len(ascending), q)
+    return _mean_of(
+        np.asarray(ascending[first:end], np.float64), np.arange(first, end + 1), len(ascending), q
+    )
+
+
+def _harrell_davis(ordered: Ordered | Counted, q: float) -> float:
+    """Return the same of latencies, of which equal ones may be one value."""
+    first, end = _averaged(ordered.n, q)
+    values, ends = ordered.stretches(first, end)
+    return _mean_of(np.asarray(values, np.float64), np.append(first, ends), ordered.n, q)
+
+
+def _averaged(n: int, q: float) -> tuple[int, int]:
+    """Return the first of the order statistics that count, and the end of them."""
     a, b = (n + 1) * q, (n + 1) * (1 - q)
     spread = _FAR * math.sqrt(a * b / ((a + b) ** 2 * (a + b + 1)))
-    first = max(0, math.floor((q - spread) * n))
-    end = min(n, math.ceil((q + spread) * n) + 1)
-    weights = np.diff(betainc(a, b, np.arange(first, end + 1) / n))
-    return float(np.asarray(ascending[first:end], np.float64) @ weights / weights.sum())
+    return max(0, math.floor((q - spread) * n)), min(n, math.ceil((q + spread) * n) + 1)
+
+
+def _mean_of(values: Floats, edges: Int64s, n: int, q: float) -> float:
+    """Return the mean of values; edges: shape (values + 1,), from which order statistic on."""
+    weights = np.diff(betainc((n + 1) * q, (n + 1) * (1 - q), edges / n))
+    return float(values @ weights / weights.sum())

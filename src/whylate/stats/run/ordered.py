@@ -42,6 +42,21 @@ class Ordered:
         """Largest value that the order statistic can have, ns; None: no bound."""
         return int(self.known_ns[index]) if index < len(self.known_ns) else None
 
+    def largest_ns(self, count: int) -> Int64s:
+        """Return the largest ones, overruns at their bound, ascending, shape (count,)."""
+        return self.bound_ns[-count:]
+
+    def largest_known_ns(self, count: int) -> Int64s:
+        """Return the largest of those that are no overruns, ascending, shape (count,)."""
+        return self.known_ns[-count:]
+
+    def stretches(self, first: int, end: int) -> tuple[Int64s, Int64s]:
+        """Return the values of the order statistics first to end - 1, and where each ends.
+
+        The ends count from 0: one more than its index. Overruns stand at their bound.
+        """
+        return self.bound_ns[first:end], np.arange(first + 1, end + 1)
+
     def exceeded_by(self, events: int) -> int:
         """Value that about this many rows exceed, ns, overruns at their bound; 0 < events < n.
 

@@ -25,7 +25,11 @@ _COMMAND_LINE = re.compile(r"Kernel command line: (.*)", re.DOTALL)
 _X86_COMMAND_LINE = re.compile(r"Command line: (.*)", re.DOTALL)
 _MACHINE = re.compile(r"(?:OF: fdt: |OF: fdt:)?Machine(?: model)?: (.{1,120})")
 _DMI = re.compile(r"DMI: (.{1,160})")
-_MEMORY = re.compile(r"Memory: (\d{1,15})[Kk]B?/(\d{1,15})[Kk]B? available")
+_MEMORY = re.compile(
+    r"Memory: (\d{1,15})[Kk]B?/(\d{1,15})[Kk]B? available(?:, (\d{1,15})[Kk] reserved)?"
+)
+#: The banks and their sum, as ARM and its like print them before 3.11, above the line of the free.
+_MEMORY_TOTAL = re.compile(r"Memory:(?: \d{1,9}MB)+ = (\d{1,9})MB total")
 _CPUS = re.compile(
     r"(?:smp: |SMP: |x86: )?(?:Brought up|Booted up)(?: (\d{1,6}) nodes?,)? (\d{1,6}) CPUs?"
 )
@@ -72,21 +76,26 @@ def _command_line(log: BootLog) -> Iterator[Fact]:
         return
 
 
-def _kibibytes(text: str) -> int:
-    return int(text) * 1024
+def _memory(log: BootLog) -> Iterator[Fact]:
+    """Both numbers of ARM before 3.11 are of free pages: what is reserved is beside them."""
+    if (first := log.first(_MEMORY)) is None:
+        return
+    match, line = first
+    yield log.fact("boot_memory_available_bytes", int(match[1]) * 1024, line)
+    banks = log.first(_MEMORY_TOTAL)
+    if match[3] is None:
+        yield log.fact("boot_memory_total_bytes", int(match[2]) * 1024, line)
+    elif banks is None:
+        yield log.fact("boot_memory_total_bytes", (int(match[2]) + int(match[3])) * 1024, line)
+    else:
+        yield log.fact("boot_memory_total_bytes", int(banks[0][1]) << 20, banks[1])
 
 
 SYSTEM: tuple[Row, ...] = (
     Derived(_kernel),
     Derived(_machine),
     Derived(_command_line),
-    FirstLine(
-        _MEMORY,
-        (
-            ("boot_memory_available_bytes", 1, _kibibytes),
-            ("boot_memory_total_bytes", 2, _kibibytes),
-        ),
-    ),
+    Derived(_memory),
     EveryLine(
         "boot_huge_page_sizes", _HUGE, 2, lambda _, match: f"{match[1]}, {match[2]} allocated"
     ),

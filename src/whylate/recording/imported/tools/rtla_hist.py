@@ -1,34 +1,50 @@
-"""rtla timerlat hist: a histogram of interrupt, thread and user latency for each CPU.
+"""rtla timerlat hist and rtla osnoise hist: a histogram for each CPU.
 
+timerlat has interrupt, thread and user latency, osnoise the length of each single noise.
 Of the three latencies the last is used: user where it was measured, else thread, else interrupt.
-The heading has the unit, microseconds or nanoseconds. The width of buckets (-b) is not in the
-file: it is at most the greatest common divisor of all rows. A latency is
-taken for the last that its bucket can have. The format is that of timerlat_hist.c in
-tools/tracing/rtla of Linux 5.17 to 6.18.
+The heading has the unit, microseconds or nanoseconds. A latency is divided by the width of buckets
+(-b) and cut (timerlat_hist_update()). That width is not in the file: it is at most the greatest
+common divisor of all rows, and a latency is taken for the last that its bucket can have. A bucket
+of 1 µs hides up to 1 µs. The mean is that of the histogram where buckets are one unit wide, else
+the printed one, which is cut to a whole unit. Of those beyond the end (-E) the count and the
+largest are known. The format is that of timerlat_hist.c in tools/tracing/rtla of Linux 5.17 to
+6.18. A file may hold several, one after the other: each is a run.
+
+The rows of osnoise come from a histogram trigger of the kernel: also min:, avg: and max: are of the
+beginnings of buckets (osnoise_hist.c), so that its mean and its maximum may be up to a bucket more.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from whylate.recording.imported.lines import unquoted
-from whylate.recording.imported.model import ImportedRun, InputError, histogram_run, missed
+from whylate.recording.imported.model import (
+    ImportedRun,
+    InputError,
+    Printed,
+    histogram_run,
+    missed,
+)
 
+SIGN = r"\bover:|\b(?:IRQ|Thr|Usr|CPU)-\d{1,6}\b"
 _US = 1000
 #: The latest of the three that was measured, first.
-_KINDS = ("Usr", "Thr", "IRQ")
+_KINDS = ("Usr", "Thr", "IRQ", "CPU")
+_THRESHOLD = "noise shorter than the tracer's threshold (tracing_thresh)"
 #: Linux has no more CPUs than 8192.
-_MOST_COLUMNS = len(_KINDS) * 8192
-_COLUMN = r"(?:IRQ|Thr|Usr)-\d{1,6}"
+_MOST_COLUMNS = 3 * 8192
+_COLUMN = r"(?:IRQ|Thr|Usr|CPU)-\d{1,6}"
 _MORE_HEADING = re.compile(rf"{_COLUMN}(?:\s+{_COLUMN})*")
 _HEADING = re.compile(rf"(Index\s+)?({_MORE_HEADING.pattern})")
 #: A count of nine digits and more leaves no blank behind the name.
 _ROW = re.compile(r"(\d+(?=\s)|over:|count:|min:|avg:|max:)((?:\s*(?:\d+|-)(?=\s|$))+)")
 _MORE_ROW = re.compile(r"(?:\d+|-)(?:\s+(?:\d+|-))*")
+_TITLE = re.compile(r"# RTLA (?:timerlat|osnoise) histogram")
 #: What follows is of all CPUs together.
 _ALL = re.compile(r"ALL:\s")
 _NANOSECONDS = re.compile(r"# Time unit is nanoseconds")
@@ -49,6 +65,10 @@ class _Table:
     lost: str | None = None
     whole: bool = False
 
+    def is_noise(self) -> bool:
+        """Whether it is of osnoise."""
+        return bool(self.columns) and self.columns[0].startswith("CPU")
+
     def cells(self, name: str, wanted: list[int]) -> list[int | None]:
         """Return some cells of a row, None where there is none."""
         row = self.rows.get(name, [])
@@ -59,9 +79,12 @@ class _Table:
         return sum(cell or 0 for cell in self.cells(name, wanted))
 
 
-def read_text(path: Path) -> ImportedRun | None:
-    """Read its histogram; None where it is not of rtla. Raises InputError."""
-    table = _read(path)
+def read_text(path: Path) -> list[ImportedRun]:
+    """Read its histograms; empty where the file is not of rtla. Raises InputError."""
+    return [run for table in _tables(path) if (run := _run(path, table)) is not None]
+
+
+def _run(path: Path, table: _Table) -> ImportedRun | None:
     if "over:" not in table.rows:
         if table.columns:
             raise InputError(f'{path}: the histogram has no row "over:": it is incomplete')
@@ -78,17 +101,23 @@ def read_text(path: Path) -> ImportedRun | None:
     if "count:" in table.rows and "max:" not in table.rows:
         raise InputError(f'{path}: the histogram has no row "max:": it is incomplete')
     bins, width = _ends(path, table, wanted)
+    unit = "µs" if table.scale == _US else "ns"
     lacks = []
     if width > 1:
-        unit = "µs" if table.scale == _US else "ns"
         lacks.append(f"where in a bucket of up to {width} {unit} a latency was: its end is used")
-    lacks.append(missed("timerlat"))
+    noise = table.is_noise()
+    lacks.append(_THRESHOLD if noise else missed("timerlat"))
     if table.lost is not None:
         lacks.append(f"{table.lost} events that were lost before rtla read them")
     average_ns, max_ns = _average_ns(table, wanted), _largest_ns(table, wanted)
-    return histogram_run(
-        path, "rtla timerlat", bins, overflow, table.scale, average_ns, max_ns, *lacks
-    )
+    # Of noise both are those of the beginnings of buckets.
+    within = width if noise else 1
+    if noise and max_ns is not None:
+        max_ns += (within - 1) * table.scale
+    printed = Printed(average_ns, max_ns, within * table.scale, f"{within} {unit}")
+    tool = "rtla osnoise" if noise else "rtla timerlat"
+    return histogram_run(path, tool, bins, overflow, table.scale, printed, *lacks,
+                         of_ends=width > 1)  # fmt: skip
 
 
 def _ends(path: Path, table: _Table, wanted: list[int]) -> tuple[dict[int, int], int]:
@@ -98,7 +127,8 @@ def _ends(path: Path, table: _Table, wanted: list[int]) -> tuple[dict[int, int],
     The width is 1 where that makes no difference. Raises InputError.
     """
     starts = {name: int(name) for name in table.rows if name.isdecimal()}
-    maxima = table.cells("max:", wanted)
+    # Those of noise are the beginnings of buckets too.
+    maxima = table.cells("" if table.is_noise() else "max:", wanted)
     # Of 0 alone it is 0: then that bucket may reach to the largest.
     known = [largest for largest in maxima if largest is not None]
     width = math.gcd(*starts.values()) or 1 + max(known, default=-1)
@@ -148,10 +178,32 @@ def _largest_ns(table: _Table, wanted: list[int]) -> int | None:
     return max(known) * table.scale if known else None
 
 
-def _read(path: Path) -> _Table:
-    """Read the table of single CPUs; raises InputError where there are several."""
-    table = _Table()
-    for line in _unwrapped(unquoted(path), table):
+def _tables(path: Path) -> Iterator[_Table]:
+    """Yield the tables of single CPUs, one after the other; raises InputError."""
+    reader = _Reader(path)
+    for line in _unwrapped(unquoted(path), reader.columns):
+        if _TITLE.match(line) and reader.table.rows:
+            yield reader.table
+            reader.table = _Table()
+        else:
+            reader.add_line(line)
+    yield reader.table
+
+
+@dataclass
+class _Reader:
+    """Reads the table of one run."""
+
+    path: Path
+    table: _Table = field(default_factory=_Table)
+
+    def columns(self) -> int:
+        """Return how many cells a row has."""
+        return len(self.table.columns)
+
+    def add_line(self, line: str) -> None:
+        """Add the next line; raises InputError."""
+        table = self.table
         if _NANOSECONDS.match(line):
             table.scale = 1
         elif (match := _LOST.match(line)) is not None:
@@ -159,21 +211,27 @@ def _read(path: Path) -> _Table:
         elif _ALL.match(line):
             table.whole = True
         elif match := _HEADING.fullmatch(line):
-            if table.columns:
-                raise _several(path)
-            if match[1] is None:
-                raise InputError(f"{path} does not say which latency a row is of: rtla prints it "
-                                 "without --no-index")  # fmt: skip
-            table.columns = match[2].split()
-            if len(table.columns) > _MOST_COLUMNS:
-                raise InputError(f"{path} has more than {_MOST_COLUMNS:,} columns")
+            self._head(match)
         elif match := _ROW.fullmatch(line):
-            _add_row(path, table, match[1], match[2].split())
-    return table
+            _add_row(self.path, table, match[1], match[2].split())
+
+    def _head(self, match: re.Match[str]) -> None:
+        if self.table.columns:
+            # Of a run without its title the unit would be lost.
+            raise _several(self.path)
+        if match[1] is None:
+            raise InputError(f"{self.path} does not say which latency a row is of: rtla prints it "
+                             "without --no-index")  # fmt: skip
+        self.table.columns = match[2].split()
+        if len(self.table.columns) > _MOST_COLUMNS:
+            raise InputError(f"{self.path} has more than {_MOST_COLUMNS:,} columns")
 
 
 def _several(path: Path) -> InputError:
-    return InputError(f"{path} has several histograms of rtla: split it into a file for each")
+    return InputError(
+        f"{path} has several histograms of rtla without a title between them: split it with "
+        f"`csplit -z {path} '/^ *Index/' '{{*}}'`, and give each its line with the unit"
+    )
 
 
 def _add_row(path: Path, table: _Table, name: str, cells: list[str]) -> None:
@@ -195,7 +253,7 @@ def _add_row(path: Path, table: _Table, name: str, cells: list[str]) -> None:
     table.rows[name] = cells
 
 
-def _unwrapped(lines: Iterator[str], table: _Table) -> Iterator[str]:
+def _unwrapped(lines: Iterator[str], columns: Callable[[], int]) -> Iterator[str]:
     """Join what a mail wrapped: a heading whose columns go on, and rows with too few cells."""
     parts: list[str] = []
     # What may follow, and how many of it.
@@ -214,6 +272,6 @@ def _unwrapped(lines: Iterator[str], table: _Table) -> Iterator[str]:
             more, room = _MORE_HEADING, _MOST_COLUMNS
         elif row := _ROW.fullmatch(line):
             # After the yield: only now the caller has read the heading.
-            more, room = _MORE_ROW, len(table.columns) - len(row[2].split())
+            more, room = _MORE_ROW, columns() - len(row[2].split())
     if parts:
         yield " ".join(parts)

@@ -1,0 +1,110 @@
+"""What other people published is read with the figures that a second reader finds in it."""
+
+from __future__ import annotations
+
+import io
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from independent import NUMBERS, RUNS
+
+from whylate.causes.traces.latency_traces import cut_latency_trace
+from whylate.causes.window.piece import Cause
+from whylate.recording.activation import Activation
+from whylate.recording.imported.model import InputError
+from whylate.recording.imported.numbers import read_table
+from whylate.recording.imported.read import read_runs
+from whylate.recording.imported.write import read_importable
+from whylate.recording.traces.read import read_trace
+
+HERE = Path(__file__).parent
+FILES: list[dict[str, Any]] = tomllib.loads((HERE / "SOURCES.toml").read_text())["file"]
+
+
+def of_kind(*kinds: str) -> list[Any]:
+    chosen = [entry for entry in FILES if entry["kind"] in kinds]
+    assert chosen
+    return [pytest.param(entry, id=Path(entry["file"]).stem) for entry in chosen]
+
+
+def text_of(entry: dict[str, Any]) -> str:
+    """Return the text of a file without quote marks."""
+    text = (HERE / entry["file"]).read_text()
+    return re.sub(r"^(?:[ \t]*>[ \t]?)+", "", text, flags=re.MULTILINE)
+
+
+def test_every_file_has_its_origin_and_its_licence() -> None:
+    listed = {entry["file"] for entry in FILES}
+    there = {f"files/{path.name}" for path in (HERE / "files").iterdir()}
+    assert there == {name for name in listed if name.startswith("files/")}
+    assert all(entry["origin"] and entry["licence"] for entry in FILES)
+    assert len(listed) == len(FILES) >= 55
+    assert all((HERE / name).stat().st_size < 8 << 10 for name in listed)
+
+
+@pytest.mark.parametrize("entry", of_kind(*RUNS))
+def test_runs_have_the_figures_that_a_second_reader_finds(entry: dict[str, Any]) -> None:
+    found = read_runs(HERE / entry["file"])
+    expected = RUNS[entry["kind"]](text_of(entry))
+    assert len(found) == len(expected) == entry["runs"]
+    for run, figures in zip(found, expected, strict=True):
+        assert run.n == figures.n
+        assert run.max_ns == pytest.approx(figures.largest_ns)
+        if figures.mean_ns is not None:
+            assert run.average_ns == pytest.approx(figures.mean_ns)
+        assert run.lacks
+
+
+@pytest.mark.parametrize("entry", of_kind(*NUMBERS))
+def test_numbers_are_those_that_a_second_reader_finds(entry: dict[str, Any]) -> None:
+    expected = NUMBERS[entry["kind"]](text_of(entry))
+    assert expected
+    for name, values in expected.items():
+        assert list(read_table(HERE / entry["file"], name).values) == values
+
+
+@pytest.mark.parametrize("entry", of_kind("refused"))
+def test_what_is_not_read_is_refused_with_the_reason(entry: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=re.escape(entry["says"])):
+        read_importable(HERE / entry["file"])
+
+
+def read(entry: dict[str, Any], found: list[Activation]) -> Any:
+    data = (HERE / entry["file"]).read_bytes()
+    return read_trace(io.BytesIO(data), "t", None, lambda activation, _: found.append(activation))
+
+
+@pytest.mark.parametrize("entry", of_kind("latency_trace"))
+def test_a_latency_trace_has_its_latency_its_place_and_its_gaps(entry: dict[str, Any]) -> None:
+    (trace,) = read(entry, []).latency
+    stated = re.search(r"latency: (\d+) us, #(\d+)/", text_of(entry))
+    assert stated is not None
+    assert trace.latency_ns == 1000 * int(stated[1])
+    assert trace.entries == int(stated[2])
+    pieces = cut_latency_trace(trace)
+    assert sum(piece.length_ns for piece in pieces) == trace.latency_ns
+    gaps = [piece for piece in pieces if piece.cause is Cause.NOT_OBSERVED]
+    assert bool(gaps) == entry.get("elided", False)
+    named = {piece.detail for piece in pieces
+             if piece.cause in (Cause.INTERRUPTS_DISABLED, Cause.PREEMPTION_DISABLED)}  # fmt: skip
+    assert named <= {entry.get("place")}
+    assert not re.search(r"trace_|tracer_|return_to_handler|preempt_count", " ".join(named))
+
+
+@pytest.mark.parametrize("entry", of_kind("timerlat_trace"))
+def test_timerlats_activations_are_those_of_its_threads(entry: dict[str, Any]) -> None:
+    found: list[Activation] = []
+    read(entry, found)
+    stated = re.findall(r"context thread timer_latency +(\d+) ns", text_of(entry))
+    assert sorted(one.latency_ns for one in found) == sorted(map(int, stated))
+
+
+@pytest.mark.parametrize("entry", of_kind("osnoise_trace"))
+def test_osnoises_samples_are_as_long_as_it_measured(entry: dict[str, Any]) -> None:
+    found: list[Activation] = []
+    read(entry, found)
+    stated = re.findall(r"sample_threshold: .* duration (\d+) ns", text_of(entry))
+    assert [one.latency_ns for one in found] == list(map(int, stated))
