@@ -216,12 +216,16 @@ static void run_command(struct session *session, const struct frame *frame)
 	const struct workload_ops *workload = workload_of(frame->kind);
 	union wire_command command;
 	char text[FAILURE_TEXT] = "";
+	const char *field;
 	int error;
 
 	session->command = frame->number;
 	if (frame->kind >= WIRE_FIRST_ANSWER || (!workload && !handlers[frame->kind]) ||
 	    !wire_unpack(frame->kind, frame->payload, frame->length, &command))
 		error = fail(text, EBADMSG, "unknown command");
+	else if ((field = wire_out_of_range(frame->kind, &command)) != NULL)
+		error = fail(text, EINVAL, "invalid %s: %s is out of its range",
+			     wire_layouts[frame->kind].name, field);
 	else if (workload)
 		error = start(session, workload, &command, text);
 	else

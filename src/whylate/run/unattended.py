@@ -25,12 +25,14 @@ from whylate.lab.description import LabError
 from whylate.lab.faults.catalogue import use
 from whylate.lab.faults.log import LOG_LIMIT, pack
 from whylate.lab.faults.place import PlacedFault, logs, place, services
+from whylate.probe.budget import FACTS, FINISH, LEAVE, PREPARE
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.probe.link import Link
 from whylate.recording.finish import finish
 from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import RunPlan
 from whylate.recording.store.journal import JournalWriter
+from whylate.run.budgets import measuring_budget
 from whylate.run.console import copy_console
 from whylate.run.measure import load_command, recorder_command, refuse_dead_loads
 from whylate.run.progress import Observer, Step, Tally
@@ -154,7 +156,9 @@ def measure_unattended(
     files = services(placed) if placed else ()
     started = board.carry_out(bytes(script.frames), plan.seed, observer.log, files)
     with closed(started.stream) as stream:
-        reader = _Reader(Client(stream), observer, stopped)
+        client = Client(stream)
+        client.enter(FACTS)
+        reader = _Reader(client, observer, stopped)
         welcome, identity, snapshot = reader.facts(script)
         with closed(
             JournalWriter(
@@ -225,12 +229,15 @@ def _follow(
     try:
         if run.plan.loads:
             run.observer.step(Step.WARM_UP)
+        run.client.enter(PREPARE)
         reader.answers(script.preparing)
         refuse_dead_loads(run)
         before = reader.files(script.before)
         # The recording notes a refusal: samples need no recorder.
         with contextlib.suppress(ProbeRefusedError):
             reader.answers(script.recorder)
+        # The file may have been read far ahead.
+        run.client.enter(measuring_budget(run.plan))
         reader.answers(script.workload)
         run.observer.step(Step.MEASURE)
         while not run.ended and not run.interrupted:
@@ -240,8 +247,10 @@ def _follow(
         state = "interrupted" if run.interrupted else "complete"
         if not run.interrupted:
             reader.measured = True
+            run.client.enter(LEAVE)
             changed = changes(before, reader.files(script.after))
             logs = reader.files(script.logs)
+            run.client.enter(FINISH)
             problems += leaving(lambda: reader.answers(script.finish))
     except ProbeRefusedError as error:
         if not run.tally.started:

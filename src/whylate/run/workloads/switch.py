@@ -14,7 +14,7 @@ from whylate.run.errors import RequestError
 from whylate.run.workloads.rules import BenchmarkRules, Knob, Parameter, one_of, set_priority
 from whylate.run.workloads.sweeps import parse_count, parse_size
 from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Size
-from whylate.wire.constants import MOST_TASKS
+from whylate.wire.constants import LARGEST_SET, MOST_TASKS
 from whylate.wire.messages import BenchSwitch
 
 KINDS = {"process": False, "thread": True}
@@ -56,7 +56,7 @@ class SwitchRules(BenchmarkRules):
         """Raise RequestError for an invalid ring."""
         if not 1 <= point.tasks <= MOST_TASKS:
             raise RequestError(f"--tasks must lie between 1 and {MOST_TASKS}")
-        if not 0 <= point.set_bytes < 1 << 40:
+        if not 0 <= point.set_bytes <= LARGEST_SET:
             raise RequestError("--set-size must lie between 0 and 1 TiB")
 
     def check_cpus(self, cpus: Sequence[int]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.manifest import CpuEvents
-from whylate.recording.workloads.activations.accounting import CpuAccounting
+from whylate.recording.workloads.activations.accounting import CpuAccounting, check_schedule
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.wire.app_samples import Threads
 from whylate.wire.codec import WireError
@@ -57,8 +57,9 @@ class SamplesDigest:
 class ActivationAssembler(ABC):
     """Builds rows and the sample accounting of each CPU, and passes the rows to the sink."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, duration_ns: int) -> None:
         self.sink = sink
+        self.duration_ns = duration_ns
         self.accountings: dict[int, CpuAccounting] = {}
         self.digest = SamplesDigest()
         #: Threads of a watched program of which there are rows.
@@ -104,6 +105,7 @@ class ActivationAssembler(ABC):
         """Add a message; return whether it was of activations. Raises WireError."""
         match message:
             case CpuStarted():
+                check_schedule(message, self.duration_ns)
                 self.start(message)
             case Samples():
                 self.add_samples(self._accounting(message.cpu), message)
