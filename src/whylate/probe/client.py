@@ -145,6 +145,7 @@ class Client:
                         f"the probe is of whylate {message.version[:40]!r}, this is "
                         f"{__version__}: run the probe that came with this whylate"
                     )
+                self.enter(COMMANDS)
                 return message
             self._check(deadline, "say hello")
 
