@@ -105,7 +105,7 @@ static int do_frequency(struct session *session, const union wire_command *comma
 	struct wire_list cpus = command->frequency.cpus;
 
 	(void)text;
-	for (size_t i = 0; i < cpus.count && !sender_host_gone(sender); i++) {
+	for (size_t i = 0; i < cpus.count && !sender_look(sender); i++) {
 		uint16_t cpu = wire_list_u16(cpus, i);
 		struct counts counts;
 		uint64_t hz = frequency_measure(cpu, &counts);
@@ -276,7 +276,8 @@ static void run_commands(struct session *session)
 {
 	struct frame frame;
 
-	while (!is_waiting(session) && link_next(&session->sender.link, &frame, false)) {
+	while (!is_waiting(session) && !sender_look(&session->sender) &&
+	       link_next(&session->sender.link, &frame, false)) {
 		uint8_t payload[WIRE_MAX_PAYLOAD];
 
 		/* An answer may read on, into the buffer that the command lies in. */

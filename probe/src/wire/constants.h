@@ -56,6 +56,8 @@
 #define WIRE_MOST_TURNS 200000u
 /* The longest block of a benchmark, and the longest service of an emulated device. */
 #define WIRE_LONGEST_BLOCK_NS 60000000000ull
+/* The longest block of real-time tasks: where they are not throttled, no other task runs in it. */
+#define WIRE_LONGEST_REALTIME_BLOCK_NS 1000000000u
 /* Tasks of a ring. */
 #define WIRE_MOST_TASKS 4096u
 /* Threads that read a clock. */

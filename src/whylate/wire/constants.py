@@ -53,6 +53,8 @@ MOST_REPETITIONS = 1_000
 MOST_TURNS = 200_000
 #: The longest block of a benchmark, and the longest service of an emulated device.
 LONGEST_BLOCK_NS = 60_000_000_000
+#: The longest block of real-time tasks: where they are not throttled, no other task runs in it.
+LONGEST_REALTIME_BLOCK_NS = 1_000_000_000
 #: Tasks of a ring.
 MOST_TASKS = 4_096
 #: Threads that read a clock.
