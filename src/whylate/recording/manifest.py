@@ -233,3 +233,13 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turns: list[TurnReport] = []
     #: Of the wakeup workload with counters.
     events: list[CpuEvents] = []
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a manifest that contradicts itself."""
+        turns = len(self.plan.benchmark.order) if self.plan.benchmark is not None else 0
+        if any(report.turn >= turns for report in self.turns):
+            raise ValueError("a report of a turn that was not planned")
+        if len({account.cpu for account in self.cpus}) < len(self.cpus):
+            raise ValueError("two accounts of one CPU")
+        if any(account.end_ns < account.start_ns for account in self.cpus):
+            raise ValueError("a CPU whose measurement ends before it begins")
