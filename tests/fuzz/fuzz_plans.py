@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 TIMES = ["20s", "1ms", "0s", "-1s", "1e99s", "30d", "31d", "99999999999999999999s", "50us", "1ns"]
 SIZES = ["64K", "1M", "0", "-1", "99999999999999T", "64", "4K-1M", "1e9"]
 KNOBS = ["thp", "priority", "recorder", "idle-states", "sysctl:vm.swappiness", "env:A", "image",
-         "kernel", "workload:sizes", "workload:tasks", "command:fan", "sysfs:a", "governor"]  # fmt: skip
+         "kernel", "workload:sizes", "workload:tasks", "command:fan", "sysfs:a"]  # fmt: skip
 numbers = st.sampled_from(fuzz_case.BOUNDS) | st.integers(-(1 << 70), 1 << 70)
 words = st.sampled_from([*TIMES, *SIZES, "always", "never", "on", "off", "copy", "pipe", "5%", "pc",
                          "memory", "net:2", "cmd:true", "small", "random", "local"])  # fmt: skip

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import fuzz_case
+import pyarrow as pa
+import pyarrow.parquet as pq
 from fuzz_frames import made
 
 from whylate.causes.answer import explain_recording, read_activations
@@ -80,6 +82,29 @@ def damage_journal(chance: random.Random, data: bytes) -> bytes:
     return b"".join(encode_frame(f.kind, f.number, f.payload) for f in frames)
 
 
+def damage_parquet(chance: random.Random, data: bytes) -> bytes:
+    """Change some values of a table, or its rows."""
+    table = pq.read_table(io.BytesIO(data))
+    for _ in range(chance.choice([1, 1, 3])):
+        at = chance.randrange(table.num_columns)
+        column = table.column(at).to_pylist()
+        if column:
+            row = chance.randrange(len(column))
+            with contextlib.suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
+                column[row] = chance.choice([None, fuzz_case.number(chance), column[0]])
+                array = pa.array(column, table.schema.field(at).type)
+                table = table.set_column(at, table.schema.field(at), array)
+    if chance.random() < 0.1:
+        table = pa.concat_tables([table, table.slice(0, chance.randrange(table.num_rows + 1))])
+    out = io.BytesIO()
+    try:
+        pq.write_table(table, out)
+    except pa.ArrowException:
+        # A null where the schema has none.
+        return fuzz_case.damage(chance, data)
+    return out.getvalue()
+
+
 @dataclass
 class RecordingsCase:
     """A directory that is written, read and removed."""
@@ -97,6 +122,8 @@ class RecordingsCase:
             data = json.dumps(document).encode(errors="surrogatepass")
         elif name == "journal" and chance.random() < 0.9:
             data = damage_journal(chance, data)
+        elif name.endswith(".parquet") and chance.random() < 0.8:
+            data = damage_parquet(chance, data)
         else:
             data = fuzz_case.damage(chance, data)
         self.files[name] = data
@@ -123,8 +150,9 @@ def read_all(path: Path, *, pages: bool) -> None:
     else:
         summarize(recording.samples, recording.manifest, "r", ["p50<1ms", "over(1ms)<1/1s"])
         explain_recording(recording)
-        write_perfetto(path / "trace", lambda: read_activations(recording))
     if pages:
+        if recording.manifest.plan.benchmark is None:
+            write_perfetto(path / "trace", lambda: read_activations(recording))
         shown = io.StringIO()
         with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
             if recording.manifest.plan.benchmark is not None:
