@@ -9,13 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from journals import INTERVAL, START, opening, samples, write_journal
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.manifest import SCHEMA_VERSION, Manifest
 from whylate.recording.reader import MAX_MANIFEST, open_recording
 from whylate.recording.store.journal import Closing, Opening
 from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.wire.constants import LATEST_NS
+from whylate.wire.messages import CpuResult, CpuStarted, Result
 
 RECORDED = Path(__file__).parent / "data" / "schema5"
 #: msgspec's ranges end at 63 bits: it checks that it has 64 by itself.
@@ -85,6 +90,61 @@ def test_an_absurd_number_in_a_manifest_is_refused_in_one_line(
     with pytest.raises(RecordingError, match="is not a manifest of whylate") as raised:
         open_recording(tmp_path / "r")
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("end_ns", [0, START - 1, START + 10**15, LATEST_NS])
+def test_a_result_that_ends_at_no_possible_time_is_malformed(end_ns: int, tmp_path: Path) -> None:
+    end = START + 4 * INTERVAL
+    sent = [
+        CpuStarted(0, 1, 95, 1, START, end, INTERVAL),
+        samples(),
+        CpuResult(0, 1, 95, 1, START, end_ns, 4, 0, 0),
+        Result(1, 1),
+    ]
+    write_journal(tmp_path / "r", opening(None), sent)
+    manifest = open_recording(tmp_path / "r").manifest
+    assert manifest.state == "cut"
+    assert any("1 records of the journal" in problem.text for problem in manifest.problems)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("latency_ns", 1 << 62), ("latency_ns", -(1 << 63)), ("activation", -1)],
+)
+def test_absurd_rows_of_samples_are_refused(column: str, value: int, tmp_path: Path) -> None:
+    shutil.copytree(RECORDED / "wakeup", tmp_path / "r")
+    path = tmp_path / "r" / "samples.parquet"
+    change(path, column, value)
+    with pytest.raises(RecordingError, match="no possible time"):
+        _ = open_recording(tmp_path / "r").samples
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "why"),
+    [
+        ("ns", -1, "impossible figure"),
+        ("ns", (1 << 63) - 1, "impossible figure"),
+        ("trial", 199_999, "turn that was not planned"),
+        ("point", 1 << 40, "a point that was not measured then"),
+    ],
+)
+def test_absurd_rows_of_repetitions_are_refused(
+    column: str, value: int, why: str, tmp_path: Path
+) -> None:
+    shutil.copytree(RECORDED / "memory", tmp_path / "r")
+    change(tmp_path / "r" / "trials.parquet", column, value)
+    with pytest.raises(RecordingError, match=why):
+        _ = open_recording(tmp_path / "r").repetitions
+
+
+def change(path: Path, column: str, value: int) -> None:
+    """Change the first row of a column."""
+    table = pq.read_table(path)
+    at = table.column_names.index(column)
+    values = [value, *table.column(column).to_pylist()[1:]]
+    field = table.schema.field(at)
+    table = table.set_column(at, field, pa.array(values, field.type))
+    pq.write_table(table.replace_schema_metadata(table.schema.metadata), path)
 
 
 def test_a_manifest_without_an_end_is_refused(tmp_path: Path) -> None:

@@ -28,14 +28,18 @@ def expected_activations(start_ns: int, end_ns: int, interval_ns: int) -> int:
     return max(0, -(-(end_ns - start_ns) // interval_ns))
 
 
+def check_span(cpu: int, span_ns: int, duration_ns: int) -> None:
+    """Raise WireError for a measurement that no run of that duration has."""
+    if not 0 <= span_ns <= 2 * duration_ns + MOST_SLACK_NS:
+        raise WireError(f"CPU {cpu} is measured for {span_ns} ns")
+
+
 def check_schedule(started: CpuStarted, duration_ns: int) -> None:
     """Raise WireError for a schedule that no run of that duration has.
 
     Threads start and end at times of their own, and the probe may need a while to start them.
     """
-    span_ns = started.end_ns - started.start_ns
-    if not 0 <= span_ns <= 2 * duration_ns + MOST_SLACK_NS:
-        raise WireError(f"CPU {started.cpu} is to be measured for {span_ns} ns")
+    check_span(started.cpu, started.end_ns - started.start_ns, duration_ns)
     if 0 < started.interval_ns < LEAST_INTERVAL_NS:
         raise WireError(f"CPU {started.cpu} is to be measured every {started.interval_ns} ns")
 

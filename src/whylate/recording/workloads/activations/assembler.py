@@ -10,7 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.manifest import CpuEvents
-from whylate.recording.workloads.activations.accounting import CpuAccounting, check_schedule
+from whylate.recording.workloads.activations.accounting import (
+    CpuAccounting,
+    check_schedule,
+    check_span,
+)
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.wire.app_samples import Threads
 from whylate.wire.codec import WireError
@@ -95,6 +99,7 @@ class ActivationAssembler(ABC):
 
     def end(self, accounting: CpuAccounting, message: CpuResult) -> None:
         """Add what the probe counted of a CPU; raises WireError."""
+        check_span(message.cpu, message.end_ns - accounting.started.start_ns, self.duration_ns)
         accounting.result = message
 
     @abstractmethod
