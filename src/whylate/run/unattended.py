@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import closing as closed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from whylate import __version__
@@ -25,7 +25,7 @@ from whylate.lab.description import LabError
 from whylate.lab.faults.catalogue import use
 from whylate.lab.faults.log import LOG_LIMIT, pack
 from whylate.lab.faults.place import PlacedFault, logs, place, services
-from whylate.probe.budget import FACTS, FINISH, LEAVE, PREPARE
+from whylate.probe.budget import FACTS, FINISH, LEAVE, PREPARE, Budget
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.probe.link import Link
 from whylate.recording.finish import finish
@@ -58,6 +58,8 @@ from whylate.wire.messages import (
 #: A virtual board that is silent for so long (host time) has ended. It reports ten times a second
 #: of its own time, which passes slower under load.
 SILENCE_S = 120.0
+#: A phase may take so many times as long as on a board in real time.
+SLOWER = 16
 #: The log of injected faults in a recording.
 FAULTS = "faults.json"
 #: Loads run this long (board time) before the measurement. They report twice in it; a second under
@@ -157,7 +159,7 @@ def measure_unattended(
     started = board.carry_out(bytes(script.frames), plan.seed, observer.log, files)
     with closed(started.stream) as stream:
         client = Client(stream)
-        client.enter(FACTS)
+        client.enter(_in_virtual_time(FACTS))
         reader = _Reader(client, observer, stopped)
         welcome, identity, snapshot = reader.facts(script)
         with closed(
@@ -229,7 +231,7 @@ def _follow(
     try:
         if run.plan.loads:
             run.observer.step(Step.WARM_UP)
-        run.client.enter(PREPARE)
+        run.client.enter(_in_virtual_time(PREPARE))
         reader.answers(script.preparing)
         refuse_dead_loads(run)
         before = reader.files(script.before)
@@ -247,10 +249,10 @@ def _follow(
         state = "interrupted" if run.interrupted else "complete"
         if not run.interrupted:
             reader.measured = True
-            run.client.enter(LEAVE)
+            run.client.enter(_in_virtual_time(LEAVE))
             changed = changes(before, reader.files(script.after))
             logs = reader.files(script.logs)
-            run.client.enter(FINISH)
+            run.client.enter(_in_virtual_time(FINISH))
             problems += leaving(lambda: reader.answers(script.finish))
     except ProbeRefusedError as error:
         if not run.tally.started:
@@ -327,6 +329,11 @@ class _Reader:
             raise ProbeError("the probe sent no welcome")
         identity = probe_facts(welcome, frequencies(answers))
         return welcome, identity, _snapshot(script.facts, answers)
+
+
+def _in_virtual_time(budget: Budget) -> Budget:
+    """Return a budget for a board whose time passes slower than the host's, its boot included."""
+    return replace(budget, seconds=SLOWER * budget.seconds)
 
 
 def _snapshot(numbers: set[int], answers: Sequence[Message]) -> Snapshot:
