@@ -12,7 +12,7 @@ ARCHS := x86_64 aarch64 armv7
 # Passed on: make test ARGS='-k wheel', make bench-ten_khz ARGS=--help
 ARGS :=
 
-.PHONY: docs truth calibration help lab setup setup-dev setup-bench native-probe probes run test lint format schema \
+.PHONY: docs fuzz truth calibration help lab setup setup-dev setup-bench native-probe probes run test lint format schema \
 	bpf wheel bench constraints clean distclean
 
 help: ## this list
@@ -75,6 +75,9 @@ truth: setup-dev probes lab ## is `whylate explain` right? Hours; ARGS='--for 90
 
 calibration: setup-bench ## do verdicts err as often as they say? An hour; goes on another time
 	@$(PYTHON_IN_VENV) bench/calibrate_compare.py --write $(ARGS)
+
+fuzz: setup-dev native-probe ## damaged input for a minute each; ARGS='frames --for 3600' for one
+	@nice -n 19 $(PYTHON_IN_VENV) tests/fuzz/fuzz.py $(ARGS)
 
 wheel: setup-dev probes ## dist/whylate-VERSION-py3-none-any.whl with all three probes
 	@$(PYTHON_IN_VENV) -m hatchling build -t wheel -d dist

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from whylate.files import create_file, try_lock, whole_directory, whole_file, write_whole
+from whylate.files import (
+    check_new_path,
+    create_file,
+    read_bounded,
+    read_end,
+    try_lock,
+    whole_directory,
+    whole_file,
+    write_whole,
+)
 
 
 def names(directory: Path) -> list[str]:
@@ -69,3 +78,24 @@ def test_a_lock_is_of_one_file_description_until_it_is_closed(tmp_path: Path) ->
         assert try_lock(second, shared=True)
     finally:
         os.close(second)
+
+
+def test_a_file_is_read_up_to_its_bound_and_not_beyond(tmp_path: Path) -> None:
+    file = tmp_path / "f"
+    file.write_bytes(b"x" * 100)
+    assert read_bounded(file, 100) == b"x" * 100
+    with pytest.raises(OSError, match="larger than the 0 KiB"):
+        read_bounded(file, 99)
+    with pytest.raises(OSError, match="larger than the 1 MiB"):
+        read_bounded(Path("/dev/zero"), 1 << 20)
+    with pytest.raises(OSError, match="no file has such a name"):
+        read_bounded(tmp_path / "a\0b", 10)
+    assert read_end(file, 10) == b"x" * 10
+    assert read_end(file, 1000) == b"x" * 100
+
+
+def test_a_name_below_a_loop_of_links_is_no_new_name(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    check_new_path(tmp_path / "new" / "deep" / "name")
+    with pytest.raises(OSError, match="symbolic links"):
+        check_new_path(tmp_path / "loop" / "name")

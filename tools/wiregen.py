@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schema" / "wire.toml"
@@ -32,6 +33,16 @@ PYTHON_TYPES = {
     "list<u64>": "ListU64",
     "list<str>": "ListText",
 }
+#: All values of an integer type; a list has those of its elements.
+ALL_VALUES = {
+    "u8": (0, (1 << 8) - 1),
+    "u16": (0, (1 << 16) - 1),
+    "u32": (0, (1 << 32) - 1),
+    "u64": (0, (1 << 64) - 1),
+    "i32": (-(1 << 31), (1 << 31) - 1),
+}
+#: What the host keeps a u64 in.
+MOST_U64 = (1 << 63) - 1
 #: Enumerations whose values are bits.
 FLAGS = ("counter_mode", "recorder_stack", "switch_state")
 #: How a column of a block is encoded.
@@ -55,6 +66,8 @@ class Message:
     fields: dict[str, str]
     #: Whether the command starts a workload of the probe's.
     workload: bool = False
+    #: [least, most] of integers, each a number or a limit's name; or "any".
+    ranges: dict[str, Any] = field(default_factory=dict)
 
     @property
     def python_name(self) -> str:
@@ -145,10 +158,51 @@ def read_schema(path: Path) -> Schema:
         for name, kind in message.fields.items():
             if kind not in PYTHON_TYPES:
                 sys.exit(f"schema: {message.name}.{name} has the unknown type {kind}")
+            range_of(schema, message, name)
+        if unknown := set(message.ranges) - set(message.fields):
+            sys.exit(f"schema: {message.name} has a range of the unknown field {unknown.pop()}")
     for block in schema.blocks:
         if unknown := set(block.columns.values()) - set(ENCODINGS):
             sys.exit(f"schema: {block.name} has the unknown encoding {unknown.pop()}")
     return schema
+
+
+def element_of(kind: str) -> str:
+    """Return the type of an integer field, or of a list's elements."""
+    return kind.removeprefix("list<").removesuffix(">")
+
+
+def range_of(schema: Schema, message: Message, name: str) -> tuple[int, int] | None:
+    """Return the least and the most that a field may be; None where it is no integer.
+
+    Raises SystemExit for a range that its type does not have.
+    """
+    kind = element_of(message.fields[name])
+    if kind not in ALL_VALUES:
+        return None
+    given = message.ranges.get(name)
+    if given == "any":
+        return ALL_VALUES[kind]
+    limits = {limit.name: limit.value for limit in schema.limits}
+    if given is None:
+        least, most = ALL_VALUES[kind]
+        if kind == "u64":
+            most = limits["latest_ns"] if name.endswith("_ns") else MOST_U64
+        return least, most
+    least, most = (limits[end] if isinstance(end, str) else end for end in given)
+    if not ALL_VALUES[kind][0] <= least <= most <= ALL_VALUES[kind][1]:
+        sys.exit(f"schema: {message.name}.{name} has a range that a {kind} has not")
+    return least, most
+
+
+def own_ranges(schema: Schema, message: Message) -> dict[str, tuple[int, int]]:
+    """Return the ranges that exclude some of a type's values, by field."""
+    ranges = {name: range_of(schema, message, name) for name in message.fields}
+    return {
+        name: values
+        for name, values in ranges.items()
+        if values is not None and values != ALL_VALUES[element_of(message.fields[name])]
+    }
 
 
 def camel(name: str) -> str:
@@ -242,14 +296,17 @@ def c_header(schema: Schema) -> str:
 def c_source(schema: Schema) -> str:
     """Return the text of messages.c: the layout of each message as a table."""
     out = ["// SPDX-License-Identifier: MIT", f"/* {NOTICE} */", '#include "messages.h"', ""]
-    out.append(
-        "#define FIELD(message, name, type) {#name, offsetof(struct wire_##message, name), type}"
-    )
+    out += [
+        "#define FIELD(message, name, type, least, most) \\",
+        "\t{#name, offsetof(struct wire_##message, name), type, least, most}",
+    ]
     out += ["", "/* clang-format off */", "static const struct wire_field fields[] = {"]
     for m in schema.messages:
-        out += [
-            f"\tFIELD({m.name}, {name}, {c_wire_type(kind)})," for name, kind in m.fields.items()
-        ]
+        for name, kind in m.fields.items():
+            least, most = range_of(schema, m, name) or (0, 0)
+            # The least 32-bit number is no literal in C.
+            first = f"{least}" if least > -(1 << 31) else f"{least + 1} - 1"
+            out.append(f"\tFIELD({m.name}, {name}, {c_wire_type(kind)}, {first}, {most}u),")
     out += ["};", "", "const struct wire_layout wire_layouts[256] = {"]
     at = 0
     for m in schema.messages:
@@ -275,6 +332,13 @@ def c_source(schema: Schema) -> str:
 # ---------------------------------------------------------------------- Python
 
 
+def python_ranges(schema: Schema, message: Message) -> str:
+    """Return the argument that gives a class its ranges; "" without one."""
+    ranges = own_ranges(schema, message)
+    pairs = [f'"{name}": ({least:_}, {most:_})' for name, (least, most) in ranges.items()]
+    return f", ranges={{{', '.join(pairs)}}}" if pairs else ""
+
+
 def python_source(schema: Schema) -> str:
     """Return the text of messages.py."""
     types = "I32, U8, U16, U32, U64, Blob, ListText, ListU16, ListU64, Text"
@@ -298,7 +362,7 @@ def python_source(schema: Schema) -> str:
         out += [
             "",
             "@dataclass(frozen=True, slots=True)",
-            f"class {m.python_name}(Message, kind={m.id}):",
+            f"class {m.python_name}(Message, kind={m.id}{python_ranges(schema, m)}):",
             f'    """{m.doc}"""',
             "",
         ]

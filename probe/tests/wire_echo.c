@@ -5,6 +5,8 @@
  * frames   the stream on stdin: a line "name number field=value ... frame=HEX" for each sound
  *          frame, with what packing and encoding the fields gives again; then the counts.
  *          Integers are decimal, text and bytes hexadecimal, elements of lists end with a comma.
+ * ranges   the stream on stdin: a line for each sound frame, with the field that is out of its range,
+ *          or "ok"
  * cobs     lines of hexadecimal: "encoded decoded" for each
  * xxh64    lines of hexadecimal: their checksum
  * samples  lines "index latency overruns": a line "first count HEX" for each block that
@@ -131,7 +133,17 @@ static void print_again(const struct frame *frame)
 	printf("\n");
 }
 
-static void frames(void)
+static void print_range(const struct frame *frame)
+{
+	union message message;
+	const char *field = "refused";
+
+	if (wire_unpack(frame->kind, frame->payload, frame->length, &message))
+		field = wire_out_of_range(frame->kind, &message);
+	printf("%s\n", field ? field : "ok");
+}
+
+static void frames(void (*print)(const struct frame *frame))
 {
 	static struct frame_decoder decoder;
 	uint8_t data[LINE_SIZE];
@@ -144,7 +156,7 @@ static void frames(void)
 
 			at += frame_feed(&decoder, data + at, got - at, &frame, &complete);
 			if (complete)
-				print_again(&frame);
+				print(&frame);
 		}
 	}
 	printf("good=%" PRIu64 " damaged=%" PRIu64 " oversized=%" PRIu64 " other_protocol=%" PRIu64
@@ -203,7 +215,9 @@ int main(int argc, char **argv)
 	uint8_t bytes[LINE_SIZE];
 
 	if (argc == 2 && !strcmp(argv[1], "frames"))
-		frames();
+		frames(print_again);
+	else if (argc == 2 && !strcmp(argv[1], "ranges"))
+		frames(print_range);
 	else if (argc == 2 && !strcmp(argv[1], "cobs"))
 		cobs(line, bytes);
 	else if (argc == 2 && !strcmp(argv[1], "xxh64"))

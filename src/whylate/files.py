@@ -18,6 +18,83 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+#: A file or a directory is made under a temporary name first, which is longer.
+LONGEST_NAME = 200
+LONGEST_PATH = 3800
+
+
+class TooLargeError(OSError):
+    """A file holds more than its reader takes."""
+
+
+def read_bounded(path: Path, most: int) -> bytes:
+    """Return a file of at most `most` bytes.
+
+    Raises OSError, whose strerror is one line: also for a larger file, a device without an end, and
+    a name that no file can have.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except ValueError as error:
+        raise OSError(errno.EINVAL, f"no file has such a name ({error})", str(path)) from None
+    if len(data) > most:
+        raise TooLargeError(
+            errno.EFBIG, f"it is larger than the {bytes_text(most)} that are read", str(path)
+        )
+    return data
+
+
+def read_end(path: Path, most: int) -> bytes:
+    """Return the last `most` bytes of a regular file, or all of it; raises OSError."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(0, size - most))
+        return file.read(most)
+
+
+def bytes_text(count: int) -> str:
+    """Return a number of bytes in words: "64 MiB"."""
+    return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"
+
+
+def check_new_path(path: Path) -> None:
+    """Raise OSError where nothing can be created under a name; its strerror says why.
+
+    What is created needs a name that is UTF-8, not too long, and a directory that can be written
+    to, or made.
+    """
+    try:
+        parts = [part.encode() for part in path.parts]
+    except UnicodeEncodeError:
+        raise OSError(errno.EILSEQ, "its name is not UTF-8", str(path)) from None
+    if any(b"\0" in part for part in parts):
+        raise OSError(errno.EINVAL, "its name has a NUL in it", str(path))
+    if any(len(part) > LONGEST_NAME for part in parts):
+        raise OSError(
+            errno.ENAMETOOLONG, f"a part of its name has more than {LONGEST_NAME} bytes", str(path)
+        )
+    if len(os.fsencode(path.absolute())) > LONGEST_PATH:
+        raise OSError(errno.ENAMETOOLONG, f"its path has more than {LONGEST_PATH} bytes", str(path))
+    parent = path.absolute().parent
+    while not _exists(parent):
+        parent = parent.parent
+    if not parent.is_dir():
+        raise OSError(errno.ENOTDIR, f"{parent} is not a directory", str(path))
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise OSError(errno.EACCES, f"{parent} cannot be written to", str(path))
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is anything of that name; raises OSError, as for a loop of links."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    except NotADirectoryError:
+        return False
+    return True
+
 
 def create_file(path: Path) -> IO[bytes]:
     """Create a file, replacing what has its name; raises OSError.

@@ -84,7 +84,8 @@ def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 def test_a_name_that_no_file_can_have_is_one_line(verb: list[str]) -> None:
     others: dict[str, list[object]] = {"import": [IMPORTED / "rtla_over.txt"], "compare": ["."]}
     last = others.get(verb[0], [])
-    assert "File name too long" in complaint(*verb, "x" * 300, *last)[1]
+    said = complaint(*verb, "x" * 300, *last)[1]
+    assert "File name too long" in said or "more than 200 bytes" in said
 
 
 @pytest.mark.parametrize(

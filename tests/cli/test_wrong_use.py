@@ -134,6 +134,60 @@ def test_a_directory_that_cannot_be_made_is_refused() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to change settings at all")
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("a" * 300, "more than 200 bytes"),
+        ("/tmp/" + "a/" * 2000 + "b", "more than 3800 bytes"),  # noqa: S108 - nothing is made
+        (b"bad\xff\xfe", "not UTF-8"),
+        ("/etc/passwd/x", "/etc/passwd is not a directory"),
+    ],
+)
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["measure", "local", "--for", "1s", "-o"],
+        ["explain", "--experiment", "local", "-o"],
+        ["study", "run", "x.toml", "-o"],
+        ["report", "x", "-o"],
+        ["compare", "x", "y", "--html"],
+    ],
+    ids=lambda verb: verb[0],
+)
+def test_a_name_that_nothing_can_have_is_refused_before_anything_is_done(
+    verb: list[str], name: str | bytes, why: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "whylate", *verb, name],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert why in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "a" * 300, b"\xff"])
+def test_a_plan_without_an_end_or_a_possible_name_is_one_line(
+    name: str | bytes, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "whylate", "study", "run", name],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "cannot be read" in done.stderr
+
+
 def test_a_setting_that_the_board_refuses_ends_before_measuring(tmp_path: Path) -> None:
     before = Path("/proc/sys/vm/swappiness").read_text()
     done = whylate(

@@ -5,15 +5,34 @@ from __future__ import annotations
 import json
 import platform
 import random
+import subprocess
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from bad_line import RelayedStream, unchanged
 
-from whylate.probe.client import Client
+from whylate import __version__
+from whylate.probe.client import Client, ProbeRefusedError
+from whylate.probe.link import Link
 from whylate.wire.frame import Frame, FrameDecoder, encode_frame
-from whylate.wire.messages import Fragment, Mark, Marked, Welcome
+from whylate.wire.messages import (
+    BenchClock,
+    BenchCommand,
+    BenchMemory,
+    BenchSwitch,
+    Fragment,
+    Frequency,
+    Hello,
+    Mark,
+    Marked,
+    Message,
+    Pause,
+    Read,
+    Wakeup,
+    Welcome,
+)
 
 GOLDEN = Path(__file__).parents[2] / "schema" / "golden" / "messages.json"
 
@@ -77,6 +96,68 @@ def test_a_probe_survives_valid_frames_of_nonsense_and_ends_with_its_input(
             assert data, "the probe ended while its host was there"
             heard = decoder.feed(data)
     assert stream.process.returncode == 0
+
+
+BLOCK_NS = 60_000_000_000
+#: What takes the probe long, whatever of it is asked for.
+LONG: dict[str, list[Message]] = {
+    "a ring of processes": [BenchSwitch(0, 512, 0, 0, 0, BLOCK_NS, 1000, 0, (0,))],
+    "a real-time ring": [BenchSwitch(0, 2, 2, 1, 0, 1_000_000_000, 1000, 99, (0,))],
+    "a large buffer": [BenchMemory(0, 3, 2, 0, 0, 1 << 28, BLOCK_NS, 1000, 0)],
+    "threads at a slow device": [BenchClock(0, 1, 3, 64, BLOCK_NS, BLOCK_NS, BLOCK_NS, 1000, ())],
+    "a command": [BenchCommand(0, ("sh", "-c", "trap '' TERM; sleep 100 & sleep 100"))],
+    "frequencies": [Frequency((0,) * 1000)] * 20,
+    "files": [Read(0, 1 << 20, 0, "/proc/*/task/*/*")] * 20,
+    "a pause": [Pause(60_000)],
+    "wakeups": [Wakeup(10_000_000_000, 30 * 86_400 * 10**9, 1, 0, 1, (0,))],
+}
+
+
+@pytest.mark.parametrize("what", LONG)
+@pytest.mark.parametrize("planned", [False, True], ids=["host", "plan"])
+def test_a_probe_ends_soon_when_its_host_is_gone_whatever_it_does(
+    probe: list[str], what: str, planned: bool, tmp_path: Path
+) -> None:
+    frames = bytearray()
+    link = Link(frames.extend)
+    link.send(Hello(__version__))
+    for command in LONG[what]:
+        link.send(command)
+    (tmp_path / "plan").write_bytes(frames)
+    words = [*probe, "--plan", str(tmp_path / "plan")] if planned else probe
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if not planned:
+            process.stdin.write(frames)
+            process.stdin.flush()
+        time.sleep(0.7)
+        process.stdout.close()
+        process.stdin.close()
+        began = time.monotonic()
+        process.wait(30)
+        # Two seconds, and what a busy machine takes.
+        assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        BenchSwitch(0, 2, 0, 0, 0, BLOCK_NS + 1, 1, 0, ()),
+        BenchSwitch(0, 2, 0, 0, 0, 1_000_000_001, 1, 1, ()),
+        BenchMemory(0, 0, 0, 0, 0, 4096, BLOCK_NS, 1001, 0),
+        Pause(60_001),
+        Wakeup(10_000_000_001, 10**12, 1, 0, 0, (0,)),
+        Wakeup(10**9, 31 * 86_400 * 10**9, 1, 0, 0, (0,)),
+        Frequency((8192,)),
+    ],
+)
+def test_what_is_out_of_its_range_is_refused(probe: list[str], command: Message) -> None:
+    with closing(RelayedStream(probe, unchanged, unchanged)) as stream:
+        client = Client(stream)
+        client.hello(timeout_s=30)
+        with pytest.raises(ProbeRefusedError, match=r"invalid .* (out of its range|at most)"):
+            client.call(command)
 
 
 def test_a_probe_whose_host_sends_nothing_and_leaves_ends(probe: list[str]) -> None:

@@ -239,7 +239,7 @@ def fuzz_wire(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int, int], 
         command = [str(built), str(corpus), str(seconds), str(seed)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
         assert done.returncode == 0, done.stderr[:3000]
-        return int(done.stdout)
+        return int(done.stdout.split()[0])
 
     return run
 

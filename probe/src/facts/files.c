@@ -151,7 +151,7 @@ static bool send_contents(struct sender *sender, uint32_t command, const struct 
 		     .data = {data + at, (uint16_t)piece});
 		at += piece;
 	} while (at < length && !sender_host_gone(sender));
-	return !sender_host_gone(sender);
+	return !sender_look(sender);
 }
 
 int files_send(struct sender *sender, uint32_t command, const struct files_request *what)

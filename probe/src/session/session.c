@@ -107,7 +107,7 @@ static int do_frequency(struct session *session, const union wire_command *comma
 	struct wire_list cpus = command->frequency.cpus;
 
 	(void)text;
-	for (size_t i = 0; i < cpus.count && !sender_host_gone(sender); i++) {
+	for (size_t i = 0; i < cpus.count && !sender_look(sender); i++) {
 		uint16_t cpu = wire_list_u16(cpus, i);
 		struct counts counts;
 		uint64_t hz = frequency_measure(cpu, &counts);
@@ -232,12 +232,16 @@ static void run_command(struct session *session, const struct frame *frame)
 	const struct workload_ops *workload = workload_of(frame->kind);
 	union wire_command command;
 	char text[FAILURE_TEXT] = "";
+	const char *field;
 	int error;
 
 	session->command = frame->number;
 	if (frame->kind >= WIRE_FIRST_ANSWER || (!workload && !handlers[frame->kind]) ||
 	    !wire_unpack(frame->kind, frame->payload, frame->length, &command))
 		error = fail(text, EBADMSG, "unknown command");
+	else if ((field = wire_out_of_range(frame->kind, &command)) != NULL)
+		error = fail(text, EINVAL, "invalid %s: %s is out of its range",
+			     wire_layouts[frame->kind].name, field);
 	else if (workload)
 		error = start(session, workload, &command, text);
 	else
@@ -288,7 +292,8 @@ static void run_commands(struct session *session)
 {
 	struct frame frame;
 
-	while (!is_waiting(session) && link_next(&session->sender.link, &frame, false)) {
+	while (!is_waiting(session) && !sender_look(&session->sender) &&
+	       link_next(&session->sender.link, &frame, false)) {
 		uint8_t payload[WIRE_MAX_PAYLOAD];
 
 		/* An answer may read on, into the buffer that the command lies in. */

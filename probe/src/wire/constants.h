@@ -12,10 +12,18 @@
 
 /* The shortest interval of the wakeup workload. */
 #define WIRE_LEAST_INTERVAL_NS 50000u
+/* The longest interval of the wakeup workload. */
+#define WIRE_LONGEST_INTERVAL_NS 10000000000ull
+/* The longest workload with activations: 30 days. */
+#define WIRE_LONGEST_RUN_NS 2592000000000000ull
+/* The latest time of a board's clock, and the longest time: 146 years. */
+#define WIRE_LATEST_NS 4611686018427387903ull
 /* The latest that a wakeup workload may begin. */
 #define WIRE_LONGEST_PHASE_NS 10000000000ull
 /* CPUs of a workload. */
 #define WIRE_MOST_CPUS 1024u
+/* The highest number of a CPU. */
+#define WIRE_HIGHEST_CPU 8191u
 /* Loads at a time. */
 #define WIRE_MOST_LOADS 64u
 /* Instances of all loads together. */
@@ -38,14 +46,32 @@
 #define WIRE_MOST_HITS 8u
 /* Bytes of the name of a function or a tracepoint. */
 #define WIRE_LONGEST_HIT 127u
+/* The highest SCHED_FIFO priority. */
+#define WIRE_HIGHEST_PRIORITY 99u
+/* The longest pause. */
+#define WIRE_LONGEST_PAUSE_MS 60000u
+/* The longest silence of a host after which the probe ends. */
+#define WIRE_LONGEST_KEEPALIVE_MS 3600000u
+/* Bytes of the recorder's ring of one CPU. */
+#define WIRE_LARGEST_RING_BYTES 1073741824u
+/* Repetitions of a turn of a benchmark. */
+#define WIRE_MOST_REPETITIONS 1000u
+/* Turns of a benchmark: 200 points in 1000 rounds. */
+#define WIRE_MOST_TURNS 200000u
 /* The longest block of a benchmark, and the longest service of an emulated device. */
 #define WIRE_LONGEST_BLOCK_NS 60000000000ull
+/* The longest block of real-time tasks: where they are not throttled, no other task runs in it. */
+#define WIRE_LONGEST_REALTIME_BLOCK_NS 1000000000u
 /* Tasks of a ring. */
 #define WIRE_MOST_TASKS 4096u
 /* Threads that read a clock. */
 #define WIRE_MOST_CLOCK_THREADS 1024u
 /* Bytes of a buffer. */
 #define WIRE_SMALLEST_BUFFER 4096u
+/* Bytes of a buffer: 64 TiB. */
+#define WIRE_LARGEST_BUFFER 70368744177664ull
+/* Bytes of the working set of a task: 1 TiB. */
+#define WIRE_LARGEST_SET 1099511627776ull
 /* Bytes that are kept of the output of a measured command: its end. */
 #define WIRE_KEPT_OUTPUT 65536u
 /* The largest tail of which windows are recorded, in millionths. */

@@ -155,6 +155,54 @@ bool wire_unpack(uint8_t kind, const uint8_t *payload, size_t length, void *mess
 	return layout->name && !reader.failed && reader.left == 0;
 }
 
+/* ---------------------------------------------------------------- ranges */
+
+static bool is_within(const struct wire_field *field, const void *value)
+{
+	const struct wire_list *list = value;
+	uint64_t number = 0;
+
+	switch (field->type) {
+	case WIRE_U8:
+		number = *(const uint8_t *)value;
+		break;
+	case WIRE_U16:
+		number = *(const uint16_t *)value;
+		break;
+	case WIRE_U32:
+		number = *(const uint32_t *)value;
+		break;
+	case WIRE_U64:
+		number = *(const uint64_t *)value;
+		break;
+	case WIRE_I32:
+		return *(const int32_t *)value >= field->least &&
+		       *(const int32_t *)value <= (int64_t)field->most;
+	case WIRE_LIST_U16:
+	case WIRE_LIST_U64:
+		for (size_t i = 0; i < list->count; i++) {
+			number = wire_load(list->data + i * sizes[field->type], sizes[field->type]);
+			if (number < (uint64_t)field->least || number > field->most)
+				return false;
+		}
+		return true;
+	default:
+		return true;
+	}
+	return number >= (uint64_t)field->least && number <= field->most;
+}
+
+const char *wire_out_of_range(uint8_t kind, const void *message)
+{
+	const struct wire_layout *layout = &wire_layouts[kind];
+
+	for (size_t i = 0; i < layout->field_count; i++)
+		if (!is_within(&layout->fields[i],
+			       (const uint8_t *)message + layout->fields[i].offset))
+			return layout->fields[i].name;
+	return NULL;
+}
+
 /* ---------------------------------------------------------------- values of fields */
 
 uint16_t wire_list_u16(struct wire_list list, size_t index)

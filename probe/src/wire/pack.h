@@ -36,6 +36,8 @@ struct wire_field {
 	const char *name;
 	uint16_t offset; /* in the struct of the message */
 	uint8_t type;	 /* enum wire_type */
+	int64_t least;	 /* of an integer, or of each element of a list of integers */
+	uint64_t most;
 };
 
 struct wire_layout {
@@ -78,6 +80,9 @@ void wire_pack(struct wire_writer *writer, uint8_t kind, const void *message);
 /* wire_unpack - fill in the struct of that kind; false where the payload is not exactly one such
  * message. Its bytes and lists point into the payload. */
 bool wire_unpack(uint8_t kind, const uint8_t *payload, size_t length, void *message);
+
+/* wire_out_of_range - the name of a field whose value is out of its range; NULL: none is */
+const char *wire_out_of_range(uint8_t kind, const void *message);
 
 /* wire_write_raw - append bytes as they are */
 void wire_write_raw(struct wire_writer *writer, const void *data, size_t length);

@@ -120,6 +120,16 @@ bool sender_host_gone(const struct sender *sender)
 	return (sender->link.input_ended && !sender->link.one_way) || sender->link.output_broken;
 }
 
+bool sender_look(struct sender *sender)
+{
+	struct pollfd output = {.fd = sender->link.output};
+
+	/* The end of the input is not looked for: what came before it may still be asked for. */
+	if (poll(&output, 1, 0) > 0 && output.revents & (POLLERR | POLLHUP | POLLNVAL))
+		sender->link.output_broken = true;
+	return sender_host_gone(sender);
+}
+
 bool sender_host_silent(struct sender *sender, uint64_t now_ns)
 {
 	uint64_t heard = sender->link.decoder.counts.good;

@@ -45,6 +45,10 @@ bool sender_open(struct sender *sender, int input, int output);
  * `other`, a descriptor or -1, can be read. hold: nothing is read. */
 void sender_turn(struct sender *sender, int other, bool hold, int timeout_ms);
 
+/* sender_look - notice now whether the host is gone, in work that takes long; returns whether it is
+ */
+bool sender_look(struct sender *sender);
+
 /* sender_host_gone - whether the host is gone */
 bool sender_host_gone(const struct sender *sender);
 

@@ -125,6 +125,9 @@ static int start(struct workload *workload, const union wire_command *command)
 	    asked->priority > 99 || !benchmark_is_valid(asked->block_ns, asked->repetitions) ||
 	    asked->cpus.count > WIRE_MOST_CPUS)
 		return benchmark_refuse(workload);
+	if (asked->priority && asked->block_ns > WIRE_LONGEST_REALTIME_BLOCK_NS)
+		return fail(workload->text, EINVAL,
+			    "invalid bench_switch: a block of real-time tasks takes 1 s at most");
 	if (asked->set_bytes > SIZE_MAX / 8)
 		return benchmark_refuse_size(workload, asked->set_bytes);
 	return benchmark_start(workload, asked->turn, run, asked);

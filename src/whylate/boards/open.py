@@ -8,6 +8,7 @@ from pathlib import Path
 
 from whylate.boards.board import Board, BoardError, ImageFile, notify_nobody
 from whylate.boards.local import LocalBoard
+from whylate.files import read_bounded
 from whylate.lab.description import names
 
 
@@ -83,7 +84,7 @@ def _virtual(name: str, options: BoardOptions) -> Board:
     files: tuple[ImageFile, ...] = ()
     if options.ssh_port is not None and options.ssh_key is not None:
         try:
-            key = options.ssh_key.read_text()
+            key = read_bounded(options.ssh_key, 1 << 16).decode()
         except (OSError, UnicodeDecodeError):
             raise BoardError(f"{options.ssh_key} cannot be read as a public key") from None
         files = tuple(ssh_files(board, key, notify_nobody))

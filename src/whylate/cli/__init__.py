@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from typing import NoReturn
 
 import click
 
@@ -95,14 +96,25 @@ def main() -> None:
         # Whoever read our output has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except (OSError, UnicodeEncodeError) as error:
+        # A name that a verb did not expect to fail.
+        if isinstance(error, OSError) and error.filename is None:
+            _defect(error)
+        reason = error.strerror if isinstance(error, OSError) else "its name is not UTF-8"
+        name = error.filename if isinstance(error, OSError) else error.object
+        _fail(f"{name} cannot be used: {reason}", 2)
     except Exception as error:  # a defect of ours: it is no failed requirement, which is 1
-        import traceback
-
-        traceback.print_exc()
-        _fail(f"this is a defect of whylate, please report it: {type(error).__name__}", 3)
+        _defect(error)
 
 
-def _fail(text: str, status: int) -> None:
+def _defect(error: Exception) -> NoReturn:
+    import traceback
+
+    traceback.print_exception(error)
+    _fail(f"this is a defect of whylate, please report it: {type(error).__name__}", 3)
+
+
+def _fail(text: str, status: int) -> NoReturn:
     from whylate.text import plain
 
     sys.stderr.write(f"whylate: {plain(text, 1000)}\n")

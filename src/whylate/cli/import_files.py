@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.parameter_types import NewPath
 from whylate.cli.print_json import json_option, print_document
 from whylate.cli.run_options import new_directory
 from whylate.quantities import format_count
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 @click.command(name="import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path),
                 metavar="FILE…")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
+@click.option("-o", "--output", type=NewPath(), metavar="DIR",
               help="The recording's directory; several runs get numbered ones below it.  "
               "[default: recordings/TIME-FILE]")  # fmt: skip
 @click.option("--column", metavar="NAME",

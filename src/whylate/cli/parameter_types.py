@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from whylate.files import check_new_path
 from whylate.quantities import parse_ns
 from whylate.recording.plan import Setting
 from whylate.run.errors import RequestError
 from whylate.run.loads import parse_load
 from whylate.run.workloads.sweeps import parse_count
+from whylate.text import plain
 
 if TYPE_CHECKING:
     from whylate.summary.requirements import RateLimit
@@ -42,6 +45,24 @@ class Parsed(click.ParamType[_T]):
             return self._parse(value)
         except (ValueError, RequestError) as error:
             self.fail(str(error), param, ctx)
+
+
+class NewPath(click.ParamType[Path]):
+    """The name of something that is made: it is checked before anything is measured."""
+
+    name = "path"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
+        """Return the path."""
+        path = Path(str(value))
+        try:
+            check_new_path(path)
+        except OSError as error:
+            shown_path = plain(str(path), 80)
+            self.fail(f"{shown_path} cannot be created: {error.strerror}", param, ctx)
+        return path
 
 
 class CommaList(Parsed[tuple[_T, ...]]):

@@ -16,7 +16,7 @@ from whylate.cli.board_options import environment_option, kernel_arg_option, smp
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.live import BoardsView
 from whylate.cli.option_groups import Heading, option_under
-from whylate.cli.parameter_types import CPUS, LOAD, SETTING, CommaList
+from whylate.cli.parameter_types import CPUS, LOAD, SETTING, CommaList, NewPath
 from whylate.lab.description import names as virtual_boards
 from whylate.recording.plan import LoadPlan, RunPlan, Setting
 from whylate.run.errors import RequestError
@@ -68,7 +68,7 @@ _OPTIONS = (
         "--hits", multiple=True, metavar="NAME",
         help="Count how often this function of the kernel or tracepoint (sched:sched_switch) is "
         "hit on the measured CPUs. May be repeated."),
-    _output("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
+    _output("-o", "--output", type=NewPath(), metavar="DIR",
            help="The recording's directory.  [default: recordings/TIME-BOARD]"),
     _output("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else."),
 )  # fmt: skip

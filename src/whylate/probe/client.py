@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from whylate import __version__
+from whylate.probe.budget import COMMANDS, HELLO, Budget, Spent
 from whylate.probe.link import Link
 from whylate.wire.codec import WireError
 from whylate.wire.frame import Frame
@@ -24,6 +25,7 @@ from whylate.wire.messages import (
     Keepalive,
     LoadWork,
     Message,
+    Note,
     Progress,
     Welcome,
 )
@@ -36,6 +38,14 @@ WINDOW = 32
 TURN_S = 0.05
 #: How long the other end's last bytes may take to arrive after it has closed.
 LAST_WORDS_S = 1.0
+#: The probe answers this often whether it lives, whatever it measures.
+PING_S = 10.0
+#: After this long without a word it does not: a busy board may keep it from its CPU.
+ALIVE_S = 600.0
+#: What to do about a board that sends what no probe sends.
+NO_PROBE = "power the board off and on, and see what else uses its line"
+#: Messages that come by themselves: they answer no command, and are no progress.
+UNASKED = (Progress, LoadWork, Note, Welcome)
 #: Writing timed out: the other end does not read.
 STUCK = "the line accepts nothing any more (does the board hang?)"
 
@@ -68,6 +78,10 @@ class ProbeTimeoutError(ProbeError):
     """The probe did not answer in time."""
 
 
+class ProbeFloodError(ProbeError):
+    """The board sent more than a probe does."""
+
+
 class ProbeRefusedError(ProbeError):
     """The probe refused a command, with the reason."""
 
@@ -98,6 +112,15 @@ class Client:
         self._heard_at = time.monotonic()
         self._keepalive_s = 0.0
         self._sent_at = 0.0
+        self._pinged_at = time.monotonic()
+        self._spent = Spent(COMMANDS)
+        #: What was wrong with the first message that was not delivered; "" while there is none.
+        self.malformed = ""
+
+    def enter(self, budget: Budget) -> None:
+        """Begin a phase: what the board sends from now on is charged to this budget."""
+        counts = self._link.frame_counts
+        self._spent = Spent(budget, frames_before=counts.good, sound_before=counts.sound_bytes)
 
     @property
     def link(self) -> Link:
@@ -107,9 +130,10 @@ class Client:
     def hello(self, timeout_s: float = COMMAND_S) -> Welcome:
         """Send our version and return the probe's answer.
 
-        Raises ProbeVersionError for a probe of another version, ProbeGoneError, and
-        ProbeTimeoutError.
+        Raises ProbeVersionError for a probe of another version, ProbeGoneError, ProbeFloodError,
+        and ProbeTimeoutError.
         """
+        self.enter(HELLO)
         self._send(Hello(__version__))
         deadline = time.monotonic() + timeout_s
         while True:
@@ -121,13 +145,15 @@ class Client:
                         f"the probe is of whylate {message.version[:40]!r}, this is "
                         f"{__version__}: run the probe that came with this whylate"
                     )
+                self.enter(COMMANDS)
                 return message
             self._check(deadline, "say hello")
 
     def call(self, command: Message, timeout_s: float = COMMAND_S) -> list[Message]:
         """Send a command and return all messages up to its `done`.
 
-        Raises ProbeRefusedError with the probe's reason, ProbeGoneError, ProbeTimeoutError.
+        Raises ProbeRefusedError with the probe's reason, ProbeGoneError, ProbeTimeoutError, and
+        ProbeFloodError.
         """
         got: list[Message] = []
         self.call_all([command], got.append, timeout_s)
@@ -151,7 +177,7 @@ class Client:
             while left and len(numbers) < WINDOW:
                 numbers.add(self._send(left.popleft()))
             for message in self.pump(TURN_S):
-                if not isinstance(message, Progress | LoadWork):
+                if not isinstance(message, UNASKED):
                     deadline = time.monotonic() + timeout_s
                 if isinstance(message, Failed) and message.command in numbers:
                     raise ProbeRefusedError(message.text, message.error)
@@ -172,6 +198,15 @@ class Client:
         """Return the seconds since the last samples or answers came."""
         return time.monotonic() - self._heard_at
 
+    def check_alive(self) -> None:
+        """Ask the probe now and then whether it lives; raises ProbeTimeoutError if it does not."""
+        now = time.monotonic()
+        if now - self._pinged_at > PING_S:
+            self._pinged_at = now
+            self._link.ping()
+        if now - self._link.heard_at > ALIVE_S:
+            raise ProbeTimeoutError(f"the board has been silent for {ALIVE_S:.0f} s: it hangs")
+
     def keepalive(self, timeout_s: float) -> None:
         """Make the probe end after this much silence; 0: never.
 
@@ -191,7 +226,8 @@ class Client:
     def pump(self, timeout_s: float) -> list[Message]:
         """Wait up to timeout_s for bytes, and return the messages that they complete.
 
-        Raises ProbeGoneError once the stream has ended and everything it held was returned.
+        Raises ProbeGoneError once the stream has ended and everything it held was returned,
+        ProbeFloodError and ProbeTimeoutError when the budget of the phase is spent.
         """
         if self.ended:
             raise ProbeGoneError(f"the probe is gone: {self._describe_end()}")
@@ -205,7 +241,19 @@ class Client:
         while self._link.broken and not self.ended:
             ready, _, _ = select.select([self._stream.fileno()], [], [], LAST_WORDS_S)
             frames += self._read() if ready else self._end()
-        return [m for frame in frames if (m := self._decode(frame)) is not None]
+        messages = [m for frame in frames if (m := self._decode(frame)) is not None]
+        self._check_budget()
+        return messages
+
+    def _check_budget(self) -> None:
+        excess = self._spent.excess(self._link.frame_counts)
+        if excess is not None:
+            raise ProbeFloodError(f"{excess}; {NO_PROBE}")
+        if self._spent.over_time():
+            budget = self._spent.budget
+            raise ProbeTimeoutError(
+                f"the board did not end within {budget.seconds:.0f} s while it {budget.phase}"
+            )
 
     def _describe_end(self) -> str:
         """Return why the line has ended, as far as that is known."""
@@ -223,7 +271,9 @@ class Client:
         with contextlib.suppress(OSError):
             data = self._stream.read(1 << 16)
         if data:
-            return self._link.receive(data)
+            frames = self._link.receive(data)
+            self._spent.receive(data, self._link.frame_counts)
+            return frames
         return self._end()
 
     def _end(self) -> list[Frame]:
@@ -233,15 +283,16 @@ class Client:
 
     def _decode(self, frame: Frame) -> Message | None:
         kind = MESSAGES.get(frame.kind)
-        if kind is None:
-            self._link.counts.malformed += 1
-            return None
+        self._spent.kinds[kind.__name__ if kind is not None else "unknown"] += 1
         try:
+            if kind is None:
+                raise WireError(f"there is no message {frame.kind}")
             message = kind.unpack(frame.payload)
-        except WireError:
+        except WireError as error:
             self._link.counts.malformed += 1
+            self.malformed = self.malformed or str(error)
             return None
-        if not isinstance(message, Progress | LoadWork):
+        if not isinstance(message, UNASKED):
             self._heard_at = time.monotonic()
         if self.on_message is not None:
             self.on_message(frame, message)
@@ -264,4 +315,6 @@ class Client:
                 "run the probe that came with this whylate"
             )
         if time.monotonic() > deadline:
-            raise ProbeTimeoutError(f"the probe did not {what} in time")
+            counts = self._link.frame_counts
+            heard = f": {self._spent.junk(counts)}" if self._spent.heard_junk(counts) else ""
+            raise ProbeTimeoutError(f"the probe did not {what} in time{heard}")

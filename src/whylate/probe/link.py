@@ -46,6 +46,9 @@ IN_VAIN = 100
 GIVE_UP_ANYWAY_S = 120.0
 #: After this long without an acknowledgement the number of the last frame is repeated.
 TAIL_S = 0.3
+#: The most bytes that are sent again for the requests in one piece of the stream: the other end
+#: requests again what it still misses.
+RESEND_BYTES = 1 << 18
 #: Frames that may wait for an earlier one; more are dropped and requested later.
 MAX_WAITING = 4096
 
@@ -103,6 +106,7 @@ class Link:
         self._unacknowledged = 0
         self._delivered_at = 0.0
         self._heard_at = clock()
+        self._resend_left = RESEND_BYTES
         #: Rounds of requests so far, and the last answered round.
         self._round = 0
         self._answered = 0
@@ -120,6 +124,15 @@ class Link:
     def peer_protocol(self) -> int | None:
         """The other end's protocol version where it is not ours, else None."""
         return self._decoder.peer_protocol
+
+    @property
+    def heard_at(self) -> float:
+        """When the last bytes came, by the link's clock."""
+        return self._heard_at
+
+    def ping(self) -> None:
+        """Make the other end answer, if it lives."""
+        self._control_out(Mark(self._round))
 
     @property
     def all_acknowledged(self) -> bool:
@@ -149,6 +162,7 @@ class Link:
         """Process bytes of the stream; return the frames that are next in order. Never raises."""
         delivered: list[Frame] = []
         self._heard_at = self._clock()
+        self._resend_left = RESEND_BYTES
         for frame in self._decoder.feed(data):
             try:
                 if frame.kind >= FIRST_CONTROL:
@@ -331,7 +345,10 @@ class Link:
         for number in range(request.first, min(request.first + request.count, self._last_sent + 1)):
             if number not in self._sent:
                 continue
+            if self._resend_left <= 0:
+                return
             kind, payload = self._sent[number]
+            self._resend_left -= len(payload) + FRAGMENT_SIZE
             if len(payload) <= FRAGMENT_SIZE:
                 self._out(encode_frame(kind, number, payload))
                 continue

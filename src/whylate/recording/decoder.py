@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from whylate.recording.hits import HitAssembler
@@ -12,7 +14,7 @@ from whylate.recording.store.journal import CLOSING, OPENING, Closing, Opening
 from whylate.recording.workloads import BENCHMARK_MESSAGES, repetition_assembler
 from whylate.recording.workloads.activations.assembler import Sink
 from whylate.recording.workloads.activations.registry import activation_assembler
-from whylate.recording.workloads.benchmarks import with_counter_name
+from whylate.recording.workloads.benchmarks import CounterPlan, with_counter_name
 from whylate.text import shown
 from whylate.wire.codec import WireError
 from whylate.wire.frame import Frame
@@ -27,6 +29,8 @@ from whylate.wire.messages import (
     Result,
 )
 
+#: Notes that are kept; of more, their number.
+MOST_NOTES = 200
 #: Notes of the probe that make its samples untrustworthy.
 FATAL_NOTES = {"late-start", "moved", "hides-idle", "gaps"}
 
@@ -43,7 +47,9 @@ class JournalDecoder:
         self.recorder = recorder
         self.result: Result | None = None
         self.loads = [LoadAccounting(load) for load in plan.loads]
-        self.notes: list[Problem] = []
+        self._notes: list[Problem] = []
+        self._more_notes = 0
+        self._more_fatal = False
         #: Messages that cannot be understood.
         self.malformed = 0
         self.app_end: AppEnd | None = None
@@ -63,6 +69,14 @@ class JournalDecoder:
     def whole(self) -> bool:
         """Whether the run came to the end of its workload."""
         return self.result is not None and (self.activations is None or self.activations.whole)
+
+    @property
+    def notes(self) -> list[Problem]:
+        """What the probe noticed."""
+        if not self._more_notes:
+            return self._notes
+        text = f"{self._more_notes} more notes of the probe are left out"
+        return [*self._notes, Problem("notes", text, fatal=self._more_fatal)]
 
     def add(self, frame: Frame) -> None:
         """Add a frame; one that cannot be understood is counted."""
@@ -101,13 +115,20 @@ class JournalDecoder:
             case Result():
                 self.result = message
             case Note():
-                fatal = message.code in FATAL_NOTES
-                text = with_counter_name(message.text, counters)
-                self.notes.append(Problem(shown(message.code, 40), shown(text, 400), fatal=fatal))
+                self._note(message, counters)
             case _ if isinstance(message, BENCHMARK_MESSAGES):
                 if self.repetitions is None:
                     raise WireError("a repetition of a workload that has none")
                 self.repetitions.add(message)
+
+    def _note(self, note: Note, counters: Sequence[CounterPlan]) -> None:
+        fatal = note.code in FATAL_NOTES
+        if len(self._notes) < MOST_NOTES:
+            text = with_counter_name(note.text, counters)
+            self._notes.append(Problem(shown(note.code, 40), shown(text, 400), fatal=fatal))
+        else:
+            self._more_notes += 1
+            self._more_fatal |= fatal
 
     def _add_load(self, load: LoadAccounting, message: LoadStarted | LoadWork) -> None:
         if isinstance(message, LoadStarted):

@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from whylate.recording.bounds import Count, Cpu, Integer, Priority, Small, TimeNs
 from whylate.recording.plan import RunPlan
 from whylate.recording.turns import TurnReport
 
@@ -21,14 +22,14 @@ SCHEMA_VERSION = 6
 #: cut: ended early by a failure. recovered: made from the journal of a killed run.
 State = Literal["complete", "interrupted", "cut", "recovered"]
 
-FactValue = str | int | float | bool | list[str] | None
+FactValue = str | Integer | float | bool | list[str] | None
 
 
 class CpuEvents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was counted of a CPU's measuring thread, from its go to its end, by event."""
 
-    cpu: int
-    counts: dict[str, int]
+    cpu: Cpu
+    counts: dict[str, Count]
 
 
 class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,17 +40,17 @@ class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the app workload it is what the probe counted between the two, and no overruns are.
     """
 
-    cpu: int
-    start_ns: int
-    end_ns: int
-    expected: int
-    seen: int
-    overrun: int
-    dropped: int
+    cpu: Cpu
+    start_ns: TimeNs
+    end_ns: TimeNs
+    expected: Count
+    seen: Count
+    overrun: Count
+    dropped: Count
     #: The policy that the measuring thread really had ("fifo", "other", ...), read back after it
     #: started; without a meaning where there is none, as of the app workload.
     policy: str
-    priority: int
+    priority: Priority
     memory_locked: bool
 
 
@@ -57,7 +58,7 @@ class LoadReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Work of a load per second, in its own unit; None where no time was measured."""
 
     kind: str
-    count: int
+    count: Count
     unit: str
     before_per_s: float | None
     during_per_s: float | None
@@ -79,7 +80,7 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A counter of the board that moved during the run (after − before)."""
 
     name: str
-    cpu: int | None
+    cpu: Cpu | None
     delta: float
     unit: str
     source: str
@@ -92,23 +93,23 @@ class ProbeReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     arch: str
     sha256: str
     #: User + system time of the probe process, loads not included.
-    cpu_time_ns: int | None
-    peak_memory_bytes: int | None
+    cpu_time_ns: TimeNs | None
+    peak_memory_bytes: Count | None
     #: Clock resolution (clock_getres) and the smallest step seen between two readings.
-    clock_resolution_ns: int | None
+    clock_resolution_ns: TimeNs | None
     #: Median cost of one clock_gettime call.
-    clock_read_ns: int | None
-    frames: int
-    frames_damaged: int
-    frames_resent: int
-    frames_lost: int
+    clock_read_ns: TimeNs | None
+    frames: Count
+    frames_damaged: Count
+    frames_resent: Count
+    frames_lost: Count
 
 
 class SourceReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A tracepoint that the recorder wanted. error: the errno for which it had to do without."""
 
     name: str
-    error: int
+    error: Small
 
 
 class BuildId(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -125,12 +126,12 @@ class SymbolsReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: Whether the kernel let the probe see where its functions are.
     shown: bool
     #: kernel.kptr_restrict as found; None where there is no such setting.
-    kptr_restrict: int | None
+    kptr_restrict: Small | None
     #: It hid them from everybody, and the probe set it to 1 for as long as it read.
     lowered: bool
     #: How many addresses events had, and how many of them lie in a function.
-    addresses: int
-    named: int
+    addresses: Count
+    named: Count
     build_ids: list[BuildId]
 
 
@@ -140,24 +141,24 @@ class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: None where none could be started; `refused` has the reason.
     engine: str | None
     refused: str | None
-    ring_events: int
+    ring_events: Count
     sources: list[SourceReport]
-    windows: int
+    windows: Count
     #: Late activations without a window: the copying of windows was rate limited.
-    rate_limited: int
-    events: int
-    missed: int
+    rate_limited: Count
+    events: Count
+    missed: Count
     #: Runs of its programs, or events; and the time that all of them took where the kernel
     #: measured that (it does only on request, and then they take longer); None: not known.
-    runs: int | None
-    run_ns: int | None
+    runs: Count | None
+    run_ns: TimeNs | None
     #: Runs, or events, that were measured before the first activation, and the time they took:
     #: what one takes there times `runs` is about what recording took. None: not known.
-    sampled_runs: int | None = None
-    sampled_ns: int | None = None
+    sampled_runs: Count | None = None
+    sampled_ns: TimeNs | None = None
     #: CPU time of the SCHED_OTHER thread that checks activations and copies windows; part of the
     #: probe's own (`cpu_time_ns`).
-    gather_ns: int | None = None
+    gather_ns: TimeNs | None = None
     #: Why a better engine was not used.
     declined: str | None = None
     #: None in older recordings.
@@ -206,29 +207,29 @@ class CrashReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: Innermost first, as the kernel printed it.
     backtrace: list[str]
     #: The line of console.log, from 1.
-    line: int
+    line: Count
     fatal: bool
 
 
 class ThreadName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The name that a thread of a watched program had last."""
 
-    pid: int
+    pid: Count
     name: str
 
 
 class AppEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a program that was started ended by itself: its exit status, or the signal, else 0."""
 
-    status: int
-    signal: int
+    status: Small
+    signal: Small
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """manifest.json."""
 
     format: Literal["whylate-recording"]
-    schema_version: int
+    schema_version: Small
     state: State
     created: str
     whylate: str
@@ -256,3 +257,13 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     events: list[CpuEvents] = []
     #: Of each hit of the plan.
     hits: list[HitReport] = []
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a manifest that contradicts itself."""
+        turns = len(self.plan.benchmark.order) if self.plan.benchmark is not None else 0
+        if any(report.turn >= turns for report in self.turns):
+            raise ValueError("a report of a turn that was not planned")
+        if len({account.cpu for account in self.cpus}) < len(self.cpus):
+            raise ValueError("two accounts of one CPU")
+        if any(account.end_ns < account.start_ns for account in self.cpus):
+            raise ValueError("a CPU whose measurement ends before it begins")

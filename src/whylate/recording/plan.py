@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from whylate.recording.bounds import Count, Cpu, Integer
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.recording.workloads.app import Target
@@ -15,7 +16,7 @@ class LoadPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One load as asked for: `memory:2` is kind "memory", count 2."""
 
     kind: str
-    count: int
+    count: Count
     command: str | None = None
 
 
@@ -30,7 +31,7 @@ class FaultPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A fault that is injected into a virtual board, with its parameters."""
 
     name: str
-    parameters: dict[str, int | str]
+    parameters: dict[str, Integer | str]
 
 
 class RunPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -41,20 +42,20 @@ class RunPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """
 
     workload: Workload
-    cpus: list[int] | None = None
+    cpus: list[Cpu] | None = None
     loads: list[LoadPlan] = []
     settings: list[Setting] = []
     #: Measured in the virtual time of a virtual board: repeatable, and no measure of hardware.
     virtual_time: bool = False
     #: Of the order of turns; in virtual time also of QEMU's random numbers and the run's start.
-    seed: int = 0
+    seed: Integer = 0
     #: What they did is in faults.json beside the manifest.
     faults: list[FaultPlan] = []
     #: Functions and tracepoints that are counted, and lines of the facts that are looked up
     #: (whylate.recording.hits).
     hits: list[str] = []
     #: Of a virtual board in real time: the CPUs of its host, which its own share.
-    host_cpus: int | None = None
+    host_cpus: Count | None = None
 
     @property
     def activations(self) -> ActivationWorkload | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from whylate.files import read_bounded
 from whylate.recording import former_schema
 from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.finish import MANIFEST, finish, newer_schema
@@ -88,15 +89,13 @@ def read_manifest(directory: Path) -> Manifest:
     """Return the manifest of a finished recording; raises RecordingError."""
     path = directory / MANIFEST
     try:
-        if path.stat().st_size > MAX_MANIFEST:
-            raise RecordingError(f"{path} is too large to be the manifest of a recording")
-        text = path.read_bytes()
+        text = read_bounded(path, MAX_MANIFEST)
     except FileNotFoundError:
         raise RecordingError(
             f"{directory} is not a recording of whylate: it has no {MANIFEST}"
         ) from None
     except OSError as error:
-        raise RecordingError(f"{path} cannot be read: {os.strerror(error.errno or 0)}") from None
+        raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
     try:
         raw: Any = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

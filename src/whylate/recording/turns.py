@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from whylate.recording.bounds import Count, Small, TimeNs, Turn
+
 
 class Backing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What stands behind a buffer. present: of its pages, those in memory.
@@ -11,11 +13,11 @@ class Backing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     frames: how many different ones stand behind those; None where the kernel does not show them.
     """
 
-    pages: int
-    present: int
-    frames: int | None
-    huge_bytes: int
-    hugetlb_bytes: int
+    pages: Count
+    present: Count
+    frames: Count | None
+    huge_bytes: Count
+    hugetlb_bytes: Count
 
 
 class Buffers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,23 +33,23 @@ class Flushes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     error: the errno for which they were not counted (2, ENOENT: the kernel does not tell of them).
     """
 
-    hops: int
-    switches: int
-    flushes: int
-    error: int = 0
+    hops: Count
+    switches: Count
+    flushes: Count
+    error: Small = 0
 
 
 class Nature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What reading a clock is. system_call: whether one is made; None: not known."""
 
     system_call: bool | None
-    resolution_ns: int
+    resolution_ns: TimeNs
 
 
 class TurnReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A turn. error: why it failed; "" if it did not."""
 
-    turn: int
+    turn: Turn
     error: str = ""
     #: Of memory: before the first repetition, and after the last.
     before: Buffers | None = None
@@ -56,4 +58,4 @@ class TurnReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     nature: Nature | None = None
     #: Of a command: whether more was written than was kept, and how many bytes were.
     output_cut: bool = False
-    output_bytes: int = 0
+    output_bytes: Count = 0

@@ -6,7 +6,7 @@ import errno
 import time
 from dataclasses import replace
 
-from whylate.probe.client import ProbeRefusedError
+from whylate.probe.client import ProbeRefusedError, ProbeTimeoutError
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.point_names import point_names
 from whylate.run.hits import start_hits
@@ -15,6 +15,9 @@ from whylate.run.record import REPORT_S, Run
 from whylate.run.workloads import benchmark_rules
 from whylate.run.workloads.counters import start_counters
 from whylate.wire.messages import Accounting, Done, Failed, Stop
+
+#: A turn that was stopped ends within this time.
+STOP_S = 60.0
 
 
 def run_benchmark(run: Run, workload: BenchmarkWorkload) -> None:
@@ -55,6 +58,10 @@ def _measure_turn(
     command = run.client.begin(rules.turn(workload, number))
     reported = 0.0
     ended = False
+    patience_s = rules.patience_s(workload)
+    point = workload.points[workload.order[number]]
+    most = run.tally.repetitions + point.rows * workload.repetitions
+    repetitions, moved_at = run.tally.repetitions, time.monotonic()
     while True:
         for message in run.client.pump(REPORT_S):
             ended = ended or rules.failure(message)
@@ -68,6 +75,13 @@ def _measure_turn(
             progress = run.tally.progress(now - began)
             turn = Turn(number, len(workload.order), name)
             run.observer.progress(replace(progress, turn=turn))
+        if repetitions != run.tally.repetitions <= most:
+            repetitions, moved_at = run.tally.repetitions, now
+        if now - moved_at > patience_s:
+            raise ProbeTimeoutError(f"{name} made no repetition within {patience_s:.0f} s")
+        run.client.check_alive()
         if not run.interrupted and run.stopped():
             run.interrupted = True
+            patience_s = min(patience_s, STOP_S)
+            moved_at = now
             run.client.begin(Stop())

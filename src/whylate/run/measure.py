@@ -14,6 +14,7 @@ from typing import Protocol
 from whylate.boards.board import Console, Notify, StartedProbe
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, cpu_model, for_release
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
+from whylate.probe.budget import CPUS, FACTS, FINISH, LEAVE, PREPARE
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.recording.finish import REACHED, finish
 from whylate.recording.manifest import Change, Manifest, Problem, State
@@ -21,6 +22,7 @@ from whylate.recording.plan import LoadPlan, RunPlan
 from whylate.recording.store.journal import Closing, JournalWriter
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.run.benchmark import run_benchmark
+from whylate.run.budgets import LEAST_RATE, measuring_budget
 from whylate.run.console import copy_console
 from whylate.run.hits import end_hits, start_hits
 from whylate.run.progress import Observer, Step, Tally
@@ -76,7 +78,9 @@ def measure(
         client = Client(stream)
         welcome = client.hello()
         client.keepalive(started.keepalive_s)
+        client.enter(CPUS)
         identity = probe_facts(welcome, measure_frequencies(client, welcome.cpus))
+        client.enter(FACTS)
         snapshot = read_files(client, for_release(WANTED, welcome.release))
         plan = resolve(request, welcome.cpus, cpu_model(snapshot), started.host_cpus)
         with closed(
@@ -109,13 +113,17 @@ def _carry_out(run: Run) -> Closing:
     problems: list[Problem] = []
     state: State = "cut"
     try:
+        run.client.enter(PREPARE)
         _prepare(run)
         before = read_files(run.client, WANTED_AFTER)
+        run.client.enter(measuring_budget(run.plan))
         _workload(run)
+        run.client.enter(LEAVE)
         changed = changes(before, read_files(run.client, WANTED_AFTER))
         state = "interrupted" if run.interrupted else "complete"
         if run.reached:
             problems.append(Problem(REACHED, run.until_text(), fatal=False))
+        run.client.enter(FINISH)
         problems += leaving(run.client.finish)
     except ProbeRefusedError as error:
         if not run.tally.started:
@@ -189,6 +197,7 @@ def _run_activations(run: Run, workload: ActivationWorkload) -> None:
     run.client.call(activation_rules(workload).start(workload, run.plan.measured_cpus), START_S)
     started = reported = time.monotonic()
     deadline = started + workload.duration_ns / 1e9 + OVERTIME_S
+    sent = 0
     while not run.ended:
         run.client.pump(REPORT_S)
         now = time.monotonic()
@@ -201,8 +210,16 @@ def _run_activations(run: Run, workload: ActivationWorkload) -> None:
             if run.interrupted or run.reached:
                 run.client.call(Stop())
                 deadline = now + OVERTIME_S
+        run.client.check_alive()
         # Spooled samples take as long as the line needs, but the line is never silent.
-        if now > deadline and run.client.silent_for() > OVERTIME_S:
+        if now <= deadline:
+            sent = run.tally.bytes
+        elif run.client.silent_for() > OVERTIME_S:
             raise ProbeError(
                 "the measuring threads did not end: a task of a higher priority holds their CPU"
+            )
+        elif now - deadline > (run.tally.bytes - sent) / LEAST_RATE:
+            raise ProbeError(
+                f"the board did not end its measurement: {OVERTIME_S:.0f} s after its time it "
+                f"sends less than {LEAST_RATE} bytes/s of samples and windows"
             )

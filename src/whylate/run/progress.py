@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
@@ -9,14 +10,21 @@ from typing import Protocol
 from whylate.recording.load_rates import STOPPED
 from whylate.recording.plan import LoadPlan, RunPlan
 from whylate.recording.workloads import ROWS
+from whylate.recording.workloads.activations.accounting import check_schedule
 from whylate.wire.app_samples import decode_app_samples
 from whylate.wire.codec import WireError
 from whylate.wire.messages import (
+    CpuResult,
     CpuStarted,
+    Events,
     LoadStarted,
     LoadWork,
     Message,
+    Name,
     Samples,
+    SampleStages,
+    SampleThreads,
+    Window,
 )
 from whylate.wire.messages import Progress as ProbeProgress
 from whylate.wire.samples import Rows, decode_samples
@@ -90,6 +98,11 @@ class Quiet:
         """Ignore it."""
 
 
+#: Messages that ship what was measured, beside those of samples.
+SHIPPED_BYTES = 16
+SHIPPED = (SampleStages, SampleThreads, Window, Events, Name, CpuResult)
+
+
 def _rows(block: Samples, started: CpuStarted) -> Rows:
     """Return the rows of a block; raises WireError."""
     if not started.interval_ns:
@@ -114,6 +127,9 @@ class Tally:
     stopped_loads: dict[int, str] = field(default_factory=dict)
     #: The board's clock at its last report; None before the first.
     now_ns: int | None = None
+    #: Bytes of blocks that shipped something new, and of windows.
+    bytes: int = 0
+    _next: dict[int, int] = field(default_factory=dict)
     _started: dict[int, CpuStarted] = field(default_factory=dict)
     _units: dict[int, str] = field(default_factory=dict)
     _work: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -123,9 +139,11 @@ class Tally:
         """Add a message."""
         watched = self.plan.target is not None
         if isinstance(message, CpuStarted) and (watched or message.interval_ns):
-            self._started[message.cpu] = message
+            self._start(message)
         elif isinstance(message, Samples):
             self._samples(message)
+        elif isinstance(message, SHIPPED):
+            self.bytes += SHIPPED_BYTES + len(getattr(message, "data", b""))
         elif isinstance(message, ROWS):
             self.repetitions += 1
         elif isinstance(message, ProbeProgress):
@@ -154,14 +172,24 @@ class Tally:
         start_ns = min(cpu.start_ns for cpu in self._started.values())
         return max(0.0, (self.now_ns - start_ns) / 1e9)
 
+    def _start(self, message: CpuStarted) -> None:
+        """Add a CPU, unless its schedule is absurd."""
+        with contextlib.suppress(WireError):
+            if self.plan.activations is not None:
+                check_schedule(message, self.plan.activations.duration_ns)
+            self._started.setdefault(message.cpu, message)
+
     def _samples(self, block: Samples) -> None:
         started = self._started.get(block.cpu)
-        if started is None or not block.count:
+        # A block that came before would be counted, and paid for, again.
+        if started is None or not block.count or block.first < self._next.get(block.cpu, 0):
             return
         try:
             rows = _rows(block, started)
         except WireError:
             return  # sample accounting counts it
+        self._next[block.cpu] = int(rows.activation[-1]) + 1
+        self.bytes += SHIPPED_BYTES + len(block.data)
         overruns = int(rows.overrun.sum())
         self.overruns += overruns
         self.seen += rows.activation.size - overruns

@@ -10,6 +10,7 @@ from whylate.boards.board import Board, Notify
 from whylate.boards.facts import for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
+from whylate.probe.budget import CPUS, FACTS, PREPARE
 from whylate.probe.client import Client, ProbeRefusedError, ProbeTimeoutError
 from whylate.recording.manifest import RecorderReport
 from whylate.recording.recorder.accounting import RecorderAccounting
@@ -60,6 +61,7 @@ def try_recorder(client: Client, cpus: Sequence[int]) -> RecorderReport:
             accounting.add(message)
         ended = ended or isinstance(message, Result)
 
+    client.enter(PREPARE)
     former, client.on_message = client.on_message, receive
     try:
         client.call(
@@ -99,6 +101,8 @@ def connected(board: Board, notify: Notify) -> Iterator[tuple[Client, Welcome]]:
 def _read(
     client: Client, welcome: Welcome, requests: Sequence[FileRequest]
 ) -> tuple[Snapshot, ProbeFacts]:
+    client.enter(CPUS)
     frequencies = measure_frequencies(client, welcome.cpus)
+    client.enter(FACTS)
     snapshot = read_files(client, for_release(requests, welcome.release))
     return snapshot, probe_facts(welcome, frequencies)

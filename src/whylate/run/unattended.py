@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import closing as closed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from whylate import __version__
@@ -26,6 +26,7 @@ from whylate.lab.description import LabError
 from whylate.lab.faults.catalogue import fault, use
 from whylate.lab.faults.log import LOG_LIMIT, pack
 from whylate.lab.faults.place import PlacedFault, logs, place, services
+from whylate.probe.budget import FACTS, FINISH, LEAVE, PREPARE, Budget
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.probe.link import Link
 from whylate.recording.finish import finish
@@ -33,6 +34,7 @@ from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import RunPlan
 from whylate.recording.store.journal import JournalWriter
 from whylate.recording.workloads.activations import ActivationWorkload
+from whylate.run.budgets import measuring_budget
 from whylate.run.console import copy_console
 from whylate.run.hits import hits_command, refuse_uncounted
 from whylate.run.measure import load_command, recorder_command, refuse_dead_loads
@@ -60,6 +62,8 @@ from whylate.wire.messages import (
 #: A virtual board that is silent for so long (host time) has ended. It reports ten times a second
 #: of its own time, which passes slower under load.
 SILENCE_S = 120.0
+#: A phase may take so many times as long as on a board in real time.
+SLOWER = 16
 #: The log of injected faults in a recording.
 FAULTS = "faults.json"
 #: Loads run this long (board time) before the measurement. They report twice in it; a second under
@@ -166,7 +170,9 @@ def measure_unattended(
     files = services(placed) if placed else ()
     started = board.carry_out(bytes(script.frames), plan.seed, observer.log, files)
     with closed(started.stream) as stream:
-        reader = _Reader(Client(stream), observer, stopped)
+        client = Client(stream)
+        client.enter(_in_virtual_time(FACTS))
+        reader = _Reader(client, observer, stopped)
         welcome, identity, snapshot = reader.facts(script)
         with closed(
             JournalWriter(
@@ -257,6 +263,7 @@ def _follow(
     try:
         if run.plan.loads:
             run.observer.step(Step.WARM_UP)
+        run.client.enter(_in_virtual_time(PREPARE))
         reader.answers(script.preparing)
         refuse_dead_loads(run)
         before = reader.files(script.before)
@@ -264,6 +271,8 @@ def _follow(
         with contextlib.suppress(ProbeRefusedError):
             reader.answers(script.recorder)
         refuse_uncounted(reader.answers(script.hits))
+        # The file may have been read far ahead.
+        run.client.enter(measuring_budget(run.plan))
         reader.answers(script.workload)
         run.observer.step(Step.MEASURE)
         while not run.ended and not run.interrupted:
@@ -273,8 +282,10 @@ def _follow(
         state = "interrupted" if run.interrupted else "complete"
         if not run.interrupted:
             reader.measured = True
+            run.client.enter(_in_virtual_time(LEAVE))
             changed = changes(before, reader.files(script.after))
             logs = reader.files(script.logs)
+            run.client.enter(_in_virtual_time(FINISH))
             problems += leaving(lambda: reader.answers(script.finish))
     except ProbeRefusedError as error:
         if not run.tally.started:
@@ -351,6 +362,11 @@ class _Reader:
             raise ProbeError("the probe sent no welcome")
         identity = probe_facts(welcome, frequencies(answers))
         return welcome, identity, _snapshot(script.facts, answers)
+
+
+def _in_virtual_time(budget: Budget) -> Budget:
+    """Return a budget for a board whose time passes slower than the host's, its boot included."""
+    return replace(budget, seconds=SLOWER * budget.seconds)
 
 
 def _snapshot(numbers: set[int], answers: Sequence[Message]) -> Snapshot:

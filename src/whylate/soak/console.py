@@ -10,6 +10,7 @@ from typing import IO
 
 from whylate.boards.board import Console
 from whylate.boards.console.sieve import FrameSieve
+from whylate.files import read_end
 from whylate.probe.client import Stream
 from whylate.recording.console.log import CUT, MAX_BYTES
 from whylate.recording.errors import DiskError
@@ -79,7 +80,7 @@ class ConsoleTail:
     def read(self) -> bytes:
         """Return what was kept."""
         self.copy()
-        return self.path.read_bytes()
+        return read_end(self.path, self._limit + _PIECE)
 
     def text(self, printed: int | None = None) -> bytes:
         """Return what the board printed, of the log or of its first bytes."""

@@ -16,6 +16,7 @@ import msgspec
 
 from whylate import __version__
 from whylate.boards.console.sieve import FrameSieve
+from whylate.files import read_end
 from whylate.recording.console.crashes import find_crashes
 from whylate.recording.errors import DiskError
 from whylate.recording.store.lines import Layout, LineDirectory, read_plan, write_plan
@@ -28,6 +29,8 @@ BEGUN = "begun.json"
 JOURNAL = "cycles.jsonl"
 CYCLES = "cycles"
 CONSOLE = "console.log"
+#: Bytes of the end of a console log that are searched for a crash.
+MOST_CONSOLE = 64 << 20
 RECORDING = "recording"
 
 
@@ -125,7 +128,7 @@ def cycle_directory(directory: Path, number: int) -> Path:
 def _crash(console: Path) -> str | None:
     """Return the headline of the first crash in a console's log, or None."""
     try:
-        log = console.read_bytes()
+        log = read_end(console, MOST_CONSOLE)
     except OSError:
         return None
     # Frames of the probe may be mixed with the text.

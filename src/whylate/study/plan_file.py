@@ -24,6 +24,7 @@ import msgspec
 
 from whylate.compare.hits import HitDemand, parse_demand
 from whylate.compare.words import names_text
+from whylate.files import read_bounded
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
@@ -82,9 +83,7 @@ class PlanFile(WakeupTable, msgspec.Struct, forbid_unknown_fields=True):
 def read_plan_file(path: Path) -> PlanFile:
     """Read a plan; raises RequestError with what is wrong in it."""
     try:
-        if path.stat().st_size > _MAX_FILE:
-            raise RequestError(f"{path} is too large for a plan")
-        raw: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw: Any = tomllib.loads(read_bounded(path, _MAX_FILE).decode())
         _check_keys(path, raw)
         _check_values(path, raw)
         tables = {name: raw.pop(name) for name in TABLES if name in raw}

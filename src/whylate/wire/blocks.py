@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.wire.codec import WireError
-from whylate.wire.constants import BLOCKS, NOT_SEEN
+from whylate.wire.constants import BLOCKS, LATEST_NS, NOT_SEEN
 
 #: What indices and times are kept in.
 INT64_MAX = (1 << 63) - 1
@@ -43,7 +43,7 @@ def decode_rows(numbers: NDArray[np.uint64], count: int, block: str) -> NDArray[
     """Return the rows of a block, int64, shape (count, columns); NOT_SEEN in a "maybe" column.
 
     Sums beyond 64 bits wrap, as the probe's differences do. Raises WireError for another number of
-    numbers.
+    numbers, and for one beyond LATEST_NS: no time and no number of a board is.
     """
     encodings = BLOCKS[block]
     if numbers.size != count * len(encodings):
@@ -58,4 +58,6 @@ def decode_rows(numbers: NDArray[np.uint64], count: int, block: str) -> NDArray[
             rows[:, column] = np.where(values == 0, NOT_SEEN, seen)
         else:
             rows[:, column] = values.view(np.int64)
+    if count and (int(rows.max()) > LATEST_NS or int(rows.min()) < -LATEST_NS):
+        raise WireError(f"a block of {block} holds an impossible time")
     return rows

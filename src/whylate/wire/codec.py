@@ -1,12 +1,13 @@
 """Messages to bytes and back: the field types of schema/wire.toml and the code that packs them.
 
 All integers are little-endian. Text, bytes and lists follow their length in elements, a u16.
+What is unpacked lies within the ranges of the schema.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, cast, get_type_hints
 
 
@@ -103,10 +104,15 @@ class Message:
     __slots__ = ()
     #: The id of the message in schema/wire.toml.
     KIND: ClassVar[int]
+    #: By field, the least and the most that it, or each of its elements, may be.
+    RANGES: ClassVar[Mapping[str, tuple[int, int]]]
 
-    def __init_subclass__(cls, kind: int | None = None) -> None:
+    def __init_subclass__(
+        cls, kind: int | None = None, ranges: Mapping[str, tuple[int, int]] | None = None
+    ) -> None:
         if kind is not None:
             cls.KIND = kind
+            cls.RANGES = ranges or {}
 
     def pack(self) -> bytes:
         """Return the payload; raises WireError for a value that its field cannot hold."""
@@ -116,7 +122,14 @@ class Message:
 
     @classmethod
     def unpack(cls, payload: bytes) -> Self:
-        """Return the message in a payload; raises WireError."""
+        """Return the message in a payload; raises WireError, also for a value out of its range."""
+        message = cls.unpack_layout(payload)
+        message.check()
+        return message
+
+    @classmethod
+    def unpack_layout(cls, payload: bytes) -> Self:
+        """Return the message in a payload, its ranges not checked; raises WireError."""
         values, at = [], 0
         for field in layout_of(cls).values():
             value, at = field.decode(payload, at)
@@ -124,6 +137,16 @@ class Message:
         if at != len(payload):
             raise WireError(f"payload is {len(payload) - at} bytes too long")
         return cls(*values)
+
+    def check(self) -> None:
+        """Raise WireError for a value out of its range."""
+        for name, (least, most) in self.RANGES.items():
+            value = getattr(self, name)
+            for number in value if isinstance(value, tuple) else (value,):
+                if not least <= number <= most:
+                    raise WireError(
+                        f"{type(self).__name__}.{name} is {number}: expected {least} to {most}"
+                    )
 
 
 #: By class; made when the first message of a class is packed or unpacked.

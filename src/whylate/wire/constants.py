@@ -9,10 +9,18 @@ from enum import IntEnum, IntFlag
 
 #: The shortest interval of the wakeup workload.
 LEAST_INTERVAL_NS = 50_000
+#: The longest interval of the wakeup workload.
+LONGEST_INTERVAL_NS = 10_000_000_000
+#: The longest workload with activations: 30 days.
+LONGEST_RUN_NS = 2_592_000_000_000_000
+#: The latest time of a board's clock, and the longest time: 146 years.
+LATEST_NS = 4_611_686_018_427_387_903
 #: The latest that a wakeup workload may begin.
 LONGEST_PHASE_NS = 10_000_000_000
 #: CPUs of a workload.
 MOST_CPUS = 1_024
+#: The highest number of a CPU.
+HIGHEST_CPU = 8_191
 #: Loads at a time.
 MOST_LOADS = 64
 #: Instances of all loads together.
@@ -35,14 +43,32 @@ MOST_COUNTERS = 16
 MOST_HITS = 8
 #: Bytes of the name of a function or a tracepoint.
 LONGEST_HIT = 127
+#: The highest SCHED_FIFO priority.
+HIGHEST_PRIORITY = 99
+#: The longest pause.
+LONGEST_PAUSE_MS = 60_000
+#: The longest silence of a host after which the probe ends.
+LONGEST_KEEPALIVE_MS = 3_600_000
+#: Bytes of the recorder's ring of one CPU.
+LARGEST_RING_BYTES = 1_073_741_824
+#: Repetitions of a turn of a benchmark.
+MOST_REPETITIONS = 1_000
+#: Turns of a benchmark: 200 points in 1000 rounds.
+MOST_TURNS = 200_000
 #: The longest block of a benchmark, and the longest service of an emulated device.
 LONGEST_BLOCK_NS = 60_000_000_000
+#: The longest block of real-time tasks: where they are not throttled, no other task runs in it.
+LONGEST_REALTIME_BLOCK_NS = 1_000_000_000
 #: Tasks of a ring.
 MOST_TASKS = 4_096
 #: Threads that read a clock.
 MOST_CLOCK_THREADS = 1_024
 #: Bytes of a buffer.
 SMALLEST_BUFFER = 4_096
+#: Bytes of a buffer: 64 TiB.
+LARGEST_BUFFER = 70_368_744_177_664
+#: Bytes of the working set of a task: 1 TiB.
+LARGEST_SET = 1_099_511_627_776
 #: Bytes that are kept of the output of a measured command: its end.
 KEPT_OUTPUT = 65_536
 #: The largest tail of which windows are recorded, in millionths.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from whylate.wire.blocks import decode_numbers, decode_rows
 from whylate.wire.codec import WireError
+from whylate.wire.constants import LATEST_NS
 from whylate.wire.messages import Events, SampleStages
 
 #: a, b, c, d, e, f
@@ -48,6 +49,8 @@ def decode_events(block: Events, due_ns: int) -> list[RawEvent]:
             raise WireError("an event has fields that there are not")
         step, at = _number(data, at + 2)
         time_ns += (step >> 1) ^ -(step & 1)
+        if not 0 <= time_ns <= LATEST_NS:
+            raise WireError(f"an event at the impossible time of {time_ns} ns")
         fields = [0] * FIELDS
         for index in range(FIELDS):
             if mask >> index & 1:

@@ -37,6 +37,8 @@ class FrameCounts:
     damaged: int = 0
     oversized: int = 0
     other_protocol: int = 0
+    #: Bytes of the good frames as they came.
+    sound_bytes: int = 0
 
 
 class ProtocolMismatchError(WireError):
@@ -136,6 +138,7 @@ class FrameDecoder:
         try:
             frames.append(decode_frame(encoded, self._max_payload))
             self.counts.good += 1
+            self.counts.sound_bytes += len(encoded) + 2
         except ProtocolMismatchError as error:
             self.counts.other_protocol += 1
             self.peer_protocol = error.version

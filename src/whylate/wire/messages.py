@@ -24,7 +24,11 @@ class Hello(Message, kind=1):
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Message, kind=2):
+class Read(
+    Message,
+    kind=2,
+    ranges={"method": (0, 3), "limit": (0, 1_048_576), "offset": (0, 9_223_372_036_854_775_807)},
+):
     """Read what matches a glob pattern: answered by file messages, then done."""
 
     method: U8
@@ -34,7 +38,7 @@ class Read(Message, kind=2):
 
 
 @dataclass(frozen=True, slots=True)
-class LoadStart(Message, kind=3):
+class LoadStart(Message, kind=3, ranges={"load": (0, 63), "count": (1, 256)}):
     """Start `count` instances of a load. argv is for the kind cmd alone."""
 
     load: U16
@@ -52,7 +56,18 @@ class Setting(Message, kind=4):
 
 
 @dataclass(frozen=True, slots=True)
-class Wakeup(Message, kind=5):
+class Wakeup(
+    Message,
+    kind=5,
+    ranges={
+        "interval_ns": (50_000, 10_000_000_000),
+        "duration_ns": (50_000, 2_592_000_000_000_000),
+        "priority": (1, 99),
+        "hold_idle": (0, 1),
+        "spool": (0, 1),
+        "cpus": (0, 8_191),
+    },
+):
     """Start the wakeup workload: answered by cpu_started for each CPU, then done."""
 
     interval_ns: U64
@@ -69,7 +84,7 @@ class Stop(Message, kind=6):
 
 
 @dataclass(frozen=True, slots=True)
-class Frequency(Message, kind=7):
+class Frequency(Message, kind=7, ranges={"cpus": (0, 8_191)}):
     """Measure these CPUs: answered by cpu_frequency and cpu_counts for each, then done."""
 
     cpus: ListU16
@@ -81,28 +96,38 @@ class Finish(Message, kind=8):
 
 
 @dataclass(frozen=True, slots=True)
-class Keepalive(Message, kind=9):
+class Keepalive(Message, kind=9, ranges={"timeout_ms": (0, 3_600_000)}):
     """The host is there. After `timeout_ms` without a word from it the probe ends; 0: never."""
 
     timeout_ms: U32
 
 
 @dataclass(frozen=True, slots=True)
-class Pause(Message, kind=10):
+class Pause(Message, kind=10, ranges={"duration_ms": (0, 60_000)}):
     """Answered by done after that time; the next command of a plan waits for it."""
 
     duration_ms: U32
 
 
 @dataclass(frozen=True, slots=True)
-class Phase(Message, kind=11):
+class Phase(Message, kind=11, ranges={"phase_ns": (0, 10_000_000_000)}):
     """The next wakeup workload begins so much later than it else would."""
 
     phase_ns: U64
 
 
 @dataclass(frozen=True, slots=True)
-class Recorder(Message, kind=12):
+class Recorder(
+    Message,
+    kind=12,
+    ranges={
+        "engine": (0, 2),
+        "threshold_ns": (0, 2_592_000_000_000_000),
+        "tail_ppm": (0, 500_000),
+        "ring_bytes": (0, 1_073_741_824),
+        "stop_above_ns": (0, 2_592_000_000_000_000),
+    },
+):
     """Record events during the next wakeup workload, which sends recorder_started or a note."""
 
     engine: U8
@@ -114,7 +139,11 @@ class Recorder(Message, kind=12):
 
 
 @dataclass(frozen=True, slots=True)
-class App(Message, kind=13):
+class App(
+    Message,
+    kind=13,
+    ranges={"duration_ns": (1, 2_592_000_000_000_000), "spool": (0, 1), "pid": (0, 2_147_483_647)},
+):
     """Watch the wakeups of a program's threads, which the recorder that was asked for records."""
 
     duration_ns: U64
@@ -125,7 +154,7 @@ class App(Message, kind=13):
 
 
 @dataclass(frozen=True, slots=True)
-class Counters(Message, kind=14):
+class Counters(Message, kind=14, ranges={"types": (0, 9_223_372_036_854_775_807)}):
     """Count these events in each repetition, or of each wakeup thread; none: no more."""
 
     types: ListU64
@@ -134,7 +163,21 @@ class Counters(Message, kind=14):
 
 
 @dataclass(frozen=True, slots=True)
-class BenchSwitch(Message, kind=15):
+class BenchSwitch(
+    Message,
+    kind=15,
+    ranges={
+        "turn": (0, 200_000),
+        "tasks": (1, 4_096),
+        "channel": (0, 3),
+        "threads": (0, 1),
+        "set_bytes": (0, 1_099_511_627_776),
+        "block_ns": (1, 60_000_000_000),
+        "repetitions": (1, 1_000),
+        "priority": (0, 99),
+        "cpus": (0, 8_191),
+    },
+):
     """Pass a token round a ring of tasks: answered by switch_row messages, then done."""
 
     turn: U32
@@ -149,7 +192,20 @@ class BenchSwitch(Message, kind=15):
 
 
 @dataclass(frozen=True, slots=True)
-class BenchMemory(Message, kind=16):
+class BenchMemory(
+    Message,
+    kind=16,
+    ranges={
+        "turn": (0, 200_000),
+        "operation": (0, 3),
+        "source": (0, 2),
+        "pages": (0, 3),
+        "routine": (0, 1),
+        "size": (4_096, 70_368_744_177_664),
+        "block_ns": (1, 60_000_000_000),
+        "repetitions": (1, 1_000),
+    },
+):
     """Copy, set or read memory: answered by memory_row and memory_backing messages, then done."""
 
     turn: U32
@@ -164,7 +220,20 @@ class BenchMemory(Message, kind=16):
 
 
 @dataclass(frozen=True, slots=True)
-class BenchClock(Message, kind=17):
+class BenchClock(
+    Message,
+    kind=17,
+    ranges={
+        "turn": (0, 200_000),
+        "method": (0, 3),
+        "threads": (1, 1_024),
+        "service_ns": (0, 60_000_000_000),
+        "think_ns": (0, 60_000_000_000),
+        "block_ns": (1, 60_000_000_000),
+        "repetitions": (1, 1_000),
+        "cpus": (0, 8_191),
+    },
+):
     """Read a clock in threads: answered by clock_nature and clock_row messages, then done."""
 
     turn: U32
@@ -179,7 +248,7 @@ class BenchClock(Message, kind=17):
 
 
 @dataclass(frozen=True, slots=True)
-class BenchCommand(Message, kind=18):
+class BenchCommand(Message, kind=18, ranges={"turn": (0, 200_000)}):
     """Run a command once: answered by command_output messages and a command_row, then done."""
 
     turn: U32
@@ -214,7 +283,11 @@ class HitsEnd(Message, kind=31):
 
 
 @dataclass(frozen=True, slots=True)
-class Put(Message, kind=21):
+class Put(
+    Message,
+    kind=21,
+    ranges={"mode": (0, 4_095), "size": (0, 1_073_741_824), "offset": (0, 1_073_741_824)},
+):
     """Write a piece of a file, which replaces what is at its path once the last piece is there."""
 
     path: Text
@@ -226,7 +299,15 @@ class Put(Message, kind=21):
 
 
 @dataclass(frozen=True, slots=True)
-class Welcome(Message, kind=64):
+class Welcome(
+    Message,
+    kind=64,
+    ranges={
+        "clock_resolution_ns": (0, 4_611_686_018_427_387_903),
+        "clock_read_ns": (0, 4_611_686_018_427_387_903),
+        "cpus": (0, 8_191),
+    },
+):
     """Who the probe is and what it may do."""
 
     version: Text
@@ -262,7 +343,7 @@ class Failed(Message, kind=66):
 
 
 @dataclass(frozen=True, slots=True)
-class File(Message, kind=67):
+class File(Message, kind=67, ranges={"truncated": (0, 1), "more": (0, 1)}):
     """A piece of what a read found. error is an errno; more: another piece of this path follows."""
 
     command: U32
@@ -274,7 +355,18 @@ class File(Message, kind=67):
 
 
 @dataclass(frozen=True, slots=True)
-class CpuStarted(Message, kind=68):
+class CpuStarted(
+    Message,
+    kind=68,
+    ranges={
+        "cpu": (0, 8_191),
+        "priority": (0, 99),
+        "locked": (0, 1),
+        "start_ns": (0, 4_611_686_018_427_387_903),
+        "end_ns": (0, 4_611_686_018_427_387_903),
+        "interval_ns": (0, 10_000_000_000),
+    },
+):
     """A measuring thread is about to start: its first activation is due at start_ns."""
 
     cpu: U16
@@ -287,7 +379,9 @@ class CpuStarted(Message, kind=68):
 
 
 @dataclass(frozen=True, slots=True)
-class Samples(Message, kind=69):
+class Samples(
+    Message, kind=69, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
+):
     """Consecutive activations of one CPU from `first` on; `data`: a block samples."""
 
     cpu: U16
@@ -297,7 +391,11 @@ class Samples(Message, kind=69):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress(Message, kind=70):
+class Progress(
+    Message,
+    kind=70,
+    ranges={"now_ns": (0, 4_611_686_018_427_387_903), "next": (0, 9_223_372_036_854_775_807)},
+):
     """At now_ns all activations of the k-th CPU below next[k] had been taken from its thread."""
 
     now_ns: U64
@@ -305,7 +403,15 @@ class Progress(Message, kind=70):
 
 
 @dataclass(frozen=True, slots=True)
-class LoadWork(Message, kind=71):
+class LoadWork(
+    Message,
+    kind=71,
+    ranges={
+        "state": (0, 3),
+        "now_ns": (0, 4_611_686_018_427_387_903),
+        "work": (0, 9_223_372_036_854_775_807),
+    },
+):
     """Work that a load did up to now_ns, all its instances together."""
 
     load: U16
@@ -316,7 +422,20 @@ class LoadWork(Message, kind=71):
 
 
 @dataclass(frozen=True, slots=True)
-class CpuResult(Message, kind=72):
+class CpuResult(
+    Message,
+    kind=72,
+    ranges={
+        "cpu": (0, 8_191),
+        "priority": (0, 99),
+        "locked": (0, 1),
+        "start_ns": (0, 4_611_686_018_427_387_903),
+        "end_ns": (0, 4_611_686_018_427_387_903),
+        "seen": (0, 9_223_372_036_854_775_807),
+        "overrun": (0, 9_223_372_036_854_775_807),
+        "dropped": (0, 9_223_372_036_854_775_807),
+    },
+):
     """The probe's own account of one CPU. dropped: found no room in the thread's buffer."""
 
     cpu: U16
@@ -331,7 +450,14 @@ class CpuResult(Message, kind=72):
 
 
 @dataclass(frozen=True, slots=True)
-class Result(Message, kind=73):
+class Result(
+    Message,
+    kind=73,
+    ranges={
+        "cpu_time_ns": (0, 4_611_686_018_427_387_903),
+        "peak_memory": (0, 9_223_372_036_854_775_807),
+    },
+):
     """The workload has ended; all its samples were sent before. cpu_time_ns: of the probe alone."""
 
     cpu_time_ns: U64
@@ -339,7 +465,9 @@ class Result(Message, kind=73):
 
 
 @dataclass(frozen=True, slots=True)
-class CpuFrequency(Message, kind=74):
+class CpuFrequency(
+    Message, kind=74, ranges={"cpu": (0, 8_191), "hz": (0, 9_223_372_036_854_775_807)}
+):
     """The frequency of a CPU as measured with a chain of single-cycle instructions."""
 
     cpu: U16
@@ -364,7 +492,15 @@ class LoadStarted(Message, kind=76):
 
 
 @dataclass(frozen=True, slots=True)
-class CpuCounts(Message, kind=77):
+class CpuCounts(
+    Message,
+    kind=77,
+    ranges={
+        "cpu": (0, 8_191),
+        "cycles": (0, 9_223_372_036_854_775_807),
+        "instructions": (0, 9_223_372_036_854_775_807),
+    },
+):
     """What a CPU's counters counted over a chain, in user mode alone where they can."""
 
     cpu: U16
@@ -376,7 +512,7 @@ class CpuCounts(Message, kind=77):
 
 
 @dataclass(frozen=True, slots=True)
-class RecorderStarted(Message, kind=78):
+class RecorderStarted(Message, kind=78, ranges={"ring_events": (0, 9_223_372_036_854_775_807)}):
     """Events are recorded from now on, by that engine, in rings of so many for each CPU."""
 
     engine: Text
@@ -392,7 +528,9 @@ class RecorderSource(Message, kind=79):
 
 
 @dataclass(frozen=True, slots=True)
-class SampleStages(Message, kind=80):
+class SampleStages(
+    Message, kind=80, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
+):
     """How the activations of a block of samples came about; `data`: a block stages."""
 
     cpu: U16
@@ -402,7 +540,21 @@ class SampleStages(Message, kind=80):
 
 
 @dataclass(frozen=True, slots=True)
-class Window(Message, kind=81):
+class Window(
+    Message,
+    kind=81,
+    ranges={
+        "cpu": (0, 8_191),
+        "reason": (0, 2),
+        "activation": (0, 9_223_372_036_854_775_807),
+        "due_ns": (0, 4_611_686_018_427_387_903),
+        "run_ns": (0, 4_611_686_018_427_387_903),
+        "timer_ns": (0, 4_611_686_018_427_387_903),
+        "waking_ns": (0, 4_611_686_018_427_387_903),
+        "switched_ns": (0, 4_611_686_018_427_387_903),
+        "observed_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
     """What was recorded of one activation; its events come next. Times that were not seen are 0."""
 
     cpu: U16
@@ -422,7 +574,7 @@ class Window(Message, kind=81):
 
 
 @dataclass(frozen=True, slots=True)
-class Events(Message, kind=82):
+class Events(Message, kind=82, ranges={"cpu": (0, 8_191)}):
     """Events of the preceding window, in order; `data`: see kinds of events."""
 
     cpu: U16
@@ -440,7 +592,9 @@ class Name(Message, kind=83):
 
 
 @dataclass(frozen=True, slots=True)
-class SampleThreads(Message, kind=85):
+class SampleThreads(
+    Message, kind=85, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
+):
     """Whose the activations of a block of samples are; `data`: a block threads."""
 
     cpu: U16
@@ -458,7 +612,18 @@ class AppEnded(Message, kind=86):
 
 
 @dataclass(frozen=True, slots=True)
-class RecorderResult(Message, kind=84):
+class RecorderResult(
+    Message,
+    kind=84,
+    ranges={
+        "windows": (0, 9_223_372_036_854_775_807),
+        "rate_limited": (0, 9_223_372_036_854_775_807),
+        "events": (0, 9_223_372_036_854_775_807),
+        "missed": (0, 9_223_372_036_854_775_807),
+        "runs": (0, 9_223_372_036_854_775_807),
+        "run_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
     """What the recorder did, and what it cost. run_ns: 0 where the kernel does not report it."""
 
     windows: U64
@@ -489,7 +654,15 @@ class BuildId(Message, kind=89):
 
 
 @dataclass(frozen=True, slots=True)
-class RecorderCost(Message, kind=87):
+class RecorderCost(
+    Message,
+    kind=87,
+    ranges={
+        "sampled_runs": (0, 9_223_372_036_854_775_807),
+        "sampled_ns": (0, 4_611_686_018_427_387_903),
+        "gather_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
     """What recording cost as far as the board reports it; comes before recorder_result."""
 
     sampled_runs: U64
@@ -546,7 +719,16 @@ class Marked(Message, kind=245):
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchRepetition(Message, kind=90):
+class SwitchRepetition(
+    Message,
+    kind=90,
+    ranges={
+        "ring_ns": (0, 4_611_686_018_427_387_903),
+        "own_ns": (0, 4_611_686_018_427_387_903),
+        "hops": (0, 9_223_372_036_854_775_807),
+        "switches": (0, 9_223_372_036_854_775_807),
+    },
+):
     """A block of a ring, and one of a task that passes the token to itself as often."""
 
     turn: U32
@@ -558,7 +740,15 @@ class SwitchRepetition(Message, kind=90):
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchFlushes(Message, kind=91):
+class SwitchFlushes(
+    Message,
+    kind=91,
+    ranges={
+        "hops": (0, 9_223_372_036_854_775_807),
+        "switches": (0, 9_223_372_036_854_775_807),
+        "flushes": (0, 9_223_372_036_854_775_807),
+    },
+):
     """What was counted in a block of its own. error: the errno for which it was not; 0."""
 
     turn: U32
@@ -569,7 +759,11 @@ class SwitchFlushes(Message, kind=91):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryRepetition(Message, kind=92):
+class MemoryRepetition(
+    Message,
+    kind=92,
+    ranges={"ns": (0, 9_223_372_036_854_775_807), "passes": (0, 9_223_372_036_854_775_807)},
+):
     """So many passes over the bytes of a turn; of latency, so many dependent reads."""
 
     turn: U32
@@ -579,7 +773,19 @@ class MemoryRepetition(Message, kind=92):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryBacking(Message, kind=93):
+class MemoryBacking(
+    Message,
+    kind=93,
+    ranges={
+        "after": (0, 1),
+        "target": (0, 1),
+        "pages": (0, 9_223_372_036_854_775_807),
+        "present": (0, 9_223_372_036_854_775_807),
+        "frames": (0, 9_223_372_036_854_775_807),
+        "huge_bytes": (0, 9_223_372_036_854_775_807),
+        "hugetlb_bytes": (0, 9_223_372_036_854_775_807),
+    },
+):
     """What stands behind a buffer of a turn, before its first repetition and after its last."""
 
     turn: U32
@@ -594,7 +800,11 @@ class MemoryBacking(Message, kind=93):
 
 
 @dataclass(frozen=True, slots=True)
-class ClockProperties(Message, kind=94):
+class ClockProperties(
+    Message,
+    kind=94,
+    ranges={"system_call": (0, 2), "resolution_ns": (0, 4_611_686_018_427_387_903)},
+):
     """What reading a clock is. system_call: enum clock_calls."""
 
     turn: U32
@@ -603,7 +813,17 @@ class ClockProperties(Message, kind=94):
 
 
 @dataclass(frozen=True, slots=True)
-class ClockRepetition(Message, kind=95):
+class ClockRepetition(
+    Message,
+    kind=95,
+    ranges={
+        "ns": (0, 9_223_372_036_854_775_807),
+        "calls": (0, 9_223_372_036_854_775_807),
+        "checks": (0, 9_223_372_036_854_775_807),
+        "backward": (0, 9_223_372_036_854_775_807),
+        "most_backward_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
     """What one thread did in a repetition: its calls, and then its comparisons with the others."""
 
     turn: U32
@@ -618,7 +838,16 @@ class ClockRepetition(Message, kind=95):
 
 
 @dataclass(frozen=True, slots=True)
-class CommandRepetition(Message, kind=96):
+class CommandRepetition(
+    Message,
+    kind=96,
+    ranges={
+        "wall_ns": (0, 4_611_686_018_427_387_903),
+        "user_ns": (0, 4_611_686_018_427_387_903),
+        "system_ns": (0, 4_611_686_018_427_387_903),
+        "peak_memory": (0, 9_223_372_036_854_775_807),
+    },
+):
     """How a command went. status: its exit status; signal: the one that ended it, or 0."""
 
     turn: U32
@@ -640,7 +869,7 @@ class CommandOutput(Message, kind=97):
 
 
 @dataclass(frozen=True, slots=True)
-class RepetitionCounts(Message, kind=98):
+class RepetitionCounts(Message, kind=98, ranges={"values": (0, 9_223_372_036_854_775_807)}):
     """What the counters counted in a repetition, in the order of the command counters."""
 
     turn: U32
@@ -658,7 +887,9 @@ class BenchFailed(Message, kind=99):
 
 
 @dataclass(frozen=True, slots=True)
-class CpuEvents(Message, kind=100):
+class CpuEvents(
+    Message, kind=100, ranges={"cpu": (0, 8_191), "values": (0, 9_223_372_036_854_775_807)}
+):
     """What was counted of a CPU's measuring thread, in the order of the command counters."""
 
     cpu: U16
@@ -666,7 +897,7 @@ class CpuEvents(Message, kind=100):
 
 
 @dataclass(frozen=True, slots=True)
-class RunOutput(Message, kind=101):
+class RunOutput(Message, kind=101, ranges={"stream": (1, 2)}):
     """A piece of what a command that was run wrote. stream: enum output_stream."""
 
     stream: U8
@@ -674,7 +905,15 @@ class RunOutput(Message, kind=101):
 
 
 @dataclass(frozen=True, slots=True)
-class RunEnded(Message, kind=102):
+class RunEnded(
+    Message,
+    kind=102,
+    ranges={
+        "timed_out": (0, 1),
+        "wall_ns": (0, 4_611_686_018_427_387_903),
+        "omitted": (0, 9_223_372_036_854_775_807),
+    },
+):
     """How a command that was run ended: its exit status, or the signal that ended it."""
 
     status: U8
@@ -694,7 +933,7 @@ class HitSource(Message, kind=110):
 
 
 @dataclass(frozen=True, slots=True)
-class CpuHits(Message, kind=111):
+class CpuHits(Message, kind=111, ranges={"values": (0, 9_223_372_036_854_775_807)}):
     """Hits on a CPU, in the order of the names; 0 for those that are not counted."""
 
     cpu: U16

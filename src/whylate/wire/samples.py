@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from whylate.wire.blocks import INT64_MAX, decode_numbers, decode_rows
 from whylate.wire.codec import WireError
+from whylate.wire.constants import LONGEST_INTERVAL_NS
 from whylate.wire.messages import Samples
 
 #: Rows that a block may become: 3.5 minutes of overruns at 50 µs, and about 200 MB to make them.
@@ -33,9 +34,9 @@ def decode_samples(block: Samples, interval_ns: int, end: int) -> Rows:
 
     end: the number of activations that can exist. What lies beyond it is refused with
     WireError, and so are more than MAX_ROWS rows: a hostile count cannot ask for memory
-    without limit. Latencies beyond 64 bits wrap; no clock reaches them.
+    without limit.
     """
-    if not 0 < interval_ns <= INT64_MAX // MAX_ROWS:
+    if not 0 < interval_ns <= LONGEST_INTERVAL_NS:
         raise WireError(f"samples cannot be {interval_ns} ns apart")
     end = min(end, INT64_MAX)
     numbers = decode_numbers(block.data)

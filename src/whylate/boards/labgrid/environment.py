@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
@@ -22,9 +23,12 @@ from whylate.boards.labgrid.calls import (
 )
 from whylate.boards.labgrid.coordinator import Lease, coordinator_address
 from whylate.boards.state import BoardLock, state_directory
+from whylate.files import read_bounded
 
 #: How long creating drivers and resources may take; they are awaited later.
 LOAD_S = 60.0
+#: Bytes of an environment file.
+MOST_ENVIRONMENT = 4 << 20
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -155,6 +159,13 @@ def _configuration(path: Path) -> Any:
     load_labgrid()
     from labgrid.config import Config
 
+    try:
+        if not path.is_file():
+            raise OSError(errno.EINVAL, "it is not a file", str(path))
+        read_bounded(path, MOST_ENVIRONMENT)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise BoardError(f"{path} is not a labgrid environment: {reason}") from None
     try:
         config = Config(str(path))
         targets = config.get_targets()

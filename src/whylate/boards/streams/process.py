@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 #: How long the probe may take to restore the board after the line was hung up.
 LEAVE_S = 30.0
+#: The most that a child may still write after the line was hung up: more than a probe holds back.
+LEAVE_BYTES = 16 << 20
 #: How many of the latest bytes of a command's error stream are kept.
 KEPT_BYTES = 4096
 #: A command that ignores SIGTERM is killed after this long.
@@ -122,13 +124,18 @@ class ProcessStream:
         return self._error_text
 
     def close(self) -> None:
-        """Hang up and wait until the probe has restored the board; bounded by LEAVE_S."""
+        """Hang up and wait until the probe has restored the board.
+
+        Bounded by LEAVE_S, and by LEAVE_BYTES of a child that writes on: no probe does.
+        """
         if self._out.closed:
             return
         self._in.close()
         deadline = time.monotonic() + LEAVE_S
+        left = LEAVE_BYTES
         # Its last output must be read, or it never ends.
-        while not _over(self._process, self._out.fileno(), deadline):
+        while left > 0 and self._process.poll() is None and time.monotonic() <= deadline:
+            left -= _discard(self._process, self._out.fileno(), deadline)
             self._read_error()
         if self._process.poll() is None:
             end(self._process)
@@ -150,16 +157,17 @@ class ProcessStream:
             self._error_text = (self._error_text + data)[-KEPT_BYTES:]
 
 
-def _over(process: subprocess.Popen[bytes], output: int, deadline: float) -> bool:
-    """Discard its output; return whether it has ended, or the time is up."""
-    if process.poll() is not None or time.monotonic() > deadline:
-        return True
+def _discard(process: subprocess.Popen[bytes], output: int, deadline: float) -> int:
+    """Discard what a child writes within a moment; return how many bytes that were."""
     with selectors.DefaultSelector() as selector:
         selector.register(output, selectors.EVENT_READ)
-        if selector.select(0.05) and not os.read(output, _PIECE):
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(0.0, min(0.05, deadline - time.monotonic())))
-    return False
+        if not selector.select(0.05):
+            return 0
+        data = os.read(output, _PIECE)
+    if not data:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, min(0.05, deadline - time.monotonic())))
+    return len(data)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

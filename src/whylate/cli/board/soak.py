@@ -16,7 +16,7 @@ from whylate.cli.board_options import board_options
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.live import LiveView
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
-from whylate.cli.parameter_types import DURATION, LOAD
+from whylate.cli.parameter_types import DURATION, LOAD, NewPath
 from whylate.cli.print_json import json_option, print_json
 from whylate.cli.run_options import new_directory
 from whylate.lab.description import names
@@ -56,7 +56,7 @@ _output = option_under(Heading.OUTPUT)
               )  # fmt: skip
 @_length("--give-up", type=click.IntRange(1), default=20, show_default=True, metavar="N",
               help="End after N failures in succession.")  # fmt: skip
-@_output("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
+@_output("-o", "--output", type=NewPath(), metavar="DIR",
               help="The soak's directory; resume the soak that is there.  "
               "[default: soaks/TIME-BOARD]")  # fmt: skip
 @_output("--show", type=click.Path(path_type=Path), metavar="DIR",

@@ -14,6 +14,7 @@ from whylate.cli.compare.fail_on import exit_status, fail_on_option
 from whylate.cli.compare.sides import HITS, MARGIN, WHERE, Compared, Numbers, compare_sides
 from whylate.cli.messages import writing
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
+from whylate.cli.parameter_types import NewPath
 from whylate.cli.print_json import json_option, print_json
 from whylate.recording.errors import DiskError
 from whylate.report.plain_console import plain_console
@@ -63,8 +64,8 @@ _output = option_under(Heading.OUTPUT)
 @_numbers("--higher-is-better", is_flag=True, help="For rates and the like.")
 @_numbers("--unit", default="", metavar="TEXT", help="The unit of the numbers.")
 @_output("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
-@_output("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML too.")
-@_output("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page too.")
+@_output("--junit", type=NewPath(), metavar="FILE", help="Write JUnit XML too.")
+@_output("--html", type=NewPath(), metavar="FILE", help="Write a page too.")
 @json_option
 def command(
     runs: tuple[str, ...],

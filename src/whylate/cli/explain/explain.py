@@ -9,7 +9,7 @@ import click
 
 from whylate.cli.messages import print_message, refuse_imported, writing
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
-from whylate.cli.parameter_types import DURATION
+from whylate.cli.parameter_types import DURATION, NewPath
 from whylate.cli.print_json import json_option, print_document, print_json
 from whylate.recording.errors import RecordingError
 from whylate.recording.reader import Recording, open_recording
@@ -43,9 +43,9 @@ _experiment = option_under(Heading.EXPERIMENT)
 @_experiment("--rounds", type=int, metavar="N", help="Runs of each variant.  [default: 10]")
 @_experiment("--for", "duration_ns", type=DURATION, metavar="TIME",
              help="How long a run is.  [default: as recorded]")  # fmt: skip
-@_experiment("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
+@_experiment("-o", "--output", type=NewPath(), metavar="DIR",
              help="The experiment's directory; resume the experiment that is there.")  # fmt: skip
-@option_under(Heading.OUTPUT)("--perfetto", type=click.Path(path_type=Path, dir_okay=False),
+@option_under(Heading.OUTPUT)("--perfetto", type=NewPath(),
                               metavar="FILE",
                               help="Write the recorded windows as a trace for ui.perfetto.dev.",
                               )  # fmt: skip

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from whylate.cli.messages import writing
-from whylate.cli.parameter_types import PREDICTED, REQUIREMENT
+from whylate.cli.parameter_types import PREDICTED, REQUIREMENT, NewPath
 from whylate.cli.print_json import json_option, print_document
 from whylate.cli.report.benchmark import show_benchmark
 from whylate.cli.report.latencies import show
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
               metavar="LIMIT",
               help="Fail unless kept: p99.9<100us, max<1ms, over(100us)<1/10s. May be repeated.",
               )  # fmt: skip
-@click.option("-o", "--output", "page", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("-o", "--output", "page", type=NewPath(), metavar="FILE",
               help="Where to write the page.  [default: DIR/report.html]")  # fmt: skip
-@click.option("--bencher", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--bencher", type=NewPath(), metavar="FILE",
               help="Write Bencher's metric format too.")  # fmt: skip
-@click.option("--kcidb", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--kcidb", type=NewPath(), metavar="FILE",
               help="Write KCIDB 5.3 too; needs --build.")  # fmt: skip
 @click.option(
     "--build", "build_id", metavar="ORIGIN:ID", help="With --kcidb: the build that was measured."

@@ -15,7 +15,7 @@ from whylate.cli.board_options import environment_option, smp_option
 from whylate.cli.compare.fail_on import UNKNOWN, fail_on_option
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
-from whylate.cli.parameter_types import DURATION, LOAD, Parsed
+from whylate.cli.parameter_types import DURATION, LOAD, NewPath, Parsed
 from whylate.cli.print_json import json_option
 from whylate.cli.run_options import new_directory
 from whylate.cli.study.show import print_lost, show_study
@@ -96,7 +96,7 @@ VARIANT = Parsed("name:knob=value,…", _parse_variant)
           help="Two variants are the same if their ratio is within this margin: p50:5%.",
           )  # fmt: skip
 @fail_on_option
-@option_under(Heading.OUTPUT)("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
+@option_under(Heading.OUTPUT)("-o", "--output", type=NewPath(), metavar="DIR",
                               help="The study's directory; resume the study that is there.  "
                               "[default: studies/TIME]")  # fmt: skip
 @json_option

@@ -17,6 +17,8 @@ from whylate.wire.messages import Events, Message, Name, RecorderResult
 from whylate.wire.messages import Window as WindowMessage
 
 INT64_MAX = (1 << 63) - 1
+#: Events of a window: more than the rings of all CPUs hold.
+MOST_EVENTS = 1 << 20
 
 
 def read_names(journal: Path) -> Names:
@@ -55,6 +57,8 @@ class WindowAssembler:
                 if self._window is None:
                     raise WireError("events of no window")
                 events = decode_events(message, self._window.due_ns)
+                if sum(map(len, self._raw.values())) + len(events) > MOST_EVENTS:
+                    raise WireError("a window of more events than there is room for")
                 self._raw.setdefault(message.cpu, []).extend(events)
             case RecorderResult():
                 # It follows the last window.

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from whylate.files import try_lock, whole_directory, write_all
+from whylate.recording.bounds import Count, Small, TimeNs
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.manifest import Change, Fact, Problem, State
 from whylate.recording.plan import RunPlan
@@ -37,7 +38,7 @@ CLOSING = 0xE1
 class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The first record, written before the run."""
 
-    schema_version: int
+    schema_version: Small
     created: str
     whylate: str
     board: str
@@ -47,8 +48,8 @@ class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     probe_version: str
     probe_arch: str
     probe_sha256: str
-    clock_resolution_ns: int | None
-    clock_read_ns: int | None
+    clock_resolution_ns: TimeNs | None
+    clock_read_ns: TimeNs | None
     problems: list[Problem]
 
 
@@ -58,10 +59,10 @@ class Closing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     state: State
     changes: list[Change]
     problems: list[Problem]
-    frames: int
-    frames_damaged: int
-    frames_resent: int
-    frames_lost: int
+    frames: Count
+    frames_damaged: Count
+    frames_resent: Count
+    frames_lost: Count
 
 
 class JournalWriter:

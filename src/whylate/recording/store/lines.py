@@ -16,12 +16,14 @@ from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
-from whylate.files import try_lock, write_all, write_whole
+from whylate.files import bytes_text, read_bounded, try_lock, write_all, write_whole
 from whylate.recording.errors import DiskError, RecordingError
 
 #: Bytes of a plan, and of a line.
 _MAX_PLAN = 1 << 20
 _MAX_LINE = 1 << 16
+#: Bytes of a file of lines.
+_MAX_LINES = 256 << 20
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -47,10 +49,7 @@ def read_plan(
     one; raises KeyError or ValueError. Raises RecordingError.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_PLAN + 1)
-        if len(data) > _MAX_PLAN:
-            raise RecordingError(f"{path} is too large: a plan has up to 1 MiB")
+        data = read_bounded(path, _MAX_PLAN)
         version = msgspec.json.decode(data, type=_Version).schema_version
         if newest is not None and version > newest:
             raise RecordingError(
@@ -94,6 +93,10 @@ def read_lines(path: Path, kind: type[T]) -> tuple[list[T], int]:
                         f"{path} is damaged in line {len(items) + 1}: {error}"
                     ) from None
                 good += len(line)
+                if good > _MAX_LINES:
+                    raise RecordingError(
+                        f"{path} is larger than the {bytes_text(_MAX_LINES)} that are read"
+                    )
     except FileNotFoundError:
         return [], 0
     except OSError as error:

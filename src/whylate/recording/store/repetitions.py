@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from whylate.recording.bounds import INT64_MAX
 from whylate.recording.errors import RecordingError
 from whylate.recording.former_schema import FORMER_COLUMNS, FORMER_REPETITIONS
 from whylate.recording.repetitions import PLACE, Repetitions
@@ -57,6 +59,25 @@ def repetitions_path(directory: Path) -> Path:
     return former if former.exists() else directory / NAME
 
 
+def _most_rows(workload: BenchmarkWorkload) -> int:
+    rows = sum(workload.points[index].rows for index in workload.order)
+    return rows * workload.repetitions
+
+
+def _check(path: Path, columns: dict[str, NDArray[np.int64]], workload: BenchmarkWorkload) -> None:
+    """Raise RecordingError for rows of no planned turn, or with figures that nothing has."""
+    turn, point = columns["turn"], columns["point"]
+    if not turn.size:
+        return
+    order = np.array(workload.order, np.int64)
+    least = min(int(column.min()) for column in columns.values())
+    most = max(int(column.max()) for column in columns.values())
+    if least < 0 or most > INT64_MAX // 2 or int(turn.max()) >= order.size:
+        raise RecordingError(f"{path} has an impossible figure, or a turn that was not planned")
+    if (order[turn] != point).any():
+        raise RecordingError(f"{path} has a repetition of a point that was not measured then")
+
+
 def read_repetitions(directory: Path, workload: BenchmarkWorkload) -> Repetitions:
     """Read repetitions.parquet; raises RecordingError where it does not fit the workload."""
     import pyarrow.parquet as pq
@@ -65,11 +86,15 @@ def read_repetitions(directory: Path, workload: BenchmarkWorkload) -> Repetition
     if not path.exists():
         raise RecordingError(f"{directory} has no {NAME}: it is incomplete")
     with parquet_errors(f"{path} is not a file of repetitions"):
+        rows = pq.read_metadata(path).num_rows
+        if rows > _most_rows(workload):
+            raise RecordingError(f"{path} has {rows} repetitions: more than were planned")
         table = pq.read_table(path)
         names = [FORMER_COLUMNS.get(name, name) for name in table.column_names]
         schema = _schema(workload)
         table = table.rename_columns(names).select(schema.names).cast(schema)
         columns = {name: table.column(name).to_numpy() for name in schema.names}
     value = columns.pop(VALUE, None)
+    _check(path, columns, workload)
     counts = {counter.name: columns.pop(_COUNT + counter.name) for counter in workload.counters}
     return Repetitions(columns, value, counts)

@@ -23,7 +23,7 @@ from whylate.recording.manifest import CpuAccount
 from whylate.recording.samples import CpuSamples, CpuStages, Int64s, Woken
 from whylate.recording.store.parquet import make_schema, parquet_errors, parquet_writer
 from whylate.wire.app_samples import ORIGINS, Threads
-from whylate.wire.constants import NOT_SEEN
+from whylate.wire.constants import LATEST_NS, NOT_SEEN
 from whylate.wire.samples import Rows
 
 NAME = "samples.parquet"
@@ -86,6 +86,11 @@ class _Part:
     rows: Rows
     stages: Int64s | None
     threads: Threads | None
+
+
+#: Of a file of samples; the latencies of a board do not compress that well.
+MOST_ROWS = 1_000_000
+ROWS_PER_BYTE = 200
 
 
 class SamplesWriter:
@@ -208,6 +213,8 @@ def read_samples(
 def _check_size(path: Path, rows: int, accounts: Sequence[CpuAccount]) -> None:
     """Compare with the manifest before memory is allocated."""
     wanted = sum(account.seen + account.overrun for account in accounts)
+    if rows > MOST_ROWS + ROWS_PER_BYTE * path.stat().st_size:
+        raise RecordingError(f"{path} has more activations than a file of its size can hold")
     if rows != wanted or len({account.cpu for account in accounts}) != len(accounts):
         raise RecordingError(
             f"{path} has {rows} activations, manifest.json {wanted}: they are of different runs"
@@ -261,8 +268,19 @@ class _Filling:
                 f"{account.cpu}, manifest.json has {account.seen} and {account.overrun}: "
                 "they are of different runs"
             )
-        if (np.diff(self.columns["activation"]) <= 0).any():
+        activation, latency_ns = self.columns["activation"], self.columns["latency_ns"]
+        if activation.size and (
+            activation[0] < 0
+            or max(int(latency_ns.max()), -int(latency_ns.min()), int(activation[-1])) > LATEST_NS
+            or not _possible_dues(self.columns.get("due_ns"))
+        ):
+            raise RecordingError(f"{path}: an activation of CPU {account.cpu} at no possible time")
+        if (np.diff(activation) <= 0).any():
             raise RecordingError(f"{path}: activations of CPU {account.cpu} are not in order")
+
+
+def _possible_dues(due_ns: NDArray[np.int64] | None) -> bool:
+    return due_ns is None or (int(due_ns.min()) >= 0 and int(due_ns.max()) <= LATEST_NS)
 
 
 def _fill(path: Path, filling: dict[int, _Filling], table: Any, names: Sequence[str]) -> None:

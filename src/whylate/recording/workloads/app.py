@@ -6,6 +6,7 @@ import shlex
 
 import msgspec
 
+from whylate.recording.bounds import Small
 from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.text import plain
 
@@ -47,7 +48,7 @@ class CommTarget(_Target, frozen=True, tag="comm"):
 class PidTarget(_Target, frozen=True, tag="pid"):
     """The threads of this process."""
 
-    pid: int
+    pid: Small
 
 
 class CommandTarget(_Target, frozen=True, tag="command"):

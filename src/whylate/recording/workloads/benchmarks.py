@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from whylate.recording.bounds import BlockNs, Count, Repetition, Small
+
 
 class CounterPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A counted event: type and config of perf_event_open(2), under perf's name.
@@ -22,9 +24,14 @@ class CounterPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: str
-    type: int | None = None
+    type: Small | None = None
     config: int = 0
-    mode: int = 0
+    mode: Small = 0
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a config that the kernel has no room for."""
+        if not 0 <= self.config < 1 << 64:
+            raise ValueError("the config of a counter has more than 64 bits")
 
 
 def with_counter_name(text: str, counters: Sequence[CounterPlan]) -> str:
@@ -76,12 +83,12 @@ class BenchmarkWorkload(
     has_value: ClassVar[bool] = False
 
     points: Sequence[BenchmarkPoint]
-    rounds: int = 10
-    repetitions: int = 5
-    block_ns: int = 50_000_000
+    rounds: Repetition = 10
+    repetitions: Repetition = 5
+    block_ns: BlockNs = 50_000_000
     #: No point is pinned to a CPU.
     free: bool = False
-    order: list[int] = []
+    order: list[Count] = []
     counters: list[CounterPlan] = []
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, get_args
 
+from whylate.recording.bounds import BlockNs, Cpu, Small
 from whylate.recording.turns import Nature
 from whylate.recording.workloads.assembler import RepetitionAssembler, check_figures
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
@@ -41,11 +42,11 @@ class ClockPoint(BenchmarkPoint, frozen=True):
     }
 
     clock: str
-    threads: int = 1
+    threads: Small = 1
     how: How = "libc"
-    service_ns: int = 0
-    think_ns: int = 0
-    cpus: tuple[int, ...] = ()
+    service_ns: BlockNs = 0
+    think_ns: BlockNs = 0
+    cpus: tuple[Cpu, ...] = ()
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from whylate.recording.bounds import BlockNs, Repetition
 from whylate.recording.workloads.assembler import RepetitionAssembler
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
 from whylate.recording.workloads.point_names import cut_text
@@ -55,8 +56,8 @@ class Command(BenchmarkWorkload, frozen=True, kw_only=True, tag="cmd"):
     has_value: ClassVar[bool] = True
 
     points: list[CommandPoint]
-    repetitions: int = 1
-    block_ns: int = 1
+    repetitions: Repetition = 1
+    block_ns: BlockNs = 1
 
     def __post_init__(self) -> None:
         """Raise ValueError for a plan that contradicts itself."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import msgspec
 
+from whylate.recording.bounds import BlockNs, Count, Cpu
 from whylate.recording.turns import Backing, Buffers
 from whylate.recording.workloads.assembler import RepetitionAssembler, check_figures
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
@@ -35,12 +36,12 @@ class MemoryPoint(BenchmarkPoint, frozen=True):
     }
 
     what: What
-    size: int
+    size: Count
     source: Source = "random"
     pages: Pages = "small"
     routine: Routine = "libc"
     #: None: the scheduler chooses.
-    cpu: int | None = None
+    cpu: Cpu | None = None
 
     @property
     def name(self) -> str:
@@ -64,7 +65,7 @@ class Memory(BenchmarkWorkload, frozen=True, kw_only=True, tag="memory"):
     columns: ClassVar[tuple[str, ...]] = ("ns", "passes")
 
     points: list[MemoryPoint]
-    block_ns: int = 20_000_000
+    block_ns: BlockNs = 20_000_000
 
 
 class MemoryAssembler(RepetitionAssembler):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, get_args
 
+from whylate.recording.bounds import Count, Cpu, Priority, Small
 from whylate.recording.turns import Flushes
 from whylate.recording.workloads.assembler import RepetitionAssembler, check_figures
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
@@ -26,12 +27,12 @@ class SwitchPoint(BenchmarkPoint, frozen=True):
         "cpus": lambda point: cpus_text(point.cpus),
     }
 
-    tasks: int
-    set_bytes: int = 0
+    tasks: Small
+    set_bytes: Count = 0
     over: Over = "pipe"
     #: In one address space; else each task is a process.
     threads: bool = False
-    cpus: tuple[int, ...] = ()
+    cpus: tuple[Cpu, ...] = ()
 
     @property
     def name(self) -> str:
@@ -55,7 +56,7 @@ class Switch(BenchmarkWorkload, frozen=True, kw_only=True, tag="switch"):
     columns: ClassVar[tuple[str, ...]] = ("ring_ns", "own_ns", "hops", "switches")
 
     points: list[SwitchPoint]
-    priority: int = 0
+    priority: Priority = 0
 
 
 class SwitchAssembler(RepetitionAssembler):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from whylate.recording.bounds import IntervalNs, LimitNs, PhaseNs, Priority, TimeNs
 from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.recording.workloads.benchmarks import CounterPlan
 
@@ -15,17 +16,17 @@ class UntilPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     than there are entries, it runs for its whole duration.
     """
 
-    limit_ns: int
-    every_ns: int
-    after_ns: list[int]
+    limit_ns: LimitNs
+    every_ns: TimeNs
+    after_ns: list[TimeNs]
 
 
 class Wakeup(ActivationWorkload, frozen=True, kw_only=True, tag="wakeup"):
     """Periodic wakeups to absolute deadlines."""
 
-    interval_ns: int
-    priority: int = 95
+    interval_ns: IntervalNs
+    priority: Priority = 95
     allow_idle_states: bool = False
-    phase_ns: int = 0
+    phase_ns: PhaseNs = 0
     until: UntilPlan | None = None
     counters: list[CounterPlan] = msgspec.field(default_factory=list)

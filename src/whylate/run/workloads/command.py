@@ -14,7 +14,7 @@ from whylate.recording.workloads.command import CPU_TIME, Command, CommandPoint,
 from whylate.run.errors import RequestError
 from whylate.run.workloads.rules import BenchmarkRules
 from whylate.run.workloads.tables import BenchmarkTable
-from whylate.wire.constants import MOST_COMMAND_BYTES, MOST_WORDS
+from whylate.wire.constants import LONGEST_RUN_NS, MOST_COMMAND_BYTES, MOST_WORDS
 from whylate.wire.messages import BenchCommand, CommandRepetition, Message
 
 _MAX_EXPRESSION = 1000
@@ -81,6 +81,11 @@ class CommandRules(BenchmarkRules):
         """Return the names of the statistics: a timed command also has its CPU time."""
         timed = any(point.value is None for point in workload.points)
         return [*super().statistic_names(workload), *([CPU_TIME] if timed else [])]
+
+    def patience_s(self, workload: Command) -> float:
+        """Return how long a command may take, in seconds."""
+        del workload
+        return LONGEST_RUN_NS / 1e9
 
     def failure(self, message: Message) -> bool:
         """Return whether the command failed: it may take an hour, and would fail again."""

@@ -25,7 +25,7 @@ from whylate.run.errors import RequestError
 from whylate.run.workloads.rules import BenchmarkRules, Parameter, one_of
 from whylate.run.workloads.sweeps import parse_size
 from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Size
-from whylate.wire.constants import SMALLEST_BUFFER
+from whylate.wire.constants import LARGEST_BUFFER, SMALLEST_BUFFER
 from whylate.wire.messages import BenchMemory
 
 #: Sizes of buffers by default.
@@ -78,7 +78,7 @@ class MemoryRules(BenchmarkRules):
 
     def check_point(self, point: MemoryPoint) -> None:
         """Raise RequestError for an invalid buffer."""
-        if not SMALLEST_BUFFER <= point.size < 1 << 46:
+        if not SMALLEST_BUFFER <= point.size <= LARGEST_BUFFER:
             raise RequestError("--sizes must lie between 4 KiB and 64 TiB")
         if point.size % 64:
             raise RequestError(f"--sizes: {point.size} bytes are not whole lines of 64")

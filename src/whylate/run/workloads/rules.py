@@ -17,13 +17,22 @@ from whylate.recording.workloads.point_names import point_names
 from whylate.run.errors import RequestError
 from whylate.run.workloads.counters import check_counters, resolve_counters
 from whylate.run.workloads.tables import BenchmarkTable
-from whylate.wire.constants import MOST_WORDS
+from whylate.wire.constants import (
+    HIGHEST_PRIORITY,
+    LONGEST_BLOCK_NS,
+    LONGEST_RUN_NS,
+    MOST_REPETITIONS,
+    MOST_WORDS,
+)
 from whylate.wire.messages import Message
 
-MAX_DURATION_NS = 30 * 86_400 * 1_000_000_000
+#: A repetition takes a few blocks; setting up, and what else a board does, takes the rest.
+TURN_BASE_S = 600.0
+BLOCKS_PER_REPETITION = 16
 MAX_POINTS = 200
 MAX_ROUNDS = 1000
-MAX_REPETITIONS = 1000
+#: Of the shortest block that is measured; the probe takes shorter ones, for tests.
+LEAST_BLOCK_NS = 100_000
 
 #: A function from a workload and the value of a knob to the workload with it; raises RequestError.
 Knob = Callable[[Any, str], Any]
@@ -82,7 +91,7 @@ class ActivationRules(WorkloadRules):
         workload = plan.activations
         if workload is None:
             return
-        if not workload.interval_ns <= workload.duration_ns <= MAX_DURATION_NS:
+        if not workload.interval_ns <= workload.duration_ns <= LONGEST_RUN_NS:
             raise RequestError("--for must be at least one interval and at most 30 days")
         engine = workload.recorder.engine if workload.recorder is not None else "best"
         if engine not in ("best", "bpf", "tracefs"):
@@ -116,6 +125,10 @@ class BenchmarkRules(WorkloadRules):
     def turn(self, workload: Any, number: int) -> Message:
         """Return the command of a turn."""
         return self.command(workload, workload.points[workload.order[number]], number)
+
+    def patience_s(self, workload: Any) -> float:
+        """Return how long a turn may take without a repetition, in seconds."""
+        return TURN_BASE_S + float(BLOCKS_PER_REPETITION * workload.block_ns) / 1e9
 
     def statistic_names(self, workload: Any) -> list[str]:
         """Return the names of the statistics by which runs are compared."""
@@ -151,11 +164,11 @@ class BenchmarkRules(WorkloadRules):
             raise RequestError("a point is named twice")
         if not 1 <= workload.rounds <= MAX_ROUNDS:
             raise RequestError(f"--rounds must lie between 1 and {MAX_ROUNDS}")
-        if not 1 <= workload.repetitions <= MAX_REPETITIONS:
-            raise RequestError(f"--repetitions must lie between 1 and {MAX_REPETITIONS}")
+        if not 1 <= workload.repetitions <= MOST_REPETITIONS:
+            raise RequestError(f"--repetitions must lie between 1 and {MOST_REPETITIONS}")
         check_counters([counter.name for counter in workload.counters])
         self.check_block(workload.block_ns)
-        if not 0 <= workload.priority <= 99:
+        if not 0 <= workload.priority <= HIGHEST_PRIORITY:
             raise RequestError("--priority must lie between 1 and 99 (SCHED_FIFO)")
         for point in points:
             self.check_point(point)
@@ -166,7 +179,7 @@ class BenchmarkRules(WorkloadRules):
 
     def check_block(self, block_ns: int) -> None:
         """Raise RequestError for repetitions that are too short or too long."""
-        if not 100_000 <= block_ns <= 60_000_000_000:
+        if not LEAST_BLOCK_NS <= block_ns <= LONGEST_BLOCK_NS:
             raise RequestError("--block must lie between 100us and 60s")
 
     def resolve(self, plan: RunPlan, available: Sequence[int], model: str | None) -> Workload:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
+from whylate.recording.plan import RunPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.switch import OVERS, Over, Switch, SwitchPoint
 from whylate.run.errors import RequestError
 from whylate.run.workloads.rules import BenchmarkRules, Knob, Parameter, one_of, set_priority
 from whylate.run.workloads.sweeps import parse_count, parse_size
 from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Size
-from whylate.wire.constants import MOST_TASKS
+from whylate.wire.constants import LARGEST_SET, LONGEST_REALTIME_BLOCK_NS, MOST_TASKS
 from whylate.wire.messages import BenchSwitch
 
 KINDS = {"process": False, "thread": True}
@@ -56,8 +57,15 @@ class SwitchRules(BenchmarkRules):
         """Raise RequestError for an invalid ring."""
         if not 1 <= point.tasks <= MOST_TASKS:
             raise RequestError(f"--tasks must lie between 1 and {MOST_TASKS}")
-        if not 0 <= point.set_bytes < 1 << 40:
+        if not 0 <= point.set_bytes <= LARGEST_SET:
             raise RequestError("--set-size must lie between 0 and 1 TiB")
+
+    def check(self, plan: RunPlan) -> None:
+        """Raise RequestError for what no board can do."""
+        super().check(plan)
+        workload: Any = plan.workload
+        if workload.priority and workload.block_ns > LONGEST_REALTIME_BLOCK_NS:
+            raise RequestError("--block must be at most 1s with --priority: no other task runs")
 
     def check_cpus(self, cpus: Sequence[int]) -> None:
         """Accept any number of CPUs."""

@@ -15,9 +15,7 @@ from whylate.run.workloads.counters import check_counters, resolve_counters
 from whylate.run.workloads.rules import ActivationRules, Knob, choice, set_priority
 from whylate.run.workloads.tables import parse_duration
 from whylate.wire import messages
-from whylate.wire.constants import LEAST_INTERVAL_NS, LONGEST_PHASE_NS
-
-MAX_INTERVAL_NS = 10_000_000_000
+from whylate.wire.constants import LEAST_INTERVAL_NS, LONGEST_INTERVAL_NS, LONGEST_PHASE_NS
 
 
 def _set_idle_states(workload: Wakeup, value: str) -> Wakeup:
@@ -85,7 +83,7 @@ class WakeupRules(ActivationRules):
     def check(self, plan: RunPlan) -> None:
         """Raise RequestError for what no board can do."""
         workload: Any = plan.workload
-        if not LEAST_INTERVAL_NS <= workload.interval_ns <= MAX_INTERVAL_NS:
+        if not LEAST_INTERVAL_NS <= workload.interval_ns <= LONGEST_INTERVAL_NS:
             raise RequestError("--interval must lie between 50us and 10s")
         super().check(plan)
         if not 1 <= workload.priority <= 99:

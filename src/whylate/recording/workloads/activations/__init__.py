@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from whylate.recording.bounds import LimitNs, RunNs, Small
+
 if TYPE_CHECKING:
     from whylate.recording.workloads.app import Target
     from whylate.recording.workloads.benchmarks import CounterPlan
@@ -19,13 +21,13 @@ class RecorderPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     engine: Engine = "best"
     #: Above it an activation is late; None: by rank, the slowest tail_ppm of a million.
-    threshold_ns: int | None = None
+    threshold_ns: LimitNs | None = None
     #: Twice the tail that `explain` reports: which activations it will hold is not known yet.
-    tail_ppm: int = 2000
+    tail_ppm: Small = 2000
     #: One activation of so many is recorded as a control, whatever its latency.
-    control_every: int = 1000
+    control_every: Small = 1000
     #: The first activation above it ends the run; None: no activation does.
-    stop_above_ns: int | None = None
+    stop_above_ns: LimitNs | None = None
 
 
 class ActivationWorkload(
@@ -33,7 +35,7 @@ class ActivationWorkload(
 ):
     """A workload whose samples are activations. recorder None: no window is recorded."""
 
-    duration_ns: int
+    duration_ns: RunNs
     #: Samples stay on the board until the run is over.
     spool: bool = False
     recorder: RecorderPlan | None = None

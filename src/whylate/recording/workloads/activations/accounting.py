@@ -11,16 +11,37 @@ from dataclasses import dataclass, field
 
 from whylate.recording.manifest import CpuAccount, Problem
 from whylate.recording.plan import RunPlan
+from whylate.wire.codec import WireError
+from whylate.wire.constants import LEAST_INTERVAL_NS
 from whylate.wire.messages import CpuResult, CpuStarted
 from whylate.wire.samples import Rows
 
 #: Values of sched_getscheduler(2).
 POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline"}
 
+#: How much longer than planned a CPU may be measured, beside twice the plan's duration.
+MOST_SLACK_NS = 600 * 1_000_000_000
+
 
 def expected_activations(start_ns: int, end_ns: int, interval_ns: int) -> int:
     """Return how many activations are due in [start_ns, end_ns)."""
     return max(0, -(-(end_ns - start_ns) // interval_ns))
+
+
+def check_span(cpu: int, span_ns: int, duration_ns: int) -> None:
+    """Raise WireError for a measurement that no run of that duration has."""
+    if not 0 <= span_ns <= 2 * duration_ns + MOST_SLACK_NS:
+        raise WireError(f"CPU {cpu} is measured for {span_ns} ns")
+
+
+def check_schedule(started: CpuStarted, duration_ns: int) -> None:
+    """Raise WireError for a schedule that no run of that duration has.
+
+    Threads start and end at times of their own, and the probe may need a while to start them.
+    """
+    check_span(started.cpu, started.end_ns - started.start_ns, duration_ns)
+    if 0 < started.interval_ns < LEAST_INTERVAL_NS:
+        raise WireError(f"CPU {started.cpu} is to be measured every {started.interval_ns} ns")
 
 
 @dataclass

@@ -84,8 +84,8 @@ class AppAssembler(ActivationAssembler):
 
     accountings: dict[int, AppAccounting]  # type: ignore[assignment]
 
-    def __init__(self, sink: Sink) -> None:
-        super().__init__(sink)
+    def __init__(self, sink: Sink, duration_ns: int) -> None:
+        super().__init__(sink, duration_ns)
         self._waiting: dict[int, _Block] = {}
 
     def start(self, message: CpuStarted) -> None:

@@ -10,7 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.manifest import CpuEvents
-from whylate.recording.workloads.activations.accounting import CpuAccounting
+from whylate.recording.workloads.activations.accounting import (
+    CpuAccounting,
+    check_schedule,
+    check_span,
+)
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.wire.app_samples import Threads
 from whylate.wire.codec import WireError
@@ -57,8 +61,9 @@ class SamplesDigest:
 class ActivationAssembler(ABC):
     """Builds rows and the sample accounting of each CPU, and passes the rows to the sink."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, duration_ns: int) -> None:
         self.sink = sink
+        self.duration_ns = duration_ns
         self.accountings: dict[int, CpuAccounting] = {}
         self.digest = SamplesDigest()
         #: Threads of a watched program of which there are rows.
@@ -94,6 +99,7 @@ class ActivationAssembler(ABC):
 
     def end(self, accounting: CpuAccounting, message: CpuResult) -> None:
         """Add what the probe counted of a CPU; raises WireError."""
+        check_span(message.cpu, message.end_ns - accounting.started.start_ns, self.duration_ns)
         accounting.result = message
 
     @abstractmethod
@@ -104,6 +110,7 @@ class ActivationAssembler(ABC):
         """Add a message; return whether it was of activations. Raises WireError."""
         match message:
             case CpuStarted():
+                check_schedule(message, self.duration_ns)
                 self.start(message)
             case Samples():
                 self.add_samples(self._accounting(message.cpu), message)

@@ -17,4 +17,4 @@ _ASSEMBLERS: dict[type[ActivationWorkload], type[ActivationAssembler]] = {
 
 def activation_assembler(workload: ActivationWorkload, sink: Sink) -> ActivationAssembler:
     """Return what builds the samples of a workload."""
-    return _ASSEMBLERS[type(workload)](sink)
+    return _ASSEMBLERS[type(workload)](sink, workload.duration_ns)
