@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 4c95f9992397652eff6b9b79324f7650d78566c80a8a0e94a5577b3633a6763a */
+/* sources: sha256 9157f2a063db8f531f5282cdd5a6a54d0baf97c0bd87abf38d5bcedbb80047c2 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
