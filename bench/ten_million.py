@@ -81,7 +81,8 @@ def make_recording(directory: Path, rows: int, manifest: Manifest, seed: int = 1
                     dropped=0,
                 )
             )
-    plan = msgspec.structs.replace(manifest.plan, duration_ns=each * INTERVAL_NS)
+    workload = msgspec.structs.replace(manifest.plan.workload, duration_ns=each * INTERVAL_NS)
+    plan = msgspec.structs.replace(manifest.plan, workload=workload)
     # The digest is of the real run's samples: by it all that are made of one would be one run.
     manifest = msgspec.structs.replace(manifest, cpus=accounts, plan=plan, samples_sha256=None)
     (directory / MANIFEST).write_bytes(msgspec.json.encode(manifest))

@@ -30,8 +30,9 @@ from whylate.recording.events import Window
 from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.reader import Recording
 from whylate.recording.recorder.windows import checked_windows, read_windows
-from whylate.recording.samples import CpuSamples
-from whylate.stats.arrays import Bools
+from whylate.recording.samples import Activations
+from whylate.stats.run.ordered import merge_ordered, sort_series
+from whylate.stats.run.values import Values
 
 #: Late are the slowest of so many, unless a threshold was given.
 TAIL_OF = 1000
@@ -84,7 +85,7 @@ def explain_recording(
     recorded = report is not None and report.engine is not None
     answer = explain(
         recording.manifest,
-        recording.samples,
+        recording.series,
         checked_windows(recording.directory, recording.manifest) if recorded else (),
         threshold_ns=threshold_ns,
         worst=worst,
@@ -114,7 +115,7 @@ def read_activations(recording: Recording) -> Iterator[TracedActivation]:
 
 def explain(
     manifest: Manifest,
-    samples: Sequence[CpuSamples],
+    samples: Sequence[Activations],
     windows: Iterable[Window],
     *,
     threshold_ns: int | None = None,
@@ -126,7 +127,9 @@ def explain(
     of the activations that were seen is above. An activation that came due during another's stall
     belongs to that one's episode and its time is not counted again.
     """
-    limit, name = _bounded(samples, *_threshold(manifest, samples, threshold_ns))
+    # One stall is one episode, however many activations came due in it.
+    seen = merge_ordered([sort_series(cpu) for cpu in samples]).known
+    limit, name = _bounded(seen, *_threshold(manifest, seen, threshold_ns))
     late = {
         (cpu.cpu, activation): Breakdown(cpu.cpu, activation, due_ns, latency_ns, None)
         for cpu in samples
@@ -242,48 +245,40 @@ class _Worst:
         return sorted(self._kept.values(), key=lambda example: -example.breakdown.latency_ns)
 
 
-def _threshold(
-    manifest: Manifest, samples: Sequence[CpuSamples], asked: int | None
-) -> tuple[int, str]:
+def _threshold(manifest: Manifest, seen: Values, asked: int | None) -> tuple[int, str]:
+    """Return above what an activation is late, and what that is called."""
     plan = manifest.plan.recorder
     if asked is None and plan is not None:
         asked = plan.threshold_ns
     if asked is not None:
         return asked, "as asked for"
-    # One stall is one episode, however many activations came due in it.
-    seen = [cpu.latency_ns[~cpu.overrun] for cpu in samples]
-    latency = np.concatenate(seen or [np.empty(0, np.int64)])
-    if not latency.size:
+    if not seen.n:
         return 0, "the slowest thousandth"
-    if plan is not None and plan.stop_above_ns is not None and latency.max() > plan.stop_above_ns:
+    if (
+        plan is not None
+        and plan.stop_above_ns is not None
+        and seen.at(seen.n - 1) > plan.stop_above_ns
+    ):
         return plan.stop_above_ns, "which ended the run"
     # So many may lie above it: the slowest thousandth, and at least one.
-    above = max(1, latency.size // TAIL_OF)
-    rank = latency.size - above - 1
-    return (int(np.partition(latency, rank)[rank]) if rank >= 0 else 0), "the slowest thousandth"
+    rank = seen.n - max(1, seen.n // TAIL_OF) - 1
+    return (seen.at(rank) if rank >= 0 else 0), "the slowest thousandth"
 
 
-def _bounded(samples: Sequence[CpuSamples], limit_ns: int, name: str) -> tuple[int, str]:
+def _bounded(seen: Values, limit_ns: int, name: str) -> tuple[int, str]:
     """Return a limit that at most MOST_LATE are above, and what it is called."""
-    above = [cpu.latency_ns[_are_late(cpu, limit_ns)] for cpu in samples]
-    latency = np.concatenate(above or [np.empty(0, np.int64)])
-    if latency.size <= MOST_LATE:
+    if seen.n - seen.count_below(limit_ns + 1) <= MOST_LATE:
         return limit_ns, name
-    rank = latency.size - MOST_LATE - 1
-    limit_ns = int(np.partition(latency, rank)[rank])
-    slowest = int(np.count_nonzero(latency > limit_ns))
+    limit_ns = seen.at(seen.n - MOST_LATE - 1)
+    slowest = seen.n - seen.count_below(limit_ns + 1)
     return limit_ns, f"the slowest {slowest:,}: more are above what was asked"
 
 
-def _are_late(samples: CpuSamples, limit_ns: int) -> Bools:
-    late: Bools = (samples.latency_ns > limit_ns) & ~samples.overrun
-    return late
-
-
-def _late(samples: CpuSamples, limit_ns: int) -> Iterable[tuple[int, int, int]]:
+def _late(samples: Activations, limit_ns: int) -> Iterable[tuple[int, int, int]]:
     """Return number, due time and latency of the late activations."""
-    rows = np.flatnonzero(_are_late(samples, limit_ns))
-    columns = samples.activation[rows], samples.due_of(rows), samples.latency_ns[rows]
+    rows, latency_ns, overrun = samples.exceeding(limit_ns)
+    rows, latency_ns = rows[~overrun], latency_ns[~overrun]
+    columns = samples.activation_of(rows), samples.due_of(rows), latency_ns
     return zip(*(column.tolist() for column in columns), strict=True)
 
 

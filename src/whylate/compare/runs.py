@@ -128,14 +128,14 @@ def read_run(directory: Path) -> Run:
     recording = open_recording(directory)
     if recording.manifest.plan.benchmark is not None:
         return _benchmark_run(directory, recording)
-    samples = recording.samples
+    samples = recording.series
     ordered = merge_ordered([sort_series(cpu) for cpu in samples])
     return replace(
         describe_run(directory, recording.manifest),
         values=_values(ordered),
         activations=ordered.n,
         distrust=tuple(assess(recording.manifest, samples).trust.reasons),
-        octaves=count_by_octave(ordered.bound_ns),
+        octaves=count_by_octave(ordered.bound),
     )
 
 

@@ -16,6 +16,7 @@ from whylate.recording.imported.recording import About, ImportedRecording
 from whylate.stats.limits import binomial_limits
 from whylate.stats.run.ordered import Ordered
 from whylate.stats.run.quantiles import EXCEEDANCES
+from whylate.stats.run.values import Values, count_values, merge_values
 from whylate.summary.model import QUANTILES, Estimate, Requirement
 from whylate.summary.requirements import LatencyLimit, RateLimit, parse_requirement
 
@@ -93,9 +94,12 @@ def ordered_of(run: ImportedRun) -> Ordered | None:
     """
     if run.latency_ns is None or not run.latency_ns.size + run.overflow:
         return None
-    known = np.sort(run.latency_ns)
-    end = known[-1:] if known.size else np.zeros(1, np.int64)
-    return Ordered(np.concatenate([known, np.repeat(end, run.overflow)]), known)
+    known = count_values(run.latency_ns)
+    if not run.overflow:
+        return Ordered(known, known)
+    end_ns = known.at(known.n - 1) if known.n else 0
+    beyond = Values(np.array([end_ns]), np.array([run.overflow]))
+    return Ordered(merge_values([known, beyond]), known)
 
 
 def _estimates(run: ImportedRun, ordered: Ordered | None) -> dict[str, Estimate]:
@@ -171,7 +175,7 @@ def _judge(
 def _too_many(ordered: Ordered, limit: LatencyLimit) -> bool:
     # The first that breaks it, in whole nanoseconds.
     first_ns = limit.limit_ns + 1 if limit.inclusive else limit.limit_ns
-    beyond = ordered.n - int(np.searchsorted(ordered.bound_ns, first_ns))
+    beyond = ordered.n - ordered.bound.count_below(first_ns)
     allowed = float(1 - QUANTILES[limit.statistic])
     return binomial_limits(beyond, ordered.n, _CONFIDENCE)[0] > allowed
 

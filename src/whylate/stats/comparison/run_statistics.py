@@ -8,6 +8,7 @@ maximum a rare new mode.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -102,17 +103,18 @@ def statistic_of(ordered: Ordered, statistic: Statistic) -> Value | None:
         return None
     if statistic.q is None:
         count = TOP if statistic is TOP_10 else 1
-        if ordered.bound_ns[-count] <= 0:
+        n = ordered.n
+        if ordered.at_least(n - count) <= 0:
             return None
-        least = float(np.log(ordered.bound_ns[-count:]).mean())
+        least = float(np.log(ordered.bound.part(n - count, n)).mean())
         if ordered.overruns:
             return Value(least, math.inf)
-        return Value(least, float(np.log(ordered.known_ns[-count:]).mean()))
+        return Value(least, float(np.log(ordered.known.part(n - count, n)).mean()))
     index = math.ceil(statistic.q * ordered.n) - 1
     if statistic.q > _AVERAGED:
         value = float(ordered.at_least(index))
     else:
-        value = harrell_davis(ordered.bound_ns, float(statistic.q))
+        value = _harrell_davis(ordered.n, ordered.bound.part, float(statistic.q))
     if value <= 0:
         return None
     least_ns, most_ns = ordered.at_least(index), ordered.at_most(index)
@@ -128,7 +130,11 @@ def harrell_davis(ascending: Int64s | Floats, q: float) -> float:
     Harrell and Davis (1982), Biometrika 69: the expectation of the order statistic (n + 1) q,
     estimated; its weights are those of a beta distribution.
     """
-    n = len(ascending)
+    return _harrell_davis(len(ascending), lambda first, end: ascending[first:end], q)
+
+
+def _harrell_davis(n: int, part: Callable[[int, int], Int64s | Floats], q: float) -> float:
+    """Return the same of n values. part: returns the order statistics first to end - 1."""
     if not n:
         raise ValueError("no values have no quantile")
     a, b = (n + 1) * q, (n + 1) * (1 - q)
@@ -136,4 +142,4 @@ def harrell_davis(ascending: Int64s | Floats, q: float) -> float:
     first = max(0, math.floor((q - spread) * n))
     end = min(n, math.ceil((q + spread) * n) + 1)
     weights = np.diff(betainc(a, b, np.arange(first, end + 1) / n))
-    return float(np.asarray(ascending[first:end], np.float64) @ weights / weights.sum())
+    return float(np.asarray(part(first, end), np.float64) @ weights / weights.sum())
