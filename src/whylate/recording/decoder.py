@@ -43,8 +43,7 @@ class JournalDecoder:
         self.result: Result | None = None
         self.loads = [LoadAccounting(load) for load in plan.loads]
         self.notes: list[Problem] = []
-        #: Messages that cannot be understood.
-        self.malformed = 0
+        self._malformed = 0
         self.app_end: AppEnd | None = None
         self.activations = (
             activation_assembler(plan.activations, sink) if plan.activations and sink else None
@@ -56,6 +55,12 @@ class JournalDecoder:
         """Whether measuring has begun."""
         assembler = self.activations or self.repetitions
         return assembler is not None and assembler.started
+
+    @property
+    def malformed(self) -> int:
+        """Messages that cannot be understood."""
+        late = self.activations.malformed if self.activations is not None else 0
+        return self._malformed + late
 
     @property
     def whole(self) -> bool:
@@ -72,7 +77,7 @@ class JournalDecoder:
             elif frame.kind in MESSAGES:
                 self._message(MESSAGES[frame.kind].unpack(frame.payload))
         except (WireError, msgspec.ValidationError, msgspec.DecodeError):
-            self.malformed += 1
+            self._malformed += 1
 
     def close(self) -> None:
         """Pass on what waits."""
@@ -84,9 +89,9 @@ class JournalDecoder:
     def _message(self, message: Message) -> None:
         """Add a message; of some nothing is kept. Raises WireError."""
         counters = self.opening.plan.workload.counters
-        if self.recorder is not None and self.recorder.add(message):
-            return
         if self.activations is not None and self.activations.add(message, counters):
+            return
+        if self.recorder is not None and self.recorder.add(message):
             return
         match message:
             case AppEnded():

@@ -74,10 +74,11 @@ def name_events(
                 stack = (*events[-1].stack, names.function(raw.e), names.function(raw.f))
                 events[-1] = replace(events[-1], stack=tuple(name for name in stack if name))
             continue
-        if raw.kind not in _FIELDS:
+        known = _KINDS.get(raw.kind)
+        if known is None:
             continue
-        kind = Kind[EventKind(raw.kind).name]
-        event = Event(raw.time_ns, cpu, kind, **_FIELDS[raw.kind](raw, names))
+        kind, fields = known
+        event = Event(raw.time_ns, cpu, kind, **fields(raw, names))
         if kind is Kind.STACK and event.enabled is None:
             event = replace(event, enabled=enables(raw.f, machine))
         if kind is Kind.IPI_SEND and raw.f:
@@ -176,7 +177,7 @@ def _bounded(value: int) -> int:
 
 
 #: The fields of an event, beside its time and CPU, by its kind. A kind has the same name in Kind.
-_FIELDS: Mapping[int, Callable[[RawEvent, Names], _Fields]] = {
+_EVENT_FIELDS: Mapping[EventKind, Callable[[RawEvent, Names], _Fields]] = {
     EventKind.IRQ_ENTRY: _irq,
     EventKind.IRQ_EXIT: _irq,
     EventKind.VECTOR_ENTRY: _vector,
@@ -203,3 +204,4 @@ _FIELDS: Mapping[int, Callable[[RawEvent, Names], _Fields]] = {
     EventKind.CALL_ENTRY: _call,
     EventKind.CALL_EXIT: _call,
 }  # fmt: skip
+_KINDS = {int(kind): (Kind[kind.name], fields) for kind, fields in _EVENT_FIELDS.items()}

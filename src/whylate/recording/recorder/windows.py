@@ -6,8 +6,9 @@ events.parquet the events of all of them, in the same order (recording.md has th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from whylate.recording.store.parquet import make_schema, parquet_errors, parquet
 WINDOWS = "windows.parquet"
 EVENTS = "events.parquet"
 #: Rows in memory before they are written.
-GROUP_ROWS = 1 << 17
+GROUP_ROWS = 1 << 16
 #: Events of a window: a file with more was not written from a probe, and is not read.
 MOST_EVENTS = 1 << 20
 
@@ -37,6 +38,9 @@ _EVENT_TYPES = {
     "prev_state": "string", "target_cpu": "int32", "duration_ns": "int64",
     "stack": "list", "enabled": "bool",
 }  # fmt: skip
+#: The columns behind the number of the window; the sums are the last of a window.
+_WINDOW_FIELDS = attrgetter(*list(_WINDOW_TYPES)[1:-6])
+_EVENT_FIELDS = attrgetter(*list(_EVENT_TYPES)[1:])
 #: By the number that the probe sends.
 REASONS: tuple[Reason, ...] = ("control", "tail", "stop")
 SUMS = ("irq_ns", "softirq_ns", "nmi_ns", "idle_ns", "thread_ns", "steal_ns")
@@ -71,20 +75,25 @@ class _Table:
 
     def __init__(self, file: Any) -> None:
         self._file = file
-        self._columns: dict[str, list[Any]] = {name: [] for name in file.schema.names}
+        self._rows: list[tuple[Any, ...]] = []
 
-    def add(self, values: dict[str, Any]) -> None:
-        for name, column in self._columns.items():
-            column.append(values[name])
-        if len(column) >= GROUP_ROWS:
+    def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Add rows, whose values are in the order of the columns."""
+        self._rows.extend(rows)
+        if len(self._rows) >= GROUP_ROWS:
             self.flush()
 
     def flush(self) -> None:
+        """Write what waits."""
         import pyarrow as pa
 
-        self._file.write_table(pa.table(self._columns, schema=self._file.schema))
-        for column in self._columns.values():
-            column.clear()
+        schema = self._file.schema
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(schema)
+        arrays = [
+            pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)
+        ]
+        self._file.write_table(pa.table(arrays, schema=schema))
+        self._rows.clear()
 
 
 @contextmanager
@@ -109,13 +118,10 @@ class WindowsWriter:
 
     def add(self, window: Window, sums: Sequence[int]) -> None:
         """Add a window. sums: ns by SUMS, since the thread was switched away from before."""
-        fields = {name: getattr(window, name, None) for name in _WINDOW_TYPES}
-        spent = dict(zip(SUMS, (*sums, 0, 0, 0, 0, 0, 0), strict=False))
-        self._windows.add({**fields, **spent, "window": self.count})
-        for event in window.events:
-            fields = {name: getattr(event, name, None) for name in _EVENT_TYPES}
-            self._events.add({**fields, "window": self.count, "kind": event.kind.value,
-                              "stack": list(event.stack)})  # fmt: skip
+        own = (self.count,)
+        spent = (*sums, 0, 0, 0, 0, 0, 0)[: len(SUMS)]
+        self._windows.add([(*own, *_WINDOW_FIELDS(window), *spent)])
+        self._events.add([(*own, *_EVENT_FIELDS(event)) for event in window.events])
         self.count += 1
 
     def flush(self) -> None:

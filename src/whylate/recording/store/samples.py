@@ -10,12 +10,14 @@ each other in time; within one the rows are sorted by CPU and activation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whylate.recording.samples import Int64s
 from whylate.recording.store.parquet import make_schema, parquet_writer
@@ -71,25 +73,31 @@ def samples_writer(directory: Path, *, app: bool = False) -> Iterator[SamplesWri
         "column_encoding": encoding | ({"due_ns": "DELTA_BINARY_PACKED"} if app else {}),
         "use_dictionary": ["overrun", *(["pid", "origin"] if app else [])],
     }
-    with parquet_writer(directory / NAME, samples_schema(app=app), **options) as file:
-        writer = SamplesWriter(file, app=app)
+    with (
+        parquet_writer(directory / NAME, samples_schema(app=app), **options) as file,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        writer = SamplesWriter(file, thread, app=app)
         yield writer
         writer.flush()
+        writer.wait()
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Rows of one CPU as they came."""
+    """Rows of one CPU as they came; stages: of all of them, int32, shape (n, 3)."""
 
     rows: Rows
-    stages: Int64s | None
+    stages: NDArray[np.int32] | None
     threads: Threads | None
 
 
 class SamplesWriter:
-    """Writes rows as they come, a group at a time."""
+    """Writes rows as they come, a group at a time, while the next one is gathered."""
 
-    def __init__(self, file: Any, *, app: bool) -> None:
+    def __init__(self, file: Any, thread: ThreadPoolExecutor, *, app: bool) -> None:
+        self._thread = thread
+        self._writing: Future[None] | None = None
         self._waiting: dict[int, list[_Part]] = {}
         self._rows = 0
         self._app = app
@@ -107,20 +115,33 @@ class SamplesWriter:
         stages: int64, shape (rows that are no overruns, 3), NOT_SEEN where they were not observed.
         threads: of all rows of a program's threads, and of no others.
         """
-        self._waiting.setdefault(cpu, []).append(_Part(rows, stages, threads))
+        short = None if stages is None else _short_stages(rows, stages)
+        self._waiting.setdefault(cpu, []).append(_Part(rows, short, threads))
         self._rows += rows.activation.size
         if self._rows >= GROUP_ROWS:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write what waits, after what is being written; raises OSError of that."""
         if not self._rows:
             return
+        self.wait()
+        self._writing = self._thread.submit(self._write, self._waiting)
+        self._waiting = {}
+        self._rows = 0
+
+    def wait(self) -> None:
+        """Wait for what is being written; raises OSError."""
+        if self._writing is not None:
+            self._writing.result()
+        self._writing = None
+
+    def _write(self, waiting: dict[int, list[_Part]]) -> None:
         import pyarrow as pa
 
-        cpus = sorted(self._waiting)
-        parts = [part for cpu in cpus for part in self._waiting[cpu]]
-        sizes = [sum(part.rows.activation.size for part in self._waiting[cpu]) for cpu in cpus]
+        cpus = sorted(waiting)
+        parts = [part for cpu in cpus for part in waiting[cpu]]
+        sizes = [sum(part.rows.activation.size for part in waiting[cpu]) for cpu in cpus]
         table = pa.table(
             [
                 np.repeat(np.array(cpus, np.uint16), sizes),
@@ -133,30 +154,43 @@ class SamplesWriter:
             schema=samples_schema(app=self._app),
         )
         self._file.write_table(table)
-        self._waiting.clear()
-        self._rows = 0
+
+
+def _short_stages(rows: Rows, stages: Int64s) -> NDArray[np.int32]:
+    """Return the stages of all rows, NOT_SEEN for overruns, and where they do not fit 32 bits.
+
+    Longer times do not fit the column; the latency has them.
+    """
+    fits = (stages > NOT_SEEN) & (stages <= -(NOT_SEEN + 1))
+    seen = np.where(fits, stages, NOT_SEEN).astype(np.int32)
+    if not rows.overrun.any():
+        return seen
+    filled = np.full((rows.activation.size, len(STAGES)), NOT_SEEN, np.int32)
+    filled[~rows.overrun] = seen
+    return filled
 
 
 def _stage_columns(parts: Sequence[_Part]) -> list[Any]:
-    """Return the columns of the stages: null for overruns, and where not observed."""
+    """Return the columns of the stages: null where not observed."""
     import pyarrow as pa
 
     if all(part.stages is None for part in parts):
         rows = sum(part.rows.activation.size for part in parts)
         return [pa.nulls(rows, pa.int32())] * len(STAGES)
-    whole = []
-    for part in parts:
-        filled = np.full((part.rows.activation.size, len(STAGES)), NOT_SEEN)
-        if part.stages is not None:
-            filled[~part.rows.overrun] = part.stages
-        whole.append(filled)
-    table = np.concatenate(whole)
-    # Longer times do not fit the column; the latency has them.
-    unknown = (table <= NOT_SEEN) | (table > -(NOT_SEEN + 1))
-    return [
-        pa.array(np.where(null, 0, column).astype(np.int32), pa.int32(), mask=null)
-        for column, null in zip(table.T, unknown.T, strict=True)
-    ]
+    columns = []
+    for index in range(len(STAGES)):
+        column = np.concatenate(
+            [
+                np.full(part.rows.activation.size, NOT_SEEN, np.int32)
+                if part.stages is None
+                else part.stages[:, index]
+                for part in parts
+            ]
+        )
+        null = column == NOT_SEEN
+        column[null] = 0
+        columns.append(pa.array(column, pa.int32(), mask=null))
+    return columns
 
 
 def _own_columns(parts: Sequence[_Part]) -> list[Any]:

@@ -60,6 +60,8 @@ class ActivationAssembler(ABC):
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
         self.accountings: dict[int, CpuAccounting] = {}
+        #: Blocks that turned out not to be understood after they were added.
+        self.malformed = 0
         self.digest = SamplesDigest()
         #: Threads of a watched program of which there are rows.
         self.threads: set[int] = set()
