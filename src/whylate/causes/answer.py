@@ -29,8 +29,9 @@ from whylate.causes.window.pieces import cut_window, stack_after_ns
 from whylate.recording.events import Window
 from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.reader import Recording
-from whylate.recording.recorder.windows import checked_windows, read_windows
+from whylate.recording.recorder.windows import checked_windows, count_controls, read_windows
 from whylate.recording.samples import Activations
+from whylate.stats.arrays import Bools, Int64s
 from whylate.stats.run.ordered import merge_ordered, sort_series
 from whylate.stats.run.values import Values
 
@@ -38,6 +39,8 @@ from whylate.stats.run.values import Values
 TAIL_OF = 1000
 #: No more are looked at one by one: memory.
 MOST_LATE = 50_000
+#: Nor of control activations: as many show what is usual.
+MOST_CONTROLS = 25_000
 #: Fewer late episodes say little of what the next ones will be.
 FEW_EPISODES = 10
 _IDLE_EXIT = re.compile(r"state(\d{1,2}) .*: (\d{1,9}) us, ")
@@ -80,19 +83,49 @@ class Answer:
 def explain_recording(
     recording: Recording, *, threshold_ns: int | None = None, worst: int = 5
 ) -> Answer:
-    """Return the answer for a recording, as answer() does; raises RecordingError."""
-    report = recording.manifest.recorder
-    recorded = report is not None and report.engine is not None
-    answer = explain(
-        recording.manifest,
-        recording.series,
-        checked_windows(recording.directory, recording.manifest) if recorded else (),
-        threshold_ns=threshold_ns,
-        worst=worst,
-    )
-    return replace(
-        answer, observability=tuple(list_observability(report, recording.manifest.facts))
-    )
+    """Return the answer for a recording, as answer() does; raises RecordingError.
+
+    Of a long recording not all windows are read: those of late activations are, and of as many
+    control activations as MOST_CONTROLS, evenly over the run.
+    """
+    manifest, report = recording.manifest, recording.manifest.recorder
+    late = _find_late(manifest, recording.series, threshold_ns)
+    if report is not None and report.engine is not None and not _why_not(manifest, late.by_key):
+        every = -(-count_controls(recording.directory) // MOST_CONTROLS)
+        wanted = _WantedWindows(late.by_key, max(1, every))
+        windows = checked_windows(recording.directory, manifest, wanted)
+        answer = _explain_late(manifest, late, windows, threshold_ns, worst, wanted)
+    else:
+        answer = _explain_late(manifest, late, (), threshold_ns, worst)
+    return replace(answer, observability=tuple(list_observability(report, manifest.facts)))
+
+
+class _WantedWindows:
+    """Chooses the windows that are read: late ones, and one in `every` of control activations.
+
+    neither: how many others there were.
+    """
+
+    def __init__(self, late: Mapping[tuple[int, int], object], every: int) -> None:
+        self._late = np.sort(_keys(*np.array(list(late), np.int64).reshape(-1, 2).T))
+        self._every = every
+        self._controls = 0
+        self.neither = 0
+
+    def __call__(self, cpu: Int64s, activation: Int64s, control: Bools) -> Bools:
+        """Return which of the next windows are wanted."""
+        late = np.isin(_keys(cpu, activation), self._late)
+        controls = control & ~late
+        number = self._controls + np.cumsum(controls) - 1
+        self._controls += int(np.count_nonzero(controls))
+        self.neither += int(np.count_nonzero(~(late | control)))
+        wanted: Bools = late | (controls & (number % self._every == 0))
+        return wanted
+
+
+def _keys(cpu: Int64s, activation: Int64s) -> Int64s:
+    """Return a number for each activation; two may have the same, and one always has its own."""
+    return activation * (1 << 16) + cpu
 
 
 def read_activations(recording: Recording) -> Iterator[TracedActivation]:
@@ -127,6 +160,22 @@ def explain(
     of the activations that were seen is above. An activation that came due during another's stall
     belongs to that one's episode and its time is not counted again.
     """
+    late = _find_late(manifest, samples, threshold_ns)
+    return _explain_late(manifest, late, windows, threshold_ns, worst)
+
+
+@dataclass(frozen=True)
+class _Late:
+    """Late activations by CPU and number, none of them with pieces; above what, and its name."""
+
+    limit_ns: int
+    name: str
+    by_key: dict[tuple[int, int], Breakdown]
+
+
+def _find_late(
+    manifest: Manifest, samples: Sequence[Activations], threshold_ns: int | None
+) -> _Late:
     # One stall is one episode, however many activations came due in it.
     seen = merge_ordered([sort_series(cpu) for cpu in samples]).known
     limit, name = _bounded(seen, *_threshold(manifest, seen, threshold_ns))
@@ -135,6 +184,19 @@ def explain(
         for cpu in samples
         for activation, due_ns, latency_ns in _late(cpu, limit)
     }
+    return _Late(limit, name, late)
+
+
+def _explain_late(
+    manifest: Manifest,
+    those: _Late,
+    windows: Iterable[Window],
+    threshold_ns: int | None,
+    worst: int,
+    wanted: _WantedWindows | None = None,
+) -> Answer:
+    """Return the answer; wanted: what chose the windows, None: all are there."""
+    limit, name, late = those.limit_ns, those.name, those.by_key
     if (why_not := _why_not(manifest, late)) is not None:
         return Answer(limit, name, None, [], why_not)
     accounting = _Accounting(manifest)
@@ -153,6 +215,8 @@ def explain(
             slowest.add(example)
         else:
             control.append(example.breakdown)
+    if threshold_ns is not None and wanted is not None:
+        between += wanted.neither
     examples = slowest.sorted()
     corrected, control = without_switching(
         [*(activation.breakdown for activation in examples), *late.values()], control

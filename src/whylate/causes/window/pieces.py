@@ -128,7 +128,9 @@ def cut_window(
     pieces += locate_lost_time(window, seen)
     for segment in seen:
         for start, end, stage in _stages(window, segment):
-            pieces += rule.named(replace(segment, start_ns=start, end_ns=end), stage)
+            whole = (start, end) == (segment.start_ns, segment.end_ns)
+            part = segment if whole else replace(segment, start_ns=start, end_ns=end)
+            pieces += rule.named(part, stage)
     if until < window.run_ns:
         pieces.append(Piece(until, window.run_ns, Cause.NOT_OBSERVED, HIDDEN))
     return join_adjoining(overlay_steal(overlay_recording(pieces, own), own))
