@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,9 +51,11 @@ class ColumnFile:
         chosen = "TMPDIR" in os.environ or not _FOLDER.is_dir()
         self._folder = Path(tempfile.gettempdir()) if chosen else _FOLDER
         try:
-            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
+            self._fd, name = tempfile.mkstemp(dir=self._folder)
+            Path(name).unlink()
         except OSError as error:
             raise self._failed(error) from None
+        weakref.finalize(self, os.close, self._fd)
         self._end = 0
 
     def column(self, rows: int, kind: Any) -> Column:
@@ -65,7 +68,7 @@ class ColumnFile:
         """Write all of data; raises DiskError."""
         try:
             while data:
-                written = os.pwrite(self._file.fileno(), data, offset)
+                written = os.pwrite(self._fd, data, offset)
                 data, offset = data[written:], offset + written
         except OSError as error:
             raise self._failed(error) from None
@@ -74,7 +77,7 @@ class ColumnFile:
         """Fill data; raises DiskError."""
         try:
             while data:
-                count = os.preadv(self._file.fileno(), [data], offset)
+                count = os.preadv(self._fd, [data], offset)
                 if not count:
                     raise DiskError(f"a temporary file in {self._folder} was cut")
                 data, offset = data[count:], offset + count
