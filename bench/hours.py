@@ -3,7 +3,7 @@
 `python bench/hours.py [--activations 150000000] [--keep FOLDER]`
 
 The recording is made up (long_recording.py); its journal is finished by `whylate`, and each verb
-runs as a process. Memory is the process's peak resident set (ru_maxrss). The temporary file with
+runs as a process. Memory is the process's peak resident set (VmHWM). The temporary file with
 the columns of a long recording is read by pread(2): it lies in the system's cache and on the disk,
 and is in no process's memory. Wall time depends on what else the machine does: CPU time stands
 beside it.
@@ -40,10 +40,25 @@ from whylate.recording.store.journal import NAME as JOURNAL
 from whylate.recording.store.samples import NAME as SAMPLES
 
 MIB = 1 << 20
-_FINISH = (
-    "import sys; from pathlib import Path; "
-    "from whylate.recording.reader import open_recording; open_recording(Path(sys.argv[1]))"
-)
+#: Runs a module, or finishes a recording, and reports its peak at the end: ru_maxrss has that of
+#: the process that started it too, as it was then.
+_WATCHED = """
+import atexit, os, runpy, sys
+from pathlib import Path
+
+fd = int(sys.argv.pop(1))
+
+def report():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    os.write(fd, next(line for line in lines if line.startswith("VmHWM:")).split()[1].encode())
+
+atexit.register(report)
+if sys.argv[1] == "finish":
+    from whylate.recording.reader import open_recording
+    open_recording(Path(sys.argv[2]))
+else:
+    runpy.run_module("whylate", run_name="__main__", alter_sys=True)
+"""
 #: Seconds between two looks at a process, and for how long it may still grow.
 _LOOK_S, _WARM_UP_S = 10, 60
 
@@ -57,16 +72,24 @@ class Took:
     peak_mib: float
 
 
-def run(*command: str) -> Took:
-    """Run a command of Python's; exit where it fails."""
+def run(*words: str) -> Took:
+    """Run `whylate WORDS`, or finish a recording; exit where it fails."""
     started = time.monotonic()
-    process = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL)
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as peak:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _WATCHED, str(writing), *words],
+            stdout=subprocess.DEVNULL,
+            pass_fds=[writing],
+        )
+        os.close(writing)
+        peak_kib = peak.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 3):
-        sys.exit(f"{' '.join(command)} failed with status {process.returncode}")
+    if process.returncode not in (0, 3) or not peak_kib:
+        sys.exit(f"whylate {' '.join(words)} failed with status {process.returncode}")
     cpu_s = usage.ru_utime + usage.ru_stime
-    return Took(time.monotonic() - started, cpu_s, usage.ru_maxrss / 1024)
+    return Took(time.monotonic() - started, cpu_s, int(peak_kib) / 1024)
 
 
 def another(directory: Path, copy: Path) -> Path:
@@ -81,14 +104,12 @@ def another(directory: Path, copy: Path) -> Path:
 
 def verbs(first: Path, second: Path) -> dict[str, Sequence[str]]:
     """Return what is timed, by its name."""
-    whylate = ("-m", "whylate")
     return {
-        "report": (*whylate, "report", str(first)),
-        "report --json": (*whylate, "report", str(first), "--json"),
-        "explain": (*whylate, "explain", str(first)),
-        "compare": (*whylate, "compare", str(first), str(second)),
-        "compare --by p99.9": (*whylate, "compare", str(first), str(second), "--by", "p99.9"),
-        "bound --above 1ms": (*whylate, "bound", str(first), "--above", "1ms"),
+        "report": ("report", str(first)),
+        "report --json": ("report", str(first), "--json"),
+        "explain": ("explain", str(first)),
+        "compare": ("compare", str(first), str(second)),
+        "bound --above 1ms": ("bound", str(first), "--above", "1ms"),
     }
 
 
@@ -103,7 +124,7 @@ def made_up(folder: Path, activations: int) -> None:
         print(f"journal: {size / 1e6:.0f} MB in {time.monotonic() - started:.0f} s", flush=True)
     print(f"{'verb':20} {'wall':>8} {'CPU':>8} {'peak memory':>12}")
     if (directory / JOURNAL).exists():
-        _print("finish", run("-c", _FINISH, str(directory)))
+        _print("finish", run("finish", str(directory)))
     if not (folder / "other").exists():
         another(directory, folder / "other")
     for name, command in verbs(directory, folder / "other").items():

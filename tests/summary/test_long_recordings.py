@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 from summary_examples import MS, manifest
 
+from hours import run
 from whylate.causes.answer import explain
 from whylate.recording import samples as samples_in_memory
 from whylate.recording.errors import DiskError, RecordingError
@@ -198,20 +197,11 @@ def test_a_full_temporary_folder_is_an_error_of_one_line(
         store_samples(path, made.cpus, MS)
 
 
-def peak_mib(*words: str) -> float:
-    """Run whylate; return its peak memory."""
-    process = subprocess.Popen([sys.executable, "-m", "whylate", *words], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode in (0, 3)
-    return usage.ru_maxrss / 1024
-
-
 @pytest.mark.parametrize("verb", [("report", "--json"), ("bound", "--above", "100us")])
 def test_memory_does_not_grow_with_the_run(tmp_path: Path, verb: tuple[str, ...]) -> None:
     """In memory three million more activations are 75 MiB, and 48 to sort them."""
     peaks = []
     for number, millions in enumerate((1.08, 4.08)):
         write(tmp_path / str(number), ["overruns", "gaps"], round(millions * 500_000))
-        peaks.append(peak_mib(verb[0], str(tmp_path / str(number)), *verb[1:]))
+        peaks.append(run(verb[0], str(tmp_path / str(number)), *verb[1:]).peak_mib)
     assert peaks[1] - peaks[0] < 32, f"{peaks[0]:.0f} to {peaks[1]:.0f} MiB"
