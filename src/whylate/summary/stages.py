@@ -68,11 +68,12 @@ class _StageSeries:
             self.samples.stage_chunks(self.stage, first, end),
             strict=True,
         ):
-            unseen = times_ns == NOT_SEEN
-            if not unseen.any():
-                yield times_ns.astype(np.int64), unseen
-            else:
-                yield np.where(unseen, self.otherwise(latency_ns), times_ns), overrun & unseen
+            stage_ns, unknown = times_ns.astype(np.int64), np.zeros(times_ns.size, np.bool_)
+            # Few are not seen in most recordings.
+            unseen = np.flatnonzero(times_ns == NOT_SEEN)
+            stage_ns[unseen] = self.otherwise(latency_ns[unseen])
+            unknown[unseen] = overrun[unseen]
+            yield stage_ns, unknown
 
     def exceeding(self, limit_ns: int, *, overruns: bool = False) -> tuple[Int64s, Int64s, Bools]:
         return self.kept.exceeding(self, limit_ns, overruns=overruns)

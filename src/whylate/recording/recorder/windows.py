@@ -180,7 +180,7 @@ def _window_keys(path: Path) -> Iterator[tuple[Int64s, Int64s, Int64s, Bools]]:
     import pyarrow.parquet as pq
 
     former = {current: name for name, current in FORMER_WINDOWS.items()}
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, pre_buffer=False) as file:
         names = file.schema_arrow.names
         columns = ["window", "cpu", "activation", "reason"]
         columns = [name if name in names else former.get(name, name) for name in columns]
@@ -208,7 +208,7 @@ def _batches(path: Path, types: dict[str, str], numbers: Int64s | None) -> Itera
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, pre_buffer=False) as file:
         columns = [name for name in (*types, *FORMER_WINDOWS) if name in file.schema_arrow.names]
         known = {FORMER_WINDOWS.get(name, name) for name in columns}
         missing = set(types) - known - _LATER
@@ -246,8 +246,9 @@ class _Rows:
 
 def _events(path: Path, numbers: Int64s | None) -> Iterator[tuple[int, Event]]:
     """Yield events, and the number of the window of each."""
+    texts: dict[str, str] = {}
     for batch in _batches(path, _EVENT_TYPES, numbers):
-        columns = {name: batch.column(name).to_pylist() for name in _EVENT_TYPES}
+        columns = {name: _values(batch.column(name), texts) for name in _EVENT_TYPES}
         columns["kind"] = [_KINDS.get(kind) or Kind(kind) for kind in columns["kind"]]
         columns["stack"] = [tuple(stack) if stack else () for stack in columns["stack"]]
         window = columns.pop("window")
@@ -255,6 +256,17 @@ def _events(path: Path, numbers: Int64s | None) -> Iterator[tuple[int, Event]]:
             window, zip(*(columns[name] for name in _EVENT_ORDER), strict=True), strict=True
         ):
             yield number, Event(*values)
+
+
+def _values(column: Any, texts: dict[str, str]) -> list[Any]:
+    """Return a column's values; equal texts are one, of all that were read before too."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type) or column.null_count:
+        values: list[Any] = column.to_pylist()
+        return values
+    shared = [texts.setdefault(text, text) for text in column.dictionary.to_pylist()]
+    return [shared[index] for index in column.indices.to_pylist()]
 
 
 def _window(row: dict[str, Any], events: list[Event]) -> Window:
@@ -288,7 +300,7 @@ def checked_windows(
 def _check(path: Path, schema: Any, manifest: Manifest | None) -> None:
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, pre_buffer=False) as file:
         there = [field for field in schema if field.name in file.schema_arrow.names]
         for field in there:
             kind = file.schema_arrow.field(field.name).type

@@ -23,6 +23,7 @@ from whylate.wire.constants import NOT_SEEN
 
 #: More rows than this are not held in memory.
 MEMORY_ROWS = 1 << 20
+_BATCH_ROWS = 1 << 17
 _STAGE_NAMES: dict[str, Stage] = {"timer_ns": "interrupt", "switched_ns": "thread"}
 
 
@@ -240,13 +241,14 @@ class _SamplesFile:
     def stretches(self, cpus: dict[int, Any]) -> Iterator[tuple[int, _Columns]]:
         """Yield the rows, those of one CPU after those of another; raises RecordingError.
 
-        A group at a time: the file's own copy of all rows is never held whole. cpus: the CPUs
+        Some at a time: the file's own copy of all rows is never held whole. cpus: the CPUs
         that there may be, each with what is `filled` of the `rows` that it has.
         """
-        for group in range(self.file.num_row_groups):
-            table = self.file.read_row_group(group, columns=self.columns)
-            cpu = table["cpu"].to_numpy()
-            columns = {name: _column(self.path, table, name) for name in self.columns[1:]}
+        # Whole groups, threads, and reading ahead take Arrow's pool more memory, which it keeps.
+        batches = self.file.iter_batches(_BATCH_ROWS, columns=self.columns, use_threads=False)
+        for batch in batches:
+            cpu = batch.column("cpu").to_numpy()
+            columns = {name: _column(self.path, batch, name) for name in self.columns[1:]}
             # Runs of one CPU: within a group the rows are sorted by it.
             edges = np.concatenate(([0], np.flatnonzero(np.diff(cpu)) + 1, [cpu.size]))
             for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
@@ -278,7 +280,7 @@ def _samples_file(
     columns = [*COLUMNS, *(OWN_COLUMNS if app else [])]
     with (
         parquet_errors(f"{path} is not a Parquet file that can be read"),
-        pq.ParquetFile(path) as file,
+        pq.ParquetFile(path, pre_buffer=False) as file,
     ):
         columns = _check_columns(path, file.schema_arrow, columns, app=app)
         _check_size(path, file.metadata.num_rows, accounts)
@@ -288,19 +290,19 @@ def _samples_file(
         yield _SamplesFile(path, file, columns)
 
 
-def _column(path: Path, table: Any, name: str) -> NDArray[Any]:
+def _column(path: Path, batch: Any, name: str) -> NDArray[Any]:
     """Return a column as numbers: NOT_SEEN where it is null; an origin as its index in ORIGINS."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = table[name]
+    column = batch.column(name)
     if name == "origin":
         column = pc.index_in(column.cast(pa.string()), value_set=pa.array(ORIGINS))
         if column.null_count:
             raise RecordingError(f"{path}: column origin names none of {', '.join(ORIGINS[1:])}")
     elif column.null_count:
         column = pc.fill_null(column, NOT_SEEN)
-    array: NDArray[Any] = column.to_numpy()
+    array: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return array
 
 
