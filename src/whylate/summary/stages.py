@@ -27,8 +27,19 @@ from whylate.summary.figures import estimates
 from whylate.summary.model import StageFigures
 from whylate.wire.constants import NOT_SEEN
 
+#: Rows are kept where they are no more than one in so many.
+_FEW_OF = 64
 #: In the order in which they pass.
 STAGES: tuple[Stage, ...] = ("interrupt", "thread")
+
+
+@dataclass(frozen=True)
+class _Unseen:
+    """Rows in which a stage was not seen, int64, sorted; latencies, int64 ns; overruns, bool."""
+
+    rows: Int64s
+    latency_ns: Int64s
+    overrun: Bools
 
 
 @dataclass(frozen=True)
@@ -36,11 +47,13 @@ class _StageSeries:
     """A series (whylate.stats.run.cpu_series) whose latency is that of a stage.
 
     `otherwise` gives the time where it was not seen, from the activation's latency. Computed as it
-    is read: kept, it would take as much room as the samples.
+    is read: kept, it would take as much room as the samples. unseen: the rows where it was not
+    seen; None where they are many.
     """
 
     samples: Activations
     stage: Stage
+    unseen: _Unseen | None
     otherwise: Callable[[Int64s], Int64s]
     kept: KeptRows = field(default_factory=KeptRows)
 
@@ -63,17 +76,27 @@ class _StageSeries:
         return self.samples.rows_due(times_ns)
 
     def chunks(self, first: int = 0, end: int | None = None) -> Iterator[tuple[Int64s, Bools]]:
+        if self.unseen is None:
+            yield from self._chunks_of_all(first, end)
+            return
+        at = first
+        for times_ns in self.samples.stage_chunks(self.stage, first, end):
+            stage_ns, overrun = times_ns.astype(np.int64), np.zeros(times_ns.size, np.bool_)
+            low, high = np.searchsorted(self.unseen.rows, [at, at + times_ns.size])
+            rows = self.unseen.rows[low:high] - at
+            stage_ns[rows] = self.otherwise(self.unseen.latency_ns[low:high])
+            overrun[rows] = self.unseen.overrun[low:high]
+            yield stage_ns, overrun
+            at += times_ns.size
+
+    def _chunks_of_all(self, first: int, end: int | None) -> Iterator[tuple[Int64s, Bools]]:
         for (latency_ns, overrun), times_ns in zip(
             self.samples.chunks(first, end),
             self.samples.stage_chunks(self.stage, first, end),
             strict=True,
         ):
-            stage_ns, unknown = times_ns.astype(np.int64), np.zeros(times_ns.size, np.bool_)
-            # Few are not seen in most recordings.
-            unseen = np.flatnonzero(times_ns == NOT_SEEN)
-            stage_ns[unseen] = self.otherwise(latency_ns[unseen])
-            unknown[unseen] = overrun[unseen]
-            yield stage_ns, unknown
+            unseen = times_ns == NOT_SEEN
+            yield np.where(unseen, self.otherwise(latency_ns), times_ns), overrun & unseen
 
     def exceeding(self, limit_ns: int, *, overruns: bool = False) -> tuple[Int64s, Int64s, Bools]:
         return self.kept.exceeding(self, limit_ns, overruns=overruns)
@@ -105,14 +128,30 @@ def stage_figures(series: Sequence[Activations]) -> dict[int | None, dict[str, S
 
 def _part(samples: Activations, stage: Stage) -> _Part:
     """Return a stage of one CPU's activations; those without any stages were not seen."""
+    unseen, count = _find_unseen(samples, stage)
     # A latency below zero is one of a thread that ran before it was due: so did its stages.
-    least = _StageSeries(samples, stage, lambda latency_ns: np.minimum(latency_ns, 0))
-    most = _StageSeries(samples, stage, lambda latency_ns: latency_ns)
-    seen = sum(
-        int(np.count_nonzero(times_ns != NOT_SEEN)) for times_ns in samples.stage_chunks(stage)
-    )
+    least = _StageSeries(samples, stage, unseen, lambda latency_ns: np.minimum(latency_ns, 0))
+    most = _StageSeries(samples, stage, unseen, lambda latency_ns: latency_ns)
+    seen = samples.size - count
     ordered = sort_series(least) if seen == samples.size else sort_series(least, most)
     return _Part(least, most, ordered, seen)
+
+
+def _find_unseen(samples: Activations, stage: Stage) -> tuple[_Unseen | None, int]:
+    """Return the rows in which a stage was not seen, unless they are many; and how many."""
+    parts: list[tuple[Int64s, Int64s, Bools]] = []
+    count = first = 0
+    for (latency_ns, overrun), times_ns in zip(
+        samples.chunks(), samples.stage_chunks(stage), strict=True
+    ):
+        rows = np.flatnonzero(times_ns == NOT_SEEN)
+        count += rows.size
+        if count * _FEW_OF <= samples.size:
+            parts.append((rows + first, latency_ns[rows], overrun[rows]))
+        first += times_ns.size
+    if not parts or count * _FEW_OF > samples.size:
+        return None, count
+    return _Unseen(*(np.concatenate(columns) for columns in zip(*parts, strict=True))), count
 
 
 def _figures(parts: Sequence[_Part]) -> StageFigures:
