@@ -26,13 +26,13 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from long_recording import real_template, write_journal
+from timed_process import Took, run
 from whylate.quantities import parse_ns
 from whylate.recording.finish import MANIFEST
 from whylate.recording.manifest import Manifest
@@ -40,56 +40,8 @@ from whylate.recording.store.journal import NAME as JOURNAL
 from whylate.recording.store.samples import NAME as SAMPLES
 
 MIB = 1 << 20
-#: Runs a module, or finishes a recording, and reports its peak at the end: ru_maxrss has that of
-#: the process that started it too, as it was then.
-_WATCHED = """
-import atexit, os, runpy, sys
-from pathlib import Path
-
-fd = int(sys.argv.pop(1))
-
-def report():
-    lines = Path("/proc/self/status").read_text().splitlines()
-    os.write(fd, next(line for line in lines if line.startswith("VmHWM:")).split()[1].encode())
-
-atexit.register(report)
-if sys.argv[1] == "finish":
-    from whylate.recording.reader import open_recording
-    open_recording(Path(sys.argv[2]))
-else:
-    runpy.run_module("whylate", run_name="__main__", alter_sys=True)
-"""
 #: Seconds between two looks at a process, and for how long it may still grow.
 _LOOK_S, _WARM_UP_S = 10, 60
-
-
-@dataclass(frozen=True)
-class Took:
-    """What a process took: seconds of wall and of CPU time, and its peak memory, MiB."""
-
-    wall_s: float
-    cpu_s: float
-    peak_mib: float
-
-
-def run(*words: str) -> Took:
-    """Run `whylate WORDS`, or finish a recording; exit where it fails."""
-    started = time.monotonic()
-    reading, writing = os.pipe()
-    with os.fdopen(reading) as peak:
-        process = subprocess.Popen(
-            [sys.executable, "-c", _WATCHED, str(writing), *words],
-            stdout=subprocess.DEVNULL,
-            pass_fds=[writing],
-        )
-        os.close(writing)
-        peak_kib = peak.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 3) or not peak_kib:
-        sys.exit(f"whylate {' '.join(words)} failed with status {process.returncode}")
-    cpu_s = usage.ru_utime + usage.ru_stime
-    return Took(time.monotonic() - started, cpu_s, int(peak_kib) / 1024)
 
 
 def another(directory: Path, copy: Path) -> Path:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from summary_examples import MS, manifest
 
-from hours import run
+from timed_process import run
 from whylate.causes.answer import explain
 from whylate.recording import samples as samples_in_memory
 from whylate.recording.errors import DiskError, RecordingError

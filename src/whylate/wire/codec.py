@@ -56,8 +56,12 @@ def _encode_blob(value: bytes) -> bytes:
 
 
 def _decode_blob(payload: bytes, at: int) -> tuple[bytes, int]:
-    length, at = _U16.decode(payload, at)
-    return _piece(payload, at, length), at + length
+    # The most of what a journal holds: without a call for the length.
+    start = at + 2
+    end = start + int.from_bytes(payload[at:start], "little")
+    if end > len(payload) or start > len(payload):
+        raise WireError(f"payload ends {max(end, start) - len(payload)} bytes too soon")
+    return payload[start:end], end
 
 
 def _encode_text(value: str) -> bytes:

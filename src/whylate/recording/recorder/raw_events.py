@@ -26,6 +26,8 @@ SOFTIRQS = (
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
 )  # fmt: skip
 STACKS = {int(RecorderStack.TIMER): "timer", int(RecorderStack.SWITCH): "switch"}
+#: As plain numbers: a journal of hours has a million of these, and an enumeration is slow.
+_OF_USER, _PREEMPTED = int(RecorderStack.OF_USER), int(SwitchState.PREEMPTED)
 #: Bits of task_struct.__state, as the kernel's own trace writes them.
 STATES = ((0x01, "S"), (0x02, "D"), (0x04, "T"), (0x08, "t"), (0x10, "X"), (0x20, "Z"), (0x40, "P"))
 
@@ -77,10 +79,11 @@ def name_events(
         known = _KINDS.get(raw.kind)
         if known is None:
             continue
-        kind, fields = known
-        event = Event(raw.time_ns, cpu, kind, **fields(raw, names))
-        if kind is Kind.STACK and event.enabled is None:
-            event = replace(event, enabled=enables(raw.f, machine))
+        kind, name = known
+        fields = name(raw, names)
+        if kind is Kind.STACK and fields["enabled"] is None:
+            fields["enabled"] = enables(raw.f, machine)
+        event = Event(raw.time_ns, cpu, kind, **fields)
         if kind is Kind.IPI_SEND and raw.f:
             events += [replace(event, target_cpu=raw.b + bit)
                        for bit in range(raw.f.bit_length()) if raw.f >> bit & 1]  # fmt: skip
@@ -91,7 +94,7 @@ def name_events(
 
 def _state(bits: int) -> str:
     """Return why a thread left the CPU, as the kernel's own trace writes it; R: preempted."""
-    if bits & SwitchState.PREEMPTED:
+    if bits & _PREEMPTED:
         return "R"
     return next((state for bit, state in STATES if bits & bit), "?")
 
@@ -159,11 +162,11 @@ def _call(raw: RawEvent, names: Names) -> _Fields:
 
 
 def _stack(raw: RawEvent, names: Names) -> _Fields:
-    user = raw.a & RecorderStack.OF_USER
+    user = raw.a & _OF_USER
     interrupted = USER_CODE if user else names.function(raw.e)
     return {
         "id": raw.c,
-        "name": STACKS.get(raw.a & ~RecorderStack.OF_USER, "?"),
+        "name": STACKS.get(raw.a & ~_OF_USER, "?"),
         "stack": (interrupted,) if interrupted else (),
         # User code cannot switch interrupts on; of kernel code, its instructions say it.
         "enabled": False if user else None,
