@@ -101,7 +101,7 @@ def explain_recording(
 
 
 class _WantedWindows:
-    """Chooses the windows that are read: late ones, and one in `every` of control activations.
+    """Chooses the windows that are read: those of late activations, and one in `every` of controls.
 
     neither: how many others there were.
     """

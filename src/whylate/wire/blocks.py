@@ -86,14 +86,14 @@ def decode_block_rows(
         numbers = decode_numbers(raw)
     except WireError:
         return None
-    found = decode_rows(numbers, int(rows.sum()), block)
+    joined = decode_rows(numbers, int(rows.sum()), block)
     first = np.cumsum(rows) - rows
     for column, encoding in enumerate(BLOCKS[block]):
         if encoding == "step":
             # Each block counts from zero.
-            before = np.where(first > 0, found[first - 1, column], 0)
-            found[:, column] -= np.repeat(before, rows)
-    return found
+            before = np.where(first > 0, joined[first - 1, column], 0)
+            joined[:, column] -= np.repeat(before, rows)
+    return joined
 
 
 def numbers_in(raw: NDArray[np.uint8], edges: NDArray[np.int64]) -> NDArray[np.int64]:
