@@ -36,6 +36,7 @@ from whylate.stats.comparison.run_statistics import STATISTICS, exact_value, sta
 from whylate.stats.comparison.stopping import joint_e_value, look_levels
 from whylate.stats.limits import binomial_limits
 from whylate.stats.run.ordered import Ordered
+from whylate.stats.run.values import count_values
 
 Floats = NDArray[np.float64]
 
@@ -95,7 +96,8 @@ def whole_ns(latency_us: Floats) -> NDArray[np.int64]:
 
 def compared(latency_ns: NDArray[np.int64]) -> list[float]:
     """Return what is compared of a run with these latencies."""
-    found = [statistic_of(Ordered(latency_ns, latency_ns), statistic) for statistic in STATISTICS]
+    values = count_values(latency_ns)
+    found = [statistic_of(Ordered(values, values), statistic) for statistic in STATISTICS]
     return [value.compared for value in found if value is not None]
 
 

@@ -10,14 +10,14 @@ times.
 from __future__ import annotations
 
 import argparse
-import statistics
 import tempfile
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
 
-from ten_million import make_recording, real_run, timed
+from ten_million import make_recording, real_run
+from timed_process import run, summed_up
 
 
 def main() -> None:
@@ -34,11 +34,10 @@ def main() -> None:
             directory = Path(folder) / "AB"[number % 2] / f"{number:03d}"
             own = msgspec.structs.replace(manifest, created=created)
             make_recording(directory, options.rows, own, number)
-        walls, peaks = timed("compare", f"{folder}/A", f"{folder}/B", "--json")
+        took = [run("compare", f"{folder}/A", f"{folder}/B", "--json") for _ in range(3)]
         print(
-            f"2 x {options.runs} recordings of {options.rows:,} activations compared: median "
-            f"{statistics.median(walls):.1f} s (longest {max(walls):.1f} s), peak memory "
-            f"{max(peaks):.0f} MiB"
+            f"2 x {options.runs} recordings of {options.rows:,} activations compared: "
+            f"{summed_up(took)}"
         )
 
 

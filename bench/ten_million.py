@@ -10,18 +10,14 @@ process, three times.
 from __future__ import annotations
 
 import argparse
-import os
-import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from timed_process import run, summed_up
 from whylate.boards.local import LocalBoard
 from whylate.recording.finish import MANIFEST
 from whylate.recording.manifest import Manifest
@@ -81,27 +77,12 @@ def make_recording(directory: Path, rows: int, manifest: Manifest, seed: int = 1
                     dropped=0,
                 )
             )
-    plan = msgspec.structs.replace(manifest.plan, duration_ns=each * INTERVAL_NS)
+    workload = msgspec.structs.replace(manifest.plan.workload, duration_ns=each * INTERVAL_NS)
+    plan = msgspec.structs.replace(manifest.plan, workload=workload)
     # The digest is of the real run's samples: by it all that are made of one would be one run.
     manifest = msgspec.structs.replace(manifest, cpus=accounts, plan=plan, samples_sha256=None)
     (directory / MANIFEST).write_bytes(msgspec.json.encode(manifest))
     assert msgspec.json.decode((directory / MANIFEST).read_bytes(), type=Manifest) == manifest
-
-
-def timed(*words: str) -> tuple[list[float], list[float]]:
-    """Run whylate three times; return the seconds and the peaks of memory, MiB."""
-    walls, peaks = [], []
-    for _ in range(3):
-        started = time.monotonic()
-        command = [sys.executable, "-m", "whylate", *words]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        walls.append(time.monotonic() - started)
-        peaks.append(usage.ru_maxrss / 1024)
-        if process.returncode not in (0, 3):
-            sys.exit(f"whylate {words[0]} failed with status {process.returncode}")
-    return walls, peaks
 
 
 def main() -> None:
@@ -114,11 +95,9 @@ def main() -> None:
         make_recording(directory, options.rows, real_run(directory))
         size = (directory / NAME).stat().st_size
         print(f"{options.rows} activations, {size / options.rows:.2f} bytes each in {NAME}")
-        walls, peaks = timed("report", str(directory), "--json")
+        took = [run("report", str(directory), "--json") for _ in range(3)]
         page = (directory / "report.html").stat().st_size
-        print(f"summary and report: median {statistics.median(walls):.1f} s "
-              f"(longest {max(walls):.1f} s), peak memory {max(peaks):.0f} MiB, "
-              f"page {page / 1e6:.2f} MB")  # fmt: skip
+        print(f"summary and report: {summed_up(took)}, page {page / 1e6:.2f} MB")
 
 
 if __name__ == "__main__":

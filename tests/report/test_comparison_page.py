@@ -18,6 +18,7 @@ from whylate.report.plots.chart import HEIGHT, LEFT, WIDTH, across, ticks, upwar
 from whylate.report.plots.forest import of_comparison
 from whylate.stats.comparison.run_statistics import STATISTICS
 from whylate.stats.run.histogram import count_by_octave, edges_ns
+from whylate.stats.run.values import count_values
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def arms() -> list[Arm]:
 
 def test_octaves_count_every_latency_once() -> None:
     latency_ns = np.sort(np.random.default_rng(1).integers(-50, 10**9, 5000))
-    counts = count_by_octave(latency_ns)
+    counts = count_by_octave(count_values(latency_ns))
     assert counts.sum() == (latency_ns >= 1).sum()
     assert counts.size == edges_ns().size - 1
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from report_examples import cpu_samples
 
 from whylate.recording.samples import CpuSamples
-from whylate.report.plots.histogram import linear_bins, log_bins
+from whylate.report.plots.histogram import count_distribution, linear_bins, log_bins
 
 
 def recorded(latency_ns: NDArray[np.int64], overrun: NDArray[np.bool_] | None = None) -> CpuSamples:
@@ -28,7 +28,7 @@ def test_linear_bins_count_every_sample_once_where_it_is(
     first: NDArray[np.int64], second: NDArray[np.int64], max_bins: int, resolution_ns: int
 ) -> None:
     cpus = [recorded(first), recorded(second, np.ones(second.size, np.bool_))]
-    bins = linear_bins(cpus, max_bins, resolution_ns)
+    bins = linear_bins(count_distribution(cpus), max_bins, resolution_ns)
     for at, cpu in enumerate(cpus):
         index, count = np.unique(cpu.latency_ns // bins.width_ns, return_counts=True)
         assert bins.index[at].tolist() == index.tolist()
@@ -44,7 +44,7 @@ def test_log_bins_count_every_sample_once_or_below(
     latency_ns: NDArray[np.int64], max_bins: int, resolution_ns: int
 ) -> None:
     cpu = recorded(latency_ns, latency_ns % 2 == 0)
-    bins = log_bins([cpu], max_bins, resolution_ns=resolution_ns)
+    bins = log_bins(count_distribution([cpu]), max_bins, resolution_ns=resolution_ns)
     assert bins.count[0].sum() + bins.below[0] == latency_ns.size
     assert (np.diff(bins.edges_ns) > 0).all()
     assert bins.count[0].size <= max_bins
@@ -56,7 +56,8 @@ def test_log_bins_count_every_sample_once_or_below(
 
 def test_nothing_is_capped_however_late() -> None:
     latency_ns = np.array([9_000] * 1_000 + [12_000_000_000], np.int64)
-    linear, log = linear_bins([recorded(latency_ns)]), log_bins([recorded(latency_ns)])
+    counted = count_distribution([recorded(latency_ns)])
+    linear, log = linear_bins(counted), log_bins(counted)
     assert linear.index[0][-1] * linear.width_ns <= 12_000_000_000
     assert (linear.index[0][-1] + 1) * linear.width_ns > 12_000_000_000
     assert log.edges_ns[-1] > 12_000_000_000
@@ -64,37 +65,38 @@ def test_nothing_is_capped_however_late() -> None:
 
 
 def test_a_narrow_body_gets_bins_finer_than_a_microsecond() -> None:
-    assert linear_bins([cpu_samples(0, 20_000)]).width_ns == 100
+    assert linear_bins(count_distribution([cpu_samples(0, 20_000)])).width_ns == 100
 
 
 def test_a_wide_body_gets_bins_of_a_microsecond() -> None:
     latency_ns = np.random.default_rng(1).integers(10_000, 400_000, 50_000)
-    assert linear_bins([recorded(latency_ns)]).width_ns == 1_000
+    assert linear_bins(count_distribution([recorded(latency_ns)])).width_ns == 1_000
 
 
 def test_a_stall_does_not_make_the_bins_of_the_body_wider() -> None:
-    assert linear_bins([cpu_samples(0, 9_000, stall=80)]).width_ns == 100
+    assert linear_bins(count_distribution([cpu_samples(0, 9_000, stall=80)])).width_ns == 100
 
 
 def test_bins_are_never_finer_than_the_clock() -> None:
     steps = np.random.default_rng(1).integers(1, 9, 5_000) * 30_518
-    assert linear_bins([recorded(steps)], resolution_ns=30_518).width_ns >= 30_518
-    assert np.diff(log_bins([recorded(steps)], resolution_ns=30_518).edges_ns)[:-1].min() >= 30_518
+    counted = count_distribution([recorded(steps)])
+    assert linear_bins(counted, resolution_ns=30_518).width_ns >= 30_518
+    assert np.diff(log_bins(counted, resolution_ns=30_518).edges_ns)[:-1].min() >= 30_518
 
 
 def test_negative_latencies_have_bins_of_their_own() -> None:
-    bins = linear_bins([recorded(np.array([-250, -1, 0, 1, 3_000], np.int64))])
+    bins = linear_bins(count_distribution([recorded(np.array([-250, -1, 0, 1, 3_000], np.int64))]))
     negative = bins.index[0] < 0
     assert bins.count[0][negative].sum() == 2
 
 
 def test_a_run_without_samples_has_no_bins() -> None:
     nothing = recorded(np.zeros(0, np.int64))
-    assert linear_bins([nothing]).count[0].size == 0
-    assert log_bins([nothing]).edges_ns.size == 0
-    assert linear_bins([]).count == ()
+    assert linear_bins(count_distribution([nothing])).count[0].size == 0
+    assert log_bins(count_distribution([nothing])).edges_ns.size == 0
+    assert linear_bins(count_distribution([])).count == ()
 
 
 def test_a_bound_of_no_bins_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 2"):
-        linear_bins([], 1)
+        linear_bins(count_distribution([]), 1)

@@ -37,7 +37,7 @@ def test_what_a_schedule_says_and_what_a_series_says_gives_the_same_statistics()
     series, own = scheduled(), [given(one) for one in scheduled()]
     assert due_span(own) == due_span(series)
     assert observed_s(own) == observed_s(series)
-    events = [cpu.latency_ns > 50_000 for cpu in series]
+    events = [np.flatnonzero(cpu.latency_ns > 50_000) for cpu in series]
     assert positions(own, events).tolist() == positions(series, events).tolist()
     blocks, own_blocks = (time_blocks(x, block_count(20_000)) for x in (series, own))
     assert [e.tolist() for e in own_blocks.edges] == [e.tolist() for e in blocks.edges]

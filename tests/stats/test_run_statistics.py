@@ -20,12 +20,13 @@ from whylate.stats.comparison.run_statistics import (
     statistic_of,
 )
 from whylate.stats.run.ordered import Ordered, sort_series
+from whylate.stats.run.values import count_values
 
 
 def ordered(values: np.ndarray, overruns: int = 0) -> Ordered:
     """Return latencies, the largest `overruns` of them known only by a lower bound."""
     rising = np.sort(values).astype(np.int64)
-    return Ordered(rising, rising[: len(rising) - overruns] if overruns else rising)
+    return Ordered(count_values(rising), count_values(rising[: len(rising) - overruns]))
 
 
 @pytest.mark.parametrize("q", [0.5, 0.9, 0.99, 0.999])

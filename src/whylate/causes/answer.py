@@ -29,15 +29,19 @@ from whylate.causes.window.pieces import cut_window, stack_after_ns
 from whylate.recording.events import Window
 from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.reader import Recording
-from whylate.recording.recorder.windows import checked_windows, read_windows
-from whylate.recording.samples import CpuSamples
-from whylate.stats.arrays import Bools
+from whylate.recording.recorder.windows import checked_windows, count_controls, read_windows
+from whylate.recording.samples import Activations
+from whylate.stats.arrays import Bools, Int64s
+from whylate.stats.run.ordered import merge_ordered, sort_series
+from whylate.stats.run.values import Values
 from whylate.summary.facts import takes_turns
 
 #: Late are the slowest of so many, unless a threshold was given.
 TAIL_OF = 1000
 #: No more are looked at one by one: memory.
 MOST_LATE = 50_000
+#: Nor of control activations: as many show what is usual.
+MOST_CONTROLS = 25_000
 #: Fewer late episodes say little of what the next ones will be.
 FEW_EPISODES = 10
 #: Detail of `outside the traced kernel` where the CPUs take turns in the emulator.
@@ -84,19 +88,49 @@ class Answer:
 def explain_recording(
     recording: Recording, *, threshold_ns: int | None = None, worst: int = 5
 ) -> Answer:
-    """Return the answer for a recording, as answer() does; raises RecordingError."""
-    report = recording.manifest.recorder
-    recorded = report is not None and report.engine is not None
-    answer = explain(
-        recording.manifest,
-        recording.samples,
-        checked_windows(recording.directory, recording.manifest) if recorded else (),
-        threshold_ns=threshold_ns,
-        worst=worst,
-    )
-    return replace(
-        answer, observability=tuple(list_observability(report, recording.manifest.facts))
-    )
+    """Return the answer for a recording, as answer() does; raises RecordingError.
+
+    Of a long recording not all windows are read: those of late activations are, and of as many
+    control activations as MOST_CONTROLS, evenly over the run.
+    """
+    manifest, report = recording.manifest, recording.manifest.recorder
+    late = _find_late(manifest, recording.series, threshold_ns)
+    if report is not None and report.engine is not None and not _why_not(manifest, late.by_key):
+        every = -(-count_controls(recording.directory) // MOST_CONTROLS)
+        wanted = _WantedWindows(late.by_key, max(1, every))
+        windows = checked_windows(recording.directory, manifest, wanted)
+        answer = _explain_late(manifest, late, windows, threshold_ns, worst, wanted)
+    else:
+        answer = _explain_late(manifest, late, (), threshold_ns, worst)
+    return replace(answer, observability=tuple(list_observability(report, manifest.facts)))
+
+
+class _WantedWindows:
+    """Chooses the windows that are read: those of late activations, and one in `every` of controls.
+
+    neither: how many others there were.
+    """
+
+    def __init__(self, late: Mapping[tuple[int, int], object], every: int) -> None:
+        self._late = np.sort(_keys(*np.array(list(late), np.int64).reshape(-1, 2).T))
+        self._every = every
+        self._controls = 0
+        self.neither = 0
+
+    def __call__(self, cpu: Int64s, activation: Int64s, control: Bools) -> Bools:
+        """Return which of the next windows are wanted."""
+        late = np.isin(_keys(cpu, activation), self._late)
+        controls = control & ~late
+        number = self._controls + np.cumsum(controls) - 1
+        self._controls += int(np.count_nonzero(controls))
+        self.neither += int(np.count_nonzero(~(late | control)))
+        wanted: Bools = late | (controls & (number % self._every == 0))
+        return wanted
+
+
+def _keys(cpu: Int64s, activation: Int64s) -> Int64s:
+    """Return a number for each activation; two may have the same, and one always has its own."""
+    return activation * (1 << 16) + cpu
 
 
 def read_activations(recording: Recording) -> Iterator[TracedActivation]:
@@ -119,7 +153,7 @@ def read_activations(recording: Recording) -> Iterator[TracedActivation]:
 
 def explain(
     manifest: Manifest,
-    samples: Sequence[CpuSamples],
+    samples: Sequence[Activations],
     windows: Iterable[Window],
     *,
     threshold_ns: int | None = None,
@@ -131,12 +165,43 @@ def explain(
     of the activations that were seen is above. An activation that came due during another's stall
     belongs to that one's episode and its time is not counted again.
     """
-    limit, name = _bounded(samples, *_threshold(manifest, samples, threshold_ns))
+    late = _find_late(manifest, samples, threshold_ns)
+    return _explain_late(manifest, late, windows, threshold_ns, worst)
+
+
+@dataclass(frozen=True)
+class _Late:
+    """Late activations by CPU and number, none of them with pieces; above what, and its name."""
+
+    limit_ns: int
+    name: str
+    by_key: dict[tuple[int, int], Breakdown]
+
+
+def _find_late(
+    manifest: Manifest, samples: Sequence[Activations], threshold_ns: int | None
+) -> _Late:
+    # One stall is one episode, however many activations came due in it.
+    seen = merge_ordered([sort_series(cpu) for cpu in samples]).known
+    limit, name = _bounded(seen, *_threshold(manifest, seen, threshold_ns))
     late = {
         (cpu.cpu, activation): Breakdown(cpu.cpu, activation, due_ns, latency_ns, None)
         for cpu in samples
         for activation, due_ns, latency_ns in _late(cpu, limit)
     }
+    return _Late(limit, name, late)
+
+
+def _explain_late(
+    manifest: Manifest,
+    those: _Late,
+    windows: Iterable[Window],
+    threshold_ns: int | None,
+    worst: int,
+    wanted: _WantedWindows | None = None,
+) -> Answer:
+    """Return the answer; wanted: what chose the windows, None: all are there."""
+    limit, name, late = those.limit_ns, those.name, those.by_key
     if (why_not := _why_not(manifest, late)) is not None:
         return Answer(limit, name, None, [], why_not)
     accounting = _Accounting(manifest)
@@ -155,6 +220,8 @@ def explain(
             slowest.add(example)
         else:
             control.append(example.breakdown)
+    if threshold_ns is not None and wanted is not None:
+        between += wanted.neither
     examples = slowest.sorted()
     usual = usual_of(control)
     their = [corrected(activation.breakdown, usual) for activation in examples]
@@ -253,48 +320,40 @@ class _Worst:
         return sorted(self._kept.values(), key=lambda example: -example.breakdown.latency_ns)
 
 
-def _threshold(
-    manifest: Manifest, samples: Sequence[CpuSamples], asked: int | None
-) -> tuple[int, str]:
+def _threshold(manifest: Manifest, seen: Values, asked: int | None) -> tuple[int, str]:
+    """Return above what an activation is late, and what that is called."""
     plan = manifest.plan.recorder
     if asked is None and plan is not None:
         asked = plan.threshold_ns
     if asked is not None:
         return asked, "as asked for"
-    # One stall is one episode, however many activations came due in it.
-    seen = [cpu.latency_ns[~cpu.overrun] for cpu in samples]
-    latency = np.concatenate(seen or [np.empty(0, np.int64)])
-    if not latency.size:
+    if not seen.n:
         return 0, "the slowest thousandth"
-    if plan is not None and plan.stop_above_ns is not None and latency.max() > plan.stop_above_ns:
+    if (
+        plan is not None
+        and plan.stop_above_ns is not None
+        and seen.at(seen.n - 1) > plan.stop_above_ns
+    ):
         return plan.stop_above_ns, "which ended the run"
     # So many may lie above it: the slowest thousandth, and at least one.
-    above = max(1, latency.size // TAIL_OF)
-    rank = latency.size - above - 1
-    return (int(np.partition(latency, rank)[rank]) if rank >= 0 else 0), "the slowest thousandth"
+    rank = seen.n - max(1, seen.n // TAIL_OF) - 1
+    return (seen.at(rank) if rank >= 0 else 0), "the slowest thousandth"
 
 
-def _bounded(samples: Sequence[CpuSamples], limit_ns: int, name: str) -> tuple[int, str]:
+def _bounded(seen: Values, limit_ns: int, name: str) -> tuple[int, str]:
     """Return a limit that at most MOST_LATE are above, and what it is called."""
-    above = [cpu.latency_ns[_are_late(cpu, limit_ns)] for cpu in samples]
-    latency = np.concatenate(above or [np.empty(0, np.int64)])
-    if latency.size <= MOST_LATE:
+    if seen.n - seen.count_below(limit_ns + 1) <= MOST_LATE:
         return limit_ns, name
-    rank = latency.size - MOST_LATE - 1
-    limit_ns = int(np.partition(latency, rank)[rank])
-    slowest = int(np.count_nonzero(latency > limit_ns))
+    limit_ns = seen.at(seen.n - MOST_LATE - 1)
+    slowest = seen.n - seen.count_below(limit_ns + 1)
     return limit_ns, f"the slowest {slowest:,}: more are above what was asked"
 
 
-def _are_late(samples: CpuSamples, limit_ns: int) -> Bools:
-    late: Bools = (samples.latency_ns > limit_ns) & ~samples.overrun
-    return late
-
-
-def _late(samples: CpuSamples, limit_ns: int) -> Iterable[tuple[int, int, int]]:
+def _late(samples: Activations, limit_ns: int) -> Iterable[tuple[int, int, int]]:
     """Return number, due time and latency of the late activations."""
-    rows = np.flatnonzero(_are_late(samples, limit_ns))
-    columns = samples.activation[rows], samples.due_of(rows), samples.latency_ns[rows]
+    rows, latency_ns, overrun = samples.exceeding(limit_ns)
+    rows, latency_ns = rows[~overrun], latency_ns[~overrun]
+    columns = samples.activation_of(rows), samples.due_of(rows), latency_ns
     return zip(*(column.tolist() for column in columns), strict=True)
 
 

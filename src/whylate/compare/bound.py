@@ -148,7 +148,7 @@ def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
     run = describe_run(directory, recording.manifest)
     # They decide how often something is late: rates of unlike runs have no mean.
     conditions = {name: run.beside[name] for name in ("board", "load", "CPUs", "priority")}
-    series = recording.samples
+    series = recording.series
     together = merge_ordered([sort_series(cpu) for cpu in series])
     index = estimate_extremal_index(together, series, "episodes") if together.n else None
     largest = together.at_least(together.n - 1) if together.n else None

@@ -28,7 +28,6 @@ from whylate.stats.comparison.run_statistics import (
     exact_value,
     statistic_of,
 )
-from whylate.stats.run.counted import Counted
 from whylate.stats.run.histogram import count_by_octave
 from whylate.stats.run.ordered import Ordered, merge_ordered, sort_series
 from whylate.summary.benchmarks.model import BenchmarkSummary, main_figures
@@ -149,14 +148,14 @@ def read_run(directory: Path) -> Run:
     recording = open_recording(directory)
     if recording.manifest.plan.benchmark is not None:
         return _benchmark_run(directory, recording)
-    samples = recording.samples
+    samples = recording.series
     ordered = merge_ordered([sort_series(cpu) for cpu in samples])
     return replace(
         describe_run(directory, recording.manifest),
         values=_values(ordered),
         activations=ordered.n,
         distrust=tuple(assess(recording.manifest, samples).trust.reasons),
-        octaves=count_by_octave(ordered.bound_ns),
+        octaves=count_by_octave(ordered.bound),
         counts=_event_counts(recording.manifest),
     )
 
@@ -222,7 +221,7 @@ def _point_counts(summary: BenchmarkSummary) -> dict[str, Count]:
     }
 
 
-def _values(ordered: Ordered | Counted) -> dict[str, Value]:
+def _values(ordered: Ordered) -> dict[str, Value]:
     """Return the statistics that there are of latencies."""
     values = {statistic.name: statistic_of(ordered, statistic) for statistic in STATISTICS}
     return {name: value for name, value in values.items() if value is not None}

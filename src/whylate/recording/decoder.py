@@ -50,8 +50,7 @@ class JournalDecoder:
         self._notes: list[Problem] = []
         self._more_notes = 0
         self._more_fatal = False
-        #: Messages that cannot be understood.
-        self.malformed = 0
+        self._malformed = 0
         self.app_end: AppEnd | None = None
         self.hits = HitAssembler(plan.hits)
         self.activations = (
@@ -64,6 +63,12 @@ class JournalDecoder:
         """Whether measuring has begun."""
         assembler = self.activations or self.repetitions
         return assembler is not None and assembler.started
+
+    @property
+    def malformed(self) -> int:
+        """Messages that cannot be understood."""
+        late = self.activations.malformed if self.activations is not None else 0
+        return self._malformed + late
 
     @property
     def whole(self) -> bool:
@@ -88,7 +93,7 @@ class JournalDecoder:
             elif frame.kind in MESSAGES:
                 self._message(MESSAGES[frame.kind].unpack(frame.payload))
         except (WireError, msgspec.ValidationError, msgspec.DecodeError):
-            self.malformed += 1
+            self._malformed += 1
 
     def close(self) -> None:
         """Pass on what waits."""
@@ -100,9 +105,9 @@ class JournalDecoder:
     def _message(self, message: Message) -> None:
         """Add a message; of some nothing is kept. Raises WireError."""
         counters = self.opening.plan.workload.counters
-        if (self.recorder is not None and self.recorder.add(message)) or self.hits.add(message):
-            return
         if self.activations is not None and self.activations.add(message, counters):
+            return
+        if (self.recorder is not None and self.recorder.add(message)) or self.hits.add(message):
             return
         match message:
             case AppEnded():

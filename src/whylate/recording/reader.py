@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +19,12 @@ from whylate.recording.finish import MANIFEST, finish, newer_schema
 from whylate.recording.imported.recording import is_imported
 from whylate.recording.manifest import SCHEMA_VERSION, Manifest
 from whylate.recording.repetitions import Repetitions
-from whylate.recording.samples import CpuSamples
-from whylate.recording.store import journal, samples
+from whylate.recording.samples import Activations, CpuSamples
+from whylate.recording.store import journal
 from whylate.recording.store.repetitions import read_repetitions
+from whylate.recording.store.samples import NAME
+from whylate.recording.store.samples_reader import read_samples, read_series
+from whylate.recording.workloads.activations import ActivationWorkload
 
 #: A larger file is no manifest.
 MAX_MANIFEST = 64 << 20
@@ -43,18 +47,29 @@ class Recording:
 
     @cached_property
     def samples(self) -> list[CpuSamples]:
-        """The samples of each CPU; raises RecordingError, and LackingError of a benchmark."""
+        """The samples of each CPU in memory; raises RecordingError, LackingError of a benchmark."""
+        path, activations = self._samples_file()
+        app = activations.target is not None
+        return read_samples(path, self.manifest.cpus, activations.interval_ns, app=app)
+
+    @cached_property
+    def series(self) -> Sequence[Activations]:
+        """The same, of a long recording from a temporary file: for reading them in order."""
+        path, activations = self._samples_file()
+        app = activations.target is not None
+        return read_series(path, self.manifest.cpus, activations.interval_ns, app=app)
+
+    def _samples_file(self) -> tuple[Path, ActivationWorkload]:
         activations = self.manifest.plan.activations
         if activations is None:
             raise LackingError(
                 f"{self.directory} is of the benchmark {self.manifest.plan.workload.kind}, which "
                 "has no latencies: use whylate report or whylate compare"
             )
-        path = self.directory / samples.NAME
+        path = self.directory / NAME
         if not path.exists():
-            raise RecordingError(f"{self.directory} has no {samples.NAME}: it is incomplete")
-        app = activations.target is not None
-        return samples.read_samples(path, self.manifest.cpus, activations.interval_ns, app=app)
+            raise RecordingError(f"{self.directory} has no {NAME}: it is incomplete")
+        return path, activations
 
 
 def open_recording(directory: Path) -> Recording:

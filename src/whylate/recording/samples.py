@@ -1,13 +1,21 @@
-"""The samples of a run in memory: what samples.parquet holds, one CPU at a time."""
+"""The samples of a run: what samples.parquet holds, one CPU at a time."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whylate.wire.constants import NOT_SEEN
+
 Int64s = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: Rows that are looked at at a time: what is computed of them stays in a CPU's cache.
+CHUNK_ROWS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,78 @@ class Woken:
     end_ns: int
 
 
+Stage = Literal["interrupt", "thread"]
+
+
+class Activations(Protocol):
+    """The activations of one CPU, in memory or on disk, in the order in which they were due.
+
+    All rows are read in order, some at a time: `chunks` and `stage_chunks` cut them alike.
+    """
+
+    @property
+    def cpu(self) -> int:
+        """Its number."""
+
+    @property
+    def start_ns(self) -> int:
+        """When the CPU was first watched."""
+
+    @property
+    def interval_ns(self) -> int:
+        """The period; 0 of a program's activations."""
+
+    @property
+    def size(self) -> int:
+        """Activations; dropped ones are not among them."""
+
+    @property
+    def overruns(self) -> int:
+        """How many of them are overruns."""
+
+    @property
+    def watched_ns(self) -> int:
+        """The time that the activations stand for, ns: what was dropped is not in it."""
+
+    @property
+    def per_s(self) -> float:
+        """Activations that come each second; 0 where there were none."""
+
+    @property
+    def staged(self) -> bool:
+        """Whether a stage of any activation was recorded."""
+
+    @property
+    def woken(self) -> Woken | None:
+        """When a program's activations were due, and whose they are; None of another workload."""
+
+    def chunks(self, first: int = 0, end: int | None = None) -> Iterator[tuple[Int64s, Bools]]:
+        """Yield latencies of rows first to end - 1, int64 ns, and whether each is an overrun."""
+
+    def stage_chunks(
+        self, stage: Stage, first: int = 0, end: int | None = None
+    ) -> Iterator[NDArray[np.int32]]:
+        """Yield when rows first to end - 1 reached a stage, int32 ns since due, or NOT_SEEN."""
+
+    def exceeding(self, limit_ns: int, *, overruns: bool = False) -> tuple[Int64s, Int64s, Bools]:
+        """Return the rows above a limit, int64, sorted; their latencies; which are overruns.
+
+        overruns: every overrun is among them, however short its bound.
+        """
+
+    def activation_of(self, rows: Int64s) -> Int64s:
+        """Return the numbers of the activations in these rows, int64."""
+
+    def due_of(self, rows: Int64s) -> Int64s:
+        """Return when the activations in these rows were due, int64 ns."""
+
+    def rows_due(self, times_ns: Int64s) -> Int64s:
+        """Return the first row that was due at or after each time, int64; n where none was."""
+
+    def of_thread(self, pid: int) -> Activations:
+        """Return the activations of one thread of a program; all of another workload's."""
+
+
 @dataclass(frozen=True)
 class CpuStages:
     """When each activation of a CPU reached a stage, as the flight recorder observed it.
@@ -38,10 +118,14 @@ class CpuStages:
     timer_ns: NDArray[np.int32]
     switched_ns: NDArray[np.int32]
 
+    def named(self, stage: Stage) -> NDArray[np.int32]:
+        """Return a stage by its name."""
+        return self.timer_ns if stage == "interrupt" else self.switched_ns
+
 
 @dataclass(frozen=True)
 class CpuSamples:
-    """Activations of one CPU, in the order in which they were due.
+    """Activations of one CPU in memory, in the order in which they were due.
 
     activation: int64, shape (n,), each once; dropped ones are absent.
     latency_ns: int64, shape (n,); for an overrun the lower bound wake - due.
@@ -60,6 +144,46 @@ class CpuSamples:
     overrun: NDArray[np.bool_]
     woken: Woken | None = None
     stages: CpuStages | None = None
+
+    @property
+    def size(self) -> int:
+        """Activations."""
+        return self.latency_ns.size
+
+    @property
+    def overruns(self) -> int:
+        """How many of them are overruns."""
+        return int(self.overrun.sum())
+
+    @property
+    def staged(self) -> bool:
+        """Whether a stage of any activation was recorded."""
+        return self.stages is not None
+
+    def chunks(self, first: int = 0, end: int | None = None) -> Iterator[tuple[Int64s, Bools]]:
+        """Yield latencies and overruns of rows first to end - 1."""
+        for rows in _slices(first, self.size if end is None else end):
+            yield self.latency_ns[rows], self.overrun[rows]
+
+    def stage_chunks(
+        self, stage: Stage, first: int = 0, end: int | None = None
+    ) -> Iterator[NDArray[np.int32]]:
+        """Yield when rows first to end - 1 reached a stage."""
+        for rows in _slices(first, self.size if end is None else end):
+            if self.stages is None:
+                yield np.full(rows.stop - rows.start, NOT_SEEN, np.int32)
+            else:
+                yield self.stages.named(stage)[rows]
+
+    def exceeding(self, limit_ns: int, *, overruns: bool = False) -> tuple[Int64s, Int64s, Bools]:
+        """Return rows above a limit, and all overruns if asked for."""
+        above = self.latency_ns > limit_ns
+        rows = np.flatnonzero(above | self.overrun if overruns else above)
+        return rows, self.latency_ns[rows], self.overrun[rows]
+
+    def activation_of(self, rows: Int64s) -> Int64s:
+        """Return the numbers of the activations in these rows, int64."""
+        return self.activation[rows]
 
     @property
     def due_ns(self) -> Int64s:
@@ -116,3 +240,9 @@ class CpuSamples:
                 origin=self.woken.origin[own],
             ),
         )
+
+
+def _slices(first: int, end: int) -> Iterator[slice]:
+    """Cut rows first to end - 1 into chunks."""
+    for at in range(first, end, CHUNK_ROWS):
+        yield slice(at, min(at + CHUNK_ROWS, end))

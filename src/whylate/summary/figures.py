@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.recording.manifest import CpuAccount, Manifest
-from whylate.recording.samples import CpuSamples
-from whylate.stats.run.cpu_series import CpuSeries, time_blocks
+from whylate.recording.samples import Activations
+from whylate.stats.run.cpu_series import CpuSeries, latencies, time_blocks
 from whylate.stats.run.dependence import block_count
 from whylate.stats.run.extremes import NoExceedance
 from whylate.stats.run.ordered import Ordered, merge_ordered, sort_series
@@ -30,7 +30,7 @@ MOST_THREADS = 12
 
 def figures(
     accounts: Sequence[CpuAccount],
-    series: Sequence[CpuSamples],
+    series: Sequence[Activations],
     ordered: Ordered,
     cpu: int | None,
     stages: Mapping[str, StageFigures],
@@ -61,7 +61,7 @@ def estimates(
     if ordered.n == 0:
         nothing = Estimate(None, None, None, reason="no activation was recorded")
         return dict.fromkeys((*QUANTILES, "max"), nothing)
-    blocks = time_blocks(series, block_count(max(len(cpu.latency_ns) for cpu in series)))
+    blocks = time_blocks(series, block_count(max(cpu.size for cpu in series)))
     by_name = {
         name: _estimate(
             name, estimate_quantile(ordered, series, blocks, q, most=most), ordered, series
@@ -106,7 +106,7 @@ def _estimate(
 
 def _long(needed_n: int, series: Sequence[CpuSeries]) -> str:
     """Say how long a run has so many activations: "50 s"."""
-    per_s = sum(cpu.per_s for cpu in series if len(cpu.latency_ns))
+    per_s = sum(cpu.per_s for cpu in series if cpu.size)
     return format_seconds_down(needed_n / per_s)
 
 
@@ -137,12 +137,12 @@ def exceedance(bound: NoExceedance) -> Exceedance:
     )
 
 
-def thread_count(series: Sequence[CpuSamples]) -> int:
+def thread_count(series: Sequence[Activations]) -> int:
     """Return how many threads woke."""
     return _worst(series)[0].size
 
 
-def slowest_threads(manifest: Manifest, series: Sequence[CpuSamples]) -> list[ThreadFigures]:
+def slowest_threads(manifest: Manifest, series: Sequence[Activations]) -> list[ThreadFigures]:
     """Return the figures of the threads with the longest latencies, the longest first."""
     pids, worst_ns = _worst(series)
     slowest = np.lexsort((pids, -worst_ns))[:MOST_THREADS]
@@ -150,19 +150,19 @@ def slowest_threads(manifest: Manifest, series: Sequence[CpuSamples]) -> list[Th
     return [_thread_figures(pid, names.get(pid), series) for pid in pids[slowest].tolist()]
 
 
-def _worst(series: Sequence[CpuSamples]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _worst(series: Sequence[Activations]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the threads, int32, sorted, and the longest latency of each, int64 ns."""
-    woken = [(cpu.woken.pid, cpu.latency_ns) for cpu in series if cpu.woken is not None]
-    if not woken:
+    own = [cpu for cpu in series if cpu.woken is not None]
+    if not own:
         return np.empty(0, np.int32), np.empty(0, np.int64)
-    pid = np.concatenate([pids_of_cpu for pids_of_cpu, _ in woken])
+    pid = np.concatenate([cpu.woken.pid for cpu in own if cpu.woken is not None])
     pids, thread = np.unique(pid, return_inverse=True)
     worst_ns = np.full(pids.size, np.iinfo(np.int64).min)
-    np.maximum.at(worst_ns, thread, np.concatenate([latency_ns for _, latency_ns in woken]))
+    np.maximum.at(worst_ns, thread, np.concatenate([latencies(cpu, 0, cpu.size) for cpu in own]))
     return pids, worst_ns
 
 
-def _thread_figures(pid: int, name: str | None, series: Sequence[CpuSamples]) -> ThreadFigures:
+def _thread_figures(pid: int, name: str | None, series: Sequence[Activations]) -> ThreadFigures:
     own = [cpu.of_thread(pid) for cpu in series]
     ordered = merge_ordered([sort_series(cpu) for cpu in own])
     return ThreadFigures(

@@ -14,7 +14,7 @@ from whylate.quantities import format_count, format_short_ns
 from whylate.recording.imported.model import ImportedRun
 from whylate.recording.imported.recording import About, ImportedRecording
 from whylate.stats.limits import binomial_limits
-from whylate.stats.run.counted import Counted
+from whylate.stats.run.ordered import Ordered, order_counted
 from whylate.stats.run.quantiles import EXCEEDANCES
 from whylate.summary.model import QUANTILES, Estimate, Requirement
 from whylate.summary.requirements import LatencyLimit, RateLimit, parse_requirement
@@ -89,22 +89,17 @@ def _no_intervals(run: ImportedRun) -> str:
     return "the order in which its latencies came is not known"
 
 
-def ordered_of(run: ImportedRun) -> Counted | None:
+def ordered_of(run: ImportedRun) -> Ordered | None:
     """Sort latencies, those beyond the histogram's end at the largest within it.
 
     None where there are none.
     """
     if run.latency_ns is None or run.counts is None or not run.n:
         return None
-    if not run.ordered:
-        return Counted(run.latency_ns, run.counts, run.overflow)
-    value_ns, of_value = np.unique(run.latency_ns, return_inverse=True)
-    count = np.zeros(value_ns.size, np.int64)
-    np.add.at(count, of_value, run.counts)
-    return Counted(value_ns, count, run.overflow)
+    return order_counted(run.latency_ns, run.counts, run.overflow)
 
 
-def _estimates(run: ImportedRun, ordered: Counted | None) -> dict[str, Estimate]:
+def _estimates(run: ImportedRun, ordered: Ordered | None) -> dict[str, Estimate]:
     """Return the quantiles that there are enough activations for, and the maximum."""
 
     def estimate(name: str, q: Fraction) -> Estimate:
@@ -140,7 +135,7 @@ def _needs(name: str, needed_n: int, n: int) -> str:
     )
 
 
-def _maximum(run: ImportedRun, ordered: Counted | None) -> Estimate:
+def _maximum(run: ImportedRun, ordered: Ordered | None) -> Estimate:
     if run.max_ns is not None:
         return Estimate(round(run.max_ns), None, None, at_least=run.overruns > 0)
     if ordered is None:
@@ -150,7 +145,7 @@ def _maximum(run: ImportedRun, ordered: Counted | None) -> Estimate:
 
 
 def _judge(
-    text: str, run: ImportedRun, ordered: Counted | None, estimates: dict[str, Estimate]
+    text: str, run: ImportedRun, ordered: Ordered | None, estimates: dict[str, Estimate]
 ) -> Requirement:
     """Judge a limit: what is seen can break it, and what such a file lacks lets none be kept.
 
@@ -188,10 +183,10 @@ def _judge(
     return Requirement(limit.text, verdict, why)
 
 
-def _too_many(ordered: Counted, limit: LatencyLimit) -> bool:
+def _too_many(ordered: Ordered, limit: LatencyLimit) -> bool:
     # The first that breaks it, in whole nanoseconds.
     first_ns = limit.limit_ns + 1 if limit.inclusive else limit.limit_ns
-    beyond = ordered.n - ordered.below(first_ns)
+    beyond = ordered.n - ordered.bound.count_below(first_ns)
     allowed = float(1 - QUANTILES[limit.statistic])
     return binomial_limits(beyond, ordered.n, _CONFIDENCE)[0] > allowed
 

@@ -14,40 +14,52 @@ most; that of an overrun has no upper bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from whylate.recording.samples import CpuSamples, CpuStages
+from whylate.recording.samples import Activations, Stage
+from whylate.recording.store.kept_rows import KeptRows
 from whylate.stats.arrays import Bools, Int64s
 from whylate.stats.run.ordered import Ordered, merge_ordered, sort_series
 from whylate.summary.figures import estimates
 from whylate.summary.model import StageFigures
 from whylate.wire.constants import NOT_SEEN
 
+#: Rows are kept where they are no more than one in so many.
+_FEW_OF = 64
 #: In the order in which they pass.
-STAGES = ("interrupt", "thread")
+STAGES: tuple[Stage, ...] = ("interrupt", "thread")
 
 
-def stage_ns(stages: CpuStages, name: str) -> NDArray[np.int32]:
-    """Return a stage by its name, int32 ns since due, shape (n,), NOT_SEEN where it was not."""
-    return stages.timer_ns if name == "interrupt" else stages.switched_ns
+@dataclass(frozen=True)
+class _Unseen:
+    """Rows in which a stage was not seen, int64, sorted; latencies, int64 ns; overruns, bool."""
+
+    rows: Int64s
+    latency_ns: Int64s
+    overrun: Bools
 
 
 @dataclass(frozen=True)
 class _StageSeries:
     """A series (whylate.stats.run.cpu_series) whose latency is that of a stage.
 
-    times_ns: int32, NOT_SEEN where the stage was not seen; `otherwise` gives the time there, from
-    the activation's latency. Latencies are computed on request: stored, ten
-    million would take as much memory as the samples.
+    `otherwise` gives the time where it was not seen, from the activation's latency. Computed as it
+    is read: kept, it would take as much room as the samples. unseen: the rows where it was not
+    seen; None where they are many.
     """
 
-    samples: CpuSamples
-    times_ns: NDArray[np.int32]
+    samples: Activations
+    stage: Stage
+    unseen: _Unseen | None
     otherwise: Callable[[Int64s], Int64s]
+    kept: KeptRows = field(default_factory=KeptRows)
+
+    @property
+    def size(self) -> int:
+        return self.samples.size
 
     @property
     def watched_ns(self) -> int:
@@ -63,15 +75,31 @@ class _StageSeries:
     def rows_due(self, times_ns: Int64s) -> Int64s:
         return self.samples.rows_due(times_ns)
 
-    @property
-    def latency_ns(self) -> Int64s:
-        seen = self.times_ns != NOT_SEEN
-        return np.where(seen, self.times_ns, self.otherwise(self.samples.latency_ns))
+    def chunks(self, first: int = 0, end: int | None = None) -> Iterator[tuple[Int64s, Bools]]:
+        if self.unseen is None:
+            yield from self._chunks_of_all(first, end)
+            return
+        at = first
+        for times_ns in self.samples.stage_chunks(self.stage, first, end):
+            stage_ns, overrun = times_ns.astype(np.int64), np.zeros(times_ns.size, np.bool_)
+            low, high = np.searchsorted(self.unseen.rows, [at, at + times_ns.size])
+            rows = self.unseen.rows[low:high] - at
+            stage_ns[rows] = self.otherwise(self.unseen.latency_ns[low:high])
+            overrun[rows] = self.unseen.overrun[low:high]
+            yield stage_ns, overrun
+            at += times_ns.size
 
-    @property
-    def overrun(self) -> Bools:
-        unseen: Bools = self.times_ns == NOT_SEEN
-        return self.samples.overrun & unseen
+    def _chunks_of_all(self, first: int, end: int | None) -> Iterator[tuple[Int64s, Bools]]:
+        for (latency_ns, overrun), times_ns in zip(
+            self.samples.chunks(first, end),
+            self.samples.stage_chunks(self.stage, first, end),
+            strict=True,
+        ):
+            unseen = times_ns == NOT_SEEN
+            yield np.where(unseen, self.otherwise(latency_ns), times_ns), overrun & unseen
+
+    def exceeding(self, limit_ns: int, *, overruns: bool = False) -> tuple[Int64s, Int64s, Bools]:
+        return self.kept.exceeding(self, limit_ns, overruns=overruns)
 
 
 @dataclass(frozen=True)
@@ -84,14 +112,13 @@ class _Part:
     seen: int
 
 
-def stage_figures(series: Sequence[CpuSamples]) -> dict[int | None, dict[str, StageFigures]]:
+def stage_figures(series: Sequence[Activations]) -> dict[int | None, dict[str, StageFigures]]:
     """Summarise the stages of each CPU by its number, and of all together by None.
 
-    One stage after the other, for each takes as much memory as the latencies. Empty where no
-    stage was recorded.
+    Empty where no stage was recorded.
     """
     by_cpu: dict[int | None, dict[str, StageFigures]] = {}
-    for name in STAGES if any(cpu.stages is not None for cpu in series) else ():
+    for name in STAGES if any(cpu.staged for cpu in series) else ():
         parts = {cpu.cpu: _part(cpu, name) for cpu in series}
         for cpu, part in parts.items():
             by_cpu.setdefault(cpu, {})[name] = _figures([part])
@@ -99,17 +126,32 @@ def stage_figures(series: Sequence[CpuSamples]) -> dict[int | None, dict[str, St
     return by_cpu
 
 
-def _part(samples: CpuSamples, name: str) -> _Part:
+def _part(samples: Activations, stage: Stage) -> _Part:
     """Return a stage of one CPU's activations; those without any stages were not seen."""
-    stages = samples.stages
-    unseen = np.full(samples.latency_ns.size if stages is None else 0, NOT_SEEN, np.int32)
-    times_ns = unseen if stages is None else stage_ns(stages, name)
+    unseen, count = _find_unseen(samples, stage)
     # A latency below zero is one of a thread that ran before it was due: so did its stages.
-    least = _StageSeries(samples, times_ns, lambda latency_ns: np.minimum(latency_ns, 0))
-    most = _StageSeries(samples, times_ns, lambda latency_ns: latency_ns)
-    seen = int(np.count_nonzero(times_ns != NOT_SEEN))
-    ordered = sort_series(least) if seen == times_ns.size else sort_series(least, most)
+    least = _StageSeries(samples, stage, unseen, lambda latency_ns: np.minimum(latency_ns, 0))
+    most = _StageSeries(samples, stage, unseen, lambda latency_ns: latency_ns)
+    seen = samples.size - count
+    ordered = sort_series(least) if seen == samples.size else sort_series(least, most)
     return _Part(least, most, ordered, seen)
+
+
+def _find_unseen(samples: Activations, stage: Stage) -> tuple[_Unseen | None, int]:
+    """Return the rows in which a stage was not seen, unless they are many; and how many."""
+    parts: list[tuple[Int64s, Int64s, Bools]] = []
+    count = first = 0
+    for (latency_ns, overrun), times_ns in zip(
+        samples.chunks(), samples.stage_chunks(stage), strict=True
+    ):
+        rows = np.flatnonzero(times_ns == NOT_SEEN)
+        count += rows.size
+        if count * _FEW_OF <= samples.size:
+            parts.append((rows + first, latency_ns[rows], overrun[rows]))
+        first += times_ns.size
+    if not parts or count * _FEW_OF > samples.size:
+        return None, count
+    return _Unseen(*(np.concatenate(columns) for columns in zip(*parts, strict=True))), count
 
 
 def _figures(parts: Sequence[_Part]) -> StageFigures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whylate.recording.manifest import Manifest
-from whylate.recording.samples import CpuSamples
+from whylate.recording.samples import Activations
 from whylate.stats.run.drift import trend_tests
 from whylate.stats.run.extremes import estimate_extremal_index, no_exceedance
 from whylate.stats.run.ordered import merge_ordered, sort_series
@@ -22,20 +22,19 @@ INTERVAL_NOTE = "95 %, conditional on this run (this boot, this placement)"
 
 
 def summarize(
-    samples: Sequence[CpuSamples],
+    samples: Sequence[Activations],
     manifest: Manifest,
     recording_name: str,
     requirements: Sequence[str] = (),
 ) -> Summary:
     """Compute everything that is printed of one recording.
 
-    samples: one entry a CPU, in any order, each int64 ns; none at all is allowed. Every figure
-    is given or refused with a reason; a run that may not be judged is summarised all the same,
-    and has no trust. Raises RequirementError for an invalid requirement.
+    samples: one entry a CPU, in any order; none at all is allowed. Every figure is given or
+    refused with a reason; a run that may not be judged is summarised all the same, and has no
+    trust. Raises RequirementError for an invalid requirement.
     """
     demands = [parse_requirement(text) for text in requirements]
     series = sorted(samples, key=lambda cpu: cpu.cpu)
-    # Before the latencies are sorted, which take as much memory again.
     stages = stage_figures(series)
     ordered = [sort_series(cpu) for cpu in series]
     of_cpu = {cpu.cpu: number for number, cpu in enumerate(series)}

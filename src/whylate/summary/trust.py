@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from whylate.quantities import format_count
 from whylate.recording.manifest import CpuAccount, LoadReport, Manifest
 from whylate.recording.plan import LoadPlan
-from whylate.recording.samples import CpuSamples
+from whylate.recording.samples import Activations
 from whylate.summary.model import Trust
 
 
@@ -25,7 +25,7 @@ class Assessment:
     late_is_late: bool
 
 
-def assess(manifest: Manifest, samples: Sequence[CpuSamples]) -> Assessment:
+def assess(manifest: Manifest, samples: Sequence[Activations]) -> Assessment:
     """Return every reason why the run must not be judged; each with what to do."""
     measuring = [*_measuring(manifest), *_accounts(manifest, samples)]
     hiding = [*_losses(manifest, samples), *_loads(manifest)]
@@ -72,7 +72,7 @@ def _measuring(manifest: Manifest) -> Iterator[str]:
         )
 
 
-def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> Iterator[str]:
+def _accounts(manifest: Manifest, samples: Sequence[Activations]) -> Iterator[str]:
     for account in manifest.cpus:
         if account.expected != account.seen + account.overrun + account.dropped:
             yield (
@@ -83,22 +83,21 @@ def _accounts(manifest: Manifest, samples: Sequence[CpuSamples]) -> Iterator[str
             )
     accounts = {account.cpu: (account.seen, account.overrun) for account in manifest.cpus}
     for cpu in samples:
-        overruns = int(cpu.overrun.sum())
-        if accounts.get(cpu.cpu) != (len(cpu.overrun) - overruns, overruns):
+        if accounts.get(cpu.cpu) != (cpu.size - cpu.overruns, cpu.overruns):
             yield (
                 f"CPU {cpu.cpu}: the samples do not match the manifest's counts: "
                 "the recording was changed or is damaged; measure again."
             )
     planned = set(manifest.plan.measured_cpus)
-    missing = sorted(planned - {cpu.cpu for cpu in samples if len(cpu.activation)})
+    missing = sorted(planned - {cpu.cpu for cpu in samples if cpu.size})
     # A CPU on which no thread of a watched program woke is not missing.
     if manifest.plan.target is None and missing and len(missing) < len(planned):
         yield f"No samples of CPU {_numbers(missing)}, which was to be measured."
 
 
-def _losses(manifest: Manifest, samples: Sequence[CpuSamples]) -> Iterator[str]:
+def _losses(manifest: Manifest, samples: Sequence[Activations]) -> Iterator[str]:
     target = manifest.plan.target
-    if not any(len(cpu.activation) for cpu in samples):
+    if not any(cpu.size for cpu in samples):
         yield (
             "No activation was recorded: measure for longer than a few intervals."
             if target is None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from whylate.quantities import format_count, format_exact_ns, format_seconds_down, format_short_ns
-from whylate.recording.samples import CpuSamples
+from whylate.recording.samples import Activations
 from whylate.stats.run.cpu_series import observed_s
 from whylate.stats.run.extremes import ExtremalIndex
 from whylate.stats.run.rates import CONFIDENCE, estimate_episode_rate
@@ -29,7 +29,7 @@ class Evidence:
     """
 
     together: Figures
-    series: Sequence[CpuSamples]
+    series: Sequence[Activations]
     index: ExtremalIndex | None
     assessment: Assessment
     until_ns: int | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, cast, get_type_hints
 
 
@@ -16,10 +17,14 @@ class WireError(Exception):
 
 
 class FieldType(NamedTuple):
-    """How one field travels: the value to bytes, and (payload, offset) to (value, next offset)."""
+    """How one field travels: the value to bytes, and (payload, offset) to (value, next offset).
+
+    code: of an integer, its letter in a struct.
+    """
 
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes, int], tuple[Any, int]]
+    code: str = ""
 
 
 def _packed(layout: struct.Struct, *values: int) -> bytes:
@@ -41,7 +46,7 @@ def _integer(code: str) -> FieldType:
     def decode(payload: bytes, at: int) -> tuple[int, int]:
         return layout.unpack(_piece(payload, at, layout.size))[0], at + layout.size
 
-    return FieldType(lambda value: _packed(layout, value), decode)
+    return FieldType(lambda value: _packed(layout, value), decode, code)
 
 
 _U16 = _integer("H")
@@ -52,8 +57,12 @@ def _encode_blob(value: bytes) -> bytes:
 
 
 def _decode_blob(payload: bytes, at: int) -> tuple[bytes, int]:
-    length, at = _U16.decode(payload, at)
-    return _piece(payload, at, length), at + length
+    # The most of what a journal holds: without a call for the length.
+    start = at + 2
+    end = start + int.from_bytes(payload[at:start], "little")
+    if end > len(payload) or start > len(payload):
+        raise WireError(f"payload ends {max(end, start) - len(payload)} bytes too soon")
+    return payload[start:end], end
 
 
 def _encode_text(value: str) -> bytes:
@@ -75,6 +84,9 @@ def _list_of(element: FieldType) -> FieldType:
 
     def decode(payload: bytes, at: int) -> tuple[tuple[Any, ...], int]:
         count, at = _U16.decode(payload, at)
+        if element.code:
+            layout = struct.Struct(f"<{count}{element.code}")
+            return layout.unpack(_piece(payload, at, layout.size)), at + layout.size
         values = []
         for _ in range(count):
             value, at = element.decode(payload, at)
@@ -130,8 +142,14 @@ class Message:
     @classmethod
     def unpack_layout(cls, payload: bytes) -> Self:
         """Return the message in a payload, its ranges not checked; raises WireError."""
-        values, at = [], 0
-        for field in layout_of(cls).values():
+        fixed, others = _parts_of(cls)
+        values: list[Any] = []
+        at = fixed.size
+        if at <= len(payload):
+            values += fixed.unpack_from(payload)
+        else:
+            others, at = tuple(layout_of(cls).values()), 0
+        for field in others:
             value, at = field.decode(payload, at)
             values.append(value)
         if at != len(payload):
@@ -151,6 +169,16 @@ class Message:
 
 #: By class; made when the first message of a class is packed or unpacked.
 _LAYOUTS: dict[type[Message], dict[str, FieldType]] = {}
+_PARTS: dict[type[Message], tuple[struct.Struct, tuple[FieldType, ...]]] = {}
+
+
+def _parts_of(message: type[Message]) -> tuple[struct.Struct, tuple[FieldType, ...]]:
+    """Return the integers that a message begins with, and the fields behind them."""
+    if message not in _PARTS:
+        fields = list(layout_of(message).values())
+        codes = "".join(field.code for field in takewhile(lambda field: field.code, fields))
+        _PARTS[message] = struct.Struct("<" + codes), tuple(fields[len(codes) :])
+    return _PARTS[message]
 
 
 def layout_of(message: type[Message]) -> dict[str, FieldType]:

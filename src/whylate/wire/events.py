@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from whylate.wire.blocks import decode_numbers, decode_rows
 from whylate.wire.codec import WireError
-from whylate.wire.constants import LATEST_NS
+from whylate.wire.constants import BLOCKS, LATEST_NS
 from whylate.wire.messages import Events, SampleStages
 
 #: a, b, c, d, e, f
 FIELDS = 6
+#: By the mask of those that were sent.
+_FIELDS_OF = [[i for i in range(FIELDS) if mask >> i & 1] for mask in range(1 << FIELDS)]
+STAGE_COLUMNS = len(BLOCKS["stages"])
 
 
 class RawEvent(NamedTuple):
@@ -38,25 +41,30 @@ def decode_events(block: Events, due_ns: int) -> list[RawEvent]:
 
     Raises WireError for data that is not just so many events.
     """
-    data = block.data
+    data, size = block.data, len(block.data)
     events: list[RawEvent] = []
     at, time_ns = 0, due_ns
     for _ in range(block.count):
-        if at + 2 > len(data):
+        if at + 2 > size:
             raise WireError(f"a block of {block.count} events ends after {len(events)}")
         kind, mask = data[at], data[at + 1]
+        at += 2
         if mask >> FIELDS:
             raise WireError("an event has fields that there are not")
-        step, at = _number(data, at + 2)
+        step, at = _number(data, at)
         time_ns += (step >> 1) ^ -(step & 1)
         if not 0 <= time_ns <= LATEST_NS:
             raise WireError(f"an event at the impossible time of {time_ns} ns")
         fields = [0] * FIELDS
-        for index in range(FIELDS):
-            if mask >> index & 1:
+        for index in _FIELDS_OF[mask]:
+            # Most are of one byte.
+            if at < size and data[at] < 0x80:
+                fields[index] = data[at]
+                at += 1
+            else:
                 fields[index], at = _number(data, at)
         events.append(RawEvent(time_ns, kind, *fields))
-    if at != len(data):
+    if at != size:
         raise WireError(f"a block of {block.count} events is longer than they are")
     return events
 

@@ -69,17 +69,22 @@ def cobs_encode(data: bytes) -> bytes:
 
 def cobs_decode(data: bytes) -> bytes:
     """Undo cobs_encode; raises WireError for what it cannot have made."""
-    out = bytearray()
-    at, end = 0, len(data)
+    # Each code stands where a zero was, but the first, and one that follows a full group.
+    out = bytearray(data)
+    starts = [0]
+    at, end = 0, len(out)
     while at < end:
-        code = data[at]
+        code = out[at]
         if code == 0 or at + code > end:
             raise WireError("COBS group reaches beyond its frame")
-        out += data[at + 1 : at + code]
+        out[at] = 0
         at += code
-        if code != 0xFF and at < end:
-            out.append(0)
-    return bytes(out)
+        if code == 0xFF and at < end:
+            starts.append(at)
+    if len(starts) == 1:
+        return bytes(out[1:])
+    ends = [*starts[1:], end]
+    return b"".join([out[start + 1 : stop] for start, stop in zip(starts, ends, strict=True)])
 
 
 def encode_frame(kind: int, number: int, payload: bytes, protocol: int = PROTOCOL) -> bytes:
@@ -104,10 +109,15 @@ def decode_frame(encoded: bytes, max_payload: int = MAX_PAYLOAD) -> Frame:
 
 
 class FrameDecoder:
-    """Cuts a stream into frames; feed it any pieces. Never raises: it counts."""
+    """Cuts a stream into frames; feed it any pieces. Never raises: it counts.
 
-    def __init__(self, max_payload: int = MAX_PAYLOAD) -> None:
+    only: frames of other kinds are not looked at, and not counted. None: all are.
+    """
+
+    def __init__(self, max_payload: int = MAX_PAYLOAD, only: frozenset[int] | None = None) -> None:
         self._max_payload = max_payload
+        # A frame begins with its protocol and its kind, neither of which is zero, behind a code.
+        self._begins = None if only is None else tuple(bytes([PROTOCOL, kind]) for kind in only)
         self._max_encoded = max_payload + OVERHEAD
         self._max_encoded += self._max_encoded // 254 + 2
         self._partial = bytearray()
@@ -119,20 +129,30 @@ class FrameDecoder:
     def feed(self, data: bytes) -> list[Frame]:
         """Return the frames that data completes."""
         frames: list[Frame] = []
-        pieces = data.split(b"\0")
-        for last, piece in zip([False] * (len(pieces) - 1) + [True], pieces, strict=True):
-            if not self._skipping:
-                self._partial += piece
-                if len(self._partial) > self._max_encoded:
-                    self.counts.oversized += 1
-                    self._skipping = True
-                    self._partial.clear()
-            if not last:
-                if self._partial:
-                    self._add_frame(bytes(self._partial), frames)
+        *ended, rest = data.split(b"\0")
+        for part in ended:
+            piece = part
+            if self._skipping or self._partial:
+                self._extend(part)
+                piece = bytes(self._partial)
                 self._partial.clear()
-                self._skipping = False
+            if len(piece) > self._max_encoded:
+                self.counts.oversized += 1
+            elif piece and (self._begins is None or piece.startswith(self._begins, 1)):
+                self._add_frame(piece, frames)
+            self._skipping = False
+        self._extend(rest)
         return frames
+
+    def _extend(self, piece: bytes) -> None:
+        """Add to a frame that has not ended, unless it is too long already."""
+        if self._skipping:
+            return
+        self._partial += piece
+        if len(self._partial) > self._max_encoded:
+            self.counts.oversized += 1
+            self._skipping = True
+            self._partial.clear()
 
     def _add_frame(self, encoded: bytes, frames: list[Frame]) -> None:
         try:

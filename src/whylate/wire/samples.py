@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.wire.blocks import INT64_MAX, decode_numbers, decode_rows
+from whylate.wire.blocks import INT64_MAX, decode_block_rows, decode_numbers, decode_rows
 from whylate.wire.codec import WireError
 from whylate.wire.constants import LONGEST_INTERVAL_NS
 from whylate.wire.messages import Samples
 
 #: Rows that a block may become: 3.5 minutes of overruns at 50 µs, and about 200 MB to make them.
 MAX_ROWS = 1 << 22
+#: Bytes of a number that are not its last.
+_CONTINUED = bytes(range(0x80, 0x100))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +77,34 @@ def _with_overruns(
         latency_ns=np.repeat(latency_ns, rows) - k * interval_ns,
         overrun=k > 0,
     )
+
+
+def decode_sample_blocks(blocks: Sequence[Samples], end: int) -> Rows | None:
+    """Return the rows of consecutive blocks of a CPU, as decode_samples() has those of each.
+
+    None where they are not all without overruns, in order, and below end: then each has to be
+    looked at alone.
+    """
+    count = np.array([block.count for block in blocks], np.int64)
+    if max(block.first + block.count for block in blocks) > min(end, INT64_MAX):
+        return None
+    first = np.array([block.first for block in blocks], np.int64)
+    if (first[1:] < (first + count)[:-1]).any():
+        return None
+    latency_ns = decode_block_rows(
+        [block.data for block in blocks], [block.count for block in blocks], "samples"
+    )
+    if latency_ns is None:
+        return None
+    before = np.cumsum(count) - count
+    return Rows(
+        activation=np.repeat(first - before, count) + np.arange(latency_ns.shape[0]),
+        latency_ns=latency_ns[:, 0],
+        overrun=np.zeros(latency_ns.shape[0], np.bool_),
+    )
+
+
+def has_overruns(block: Samples) -> bool:
+    """Return whether a block holds more than its samples: overruns behind some of them."""
+    # The last byte of each number is below 0x80.
+    return len(block.data.translate(None, _CONTINUED)) != block.count

@@ -139,7 +139,9 @@ def cut_window(
     stages = own_stages(window, own)
     for segment in seen:
         for start, end, stage in stages_within(stages, segment.start_ns, segment.end_ns):
-            pieces += rule.named(replace(segment, start_ns=start, end_ns=end), stage)
+            whole = (start, end) == (segment.start_ns, segment.end_ns)
+            part = segment if whole else replace(segment, start_ns=start, end_ns=end)
+            pieces += rule.named(part, stage)
     if until < window.run_ns:
         pieces.append(Piece(until, window.run_ns, Cause.NOT_OBSERVED, HIDDEN))
     return join_adjoining(overlay_steal(overlay_recording(pieces, own), own))

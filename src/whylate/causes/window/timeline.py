@@ -7,9 +7,11 @@ less all that ran within it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from functools import cache
+from operator import attrgetter
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from whylate.recording.events import Event, Kind
@@ -249,7 +251,9 @@ def _overlaid(segments: list[Segment], nmis: list[tuple[int, int, str]]) -> Iter
                 # It goes on in the next one.
                 break
             over += 1
-        if at < segment.end_ns:
+        if at == segment.start_ns:
+            yield segment
+        elif at < segment.end_ns:
             yield replace(segment, start_ns=at)
 
 
@@ -273,8 +277,20 @@ def join_adjoining(parts: Iterable[_S]) -> list[_S]:
     joined: list[_S] = []
     for part in parts:
         last = joined[-1] if joined else None
-        if last is not None and last == replace(part, start_ns=last.start_ns, end_ns=part.start_ns):
+        if last is not None and last.end_ns == part.start_ns and _alike(last, part):
             joined[-1] = replace(last, end_ns=part.end_ns)
         else:
             joined.append(part)
     return joined
+
+
+def _alike(first: _Stretch, second: _Stretch) -> bool:
+    """Return whether two parts differ in nothing but their times."""
+    others = _other_fields(type(first))
+    return type(first) is type(second) and bool(others(first) == others(second))
+
+
+@cache
+def _other_fields(stretch: type[_Stretch]) -> Callable[[Any], tuple[Any, ...]]:
+    names = [name for name in stretch.__dataclass_fields__ if name not in ("start_ns", "end_ns")]
+    return attrgetter(*names)

@@ -86,11 +86,11 @@ def _write(
     from whylate.summary.verdicts import overall
 
     recording = open_recording(directory)
-    summary = summarize(recording.samples, recording.manifest, str(directory), requirements)
+    summary = summarize(recording.series, recording.manifest, str(directory), requirements)
     page = page if page is not None else directory / "report.html"
     answer = explain_recording(recording)
     with writing(page, RecordingError):
-        write_report(page, summary, recording.manifest, recording.samples, answer)
+        write_report(page, summary, recording.manifest, recording.series, answer)
     return summary, page, STATUS[overall(summary.requirements, summary.trust)], answer
 
 

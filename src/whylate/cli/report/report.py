@@ -144,7 +144,7 @@ def _print_lava(
     if recording.manifest.plan.benchmark is not None:
         figures = of_benchmark(summarize_benchmark(recording.manifest, recording.repetitions, name))
     else:
-        figures = of_latencies(summarize(recording.samples, recording.manifest, name, requirements))
+        figures = of_latencies(summarize(recording.series, recording.manifest, name, requirements))
     export(figures)
     for line in lava(figures):
         click.echo(line)

@@ -24,14 +24,13 @@ MOST_EVENTS = 1 << 20
 def read_names(journal: Path) -> Names:
     """Return all names of a journal: those of addresses come after the events that need them."""
     names = Names()
-    frames, _ = read_journal(journal)
+    frames, _ = read_journal(journal, frozenset({Name.KIND}))
     for frame in frames:
-        if frame.kind == Name.KIND:
-            try:
-                message = Name.unpack(frame.payload)
-            except WireError:
-                continue
-            names.add(message.table, message.id, message.text)
+        try:
+            message = Name.unpack(frame.payload)
+        except WireError:
+            continue
+        names.add(message.table, message.id, message.text)
     return names
 
 

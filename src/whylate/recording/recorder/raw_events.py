@@ -28,6 +28,8 @@ SOFTIRQS = (
 STACKS = {int(RecorderStack.TIMER): "timer", int(RecorderStack.SWITCH): "switch"}
 #: Priorities of the kernel end at 139 (MAX_PRIO - 1): what is above in a byte is negative.
 MOST_PRIO = 139
+#: As plain numbers: a journal of hours has a million of these, and an enumeration is slow.
+_OF_USER, _PREEMPTED = int(RecorderStack.OF_USER), int(SwitchState.PREEMPTED)
 #: Bits of task_struct.__state, as the kernel's own trace writes them.
 STATES = ((0x01, "S"), (0x02, "D"), (0x04, "T"), (0x08, "t"), (0x10, "X"), (0x20, "Z"), (0x40, "P"))
 
@@ -76,12 +78,14 @@ def name_events(
                 stack = (*events[-1].stack, names.function(raw.e), names.function(raw.f))
                 events[-1] = replace(events[-1], stack=tuple(name for name in stack if name))
             continue
-        if raw.kind not in _FIELDS:
+        known = _KINDS.get(raw.kind)
+        if known is None:
             continue
-        kind = Kind[EventKind(raw.kind).name]
-        event = Event(raw.time_ns, cpu, kind, **_FIELDS[raw.kind](raw, names))
-        if kind is Kind.STACK and event.enabled is None:
-            event = replace(event, enabled=enables(raw.f, machine))
+        kind, name = known
+        fields = name(raw, names)
+        if kind is Kind.STACK and fields["enabled"] is None:
+            fields["enabled"] = enables(raw.f, machine)
+        event = Event(raw.time_ns, cpu, kind, **fields)
         if kind is Kind.IPI_SEND and raw.f:
             events += [replace(event, target_cpu=raw.b + bit)
                        for bit in range(raw.f.bit_length()) if raw.f >> bit & 1]  # fmt: skip
@@ -97,7 +101,7 @@ def _prio(byte: int) -> int:
 
 def _state(bits: int) -> str:
     """Return why a thread left the CPU, as the kernel's own trace writes it; R: preempted."""
-    if bits & SwitchState.PREEMPTED:
+    if bits & _PREEMPTED:
         return "R"
     return next((state for bit, state in STATES if bits & bit), "?")
 
@@ -166,11 +170,11 @@ def _call(raw: RawEvent, names: Names) -> _Fields:
 
 
 def _stack(raw: RawEvent, names: Names) -> _Fields:
-    user = raw.a & RecorderStack.OF_USER
+    user = raw.a & _OF_USER
     interrupted = USER_CODE if user else names.function(raw.e)
     return {
         "id": raw.c,
-        "name": STACKS.get(raw.a & ~RecorderStack.OF_USER, "?"),
+        "name": STACKS.get(raw.a & ~_OF_USER, "?"),
         "stack": (interrupted,) if interrupted else (),
         # User code cannot switch interrupts on; of kernel code, its instructions say it.
         "enabled": False if user else None,
@@ -184,7 +188,7 @@ def _bounded(value: int) -> int:
 
 
 #: The fields of an event, beside its time and CPU, by its kind. A kind has the same name in Kind.
-_FIELDS: Mapping[int, Callable[[RawEvent, Names], _Fields]] = {
+_EVENT_FIELDS: Mapping[EventKind, Callable[[RawEvent, Names], _Fields]] = {
     EventKind.IRQ_ENTRY: _irq,
     EventKind.IRQ_EXIT: _irq,
     EventKind.VECTOR_ENTRY: _vector,
@@ -217,3 +221,4 @@ _FIELDS: Mapping[int, Callable[[RawEvent, Names], _Fields]] = {
     EventKind.DEFERRED_EXIT: lambda *_: {},
     EventKind.PRIO: lambda raw, _: {"id": raw.c, "prio": _prio(raw.a)},
 }  # fmt: skip
+_KINDS = {int(kind): (Kind[kind.name], fields) for kind, fields in _EVENT_FIELDS.items()}

@@ -6,21 +6,26 @@ events.parquet the events of all of them, in the same order (recording.md has th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.events import Event, Kind, Reason, Window
 from whylate.recording.former_schema import FORMER_WINDOWS, convert_window
 from whylate.recording.manifest import Manifest
+from whylate.recording.samples import Bools, Int64s
 from whylate.recording.store.parquet import make_schema, parquet_errors, parquet_writer
 
 WINDOWS = "windows.parquet"
 EVENTS = "events.parquet"
 #: Rows in memory before they are written.
-GROUP_ROWS = 1 << 17
+GROUP_ROWS = 1 << 16
 #: Events of a window: a file with more was not written from a probe, and is not read.
 MOST_EVENTS = 1 << 20
 
@@ -37,6 +42,13 @@ _EVENT_TYPES = {
     "prev_state": "string", "target_cpu": "int32", "duration_ns": "int64",
     "stack": "list", "enabled": "bool",
 }  # fmt: skip
+#: The columns behind the number of the window; the sums are the last of a window.
+_WINDOW_FIELDS = attrgetter(*list(_WINDOW_TYPES)[1:-6])
+_EVENT_FIELDS = attrgetter(*list(_EVENT_TYPES)[1:])
+_KINDS = {kind.value: kind for kind in Kind}
+_EVENT_ORDER = [field.name for field in fields(Event)]
+#: What controls are called, by former recordings too.
+_CONTROLS = frozenset({"control", "body"})
 #: By the number that the probe sends.
 REASONS: tuple[Reason, ...] = ("control", "tail", "stop")
 SUMS = ("irq_ns", "softirq_ns", "nmi_ns", "idle_ns", "thread_ns", "steal_ns")
@@ -71,20 +83,25 @@ class _Table:
 
     def __init__(self, file: Any) -> None:
         self._file = file
-        self._columns: dict[str, list[Any]] = {name: [] for name in file.schema.names}
+        self._rows: list[tuple[Any, ...]] = []
 
-    def add(self, values: dict[str, Any]) -> None:
-        for name, column in self._columns.items():
-            column.append(values[name])
-        if len(column) >= GROUP_ROWS:
+    def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Add rows, whose values are in the order of the columns."""
+        self._rows.extend(rows)
+        if len(self._rows) >= GROUP_ROWS:
             self.flush()
 
     def flush(self) -> None:
+        """Write what waits."""
         import pyarrow as pa
 
-        self._file.write_table(pa.table(self._columns, schema=self._file.schema))
-        for column in self._columns.values():
-            column.clear()
+        schema = self._file.schema
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(schema)
+        arrays = [
+            pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)
+        ]
+        self._file.write_table(pa.table(arrays, schema=schema))
+        self._rows.clear()
 
 
 @contextmanager
@@ -109,13 +126,10 @@ class WindowsWriter:
 
     def add(self, window: Window, sums: Sequence[int]) -> None:
         """Add a window. sums: ns by SUMS, since the thread was switched away from before."""
-        fields = {name: getattr(window, name, None) for name in _WINDOW_TYPES}
-        spent = dict(zip(SUMS, (*sums, 0, 0, 0, 0, 0, 0), strict=False))
-        self._windows.add({**fields, **spent, "window": self.count})
-        for event in window.events:
-            fields = {name: getattr(event, name, None) for name in _EVENT_TYPES}
-            self._events.add({**fields, "window": self.count, "kind": event.kind.value,
-                              "stack": list(event.stack)})  # fmt: skip
+        own = (self.count,)
+        spent = (*sums, 0, 0, 0, 0, 0, 0)[: len(SUMS)]
+        self._windows.add([(*own, *_WINDOW_FIELDS(window), *spent)])
+        self._events.add([(*own, *_EVENT_FIELDS(event)) for event in window.events])
         self.count += 1
 
     def flush(self) -> None:
@@ -124,15 +138,59 @@ class WindowsWriter:
         self._events.flush()
 
 
-def read_windows(directory: Path) -> Iterator[Window]:
+class Wanted(Protocol):
+    """Says which windows are read: the others cost little, however many there are."""
+
+    def __call__(self, cpu: Int64s, activation: Int64s, control: Bools) -> Bools:
+        """Return which of these windows are wanted, bool, shape (n,); control: of that reason."""
+
+
+def read_windows(directory: Path, wanted: Wanted | None = None) -> Iterator[Window]:
     """Yield the windows of a recording, one at a time; raises RecordingError.
 
-    Memory is bounded by a row group of each file.
+    wanted: asked of some windows after the others, in their order. Memory is bounded by a row
+    group of each file.
     """
     with window_errors(directory):
-        events = _Rows(directory / EVENTS, _EVENT_TYPES)
-        for row in _rows(directory / WINDOWS, _WINDOW_TYPES):
+        numbers = None if wanted is None else _wanted_numbers(directory / WINDOWS, wanted)
+        events = _Rows(directory / EVENTS, numbers)
+        for row in _rows(directory / WINDOWS, _WINDOW_TYPES, numbers):
             yield _window(row, events.of_window(row["window"]))
+
+
+def count_controls(directory: Path) -> int:
+    """Return how many windows are of control activations; raises RecordingError."""
+    with window_errors(directory):
+        return sum(
+            int(np.count_nonzero(control)) for *_, control in _window_keys(directory / WINDOWS)
+        )
+
+
+def _wanted_numbers(path: Path, wanted: Wanted) -> Int64s:
+    """Return the numbers of the windows that are wanted, int64, sorted."""
+    numbers = [
+        number[wanted(cpu, activation, control)]
+        for number, cpu, activation, control in _window_keys(path)
+    ]
+    return np.sort(np.concatenate([*numbers, np.zeros(0, np.int64)]))
+
+
+def _window_keys(path: Path) -> Iterator[tuple[Int64s, Int64s, Int64s, Bools]]:
+    """Yield number, CPU, activation of windows, and whether they are of control activations."""
+    import pyarrow.parquet as pq
+
+    former = {current: name for name, current in FORMER_WINDOWS.items()}
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        names = file.schema_arrow.names
+        columns = ["window", "cpu", "activation", "reason"]
+        columns = [name if name in names else former.get(name, name) for name in columns]
+        for batch in file.iter_batches(batch_size=1 << 14, columns=columns):
+            number, cpu, activation = (
+                batch.column(name).to_numpy(zero_copy_only=False).astype(np.int64)
+                for name in columns[:3]
+            )
+            reason = batch.column(columns[3]).to_pylist()
+            yield number, cpu, activation, np.array([text in _CONTROLS for text in reason], bool)
 
 
 def window_errors(directory: Path) -> AbstractContextManager[None]:
@@ -140,59 +198,94 @@ def window_errors(directory: Path) -> AbstractContextManager[None]:
     return parquet_errors(f"{directory}: its windows cannot be read")
 
 
-def _rows(path: Path, types: dict[str, str]) -> Iterator[dict[str, Any]]:
+def _rows(path: Path, types: dict[str, str], numbers: Int64s | None) -> Iterator[dict[str, Any]]:
+    for batch in _batches(path, types, numbers):
+        yield from map(convert_window, batch.to_pylist())
+
+
+def _batches(path: Path, types: dict[str, str], numbers: Int64s | None) -> Iterator[Any]:
+    """Yield rows some at a time, those of the windows with these numbers."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, pre_buffer=False) as file:
         columns = [name for name in (*types, *FORMER_WINDOWS) if name in file.schema_arrow.names]
         known = {FORMER_WINDOWS.get(name, name) for name in columns}
         missing = set(types) - known - _LATER
         if missing:
             raise RecordingError(f"{path} was not written by whylate: it lacks {min(missing)}")
         for batch in file.iter_batches(batch_size=1 << 14, columns=columns):
-            yield from map(convert_window, batch.to_pylist())
+            if numbers is None:
+                yield batch
+                continue
+            own = batch.column("window").to_numpy(zero_copy_only=False)
+            at = np.minimum(np.searchsorted(numbers, own), max(numbers.size - 1, 0))
+            wanted = numbers[at] == own if numbers.size else np.zeros(own.size, bool)
+            yield batch.filter(pa.array(wanted))
 
 
 class _Rows:
     """The rows of events.parquet, handed out window by window."""
 
-    def __init__(self, path: Path, types: dict[str, str]) -> None:
+    def __init__(self, path: Path, numbers: Int64s | None) -> None:
         self._path = path
-        self._rows = _rows(path, types)
+        self._rows = _events(path, numbers)
         self._next = next(self._rows, None)
 
-    def of_window(self, window: int) -> list[dict[str, Any]]:
-        events: list[dict[str, Any]] = []
-        while self._next is not None and self._next["window"] <= window:
-            if self._next["window"] == window:
-                events.append(self._next)
+    def of_window(self, window: int) -> list[Event]:
+        """Return the events of the next window."""
+        events: list[Event] = []
+        while self._next is not None and self._next[0] <= window:
+            if self._next[0] == window:
+                events.append(self._next[1])
             if len(events) > MOST_EVENTS:
                 raise RecordingError(f"{self._path}: window {window} has too many events")
             self._next = next(self._rows, None)
         return events
 
 
-def _window(row: dict[str, Any], events: list[dict[str, Any]]) -> Window:
+def _events(path: Path, numbers: Int64s | None) -> Iterator[tuple[int, Event]]:
+    """Yield events, and the number of the window of each."""
+    texts: dict[str, str] = {}
+    for batch in _batches(path, _EVENT_TYPES, numbers):
+        columns = {name: _values(batch.column(name), texts) for name in _EVENT_TYPES}
+        columns["kind"] = [_KINDS.get(kind) or Kind(kind) for kind in columns["kind"]]
+        columns["stack"] = [tuple(stack) if stack else () for stack in columns["stack"]]
+        window = columns.pop("window")
+        for number, values in zip(
+            window, zip(*(columns[name] for name in _EVENT_ORDER), strict=True), strict=True
+        ):
+            yield number, Event(*values)
+
+
+def _values(column: Any, texts: dict[str, str]) -> list[Any]:
+    """Return a column's values; equal texts are one, of all that were read before too."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type) or column.null_count:
+        values: list[Any] = column.to_pylist()
+        return values
+    shared = [texts.setdefault(text, text) for text in column.dictionary.to_pylist()]
+    return [shared[index] for index in column.indices.to_pylist()]
+
+
+def _window(row: dict[str, Any], events: list[Event]) -> Window:
     reason = row["reason"]
     if reason not in REASONS:
         raise ValueError(f"a window for {reason!r}")
-    fields: dict[str, Any] = {
+    own: dict[str, Any] = {
         name: row.get(name) for name in _WINDOW_TYPES if name not in {"window", *SUMS}
     }
     return Window(
-        **fields,
-        events=tuple(_event(event) for event in events),
+        **own,
+        events=tuple(events),
         sums=tuple(row[name] for name in SUMS),
     )
 
 
-def _event(row: dict[str, Any]) -> Event:
-    row = {**row, "kind": Kind(row["kind"]), "stack": tuple(row["stack"] or ())}
-    del row["window"]
-    return Event(**row)
-
-
-def checked_windows(directory: Path, manifest: Manifest) -> Iterator[Window]:
+def checked_windows(
+    directory: Path, manifest: Manifest, wanted: Wanted | None = None
+) -> Iterator[Window]:
     """Yield the windows of a recording as read_windows() does; raises RecordingError.
 
     All types are what whylate writes, nothing is missing that has a value in every row, times are
@@ -201,21 +294,21 @@ def checked_windows(directory: Path, manifest: Manifest) -> Iterator[Window]:
     with window_errors(directory):
         _check(directory / WINDOWS, window_schema(), manifest)
         _check(directory / EVENTS, event_schema(), None)
-    yield from read_windows(directory)
+    yield from read_windows(directory, wanted)
 
 
 def _check(path: Path, schema: Any, manifest: Manifest | None) -> None:
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
-        fields = [field for field in schema if field.name in file.schema_arrow.names]
-        for field in fields:
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        there = [field for field in schema if field.name in file.schema_arrow.names]
+        for field in there:
             kind = file.schema_arrow.field(field.name).type
             if kind != field.type:
                 raise RecordingError(f"{path}: column {field.name} is {kind}, not {field.type}")
-        names = [field.name for field in fields]
+        names = [field.name for field in there]
         for batch in file.iter_batches(batch_size=1 << 14, columns=names):
-            for field in fields:
+            for field in there:
                 _check_column(path, field, batch.column(field.name))
             if manifest is not None:
                 _check_cpus(path, batch.column("cpu"), manifest)

@@ -149,13 +149,16 @@ class JournalWriter:
                 return
 
 
-def read_journal(path: Path) -> tuple[Iterator[Frame], FrameCounts]:
+def read_journal(
+    path: Path, only: frozenset[int] | None = None
+) -> tuple[Iterator[Frame], FrameCounts]:
     """Return the frames of a journal in order, and the counts that reading them will fill.
 
+    only: frames of other kinds are not looked at, nor counted.
     A frame that is cut or damaged is not returned; the counts say how many there were.
     Raises RecordingError when the file cannot be read.
     """
-    decoder = FrameDecoder(MAX_RECORD)
+    decoder = FrameDecoder(MAX_RECORD, only)
 
     def frames() -> Iterator[Frame]:
         try:

@@ -10,7 +10,7 @@ from typing import Any
 from whylate.causes.answer import Answer
 from whylate.quantities import format_count, format_percent
 from whylate.recording.manifest import Manifest
-from whylate.recording.samples import CpuSamples
+from whylate.recording.samples import Activations
 from whylate.report import sentences
 from whylate.report.page import activation as drawing
 from whylate.report.page import rows as page
@@ -24,7 +24,7 @@ from whylate.text import plain
 def render_html(
     summary: Summary,
     manifest: Manifest,
-    samples: Sequence[CpuSamples],
+    samples: Sequence[Activations],
     answer: Answer | None = None,
 ) -> str:
     """Render the report: plots, causes, figures, facts, everything in one string of HTML.
@@ -54,7 +54,7 @@ def write_report(
     path: Path,
     summary: Summary,
     manifest: Manifest,
-    samples: Sequence[CpuSamples],
+    samples: Sequence[Activations],
     answer: Answer | None = None,
 ) -> Path:
     """Write the report to the file `path`, whole or not at all, and return it. Raises OSError."""

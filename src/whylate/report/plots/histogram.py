@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.recording.samples import CpuSamples
+from whylate.stats.arrays import Bools
+from whylate.stats.run.values import ValueCounter, Values
 
 Counts = NDArray[np.int64]
 
-#: Samples taken at a time, so that the temporaries stay small beside the arrays themselves.
-_CHUNK = 1 << 20
-#: Dense bins that are counted into before the empty ones are left out.
+#: Bins from the smallest to the largest latency, empty ones too.
 _DENSE_LIMIT = 1 << 20
 #: Narrower bins than this show the clock, not the latency.
 _NARROWEST_NS = 10
@@ -53,8 +53,68 @@ class LogBins:
     below: tuple[int, ...]
 
 
+class Latencies(Protocol):
+    """Latencies of one CPU, which are read in order, some at a time."""
+
+    @property
+    def cpu(self) -> int:
+        """Its number."""
+
+    @property
+    def size(self) -> int:
+        """How many."""
+
+    def chunks(self) -> Iterator[tuple[Counts, Bools]]:
+        """Yield latencies, int64 ns, and whether each is an overrun."""
+
+
+@dataclass(frozen=True)
+class CpuDistribution:
+    """The latencies of one CPU by value; overruns: those of them that are lower bounds."""
+
+    cpu: int
+    values: Values
+    overruns: Values
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The latencies of all CPUs by value.
+
+    sketch_ns: int64, sorted: every k-th of all: for choosing axes only.
+    """
+
+    cpus: tuple[CpuDistribution, ...]
+    sketch_ns: Counts
+
+    @property
+    def range_ns(self) -> tuple[int, int]:
+        """The smallest and the largest latency; zeros where there is none."""
+        filled = [cpu.values.value_ns for cpu in self.cpus if cpu.values.n]
+        if not filled:
+            return 0, 0
+        return min(int(x[0]) for x in filled), max(int(x[-1]) for x in filled)
+
+
+def count_distribution(samples: Sequence[Latencies], sketched: int = 200_000) -> Distribution:
+    """Count latencies in one pass; about `sketched` of them are kept as they are."""
+    step = max(1, sum(series.size for series in samples) // sketched)
+    cpus: list[CpuDistribution] = []
+    sketch: list[Counts] = [np.zeros(0, np.int64)]
+    for series in samples:
+        counted, late = ValueCounter(), ValueCounter()
+        first = 0
+        for latency_ns, overrun in series.chunks():
+            counted.add(latency_ns)
+            late.add(latency_ns[overrun])
+            sketch.append(latency_ns[-first % step :: step].copy())
+            first += latency_ns.size
+        cpus.append(CpuDistribution(series.cpu, counted.values(), late.values()))
+    return Distribution(tuple(cpus), np.sort(np.concatenate(sketch)))
+
+
 def linear_bins(
-    samples: Sequence[CpuSamples], max_bins: int = 4000, resolution_ns: int = 1
+    latencies: Distribution, max_bins: int = 4000, resolution_ns: int = 1
 ) -> LinearBins:
     """Count latencies into bins of one width, at most `max_bins` filled bins a CPU.
 
@@ -64,35 +124,28 @@ def linear_bins(
     """
     if max_bins < 2:
         raise ValueError(f"max_bins is {max_bins}: it must be at least 2")
-    low, high = _range_ns(samples)
-    width = _first_width_ns(samples, resolution_ns)
+    low, high = latencies.range_ns
+    width = _first_width_ns(latencies.sketch_ns, resolution_ns)
     while high // width - low // width >= _DENSE_LIMIT:
         width = _next_width_ns(width)
-    index, count, overrun = [], [], []
-    for cpu in samples:
-        dense = _dense_counts(cpu.latency_ns, width, low // width, high // width)
-        filled = np.flatnonzero(dense)
-        late = np.searchsorted(filled, cpu.latency_ns[cpu.overrun] // width - low // width)
-        index.append(filled + low // width)
-        count.append(dense[filled])
-        overrun.append(np.bincount(late, minlength=filled.size))
-
-    # Wider bins are made by adding up the narrow ones: every width here divides the next tried.
+    # Every width that is tried is a multiple of the first.
     wide = width
-    while max((_distinct(i * width // wide) for i in index), default=0) > max_bins:
+    while max((_distinct(c.values.value_ns // wide) for c in latencies.cpus), default=0) > max_bins:
         wide = _next_width_ns(wide)
         while wide % width:
             wide = _next_width_ns(wide)
-    if wide != width:
-        for at, narrow in enumerate(index):
-            index[at], first = np.unique(narrow * width // wide, return_index=True)
-            count[at] = np.add.reduceat(count[at], first) if first.size else count[at]
-            overrun[at] = np.add.reduceat(overrun[at], first) if first.size else overrun[at]
+    index, count, overrun = [], [], []
+    for cpu in latencies.cpus:
+        bins = cpu.values.value_ns // wide
+        filled = bins[np.flatnonzero(np.diff(bins, prepend=bins[:1] - 1))]
+        index.append(filled)
+        count.append(_between(cpu.values, filled * wide, (filled + 1) * wide))
+        overrun.append(_between(cpu.overruns, filled * wide, (filled + 1) * wide))
     return LinearBins(wide, tuple(index), tuple(count), tuple(overrun))
 
 
 def log_bins(
-    samples: Sequence[CpuSamples],
+    latencies: Distribution,
     max_bins: int = 1500,
     per_decade: int = 60,
     resolution_ns: int = 1,
@@ -103,12 +156,11 @@ def log_bins(
     a lone early wakeup) is counted in `below`. Edges are whole steps of `resolution_ns`, so that
     the clock's steps make no comb of empty bins.
     """
-    _, high = _range_ns(samples)
+    _, high = latencies.range_ns
     if high <= 0:
-        none = tuple(np.zeros(0, np.int64) for _ in samples)
-        sizes = tuple(int(s.latency_ns.size) for s in samples)
-        return LogBins(np.zeros(0, np.int64), none, none, sizes)
-    first = _log_start_ns(samples, high)
+        none = tuple(np.zeros(0, np.int64) for _ in latencies.cpus)
+        return LogBins(np.zeros(0, np.int64), none, none, tuple(c.values.n for c in latencies.cpus))
+    first = _log_start_ns(latencies, high)
     decades = max(np.log10((high + 1) / first), 0.1)
     steps = int(max(1, min(max_bins, np.ceil(decades * per_decade))))
     edges = np.geomspace(first, high + 1, steps + 1)
@@ -124,29 +176,18 @@ def log_bins(
         edges_ns[0] = 1
     return LogBins(
         edges_ns,
-        tuple(np.histogram(cpu.latency_ns, edges_ns)[0] for cpu in samples),
-        tuple(np.histogram(cpu.latency_ns[cpu.overrun], edges_ns)[0] for cpu in samples),
-        tuple(int(np.count_nonzero(cpu.latency_ns < edges_ns[0])) for cpu in samples),
+        tuple(_between(cpu.values, edges_ns[:-1], edges_ns[1:]) for cpu in latencies.cpus),
+        tuple(_between(cpu.overruns, edges_ns[:-1], edges_ns[1:]) for cpu in latencies.cpus),
+        tuple(cpu.values.count_below(int(edges_ns[0])) for cpu in latencies.cpus),
     )
 
 
-def sketch_ns(samples: Sequence[CpuSamples], limit: int = 200_000) -> NDArray[np.int64]:
-    """Return every k-th latency of all CPUs, about `limit`, sorted: for choosing axes only."""
-    total = sum(s.latency_ns.size for s in samples)
-    step = max(1, total // limit)
-    parts = [s.latency_ns[::step] for s in samples]
-    return np.sort(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
+def _between(values: Values, low_ns: Counts, high_ns: Counts) -> Counts:
+    """Count the latencies in each [low, high)."""
+    return values.below(high_ns) - values.below(low_ns)
 
 
-def _range_ns(samples: Sequence[CpuSamples]) -> tuple[int, int]:
-    filled = [s.latency_ns for s in samples if s.latency_ns.size]
-    if not filled:
-        return 0, 0
-    return min(int(x.min()) for x in filled), max(int(x.max()) for x in filled)
-
-
-def _first_width_ns(samples: Sequence[CpuSamples], resolution_ns: int) -> int:
-    some = sketch_ns(samples)
+def _first_width_ns(some: Counts, resolution_ns: int) -> int:
     # p1 to p99: a stall of many overruns, or one early wakeup, is not the body.
     body = int(some[some.size * 99 // 100] - some[some.size // 100]) if some.size else 0
     aim = max(_NARROWEST_NS, min(1000, body // _BINS_OF_BODY))
@@ -167,18 +208,12 @@ def _distinct(sorted_values: Counts) -> int:
     return int(sorted_values.size and 1 + np.count_nonzero(np.diff(sorted_values)))
 
 
-def _dense_counts(latency_ns: Counts, width: int, first: int, last: int) -> Counts:
-    counts = np.zeros(last - first + 1, np.int64)
-    for at in range(0, latency_ns.size, _CHUNK):
-        bins = latency_ns[at : at + _CHUNK] // width
-        bins -= first
-        counts += np.bincount(bins, minlength=counts.size)
-    return counts
-
-
-def _log_start_ns(samples: Sequence[CpuSamples], high: int) -> int:
-    positive = [int(s.latency_ns.min(initial=high, where=s.latency_ns > 0)) for s in samples]
-    some = sketch_ns(samples)
+def _log_start_ns(latencies: Distribution, high: int) -> int:
+    positive = [
+        int(above[0]) if (above := values[values > 0]).size else high
+        for values in (cpu.values.value_ns for cpu in latencies.cpus)
+    ]
+    some = latencies.sketch_ns
     median = int(some[some.size // 2]) if some.size else 0
     lowest = int(10 ** np.floor(np.log10(median) - 2)) if median > 0 else 1
     return max(1, lowest, min(positive, default=1))

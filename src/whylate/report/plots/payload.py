@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from whylate.recording.samples import CpuSamples
-from whylate.report.plots.histogram import linear_bins, log_bins, sketch_ns
+from whylate.recording.samples import Activations, Stage
+from whylate.report.plots.histogram import Latencies, count_distribution, linear_bins, log_bins
 from whylate.report.plots.timeline import Band, CpuTimeline, timeline
+from whylate.stats.arrays import Bools, Int64s
 from whylate.summary.model import Estimate, Summary
-from whylate.summary.stages import stage_ns
+from whylate.summary.stages import STAGES
 from whylate.wire.constants import NOT_SEEN
 
 #: Numbers that all CPUs share, so that 64 CPUs make no larger a page than 8.
@@ -26,7 +28,7 @@ _LOG_FROM_RATIO = 40
 
 
 def plot_data(
-    samples: Sequence[CpuSamples], summary: Summary, resolution_ns: int = 1
+    samples: Sequence[Activations], summary: Summary, resolution_ns: int = 1
 ) -> dict[str, Any]:
     """Bin the samples for the plots; all values are JSON numbers, latencies in ns.
 
@@ -45,19 +47,25 @@ def plot_data(
             "band": None if time.band is None else _band(time.band),
         },
         "stages": {
-            name: _histogram(_seen(samples, name), stage.latency_ns, resolution_ns)
-            for name, stage in summary.together.stages.items()
+            name: _histogram(
+                [_StageTimes(cpu, name) for cpu in samples],
+                summary.together.stages[name].latency_ns,
+                resolution_ns,
+            )
+            for name in STAGES
+            if name in summary.together.stages
         },
     }
 
 
 def _histogram(
-    samples: Sequence[CpuSamples], figures: Mapping[str, Estimate], resolution_ns: int
+    samples: Sequence[Latencies], figures: Mapping[str, Estimate], resolution_ns: int
 ) -> dict[str, Any]:
     """Bin latencies, or the times to a stage, for one plot."""
     cpus = max(1, len(samples))
-    linear = linear_bins(samples, _bins_each(4000, _LINEAR_BINS, cpus), resolution_ns)
-    log = log_bins(samples, _bins_each(1500, _LOG_BINS, cpus), resolution_ns=resolution_ns)
+    latencies = count_distribution(samples)
+    linear = linear_bins(latencies, _bins_each(4000, _LINEAR_BINS, cpus), resolution_ns)
+    log = log_bins(latencies, _bins_each(1500, _LOG_BINS, cpus), resolution_ns=resolution_ns)
     return {
         "cpus": [s.cpu for s in samples],
         "linear": {
@@ -77,23 +85,30 @@ def _histogram(
             for name in ("p50", "p99.9", "max")
             if (estimate := figures.get(name)) and estimate.value is not None
         ],
-        "body": _body_end(samples),
+        "body": _body_end(latencies.sketch_ns),
         "startLog": _wants_log(figures),
     }
 
 
-def _seen(samples: Sequence[CpuSamples], stage: str) -> list[CpuSamples]:
-    """Return the times to a stage as if they were latencies, of those activations that have one."""
-    seen = []
-    for cpu in samples:
-        times = None if cpu.stages is None else stage_ns(cpu.stages, stage)
-        rows = np.zeros(0, np.int64) if times is None else np.flatnonzero(times != NOT_SEEN)
-        latency_ns = np.zeros(0, np.int64) if times is None else times[rows].astype(np.int64)
-        seen.append(
-            replace(cpu, activation=cpu.activation[rows], latency_ns=latency_ns,
-                    overrun=np.zeros(rows.size, np.bool_), stages=None)
-        )  # fmt: skip
-    return seen
+@dataclass(frozen=True)
+class _StageTimes:
+    """The times to a stage as if they were latencies, of those activations that have one."""
+
+    samples: Activations
+    stage: Stage
+
+    @property
+    def cpu(self) -> int:
+        return self.samples.cpu
+
+    @cached_property
+    def size(self) -> int:
+        return sum(times_ns.size for times_ns, _ in self.chunks())
+
+    def chunks(self) -> Iterator[tuple[Int64s, Bools]]:
+        for times in self.samples.stage_chunks(self.stage) if self.samples.staged else ():
+            times_ns = times[times != NOT_SEEN].astype(np.int64)
+            yield times_ns, np.zeros(times_ns.size, np.bool_)
 
 
 def _bins_each(most: int, together: int, cpus: int) -> int:
@@ -116,9 +131,8 @@ def _band(band: Band) -> dict[str, Any]:
     return {"each": band.bins_each, "p50": numbers(band.p50_ns), "p99": numbers(band.p99_ns)}
 
 
-def _body_end(samples: Sequence[CpuSamples]) -> list[int]:
+def _body_end(some: Int64s) -> list[int]:
     """Return where the body begins and ends (p0.1, p99.9 of a sketch): a zoom, no figure."""
-    some = sketch_ns(samples)
     if not some.size:
         return [0, 1]
     return [int(some[int(q * (some.size - 1))]) for q in (0.001, 0.999)]

@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.recording.samples import CpuSamples
-from whylate.stats.run.cpu_series import due_span
+from whylate.recording.samples import Activations
+from whylate.stats.run.cpu_series import due_span, latencies
 
 #: A quantile q needs 10 expected exceedances: the median 20 samples, p99 a thousand.
 _NEEDED_FOR_P50 = 20
@@ -57,7 +57,7 @@ class Timeline:
     band: Band | None
 
 
-def timeline(samples: Sequence[CpuSamples], max_bins: int = 2000) -> Timeline:
+def timeline(samples: Sequence[Activations], max_bins: int = 2000) -> Timeline:
     """Cut the run into at most `max_bins` bins, none shorter than the interval, where there is one.
 
     Every sample is in exactly one bin of its CPU, by the time at which it was due. Raises
@@ -70,7 +70,7 @@ def timeline(samples: Sequence[CpuSamples], max_bins: int = 2000) -> Timeline:
         zero = np.zeros(1, np.int64)
         return Timeline(0, 1, 1, tuple(CpuTimeline(s.cpu, zero, zero, zero) for s in samples), None)
     start, end = span[0], span[1] + 1
-    shortest = max(s.interval_ns for s in samples if s.activation.size)
+    shortest = max(s.interval_ns for s in samples if s.size)
     width = max(shortest, -(-(end - start) // max_bins))
     bins = -(-(end - start) // width)
     edges_ns = start + np.arange(bins + 1, dtype=np.int64) * width
@@ -80,21 +80,25 @@ def timeline(samples: Sequence[CpuSamples], max_bins: int = 2000) -> Timeline:
     return Timeline(start, width, bins, cpus, _band(samples, edges, bins))
 
 
-def _cpu_timeline(cpu: CpuSamples, first: NDArray[np.int64]) -> CpuTimeline:
+def _cpu_timeline(cpu: Activations, first: NDArray[np.int64]) -> CpuTimeline:
     count = np.diff(first)
-    max_ns = np.zeros(count.size, np.int64)
+    max_ns = np.full(count.size, np.iinfo(np.int64).min)
     overrun = np.zeros(count.size, np.int64)
-    filled = count > 0
-    if filled.any():
+    at = 0
+    for latency_ns, censored in cpu.chunks():
+        edges = np.clip(first - at, 0, latency_ns.size)
         # reduceat takes an empty stretch for its first element: only filled ones are given.
-        starts = first[:-1][filled]
-        max_ns[filled] = np.maximum.reduceat(cpu.latency_ns, starts)
-        overrun[filled] = np.add.reduceat(cpu.overrun, starts, dtype=np.int64)
+        filled = np.flatnonzero(np.diff(edges) > 0)
+        starts = edges[filled]
+        max_ns[filled] = np.maximum(max_ns[filled], np.maximum.reduceat(latency_ns, starts))
+        overrun[filled] += np.add.reduceat(censored, starts, dtype=np.int64)
+        at += latency_ns.size
+    max_ns[count == 0] = 0
     return CpuTimeline(cpu.cpu, count, max_ns, overrun)
 
 
-def _band(samples: Sequence[CpuSamples], edges: list[NDArray[np.int64]], bins: int) -> Band | None:
-    total = sum(s.latency_ns.size for s in samples)
+def _band(samples: Sequence[Activations], edges: list[NDArray[np.int64]], bins: int) -> Band | None:
+    total = sum(s.size for s in samples)
     stretches = min(200, bins, total // (2 * _NEEDED_FOR_P99))
     if stretches < 4:
         return None
@@ -104,7 +108,7 @@ def _band(samples: Sequence[CpuSamples], edges: list[NDArray[np.int64]], bins: i
     p99 = np.full(len(cuts) - 1, np.nan)
     for at, (low, high) in enumerate(pairwise(cuts)):
         values = np.concatenate(
-            [s.latency_ns[e[low] : e[high]] for s, e in zip(samples, edges, strict=True)]
+            [latencies(s, e[low], e[high]) for s, e in zip(samples, edges, strict=True)]
         )
         n = values.size
         wanted = [

@@ -15,7 +15,6 @@ import numpy as np
 from scipy.special import betainc
 
 from whylate.stats.arrays import Floats, Int64s
-from whylate.stats.run.counted import Counted
 from whylate.stats.run.ordered import Ordered
 from whylate.stats.run.quantiles import EXCEEDANCES
 
@@ -93,7 +92,7 @@ def exact_value(compared: float) -> Value:
     return Value(compared, compared)
 
 
-def statistic_of(ordered: Ordered | Counted, statistic: Statistic) -> Value | None:
+def statistic_of(ordered: Ordered, statistic: Statistic) -> Value | None:
     """Return a statistic of a run's latencies, overruns at their bound.
 
     None where the run has too few activations for it, or where it is no time: a latency may be
@@ -103,13 +102,13 @@ def statistic_of(ordered: Ordered | Counted, statistic: Statistic) -> Value | No
         return None
     if statistic.q is None:
         count = TOP if statistic is TOP_10 else 1
-        largest_ns = ordered.largest_ns(count)
-        if largest_ns[0] <= 0:
+        n = ordered.n
+        if ordered.at_least(n - count) <= 0:
             return None
-        least = float(np.log(largest_ns).mean())
+        least = float(np.log(ordered.bound.part(n - count, n)).mean())
         if ordered.overruns:
             return Value(least, math.inf)
-        return Value(least, float(np.log(ordered.largest_known_ns(count)).mean()))
+        return Value(least, float(np.log(ordered.known.part(n - count, n)).mean()))
     index = math.ceil(statistic.q * ordered.n) - 1
     if statistic.q > _AVERAGED:
         value = float(ordered.at_least(index))
@@ -138,10 +137,10 @@ def harrell_davis(ascending: Int64s | Floats, q: float) -> float:
     )
 
 
-def _harrell_davis(ordered: Ordered | Counted, q: float) -> float:
+def _harrell_davis(ordered: Ordered, q: float) -> float:
     """Return the same of latencies, of which equal ones may be one value."""
     first, end = _averaged(ordered.n, q)
-    values, ends = ordered.stretches(first, end)
+    values, ends = ordered.bound.stretches(first, end)
     return _mean_of(np.asarray(values, np.float64), np.append(first, ends), ordered.n, q)
 
 

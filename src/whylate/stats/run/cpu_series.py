@@ -6,8 +6,9 @@ all series together, in the order in which they were due.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -18,17 +19,14 @@ from whylate.stats.arrays import Bools, Int64s
 class CpuSeries(Protocol):
     """Activations of one CPU in the order of their due times, on a clock that all series share.
 
-    latency_ns: int64, shape (n,). overrun: bool, shape (n,), True where latency_ns is only a lower
-    bound. Due times come from a schedule or are stored; both are read by row.
+    They are in memory or on disk, and are read in order, some at a time. Due times come from a
+    schedule or are stored; both are read by row. Latencies are int64 ns, those of overruns lower
+    bounds.
     """
 
     @property
-    def latency_ns(self) -> Int64s:
-        """From due to run, ns; for an overrun at least that."""
-
-    @property
-    def overrun(self) -> Bools:
-        """True where latency_ns is a lower bound."""
+    def size(self) -> int:
+        """Activations."""
 
     @property
     def watched_ns(self) -> int:
@@ -37,6 +35,15 @@ class CpuSeries(Protocol):
     @property
     def per_s(self) -> float:
         """Activations that come each second; 0 where there were none."""
+
+    def chunks(self, first: int = 0, end: int | None = None) -> Iterator[tuple[Int64s, Bools]]:
+        """Yield the latencies of rows first to end - 1 in order, and whether each is an overrun."""
+
+    def exceeding(self, limit_ns: int, *, overruns: bool = False) -> tuple[Int64s, Int64s, Bools]:
+        """Return the rows above a limit, int64, sorted; their latencies; which are overruns.
+
+        overruns: every overrun is among them, however short its bound. Memory: 17 bytes a row.
+        """
 
     def due_of(self, rows: Int64s) -> Int64s:
         """Return when the activations in these rows were due, int64 ns, in the rows' shape."""
@@ -47,7 +54,7 @@ class CpuSeries(Protocol):
 
 def rows(series: Sequence[CpuSeries]) -> int:
     """Activations in all series together."""
-    return sum(len(cpu.latency_ns) for cpu in series)
+    return sum(cpu.size for cpu in series)
 
 
 def observed_s(series: Sequence[CpuSeries]) -> float:
@@ -59,9 +66,7 @@ def observed_s(series: Sequence[CpuSeries]) -> float:
 
 def due_span(series: Sequence[CpuSeries]) -> tuple[int, int] | None:
     """Return when the first and the last activation of any series were due; None without a row."""
-    ends = [
-        cpu.due_of(np.array([0, len(cpu.latency_ns) - 1])) for cpu in series if cpu.latency_ns.size
-    ]
+    ends = [cpu.due_of(np.array([0, cpu.size - 1])) for cpu in series if cpu.size]
     if not ends:
         return None
     return min(int(first) for first, _ in ends), max(int(last) for _, last in ends)
@@ -78,14 +83,36 @@ class TimeBlocks:
     edges: tuple[Int64s, ...]
     totals: Int64s
 
-    def count(self, events: Sequence[Bools]) -> Int64s:
+    def count(self, events: Sequence[Int64s]) -> Int64s:
         """Events of all series in each block, int64, shape (blocks,).
 
-        events: for each series bool, shape (n,).
+        events: for each series the rows that are one, int64, sorted.
         """
         counts = np.zeros(len(self.totals), dtype=np.int64)
-        for edges, mask in zip(self.edges, events, strict=True):
-            counts += np.diff(np.searchsorted(np.flatnonzero(mask), edges))
+        for edges, rows_here in zip(self.edges, events, strict=True):
+            counts += np.diff(np.searchsorted(rows_here, edges))
+        return counts
+
+    def count_above(
+        self, series: Sequence[CpuSeries], limit_ns: int, *, overruns: bool = False
+    ) -> Int64s:
+        """Rows above a limit in each block, int64, shape (blocks,), in one pass over the series.
+
+        series: those that were cut. overruns: each counts as above it.
+        """
+        counts = np.zeros(len(self.totals), dtype=np.int64)
+        for edges, cpu in zip(self.edges, series, strict=True):
+            first = 0
+            for latency_ns, overrun in cpu.chunks():
+                above = latency_ns > limit_ns
+                if overruns:
+                    above |= overrun
+                end = first + above.size
+                block, last = np.searchsorted(edges, [first, end - 1], side="right") - 1
+                cuts = np.clip(edges[block : last + 2] - first, 0, above.size)
+                for at, (low, high) in enumerate(pairwise(cuts.tolist()), int(block)):
+                    counts[at] += np.count_nonzero(above[low:high])
+                first = end
         return counts
 
 
@@ -109,14 +136,13 @@ def time_blocks(series: Sequence[CpuSeries], blocks: int) -> TimeBlocks:
     return TimeBlocks(tuple(edges), totals)
 
 
-def positions(series: Sequence[CpuSeries], events: Sequence[Bools]) -> Int64s:
+def positions(series: Sequence[CpuSeries], events: Sequence[Int64s]) -> Int64s:
     """Places of events in the sequence of all rows ordered by due time, int64, sorted.
 
-    Rows due at the same time are ordered by series. events: for each series bool, shape (n,).
+    Rows due at the same time are ordered by series. events: for each series its rows, int64.
     """
     places: list[Int64s] = []
-    for own, (cpu, mask) in enumerate(zip(series, events, strict=True)):
-        index = np.flatnonzero(mask)
+    for own, (cpu, index) in enumerate(zip(series, events, strict=True)):
         due_ns = cpu.due_of(index)
         place = index.astype(np.int64)
         for other, neighbour in enumerate(series):
@@ -127,3 +153,9 @@ def positions(series: Sequence[CpuSeries], events: Sequence[Bools]) -> Int64s:
     if not places:
         return np.empty(0, dtype=np.int64)
     return np.sort(np.concatenate(places), kind="stable")
+
+
+def latencies(cpu: CpuSeries, first: int, end: int) -> Int64s:
+    """Return the latencies of rows first to end - 1, int64 ns: of so few that memory has room."""
+    parts = [latency_ns for latency_ns, _ in cpu.chunks(first, end)]
+    return parts[0] if len(parts) == 1 else np.concatenate([*parts, np.empty(0, np.int64)])

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from whylate.stats.arrays import Floats, Int64s
-from whylate.stats.run.cpu_series import CpuSeries, TimeBlocks, time_blocks
+from whylate.stats.run.cpu_series import CpuSeries, TimeBlocks, latencies, time_blocks
 from whylate.stats.run.ordered import Ordered
 
 #: Rows of one series in a block below which neighbouring blocks depend on each other.
@@ -48,14 +48,14 @@ def trend_tests(ordered: Ordered, series: Sequence[CpuSeries]) -> list[Trend]:
     direction: a movement and its return it does not see. Refused (empty list) below 10,000
     rows a series. The p-values are for single tests: whoever reads several has to correct.
     """
-    longest = max((len(cpu.latency_ns) for cpu in series), default=0)
+    longest = max((cpu.size for cpu in series), default=0)
     if longest < _FEWEST_BLOCKS * _ROWS_A_BLOCK:
         return []
     count = min(_MOST_BLOCKS, max(_FEWEST_BLOCKS, longest // _ROWS_FOR_P99))
     blocks = time_blocks(series, count)
     tests: list[Trend] = []
     for number, (cpu, edges) in enumerate(zip(series, blocks.edges, strict=True)):
-        rows_here = len(cpu.latency_ns)
+        rows_here = cpu.size
         if rows_here >= count * _ROWS_A_BLOCK:
             medians = _block_quantiles(cpu, edges, 0.5)
             tests.append(_trend("p50", number, medians))
@@ -122,7 +122,7 @@ def _block_quantiles(cpu: CpuSeries, edges: Int64s, q: float) -> Floats:
         size = end - first
         if size >= fewest:
             index = math.ceil(q * size) - 1
-            values[block] = np.partition(cpu.latency_ns[first:end], index)[index]
+            values[block] = np.partition(latencies(cpu, first, end), index)[index]
     return values
 
 
@@ -130,7 +130,7 @@ def _late(ordered: Ordered, series: Sequence[CpuSeries], blocks: TimeBlocks) -> 
     """Late activations per block, scaled to a full block; NaN where a gap left less than half."""
     late = min(ordered.n // 20, max(100, ordered.n // 1000))
     above_ns = ordered.exceeded_by(late)
-    counts = blocks.count([cpu.latency_ns > above_ns for cpu in series]).astype(np.float64)
+    counts = blocks.count([cpu.exceeding(above_ns)[0] for cpu in series]).astype(np.float64)
     full = float(blocks.totals.max())
     scarce = blocks.totals < full / 2
     return np.where(scarce, np.nan, counts * full / np.maximum(blocks.totals, 1))

@@ -28,12 +28,13 @@ class _Late:
     """Late rows: as each series has them, and all of them in the order in which they were due.
 
     sequence: int64, shape (late,): where the rows, series after series, stand in that order.
-    latency_ns, opens: in that order; opens: the row begins an episode.
+    latency_ns, overrun, opens: in that order; opens: the row begins an episode.
     """
 
     rows: list[Int64s]
     sequence: Int64s
     latency_ns: Int64s
+    overrun: Bools
     opens: Bools
 
 
@@ -61,26 +62,23 @@ def episode_peaks(series: Sequence[CpuSeries], limit_ns: int) -> Peaks:
     late = _late(series, limit_ns)
     if late is None:
         return Peaks(np.empty(0, dtype=np.int64), np.empty(0, dtype=bool))
-    overrun = np.concatenate(
-        [cpu.overrun[index] for cpu, index in zip(series, late.rows, strict=True)]
-    )[late.sequence]
     first = np.flatnonzero(late.opens)
     peak_ns = np.maximum.reduceat(late.latency_ns, first)
-    known_ns = np.maximum.reduceat(np.where(overrun, limit_ns, late.latency_ns), first)
+    known_ns = np.maximum.reduceat(np.where(late.overrun, limit_ns, late.latency_ns), first)
     return Peaks(peak_ns, known_ns < peak_ns)
 
 
 def _late(series: Sequence[CpuSeries], limit_ns: int) -> _Late | None:
     """Find late rows and those of them that open an episode; None where none is late."""
-    rows = [np.flatnonzero(cpu.latency_ns > limit_ns) for cpu in series]
+    late = [cpu.exceeding(limit_ns) for cpu in series]
+    rows = [index for index, _, _ in late]
     if not any(index.size for index in rows):
         return None
     due_ns = np.concatenate([cpu.due_of(index) for cpu, index in zip(series, rows, strict=True)])
-    latency_ns = np.concatenate(
-        [cpu.latency_ns[index] for cpu, index in zip(series, rows, strict=True)]
-    )
+    latency_ns = np.concatenate([latency for _, latency, _ in late])
+    overrun = np.concatenate([censored for _, _, censored in late])
     sequence = np.argsort(due_ns, kind="stable")
     due_ns, latency_ns = due_ns[sequence], latency_ns[sequence]
     over_ns = np.maximum.accumulate(due_ns + np.maximum(latency_ns, 0))
     opens = np.concatenate(([True], due_ns[1:] > over_ns[:-1]))
-    return _Late(rows, sequence, latency_ns, opens)
+    return _Late(rows, sequence, latency_ns, overrun[sequence], opens)

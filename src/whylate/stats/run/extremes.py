@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from whylate.stats.arrays import Bools, Int64s
+from whylate.stats.arrays import Int64s
 from whylate.stats.limits import poisson_high, student_t
 from whylate.stats.run.cpu_series import CpuSeries, observed_s, positions, rows
 from whylate.stats.run.episodes import episode_starts
@@ -124,14 +124,11 @@ def _at(
 
 def _events(
     series: Sequence[CpuSeries], above_ns: int, of: Literal["rows", "episodes"]
-) -> list[Bools]:
-    """Mark, for each series, the rows that count as events."""
+) -> list[Int64s]:
+    """Return, for each series, the rows that count as events, sorted."""
     if of == "rows":
-        return [cpu.latency_ns > above_ns for cpu in series]
-    masks = [np.zeros(len(cpu.latency_ns), dtype=bool) for cpu in series]
-    for mask, start in zip(masks, episode_starts(series, above_ns), strict=True):
-        mask[start] = True
-    return masks
+        return [cpu.exceeding(above_ns)[0] for cpu in series]
+    return episode_starts(series, above_ns)
 
 
 @dataclass(frozen=True)
@@ -176,7 +173,8 @@ def no_exceedance(
     if n == 0:
         return NoExceedance(None, lacking="none")
     above_ns = ordered.at_least(n - 1)
-    if ordered.overruns and (not ordered.known_ns.size or int(ordered.known_ns[-1]) < above_ns):
+    known = ordered.known
+    if ordered.overruns and (not known.n or known.at(known.n - 1) < above_ns):
         return NoExceedance(above_ns, lacking="overrun")
     if of_rows is None or of_episodes is None:
         return NoExceedance(above_ns, lacking="clusters")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whylate.stats.arrays import Floats, Int64s
+from whylate.stats.run.values import Values
 
 #: Bins in a factor of two.
 PARTS = 24
@@ -17,6 +18,6 @@ def edges_ns() -> Floats:
     return np.exp2(np.arange(PARTS * _OCTAVES + 1) / PARTS)
 
 
-def count_by_octave(ascending: Int64s) -> Int64s:
-    """Count sorted latencies into bins, int64, shape (bins,); those below 1 ns are left out."""
-    return np.diff(np.searchsorted(ascending, edges_ns()))
+def count_by_octave(values: Values) -> Int64s:
+    """Count latencies into bins, int64, shape (bins,); those below 1 ns are left out."""
+    return np.diff(values.below(edges_ns()))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-import numpy as np
-
-from whylate.stats.arrays import Bools
 from whylate.stats.limits import binomial_limits
 from whylate.stats.run.cpu_series import CpuSeries, TimeBlocks
 from whylate.stats.run.dependence import Dependence, estimate_dependence, more_dependent
@@ -26,6 +23,8 @@ _EVENTS_THAT_SHOW = 50
 _PRINTED = 200
 #: Ties at a quantile that do not matter, as a part of what lies on either side of it.
 _FEW_TIES = 0.05
+#: Where no more than one row in so many exceeds a value, the rows are looked up, not counted.
+_RARE = 64
 
 Refusal = Literal["few", "dependent", "overruns"]
 
@@ -86,7 +85,8 @@ def estimate_quantile(
     high_found = low_found
     if ordered.overruns or most is not None:
         # An unknown order statistic lies above all known ones: overruns are what exceeds them.
-        threshold = int(ordered.known_ns[-1]) if ordered.known_ns.size else low_value
+        known = ordered.known
+        threshold = known.at(known.n - 1) if known.n else low_value
         threshold = threshold if high_value is None else high_value
         high_found = _dependence_at(
             blocks, series if most is None else most, ordered, threshold, overruns_exceed=True
@@ -150,14 +150,16 @@ def _dependence_at(
     indicators, either of which may be nearly constant, and the more dependent one is taken.
     """
 
-    def counted(compare: Callable[[CpuSeries], Bools]) -> Dependence:
-        masks = [compare(cpu) for cpu in series]
-        if overruns_exceed:
-            masks = [mask | cpu.overrun for mask, cpu in zip(masks, series, strict=True)]
-        return estimate_dependence(blocks.count(masks), blocks.totals)
+    def counted(limit_ns: int) -> Dependence:
+        sure = ordered.known if overruns_exceed else ordered.bound
+        if (ordered.n - sure.count_below(limit_ns + 1)) * _RARE <= ordered.n:
+            rows = [cpu.exceeding(limit_ns, overruns=overruns_exceed)[0] for cpu in series]
+            return estimate_dependence(blocks.count(rows), blocks.totals)
+        counts = blocks.count_above(series, limit_ns, overruns=overruns_exceed)
+        return estimate_dependence(counts, blocks.totals)
 
-    above = counted(lambda cpu: np.greater(cpu.latency_ns, value_ns))
-    first, end = np.searchsorted(ordered.bound_ns, [value_ns, value_ns + 1])
+    above = counted(value_ns)
+    first, end = ordered.bound.count_below(value_ns), ordered.bound.count_below(value_ns + 1)
     if end - first <= _FEW_TIES * min(first, ordered.n - end):
         return above
-    return more_dependent(above, counted(lambda cpu: np.greater_equal(cpu.latency_ns, value_ns)))
+    return more_dependent(above, counted(value_ns - 1))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from whylate.stats.arrays import Int64s
 from whylate.stats.limits import poisson_high, poisson_low
 from whylate.stats.run.cpu_series import CpuSeries, observed_s, time_blocks
@@ -69,10 +67,5 @@ def _clustering(series: Sequence[CpuSeries], starts: Sequence[Int64s], confidenc
     """Variance of the number of episodes over that of as many independent ones."""
     if sum(start.size for start in starts) < _EPISODES_THAT_SHOW:
         return 1.0
-    blocks = time_blocks(series, block_count(max(len(cpu.latency_ns) for cpu in series)))
-    masks = []
-    for cpu, start in zip(series, starts, strict=True):
-        mask = np.zeros(len(cpu.latency_ns), dtype=bool)
-        mask[start] = True
-        masks.append(mask)
-    return 1 / estimate_dependence(blocks.count(masks), blocks.totals).deflate(confidence)
+    blocks = time_blocks(series, block_count(max(cpu.size for cpu in series)))
+    return 1 / estimate_dependence(blocks.count(starts), blocks.totals).deflate(confidence)

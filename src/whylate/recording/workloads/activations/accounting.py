@@ -68,18 +68,19 @@ class CpuAccounting:
         )
 
     def add(self, rows: Rows) -> bool:
-        """Add the rows of a block; return False where they contradict earlier ones."""
+        """Add rows in order; return False where the first contradict earlier ones."""
         if rows.activation.size == 0:
             return True
         first = int(rows.activation[0])
         if first < self.next:
             self.refused += 1
             return False
-        self.gaps += first - self.next
+        end = int(rows.activation[-1]) + 1
+        self.gaps += end - self.next - rows.activation.size
         overruns = int(rows.overrun.sum())
         self.overrun += overruns
         self.seen += rows.activation.size - overruns
-        self.next = int(rows.activation[-1]) + 1
+        self.next = end
         return True
 
     def end_ns(self) -> int:

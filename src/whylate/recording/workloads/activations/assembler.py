@@ -65,6 +65,8 @@ class ActivationAssembler(ABC):
         self.sink = sink
         self.duration_ns = duration_ns
         self.accountings: dict[int, CpuAccounting] = {}
+        #: Blocks that turned out not to be understood after they were added.
+        self.malformed = 0
         self.digest = SamplesDigest()
         #: Threads of a watched program of which there are rows.
         self.threads: set[int] = set()

@@ -11,17 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whylate.stats.comparison.run_statistics import STATISTICS, statistic_of
-from whylate.stats.run.counted import Counted
-from whylate.stats.run.ordered import Ordered
+from whylate.stats.run.ordered import Ordered, order_counted
+from whylate.stats.run.values import count_values
 
 
-def pair(values: list[int], overruns: int) -> tuple[Counted, Ordered]:
+def pair(values: list[int], overruns: int) -> tuple[Ordered, Ordered]:
     """Return the same latencies with counts and one by one."""
     value_ns, count = np.unique(np.array(values, np.int64), return_counts=True)
     known = np.sort(np.array(values, np.int64))
     return (
-        Counted(value_ns, count.astype(np.int64), overruns),
-        Ordered(np.concatenate([known, np.repeat(known[-1:], overruns)]), known),
+        order_counted(value_ns, count.astype(np.int64), overruns),
+        Ordered(
+            count_values(np.concatenate([known, np.repeat(known[-1:], overruns)])),
+            count_values(known),
+        ),
     )
 
 
@@ -34,7 +37,7 @@ def test_every_order_statistic_is_the_same(values: list[int], overruns: int) -> 
         assert counted.at_least(index) == ordered.at_least(index)
         assert counted.at_most(index) == ordered.at_most(index)
     for limit in (-5, 0, 17, 60, 61):
-        assert counted.below(limit) == int(np.searchsorted(ordered.bound_ns, limit))
+        assert counted.bound.count_below(limit) == ordered.bound.count_below(limit)
 
 
 @pytest.mark.parametrize("overruns", [0, 3, 500])
@@ -51,7 +54,7 @@ def test_every_statistic_is_the_same(overruns: int) -> None:
 
 
 def test_ten_thousand_million_take_no_time() -> None:
-    counted = Counted(np.arange(1, 1001), np.full(1000, 10**7), 5)
+    counted = order_counted(np.arange(1, 1001), np.full(1000, 10**7), 5)
     began = time.process_time()
     values = [statistic_of(counted, statistic) for statistic in STATISTICS]
     assert time.process_time() - began < 0.5
