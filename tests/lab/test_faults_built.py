@@ -10,7 +10,7 @@ import pytest
 from whylate.boards.board import notify_nobody
 from whylate.lab.description import virtual_board
 from whylate.lab.faults.build import modules, programs
-from whylate.lab.faults.catalogue import Fault, fault, names, use
+from whylate.lab.faults.catalogue import Fault, alias, fault, names, use
 from whylate.lab.faults.log import parse_log
 from whylate.lab.faults.place import place
 from whylate.lab.image import is_fetched
@@ -106,3 +106,13 @@ def test_a_program_logs_what_it_did_and_ends_after_its_seconds(
     assert all(event.length_ns >= 200_000 for event in events)
     starts = [event.start_ns for event in events]
     assert starts == sorted(starts)
+
+
+@pytest.mark.usefixtures("pc")
+def test_a_disguised_module_keeps_the_names_of_functions_that_begin_with_its_own() -> None:
+    entry = fault("slow-hrtimer")
+    built = modules(virtual_board("pc"), [entry], notify_nobody, "a test")[entry.name]
+    words = set(built.split(b"\0"))
+    name = alias(entry, "a test")
+    assert {f"{name}_f".encode(), f"{name}_b".encode()} <= words
+    assert b"slow_hrtimer_f" not in words

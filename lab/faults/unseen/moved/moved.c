@@ -52,7 +52,8 @@ int main(int argc, char **argv)
 		fault_become(cpu, ABOVE);
 		fault_beside(&bystander, size_ns);
 		start_ns = fault_now();
-		fault_worker_go(&busy, start_ns + size_ns);
+		/* Longer than that: it does not run there before it is moved back. */
+		fault_worker_go(&busy, start_ns + size_ns + 2 * FAULT_BESIDE_NS);
 		move(measured.thread, other);
 		fault_sleep(start_ns + size_ns);
 		move(measured.thread, cpu);

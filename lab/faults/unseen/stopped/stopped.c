@@ -29,7 +29,8 @@ int main(int argc, char **argv)
 		fault_become(cpu, ABOVE);
 		fault_beside(&bystander, size_ns);
 		start_ns = fault_now();
-		if (kill(measured.process, SIGSTOP) != 0)
+		/* To the thread that handles it at once; it stops them all. */
+		if (syscall(SYS_tgkill, measured.process, measured.thread, SIGSTOP) != 0)
 			continue;
 		fault_sleep(start_ns + size_ns);
 		kill(measured.process, SIGCONT);
