@@ -86,7 +86,7 @@ static void set_address(struct bpf_insn *instruction, const struct bpf_fds *fds,
 }
 
 /* A signal or a freezer that comes while the verifier works ends that with EAGAIN. */
-#define LOAD_TRIES 100
+#define LOAD_TRIES 10
 
 static long load(struct load_arguments *arguments)
 {
