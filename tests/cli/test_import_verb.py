@@ -147,6 +147,18 @@ def test_report_of_numbers(tmp_path: Path) -> None:
     assert "smallest median mean largest sd 1 2 2 3 1" in text
 
 
+def test_report_of_numbers_says_what_their_file_lacks(tmp_path: Path) -> None:
+    (tmp_path / "n").write_text(
+        " Performance counter stats for 'x' (5 runs):\n\n"
+        "     1,234.50 msec task-clock      #  0.9 CPUs utilized   ( +-  1.20% )\n\n"
+        "     1.234567 +- 0.000012 seconds time elapsed  ( +-  0.10% )\n"
+    )
+    run("import", tmp_path / "n", "-o", tmp_path / "r", "--column", "task-clock")
+    text = printed(run("report", tmp_path / "r"))
+    assert "1 value of task-clock, msec" in text
+    assert "missing the values of the 5 runs: perf prints their mean" in text
+
+
 @pytest.mark.parametrize(
     ("name", "limit", "verdict", "why", "status"),
     [

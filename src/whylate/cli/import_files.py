@@ -68,7 +68,8 @@ def _print(path: Path, run: Importable) -> None:
 
     data = run.data
     if not isinstance(data, ImportedRun):
-        what = f"{format_count(len(data.values))} values"
+        noun = "value" if len(data.values) == 1 else "values"
+        what = f"{format_count(len(data.values))} {noun}"
     elif data.n is None:
         what = "a summary"
     else:

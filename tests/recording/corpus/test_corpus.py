@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import io
+import random
 import re
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from independent import NUMBERS, RUNS
 
 from whylate.causes.traces.latency_traces import cut_latency_trace
 from whylate.causes.window.piece import Cause
 from whylate.recording.activation import Activation
+from whylate.recording.errors import RecordingError
 from whylate.recording.imported.model import InputError
 from whylate.recording.imported.numbers import read_table
 from whylate.recording.imported.read import read_runs
@@ -41,7 +46,7 @@ def test_every_file_has_its_origin_and_its_licence() -> None:
     there = {f"files/{path.name}" for path in (HERE / "files").iterdir()}
     assert there == {name for name in listed if name.startswith("files/")}
     assert all(entry["origin"] and entry["licence"] for entry in FILES)
-    assert len(listed) == len(FILES) >= 55
+    assert len(listed) == len(FILES) >= 60
     assert all((HERE / name).stat().st_size < 8 << 10 for name in listed)
 
 
@@ -108,3 +113,42 @@ def test_osnoises_samples_are_as_long_as_it_measured(entry: dict[str, Any]) -> N
     read(entry, found)
     stated = re.findall(r"sample_threshold: .* duration (\d+) ns", text_of(entry))
     assert [one.latency_ns for one in found] == list(map(int, stated))
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(FILES), st.integers(0, 2**32 - 1))
+def test_whatever_becomes_of_a_file_it_is_read_or_refused_in_one_line(
+    tmp_path_factory: pytest.TempPathFactory, entry: dict[str, Any], seed: int
+) -> None:
+    damaged = damage((HERE / entry["file"]).read_bytes(), random.Random(seed))
+    file = tmp_path_factory.mktemp("damaged") / "x"
+    file.write_bytes(damaged)
+    try:
+        read_importable(file)
+    except RecordingError as error:
+        assert "\n" not in str(error)  # noqa: PT017 (it may also be read)
+    with suppress(RecordingError):
+        for trace in read_trace(io.BytesIO(damaged), "t", None, lambda *_: None).latency:
+            pieces = cut_latency_trace(trace)
+            assert sum(piece.length_ns for piece in pieces) == trace.latency_ns
+
+
+def damage(data: bytes, rng: random.Random) -> bytes:
+    """Return a file with some of its bytes and lines changed, doubled or left out."""
+    lines = data.splitlines(keepends=True)
+    for _ in range(rng.randint(1, 6)):
+        at = rng.randrange(len(lines))
+        match rng.randrange(5):
+            case 0:
+                lines.insert(at, lines[rng.randrange(len(lines))])
+            case 1 if len(lines) > 1:
+                del lines[at]
+            case 2:
+                lines[at] = lines[at][: rng.randint(0, len(lines[at]))]
+            case 3:
+                digits = rng.choice([b"9" * 30, b"-1", b"0", b"nan", b"1e999", b"", b"0.0"])
+                lines[at] = re.sub(rb"\d+", digits, lines[at], count=rng.randint(1, 3))
+            case _:
+                cut = rng.randint(0, len(lines[at]))
+                lines[at] = lines[at][:cut] + rng.randbytes(3) + lines[at][cut:]
+    return b"".join(lines)

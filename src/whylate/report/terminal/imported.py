@@ -92,7 +92,8 @@ def _print_numbers(summary: NumbersSummary, console: Console) -> None:
     about = summary.about
     name = f" of {plain(about.name, 100)}" if about.name else ""
     unit = f", {plain(about.unit, 40)}" if about.unit else ""
-    console.print(Text(f"{format_count(summary.n)} values{name}{unit}"), style="bold")
+    noun = "value" if summary.n == 1 else "values"
+    console.print(Text(f"{format_count(summary.n)} {noun}{name}{unit}"), style="bold")
     console.print()
     figures = {
         "smallest": summary.smallest,
@@ -108,3 +109,5 @@ def _print_numbers(summary: NumbersSummary, console: Console) -> None:
     table.add_row(*(format_general(value) for value in figures.values() if value is not None))
     console.print(table)
     console.print(Text("Their times and boots are not known.", style="dim"))
+    for text in about.lacks:
+        console.print(hanging("missing", plain(text, 400), "yellow", ""))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 from whylate.compare.hits import demands_of_sides
 from whylate.compare.judge import compare
@@ -70,7 +70,7 @@ class Failures:
         comparison = msgspec.structs.replace(comparison, cautions=[*comparison.cautions, *cautions])
         count = len(self.reasons[self.variant])
         total = count + len(self.reasons[self.base])
-        by_chance = float(binom.sf(count - 1, total, 0.5)) if total else 1.0
+        by_chance = float(bdtrc(count - 1, total, 0.5)) if total else 1.0
         if comparison.verdict in ("better", "same") and by_chance <= ALPHA:
             why = f"{comparison.why}, of the runs that did not fail, but {cautions[-1]}"
             return msgspec.structs.replace(comparison, verdict="no verdict", why=why)
