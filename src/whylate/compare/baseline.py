@@ -17,6 +17,7 @@ from typing import Literal
 import msgspec
 
 from whylate.compare.runs import Arm, Run
+from whylate.recording.bounds import Count, Small
 from whylate.recording.errors import RecordingError
 from whylate.recording.store.lines import read_plan, write_plan
 from whylate.stats.comparison.run_statistics import STATISTICS, Statistic, Value
@@ -49,7 +50,7 @@ class SavedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     values: dict[str, SavedValue]
-    activations: int
+    activations: Count
     boot: str | None
     made: str
     distrust: tuple[str, ...]
@@ -71,7 +72,7 @@ class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """The file."""
 
     format: Literal["whylate-baseline"] = "whylate-baseline"
-    schema_version: int = SCHEMA_VERSION
+    schema_version: Small = SCHEMA_VERSION
     runs: list[SavedRun]
 
 

@@ -22,6 +22,7 @@ import msgspec
 
 from whylate.compare.words import names_text
 from whylate.files import read_bounded
+from whylate.recording.bounds import Integer, Small
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
@@ -51,6 +52,8 @@ _MAX_FILE = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
 _MARGIN = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)\s*%")
 _Value = str | int | float | bool
+#: The same where it is read.
+_Bounded = str | Integer | float | bool
 _T = TypeVar("_T")
 
 
@@ -58,18 +61,18 @@ class PlanFile(WakeupTable, msgspec.Struct, forbid_unknown_fields=True):
     """The keys of a plan. workload: the table of a benchmark; None: wakeups are measured."""
 
     boards: list[str] = msgspec.field(default_factory=lambda: ["local"])
-    cpus: list[int] | None = None
+    cpus: list[Small] | None = None
     loads: dict[str, list[str]] = {}
     knobs: dict[str, CommandKnob] = {}
-    variants: dict[str, dict[str, _Value]] = {}
-    factors: dict[str, list[_Value]] = {}
-    looks: list[int] | None = None
-    anytime: int | None = None
-    runs: int | None = None
+    variants: dict[str, dict[str, _Bounded]] = {}
+    factors: dict[str, list[_Bounded]] = {}
+    looks: list[Small] | None = None
+    anytime: Small | None = None
+    runs: Small | None = None
     same: dict[str, str] = {}
     virtual_time: bool = False
-    smp: int | None = None
-    seed: int = 1
+    smp: Small | None = None
+    seed: Integer = 1
     budget: str | None = None
     warm_up: str | None = None
     workload: BenchmarkTable | None = None
