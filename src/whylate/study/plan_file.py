@@ -29,7 +29,7 @@ from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.run.errors import RequestError
 from whylate.run.knobs.commands import CommandKnob
 from whylate.run.loads import parse_load
-from whylate.run.workloads import TABLES, benchmark_rules
+from whylate.run.workloads import TABLES, benchmark_rules, rules
 from whylate.run.workloads.tables import BenchmarkTable, parse_duration, read_table
 from whylate.run.workloads.wakeup import WakeupTable
 from whylate.stats.comparison.factorial import MOST_FACTORS, combinations_of
@@ -220,12 +220,8 @@ def _warm_up(file: PlanFile, run_ns: int) -> int:
 
 def _workload(file: PlanFile) -> Workload:
     """Return what the runs measure; raises RequestError."""
-    if file.workload is None:
-        return file.wakeups()
-    workload = file.workload.workload()
-    request = RunPlan(workload=workload)
-    if request.benchmark is not None:
-        benchmark_rules(request.benchmark).check(request)
+    workload = file.wakeups() if file.workload is None else file.workload.workload()
+    rules(workload).check(RunPlan(workload=workload))
     return workload
 
 
