@@ -40,7 +40,7 @@ def read_bounded(path: Path, most: int) -> bytes:
         raise OSError(errno.EINVAL, f"no file has such a name ({error})", str(path)) from None
     if len(data) > most:
         raise TooLargeError(
-            errno.EFBIG, f"it is larger than the {bytes_text(most)} that are read", str(path)
+            errno.EFBIG, f"it is too large: up to {bytes_text(most)} are read", str(path)
         )
     return data
 

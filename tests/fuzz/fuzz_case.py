@@ -15,7 +15,7 @@ from typing import Any
 
 #: Where inputs that found something are kept.
 KEPT = Path(__file__).parents[2] / "build" / "fuzz"
-#: A single case that takes longer has found something.
+#: A single case that takes more time of a CPU has found something.
 CASE_S = 20.0
 #: Memory of the whole fuzzer: MemoryError is a find.
 MEMORY = 4 << 30
@@ -56,16 +56,16 @@ def _too_slow(*_: object) -> None:
 
 @contextmanager
 def limits() -> Iterator[None]:
-    """Bound the memory of this process, and let an alarm end a case that takes too long."""
+    """Bound the memory of this process, and the CPU time of a case."""
     before = resource.getrlimit(resource.RLIMIT_AS)
-    handler = signal.signal(signal.SIGALRM, _too_slow)
+    handler = signal.signal(signal.SIGPROF, _too_slow)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, before[1]))
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, handler)
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
@@ -86,14 +86,14 @@ def fuzz(
     with limits():
         while (now := time.monotonic()) - began < seconds:
             chance = random.Random(f"{name} {seed} {result.cases}")
-            signal.setitimer(signal.ITIMER_REAL, CASE_S)
+            signal.setitimer(signal.ITIMER_PROF, CASE_S)
             try:
                 result.units += case(chance)
             except Exception as error:  # any: that is what is looked for
-                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.setitimer(signal.ITIMER_PROF, 0)
                 _add(result, error, f"{name}-{seed}-{result.cases}", keep)
             result.cases += 1
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     result.seconds = now - began
     return result
 

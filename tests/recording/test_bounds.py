@@ -1,4 +1,4 @@
-"""Every integer of a manifest and a journal has a range; absurd ones are refused in one line."""
+"""Every integer of manifests, journals and plans has a range; absurd ones are refused."""
 
 from __future__ import annotations
 
@@ -14,11 +14,16 @@ import pyarrow.parquet as pq
 import pytest
 from journals import INTERVAL, START, opening, samples, write_journal
 
+from whylate.compare.baseline import Baseline
+from whylate.recording.console.log import ConsoleAccount
 from whylate.recording.errors import RecordingError
 from whylate.recording.manifest import SCHEMA_VERSION, Manifest
 from whylate.recording.reader import MAX_MANIFEST, open_recording
 from whylate.recording.store.journal import Closing, Opening
 from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.soak.model import Cycle, SoakPlan
+from whylate.study.model import FinishedRun, StudyPlan
+from whylate.study.plan_file import PlanFile
 from whylate.wire.constants import LATEST_NS
 from whylate.wire.messages import CpuResult, CpuStarted, Result
 
@@ -46,7 +51,11 @@ def unbounded(kind: Any, place: str, known: set[type]) -> Iterator[str]:
             yield from unbounded(member, place, known)
 
 
-@pytest.mark.parametrize("kind", [Manifest, Opening, Closing])
+@pytest.mark.parametrize(
+    "kind",
+    [Manifest, Opening, Closing, ConsoleAccount, StudyPlan, FinishedRun, PlanFile, Baseline,
+     SoakPlan, Cycle],
+)  # fmt: skip
 def test_every_integer_has_a_range(kind: type) -> None:
     found = set(unbounded(msgspec.inspect.type_info(kind), kind.__name__, set()))
     assert found <= CHECKED_BY_ITSELF
@@ -149,5 +158,5 @@ def change(path: Path, column: str, value: int) -> None:
 
 def test_a_manifest_without_an_end_is_refused(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").symlink_to("/dev/zero")
-    with pytest.raises(RecordingError, match=f"larger than the {MAX_MANIFEST >> 20} MiB"):
+    with pytest.raises(RecordingError, match=f"up to {MAX_MANIFEST >> 20} MiB are read"):
         open_recording(tmp_path)

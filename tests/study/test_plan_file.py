@@ -251,3 +251,23 @@ def test_a_load_of_a_variant_may_be_a_long_command() -> None:
         {"load": f"cmd:{900 * 'x'}"},
     )
     assert applied.plan.loads[0].command == 900 * "x"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("priority = 500", "--priority must lie between 1 and 99"),
+        ('for = "31d"', "at most 30 days"),
+        ('interval = "11s"', "--interval must lie between 50us and 10s"),
+        ("seed = 99999999999999999999999", "seed"),
+        ("runs = 99999999999", "runs"),
+        ("cpus = [-99999999999]", "cpus"),
+    ],
+)
+def test_absurd_numbers_of_a_plan_are_refused_before_a_study_is_made(
+    line: str, why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(f'{line}\n[variants.a]\nthp = "never"\n[variants.b]\nthp = "always"\n')
+    with pytest.raises(RequestError, match=why):
+        resolve_plan(read_plan_file(path))

@@ -18,6 +18,7 @@ import msgspec
 
 from whylate.compare.run_environment import Environment
 from whylate.compare.runs import Arm, Run
+from whylate.recording.bounds import Count, Small
 from whylate.recording.errors import RecordingError
 from whylate.recording.manifest import HitReport
 from whylate.recording.store.lines import read_plan, write_plan
@@ -51,7 +52,7 @@ class SavedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     values: dict[str, SavedValue]
-    activations: int
+    activations: Count
     boot: str | None
     made: str
     distrust: tuple[str, ...]
@@ -75,7 +76,7 @@ class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """The file."""
 
     format: Literal["whylate-baseline"] = "whylate-baseline"
-    schema_version: int = SCHEMA_VERSION
+    schema_version: Small = SCHEMA_VERSION
     runs: list[SavedRun]
 
 

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from whylate.recording.bounds import Count, Integer, Small, TimeNs
 from whylate.recording.plan import LoadPlan
 
 SCHEMA_VERSION = 1
@@ -32,14 +33,14 @@ class SoakPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """soak.json: what every cycle of a soak does. The number of cycles may change later."""
 
     format: Literal["whylate-soak"] = "whylate-soak"
-    schema_version: int = SCHEMA_VERSION
+    schema_version: Small = SCHEMA_VERSION
     board: str
     #: The wakeup workload of a cycle.
-    run_for_ns: int
-    interval_ns: int
+    run_for_ns: TimeNs
+    interval_ns: TimeNs
     loads: list[LoadPlan]
     #: Of a virtual board.
-    smp: int | None = None
+    smp: Small | None = None
     kernel_args: list[str] = []
     keep: Keep = "all"
     #: From the order to switch on until it takes commands.
@@ -59,7 +60,7 @@ class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ConsoleCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Checks of a console's log; None: not possible on this board."""
 
-    bytes: int
+    bytes: Count
     #: Whether it begins where the boot does.
     begins: bool | None
     #: Whether the mark that was printed after the run is in it.
@@ -81,19 +82,19 @@ class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_ns: the maximum, in which an overrun counts with its lower bound.
     """
 
-    expected: int
-    seen: int
-    overrun: int
-    dropped: int
-    max_ns: int | None
+    expected: Count
+    seen: Count
+    overrun: Count
+    dropped: Count
+    max_ns: Integer | None
 
 
 class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One line of cycles.jsonl; times in seconds of the host's clock."""
 
-    cycle: int
+    cycle: Count
     #: Counts the starts of the soak: memory is compared within a session.
-    session: int
+    session: Count
     started: str
     outcome: Outcome
     #: The last stage: power, boot, probe, run, off.
@@ -107,4 +108,4 @@ class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     console: ConsoleCheck | None = None
     latency: Latency | None = None
     #: Memory of this process after the cycle.
-    host_rss_bytes: int = 0
+    host_rss_bytes: Count = 0

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from whylate.compare.hits import HitDemand
+from whylate.recording.bounds import Count, Cpu, Integer, Small, TimeNs
 from whylate.recording.plan import LoadPlan, RunPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
@@ -44,7 +45,7 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     kind: Literal["looks", "anytime", "runs"]
-    looks: list[int]
+    looks: list[Count]
 
 
 class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -61,23 +62,23 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """
 
     format: Literal["whylate-study"] = "whylate-study"
-    schema_version: int = SCHEMA_VERSION
+    schema_version: Small = SCHEMA_VERSION
     boards: list[str]
     variants: list[Variant]
     loads: list[LoadSet]
     stop: Stop
     workload: Workload
-    cpus: list[int] | None = None
+    cpus: list[Cpu] | None = None
     knobs: dict[str, CommandKnob] = {}
     image_sha256: dict[str, str] = {}
     factors: list[Factor] = []
     margins: dict[str, float] = {}
     hits: list[HitDemand] = []
     virtual_time: bool = False
-    smp: int | None = None
-    seed: int = 1
-    warm_up_ns: int = 0
-    budget_ns: int | None = None
+    smp: Small | None = None
+    seed: Integer = 1
+    warm_up_ns: TimeNs = 0
+    budget_ns: TimeNs | None = None
 
     @property
     def benchmark(self) -> BenchmarkWorkload | None:
@@ -104,7 +105,7 @@ class FinishedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     board: str
     load: str
     variant: str
-    round: int
+    round: Count
     recording: str
     started: str
     took_s: float

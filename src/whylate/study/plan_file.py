@@ -25,6 +25,7 @@ import msgspec
 from whylate.compare.hits import HitDemand, parse_demand
 from whylate.compare.words import names_text
 from whylate.files import read_bounded
+from whylate.recording.bounds import Integer, Small
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
@@ -32,7 +33,7 @@ from whylate.run.errors import RequestError
 from whylate.run.hits import check_hits
 from whylate.run.knobs.commands import CommandKnob
 from whylate.run.loads import parse_load
-from whylate.run.workloads import TABLES, benchmark_rules
+from whylate.run.workloads import TABLES, benchmark_rules, rules
 from whylate.run.workloads.tables import BenchmarkTable, parse_duration, read_table
 from whylate.run.workloads.wakeup import WakeupTable
 from whylate.stats.comparison.factorial import MOST_FACTORS, combinations_of
@@ -55,6 +56,8 @@ _MAX_FILE = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
 _MARGIN = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)\s*%")
 _Value = str | int | float | bool
+#: The same where it is read.
+_Bounded = str | Integer | float | bool
 _T = TypeVar("_T")
 
 
@@ -62,19 +65,19 @@ class PlanFile(WakeupTable, msgspec.Struct, forbid_unknown_fields=True):
     """The keys of a plan. workload: the table of a benchmark; None: wakeups are measured."""
 
     boards: list[str] = msgspec.field(default_factory=lambda: ["local"])
-    cpus: list[int] | None = None
+    cpus: list[Small] | None = None
     loads: dict[str, list[str]] = {}
     knobs: dict[str, CommandKnob] = {}
-    variants: dict[str, dict[str, _Value]] = {}
-    factors: dict[str, list[_Value]] = {}
-    looks: list[int] | None = None
-    anytime: int | None = None
-    runs: int | None = None
+    variants: dict[str, dict[str, _Bounded]] = {}
+    factors: dict[str, list[_Bounded]] = {}
+    looks: list[Small] | None = None
+    anytime: Small | None = None
+    runs: Small | None = None
     same: dict[str, str] = {}
     hits: list[str] = []
     virtual_time: bool = False
-    smp: int | None = None
-    seed: int = 1
+    smp: Small | None = None
+    seed: Integer = 1
     budget: str | None = None
     warm_up: str | None = None
     workload: BenchmarkTable | None = None
@@ -223,12 +226,8 @@ def _warm_up(file: PlanFile, run_ns: int) -> int:
 
 def _workload(file: PlanFile) -> Workload:
     """Return what the runs measure; raises RequestError."""
-    if file.workload is None:
-        return file.wakeups()
-    workload = file.workload.workload()
-    request = RunPlan(workload=workload)
-    if request.benchmark is not None:
-        benchmark_rules(request.benchmark).check(request)
+    workload = file.wakeups() if file.workload is None else file.workload.workload()
+    rules(workload).check(RunPlan(workload=workload))
     return workload
 
 

@@ -95,7 +95,7 @@ def read_lines(path: Path, kind: type[T]) -> tuple[list[T], int]:
                 good += len(line)
                 if good > _MAX_LINES:
                     raise RecordingError(
-                        f"{path} is larger than the {bytes_text(_MAX_LINES)} that are read"
+                        f"{path} is too large: up to {bytes_text(_MAX_LINES)} are read"
                     )
     except FileNotFoundError:
         return [], 0

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from whylate.quantities import parse_ns
+from whylate.recording.bounds import Small
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.run.errors import RequestError
@@ -32,7 +33,7 @@ def parse_duration(key: str, text: str) -> int:
 class BenchmarkTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """What every benchmark has. rounds: few, since a study compares runs."""
 
-    rounds: int = 3
+    rounds: Small = 3
     counters: list[str] = []
 
     def common(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from whylate.recording.bounds import Small
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
@@ -34,7 +35,7 @@ class WakeupTable(msgspec.Struct, rename={"duration": "for"}, kw_only=True):
 
     duration: str = "20s"
     interval: str = "1ms"
-    priority: int = 80
+    priority: Small = 80
     recorder: bool = True
 
     def wakeups(self) -> Wakeup:
