@@ -5,12 +5,10 @@
  * frames   the stream on stdin: a line "name number field=value ... frame=HEX" for each sound
  *          frame, with what packing and encoding the fields gives again; then the counts.
  *          Integers are decimal, text and bytes hexadecimal, elements of lists end with a comma.
- * ranges   the stream on stdin: a line for each sound frame, with the field that is out of its range,
- *          or "ok"
- * cobs     lines of hexadecimal: "encoded decoded" for each
- * xxh64    lines of hexadecimal: their checksum
- * samples  lines "index latency overruns": a line "first count HEX" for each block that
- *          samples_pack() makes of them; the second argument is its room
+ * ranges   the stream on stdin: a line for each sound frame, with the field that is out of its
+ * range, or "ok" cobs     lines of hexadecimal: "encoded decoded" for each xxh64    lines of
+ * hexadecimal: their checksum samples  lines "index latency overruns": a line "first count HEX" for
+ * each block that samples_pack() makes of them; the second argument is its room
  */
 #include <inttypes.h>
 #include <stdio.h>
