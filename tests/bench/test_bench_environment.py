@@ -78,7 +78,7 @@ def test_a_file_that_is_no_environment_is_said_so(tmp_path: Path, text: str, mes
 
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(BoardError, match="could not be found"):
+    with pytest.raises(BoardError, match="it is not a file"):
         list_targets(tmp_path / "absent.yaml")
 
 

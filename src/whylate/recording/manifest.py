@@ -180,8 +180,8 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class CpuHitCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Hits on a CPU."""
 
-    cpu: int
-    count: int
+    cpu: Cpu
+    count: Count
 
 
 class HitReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -193,7 +193,7 @@ class HitReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: str
-    count: int | None
+    count: Count | None
     cpus: list[CpuHitCount] = []
     how: str = ""
     why: str = ""
