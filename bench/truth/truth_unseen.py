@@ -30,7 +30,7 @@ from truth_case import Case, Rig
 from truth_runs import RunFailedError, is_made, make, open_made, recording_path
 
 from truth import seconds
-from whylate.causes.answer import explain_recording
+from whylate.causes.answer import EMULATORS_TURN, explain_recording
 from whylate.causes.window.piece import Cause
 from whylate.lab.description import virtual_board
 from whylate.lab.faults.catalogue import Fault, fault, names
@@ -106,7 +106,8 @@ def mark(case: Case) -> Marked:
     called = [
         Called(share.cause.value, share.detail, share.share, share.low, share.high)
         for share in (population.causes if population else [])
-        if share.significant
+        # Time that the emulator took is real, and no cause on the board.
+        if share.significant and share.detail != EMULATORS_TURN
     ]
     entry = fault(case.causes[0])
     verdict = _verdict(entry, log, called, rt=case.rig.rt)
