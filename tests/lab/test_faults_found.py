@@ -185,7 +185,7 @@ def test_a_real_time_task_of_higher_priority_delays_an_arm_board(arm: Seen) -> N
 def test_real_time_throttling_keeps_all_real_time_threads_off() -> None:
     uses = [use("rt-throttling", {"period_us": 200_000, "size_us": 10_000})]
     also = ["/proc/sys/kernel/sched_rt_runtime_us", "/proc/sys/kernel/sched_rt_period_us"]
-    seen = run_with("virt-arm64-rt", uses, duration_ns=DURATION_NS, also_read=also)
+    seen = run_with("virt-arm64-rt", uses, cpus=2, duration_ns=DURATION_NS, also_read=also)
     assert seen.files["/proc/sys/kernel/sched_rt_period_us"] == b"50000\n"
     assert seen.files["/proc/sys/kernel/sched_rt_runtime_us"] == b"40000\n"
     hits = seen.hits("rt-throttling")

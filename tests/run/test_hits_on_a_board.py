@@ -27,8 +27,8 @@ def measured(directory: Path, *names: str) -> Result:
     options = [word for name in names for word in ("--hits", name)]
     return CliRunner().invoke(
         whylate,
-        ["measure", BOARD, "--virtual-time", "--for", "200ms", "--no-recorder", "--json",
-         "-o", str(directory), *options],
+        ["measure", BOARD, "--virtual-time", "--smp", "2", "--for", "200ms", "--no-recorder",
+         "--json", "-o", str(directory), *options],
     )  # fmt: skip
 
 

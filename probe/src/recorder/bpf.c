@@ -249,6 +249,7 @@ static int begin(struct recorder *recorder, const struct recorder_plan *plan, ch
 	engine->config = (struct recorder_config){
 	    .ring_mask = events - 1,
 	    .stack_after_ns = plan->stack_after_ns,
+	    .reads_kernel = bpf_reads_kernel(),
 	};
 	if (plan->watch) {
 		engine->config.watch_pid = plan->watch->pid;

@@ -100,6 +100,32 @@ static long load(struct load_arguments *arguments)
 	return fd;
 }
 
+bool bpf_reads_kernel(void)
+{
+	/* r1 = a place on the stack, r2 = 8, r3 = 0; bpf_probe_read_kernel(r1, r2, r3); return 0 */
+	struct bpf_insn instructions[] = {
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = BPF_REG_10},
+	    {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 1, .imm = -8},
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = 8},
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3, .imm = 0},
+	    {.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_read_kernel},
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0},
+	    {.code = BPF_JMP | BPF_EXIT},
+	};
+	struct load_arguments arguments = {
+	    .prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+	    .insn_cnt = sizeof(instructions) / sizeof(instructions[0]),
+	    .insns = (uintptr_t)instructions,
+	    .license = (uintptr_t)licence,
+	};
+	long fd = load(&arguments);
+
+	if (fd < 0)
+		return false;
+	close((int)fd);
+	return true;
+}
+
 int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fds,
 		     uint32_t tracepoint, char *log, uint32_t log_size)
 {

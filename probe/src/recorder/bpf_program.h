@@ -60,6 +60,9 @@ struct bpf_fds {
 int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fds,
 		     uint32_t tracepoint, char *log, uint32_t log_size);
 
+/* bpf_reads_kernel - whether programs may read the kernel's memory: lockdown forbids it */
+bool bpf_reads_kernel(void);
+
 /* bpf_call - make the system call, whose arguments are the beginning of a union bpf_attr */
 long bpf_call(int command, void *arguments, size_t size);
 

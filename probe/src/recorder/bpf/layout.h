@@ -12,6 +12,7 @@ struct recorder_config {
 	/* Of the kernel's per-CPU variables: how far behind hrtimer_bases __irq_regs lies, the
 	 * registers that the running interrupt found; 0: not known. */
 	__s64 registers_at;
+	__u64 reads_kernel; /* programs may read any memory of the kernel's: not under lockdown */
 	/* Threads whose wakings are watched: of a process, or of a name; see watched(). */
 	__u64 watch_pid;
 	__u64 watch_comm[2];

@@ -115,7 +115,7 @@ int switch_threads(__u64 *context)
 	cpu->thread = next_pid ? SUM_THREAD : SUM_IDLE;
 	if (unlikely(!cpu->since_ns))
 		cpu->since_ns = now;
-	if (measured && next_pid != measured && cpu->waking_ns && cpu->task)
+	if (config.reads_kernel && measured && next_pid != measured && cpu->waking_ns && cpu->task)
 		look_at_prio(cpu, measured, now);
 	if (measured && next_pid == measured) {
 		cpu->prio = 1 + (__u64)(__u32)next->prio;
