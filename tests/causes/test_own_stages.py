@@ -53,6 +53,23 @@ def test_a_thread_that_was_not_asleep_when_due_was_stopped_or_blocked_whatever_r
     assert names(woken(left="S"))[0] == ("unexplained", "in make", 100)
 
 
+def test_a_drivers_own_delay_is_no_block_and_what_ends_a_block_is_none() -> None:
+    def due_in_it(*inside: Event) -> Window:
+        return window(
+            switch(-400, 20, "make", 120),
+            event(300, Kind.IRQ_ENTRY, id=24, name="mmc0"),
+            *inside,
+            event(500, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0, prev_state="D"),
+            event(600, Kind.IRQ_EXIT, id=24),
+            switch(900, PID, "whylate", PRIO, prev=20),
+            run=1000, timer=300, waking=500, switched=900,
+        )  # fmt: skip
+
+    assert names(due_in_it())[:2] == [("blocked", "", 300), ("interrupt", "mmc0", 200)]
+    slept = due_in_it(event(400, Kind.TIMER_ENTRY, name="hrtimer_wakeup"))
+    assert names(slept)[0] == ("unexplained", "in make", 300)
+
+
 def test_a_thread_that_is_stopped_again_before_its_code_runs_is_stopped_until_it_is_woken() -> None:
     late = replace(
         woken(

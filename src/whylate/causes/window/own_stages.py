@@ -83,8 +83,9 @@ def _edges(window: Window, own: Sequence[Event]) -> Iterator[tuple[int, Stage]]:
     if left in _STOPPED:
         # Whatever came due meanwhile, only the signal that continues it wakes it.
         yield runnable, Stage.STOPPED
-    elif left in _BLOCKED:
-        yield runnable, Stage.BLOCKED
+    elif left in _BLOCKED and not _woken_by_timer(window, waking, runnable):
+        # Until what it waited for came; a driver's own delays sleep in that state, too.
+        yield waking, Stage.BLOCKED
     elif left == STILL_RUNNABLE and window.waking_ns is None and window.switched_ns is not None:
         # It lost the CPU before it could sleep, and came due meanwhile.
         yield running, Stage.RUNNABLE
@@ -94,6 +95,15 @@ def _edges(window: Window, own: Sequence[Event]) -> Iterator[tuple[int, Stage]]:
     if window.switched_ns is not None:
         yield from _after(window, own, window.switched_ns)
     yield window.run_ns, Stage.RUNNING
+
+
+def _woken_by_timer(window: Window, waking_ns: int, runnable_ns: int) -> bool:
+    """Whether a timer's function ran in the interrupt or softirq that woke it."""
+    return any(
+        event.kind in (Kind.TIMER_ENTRY, Kind.DEFERRED_ENTRY)
+        and waking_ns <= event.time_ns <= runnable_ns
+        for event in window.events
+    )
 
 
 def _runnable(
