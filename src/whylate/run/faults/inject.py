@@ -26,6 +26,8 @@ STEP_S = 60.0
 LOOK_S = 0.1
 #: After so many consecutive commands that failed, the board is taken to be dead.
 GIVE_UP = 3
+#: Times that a log is read whose last line is torn.
+LOG_READS = 3
 #: Called with the log of a fault as soon as it is known.
 Keep = Callable[[FaultLog], object]
 
@@ -186,14 +188,18 @@ class _Remover:
     def _log(self, item: PlacedFault) -> FaultLog | None:
         # The log is padded with zero bytes.
         script = f"tr -d '\\000' <{shlex.quote(item.log)}"
-        done = self._run(["sh", "-c", script], f"the log of {item.use.name} cannot be read")
-        if done is None or done.status or not done.output:
-            return None
-        try:
-            return fault_log(item.use, done.output, item.alias)
-        except LabError as error:
-            self.problems.append(str(error))
-            return None
+        torn = ""
+        # The fault still acts: a line that it was just writing is whole the next time.
+        for _ in range(LOG_READS):
+            done = self._run(["sh", "-c", script], f"the log of {item.use.name} cannot be read")
+            if done is None or done.status or not done.output:
+                return None
+            try:
+                return fault_log(item.use, done.output, item.alias)
+            except LabError as error:
+                torn = str(error)
+        self.problems.append(torn)
+        return None
 
     def _stop(self, item: PlacedFault) -> bool:
         """Stop a fault; return whether the board carried the command out."""
