@@ -40,12 +40,12 @@ def rigs(board: str, engine: Engine) -> list[Rig]:
     return list(dict.fromkeys(found))
 
 
-def causes_of(board: str) -> list[str]:
-    """Return the causes that a virtual board can have in virtual time."""
+def causes_of(board: str, *, unseen: bool = False) -> list[str]:
+    """Return the causes that a virtual board can have in virtual time; unseen: of those alone."""
     arch = virtual_board(board).description.arch
     return [
         name
-        for name in names()
+        for name in names(unseen=unseen)
         if fault(name).kind == "program" or (fault(name).kind == "module" and arch == "x86_64")
         if not fault(name).machines or arch in fault(name).machines
     ]

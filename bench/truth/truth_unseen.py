@@ -18,8 +18,6 @@ delays nothing on that kernel it is right to call nothing.
 from __future__ import annotations
 
 import argparse
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,13 +25,13 @@ from typing import Literal
 
 import msgspec
 from truth_case import Case, Rig
-from truth_runs import RunFailedError, is_made, make, open_made, recording_path
+from truth_plan import causes_of
+from truth_runs import is_made, open_made, recording_path
 
-from truth import seconds
+from truth import run, seconds
 from whylate.causes.answer import EMULATORS_TURN, explain_recording
 from whylate.causes.window.piece import Cause
-from whylate.lab.description import virtual_board
-from whylate.lab.faults.catalogue import Fault, fault, names
+from whylate.lab.faults.catalogue import Fault, fault
 from whylate.lab.faults.log import FaultLog, unpack
 from whylate.run.unattended import FAULTS
 
@@ -73,18 +71,12 @@ class Marked(msgspec.Struct, frozen=True):
 def cases(boards: Sequence[str], engines: Sequence[str], sizes: Sequence[float]) -> Iterator[Case]:
     """Yield all runs: every fault on every board that can have it."""
     for board in boards:
-        description = virtual_board(board).description
         for engine in ("bpf", "tracefs"):
             if engine not in engines or (engine == "bpf" and board.startswith("sabrelite")):
                 continue
-            for name in names(unseen=True):
-                entry = fault(name)
-                if entry.kind == "module" and description.arch != "x86_64":
-                    continue
-                if entry.machines and description.arch not in entry.machines:
-                    continue
+            for name in causes_of(board, unseen=True):
+                rig = Rig(board, fault(name).cpus, engine)
                 for number, size in enumerate(sizes):
-                    rig = Rig(board, entry.cpus, engine)
                     yield Case(rig, (name,), size, seed=number + 1)
 
 
@@ -181,17 +173,8 @@ def main() -> None:
         for case in cases(options.boards.split(","), options.engines.split(","), sizes)
         if any(word in case.name for word in options.only.split(","))
     ]
-    began = time.monotonic()
-    for case in planned:
-        if options.mark or is_made(case):
-            continue
-        if time.monotonic() - began > seconds(options.limit):
-            print("time is over: the rest is left for another time", file=sys.stderr)
-            break
-        try:
-            make(case)
-        except RunFailedError as error:
-            print(f"  {error}", file=sys.stderr)
+    if not options.mark:
+        run(planned, seconds(options.limit))
     marked = [mark(case) for case in planned if is_made(case)]
     for item in marked:
         called = ", ".join(f"{c.cause} {c.detail} {c.share:.0%}" for c in item.called)

@@ -80,7 +80,7 @@ SCHEDULES = {
     "an end before the start": (UPTIME_NS + 10**9, UPTIME_NS, 1_000_000),
 }
 #: WHAT: never answers that command, or sends what is no message after it.
-SILENCES = {"1024 CPUs": "Frequency", "no farewell": "Finish"}
+SILENCES = {"1024 CPUs": "Frequency", "no end": "Finish"}
 NOISES = {"garbage": "/dev/urandom", "zeros": "/dev/zero", "garbage after hello": "/dev/urandom"}
 
 

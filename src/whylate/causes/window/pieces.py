@@ -208,7 +208,8 @@ class _Rule:
         self._over_quota_until_ns = self._last_over_quota(own)
         self._quota = self._find_quota()
         self._left_prio = _priorities_when_left(own)
-        self._switches_ns = [event.time_ns for event in own if event.kind is Kind.SWITCH]
+        since_due = (e.time_ns for e in own if e.kind is Kind.SWITCH and e.time_ns > window.due_ns)
+        self._first_switch_ns = next(since_due, window.run_ns)
         running = window.switched_ns if window.switched_ns is not None else window.due_ns
         self._first_fault_ns = min(
             (
@@ -229,7 +230,12 @@ class _Rule:
             return 0
         chose_another = any(
             event.kind is Kind.IDLE_ENTRY
-            or (event.kind is Kind.SWITCH and event.id != self._window.pid and self._after(event))
+            or (event.kind is Kind.SWITCH and event.id == 0)
+            or (
+                event.kind is Kind.SWITCH
+                and event.id not in (0, self._window.pid)
+                and self._is_after(event.prio)
+            )
             for event in own
             if waking + TAKES_EFFECT_NS < event.time_ns < switched
         )
@@ -247,11 +253,6 @@ class _Rule:
             if (name := function_name(event.name)) in _QUOTAS
         ]
         return given[-1] if given else Cause.UNEXPLAINED
-
-    def _after(self, switch: Event) -> bool:
-        """Whether the thread that was chosen comes after the measured one, whatever it is."""
-        prio = self._window.prio
-        return switch.id == 0 or (prio < FAIR and switch.prio > self._lowered_to)
 
     def _lowest_own(self, own: list[Event]) -> int:
         """Return the lowest priority (the highest number) that the thread was seen with."""
@@ -305,7 +306,7 @@ class _Rule:
             return before
         runnable = self._window.waking_ns
         chosen = runnable is not None and segment.chosen_ns > runnable and not thread.idle
-        if segment.start_ns < self._over_quota_until_ns or (chosen and self._is_after(thread)):
+        if segment.start_ns < self._over_quota_until_ns or (chosen and self._is_after(thread.prio)):
             return self._quota, f"{thread.name or 'idle'} ran instead"
         if thread.idle:
             return Cause.SCHEDULING, "from idle"
@@ -343,9 +344,9 @@ class _Rule:
             return Cause.PRIORITY, f"its own was lowered: {thread.name} ran"
         return None
 
-    def _is_after(self, thread: Thread) -> bool:
-        """Whether choosing that thread needs a quota that is used up: rule (4)."""
-        return self._window.prio < FAIR and thread.prio > self._lowered_to
+    def _is_after(self, prio: int) -> bool:
+        """Whether choosing a thread of that priority needs a quota that is used up: rule (4)."""
+        return self._window.prio < FAIR and prio > self._lowered_to
 
     def _preempted_at_once(self, segment: Segment, thread: Thread) -> tuple[Cause, str]:
         """Name a stretch in a thread that the first interrupt to end took off the CPU."""
@@ -390,14 +391,11 @@ class _Rule:
             if segment.end_ns - segment.start_ns <= TO_THE_SCHEDULER_NS:
                 return Cause.SCHEDULING, BETWEEN_OTHERS
             # They were off in that thread until the switch; what is left is the switch itself.
-            in_switch = any(at <= segment.start_ns for at in self._switches_since_due())
+            in_switch = self._first_switch_ns <= segment.start_ns
             return Cause.INTERRUPTS_DISABLED, LONG_SWITCH if in_switch else f"in {thread.name}"
         # Where it was not late enough for a stack there is the innermost function alone.
         function = innermost_function(stack, OF_UNLOCKING)
         return Cause.INTERRUPTS_DISABLED, "" if function in OF_UNLOCKING else function
-
-    def _switches_since_due(self) -> Iterator[int]:
-        return (at for at in self._switches_ns if at > self._window.due_ns)
 
     def _went_to_sleep(self) -> bool:
         """Whether its timer came as it switched interrupts on again, having set that timer.
