@@ -230,11 +230,10 @@ class _Rule:
             return 0
         chose_another = any(
             event.kind is Kind.IDLE_ENTRY
-            or (event.kind is Kind.SWITCH and event.id == 0)
             or (
                 event.kind is Kind.SWITCH
-                and event.id not in (0, self._window.pid)
-                and self._is_after(event.prio)
+                and event.id != self._window.pid
+                and (event.id == 0 or self._is_after(event.prio))
             )
             for event in own
             if waking + TAKES_EFFECT_NS < event.time_ns < switched
