@@ -149,6 +149,27 @@ def test_a_board_so_slow_that_everything_is_asked_twice_does_it_once(
         one_line.channel.up = lambda line: line
 
 
+def test_lines_that_arrived_but_whose_answers_were_all_damaged_are_taken_as_arrived(
+    one_line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whylate.boards.console.transfer.SILENCE_S", 0.3)
+    data = random.Random(4).randbytes(20_000)
+    until = 0.0
+
+    def deaf_for_a_while(text: bytes) -> bytes:
+        nonlocal until
+        if not until and b"|3|" in text:
+            until = time.monotonic() + 0.25  # shorter than the silence: both lines of the window
+        return b"" if time.monotonic() < until else text
+
+    with opened(one_line) as shell:
+        one_line.channel.down = deaf_for_a_while
+        shell.put(data, str(tmp_path / "file"))
+        one_line.channel.down = unchanged
+    assert until
+    assert (tmp_path / "file").read_bytes() == data
+
+
 class BusyKernel:
     """A kernel that prints now and then, wherever in the output that falls."""
 

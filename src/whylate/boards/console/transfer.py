@@ -144,7 +144,7 @@ class Transfer:
         worker.ask(f": >\"$D/in\"; Q=0; F='{style}'; r ok")
         token = secrets.token_hex(5)
         pattern = answer_pattern(token)
-        accepted = sent = 0
+        accepted = sent = furthest = 0
         silent = 0
         silence_s = SILENCE_S
         listener.clear()
@@ -154,13 +154,17 @@ class Transfer:
             while sent < min(len(lines), accepted + (1 if silent else WINDOW)):
                 worker.request(token, f"w {sent} '{lines[sent]}'")
                 sent += 1
+            furthest = max(furthest, sent)
             listener.wait(SILENCE_S)
             answers = pattern.findall(listener.without_kernel())
             next_line = max(
                 (int(a) for a in answers if a.isdigit() and len(a) < 9), default=accepted
             )
-            if accepted < next_line <= sent:
+            # A line sent again may be answered with the number after a later one: the board has
+            # both, and only its answers were damaged.
+            if accepted < next_line <= furthest:
                 accepted, silent, heard_at = next_line, 0, time.monotonic()
+                sent = max(sent, accepted)
                 silence_s = SILENCE_S
                 listener.clear()
                 if progress is not None:
