@@ -159,7 +159,7 @@ def _of_sizes(
 
 
 def held_up_by_the_probe(share: Share) -> bool:
-    """Whether it is of the probe's own SCHED_OTHER thread.
+    """Whether it is of the probe's own sending thread.
 
     While a higher-priority thread waits for a lock that it holds, it inherits that priority.
     """
@@ -169,7 +169,7 @@ def held_up_by_the_probe(share: Share) -> bool:
 def calls_something(mark: Marked) -> bool:
     """Whether a run without a cause calls one of the catalogue's, by whatever name.
 
-    Interrupts are left out, and time of the probe's SCHED_OTHER thread: the board has them,
+    Interrupts are left out, and time of the probe's sending thread: the board has them,
     and they are no false alarm.
     """
     pieces = [

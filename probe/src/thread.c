@@ -40,6 +40,13 @@ int thread_pin(int cpu)
 	return sched_setaffinity(0, sizeof(sets), sets) ? errno : 0;
 }
 
+int thread_schedule(int policy, int priority)
+{
+	struct sched_param param = {.sched_priority = priority};
+
+	return sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &param) ? errno : 0;
+}
+
 size_t thread_cpus(uint16_t *cpus, size_t room)
 {
 	cpu_set_t sets[THREAD_CPU_SETS];

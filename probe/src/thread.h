@@ -21,6 +21,10 @@ int thread_start(pthread_t *thread, int cpu, void *(*body)(void *), void *argume
 /* thread_pin - keep the calling thread on one CPU; returns 0 or an errno */
 int thread_pin(int cpu);
 
+/* thread_schedule - set the calling thread's policy and priority; a child that it forks gets
+ * SCHED_OTHER. Returns 0 or an errno. */
+int thread_schedule(int policy, int priority);
+
 /* thread_cpus - list the CPUs that the calling thread may run on, at most `room` of them. Isolated
  * and offline CPUs are not among them. Returns their number; 0: the kernel does not report them. */
 size_t thread_cpus(uint16_t *cpus, size_t room);

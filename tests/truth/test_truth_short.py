@@ -62,7 +62,7 @@ def test_of_two_causes_both_are_in_the_first_two() -> None:
 def test_a_clean_run_calls_no_cause(rig: Rig) -> None:
     found = answered(reference(rig))
     assert not calls_something(found), found.significant
-    # What is called beside it is there: interrupts, and the probe's own SCHED_OTHER thread.
+    # What is called beside it is there: interrupts, and the probe's own sending thread.
     assert [
         share
         for share in found.significant

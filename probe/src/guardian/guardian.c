@@ -23,6 +23,7 @@
 #include "failure.h"
 #include "loads/tree.h"
 #include "small_file.h"
+#include "thread.h"
 #include "tracefs/instance.h"
 #include "settings.h"
 
@@ -87,7 +88,7 @@ static _Noreturn void become_load(struct state *state, const struct request *req
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
 	/* The probe may have inherited a real-time priority: a load never has one. */
-	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
+	thread_schedule(SCHED_OTHER, 0);
 	setpriority(PRIO_PROCESS, 0, 0);
 	/* Where memory runs out, the loads end first and the guardian last. */
 	small_file_write(AT_FDCWD, OOM_SCORE, "1000");

@@ -4,7 +4,7 @@
  *
  * A message is kept until the host acknowledges it, and sent again, in fragments, on request. The
  * frame size follows the line: a request for a resend halves it, frames that arrive at once double
- * it. One SCHED_OTHER thread does all of it.
+ * it. One thread does all of it.
  */
 #ifndef WHYLATE_WIRE_LINK_H
 #define WHYLATE_WIRE_LINK_H

@@ -2,8 +2,8 @@
 /*
  * wakeup - the wakeup latency of periodic real-time threads
  *
- * The measuring threads are in activations/wakeup_threads.c. This file runs in the
- * SCHED_OTHER thread that starts them, sends what they measured, and detects their end.
+ * The measuring threads are in activations/wakeup_threads.c. This file runs in the thread that
+ * starts them, sends what they measured, and detects their end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +14,17 @@
 #include "activations/wakeup_windows.h"
 #include "benchmark/counters.h"
 #include "clock.h"
+#include "thread.h"
 #include "wire/send.h"
 #include "workload.h"
+
+/* The lowest real-time priority, for the thread that sends what the measuring threads have
+ * measured.
+ *
+ * A SCHED_OTHER thread may wait for seconds beside loads, whatever its niceness: on two CPUs with
+ * Linux 6.18, the loads' autogroup kept every other one from running for up to 19 s. Then samples
+ * are dropped and events are overwritten. */
+#define SENDING_PRIORITY 1
 
 struct wakeup {
 	struct wakeup_threads threads;
@@ -23,6 +32,16 @@ struct wakeup {
 	struct counters *counters; /* of each thread; NULL */
 	uint64_t shipped_ns;
 };
+
+/* set_sending - give the sending thread its priority, unless it could delay a measuring thread */
+static void set_sending(const struct wakeup *wakeup, bool measuring)
+{
+	for (size_t i = 0; i < wakeup->threads.count; i++)
+		if (wakeup->threads.cpus[i].priority <= SENDING_PRIORITY)
+			return;
+	/* Where it is refused, the measuring threads have no priority either. */
+	thread_schedule(measuring ? SCHED_FIFO : SCHED_OTHER, measuring ? SENDING_PRIORITY : 0);
+}
 
 static void send_started(struct workload *workload)
 {
@@ -147,6 +166,7 @@ static int start(struct workload *workload, const union wire_command *command)
 	windows_start(&wakeup->windows, workload->context.flight, &wakeup->threads);
 	start_counters(workload);
 	wakeup_threads_go(&wakeup->threads);
+	set_sending(wakeup, true);
 	wakeup->shipped_ns = clock_ns();
 	send_started(workload);
 	return 0;
@@ -251,6 +271,7 @@ static bool poll(struct workload *workload, uint64_t now_ns)
 	ship(workload, now_ns, ended);
 	if (!ended || !rings_empty(&wakeup->threads))
 		return false;
+	set_sending(wakeup, false);
 	sender_unspool(workload->context.sender);
 	windows_end(&wakeup->windows);
 	send_results(workload);
